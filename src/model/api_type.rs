@@ -1,0 +1,223 @@
+//! The two macros that write the API types, and how their fields read JSON and YAML.
+//!
+//! The API server's decoder takes an absent field, `null` and the zero value for the same thing nearly everywhere, and
+//! leaves zero values out when it writes. Saying so once per macro instead of three attributes per field keeps the type
+//! files readable and makes it impossible to forget one.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+/// A closed set of API words.
+pub trait ApiEnum: Copy + Sized + 'static {
+    /// Every accepted word, in the order of the variants.
+    const WORDS: &'static [&'static str];
+    /// The variant of a word; words are case-sensitive, as in the API.
+    fn parse(word: &str) -> Option<Self>;
+}
+
+/// Reads a field whose `null` means the same as its absence.
+pub(crate) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Reads an optional API word whose empty text means the same as its absence.
+pub(crate) fn empty_is_none<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: ApiEnum,
+{
+    struct Word<T>(Option<T>);
+    impl<'de, T: ApiEnum> Deserialize<'de> for Word<T> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_str(WordVisitor::<T>(PhantomData)).map(Word)
+        }
+    }
+    Ok(Option::<Word<T>>::deserialize(deserializer)?.and_then(|word| word.0))
+}
+
+/// Whether a field is left out when the object is written.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Reads one word; the empty word is `None`.
+pub(crate) struct WordVisitor<T>(pub(crate) PhantomData<T>);
+
+impl<T: ApiEnum> Visitor<'_> for WordVisitor<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "one of {}", T::WORDS.join(", "))
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<Option<T>, E> {
+        if word.is_empty() {
+            return Ok(None);
+        }
+        match T::parse(word) {
+            Some(value) => Ok(Some(value)),
+            None => Err(E::unknown_variant(word, T::WORDS)),
+        }
+    }
+}
+
+/// Writes API structs: camelCase names, absent = `null` = default, defaults left out on output.
+///
+/// A field may name its own reader after `=`. The fields carry the API's own names and meanings; a field has a comment
+/// only where we do something a reader of the API reference would not expect.
+macro_rules! api_structs {
+    ($($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* })*) => { $(
+        crate::model::api_type::api_fields! {
+            [
+                $(#[$meta])*
+                #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+                #[serde(rename_all = "camelCase")]
+                #[allow(missing_docs, reason = "fields are the API's own; its reference documents them")]
+                pub struct $name
+            ] {} $($fields)*
+        }
+    )* };
+}
+
+/// Puts the serde attributes on the fields of one struct.
+macro_rules! api_fields {
+    ([$($head:tt)*] { $($done:tt)* }) => { $($head)* { $($done)* } };
+    ($head:tt { $($done:tt)* } $(#[$meta:meta])* pub $field:ident : $type:ty, $($rest:tt)*) => {
+        crate::model::api_type::api_fields! { $head {
+            $($done)*
+            $(#[$meta])*
+            #[serde(
+                default,
+                deserialize_with = "crate::model::api_type::null_is_default",
+                skip_serializing_if = "crate::model::api_type::is_default"
+            )]
+            pub $field: $type,
+        } $($rest)* }
+    };
+    ($head:tt { $($done:tt)* } $(#[$meta:meta])* pub $field:ident : $type:ty = $reader:literal, $($rest:tt)*) => {
+        crate::model::api_type::api_fields! { $head {
+            $($done)*
+            $(#[$meta])*
+            #[serde(
+                default,
+                deserialize_with = $reader,
+                skip_serializing_if = "crate::model::api_type::is_default"
+            )]
+            pub $field: $type,
+        } $($rest)* }
+    };
+}
+
+/// Writes closed sets of API words. `or Variant` after the name makes that variant the default and the meaning of the
+/// empty text.
+macro_rules! api_enums {
+    ($($(#[$meta:meta])* pub enum $name:ident $(or $default:ident)? {
+        $($(#[$variant_meta:meta])* $variant:ident = $word:literal),+ $(,)?
+    })*) => { $(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(missing_docs, reason = "variants are the API's own words")]
+        pub enum $name { $($(#[$variant_meta])* $variant),+ }
+
+        impl $name {
+            /// The API's word.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl crate::model::api_type::ApiEnum for $name {
+            const WORDS: &'static [&'static str] = &[$($word),+];
+            fn parse(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.pad(self.as_str())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let word = deserializer
+                    .deserialize_str(crate::model::api_type::WordVisitor::<Self>(std::marker::PhantomData))?;
+                $(return Ok(word.unwrap_or(Self::$default));)?
+                #[allow(unreachable_code, reason = "reached by enums without a default")]
+                word.ok_or_else(|| {
+                    serde::de::Error::unknown_variant("", <Self as crate::model::api_type::ApiEnum>::WORDS)
+                })
+            }
+        }
+
+        $(impl Default for $name {
+            fn default() -> Self {
+                Self::$default
+            }
+        })?
+    )* };
+}
+
+/// Writes sets of API words to which anybody may add: unknown ones are kept as `Other`.
+macro_rules! api_open_enums {
+    ($($(#[$meta:meta])* pub enum $name:ident { $($variant:ident = $word:literal),+ $(,)? })*) => { $(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(missing_docs, reason = "variants are the API's own words")]
+        pub enum $name { $($variant,)+ Other(crate::arena::Symbol) }
+
+        impl $name {
+            /// The API's word.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ Self::Other(word) => word.as_str() }
+            }
+        }
+
+        impl From<crate::arena::Symbol> for $name {
+            fn from(word: crate::arena::Symbol) -> Self {
+                match word.as_str() { $($word => Self::$variant,)+ _ => Self::Other(word) }
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::Other(crate::arena::Symbol::default())
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.pad(self.as_str())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Ok(<crate::arena::Symbol as serde::Deserialize>::deserialize(deserializer)?.into())
+            }
+        }
+    )* };
+}
+
+pub(crate) use {api_enums, api_fields, api_open_enums, api_structs};

@@ -1,0 +1,61 @@
+//! Daemon sets.
+
+use super::api_type::{api_enums, api_structs};
+use super::meta::ObjectMeta;
+use super::pod::PodTemplateSpec;
+use super::pod_disruption_budget::Condition;
+use super::selector::LabelSelector;
+use crate::units::IntOrPercent;
+
+api_structs! {
+    /// One pod on each node that fits.
+    pub struct DaemonSet {
+        pub metadata: ObjectMeta,
+        pub spec: DaemonSetSpec,
+        pub status: DaemonSetStatus,
+    }
+
+    /// What is wanted of a daemon set.
+    pub struct DaemonSetSpec {
+        pub selector: Option<LabelSelector>,
+        pub template: PodTemplateSpec,
+        pub update_strategy: DaemonSetUpdateStrategy,
+        pub min_ready_seconds: i32,
+        pub revision_history_limit: Option<i32>,
+    }
+
+    /// How a changed template reaches the nodes.
+    pub struct DaemonSetUpdateStrategy {
+        #[serde(rename = "type")]
+        pub strategy_type: Option<DaemonSetUpdateStrategyType> = "crate::model::api_type::empty_is_none",
+        pub rolling_update: Option<RollingUpdateDaemonSet>,
+    }
+
+    /// Limits of a rolling update; percentages are of the nodes that should run the pod.
+    pub struct RollingUpdateDaemonSet {
+        pub max_unavailable: Option<IntOrPercent>,
+        pub max_surge: Option<IntOrPercent>,
+    }
+
+    /// What the controller last counted.
+    pub struct DaemonSetStatus {
+        pub current_number_scheduled: i32,
+        pub number_misscheduled: i32,
+        pub desired_number_scheduled: i32,
+        pub number_ready: i32,
+        pub observed_generation: i64,
+        pub updated_number_scheduled: i32,
+        pub number_available: i32,
+        pub number_unavailable: i32,
+        pub collision_count: Option<i32>,
+        pub conditions: Vec<Condition>,
+    }
+}
+
+api_enums! {
+    /// Whether the controller replaces old pods by itself.
+    pub enum DaemonSetUpdateStrategyType {
+        RollingUpdate = "RollingUpdate",
+        OnDelete = "OnDelete",
+    }
+}

@@ -1,0 +1,75 @@
+//! Deployments.
+
+use super::api_type::{api_enums, api_structs};
+use super::meta::ObjectMeta;
+use super::pod::{ConditionStatus, PodTemplateSpec};
+use super::selector::LabelSelector;
+use crate::arena::Symbol;
+use crate::units::IntOrPercent;
+
+api_structs! {
+    /// Replica sets that follow one another.
+    pub struct Deployment {
+        pub metadata: ObjectMeta,
+        pub spec: DeploymentSpec,
+        pub status: DeploymentStatus,
+    }
+
+    /// What is wanted of a deployment.
+    pub struct DeploymentSpec {
+        pub replicas: Option<i32>,
+        pub selector: Option<LabelSelector>,
+        pub template: PodTemplateSpec,
+        pub strategy: DeploymentStrategy,
+        pub min_ready_seconds: i32,
+        pub revision_history_limit: Option<i32>,
+        pub paused: bool,
+        pub progress_deadline_seconds: Option<i32>,
+    }
+
+    /// How a changed template replaces the old pods.
+    pub struct DeploymentStrategy {
+        #[serde(rename = "type")]
+        pub strategy_type: Option<DeploymentStrategyType> = "crate::model::api_type::empty_is_none",
+        pub rolling_update: Option<RollingUpdateDeployment>,
+    }
+
+    /// Limits of a rolling update; percentages are of `replicas`.
+    pub struct RollingUpdateDeployment {
+        pub max_unavailable: Option<IntOrPercent>,
+        pub max_surge: Option<IntOrPercent>,
+    }
+
+    /// What the controller last counted.
+    pub struct DeploymentStatus {
+        pub observed_generation: i64,
+        pub replicas: i32,
+        pub updated_replicas: i32,
+        pub ready_replicas: i32,
+        pub available_replicas: i32,
+        pub unavailable_replicas: i32,
+        pub terminating_replicas: Option<i32>,
+        pub collision_count: Option<i32>,
+        pub conditions: Vec<DeploymentCondition>,
+    }
+
+    /// One condition of a deployment.
+    #[derive(Eq)]
+    pub struct DeploymentCondition {
+        #[serde(rename = "type")]
+        pub condition_type: Symbol,
+        pub status: ConditionStatus,
+        pub last_update_time: Option<Symbol>,
+        pub last_transition_time: Option<Symbol>,
+        pub reason: Symbol,
+        pub message: Symbol,
+    }
+}
+
+api_enums! {
+    /// Whether old pods go step by step or all at once.
+    pub enum DeploymentStrategyType {
+        RollingUpdate = "RollingUpdate",
+        Recreate = "Recreate",
+    }
+}

@@ -1,0 +1,50 @@
+//! Kubernetes API objects as they are written, and rules that need one object only.
+//!
+//! The types hold the fields that decide something; whatever else an input says is reported as not modelled by
+//! the manifest loader. Rules here are pure functions of one object: defaults, requests, matching, quality of service. Nothing
+//! here knows time, other objects or the cluster's state, and nothing here reads files but the manifest loader.
+
+pub(crate) mod api_type;
+
+pub mod meta;
+pub mod resources;
+pub mod selector;
+pub mod taint;
+
+pub mod namespace;
+pub mod node;
+pub mod pod;
+pub mod priority_class;
+pub mod volume;
+
+pub mod controller_revision;
+pub mod cron_job;
+pub mod daemon_set;
+pub mod deployment;
+pub mod horizontal_pod_autoscaler;
+pub mod job;
+pub mod pod_disruption_budget;
+pub mod replica_set;
+pub mod service;
+pub mod stateful_set;
+
+pub use api_type::ApiEnum;
+pub use controller_revision::*;
+pub use cron_job::*;
+pub use daemon_set::*;
+pub use deployment::*;
+pub use horizontal_pod_autoscaler::*;
+pub use job::*;
+pub use meta::*;
+pub use namespace::*;
+pub use node::*;
+pub use pod::*;
+pub use pod_disruption_budget::*;
+pub use priority_class::*;
+pub use replica_set::*;
+pub use resources::*;
+pub use selector::*;
+pub use service::*;
+pub use stateful_set::*;
+pub use taint::*;
+pub use volume::*;

@@ -59,3 +59,20 @@ api_enums! {
         OnDelete = "OnDelete",
     }
 }
+
+impl DaemonSet {
+    /// Fills in what the API server would. Doing it twice changes nothing.
+    pub fn apply_defaults(&mut self) {
+        let spec = &mut self.spec;
+        spec.template.spec.apply_defaults();
+        spec.selector.get_or_insert_with(|| LabelSelector::from_labels(&spec.template.metadata.labels));
+        spec.revision_history_limit.get_or_insert(10);
+        let strategy = &mut spec.update_strategy;
+        let strategy_type = *strategy.strategy_type.get_or_insert(DaemonSetUpdateStrategyType::RollingUpdate);
+        if strategy_type == DaemonSetUpdateStrategyType::RollingUpdate {
+            let rolling_update = strategy.rolling_update.get_or_insert_default();
+            rolling_update.max_unavailable.get_or_insert(IntOrPercent::Int(1));
+            rolling_update.max_surge.get_or_insert(IntOrPercent::Int(0));
+        }
+    }
+}

@@ -73,3 +73,21 @@ api_enums! {
         Recreate = "Recreate",
     }
 }
+
+impl Deployment {
+    /// Fills in what the API server would. Doing it twice changes nothing.
+    pub fn apply_defaults(&mut self) {
+        let spec = &mut self.spec;
+        spec.template.spec.apply_defaults();
+        spec.replicas.get_or_insert(1);
+        spec.selector.get_or_insert_with(|| LabelSelector::from_labels(&spec.template.metadata.labels));
+        spec.revision_history_limit.get_or_insert(10);
+        spec.progress_deadline_seconds.get_or_insert(600);
+        let strategy_type = *spec.strategy.strategy_type.get_or_insert(DeploymentStrategyType::RollingUpdate);
+        if strategy_type == DeploymentStrategyType::RollingUpdate {
+            let rolling_update = spec.strategy.rolling_update.get_or_insert_default();
+            rolling_update.max_unavailable.get_or_insert(IntOrPercent::Percent(25));
+            rolling_update.max_surge.get_or_insert(IntOrPercent::Percent(25));
+        }
+    }
+}

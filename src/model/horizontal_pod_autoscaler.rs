@@ -26,3 +26,10 @@ api_structs! {
         pub desired_replicas: i32,
     }
 }
+
+impl HorizontalPodAutoscaler {
+    /// Fills in what the API server would. Doing it twice changes nothing.
+    pub fn apply_defaults(&mut self) {
+        self.spec.min_replicas.get_or_insert(1);
+    }
+}

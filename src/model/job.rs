@@ -132,3 +132,38 @@ api_enums! {
         NotIn = "NotIn",
     }
 }
+
+impl Job {
+    /// Fills in what the API server would. Doing it twice changes nothing.
+    ///
+    /// # Differs
+    ///
+    /// The API server also makes a selector from the job's UID; that is for whoever gives UIDs.
+    pub fn apply_defaults(&mut self) {
+        self.spec.apply_defaults();
+        if self.metadata.labels.is_empty() {
+            self.metadata.labels = self.spec.template.metadata.labels.clone();
+        }
+    }
+}
+
+impl JobSpec {
+    /// Fills in what the API server would. `completions` stays absent where only `parallelism` is given: a work queue.
+    pub fn apply_defaults(&mut self) {
+        self.template.spec.apply_defaults();
+        if self.completions.is_none() && self.parallelism.is_none() {
+            self.completions = Some(1);
+        }
+        self.parallelism.get_or_insert(1);
+        let is_limited_per_index = self.backoff_limit_per_index.is_some();
+        self.backoff_limit.get_or_insert(if is_limited_per_index { i32::MAX } else { 6 });
+        self.completion_mode.get_or_insert(CompletionMode::NonIndexed);
+        self.suspend.get_or_insert(false);
+        let has_failure_policy = self.pod_failure_policy.is_some();
+        self.pod_replacement_policy.get_or_insert(if has_failure_policy {
+            PodReplacementPolicy::Failed
+        } else {
+            PodReplacementPolicy::TerminatingOrFailed
+        });
+    }
+}

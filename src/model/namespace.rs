@@ -32,3 +32,14 @@ api_enums! {
         Terminating = "Terminating",
     }
 }
+
+impl Namespace {
+    /// Fills in what the API server would: the label with the name, and the finalizer. Doing it twice changes nothing.
+    pub fn apply_defaults(&mut self) {
+        let labels = &mut self.metadata.labels;
+        *labels = labels.with(Symbol::from("kubernetes.io/metadata.name"), self.metadata.name);
+        if self.spec.finalizers.is_empty() && self.metadata.deletion_timestamp.is_none() {
+            self.spec.finalizers.push(Symbol::from("kubernetes"));
+        }
+    }
+}

@@ -65,3 +65,27 @@ api_open_enums! {
         NetworkUnavailable = "NetworkUnavailable",
     }
 }
+
+impl Node {
+    /// Fills in what the API server would: what a node has is what it can give, if nothing else is said. Doing it twice
+    /// changes nothing.
+    pub fn apply_defaults(&mut self) {
+        if self.status.allocatable.is_empty() {
+            self.status.allocatable = self.status.capacity.clone();
+        }
+    }
+}
+
+impl NodeStatus {
+    /// A condition by name.
+    #[must_use]
+    pub fn condition(&self, condition_type: NodeConditionType) -> Option<&NodeCondition> {
+        self.conditions.iter().find(|condition| condition.condition_type == condition_type)
+    }
+
+    /// How many pods the node takes.
+    #[must_use]
+    pub fn allocatable_pods(&self) -> i64 {
+        self.allocatable.get(Symbol::from("pods")).map_or(0, |pods| pods.value())
+    }
+}

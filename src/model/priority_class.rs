@@ -30,3 +30,10 @@ pub const SYSTEM_PRIORITY_CLASSES: [(&str, i32); 2] = [
     ("system-cluster-critical", SYSTEM_CRITICAL_PRIORITY),
     ("system-node-critical", SYSTEM_NODE_CRITICAL_PRIORITY),
 ];
+
+impl PriorityClass {
+    /// Fills in what the API server would. Doing it twice changes nothing.
+    pub fn apply_defaults(&mut self) {
+        self.preemption_policy.get_or_insert(PreemptionPolicy::PreemptLowerPriority);
+    }
+}

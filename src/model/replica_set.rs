@@ -48,3 +48,28 @@ api_structs! {
         pub template: PodTemplateSpec,
     }
 }
+
+impl ReplicaSet {
+    /// Fills in what the API server would. Doing it twice changes nothing.
+    pub fn apply_defaults(&mut self) {
+        let spec = &mut self.spec;
+        spec.template.spec.apply_defaults();
+        spec.replicas.get_or_insert(1);
+        spec.selector.get_or_insert_with(|| LabelSelector::from_labels(&spec.template.metadata.labels));
+    }
+}
+
+impl ReplicationController {
+    /// Fills in what the API server would; selector and labels come from the template. Doing it twice changes nothing.
+    pub fn apply_defaults(&mut self) {
+        let spec = &mut self.spec;
+        spec.template.spec.apply_defaults();
+        spec.replicas.get_or_insert(1);
+        let labels = &spec.template.metadata.labels;
+        for inherited in [&mut spec.selector, &mut self.metadata.labels] {
+            if inherited.is_empty() {
+                *inherited = labels.clone();
+            }
+        }
+    }
+}

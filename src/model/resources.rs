@@ -109,3 +109,135 @@ pub struct Resources {
     /// Extended resources, huge pages and attachable volumes that are named, in the order of their names' text.
     pub scalars: SmallVec<[(Symbol, i64); 2]>,
 }
+
+impl Resources {
+    /// Whether not a single resource is requested, in which case only the number of pods can keep a pod off a node.
+    #[must_use]
+    pub fn requests_nothing(&self) -> bool {
+        self.cpu_milli == 0
+            && self.memory == 0
+            && self.ephemeral_storage == 0
+            && self.scalars.iter().all(|scalar| scalar.1 == 0)
+    }
+
+    /// The amount of a scalar resource; 0 if it is not named.
+    #[must_use]
+    pub fn scalar(&self, name: Symbol) -> i64 {
+        self.scalars.iter().find(|scalar| scalar.0 == name).map_or(0, |scalar| scalar.1)
+    }
+
+    /// Adds another amount to this one.
+    pub fn add(&mut self, other: &Self) {
+        self.combine(other, i64::saturating_add);
+    }
+
+    /// Takes another amount off this one. What becomes of it may be negative: nodes can be over-committed.
+    pub fn sub(&mut self, other: &Self) {
+        self.combine(other, i64::saturating_sub);
+    }
+
+    fn combine(&mut self, other: &Self, combine: fn(i64, i64) -> i64) {
+        self.cpu_milli = combine(self.cpu_milli, other.cpu_milli);
+        self.memory = combine(self.memory, other.memory);
+        self.ephemeral_storage = combine(self.ephemeral_storage, other.ephemeral_storage);
+        for &(name, amount) in &other.scalars {
+            match self.scalars.binary_search_by(|scalar| scalar.0.cmp(&name)) {
+                Ok(index) => self.scalars[index].1 = combine(self.scalars[index].1, amount),
+                Err(index) => self.scalars.insert(index, (name, combine(0, amount))),
+            }
+        }
+    }
+}
+
+impl From<&ResourceList> for Resources {
+    fn from(list: &ResourceList) -> Self {
+        let mut total = Amounts::default();
+        total.add(list);
+        total.rounded_up()
+    }
+}
+
+/// Whether the scheduler keeps a count of a resource besides CPU, memory, ephemeral storage and pods.
+#[must_use]
+pub fn is_scalar_resource(name: &str) -> bool {
+    name.starts_with("hugepages-")
+        || name.starts_with("attachable-volumes-")
+        || name.contains("kubernetes.io/")
+        || (name.contains('/') && !name.starts_with("requests."))
+}
+
+/// Whether a resource may be asked for by a pod as a whole.
+pub(crate) fn is_pod_level_resource(name: &str) -> bool {
+    name == "cpu" || name == "memory" || name.starts_with("hugepages-")
+}
+
+/// Exact amounts by resource name, in the order of the names' text; rounding comes last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Amounts(SmallVec<[(Symbol, Quantity); 4]>);
+
+impl Amounts {
+    pub(crate) fn names(&self, name: &str) -> bool {
+        self.0.iter().any(|amount| amount.0.as_str() == name)
+    }
+
+    pub(crate) fn get(&self, name: Symbol) -> Option<&Quantity> {
+        self.0.iter().find(|amount| amount.0 == name).map(|amount| &amount.1)
+    }
+
+    pub(crate) fn set(&mut self, name: Symbol, amount: Quantity) {
+        *self.entry(name) = amount;
+    }
+
+    pub(crate) fn add(&mut self, list: &ResourceList) {
+        for (name, amount) in list.iter() {
+            self.add_one(name, amount);
+        }
+    }
+
+    pub(crate) fn add_all(&mut self, other: &Self) {
+        for (name, amount) in &other.0 {
+            self.add_one(*name, amount);
+        }
+    }
+
+    pub(crate) fn add_one(&mut self, name: Symbol, amount: &Quantity) {
+        let entry = self.entry(name);
+        *entry = entry.saturating_add(*amount);
+    }
+
+    pub(crate) fn raise_to(&mut self, other: &Self) {
+        for (name, amount) in &other.0 {
+            let entry = self.entry(*name);
+            *entry = (*entry).max(*amount);
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Symbol, &Quantity)> {
+        self.0.iter().map(|amount| (amount.0, &amount.1))
+    }
+
+    pub(crate) fn rounded_up(&self) -> Resources {
+        let mut resources = Resources::default();
+        for (name, amount) in &self.0 {
+            match name.as_str() {
+                "cpu" => resources.cpu_milli = amount.milli_value(),
+                "memory" => resources.memory = amount.value(),
+                "ephemeral-storage" => resources.ephemeral_storage = amount.value(),
+                text if is_scalar_resource(text) => resources.scalars.push((*name, amount.value())),
+                _ => {}
+            }
+        }
+        resources
+    }
+
+    fn entry(&mut self, name: Symbol) -> &mut Quantity {
+        let index = match self.0.binary_search_by(|amount| amount.0.cmp(&name)) {
+            Ok(index) => index,
+            Err(index) => {
+                self.0.insert(index, (name, Quantity::default()));
+                index
+            }
+        };
+        &mut self.0[index].1
+    }
+}

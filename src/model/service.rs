@@ -22,3 +22,10 @@ api_structs! {
         pub service_type: Option<Symbol>,
     }
 }
+
+impl Service {
+    /// Fills in what the API server would. Doing it twice changes nothing.
+    pub fn apply_defaults(&mut self) {
+        self.spec.service_type.get_or_insert_with(|| Symbol::from("ClusterIP"));
+    }
+}

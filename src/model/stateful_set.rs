@@ -92,3 +92,24 @@ api_enums! {
         Delete = "Delete",
     }
 }
+
+impl StatefulSet {
+    /// Fills in what the API server would. Doing it twice changes nothing.
+    pub fn apply_defaults(&mut self) {
+        let spec = &mut self.spec;
+        spec.template.spec.apply_defaults();
+        spec.replicas.get_or_insert(1);
+        spec.selector.get_or_insert_with(|| LabelSelector::from_labels(&spec.template.metadata.labels));
+        spec.revision_history_limit.get_or_insert(10);
+        spec.pod_management_policy.get_or_insert(PodManagementPolicy::OrderedReady);
+        spec.persistent_volume_claim_retention_policy.get_or_insert_default();
+        let strategy = &mut spec.update_strategy;
+        let strategy_type = *strategy.strategy_type.get_or_insert(StatefulSetUpdateStrategyType::RollingUpdate);
+        if strategy_type == StatefulSetUpdateStrategyType::RollingUpdate {
+            strategy.rolling_update.get_or_insert_default().partition.get_or_insert(0);
+        }
+        for claim in &mut spec.volume_claim_templates {
+            claim.apply_defaults();
+        }
+    }
+}

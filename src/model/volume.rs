@@ -1,7 +1,7 @@
 //! Persistent volumes, claims and storage classes.
 
 use super::api_type::{api_enums, api_structs};
-use super::meta::{ObjectMeta, ObjectReference, Opaque};
+use super::meta::{Labels, ObjectMeta, ObjectReference, Opaque};
 use super::resources::{ResourceList, ResourceRequirements};
 use super::selector::{LabelSelector, NodeSelector};
 use crate::arena::Symbol;
@@ -142,5 +142,65 @@ api_enums! {
     pub enum VolumeBindingMode or Immediate {
         Immediate = "Immediate",
         WaitForFirstConsumer = "WaitForFirstConsumer",
+    }
+}
+
+impl PersistentVolume {
+    /// Fills in what the API server would. Doing it twice changes nothing.
+    pub fn apply_defaults(&mut self) {
+        self.spec.persistent_volume_reclaim_policy.get_or_insert(ReclaimPolicy::Retain);
+        self.status.phase.get_or_insert(PersistentVolumePhase::Pending);
+    }
+}
+
+impl PersistentVolumeClaim {
+    /// Fills in what the API server would. Doing it twice changes nothing.
+    pub fn apply_defaults(&mut self) {
+        self.spec.apply_defaults();
+    }
+}
+
+impl PersistentVolumeClaimSpec {
+    /// Fills in what the API server would: a request that follows from the limit.
+    pub fn apply_defaults(&mut self) {
+        let ResourceRequirements { requests, limits } = &mut self.resources;
+        for (name, limit) in limits.iter() {
+            if !requests.contains(name) {
+                requests.insert(name, *limit);
+            }
+        }
+    }
+}
+
+impl StorageClass {
+    /// Fills in what the API server would. Doing it twice changes nothing.
+    pub fn apply_defaults(&mut self) {
+        self.reclaim_policy.get_or_insert(ReclaimPolicy::Delete);
+    }
+
+    /// Whether claims without a class get this one.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        let keys = ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
+        let annotations = &self.metadata.annotations;
+        keys.iter().any(|key| annotations.get(&Symbol::from(*key)).is_some_and(|value| value.as_str() == "true"))
+    }
+}
+
+impl TopologySelectorTerm {
+    /// Whether a node's labels have one of the values for each key.
+    #[must_use]
+    pub fn matches(&self, labels: &Labels) -> bool {
+        let mut requirements = self.match_label_expressions.iter();
+        requirements.all(|requirement| labels.get(requirement.key).is_some_and(|value| requirement.values.contains(&value)))
+    }
+}
+
+impl PersistentVolume {
+    /// Whether a node can reach the volume.
+    #[must_use]
+    pub fn is_reachable_from(&self, labels: &Labels, node_name: Symbol) -> bool {
+        let required = self.spec.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref());
+        required.is_none_or(|selector| selector.matches(labels, node_name))
     }
 }

@@ -9,6 +9,12 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
+use super::field_path::{FieldPath, Step};
+use super::meta::{Labels, Opaque};
+use super::resources::ResourceList;
+use crate::arena::Symbol;
+use crate::units::{IntOrPercent, Quantity, SimDuration};
+
 /// A closed set of API words.
 pub trait ApiEnum: Copy + Sized + 'static {
     /// Every accepted word, in the order of the variants.
@@ -44,6 +50,76 @@ where
 /// Whether a field is left out when the object is written.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+/// Finds the parts of a value that are kept but decide nothing.
+pub(crate) trait OpaqueParts {
+    /// Calls `visit` with the path of each such part that is present; `path` is where this value stands, and is the same
+    /// afterwards.
+    fn opaque_parts(&self, path: &mut FieldPath, visit: &mut dyn FnMut(&FieldPath));
+}
+
+impl OpaqueParts for Opaque {
+    fn opaque_parts(&self, path: &mut FieldPath, visit: &mut dyn FnMut(&FieldPath)) {
+        if !self.is_none() {
+            visit(path);
+        }
+    }
+}
+
+impl<T: OpaqueParts> OpaqueParts for Option<T> {
+    fn opaque_parts(&self, path: &mut FieldPath, visit: &mut dyn FnMut(&FieldPath)) {
+        if let Some(value) = self {
+            value.opaque_parts(path, visit);
+        }
+    }
+}
+
+impl<T: OpaqueParts> OpaqueParts for Box<T> {
+    fn opaque_parts(&self, path: &mut FieldPath, visit: &mut dyn FnMut(&FieldPath)) {
+        (**self).opaque_parts(path, visit);
+    }
+}
+
+impl<T: OpaqueParts> OpaqueParts for Vec<T> {
+    fn opaque_parts(&self, path: &mut FieldPath, visit: &mut dyn FnMut(&FieldPath)) {
+        for (index, value) in self.iter().enumerate() {
+            path.push(Step::Index(index));
+            value.opaque_parts(path, visit);
+            path.pop();
+        }
+    }
+}
+
+macro_rules! without_opaque_parts {
+    ($($type:ty),+) => { $(impl OpaqueParts for $type {
+        fn opaque_parts(&self, _path: &mut FieldPath, _visit: &mut dyn FnMut(&FieldPath)) {}
+    })+ };
+}
+
+without_opaque_parts!(
+    Symbol, bool, i32, i64, f64, Labels, ResourceList, Quantity, IntOrPercent, SimDuration, serde_json::Value
+);
+
+impl<K, V> OpaqueParts for std::collections::BTreeMap<K, V> {
+    fn opaque_parts(&self, _path: &mut FieldPath, _visit: &mut dyn FnMut(&FieldPath)) {}
+}
+
+/// The API's name of a Rust field. Only fields that hold an [`Opaque`] below them must come out right.
+pub(crate) fn api_field_name(field: &str) -> String {
+    match field {
+        "downward_api" => return "downwardAPI".to_owned(),
+        "pod_cidrs" => return "podCIDRs".to_owned(),
+        _ => {}
+    }
+    let mut words = field.split('_');
+    let mut name = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let (first, rest) = word.split_at(word.len().min(1));
+        name.push_str(&first.to_ascii_uppercase());
+        name.push_str(rest);
+    }
+    name
 }
 
 /// Reads one word; the empty word is `None`.
@@ -82,6 +158,7 @@ macro_rules! api_structs {
                 pub struct $name
             ] {} $($fields)*
         }
+        crate::model::api_type::api_opaque_parts! { $name {} $($fields)* }
     )* };
 }
 
@@ -114,6 +191,27 @@ macro_rules! api_fields {
     };
 }
 
+/// Writes how the opaque parts of one struct are found.
+macro_rules! api_opaque_parts {
+    ($name:ident { $($field:ident)* }) => {
+        impl crate::model::api_type::OpaqueParts for $name {
+            fn opaque_parts(
+                &self,
+                path: &mut crate::model::field_path::FieldPath,
+                visit: &mut dyn FnMut(&crate::model::field_path::FieldPath),
+            ) {
+                use crate::model::api_type::OpaqueParts as _;
+                $(path.push(crate::model::field_path::Step::Field(stringify!($field)));
+                self.$field.opaque_parts(path, visit);
+                path.pop();)*
+            }
+        }
+    };
+    ($name:ident { $($done:ident)* } $(#[$meta:meta])* pub $field:ident : $type:ty $(= $reader:literal)?, $($rest:tt)*) => {
+        crate::model::api_type::api_opaque_parts! { $name { $($done)* $field } $($rest)* }
+    };
+}
+
 /// Writes closed sets of API words. `or Variant` after the name makes that variant the default and the meaning of the
 /// empty text.
 macro_rules! api_enums {
@@ -137,6 +235,15 @@ macro_rules! api_enums {
             const WORDS: &'static [&'static str] = &[$($word),+];
             fn parse(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        impl crate::model::api_type::OpaqueParts for $name {
+            fn opaque_parts(
+                &self,
+                _path: &mut crate::model::field_path::FieldPath,
+                _visit: &mut dyn FnMut(&crate::model::field_path::FieldPath),
+            ) {
             }
         }
 
@@ -200,6 +307,15 @@ macro_rules! api_open_enums {
             }
         }
 
+        impl crate::model::api_type::OpaqueParts for $name {
+            fn opaque_parts(
+                &self,
+                _path: &mut crate::model::field_path::FieldPath,
+                _visit: &mut dyn FnMut(&crate::model::field_path::FieldPath),
+            ) {
+            }
+        }
+
         impl std::fmt::Display for $name {
             fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 formatter.pad(self.as_str())
@@ -220,4 +336,4 @@ macro_rules! api_open_enums {
     )* };
 }
 
-pub(crate) use {api_enums, api_fields, api_open_enums, api_structs};
+pub(crate) use {api_enums, api_fields, api_opaque_parts, api_open_enums, api_structs};

@@ -1,5 +1,7 @@
 //! Cron jobs.
 
+use std::sync::Arc;
+
 use super::api_type::{api_enums, api_structs};
 use super::job::JobSpec;
 use super::meta::{ObjectMeta, ObjectReference};
@@ -52,7 +54,7 @@ impl CronJob {
     /// Fills in what the API server would; the jobs it makes get their own defaults later. Doing it twice changes
     /// nothing.
     pub fn apply_defaults(&mut self) {
-        self.spec.job_template.spec.template.spec.apply_defaults();
+        Arc::make_mut(&mut self.spec.job_template.spec.template).spec.apply_defaults();
         self.spec.suspend.get_or_insert(false);
         self.spec.successful_jobs_history_limit.get_or_insert(3);
         self.spec.failed_jobs_history_limit.get_or_insert(1);

@@ -1,5 +1,7 @@
 //! Daemon sets.
 
+use std::sync::Arc;
+
 use super::api_type::{api_enums, api_structs};
 use super::meta::ObjectMeta;
 use super::pod::PodTemplateSpec;
@@ -18,7 +20,7 @@ api_structs! {
     /// What is wanted of a daemon set.
     pub struct DaemonSetSpec {
         pub selector: Option<LabelSelector>,
-        pub template: PodTemplateSpec,
+        pub template: Arc<PodTemplateSpec>,
         pub update_strategy: DaemonSetUpdateStrategy,
         pub min_ready_seconds: i32,
         pub revision_history_limit: Option<i32>,
@@ -64,7 +66,7 @@ impl DaemonSet {
     /// Fills in what the API server would. Doing it twice changes nothing.
     pub fn apply_defaults(&mut self) {
         let spec = &mut self.spec;
-        spec.template.spec.apply_defaults();
+        Arc::make_mut(&mut spec.template).spec.apply_defaults();
         spec.selector.get_or_insert_with(|| LabelSelector::from_labels(&spec.template.metadata.labels));
         spec.revision_history_limit.get_or_insert(10);
         let strategy = &mut spec.update_strategy;

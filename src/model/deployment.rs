@@ -1,5 +1,7 @@
 //! Deployments.
 
+use std::sync::Arc;
+
 use super::api_type::{api_enums, api_structs};
 use super::meta::ObjectMeta;
 use super::pod::{ConditionStatus, PodTemplateSpec};
@@ -19,7 +21,7 @@ api_structs! {
     pub struct DeploymentSpec {
         pub replicas: Option<i32>,
         pub selector: Option<LabelSelector>,
-        pub template: PodTemplateSpec,
+        pub template: Arc<PodTemplateSpec>,
         pub strategy: DeploymentStrategy,
         pub min_ready_seconds: i32,
         pub revision_history_limit: Option<i32>,
@@ -78,7 +80,7 @@ impl Deployment {
     /// Fills in what the API server would. Doing it twice changes nothing.
     pub fn apply_defaults(&mut self) {
         let spec = &mut self.spec;
-        spec.template.spec.apply_defaults();
+        Arc::make_mut(&mut spec.template).spec.apply_defaults();
         spec.replicas.get_or_insert(1);
         spec.selector.get_or_insert_with(|| LabelSelector::from_labels(&spec.template.metadata.labels));
         spec.revision_history_limit.get_or_insert(10);

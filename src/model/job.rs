@@ -1,5 +1,7 @@
 //! Jobs.
 
+use std::sync::Arc;
+
 use super::api_type::{api_enums, api_structs};
 use super::meta::ObjectMeta;
 use super::pod::{ConditionStatus, PodConditionType, PodTemplateSpec};
@@ -26,7 +28,7 @@ api_structs! {
         pub max_failed_indexes: Option<i32>,
         pub selector: Option<LabelSelector>,
         pub manual_selector: Option<bool>,
-        pub template: PodTemplateSpec,
+        pub template: Arc<PodTemplateSpec>,
         pub ttl_seconds_after_finished: Option<i32>,
         pub completion_mode: Option<CompletionMode> = "crate::model::api_type::empty_is_none",
         pub suspend: Option<bool>,
@@ -150,7 +152,7 @@ impl Job {
 impl JobSpec {
     /// Fills in what the API server would. `completions` stays absent where only `parallelism` is given: a work queue.
     pub fn apply_defaults(&mut self) {
-        self.template.spec.apply_defaults();
+        Arc::make_mut(&mut self.template).spec.apply_defaults();
         if self.completions.is_none() && self.parallelism.is_none() {
             self.completions = Some(1);
         }

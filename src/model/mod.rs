@@ -5,6 +5,7 @@
 //! here knows time, other objects or the cluster's state, and nothing here reads files but the manifest loader.
 
 pub(crate) mod api_type;
+pub mod field_path;
 
 pub mod meta;
 pub mod resources;
@@ -28,6 +29,9 @@ pub mod replica_set;
 pub mod service;
 pub mod stateful_set;
 
+pub mod config;
+pub mod manifest;
+
 pub use api_type::ApiEnum;
 pub use controller_revision::*;
 pub use cron_job::*;
@@ -35,6 +39,7 @@ pub use daemon_set::*;
 pub use deployment::*;
 pub use horizontal_pod_autoscaler::*;
 pub use job::*;
+pub use manifest::*;
 pub use meta::*;
 pub use namespace::*;
 pub use node::*;

@@ -1,5 +1,7 @@
 //! Replica sets and their predecessor, replication controllers.
 
+use std::sync::Arc;
+
 use super::api_type::api_structs;
 use super::meta::{Labels, ObjectMeta};
 use super::pod::PodTemplateSpec;
@@ -19,7 +21,7 @@ api_structs! {
         pub replicas: Option<i32>,
         pub min_ready_seconds: i32,
         pub selector: Option<LabelSelector>,
-        pub template: PodTemplateSpec,
+        pub template: Arc<PodTemplateSpec>,
     }
 
     /// What the controller last counted; a replication controller's is the same.
@@ -45,7 +47,7 @@ api_structs! {
         pub replicas: Option<i32>,
         pub min_ready_seconds: i32,
         pub selector: Labels,
-        pub template: PodTemplateSpec,
+        pub template: Arc<PodTemplateSpec>,
     }
 }
 
@@ -53,7 +55,7 @@ impl ReplicaSet {
     /// Fills in what the API server would. Doing it twice changes nothing.
     pub fn apply_defaults(&mut self) {
         let spec = &mut self.spec;
-        spec.template.spec.apply_defaults();
+        Arc::make_mut(&mut spec.template).spec.apply_defaults();
         spec.replicas.get_or_insert(1);
         spec.selector.get_or_insert_with(|| LabelSelector::from_labels(&spec.template.metadata.labels));
     }
@@ -63,7 +65,7 @@ impl ReplicationController {
     /// Fills in what the API server would; selector and labels come from the template. Doing it twice changes nothing.
     pub fn apply_defaults(&mut self) {
         let spec = &mut self.spec;
-        spec.template.spec.apply_defaults();
+        Arc::make_mut(&mut spec.template).spec.apply_defaults();
         spec.replicas.get_or_insert(1);
         let labels = &spec.template.metadata.labels;
         for inherited in [&mut spec.selector, &mut self.metadata.labels] {

@@ -202,7 +202,7 @@ impl Amounts {
 
     pub(crate) fn add_one(&mut self, name: Symbol, amount: &Quantity) {
         let entry = self.entry(name);
-        *entry = entry.saturating_add(*amount);
+        *entry += *amount;
     }
 
     pub(crate) fn raise_to(&mut self, other: &Self) {

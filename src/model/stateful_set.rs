@@ -1,5 +1,7 @@
 //! Stateful sets.
 
+use std::sync::Arc;
+
 use super::api_type::{api_enums, api_structs};
 use super::meta::ObjectMeta;
 use super::pod::PodTemplateSpec;
@@ -21,7 +23,7 @@ api_structs! {
     pub struct StatefulSetSpec {
         pub replicas: Option<i32>,
         pub selector: Option<LabelSelector>,
-        pub template: PodTemplateSpec,
+        pub template: Arc<PodTemplateSpec>,
         pub volume_claim_templates: Vec<PersistentVolumeClaim>,
         pub service_name: Symbol,
         pub pod_management_policy: Option<PodManagementPolicy> = "crate::model::api_type::empty_is_none",
@@ -97,7 +99,7 @@ impl StatefulSet {
     /// Fills in what the API server would. Doing it twice changes nothing.
     pub fn apply_defaults(&mut self) {
         let spec = &mut self.spec;
-        spec.template.spec.apply_defaults();
+        Arc::make_mut(&mut spec.template).spec.apply_defaults();
         spec.replicas.get_or_insert(1);
         spec.selector.get_or_insert_with(|| LabelSelector::from_labels(&spec.template.metadata.labels));
         spec.revision_history_limit.get_or_insert(10);

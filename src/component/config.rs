@@ -1,0 +1,83 @@
+//! What the components are told about their world: flags, configuration files, latencies.
+
+use crate::engine::{Distribution, Streams};
+use crate::model::config::{KubeApiserver, KubeControllerManager, KubeSchedulerConfiguration, Kubelet, KubernetesVersion};
+use crate::units::SimDuration;
+
+/// How long things take that no manifest says. Each is drawn from its own stream.
+#[derive(Clone, Debug)]
+pub struct Latencies {
+    /// Bound and images present -> containers running.
+    pub pod_start: Distribution,
+    /// Per image that is not on the node.
+    pub image_pull: Distribution,
+    /// Running -> Ready, for pods without a readiness probe to time it.
+    pub pod_ready: Distribution,
+    /// SIGTERM -> exit, capped by the grace period.
+    pub pod_stop: Distribution,
+    /// Powered on -> kubelet registered and Ready.
+    pub node_boot: Distribution,
+    /// Link back -> the kubelet sees what changed meanwhile.
+    pub kubelet_reconnect: Distribution,
+    /// Store change -> a component sees it.
+    pub watch: Distribution,
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        let s = |secs| Distribution::Constant(SimDuration::from_secs(secs));
+        Self {
+            pod_start: Distribution::Lognormal {
+                median: SimDuration::from_millis(1100),
+                p99: SimDuration::from_millis(3500),
+            },
+            image_pull: s(0),
+            pod_ready: s(0),
+            pod_stop: s(1),
+            node_boot: s(90),
+            kubelet_reconnect: Distribution::Uniform { min: SimDuration::ZERO, max: SimDuration::from_secs(60) },
+            watch: Distribution::Constant(SimDuration::from_millis(5)),
+        }
+    }
+}
+
+/// Everything the components are configured with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Picks the behaviours that differ between versions.
+    pub version: KubernetesVersion,
+    /// kube-apiserver flags.
+    pub kube_apiserver: KubeApiserver,
+    /// kube-controller-manager flags.
+    pub kube_controller_manager: KubeControllerManager,
+    /// kube-scheduler configuration.
+    pub kube_scheduler: KubeSchedulerConfiguration,
+    /// Kubelet configuration, the same on every node.
+    pub kubelet: Kubelet,
+    /// Latencies.
+    pub latency: Latencies,
+    /// An API call's way there and back.
+    pub round_trip: SimDuration,
+}
+
+impl Latencies {
+    /// Draws the `index`-th value of a concern and entity; a constant draws nothing.
+    #[must_use]
+    pub fn draw(distribution: &Distribution, streams: &Streams, concern: &str, entity: &str, index: u64) -> SimDuration {
+        match distribution {
+            Distribution::Constant(value) => *value,
+            other => other.sample(&mut streams.at(concern, entity, index)),
+        }
+    }
+}
+
+impl Config {
+    /// The limit that each controller's own client has.
+    #[must_use]
+    pub fn controller_client(&self) -> super::flow_control::ClientLimit {
+        super::flow_control::ClientLimit {
+            qps: self.kube_controller_manager.kube_api_qps,
+            burst: u32::try_from(self.kube_controller_manager.kube_api_burst.max(1)).unwrap_or(u32::MAX),
+        }
+    }
+}

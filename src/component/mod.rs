@@ -1,0 +1,196 @@
+//! The contract of everything that lives in the cluster.
+//!
+//! A component is a *program* (all kubelets are one, with a column per fact). It is told what changed, when its timers
+//! fire and how its calls were answered; it reads the store and answers with calls, timers and records. It holds no
+//! reference to the queue, the store or another component, and never writes state: only the API server does.
+
+mod config;
+mod controller;
+mod expectations;
+mod flow_control;
+mod ownership;
+mod record;
+mod request;
+mod work_queue;
+
+use std::fmt::Debug;
+
+pub use config::{Config, Latencies};
+pub use controller::{Controller, ControllerTag, ControllerTimer, Enqueue, Plan, Planned, Reconcile, Step};
+pub use expectations::Expectations;
+pub use flow_control::{ClientLimit, TokenBucket};
+pub use ownership::{Claim, controller_name, judge_claim};
+pub use record::{EventDraft, EventRecorder, EventType, ObjectRef, Record, Transcript};
+pub use request::{
+    Answer, ApiError, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet, NewRevision, NodeConditionUpdate,
+    NodeRegistration, PodDraft, PodName, PodStatusPatch, Reply, Request, StatusUpdate,
+};
+pub use work_queue::WorkQueue;
+
+use crate::engine::{Streams, Ticket};
+use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, MachineChange, Store};
+use crate::units::{SimDuration, SimTime};
+
+/// Arms and disarms a component's timers.
+pub trait Timers<T> {
+    /// Wakes the component at `at` (now, if that is past).
+    fn arm(&mut self, at: SimTime, timer: T) -> Ticket;
+    /// Takes a timer back; false if it has fired already.
+    fn cancel(&mut self, ticket: Ticket) -> bool;
+}
+
+/// A call on its way to the API server.
+#[derive(Debug)]
+pub struct Call<G> {
+    /// Which of the component's clients sends it.
+    pub client: usize,
+    /// What is asked.
+    pub request: Request,
+    /// How the component will recognise the answer; none if it does not wait for one.
+    pub tag: Option<G>,
+    /// Why it was sent.
+    pub cause: CauseId,
+}
+
+/// What a handler asks for; drained by the simulation in this order when the handler returns.
+#[derive(Debug)]
+pub struct Outbox<G> {
+    /// Calls to the API server.
+    pub calls: Vec<Call<G>>,
+    /// Events, by the client that posts them.
+    pub events: Vec<(usize, EventDraft, CauseId)>,
+    /// Facts that need no client.
+    pub records: Vec<(Record, CauseId)>,
+    /// Changes of the physical world.
+    pub machine_changes: Vec<(MachineChange, CauseId)>,
+}
+
+impl<G> Default for Outbox<G> {
+    fn default() -> Self {
+        Self { calls: Vec::new(), events: Vec::new(), records: Vec::new(), machine_changes: Vec::new() }
+    }
+}
+
+impl<G> Outbox<G> {
+    /// Whether nothing was asked for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.events.is_empty() && self.records.is_empty() && self.machine_changes.is_empty()
+    }
+}
+
+/// What a handler may see and ask for.
+pub struct Ctx<'a, C: Component + ?Sized> {
+    /// The instant.
+    pub now: SimTime,
+    /// The cluster as it stands.
+    pub store: &'a Store,
+    /// Flags, configuration and latencies.
+    pub config: &'a Config,
+    /// Random streams, by concern and entity.
+    pub streams: &'a Streams,
+    /// Why the handler was called; calls and timers inherit it.
+    pub cause: CauseId,
+    timers: &'a mut dyn Timers<C::Timer>,
+    outbox: &'a mut Outbox<C::Tag>,
+}
+
+impl<'a, C: Component + ?Sized> Ctx<'a, C> {
+    /// Assembles a context; the simulation and tests do.
+    pub fn new(
+        now: SimTime,
+        store: &'a Store,
+        config: &'a Config,
+        streams: &'a Streams,
+        cause: CauseId,
+        timers: &'a mut dyn Timers<C::Timer>,
+        outbox: &'a mut Outbox<C::Tag>,
+    ) -> Self {
+        Self { now, store, config, streams, cause, timers, outbox }
+    }
+
+    /// Wakes this component at `at`.
+    pub fn arm(&mut self, at: SimTime, timer: C::Timer) -> Ticket {
+        self.timers.arm(at.max(self.now), timer)
+    }
+
+    /// Wakes this component after `delay`.
+    pub fn arm_in(&mut self, delay: SimDuration, timer: C::Timer) -> Ticket {
+        self.timers.arm(self.now + delay, timer)
+    }
+
+    /// Takes a timer back; false if it has fired already.
+    pub fn cancel(&mut self, ticket: Ticket) -> bool {
+        self.timers.cancel(ticket)
+    }
+
+    /// Sends a call with the component's first client; the answer comes back with `tag`.
+    pub fn call(&mut self, request: Request, tag: C::Tag) {
+        self.outbox.calls.push(Call { client: 0, request, tag: Some(tag), cause: self.cause });
+    }
+
+    /// Sends a call whose answer does not matter.
+    pub fn tell(&mut self, request: Request) {
+        self.outbox.calls.push(Call { client: 0, request, tag: None, cause: self.cause });
+    }
+
+    /// Posts an Event with the component's event client, as its `source.component`.
+    pub fn event(&mut self, event: EventDraft) {
+        self.outbox.events.push((C::EVENT_CLIENT, event, self.cause));
+    }
+
+    /// Writes down a fact for the user.
+    pub fn record(&mut self, record: Record) {
+        self.outbox.records.push((record, self.cause));
+    }
+
+    /// Changes the physical world.
+    pub fn change_machine(&mut self, change: MachineChange) {
+        self.outbox.machine_changes.push((change, self.cause));
+    }
+}
+
+/// Whether a process starts with the run or in the middle of it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// It has been running long before t=0 and knows what there is: nothing new is announced.
+    Initial,
+    /// It starts (again) with empty memory, as after an outage or on a cold cluster.
+    Fresh,
+}
+
+/// A program of the cluster.
+pub trait Component {
+    /// What it asks to be woken for.
+    type Timer: Copy + Debug;
+    /// How it recognises an answer.
+    type Tag: Copy + Debug;
+    /// The real component's name, as events show it.
+    const NAME: &'static str;
+    /// The process whose stop takes it down; none for kubelets, operators and the physical world.
+    const PROCESS: Option<ControlPlaneProcess>;
+    /// Which of its clients posts Events.
+    const EVENT_CLIENT: usize = 0;
+
+    /// Rate limits of its API clients; an empty list means one unlimited client.
+    fn clients(config: &Config) -> Vec<ClientLimit>;
+
+    /// Whether it watches the kind of object that changed.
+    fn watches(changed: &Changed) -> bool;
+
+    /// The process starts: at the beginning of the run, and again after an outage with the value made anew. It lists
+    /// everything it needs from the store.
+    fn started(&mut self, start: Start, ctx: &mut Ctx<'_, Self>);
+
+    /// A watch delivers a change.
+    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Self>);
+
+    /// A timer fires.
+    fn fired(&mut self, timer: Self::Timer, ctx: &mut Ctx<'_, Self>);
+
+    /// A call is answered.
+    fn answered(&mut self, tag: Self::Tag, answer: &Answer, ctx: &mut Ctx<'_, Self>);
+
+    /// The physical world changed; most components cannot know.
+    fn machine_changed(&mut self, _change: &MachineChange, _ctx: &mut Ctx<'_, Self>) {}
+}

@@ -1,0 +1,429 @@
+//! What a component may ask of the API server, and what it is told. Data only; the rules are in `apiserver`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::arena::Symbol;
+use crate::model::{self, Labels, PodTemplateSpec, Resources, TaintEffect};
+use crate::state::{
+    ContainerStatus, DaemonSetId, DaemonSetStatus, DeletionCause, DeploymentId, DeploymentStatus, DisruptionReason, JobId,
+    JobStatus, NodeCondition, NodeConditionKind, NodeId, Owner, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId,
+    PodPhase, Propagation, ReplicaSetId, ReplicaSetStatus, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid,
+    WorkloadId,
+};
+use crate::units::{SimDuration, SimTime};
+
+/// How a new pod is named.
+#[derive(Clone, Debug)]
+pub enum PodName {
+    /// `metadata.generateName`: the prefix, to which the API server adds five characters.
+    Generate(Symbol),
+    /// `metadata.name`.
+    Exact(Arc<str>),
+}
+
+/// A pod to be created.
+#[derive(Clone, Debug)]
+pub struct PodDraft {
+    /// Namespace.
+    pub namespace: Symbol,
+    /// Name.
+    pub name: PodName,
+    /// Template: labels, annotations and spec. Pods of one template share one `Arc`, so that admission runs once.
+    pub template: Arc<PodTemplateSpec>,
+    /// Labels on top of the template's.
+    pub extra_labels: SmallVec<[(Symbol, Symbol); 2]>,
+    /// Controlling owner.
+    pub owner: Option<Owner>,
+    /// A daemon pod's target: replaces the required node affinity by `metadata.name In [node]`.
+    pub pinned_node: Option<NodeId>,
+    /// Adds the finalizer `batch.kubernetes.io/job-tracking`.
+    pub job_tracking: bool,
+}
+
+/// Options of a DELETE of a pod.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct DeleteOptions {
+    /// `gracePeriodSeconds`; none = the pod's own.
+    pub grace_s: Option<i64>,
+    /// `preconditions.uid`.
+    pub uid: Option<Uid>,
+}
+
+/// A change of a pod's status; `None` leaves a field as it is.
+#[derive(Clone, Debug, Default)]
+pub struct PodStatusPatch {
+    /// `status.phase`.
+    pub phase: Option<PodPhase>,
+    /// `status.reason`.
+    pub reason: Option<Symbol>,
+    /// The Ready condition's status.
+    pub ready: Option<Status>,
+    /// `status.startTime`, if not set yet.
+    pub started: Option<SimTime>,
+    /// Container statuses.
+    pub containers: Option<SmallVec<[ContainerStatus; 1]>>,
+    /// Init container statuses.
+    pub init_containers: Option<SmallVec<[ContainerStatus; 0]>>,
+    /// Sets the DisruptionTarget condition to True with this reason (false: to False).
+    pub disruption: Option<(DisruptionReason, bool)>,
+    /// `status.nominatedNodeName`.
+    pub nominated_node: Option<Option<NodeId>>,
+    /// PodScheduled=False with this message, or no longer.
+    pub unschedulable: Option<Option<Arc<str>>>,
+}
+
+/// A node that registers.
+#[derive(Clone, Debug)]
+pub struct NodeRegistration {
+    /// Labels.
+    pub labels: Labels,
+    /// Annotations.
+    pub annotations: Arc<BTreeMap<Symbol, Symbol>>,
+    /// `spec.taints` (`registerWithTaints`).
+    pub taints: SmallVec<[TaintOnNode; 2]>,
+    /// Allocatable without pods.
+    pub allocatable: Arc<Resources>,
+    /// Allocatable pods.
+    pub allocatable_pods: i64,
+    /// Capacity.
+    pub capacity: Arc<Resources>,
+    /// Images present.
+    pub images: Arc<[(Vec<Symbol>, i64)]>,
+}
+
+/// One condition of a node status write.
+#[derive(Copy, Clone, Debug)]
+pub struct NodeConditionUpdate {
+    /// Which.
+    pub kind: NodeConditionKind,
+    /// Its new value; `since` moves only when the status flips.
+    pub condition: NodeCondition,
+}
+
+/// A ReplicaSet to be created by a Deployment.
+#[derive(Clone, Debug)]
+pub struct NewReplicaSet {
+    /// Owner.
+    pub deployment: DeploymentId,
+    /// Name.
+    pub name: Symbol,
+    /// Labels.
+    pub labels: Labels,
+    /// Annotations.
+    pub annotations: Arc<BTreeMap<Symbol, Symbol>>,
+    /// Size.
+    pub replicas: i32,
+    /// Selector, template, minReadySeconds.
+    pub spec: Arc<model::ReplicaSetSpec>,
+}
+
+/// A ControllerRevision to be created.
+#[derive(Clone, Debug)]
+pub struct NewRevision {
+    /// Owner.
+    pub owner: WorkloadId,
+    /// Hash.
+    pub hash: Symbol,
+    /// Number.
+    pub revision: i64,
+    /// Template.
+    pub template: Arc<PodTemplateSpec>,
+}
+
+/// A Job's status, boxed for its size.
+pub type JobStatusUpdate = Box<JobStatus>;
+
+/// A status write of a controller.
+#[derive(Clone, Debug)]
+pub enum StatusUpdate {
+    /// Deployment.
+    Deployment(DeploymentId, DeploymentStatus),
+    /// ReplicaSet.
+    ReplicaSet(ReplicaSetId, ReplicaSetStatus),
+    /// DaemonSet.
+    DaemonSet(DaemonSetId, DaemonSetStatus),
+    /// StatefulSet.
+    StatefulSet(StatefulSetId, StatefulSetStatus),
+    /// Job.
+    Job(JobId, JobStatusUpdate),
+    /// PodDisruptionBudget.
+    Budget(PodDisruptionBudgetId, Box<PodDisruptionBudgetStatus>),
+}
+
+/// A request to the API server.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// A read that only costs a token and a round trip; what it would return is in the store.
+    Get,
+    /// A read of a pod that is told 404 when it is gone (or has another UID).
+    GetPod {
+        /// Pod.
+        pod: PodId,
+    },
+    /// POST pods.
+    CreatePod(Box<PodDraft>),
+    /// DELETE a pod.
+    DeletePod {
+        /// Pod.
+        pod: PodId,
+        /// Options.
+        options: DeleteOptions,
+        /// Who asks.
+        cause: DeletionCause,
+    },
+    /// POST pods/eviction.
+    EvictPod {
+        /// Pod.
+        pod: PodId,
+        /// Grace in the eviction's delete options.
+        grace_s: Option<i64>,
+        /// `dryRun: All`.
+        dry_run: bool,
+    },
+    /// POST pods/binding.
+    BindPod {
+        /// Pod.
+        pod: PodId,
+        /// Node.
+        node: NodeId,
+    },
+    /// PATCH or PUT pods/status.
+    PatchPodStatus {
+        /// Pod.
+        pod: PodId,
+        /// What to set.
+        patch: Box<PodStatusPatch>,
+    },
+    /// PATCH the controlling owner: adopt or release.
+    SetPodOwner {
+        /// Pod.
+        pod: PodId,
+        /// Owner.
+        owner: Option<Owner>,
+    },
+    /// PATCH labels.
+    SetPodLabels {
+        /// Pod.
+        pod: PodId,
+        /// All labels.
+        labels: Labels,
+    },
+    /// PATCH away the job tracking finalizer.
+    ReleasePodFromJob {
+        /// Pod.
+        pod: PodId,
+    },
+    /// POST nodes.
+    CreateNode {
+        /// Node name.
+        node: NodeId,
+        /// What the kubelet registers.
+        registration: Box<NodeRegistration>,
+    },
+    /// DELETE a node.
+    DeleteNode {
+        /// Node.
+        node: NodeId,
+    },
+    /// PATCH a node's taints: adds (or refreshes) first, then removes by key and effect.
+    PatchNodeTaints {
+        /// Node.
+        node: NodeId,
+        /// Taints to set; an existing one of the same key and effect is replaced.
+        add: SmallVec<[TaintOnNode; 2]>,
+        /// Taints to take away.
+        remove: SmallVec<[(Symbol, TaintEffect); 2]>,
+    },
+    /// PATCH `spec.unschedulable`.
+    SetNodeUnschedulable {
+        /// Node.
+        node: NodeId,
+        /// Value.
+        unschedulable: bool,
+    },
+    /// PATCH labels.
+    SetNodeLabels {
+        /// Node.
+        node: NodeId,
+        /// All labels.
+        labels: Labels,
+    },
+    /// PATCH annotations.
+    SetNodeAnnotations {
+        /// Node.
+        node: NodeId,
+        /// All annotations.
+        annotations: Arc<BTreeMap<Symbol, Symbol>>,
+    },
+    /// PUT nodes/status: the given conditions, the others stay. A condition's `since` is kept unless its status flips.
+    PatchNodeStatus {
+        /// Node.
+        node: NodeId,
+        /// Conditions.
+        conditions: SmallVec<[NodeConditionUpdate; 5]>,
+    },
+    /// POST replicasets.
+    CreateReplicaSet(Box<NewReplicaSet>),
+    /// PUT a ReplicaSet's size and annotations.
+    UpdateReplicaSet {
+        /// ReplicaSet.
+        replica_set: ReplicaSetId,
+        /// New size, if it changes.
+        replicas: Option<i32>,
+        /// New annotations, if they change.
+        annotations: Option<Arc<BTreeMap<Symbol, Symbol>>>,
+    },
+    /// PATCH a Deployment's annotations (revision, rollback).
+    SetWorkloadAnnotations {
+        /// Workload.
+        workload: WorkloadId,
+        /// All annotations.
+        annotations: Arc<BTreeMap<Symbol, Symbol>>,
+    },
+    /// PATCH the controlling owner of a workload: adopt or release.
+    SetWorkloadOwner {
+        /// Workload.
+        workload: WorkloadId,
+        /// Owner.
+        owner: Option<Owner>,
+    },
+    /// POST controllerrevisions.
+    CreateRevision(Box<NewRevision>),
+    /// PUT a ControllerRevision's number.
+    SetRevisionNumber {
+        /// Revision.
+        id: crate::state::ControllerRevisionId,
+        /// Number.
+        revision: i64,
+    },
+    /// DELETE a ControllerRevision.
+    DeleteRevision {
+        /// Revision.
+        id: crate::state::ControllerRevisionId,
+    },
+    /// PUT status of a workload or budget.
+    UpdateStatus(StatusUpdate),
+    /// DELETE a workload.
+    DeleteWorkload {
+        /// Workload.
+        workload: WorkloadId,
+        /// What becomes of its dependents.
+        propagation: Propagation,
+    },
+    /// The garbage collector takes the last finalizer off a deleted workload.
+    FinalizeWorkload {
+        /// Workload.
+        workload: WorkloadId,
+    },
+    /// POST a job on behalf of a CronJob.
+    CreateJob {
+        /// The CronJob.
+        cron_job: crate::state::CronJobId,
+        /// Name.
+        name: Symbol,
+        /// Scheduled time.
+        scheduled_at: SimTime,
+    },
+    /// POST or PUT any object, as kubectl and manifests do; objects that exist are replaced.
+    Apply(Box<model::Object>),
+    /// POST any object; 409 if it exists.
+    Create(Box<model::Object>),
+    /// DELETE an object that is neither pod, node nor workload, by kind and name.
+    DeleteOther {
+        /// API kind.
+        kind: &'static str,
+        /// Namespace.
+        namespace: Symbol,
+        /// Name.
+        name: Symbol,
+    },
+    /// The namespace controller takes the last finalizer off a namespace.
+    FinalizeNamespace {
+        /// Namespace.
+        name: Symbol,
+    },
+}
+
+/// What a request made.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// Done; nothing more to say.
+    Done,
+    /// Nothing had to be changed.
+    Unchanged,
+    /// This pod.
+    Pod(PodId),
+    /// This node.
+    Node(NodeId),
+    /// This workload.
+    Workload(WorkloadId),
+    /// This revision.
+    Revision(crate::state::ControllerRevisionId),
+}
+
+/// The machine-readable reason of a refusal.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum ErrorReason {
+    /// 400.
+    BadRequest,
+    /// 403.
+    Forbidden,
+    /// 404.
+    NotFound,
+    /// 409: exists already.
+    AlreadyExists,
+    /// 409: changed meanwhile.
+    Conflict,
+    /// 422.
+    Invalid,
+    /// 429.
+    TooManyRequests,
+    /// 500.
+    InternalError,
+    /// No answer: the API server is down.
+    Unavailable,
+}
+
+impl ErrorReason {
+    /// HTTP status code; 0 when there was no answer.
+    #[must_use]
+    pub fn code(self) -> u16 {
+        match self {
+            Self::BadRequest => 400,
+            Self::Forbidden => 403,
+            Self::NotFound => 404,
+            Self::AlreadyExists | Self::Conflict => 409,
+            Self::Invalid => 422,
+            Self::TooManyRequests => 429,
+            Self::InternalError => 500,
+            Self::Unavailable => 0,
+        }
+    }
+}
+
+/// A refusal by the API server. Part of the run, never an error of the simulator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiError {
+    /// Reason.
+    pub reason: ErrorReason,
+    /// The Status message.
+    pub message: String,
+    /// `Retry-After`, if sent: the client repeats the call by itself after this time.
+    pub retry_after: Option<SimDuration>,
+    /// The message of `details.causes[0]`, if any.
+    pub detail: Option<String>,
+}
+
+impl ApiError {
+    /// A refusal without details.
+    #[must_use]
+    pub fn new(reason: ErrorReason, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into(), retry_after: None, detail: None }
+    }
+}
+
+/// The API server's answer.
+pub type Answer = Result<Reply, ApiError>;

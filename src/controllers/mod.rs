@@ -1,0 +1,3 @@
+//! kube-controller-manager: one file per controller, named as the real one without its suffix.
+//!
+//! A controller sees the others' work only in the store. None of them imports another.

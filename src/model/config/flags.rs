@@ -1,0 +1,223 @@
+//! Command line flags of control plane components as typed values.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+use super::version::KubernetesVersion;
+use crate::arena::Symbol;
+use crate::diagnostics::suggest;
+use crate::units::SimDuration;
+
+/// Flags as the user wrote them, without the leading dashes; values may be text, numbers or booleans.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlagMap(pub Vec<(Symbol, Symbol)>);
+
+/// A flag of a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// Its name, without dashes.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub help: &'static str,
+}
+
+/// A flag that does not exist, or a value it cannot have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct FlagError {
+    /// The name as it was written; its place in the document is known to the caller.
+    pub flag: Symbol,
+    /// What is wrong, naming the offending text.
+    pub message: String,
+    /// What would be right.
+    pub help: Option<String>,
+}
+
+impl FlagError {
+    pub(super) fn unknown(component: &str, flag: Symbol, flags: &[Flag]) -> Self {
+        let nearest = suggest::nearest(flag.as_str(), flags.iter().map(|flag| flag.name));
+        Self {
+            flag,
+            message: format!("`{}` is not a flag of {component}", flag.as_str()),
+            help: nearest.map(|name| format!("the nearest flag is `{name}`")),
+        }
+    }
+
+    pub(super) fn value(flag: Symbol, value: Symbol, expected: &str) -> Self {
+        Self {
+            flag,
+            message: format!("`{}` is not a value of `{}`, expected {expected}", value.as_str(), flag.as_str()),
+            help: None,
+        }
+    }
+}
+
+impl Serialize for FlagMap {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|flag| (flag.0, flag.1)))
+    }
+}
+
+impl<'de> Deserialize<'de> for FlagMap {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FlagVisitor;
+        impl<'de> Visitor<'de> for FlagVisitor {
+            type Value = FlagMap;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a map of flags to values")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FlagMap, A::Error> {
+                let mut flags = Vec::new();
+                while let Some(flag) = map.next_entry::<Symbol, Symbol>()? {
+                    flags.push(flag);
+                }
+                Ok(FlagMap(flags))
+            }
+
+            fn visit_unit<E>(self) -> Result<FlagMap, E> {
+                Ok(FlagMap::default())
+            }
+        }
+        deserializer.deserialize_map(FlagVisitor)
+    }
+}
+
+/// A type of flag values.
+pub(super) trait FlagValue: Sized {
+    /// What the flag takes, for messages.
+    const EXPECTED: &'static str;
+    fn parse_flag(text: &str) -> Option<Self>;
+    fn flag_text(&self) -> String;
+}
+
+impl FlagValue for SimDuration {
+    const EXPECTED: &'static str = "a duration such as `50s` or `1m30s`";
+
+    fn parse_flag(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+
+    fn flag_text(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl FlagValue for i64 {
+    const EXPECTED: &'static str = "an integer of at least 0";
+
+    fn parse_flag(text: &str) -> Option<Self> {
+        text.parse().ok().filter(|value| *value >= 0)
+    }
+
+    fn flag_text(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl FlagValue for f64 {
+    const EXPECTED: &'static str = "a number of at least 0";
+
+    fn parse_flag(text: &str) -> Option<Self> {
+        text.parse().ok().filter(|value: &Self| value.is_finite() && *value >= 0.0)
+    }
+
+    fn flag_text(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl FlagValue for bool {
+    const EXPECTED: &'static str = "`true` or `false`";
+
+    fn parse_flag(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+
+    fn flag_text(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// Names joined by commas.
+impl FlagValue for Vec<Symbol> {
+    const EXPECTED: &'static str = "names joined by commas";
+
+    fn parse_flag(text: &str) -> Option<Self> {
+        Some(text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(Symbol::from).collect())
+    }
+
+    fn flag_text(&self) -> String {
+        self.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// The default of a flag in one version. The text is ours, so that it cannot be wrong.
+pub(super) fn default_value<T: FlagValue>(text: &str, _version: KubernetesVersion) -> T {
+    T::parse_flag(text).expect("the default of a flag is one of its values")
+}
+
+/// Writes the flags of a component: a line each with the field, its type, the flag and the default, which may be an
+/// expression over `version`. The comment of the field is also the flag's help.
+macro_rules! component_flags {
+    ($(#[$meta:meta])* pub struct $name:ident for $component:literal {
+        $(#[doc = $help:literal] $field:ident : $type:ty = $flag:literal, |$version:ident| $default:expr;)+
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name { $(#[doc = $help] pub $field: $type,)+ }
+
+        impl $name {
+            /// Every flag that is understood.
+            pub const FLAGS: &'static [crate::model::config::Flag] =
+                &[$(crate::model::config::Flag { name: $flag, help: $help },)+];
+
+            /// What the component runs with when no flag is given.
+            #[must_use]
+            pub fn defaults(version: crate::model::config::KubernetesVersion) -> Self {
+                Self {
+                    $($field: {
+                        let $version = version;
+                        crate::model::config::flags::default_value($default, $version)
+                    },)+
+                }
+            }
+
+            /// The defaults of a version with some flags given. A flag that is wrong leaves its default.
+            #[must_use]
+            pub fn resolve(
+                flags: &crate::model::config::FlagMap,
+                version: crate::model::config::KubernetesVersion,
+            ) -> (Self, Vec<crate::model::config::FlagError>) {
+                use crate::model::config::FlagError;
+                use crate::model::config::flags::FlagValue;
+                let mut resolved = Self::defaults(version);
+                let mut errors = Vec::new();
+                for &(flag, value) in &flags.0 {
+                    match flag.as_str() {
+                        $($flag => match <$type as FlagValue>::parse_flag(value.as_str()) {
+                            Some(value) => resolved.$field = value,
+                            None => errors.push(FlagError::value(flag, value, <$type as FlagValue>::EXPECTED)),
+                        },)+
+                        _ => errors.push(FlagError::unknown($component, flag, Self::FLAGS)),
+                    }
+                }
+                (resolved, errors)
+            }
+
+            /// Every flag with its value, as it could be written.
+            #[must_use]
+            pub fn to_flags(&self) -> crate::model::config::FlagMap {
+                use crate::model::config::flags::FlagValue;
+                crate::model::config::FlagMap(vec![
+                    $(($flag.into(), self.$field.flag_text().as_str().into()),)+
+                ])
+            }
+        }
+    };
+}
+
+pub(super) use component_flags;

@@ -1,0 +1,273 @@
+//! `KubeletConfiguration` (`kubelet.config.k8s.io/v1beta1`): the fields that matter here.
+
+use std::collections::BTreeMap;
+
+use super::version::KubernetesVersion;
+use crate::arena::Symbol;
+use crate::model::api_type::api_structs;
+use crate::model::taint::Taint;
+use crate::units::SimDuration;
+
+api_structs! {
+    /// A kubelet's configuration as written. A duration or number of zero means the default, as kubeadm writes it.
+    pub struct KubeletConfiguration {
+        pub api_version: Symbol,
+        pub kind: Symbol,
+        pub node_status_update_frequency: Option<SimDuration>,
+        pub node_status_report_frequency: Option<SimDuration>,
+        pub node_lease_duration_seconds: Option<i32>,
+        pub max_pods: Option<i32>,
+        pub register_node: Option<bool>,
+        pub register_with_taints: Vec<Taint>,
+        #[serde(rename = "kubeAPIQPS")]
+        pub kube_api_qps: Option<f64>,
+        #[serde(rename = "kubeAPIBurst")]
+        pub kube_api_burst: Option<i64>,
+        #[serde(rename = "eventRecordQPS")]
+        pub event_record_qps: Option<f64>,
+        pub event_burst: Option<i64>,
+        pub serialize_image_pulls: Option<bool>,
+        pub max_parallel_image_pulls: Option<i32>,
+        #[serde(rename = "registryPullQPS")]
+        pub registry_pull_qps: Option<f64>,
+        pub registry_burst: Option<i64>,
+        pub sync_frequency: Option<SimDuration>,
+        pub eviction_hard: BTreeMap<Symbol, Symbol>,
+        pub eviction_soft: BTreeMap<Symbol, Symbol>,
+        pub eviction_soft_grace_period: BTreeMap<Symbol, SimDuration>,
+        pub eviction_minimum_reclaim: BTreeMap<Symbol, Symbol>,
+        pub eviction_pressure_transition_period: Option<SimDuration>,
+        pub eviction_max_pod_grace_period: Option<i32>,
+        pub merge_default_eviction_settings: Option<bool>,
+        pub shutdown_grace_period: Option<SimDuration>,
+        pub shutdown_grace_period_critical_pods: Option<SimDuration>,
+        pub shutdown_grace_period_by_pod_priority: Vec<ShutdownGracePeriodByPodPriority>,
+        pub crash_loop_back_off: CrashLoopBackOff,
+        pub feature_gates: BTreeMap<Symbol, bool>,
+    }
+
+    /// How long pods from a priority upwards have to stop when the machine is shut down.
+    #[derive(Eq)]
+    pub struct ShutdownGracePeriodByPodPriority {
+        pub priority: i32,
+        pub shutdown_grace_period_seconds: i64,
+    }
+
+    /// How restarts of a container that keeps ending are slowed down.
+    pub struct CrashLoopBackOff {
+        pub max_container_restart_period: Option<SimDuration>,
+    }
+}
+
+/// What a kubelet runs with. Rates are per second; a rate of 0 is no limit.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "fields are those of the configuration")]
+pub struct Kubelet {
+    pub node_status_update_frequency: SimDuration,
+    pub node_status_report_frequency: SimDuration,
+    pub node_lease_duration: SimDuration,
+    pub max_pods: i32,
+    pub register_node: bool,
+    pub register_with_taints: Vec<Taint>,
+    pub kube_api_qps: f64,
+    pub kube_api_burst: i64,
+    pub event_record_qps: f64,
+    pub event_burst: i64,
+    /// How many images a node pulls at a time; `None` sets no limit.
+    pub parallel_image_pulls_max: Option<i32>,
+    pub registry_pull_qps: f64,
+    pub registry_burst: i64,
+    pub sync_frequency: SimDuration,
+    pub eviction_hard: BTreeMap<Symbol, Symbol>,
+    pub eviction_soft: BTreeMap<Symbol, Symbol>,
+    pub eviction_soft_grace_period: BTreeMap<Symbol, SimDuration>,
+    pub eviction_minimum_reclaim: BTreeMap<Symbol, Symbol>,
+    pub eviction_pressure_transition_period: SimDuration,
+    pub eviction_max_pod_grace_period: i32,
+    /// In ascending priority; empty if the kubelet does not manage shutdowns.
+    pub shutdown_groups: Vec<ShutdownGracePeriodByPodPriority>,
+    /// Longest pause between two restarts of a container.
+    pub restart_period_max: SimDuration,
+}
+
+/// Hard eviction thresholds of a Linux kubelet.
+const EVICTION_HARD: [(&str, &str); 5] = [
+    ("imagefs.available", "15%"),
+    ("imagefs.inodesFree", "5%"),
+    ("memory.available", "100Mi"),
+    ("nodefs.available", "10%"),
+    ("nodefs.inodesFree", "5%"),
+];
+
+impl KubeletConfiguration {
+    /// This configuration with the defaults of a version. None of the fields known here has changed its default since
+    /// 1.33.
+    #[must_use]
+    pub fn resolve(&self, _version: KubernetesVersion) -> Kubelet {
+        let duration = |written: Option<SimDuration>, default_s: u64| {
+            written.filter(|period| *period != SimDuration::ZERO).unwrap_or(SimDuration::from_secs(default_s))
+        };
+        let count = |written: Option<i32>, default: i32| written.filter(|count| *count != 0).unwrap_or(default);
+        let update_frequency = duration(self.node_status_update_frequency, 10);
+        // Somebody who sets only the update frequency gets a report with every update.
+        let is_only_update_set = self.node_status_update_frequency.is_some_and(|period| period != SimDuration::ZERO);
+        let report_default = if is_only_update_set { update_frequency } else { SimDuration::from_secs(300) };
+        let report_frequency = self.node_status_report_frequency.filter(|period| *period != SimDuration::ZERO);
+        Kubelet {
+            node_status_update_frequency: update_frequency,
+            node_status_report_frequency: report_frequency.unwrap_or(report_default),
+            node_lease_duration: SimDuration::from_secs(u64::from(
+                count(self.node_lease_duration_seconds, 40).unsigned_abs(),
+            )),
+            max_pods: count(self.max_pods, 110),
+            register_node: self.register_node.unwrap_or(true),
+            register_with_taints: self.register_with_taints.clone(),
+            kube_api_qps: self.kube_api_qps.filter(|qps| *qps != 0.0).unwrap_or(50.0),
+            kube_api_burst: self.kube_api_burst.filter(|burst| *burst != 0).unwrap_or(100),
+            event_record_qps: self.event_record_qps.unwrap_or(50.0),
+            event_burst: self.event_burst.filter(|burst| *burst != 0).unwrap_or(100),
+            parallel_image_pulls_max: self.parallel_image_pulls_max(),
+            registry_pull_qps: self.registry_pull_qps.unwrap_or(5.0),
+            registry_burst: self.registry_burst.filter(|burst| *burst != 0).unwrap_or(10),
+            sync_frequency: duration(self.sync_frequency, 60),
+            eviction_hard: self.hard_thresholds(),
+            eviction_soft: self.eviction_soft.clone(),
+            eviction_soft_grace_period: self.eviction_soft_grace_period.clone(),
+            eviction_minimum_reclaim: self.eviction_minimum_reclaim.clone(),
+            eviction_pressure_transition_period: duration(self.eviction_pressure_transition_period, 300),
+            eviction_max_pod_grace_period: self.eviction_max_pod_grace_period.unwrap_or(0),
+            shutdown_groups: self.shutdown_groups(),
+            restart_period_max: duration(self.crash_loop_back_off.max_container_restart_period, 300),
+        }
+    }
+
+    fn parallel_image_pulls_max(&self) -> Option<i32> {
+        match (self.max_parallel_image_pulls.filter(|pulls| *pulls != 0), self.serialize_image_pulls) {
+            (Some(pulls), _) => Some(pulls),
+            (None, Some(false)) => None,
+            (None, _) => Some(1),
+        }
+    }
+
+    fn hard_thresholds(&self) -> BTreeMap<Symbol, Symbol> {
+        let defaults = || EVICTION_HARD.iter().map(|(signal, amount)| (Symbol::from(*signal), Symbol::from(*amount)));
+        if self.eviction_hard.is_empty() {
+            defaults().collect()
+        } else if self.merge_default_eviction_settings == Some(true) {
+            defaults().chain(self.eviction_hard.iter().map(|(signal, amount)| (*signal, *amount))).collect()
+        } else {
+            self.eviction_hard.clone()
+        }
+    }
+
+    fn shutdown_groups(&self) -> Vec<ShutdownGracePeriodByPodPriority> {
+        if !self.shutdown_grace_period_by_pod_priority.is_empty() {
+            let mut groups = self.shutdown_grace_period_by_pod_priority.clone();
+            groups.sort_by_key(|group| group.priority);
+            return groups;
+        }
+        let seconds = |period: Option<SimDuration>| period.unwrap_or(SimDuration::ZERO).as_secs().cast_signed();
+        let total = seconds(self.shutdown_grace_period);
+        let critical = seconds(self.shutdown_grace_period_critical_pods).min(total);
+        if total == 0 {
+            return Vec::new();
+        }
+        let group = |priority, shutdown_grace_period_seconds| ShutdownGracePeriodByPodPriority {
+            priority,
+            shutdown_grace_period_seconds,
+        };
+        vec![group(0, total - critical), group(crate::model::SYSTEM_CRITICAL_PRIORITY, critical)]
+    }
+}
+
+impl Kubelet {
+    /// The configuration that spells out every value, as it could be written.
+    #[must_use]
+    pub fn to_configuration(&self) -> KubeletConfiguration {
+        KubeletConfiguration {
+            node_status_update_frequency: Some(self.node_status_update_frequency),
+            node_status_report_frequency: Some(self.node_status_report_frequency),
+            node_lease_duration_seconds: i32::try_from(self.node_lease_duration.as_secs()).ok(),
+            max_pods: Some(self.max_pods),
+            register_node: Some(self.register_node),
+            register_with_taints: self.register_with_taints.clone(),
+            kube_api_qps: Some(self.kube_api_qps),
+            kube_api_burst: Some(self.kube_api_burst),
+            event_record_qps: Some(self.event_record_qps),
+            event_burst: Some(self.event_burst),
+            serialize_image_pulls: Some(self.parallel_image_pulls_max == Some(1)),
+            max_parallel_image_pulls: self.parallel_image_pulls_max.filter(|pulls| *pulls != 1),
+            registry_pull_qps: Some(self.registry_pull_qps),
+            registry_burst: Some(self.registry_burst),
+            sync_frequency: Some(self.sync_frequency),
+            eviction_hard: self.eviction_hard.clone(),
+            eviction_soft: self.eviction_soft.clone(),
+            eviction_soft_grace_period: self.eviction_soft_grace_period.clone(),
+            eviction_minimum_reclaim: self.eviction_minimum_reclaim.clone(),
+            eviction_pressure_transition_period: Some(self.eviction_pressure_transition_period),
+            eviction_max_pod_grace_period: Some(self.eviction_max_pod_grace_period),
+            shutdown_grace_period_by_pod_priority: self.shutdown_groups.clone(),
+            crash_loop_back_off: CrashLoopBackOff { max_container_restart_period: Some(self.restart_period_max) },
+            ..KubeletConfiguration::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(json: &str) -> Kubelet {
+        serde_json::from_str::<KubeletConfiguration>(json).unwrap().resolve(KubernetesVersion::NEWEST)
+    }
+
+    #[test]
+    fn status_reports_follow_an_update_frequency_that_stands_alone() {
+        #[track_caller]
+        fn check(json: &str, update_s: u64, report_s: u64) {
+            let kubelet = resolve(json);
+            let periods = (kubelet.node_status_update_frequency, kubelet.node_status_report_frequency);
+            assert_eq!(periods, (SimDuration::from_secs(update_s), SimDuration::from_secs(report_s)), "{json}");
+        }
+        check("{}", 10, 300);
+        check(r#"{"nodeStatusUpdateFrequency":"0s","nodeStatusReportFrequency":"0s"}"#, 10, 300);
+        check(r#"{"nodeStatusUpdateFrequency":"4s"}"#, 4, 4);
+        check(r#"{"nodeStatusUpdateFrequency":"4s","nodeStatusReportFrequency":"1m"}"#, 4, 60);
+    }
+
+    #[test]
+    fn shutdown_periods_become_groups_by_priority() {
+        #[track_caller]
+        fn check(json: &str, expected: &[(i32, i64)]) {
+            let groups = resolve(json).shutdown_groups;
+            let groups: Vec<_> = groups.iter().map(|group| (group.priority, group.shutdown_grace_period_seconds)).collect();
+            assert_eq!(groups, expected, "{json}");
+        }
+        check("{}", &[]);
+        check(
+            r#"{"shutdownGracePeriod":"30s","shutdownGracePeriodCriticalPods":"10s"}"#,
+            &[(0, 20), (2_000_000_000, 10)],
+        );
+        check(
+            r#"{"shutdownGracePeriodByPodPriority":[{"priority":100,"shutdownGracePeriodSeconds":5},{"priority":0,"shutdownGracePeriodSeconds":7}]}"#,
+            &[(0, 7), (100, 5)],
+        );
+    }
+
+    #[test]
+    fn hard_thresholds_are_replaced_unless_merging_is_asked_for() {
+        assert_eq!(resolve("{}").eviction_hard.len(), 5);
+        assert_eq!(resolve(r#"{"evictionHard":{"memory.available":"1Gi"}}"#).eviction_hard.len(), 1);
+        let merged = resolve(r#"{"evictionHard":{"memory.available":"1Gi"},"mergeDefaultEvictionSettings":true}"#);
+        assert_eq!(merged.eviction_hard.len(), 5);
+        assert_eq!(merged.eviction_hard[&Symbol::from("memory.available")].as_str(), "1Gi");
+    }
+
+    #[test]
+    fn what_is_spelled_out_resolves_to_the_same() {
+        for json in ["{}", r#"{"serializeImagePulls":false,"shutdownGracePeriod":"1m","nodeStatusUpdateFrequency":"4s"}"#] {
+            let kubelet = resolve(json);
+            assert_eq!(kubelet.to_configuration().resolve(KubernetesVersion::NEWEST), kubelet);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Bringing a cluster up: the objects of the manifests, their machines, and the state in which the incident finds them.
+//!
+//! `settled` plays the same components for as long as it takes before t=0, on clients without rate limits and pods that
+//! start at once, and then lets every process begin anew on the result. It draws its names from a seed of its own, so
+//! that all seeds of a scenario begin from the same cluster.
+
+use std::sync::Arc;
+
+use super::components::{Components, Which};
+use super::kernel::Kernel;
+use super::{Inputs, Simulation};
+use crate::apiserver::{self, ApiServer};
+use crate::component::{Config, Latencies, Request, Start};
+use crate::engine::{Distribution, Streams};
+use crate::model::Object;
+use crate::observe::Observers;
+use crate::scenario::{Bootstrap, ResolvedScenario};
+use crate::state::{Machine, Status, Store};
+use crate::units::{SimDuration, SimTime};
+
+/// How long before t=0 a settled cluster is brought up; an OrderedReady set of a thousand pods fits.
+const SETTLE_FOR: SimDuration = SimDuration::from_secs(4 * 3600);
+
+/// The seed of everything that is drawn before t=0.
+const BOOTSTRAP_SEED: u64 = 0x6b75_6265_7371_756c;
+
+/// A cluster ready for t=0; runs with different seeds are forked from it.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    store: Store,
+    api: ApiServer,
+    config: Arc<Config>,
+    inputs: Arc<Inputs>,
+    /// Objects to be created at t=0 (cold bootstrap).
+    created_at_start: Vec<Object>,
+}
+
+impl Prepared {
+    /// Loads the scenario's objects and brings the cluster to its state at t=0.
+    #[must_use]
+    pub fn new(scenario: &ResolvedScenario) -> Self {
+        let config = Arc::new(scenario.config.clone());
+        let inputs = Arc::new(Inputs {
+            chaos: Arc::clone(&scenario.chaos),
+            kubectl: Arc::clone(&scenario.kubectl),
+            timeline: scenario.timeline.clone(),
+        });
+        let streams = Streams::new(BOOTSTRAP_SEED);
+        let mut api = ApiServer::new();
+        api.set_epoch(scenario.epoch_unix_nanos);
+        let mut store = Store::default();
+        let mut objects: Vec<&Object> = scenario.objects.iter().map(|o| &o.object).collect();
+        objects.sort_by_key(|o| rank(o));
+        let begin = SimTime::ZERO - SETTLE_FOR;
+        let (now, later) = match scenario.bootstrap {
+            Bootstrap::Settled => (objects, Vec::new()),
+            Bootstrap::Cold => objects.into_iter().partition(|o| rank(o) <= rank_of_nodes()),
+        };
+        let mut changed = Vec::new();
+        for object in now {
+            let request = Request::Create(Box::new(object.clone()));
+            if let Err(error) = api.handle(&mut store, &config, &streams, begin, request, &mut changed) {
+                debug_assert!(false, "a validated object was refused: {}", error.message);
+            }
+            changed.clear();
+        }
+        apiserver::link_owners(&mut store);
+        start_machines(&mut store);
+        let created_at_start = later.into_iter().cloned().collect();
+        let mut prepared = Self { store, api, config, inputs, created_at_start };
+        prepared.settle(streams, begin);
+        prepared
+    }
+
+    /// Plays the workload controllers, the scheduler and the kubelets until t=0.
+    fn settle(&mut self, streams: Streams, begin: SimTime) {
+        let config = Arc::new(unhurried(&self.config));
+        let inputs = Arc::new(Inputs { timeline: Vec::new(), chaos: Arc::default(), kubectl: Arc::default() });
+        let components = Components::new(&config, &inputs);
+        let store = std::mem::take(&mut self.store);
+        let api = std::mem::take(&mut self.api);
+        let kernel = Kernel::new(store, api, config, streams, begin, Observers::none());
+        let mut bringing_up = Simulation::new(kernel, components, inputs, takes_part_in_settling);
+        bringing_up.begin(Start::Initial);
+        bringing_up.run_until(SimTime::ZERO - SimDuration::from_nanos(1));
+        self.store = bringing_up.kernel.store;
+        self.api = bringing_up.kernel.api;
+    }
+
+    /// Begins a run at t=0.
+    #[must_use]
+    pub fn start(&self, seed: u64, observers: Observers) -> Simulation {
+        let streams = Streams::new(seed);
+        let components = Components::new(&self.config, &self.inputs);
+        let mut kernel = Kernel::new(
+            self.store.clone(),
+            self.api.clone(),
+            Arc::clone(&self.config),
+            streams,
+            SimTime::ZERO,
+            observers,
+        );
+        kernel.observers.begin(&kernel.store, &kernel.config);
+        let mut run = Simulation::new(kernel, components, Arc::clone(&self.inputs), |_| true);
+        run.begin(Start::Initial);
+        for object in &self.created_at_start {
+            let request = Request::Create(Box::new(object.clone()));
+            let kernel = &mut run.kernel;
+            let answer =
+                kernel.api.handle(&mut kernel.store, &kernel.config, &kernel.streams, kernel.now, request, &mut kernel.changed);
+            debug_assert!(answer.is_ok(), "a validated object was refused");
+            kernel.publish();
+        }
+        run
+    }
+
+    /// The cluster at t=0.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What the components are configured with.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+}
+
+/// Order in which kinds are created, so that admission finds what it looks up.
+fn rank(object: &Object) -> u8 {
+    match object {
+        Object::Namespace(_) => 0,
+        Object::PriorityClass(_) => 1,
+        Object::StorageClass(_) => 2,
+        Object::PersistentVolume(_) => 3,
+        Object::Node(_) => rank_of_nodes(),
+        Object::PersistentVolumeClaim(_) => 6,
+        Object::Service(_) | Object::PodDisruptionBudget(_) => 7,
+        Object::CronJob(_) | Object::Deployment(_) => 8,
+        Object::ReplicaSet(_) | Object::ReplicationController(_) | Object::DaemonSet(_) | Object::StatefulSet(_)
+        | Object::Job(_) => 9,
+        Object::Pod(_) => 11,
+        _ => 10,
+    }
+}
+
+fn rank_of_nodes() -> u8 {
+    5
+}
+
+/// Every Node object of the input has a machine; its conditions tell in which state.
+fn start_machines(store: &mut Store) {
+    let nodes: Vec<_> = store.nodes().map(|(id, node)| (id, node.conditions)).collect();
+    for (id, conditions) in nodes {
+        let machine = store.machine_mut(id);
+        *machine = Machine::running();
+        match conditions.ready() {
+            Some(Status::Unknown) => {
+                // Nobody heard of it when the dump was made: the machine is off.
+                machine.power = crate::state::Power::Off;
+                machine.kubelet_running = false;
+            }
+            Some(Status::False) => machine.reported.not_ready = true,
+            Some(Status::True) | None => {}
+        }
+        machine.reported.memory_pressure = conditions.is_true(crate::state::NodeConditionKind::MemoryPressure);
+        machine.reported.disk_pressure = conditions.is_true(crate::state::NodeConditionKind::DiskPressure);
+        machine.reported.pid_pressure = conditions.is_true(crate::state::NodeConditionKind::PidPressure);
+        machine.network_unavailable = conditions.is_true(crate::state::NodeConditionKind::NetworkUnavailable);
+    }
+}
+
+/// The same configuration without rate limits and with pods that start at once.
+fn unhurried(config: &Config) -> Config {
+    let mut config = config.clone();
+    let at_once = || Distribution::Constant(SimDuration::ZERO);
+    config.kube_controller_manager.kube_api_qps = f64::INFINITY;
+    config.kube_scheduler.client_connection.qps = f64::INFINITY;
+    config.latency = Latencies {
+        pod_start: at_once(),
+        image_pull: at_once(),
+        pod_ready: at_once(),
+        pod_stop: at_once(),
+        node_boot: at_once(),
+        kubelet_reconnect: at_once(),
+        watch: Distribution::Constant(SimDuration::from_millis(5)),
+    };
+    config
+}
+
+/// Controllers that act on failures, on clocks or on commands have nothing to do before t=0.
+fn takes_part_in_settling(which: Which) -> bool {
+    let _ = which;
+    true
+}

@@ -1,0 +1,147 @@
+//! The list of everything that lives in the cluster, and the dispatch to it.
+//!
+//! One line per component; the macro makes the struct that owns them, the closed enums of their timers and tags, and static
+//! dispatch. Nothing is boxed.
+
+use crate::component::{Answer, ClientLimit, Component, Config, EventRecorder, Start, TokenBucket};
+use crate::state::{Change, ControlPlaneProcess, MachineChange};
+
+use super::kernel::Kernel;
+
+/// A component with its clients, and whether its process runs.
+#[derive(Clone, Debug)]
+pub(super) struct Slot<C> {
+    pub(super) component: C,
+    pub(super) clients: Vec<TokenBucket>,
+    pub(super) recorder: EventRecorder,
+    /// Raised at each stop: timers and answers of an earlier life are void.
+    pub(super) epoch: u32,
+    pub(super) is_up: bool,
+}
+
+impl<C: Component> Slot<C> {
+    fn new(component: C, config: &Config) -> Self {
+        let mut clients: Vec<_> = C::clients(config).into_iter().map(TokenBucket::new).collect();
+        if clients.is_empty() {
+            clients.push(TokenBucket::new(ClientLimit::UNLIMITED));
+        }
+        Self { component, clients, recorder: EventRecorder::default(), epoch: 0, is_up: false }
+    }
+}
+
+macro_rules! components {
+    ($($variant:ident $field:ident: $ty:ty = $make:expr;)*) => {
+        /// Which component.
+        #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub(super) enum Which { $($variant,)* }
+
+        /// A timer of any component.
+        #[derive(Copy, Clone, Debug)]
+        pub(super) enum AnyTimer { $($variant(<$ty as Component>::Timer),)* }
+
+        /// An answer's tag of any component.
+        #[derive(Copy, Clone, Debug)]
+        pub(super) enum AnyTag { $($variant(<$ty as Component>::Tag),)* }
+
+        impl AnyTimer {
+            pub(super) fn which(&self) -> Which {
+                match self { $(Self::$variant(_) => Which::$variant,)* }
+            }
+        }
+
+        /// All components.
+        #[derive(Clone, Debug)]
+        pub(super) struct Components { $(pub(super) $field: Slot<$ty>,)* }
+
+        impl Components {
+            /// Makes every component anew.
+            pub(super) fn new(config: &Config, inputs: &super::Inputs) -> Self {
+                let _ = inputs;
+                Self { $($field: { let make: fn(&Config, &super::Inputs) -> $ty = $make; Slot::new(make(config, inputs), config) },)* }
+            }
+
+            pub(super) fn epoch(&self, which: Which) -> u32 {
+                match which { $(Which::$variant => self.$field.epoch,)* }
+            }
+
+            pub(super) fn is_up(&self, which: Which) -> bool {
+                match which { $(Which::$variant => self.$field.is_up,)* }
+            }
+
+            pub(super) fn name(which: Which) -> &'static str {
+                match which { $(Which::$variant => <$ty as Component>::NAME,)* }
+            }
+
+            /// Whether any component of the process runs.
+            pub(super) fn any_up(&self, process: ControlPlaneProcess) -> bool {
+                false $(|| (<$ty as Component>::PROCESS == Some(process) && self.$field.is_up))*
+            }
+
+            /// Starts every component of the process (none: those that belong to no process).
+            pub(super) fn start(&mut self, process: Option<ControlPlaneProcess>, start: Start, inputs: &super::Inputs,
+                                wanted: fn(Which) -> bool, kernel: &mut Kernel) {
+                $(if <$ty as Component>::PROCESS == process && !self.$field.is_up && wanted(Which::$variant) {
+                    if self.$field.epoch > 0 {
+                        let make: fn(&Config, &super::Inputs) -> $ty = $make;
+                        let epoch = self.$field.epoch;
+                        self.$field = Slot { epoch, ..Slot::new(make(&kernel.config, inputs), &kernel.config) };
+                    }
+                    self.$field.is_up = true;
+                    kernel.handle(Which::$variant, &mut self.$field, AnyTimer::$variant, AnyTag::$variant,
+                                  |c, ctx| c.started(start, ctx));
+                })*
+            }
+
+            /// Stops every component of the process; what they had in mind is lost.
+            pub(super) fn stop(&mut self, process: ControlPlaneProcess) {
+                $(if <$ty as Component>::PROCESS == Some(process) && self.$field.is_up {
+                    self.$field.is_up = false;
+                    self.$field.epoch += 1;
+                })*
+            }
+
+            /// A timer fires.
+            pub(super) fn fired(&mut self, timer: AnyTimer, kernel: &mut Kernel) {
+                match timer {
+                    $(AnyTimer::$variant(timer) => kernel.handle(Which::$variant, &mut self.$field, AnyTimer::$variant,
+                        AnyTag::$variant, |c, ctx| c.fired(timer, ctx)),)*
+                }
+            }
+
+            /// A call is answered.
+            pub(super) fn answered(&mut self, tag: AnyTag, answer: &Answer, kernel: &mut Kernel) {
+                match tag {
+                    $(AnyTag::$variant(tag) => kernel.handle(Which::$variant, &mut self.$field, AnyTimer::$variant,
+                        AnyTag::$variant, |c, ctx| c.answered(tag, answer, ctx)),)*
+                }
+            }
+
+            /// Watches deliver a change.
+            pub(super) fn changed(&mut self, change: &Change, kernel: &mut Kernel) {
+                $(if self.$field.is_up && <$ty as Component>::watches(&change.what) {
+                    kernel.handle(Which::$variant, &mut self.$field, AnyTimer::$variant, AnyTag::$variant,
+                                  |c, ctx| c.changed(change, ctx));
+                })*
+            }
+
+            /// The physical world changed.
+            pub(super) fn machine_changed(&mut self, change: &MachineChange, kernel: &mut Kernel) {
+                $(if self.$field.is_up {
+                    kernel.handle(Which::$variant, &mut self.$field, AnyTimer::$variant, AnyTag::$variant,
+                                  |c, ctx| c.machine_changed(change, ctx));
+                })*
+            }
+        }
+
+        impl AnyTag {
+            pub(super) fn which(&self) -> Which {
+                match self { $(Self::$variant(_) => Which::$variant,)* }
+            }
+        }
+    };
+}
+
+components! {
+    Chaos chaos: crate::chaos::Chaos = |_, inputs| crate::chaos::Chaos::new(std::sync::Arc::clone(&inputs.chaos));
+    Kubectl kubectl: crate::kubectl::Kubectl = |_, inputs| crate::kubectl::Kubectl::new(std::sync::Arc::clone(&inputs.kubectl));
+}

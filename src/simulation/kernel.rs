@@ -1,0 +1,195 @@
+//! Everything a run consists of but the components: clock, queue, store, API server, calls in flight, watches.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::components::{AnyTag, AnyTimer, Slot, Which};
+use crate::apiserver::ApiServer;
+use crate::arena::{Id, Table};
+use crate::component::{
+    Answer, ApiError, Component, Config, Ctx, ErrorReason, EventDraft, Latencies, Outbox, Record, Request, Timers,
+};
+use crate::engine::{EventQueue, Streams, Ticket};
+use crate::observe::Observers;
+use crate::state::{CauseId, Change, Changed, MachineChange, Store};
+use crate::units::SimTime;
+
+/// Something that happens at an instant.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Event {
+    /// A component's timer fires.
+    Timer { epoch: u32, timer: AnyTimer },
+    /// A call reaches the API server.
+    Arrive(Id<PendingCall>),
+    /// An answer reaches the caller.
+    Answer(Id<PendingAnswer>),
+    /// An Event reaches the API server.
+    Post(Id<PendingPost>),
+    /// The oldest undelivered changes reach the watches.
+    Deliver,
+}
+
+/// A queue entry: the event and what it follows from.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Scheduled {
+    pub(super) cause: CauseId,
+    pub(super) event: Event,
+}
+
+const _: () = assert!(size_of::<Scheduled>() <= 48);
+
+/// A call on its way.
+#[derive(Clone, Debug)]
+pub(super) struct PendingCall {
+    pub(super) which: Which,
+    pub(super) epoch: u32,
+    pub(super) request: Request,
+    pub(super) tag: Option<AnyTag>,
+}
+
+/// An answer on its way.
+#[derive(Clone, Debug)]
+pub(super) struct PendingAnswer {
+    pub(super) epoch: u32,
+    pub(super) tag: AnyTag,
+    pub(super) answer: Answer,
+}
+
+/// An Event on its way.
+#[derive(Clone, Debug)]
+pub(super) struct PendingPost {
+    pub(super) which: Which,
+    pub(super) epoch: u32,
+    pub(super) event: EventDraft,
+}
+
+/// The state of a run, without its components.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    pub(super) now: SimTime,
+    pub(super) cause: CauseId,
+    pub(super) config: Arc<Config>,
+    pub(super) streams: Streams,
+    pub(super) store: Store,
+    pub(super) api: ApiServer,
+    pub(super) api_is_up: bool,
+    pub(super) queue: EventQueue<Scheduled>,
+    pub(super) calls: Table<PendingCall>,
+    pub(super) answers: Table<PendingAnswer>,
+    pub(super) posts: Table<PendingPost>,
+    pub(super) watch_log: VecDeque<(SimTime, Arc<Change>)>,
+    pub(super) watch_draws: u64,
+    pub(super) machine_log: VecDeque<(MachineChange, CauseId)>,
+    pub(super) observers: Observers,
+    pub(super) changed: Vec<Changed>,
+}
+
+struct QueueTimers<'a, T> {
+    queue: &'a mut EventQueue<Scheduled>,
+    wrap: fn(T) -> AnyTimer,
+    epoch: u32,
+    cause: CauseId,
+}
+
+impl<T> Timers<T> for QueueTimers<'_, T> {
+    fn arm(&mut self, at: SimTime, timer: T) -> Ticket {
+        let event = Event::Timer { epoch: self.epoch, timer: (self.wrap)(timer) };
+        self.queue.push(at, Scheduled { cause: self.cause, event })
+    }
+
+    fn cancel(&mut self, ticket: Ticket) -> bool {
+        self.queue.cancel(ticket).is_some()
+    }
+}
+
+impl Kernel {
+    /// Runs one handler of a component and takes what it asks for.
+    pub(super) fn handle<C: Component>(
+        &mut self,
+        which: Which,
+        slot: &mut Slot<C>,
+        wrap_timer: fn(C::Timer) -> AnyTimer,
+        wrap_tag: fn(C::Tag) -> AnyTag,
+        handler: impl FnOnce(&mut C, &mut Ctx<'_, C>),
+    ) {
+        let mut outbox = Outbox::default();
+        let mut timers =
+            QueueTimers { queue: &mut self.queue, wrap: wrap_timer, epoch: slot.epoch, cause: self.cause };
+        let mut ctx =
+            Ctx::new(self.now, &self.store, &self.config, &self.streams, self.cause, &mut timers, &mut outbox);
+        handler(&mut slot.component, &mut ctx);
+        if outbox.is_empty() {
+            return;
+        }
+        for call in outbox.calls {
+            let at = self.reserve(slot, call.client);
+            let tag = call.tag.map(wrap_tag);
+            let pending = PendingCall { which, epoch: slot.epoch, request: call.request, tag };
+            let id = self.calls.insert(pending);
+            self.queue.push(at, Scheduled { cause: call.cause, event: Event::Arrive(id) });
+        }
+        for (client, event, cause) in outbox.events {
+            if let Some(event) = slot.recorder.admit(self.now, event) {
+                let at = self.reserve(slot, client);
+                let id = self.posts.insert(PendingPost { which, epoch: slot.epoch, event });
+                self.queue.push(at, Scheduled { cause, event: Event::Post(id) });
+            }
+        }
+        for (record, cause) in outbox.records {
+            self.observers.recorded(self.now, cause, &record, &self.store);
+        }
+        self.machine_log.extend(outbox.machine_changes);
+    }
+
+    fn reserve<C>(&self, slot: &mut Slot<C>, client: usize) -> SimTime {
+        let last = slot.clients.len() - 1;
+        slot.clients[client.min(last)].reserve(self.now) + self.config.round_trip / 2
+    }
+
+    /// A call arrives: the API server decides, commits and answers.
+    pub(super) fn arrive(&mut self, id: Id<PendingCall>) {
+        let Some(call) = self.calls.remove(id) else { return };
+        let answer = if self.api_is_up {
+            self.api.handle(&mut self.store, &self.config, &self.streams, self.now, call.request, &mut self.changed)
+        } else {
+            Err(ApiError::new(ErrorReason::Unavailable, "the server is currently unable to handle the request"))
+        };
+        self.publish();
+        if let Some(tag) = call.tag {
+            let id = self.answers.insert(PendingAnswer { epoch: call.epoch, tag, answer });
+            let at = self.now + self.config.round_trip / 2;
+            self.queue.push(at, Scheduled { cause: self.cause, event: Event::Answer(id) });
+        }
+    }
+
+    /// An Event arrives.
+    pub(super) fn post(&mut self, id: Id<PendingPost>) {
+        let Some(post) = self.posts.remove(id) else { return };
+        if self.api_is_up {
+            let component = super::components::Components::name(post.which);
+            let record = Record::Event { component, event: post.event };
+            self.observers.recorded(self.now, self.cause, &record, &self.store);
+        }
+    }
+
+    /// Hands committed changes to the observers, and to the watches after their latency.
+    pub(super) fn publish(&mut self) {
+        let changed = std::mem::take(&mut self.changed);
+        for what in changed {
+            let cause = self.observers.next_cause(self.now, self.cause, &what, &self.store);
+            let change = Change { at: self.now, cause, what };
+            self.observers.changed(&change, &self.store);
+            let draw = self.watch_draws;
+            self.watch_draws += 1;
+            let lag = Latencies::draw(&self.config.latency.watch, &self.streams, "watch", "", draw);
+            let mut due = self.now + lag;
+            match self.watch_log.back() {
+                Some((last, _)) => due = due.max(*last),
+                None => {
+                    self.queue.push(due, Scheduled { cause: CauseId::NONE, event: Event::Deliver });
+                }
+            }
+            self.watch_log.push_back((due, Arc::new(change)));
+        }
+    }
+}

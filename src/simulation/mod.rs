@@ -1,0 +1,273 @@
+//! The one owner of mutable state: builds a cluster, plays events, forks runs.
+//!
+//! The only room that knows which components exist. It decides nothing: it pops events, hands them to the component they
+//! belong to, commits what the API server accepts, and delivers what changed.
+
+mod bootstrap;
+mod components;
+mod kernel;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use components::{AnyTimer, Components, Which};
+use kernel::{Event, Kernel, Scheduled};
+
+pub use bootstrap::Prepared;
+
+use crate::chaos::{self, ChaosPlan};
+use crate::component::{Config, Start};
+use crate::engine::Streams;
+use crate::kubectl::{self, Runbook};
+use crate::observe::Observers;
+use crate::scenario::TimelineAction;
+use crate::state::{CauseId, Changed, ControlPlaneProcess, MachineChange, Store};
+use crate::units::{SimDuration, SimTime};
+
+/// What the scenario gives to the components.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// Faults, random processes and node pools.
+    pub chaos: Arc<ChaosPlan>,
+    /// kubectl lines.
+    pub kubectl: Arc<Runbook>,
+    /// When which of them happens, in file order.
+    pub timeline: Vec<(SimTime, TimelineAction)>,
+}
+
+/// A leader that cannot renew its lease for this long exits (`--leader-elect-renew-deadline`).
+const RENEW_DEADLINE: SimDuration = SimDuration::from_secs(10);
+
+/// A run in progress.
+#[derive(Debug)]
+pub struct Simulation {
+    kernel: Kernel,
+    components: Components,
+    inputs: Arc<Inputs>,
+    wanted: fn(Which) -> bool,
+    api_down_since: Option<SimTime>,
+    events: u64,
+    digest: u64,
+}
+
+/// What a finished run leaves behind.
+#[derive(Debug)]
+pub struct Finished {
+    /// The observers with their rows.
+    pub observers: Observers,
+    /// The cluster at the end.
+    pub store: Store,
+    /// Events played.
+    pub events: u64,
+    /// Digest over the time, order and kind of every event; equal runs have equal digests.
+    pub digest: u64,
+}
+
+impl Simulation {
+    fn new(kernel: Kernel, components: Components, inputs: Arc<Inputs>, wanted: fn(Which) -> bool) -> Self {
+        Self { kernel, components, inputs, wanted, api_down_since: None, events: 0, digest: 0xcbf2_9ce4_8422_2325 }
+    }
+
+    /// The instant of the last event played.
+    #[must_use]
+    pub fn now(&self) -> SimTime {
+        self.kernel.now
+    }
+
+    /// The cluster as it stands.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.kernel.store
+    }
+
+    /// Events played so far.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Arms the timeline, then starts every process. Timeline entries thus lead their instant, in file order.
+    fn begin(&mut self, start: Start) {
+        for (at, action) in &self.inputs.timeline {
+            let timer = match *action {
+                TimelineAction::Fault(index) => AnyTimer::Chaos(chaos::Timer::Fault(index)),
+                TimelineAction::AddNodes(index) => AnyTimer::Chaos(chaos::Timer::AddNodes(index)),
+                TimelineAction::Kubectl(index) => AnyTimer::Kubectl(kubectl::Timer::Run(index)),
+            };
+            let event = Event::Timer { epoch: 0, timer };
+            self.kernel.queue.push(*at, Scheduled { cause: CauseId::NONE, event });
+        }
+        self.start(None, start);
+        for process in [
+            ControlPlaneProcess::KubeApiserver,
+            ControlPlaneProcess::KubeControllerManager,
+            ControlPlaneProcess::KubeScheduler,
+        ] {
+            self.start(Some(process), start);
+        }
+        self.settle_machines();
+    }
+
+    fn start(&mut self, process: Option<ControlPlaneProcess>, start: Start) {
+        let inputs = Arc::clone(&self.inputs);
+        self.components.start(process, start, &inputs, self.wanted, &mut self.kernel);
+    }
+
+    /// Plays everything that happens up to and including `end`.
+    pub fn run_until(&mut self, end: SimTime) {
+        while self.kernel.queue.peek_time().is_some_and(|at| at <= end) {
+            self.step();
+        }
+        self.kernel.now = self.kernel.now.max(end);
+    }
+
+    /// Plays the next event; false if there is none.
+    pub fn step(&mut self) -> bool {
+        let Some(next) = self.kernel.queue.pop() else { return false };
+        assert!(next.at >= self.kernel.now, "time went back from {} to {}", self.kernel.now, next.at);
+        self.kernel.now = next.at;
+        self.kernel.cause = next.event.cause;
+        self.events += 1;
+        self.fold(next.at, next.sequence, &next.event.event);
+        match next.event.event {
+            Event::Timer { epoch, timer } => {
+                let which = timer.which();
+                if self.components.is_up(which) && self.components.epoch(which) == epoch {
+                    if next.event.cause == CauseId::NONE {
+                        self.kernel.cause = self.kernel.observers.root_cause(next.at, Components::name(which), &timer);
+                    }
+                    self.components.fired(timer, &mut self.kernel);
+                }
+            }
+            Event::Arrive(id) => {
+                let alive = self.kernel.calls.get(id).is_some_and(|call| {
+                    self.components.is_up(call.which) && self.components.epoch(call.which) == call.epoch
+                });
+                if alive {
+                    self.kernel.arrive(id);
+                } else {
+                    self.kernel.calls.remove(id);
+                }
+            }
+            Event::Answer(id) => {
+                if let Some(pending) = self.kernel.answers.remove(id) {
+                    let which = pending.tag.which();
+                    if self.components.is_up(which) && self.components.epoch(which) == pending.epoch {
+                        self.components.answered(pending.tag, &pending.answer, &mut self.kernel);
+                    }
+                }
+            }
+            Event::Post(id) => self.kernel.post(id),
+            Event::Deliver => self.deliver(),
+        }
+        self.settle_machines();
+        true
+    }
+
+    fn fold(&mut self, at: SimTime, sequence: u64, event: &Event) {
+        let kind = match event {
+            Event::Timer { timer, .. } => 16 + timer.which() as u64,
+            Event::Arrive(_) => 1,
+            Event::Answer(_) => 2,
+            Event::Post(_) => 3,
+            Event::Deliver => 4,
+        };
+        for word in [at.as_nanos() as u64, sequence, kind] {
+            self.digest = (self.digest ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17);
+        }
+    }
+
+    /// Delivers every change whose watch latency is over, in commit order.
+    fn deliver(&mut self) {
+        while let Some((due, _)) = self.kernel.watch_log.front() {
+            if *due > self.kernel.now {
+                let due = *due;
+                self.kernel.queue.push(due, Scheduled { cause: CauseId::NONE, event: Event::Deliver });
+                return;
+            }
+            let Some((_, change)) = self.kernel.watch_log.pop_front() else { return };
+            self.kernel.cause = change.cause;
+            self.components.changed(&change, &mut self.kernel);
+        }
+    }
+
+    /// Applies what handlers asked of the physical world, and what follows from it, until nothing more does.
+    fn settle_machines(&mut self) {
+        while let Some((change, cause)) = self.kernel.machine_log.pop_front() {
+            self.kernel.cause = cause;
+            match change {
+                MachineChange::ProcessDown(process) => self.process_down(process),
+                MachineChange::ProcessUp(process) => self.process_up(process),
+                _ => {
+                    let node = self.kernel.store.apply_machine_change(&change, self.kernel.now);
+                    if let Some(node) = node {
+                        self.kernel.changed.push(Changed::HeartbeatChanged(node));
+                    }
+                }
+            }
+            self.kernel.observers.machine_changed(self.kernel.now, cause, &change, &self.kernel.store);
+            self.kernel.publish();
+            self.components.machine_changed(&change, &mut self.kernel);
+        }
+    }
+
+    fn process_down(&mut self, process: ControlPlaneProcess) {
+        if process == ControlPlaneProcess::KubeApiserver {
+            self.kernel.api_is_up = false;
+            self.api_down_since.get_or_insert(self.kernel.now);
+        } else {
+            self.components.stop(process);
+        }
+    }
+
+    /// # Source
+    /// client-go leader election: a holder that cannot renew for ten seconds exits; its successor starts with empty memory.
+    fn process_up(&mut self, process: ControlPlaneProcess) {
+        if process != ControlPlaneProcess::KubeApiserver {
+            self.start(Some(process), Start::Fresh);
+            return;
+        }
+        self.kernel.api_is_up = true;
+        let Some(since) = self.api_down_since.take() else { return };
+        if self.kernel.now.saturating_since(since) < RENEW_DEADLINE {
+            return;
+        }
+        for process in [ControlPlaneProcess::KubeControllerManager, ControlPlaneProcess::KubeScheduler] {
+            if self.components.any_up(process) {
+                self.components.stop(process);
+                self.start(Some(process), Start::Fresh);
+            }
+        }
+    }
+
+    /// Ends the run.
+    #[must_use]
+    pub fn finish(self) -> Finished {
+        Finished { observers: self.kernel.observers, store: self.kernel.store, events: self.events, digest: self.digest }
+    }
+}
+
+impl Kernel {
+    /// A kernel at `now` over the given cluster, with an empty queue.
+    fn new(store: Store, api: crate::apiserver::ApiServer, config: Arc<Config>, streams: Streams, now: SimTime,
+           observers: Observers) -> Self {
+        Self {
+            now,
+            cause: CauseId::NONE,
+            config,
+            streams,
+            store,
+            api,
+            api_is_up: true,
+            queue: crate::engine::EventQueue::new(),
+            calls: crate::arena::Table::new(),
+            answers: crate::arena::Table::new(),
+            posts: crate::arena::Table::new(),
+            watch_log: VecDeque::new(),
+            watch_draws: 0,
+            machine_log: VecDeque::new(),
+            observers,
+            changed: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The physical world below the API: power, network links, processes.
+
+use super::nodes::{NodeConditionKind, NodeId};
+use super::pods::PodId;
+use crate::units::SimTime;
+
+/// Whether a machine runs.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub enum Power {
+    /// The operating system is up.
+    #[default]
+    On,
+    /// No power, or halted: kubelet and containers are gone.
+    Off,
+    /// Powered on, not yet up.
+    Booting,
+}
+
+/// What a kubelet would post as its node's conditions.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct ReportedConditions {
+    /// Ready=False: the container runtime or the network plugin is down.
+    pub not_ready: bool,
+    /// `MemoryPressure`.
+    pub memory_pressure: bool,
+    /// `DiskPressure`.
+    pub disk_pressure: bool,
+    /// `PIDPressure`.
+    pub pid_pressure: bool,
+    /// The node is in graceful shutdown: Ready=False, new pods are refused.
+    pub shutting_down: bool,
+}
+
+/// The machine behind a node name.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Whether it exists at all; a name without a machine never had a kubelet, or its instance is gone.
+    pub exists: bool,
+    /// Power.
+    pub power: Power,
+    /// Whether the link to the control plane carries packets.
+    pub linked: bool,
+    /// Whether the kubelet process runs.
+    pub kubelet_running: bool,
+    /// What the kubelet observes.
+    pub reported: ReportedConditions,
+    /// Condition `NetworkUnavailable`, as the network would write it.
+    pub network_unavailable: bool,
+    /// When it was last powered on.
+    pub booted_at: SimTime,
+    /// Boots so far; containers of an earlier boot are gone.
+    pub boots: u32,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Self {
+            exists: false,
+            power: Power::Off,
+            linked: true,
+            kubelet_running: false,
+            reported: ReportedConditions::default(),
+            network_unavailable: false,
+            booted_at: SimTime::ZERO,
+            boots: 0,
+        }
+    }
+}
+
+impl Machine {
+    /// A machine that is up, linked, with its kubelet running.
+    #[must_use]
+    pub fn running() -> Self {
+        Self { exists: true, power: Power::On, kubelet_running: true, ..Self::default() }
+    }
+
+    /// Whether the kubelet process is alive (it may be cut off).
+    #[must_use]
+    pub fn kubelet_alive(&self) -> bool {
+        self.exists && self.power == Power::On && self.kubelet_running
+    }
+
+    /// Whether the kubelet and the API server hear each other.
+    #[must_use]
+    pub fn talks(&self) -> bool {
+        self.kubelet_alive() && self.linked
+    }
+}
+
+/// A process of the control plane that can be down.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ControlPlaneProcess {
+    /// `kube-apiserver`.
+    KubeApiserver,
+    /// `kube-controller-manager` with all its controllers.
+    KubeControllerManager,
+    /// `kube-scheduler`.
+    KubeScheduler,
+}
+
+impl ControlPlaneProcess {
+    /// The process's name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::KubeApiserver => "kube-apiserver",
+            Self::KubeControllerManager => "kube-controller-manager",
+            Self::KubeScheduler => "kube-scheduler",
+        }
+    }
+}
+
+/// How a fault ends a container.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum ContainerFate {
+    /// It exits with this code.
+    Exit(i32),
+    /// The kernel kills it for its memory (exit code 137, reason `OOMKilled`).
+    OomKilled,
+}
+
+/// A change of the physical world. Kubelets and the cloud see it at once; the control plane only sees what follows.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum MachineChange {
+    /// The machine loses power: kubelet and containers are gone.
+    PowerOff(NodeId),
+    /// Power is back (or the reboot began): it boots, and its kubelet starts after the boot latency.
+    PowerOn(NodeId),
+    /// The operating system is up and the kubelet process starts.
+    Booted(NodeId),
+    /// The link to the control plane is cut, both ways.
+    LinkDown(NodeId),
+    /// The link carries packets again.
+    LinkUp(NodeId),
+    /// The kubelet process stops; containers go on.
+    KubeletStopped(NodeId),
+    /// The kubelet process starts.
+    KubeletStarted(NodeId),
+    /// What the kubelet observes of its node changes. For `Ready`, `holds` = false is the runtime or network being down.
+    Observed {
+        /// Node.
+        node: NodeId,
+        /// Condition.
+        condition: NodeConditionKind,
+        /// Whether it now holds.
+        holds: bool,
+    },
+    /// The operating system announces a shutdown: the kubelet ends pods by priority, then the machine is off.
+    ShutdownBegins(NodeId),
+    /// The instance is gone for good and the cloud knows it.
+    InstanceGone(NodeId),
+    /// A new machine of that name exists and boots.
+    InstanceCreated(NodeId),
+    /// A container ends by itself.
+    ContainerEnds {
+        /// Pod.
+        pod: PodId,
+        /// How.
+        fate: ContainerFate,
+    },
+    /// A process of the control plane stops.
+    ProcessDown(ControlPlaneProcess),
+    /// It starts again, with empty memory.
+    ProcessUp(ControlPlaneProcess),
+    /// Heartbeats are late by this much from now on (nanoseconds; 0 = on time).
+    HeartbeatsDelayed {
+        /// Node.
+        node: NodeId,
+        /// By how much, in nanoseconds.
+        delay_ns: u64,
+    },
+}

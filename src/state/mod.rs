@@ -1,0 +1,33 @@
+//! The truth of the simulated cluster: API objects as they stand, and the machines beneath them.
+//!
+//! Everything here is plain data in dense tables. Only the API server writes API objects and only the physical world
+//! (faults, kubelets) writes machines; every other room reads. Nothing in this room decides anything, knows a clock or
+//! queues an event, and nothing in it derives serde: what a user sees is made by `observe` and `scenario`.
+
+mod change;
+mod heartbeat;
+mod machines;
+mod meta;
+mod nodes;
+mod pods;
+mod store;
+mod volumes;
+mod workloads;
+
+pub use change::{CauseId, Change, Changed, NodeDelta, ObjectDelta, PodDelta};
+pub use heartbeat::{Heartbeat, HeartbeatLoop};
+pub use machines::{ContainerFate, ControlPlaneProcess, Machine, MachineChange, Power, ReportedConditions};
+pub use meta::{Meta, Owner, Propagation, Uid};
+pub use nodes::{Node, NodeCondition, NodeConditionKind, NodeConditions, NodeId, NodeSlot, Status, TaintOnNode};
+pub use pods::{
+    AdmittedSpec, ContainerState, ContainerStatus, Deletion, DeletionCause, DisruptionReason, DisruptionTarget, Pod,
+    PodCondition, PodId, PodPhase,
+};
+pub use store::{Store, Tally};
+pub use volumes::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId};
+pub use workloads::{
+    ControllerRevision, ControllerRevisionId, CronJob, CronJobId, DaemonSet, DaemonSetId, DaemonSetStatus, Deployment,
+    DeploymentCondition, DeploymentId, DeploymentStatus, Job, JobId, JobStatus, Namespace, NamespaceId,
+    PodDisruptionBudget, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PriorityClass, PriorityClassId, ReplicaSet,
+    ReplicaSetId, ReplicaSetStatus, Service, ServiceId, StatefulSet, StatefulSetId, StatefulSetStatus, WorkloadId,
+};

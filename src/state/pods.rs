@@ -1,0 +1,307 @@
+//! Pods as the API shows them.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::meta::{Owner, Uid};
+use super::nodes::{NodeId, Status};
+use crate::arena::{Id, Symbol};
+use crate::model::{Labels, PodSpec, QosClass, Resources};
+use crate::units::{SimDuration, SimTime};
+
+/// Identifies a pod object; a re-created pod of the same name has another id.
+pub type PodId = Id<Pod>;
+
+/// A pod's spec after admission, with what hot paths read worked out once. Shared by all pods of one template.
+#[derive(Clone, Debug)]
+pub struct AdmittedSpec {
+    /// The spec as admission left it (priority resolved, default tolerations added), without `nodeName` and without the
+    /// per-node affinity term of daemon pods (see [`Pod::pinned_node`]).
+    pub spec: PodSpec,
+    /// Annotations of the template; `kubesquall.sim/…` ones set latencies and run times.
+    pub annotations: Arc<BTreeMap<Symbol, Symbol>>,
+    /// What the scheduler subtracts from a node: requests of containers, init containers and overhead.
+    pub requests: Resources,
+    /// The same with 100m CPU and 200 MiB for containers that name none; used by scoring only.
+    pub non_zero_requests: Resources,
+    /// Quality of service class.
+    pub qos: QosClass,
+    /// Resolved priority.
+    pub priority: i32,
+}
+
+impl Deref for AdmittedSpec {
+    type Target = PodSpec;
+
+    fn deref(&self) -> &PodSpec {
+        &self.spec
+    }
+}
+
+/// `status.phase`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub enum PodPhase {
+    /// Accepted, but not all containers have been started.
+    #[default]
+    Pending,
+    /// Bound, and at least one container runs or is restarting.
+    Running,
+    /// All containers ended with success and will not restart.
+    Succeeded,
+    /// All containers ended, at least one in failure.
+    Failed,
+}
+
+impl PodPhase {
+    /// The API's text.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Running => "Running",
+            Self::Succeeded => "Succeeded",
+            Self::Failed => "Failed",
+        }
+    }
+
+    /// Whether the phase never changes again.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed)
+    }
+}
+
+/// Why a pod was deleted, as `pods.csv` shows it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DeletionCause {
+    /// A NoExecute taint.
+    TaintManagerEviction,
+    /// The eviction subresource (drain, autoscaler).
+    EvictionByEvictionApi,
+    /// Pod garbage collection.
+    DeletionByPodGc,
+    /// A victim of scheduler preemption.
+    PreemptionByScheduler,
+    /// The kubelet ended it (shutdown, kubelet preemption).
+    TerminationByKubelet,
+    /// Its controller wanted fewer pods.
+    ScaleDown,
+    /// Replaced by a roll-out.
+    RollingUpdate,
+    /// The DaemonSet controller took it off a node.
+    DaemonSetController,
+    /// Its owner was deleted.
+    OwnerDeleted,
+    /// Node-pressure eviction.
+    NodePressure,
+    /// An operator's command.
+    Kubectl,
+    /// A finished pod was cleaned up.
+    Completed,
+}
+
+impl DeletionCause {
+    /// The text of the `deletion_cause` column.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::TaintManagerEviction => "TaintManagerEviction",
+            Self::EvictionByEvictionApi => "EvictionByEvictionAPI",
+            Self::DeletionByPodGc => "DeletionByPodGC",
+            Self::PreemptionByScheduler => "PreemptionByScheduler",
+            Self::TerminationByKubelet => "TerminationByKubelet",
+            Self::ScaleDown => "ScaleDown",
+            Self::RollingUpdate => "RollingUpdate",
+            Self::DaemonSetController => "DaemonSetController",
+            Self::OwnerDeleted => "OwnerDeleted",
+            Self::NodePressure => "NodePressure",
+            Self::Kubectl => "Kubectl",
+            Self::Completed => "Completed",
+        }
+    }
+}
+
+/// A pending deletion: the object carries a deletionTimestamp.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Deletion {
+    /// When the first DELETE was accepted.
+    pub requested_at: SimTime,
+    /// `metadata.deletionTimestamp`: accept time plus grace.
+    pub deadline: SimTime,
+    /// `metadata.deletionGracePeriodSeconds`.
+    pub grace: SimDuration,
+    /// Who asked first.
+    pub cause: DeletionCause,
+}
+
+/// The reason of a DisruptionTarget condition.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum DisruptionReason {
+    /// Preempted by the scheduler.
+    PreemptionByScheduler,
+    /// Evicted because of a NoExecute taint.
+    DeletionByTaintManager,
+    /// Evicted through the eviction API.
+    EvictionByEvictionApi,
+    /// Its node object was gone.
+    DeletionByPodGc,
+    /// Ended by the kubelet.
+    TerminationByKubelet,
+}
+
+impl DisruptionReason {
+    /// The API's text.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PreemptionByScheduler => "PreemptionByScheduler",
+            Self::DeletionByTaintManager => "DeletionByTaintManager",
+            Self::EvictionByEvictionApi => "EvictionByEvictionAPI",
+            Self::DeletionByPodGc => "DeletionByPodGC",
+            Self::TerminationByKubelet => "TerminationByKubelet",
+        }
+    }
+}
+
+/// The DisruptionTarget condition.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct DisruptionTarget {
+    /// Why.
+    pub reason: DisruptionReason,
+    /// `lastTransitionTime`.
+    pub since: SimTime,
+    /// False once the disruption controller has found it stale.
+    pub status: bool,
+}
+
+/// A pod condition: its status and when it last flipped.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct PodCondition {
+    /// True, False or Unknown.
+    pub status: Status,
+    /// `lastTransitionTime`, unrounded.
+    pub since: SimTime,
+}
+
+/// What a container does, as its status shows it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub enum ContainerState {
+    /// Not running; the reason is the API's text.
+    #[default]
+    Waiting,
+    /// Waiting to be restarted after a crash.
+    CrashLoopBackOff,
+    /// Running since the given time.
+    Running {
+        /// When it was started.
+        since: SimTime,
+    },
+    /// Ended.
+    Terminated {
+        /// Exit code.
+        exit_code: i32,
+        /// `finishedAt`.
+        finished_at: SimTime,
+    },
+}
+
+/// The status of one container.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct ContainerStatus {
+    /// What it does.
+    pub state: ContainerState,
+    /// Whether it counts as ready.
+    pub ready: bool,
+    /// How often it was restarted.
+    pub restarts: u32,
+}
+
+/// A pod object.
+#[derive(Clone, Debug)]
+pub struct Pod {
+    /// Namespace.
+    pub namespace: Symbol,
+    /// Name.
+    pub name: Arc<str>,
+    /// UID.
+    pub uid: Uid,
+    /// Labels.
+    pub labels: Labels,
+    /// The controlling owner.
+    pub owner: Option<Owner>,
+    /// The spec, shared with its siblings.
+    pub spec: Arc<AdmittedSpec>,
+    /// A daemon pod's target: its required node affinity is the single term `metadata.name In [this]`.
+    pub pinned_node: Option<NodeId>,
+    /// A static pod's mirror (annotation `kubernetes.io/config.mirror`).
+    pub is_mirror: bool,
+    /// `spec.nodeName`.
+    pub node: Option<NodeId>,
+    /// `status.nominatedNodeName`.
+    pub nominated_node: Option<NodeId>,
+    /// Creation time.
+    pub created_at: SimTime,
+    /// When it was bound.
+    pub scheduled_at: Option<SimTime>,
+    /// `status.startTime`.
+    pub started_at: Option<SimTime>,
+    /// Present once a DELETE was accepted.
+    pub deletion: Option<Deletion>,
+    /// The finalizer `batch.kubernetes.io/job-tracking` is set.
+    pub job_tracking: bool,
+    /// `status.phase`.
+    pub phase: PodPhase,
+    /// `status.reason`, empty if none.
+    pub reason: Symbol,
+    /// The Ready condition; absent until a kubelet has posted it.
+    pub ready: Option<PodCondition>,
+    /// The PodScheduled condition is False with this message (interned by the scheduler).
+    pub unschedulable: Option<Arc<str>>,
+    /// The DisruptionTarget condition.
+    pub disruption_target: Option<DisruptionTarget>,
+    /// Statuses of the regular containers, in spec order; empty until the kubelet posts them.
+    pub containers: SmallVec<[ContainerStatus; 1]>,
+    /// Statuses of the init containers, in spec order.
+    pub init_containers: SmallVec<[ContainerStatus; 0]>,
+}
+
+impl Pod {
+    /// Ready condition is True.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.ready.is_some_and(|c| c.status == Status::True)
+    }
+
+    /// Ready, and for at least `min_ready` (0 = ready is enough).
+    #[must_use]
+    pub fn is_available(&self, min_ready: SimDuration, now: SimTime) -> bool {
+        self.ready.is_some_and(|c| c.status == Status::True && (min_ready == SimDuration::ZERO || c.since + min_ready <= now))
+    }
+
+    /// Neither finished nor being deleted.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        !self.phase.is_terminal() && self.deletion.is_none()
+    }
+
+    /// Being deleted, but not finished.
+    #[must_use]
+    pub fn is_terminating(&self) -> bool {
+        self.deletion.is_some() && !self.phase.is_terminal()
+    }
+
+    /// Restarts of the container restarted most often.
+    #[must_use]
+    pub fn restarts_max(&self) -> u32 {
+        self.containers.iter().map(|c| c.restarts).max().unwrap_or(0)
+    }
+
+    /// Restarts of all containers.
+    #[must_use]
+    pub fn restarts_total(&self) -> u32 {
+        self.containers.iter().chain(&self.init_containers).map(|c| c.restarts).sum()
+    }
+}

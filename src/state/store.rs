@@ -1,0 +1,539 @@
+//! The store: every object, and the indexes that follow each write.
+//!
+//! The mutating functions keep the indexes true and nothing else; rules (admission, preconditions, what a write means)
+//! are the API server's, which is the only caller.
+
+use std::sync::Arc;
+
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use super::heartbeat::Heartbeat;
+use super::machines::Machine;
+use super::meta::Owner;
+use super::nodes::{Node, NodeId, NodeSlot};
+use super::pods::{Pod, PodId};
+use super::volumes::{PersistentVolume, PersistentVolumeClaim};
+use super::workloads::{
+    ControllerRevision, ControllerRevisionId, CronJob, DaemonSet, Deployment, DeploymentId, Job, JobId, Namespace,
+    PodDisruptionBudget, PriorityClass, ReplicaSet, ReplicaSetId, Service, StatefulSet, WorkloadId,
+};
+use crate::arena::{Symbol, Table};
+use crate::model;
+
+type PodSet = IndexSet<PodId, FxBuildHasher>;
+
+/// Every object of the cluster and every machine.
+#[derive(Clone, Debug, Default)]
+pub struct Store {
+    /// Namespaces.
+    pub namespaces: Table<Namespace>,
+    /// Deployments.
+    pub deployments: Table<Deployment>,
+    /// ReplicaSets and ReplicationControllers.
+    pub replica_sets: Table<ReplicaSet>,
+    /// DaemonSets.
+    pub daemon_sets: Table<DaemonSet>,
+    /// StatefulSets.
+    pub stateful_sets: Table<StatefulSet>,
+    /// Jobs.
+    pub jobs: Table<Job>,
+    /// CronJobs.
+    pub cron_jobs: Table<CronJob>,
+    /// ControllerRevisions.
+    pub controller_revisions: Table<ControllerRevision>,
+    /// PodDisruptionBudgets.
+    pub budgets: Table<PodDisruptionBudget>,
+    /// PriorityClasses.
+    pub priority_classes: Table<PriorityClass>,
+    /// Services.
+    pub services: Table<Service>,
+    /// PersistentVolumes.
+    pub volumes: Table<PersistentVolume>,
+    /// PersistentVolumeClaims.
+    pub claims: Table<PersistentVolumeClaim>,
+    /// StorageClasses, by name.
+    pub storage_classes: Vec<Arc<model::StorageClass>>,
+    pods: Table<Pod>,
+    nodes: Table<NodeSlot>,
+    machines: Vec<Machine>,
+    heartbeats: Vec<Heartbeat>,
+    node_names: FxHashMap<Symbol, NodeId>,
+    node_count: usize,
+    pod_names: FxHashMap<(Symbol, Arc<str>), PodId>,
+    pods_by_node: Vec<PodSet>,
+    pods_by_owner: FxHashMap<WorkloadId, PodSet>,
+    pods_by_namespace: FxHashMap<Symbol, PodSet>,
+    /// Pods without a controlling owner, by namespace: what adoption looks at.
+    ownerless_pods: FxHashMap<Symbol, PodSet>,
+    tallies: FxHashMap<WorkloadId, Tally>,
+    workload_names: FxHashMap<(&'static str, Symbol, Symbol), WorkloadId>,
+    replica_sets_by_deployment: FxHashMap<DeploymentId, Vec<ReplicaSetId>>,
+    jobs_by_cron_job: FxHashMap<super::workloads::CronJobId, Vec<JobId>>,
+    revisions_by_owner: FxHashMap<WorkloadId, Vec<ControllerRevisionId>>,
+}
+
+/// Counts of pods by what controllers ask of them.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Neither finished nor being deleted.
+    pub active: i32,
+    /// Active and Ready.
+    pub ready: i32,
+    /// Being deleted, not finished.
+    pub terminating: i32,
+    /// Finished (Succeeded or Failed), being deleted or not.
+    pub terminal: i32,
+    /// Active pods bound to a node.
+    pub bound: i32,
+}
+
+impl Tally {
+    fn of(pod: &Pod) -> Self {
+        let active = i32::from(pod.is_active());
+        Self {
+            active,
+            ready: active * i32::from(pod.is_ready()),
+            terminating: i32::from(pod.is_terminating()),
+            terminal: i32::from(pod.phase.is_terminal()),
+            bound: active * i32::from(pod.node.is_some()),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            active: self.active + other.active,
+            ready: self.ready + other.ready,
+            terminating: self.terminating + other.terminating,
+            terminal: self.terminal + other.terminal,
+            bound: self.bound + other.bound,
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            active: self.active - other.active,
+            ready: self.ready - other.ready,
+            terminating: self.terminating - other.terminating,
+            terminal: self.terminal - other.terminal,
+            bound: self.bound - other.bound,
+        }
+    }
+}
+
+/// An empty set to lend where nothing is indexed.
+static NO_PODS: std::sync::LazyLock<PodSet> = std::sync::LazyLock::new(PodSet::default);
+
+impl Store {
+    // ---- nodes ----------------------------------------------------------------------------------------------------
+
+    /// The id of a node name, if any object or reference ever used it.
+    #[must_use]
+    pub fn find_node(&self, name: Symbol) -> Option<NodeId> {
+        self.node_names.get(&name).copied()
+    }
+
+    /// The id of a node name, made on first use. The Node object need not exist.
+    pub fn node_slot(&mut self, name: Symbol) -> NodeId {
+        if let Some(&id) = self.node_names.get(&name) {
+            return id;
+        }
+        let id = self.nodes.insert(NodeSlot { name, object: None });
+        self.node_names.insert(name, id);
+        self.machines.push(Machine::default());
+        self.heartbeats.push(Heartbeat::default());
+        self.pods_by_node.push(PodSet::default());
+        id
+    }
+
+    /// The name behind an id.
+    #[must_use]
+    pub fn node_name(&self, id: NodeId) -> Symbol {
+        self.nodes[id].name
+    }
+
+    /// The Node object, if it exists.
+    #[must_use]
+    pub fn node(&self, id: NodeId) -> Option<&Arc<Node>> {
+        self.nodes[id].object.as_ref()
+    }
+
+    /// Existing Node objects, in the order in which their names appeared.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Arc<Node>)> {
+        self.nodes.iter().filter_map(|(id, slot)| slot.object.as_ref().map(|n| (id, n)))
+    }
+
+    /// All node names ever used.
+    pub fn node_ids(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.nodes.ids()
+    }
+
+    /// How many Node objects exist.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        self.node_count
+    }
+
+    /// Puts a Node object in its slot.
+    ///
+    /// # Panics
+    /// If one is there.
+    pub fn insert_node(&mut self, id: NodeId, node: Node) {
+        let slot = &mut self.nodes[id];
+        assert!(slot.object.is_none(), "node {} exists already", slot.name);
+        slot.object = Some(Arc::new(node));
+        self.node_count += 1;
+    }
+
+    /// Takes a Node object out of its slot.
+    pub fn remove_node(&mut self, id: NodeId) -> Option<Arc<Node>> {
+        let gone = self.nodes[id].object.take();
+        self.node_count -= usize::from(gone.is_some());
+        gone
+    }
+
+    /// The Node object for writing; what others hold of it stays as it was.
+    pub fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+        self.nodes[id].object.as_mut().map(Arc::make_mut)
+    }
+
+    /// The machine behind a node name.
+    #[must_use]
+    pub fn machine(&self, id: NodeId) -> &Machine {
+        &self.machines[id.index()]
+    }
+
+    /// The machine for writing.
+    pub fn machine_mut(&mut self, id: NodeId) -> &mut Machine {
+        &mut self.machines[id.index()]
+    }
+
+    /// The node's signs of life.
+    #[must_use]
+    pub fn heartbeat(&self, id: NodeId) -> &Heartbeat {
+        &self.heartbeats[id.index()]
+    }
+
+    /// The node's signs of life for writing.
+    pub fn heartbeat_mut(&mut self, id: NodeId) -> &mut Heartbeat {
+        &mut self.heartbeats[id.index()]
+    }
+
+    // ---- pods -----------------------------------------------------------------------------------------------------
+
+    /// The pod, if its object exists.
+    #[must_use]
+    pub fn pod(&self, id: PodId) -> Option<&Pod> {
+        self.pods.get(id)
+    }
+
+    /// All pods, in id order.
+    pub fn pods(&self) -> impl Iterator<Item = (PodId, &Pod)> {
+        self.pods.iter()
+    }
+
+    /// How many pod objects exist.
+    #[must_use]
+    pub fn pod_count(&self) -> usize {
+        self.pods.len()
+    }
+
+    /// The pod of that name.
+    #[must_use]
+    pub fn find_pod(&self, namespace: Symbol, name: &Arc<str>) -> Option<PodId> {
+        self.pod_names.get(&(namespace, Arc::clone(name))).copied()
+    }
+
+    /// Pods with that `spec.nodeName`, whether or not the Node object exists.
+    #[must_use]
+    pub fn pods_on(&self, node: NodeId) -> &PodSet {
+        &self.pods_by_node[node.index()]
+    }
+
+    /// Pods that the workload controls.
+    #[must_use]
+    pub fn pods_of(&self, owner: WorkloadId) -> &PodSet {
+        self.pods_by_owner.get(&owner).unwrap_or(&NO_PODS)
+    }
+
+    /// Pods of a namespace.
+    #[must_use]
+    pub fn pods_in(&self, namespace: Symbol) -> &PodSet {
+        self.pods_by_namespace.get(&namespace).unwrap_or(&NO_PODS)
+    }
+
+    /// Pods of a namespace that nobody controls.
+    #[must_use]
+    pub fn ownerless_pods(&self, namespace: Symbol) -> &PodSet {
+        self.ownerless_pods.get(&namespace).unwrap_or(&NO_PODS)
+    }
+
+    /// Adds a pod.
+    ///
+    /// # Panics
+    /// If a pod of that name exists.
+    pub fn insert_pod(&mut self, pod: Pod) -> PodId {
+        let key = (pod.namespace, Arc::clone(&pod.name));
+        let (namespace, node, owner) = (pod.namespace, pod.node, pod.owner);
+        let id = self.pods.insert(pod);
+        let other = self.pod_names.insert(key, id);
+        assert!(other.is_none(), "two pods of one name");
+        self.pods_by_namespace.entry(namespace).or_default().insert(id);
+        if let Some(node) = node {
+            self.pods_by_node[node.index()].insert(id);
+        }
+        self.index_owner(id, namespace, owner);
+        id
+    }
+
+    /// Takes a pod out.
+    pub fn remove_pod(&mut self, id: PodId) -> Option<Pod> {
+        let pod = self.pods.remove(id)?;
+        self.pod_names.remove(&(pod.namespace, Arc::clone(&pod.name)));
+        if let Some(set) = self.pods_by_namespace.get_mut(&pod.namespace) {
+            set.swap_remove(&id);
+        }
+        if let Some(node) = pod.node {
+            self.pods_by_node[node.index()].swap_remove(&id);
+        }
+        self.unindex_owner(id, pod.namespace, pod.owner, Tally::of(&pod));
+        Some(pod)
+    }
+
+    /// Writes a pod's fields; node, owner, name and namespace have functions of their own, which keep the indexes.
+    ///
+    /// # Panics
+    /// If there is no such pod.
+    pub fn update_pod<T>(&mut self, id: PodId, write: impl FnOnce(&mut Pod) -> T) -> T {
+        let pod = &mut self.pods[id];
+        let before = Tally::of(pod);
+        let result = write(pod);
+        let after = Tally::of(pod);
+        if before != after
+            && let Some(workload) = pod.owner.and_then(WorkloadId::from_owner)
+        {
+            let tally = self.tallies.entry(workload).or_default();
+            *tally = tally.minus(before).plus(after);
+        }
+        result
+    }
+
+    /// Counts of the pods that the workload controls.
+    #[must_use]
+    pub fn tally(&self, owner: WorkloadId) -> Tally {
+        self.tallies.get(&owner).copied().unwrap_or_default()
+    }
+
+    /// Sets `spec.nodeName`.
+    pub fn set_pod_node(&mut self, id: PodId, node: NodeId) {
+        self.update_pod(id, |pod| {
+            assert!(pod.node.is_none(), "pod {} is bound twice", pod.name);
+            pod.node = Some(node);
+        });
+        self.pods_by_node[node.index()].insert(id);
+    }
+
+    /// Sets the controlling owner.
+    pub fn set_pod_owner(&mut self, id: PodId, owner: Option<Owner>) {
+        let pod = &mut self.pods[id];
+        let (namespace, old, tally) = (pod.namespace, std::mem::replace(&mut pod.owner, owner), Tally::of(pod));
+        self.unindex_owner(id, namespace, old, tally);
+        self.index_owner(id, namespace, owner);
+    }
+
+    fn index_owner(&mut self, id: PodId, namespace: Symbol, owner: Option<Owner>) {
+        match owner {
+            None => {
+                self.ownerless_pods.entry(namespace).or_default().insert(id);
+            }
+            Some(owner) => {
+                if let Some(workload) = WorkloadId::from_owner(owner) {
+                    self.pods_by_owner.entry(workload).or_default().insert(id);
+                    let tally = self.tallies.entry(workload).or_default();
+                    *tally = tally.plus(Tally::of(&self.pods[id]));
+                }
+            }
+        }
+    }
+
+    fn unindex_owner(&mut self, id: PodId, namespace: Symbol, owner: Option<Owner>, pod: Tally) {
+        match owner {
+            None => {
+                if let Some(set) = self.ownerless_pods.get_mut(&namespace) {
+                    set.swap_remove(&id);
+                }
+            }
+            Some(owner) => {
+                if let Some(workload) = WorkloadId::from_owner(owner)
+                    && let Some(set) = self.pods_by_owner.get_mut(&workload)
+                {
+                    set.swap_remove(&id);
+                    let tally = self.tallies.entry(workload).or_default();
+                    *tally = tally.minus(pod);
+                    if set.is_empty() {
+                        self.pods_by_owner.remove(&workload);
+                        self.tallies.remove(&workload);
+                    }
+                }
+            }
+        }
+    }
+
+    // ---- workloads ------------------------------------------------------------------------------------------------
+
+    /// The workload of that kind and name; `kind` is the API kind (`ReplicationController` counts as its own kind).
+    #[must_use]
+    pub fn find_workload(&self, kind: &'static str, namespace: Symbol, name: Symbol) -> Option<WorkloadId> {
+        self.workload_names.get(&(kind, namespace, name)).copied()
+    }
+
+    /// Registers a workload's name and owner after it was put in its table.
+    pub fn index_workload(&mut self, id: WorkloadId) {
+        let Some(meta) = self.workload_meta(id) else { return };
+        let (namespace, name, owner) = (meta.namespace, meta.name, meta.owner);
+        let other = self.workload_names.insert((self.workload_kind(id), namespace, name), id);
+        assert!(other.is_none(), "two {} named {namespace}/{name}", id.kind());
+        self.link_workload(id, owner);
+    }
+
+    /// Forgets a workload's name and owner before it is taken out of its table.
+    pub fn unindex_workload(&mut self, id: WorkloadId) {
+        let Some(meta) = self.workload_meta(id) else { return };
+        let (namespace, name, owner) = (meta.namespace, meta.name, meta.owner);
+        self.workload_names.remove(&(self.workload_kind(id), namespace, name));
+        self.unlink_workload(id, owner);
+    }
+
+    /// Changes the controlling owner of a workload.
+    pub fn set_workload_owner(&mut self, id: WorkloadId, owner: Option<Owner>) {
+        let Some(meta) = self.workload_meta_mut(id) else { return };
+        let old = std::mem::replace(&mut meta.owner, owner);
+        self.unlink_workload(id, old);
+        self.link_workload(id, owner);
+    }
+
+    fn link_workload(&mut self, id: WorkloadId, owner: Option<Owner>) {
+        match (id, owner) {
+            (WorkloadId::ReplicaSet(rs), Some(Owner::Deployment(d))) => {
+                self.replica_sets_by_deployment.entry(d).or_default().push(rs);
+            }
+            (WorkloadId::Job(job), Some(Owner::CronJob(c))) => self.jobs_by_cron_job.entry(c).or_default().push(job),
+            _ => {}
+        }
+    }
+
+    fn unlink_workload(&mut self, id: WorkloadId, owner: Option<Owner>) {
+        match (id, owner) {
+            (WorkloadId::ReplicaSet(rs), Some(Owner::Deployment(d))) => {
+                if let Some(list) = self.replica_sets_by_deployment.get_mut(&d) {
+                    list.retain(|other| *other != rs);
+                }
+            }
+            (WorkloadId::Job(job), Some(Owner::CronJob(c))) => {
+                if let Some(list) = self.jobs_by_cron_job.get_mut(&c) {
+                    list.retain(|other| *other != job);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The API kind, telling ReplicationControllers apart.
+    #[must_use]
+    pub fn workload_kind(&self, id: WorkloadId) -> &'static str {
+        match id {
+            WorkloadId::ReplicaSet(rs) if self.replica_sets.get(rs).is_some_and(|r| r.is_replication_controller) => {
+                "ReplicationController"
+            }
+            other => other.kind(),
+        }
+    }
+
+    /// Metadata of a workload, if it exists.
+    #[must_use]
+    pub fn workload_meta(&self, id: WorkloadId) -> Option<&super::meta::Meta> {
+        match id {
+            WorkloadId::Deployment(id) => self.deployments.get(id).map(|o| &o.meta),
+            WorkloadId::ReplicaSet(id) => self.replica_sets.get(id).map(|o| &o.meta),
+            WorkloadId::DaemonSet(id) => self.daemon_sets.get(id).map(|o| &o.meta),
+            WorkloadId::StatefulSet(id) => self.stateful_sets.get(id).map(|o| &o.meta),
+            WorkloadId::Job(id) => self.jobs.get(id).map(|o| &o.meta),
+            WorkloadId::CronJob(id) => self.cron_jobs.get(id).map(|o| &o.meta),
+        }
+    }
+
+    /// Metadata of a workload for writing; the owner has a function of its own.
+    pub fn workload_meta_mut(&mut self, id: WorkloadId) -> Option<&mut super::meta::Meta> {
+        match id {
+            WorkloadId::Deployment(id) => self.deployments.get_mut(id).map(|o| &mut o.meta),
+            WorkloadId::ReplicaSet(id) => self.replica_sets.get_mut(id).map(|o| &mut o.meta),
+            WorkloadId::DaemonSet(id) => self.daemon_sets.get_mut(id).map(|o| &mut o.meta),
+            WorkloadId::StatefulSet(id) => self.stateful_sets.get_mut(id).map(|o| &mut o.meta),
+            WorkloadId::Job(id) => self.jobs.get_mut(id).map(|o| &mut o.meta),
+            WorkloadId::CronJob(id) => self.cron_jobs.get_mut(id).map(|o| &mut o.meta),
+        }
+    }
+
+    /// The ReplicaSets that a Deployment controls, oldest first.
+    #[must_use]
+    pub fn replica_sets_of(&self, deployment: DeploymentId) -> &[ReplicaSetId] {
+        self.replica_sets_by_deployment.get(&deployment).map_or(&[], Vec::as_slice)
+    }
+
+    /// The Jobs that a CronJob controls, oldest first.
+    #[must_use]
+    pub fn jobs_of(&self, cron_job: super::workloads::CronJobId) -> &[JobId] {
+        self.jobs_by_cron_job.get(&cron_job).map_or(&[], Vec::as_slice)
+    }
+
+    /// The revisions of a DaemonSet or StatefulSet, oldest first.
+    #[must_use]
+    pub fn revisions_of(&self, owner: WorkloadId) -> &[ControllerRevisionId] {
+        self.revisions_by_owner.get(&owner).map_or(&[], Vec::as_slice)
+    }
+
+    /// Adds a revision.
+    pub fn insert_revision(&mut self, revision: ControllerRevision) -> ControllerRevisionId {
+        let owner = revision.meta.owner.and_then(WorkloadId::from_owner);
+        let id = self.controller_revisions.insert(revision);
+        if let Some(owner) = owner {
+            self.revisions_by_owner.entry(owner).or_default().push(id);
+        }
+        id
+    }
+
+    /// Takes a revision out.
+    pub fn remove_revision(&mut self, id: ControllerRevisionId) -> Option<ControllerRevision> {
+        let revision = self.controller_revisions.remove(id)?;
+        if let Some(owner) = revision.meta.owner.and_then(WorkloadId::from_owner)
+            && let Some(list) = self.revisions_by_owner.get_mut(&owner)
+        {
+            list.retain(|other| *other != id);
+        }
+        Some(revision)
+    }
+
+    /// Changes the owner of a revision.
+    pub fn set_revision_owner(&mut self, id: ControllerRevisionId, owner: Option<Owner>) {
+        let Some(revision) = self.controller_revisions.get_mut(id) else { return };
+        let old = std::mem::replace(&mut revision.meta.owner, owner);
+        if let Some(list) = old.and_then(WorkloadId::from_owner).and_then(|o| self.revisions_by_owner.get_mut(&o)) {
+            list.retain(|other| *other != id);
+        }
+        if let Some(owner) = owner.and_then(WorkloadId::from_owner) {
+            self.revisions_by_owner.entry(owner).or_default().push(id);
+        }
+    }
+
+    /// The priority class of that name.
+    #[must_use]
+    pub fn priority_class(&self, name: Symbol) -> Option<&PriorityClass> {
+        self.priority_classes.iter().map(|(_, c)| c).find(|c| c.name == name)
+    }
+
+    /// The namespace of that name.
+    #[must_use]
+    pub fn namespace(&self, name: Symbol) -> Option<(super::workloads::NamespaceId, &Namespace)> {
+        self.namespaces.iter().find(|(_, n)| n.name == name)
+    }
+}

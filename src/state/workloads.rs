@@ -1,0 +1,367 @@
+//! Workload objects, budgets, services and the other small kinds.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::meta::{Meta, Owner, Uid};
+use crate::arena::{Id, Symbol};
+use crate::model;
+use crate::units::SimTime;
+
+/// Identifies a Deployment.
+pub type DeploymentId = Id<Deployment>;
+/// Identifies a ReplicaSet or ReplicationController.
+pub type ReplicaSetId = Id<ReplicaSet>;
+/// Identifies a DaemonSet.
+pub type DaemonSetId = Id<DaemonSet>;
+/// Identifies a StatefulSet.
+pub type StatefulSetId = Id<StatefulSet>;
+/// Identifies a Job.
+pub type JobId = Id<Job>;
+/// Identifies a CronJob.
+pub type CronJobId = Id<CronJob>;
+/// Identifies a ControllerRevision.
+pub type ControllerRevisionId = Id<ControllerRevision>;
+/// Identifies a PodDisruptionBudget.
+pub type PodDisruptionBudgetId = Id<PodDisruptionBudget>;
+/// Identifies a PriorityClass.
+pub type PriorityClassId = Id<PriorityClass>;
+/// Identifies a Service.
+pub type ServiceId = Id<Service>;
+/// Identifies a Namespace.
+pub type NamespaceId = Id<Namespace>;
+
+/// Any workload object.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum WorkloadId {
+    /// Deployment.
+    Deployment(DeploymentId),
+    /// ReplicaSet.
+    ReplicaSet(ReplicaSetId),
+    /// DaemonSet.
+    DaemonSet(DaemonSetId),
+    /// StatefulSet.
+    StatefulSet(StatefulSetId),
+    /// Job.
+    Job(JobId),
+    /// CronJob.
+    CronJob(CronJobId),
+}
+
+impl WorkloadId {
+    /// The API kind.
+    #[must_use]
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Deployment(_) => "Deployment",
+            Self::ReplicaSet(_) => "ReplicaSet",
+            Self::DaemonSet(_) => "DaemonSet",
+            Self::StatefulSet(_) => "StatefulSet",
+            Self::Job(_) => "Job",
+            Self::CronJob(_) => "CronJob",
+        }
+    }
+
+    /// The same reference as an owner.
+    #[must_use]
+    pub fn as_owner(self) -> Owner {
+        match self {
+            Self::Deployment(id) => Owner::Deployment(id),
+            Self::ReplicaSet(id) => Owner::ReplicaSet(id),
+            Self::DaemonSet(id) => Owner::DaemonSet(id),
+            Self::StatefulSet(id) => Owner::StatefulSet(id),
+            Self::Job(id) => Owner::Job(id),
+            Self::CronJob(id) => Owner::CronJob(id),
+        }
+    }
+
+    /// The workload that an owner reference names, if it is one.
+    #[must_use]
+    pub fn from_owner(owner: Owner) -> Option<Self> {
+        match owner {
+            Owner::Deployment(id) => Some(Self::Deployment(id)),
+            Owner::ReplicaSet(id) => Some(Self::ReplicaSet(id)),
+            Owner::DaemonSet(id) => Some(Self::DaemonSet(id)),
+            Owner::StatefulSet(id) => Some(Self::StatefulSet(id)),
+            Owner::Job(id) => Some(Self::Job(id)),
+            Owner::CronJob(id) => Some(Self::CronJob(id)),
+            Owner::Node(_) | Owner::Foreign { .. } => None,
+        }
+    }
+}
+
+/// A condition of a Deployment.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct DeploymentCondition {
+    /// Whether it holds.
+    pub status: bool,
+    /// The API's reason.
+    pub reason: &'static str,
+    /// `lastUpdateTime`.
+    pub updated_at: SimTime,
+    /// `lastTransitionTime`.
+    pub since: SimTime,
+}
+
+/// Status of a Deployment.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct DeploymentStatus {
+    /// Newest generation the controller has seen.
+    pub observed_generation: i64,
+    /// Active pods of all its ReplicaSets.
+    pub replicas: i32,
+    /// Active pods of the newest template.
+    pub updated: i32,
+    /// Ready pods.
+    pub ready: i32,
+    /// Pods ready for minReadySeconds.
+    pub available: i32,
+    /// Terminating pods.
+    pub terminating: i32,
+    /// Condition `Progressing`.
+    pub progressing: Option<DeploymentCondition>,
+    /// Condition `Available`.
+    pub availability: Option<DeploymentCondition>,
+    /// Hash collisions met so far.
+    pub collision_count: i32,
+}
+
+/// A Deployment.
+#[derive(Clone, Debug)]
+pub struct Deployment {
+    /// Metadata.
+    pub meta: Meta,
+    /// Spec.
+    pub spec: Arc<model::DeploymentSpec>,
+    /// Status.
+    pub status: DeploymentStatus,
+}
+
+/// Status of a ReplicaSet.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct ReplicaSetStatus {
+    /// Newest generation the controller has seen.
+    pub observed_generation: i64,
+    /// Active pods.
+    pub replicas: i32,
+    /// Active pods with all labels of the template.
+    pub fully_labeled: i32,
+    /// Ready pods.
+    pub ready: i32,
+    /// Pods ready for minReadySeconds.
+    pub available: i32,
+    /// Terminating pods.
+    pub terminating: i32,
+    /// Condition `ReplicaFailure`: the API's reason while the last create or delete failed.
+    pub failure: Option<&'static str>,
+}
+
+/// A ReplicaSet, or a ReplicationController.
+#[derive(Clone, Debug)]
+pub struct ReplicaSet {
+    /// Metadata.
+    pub meta: Meta,
+    /// It is a ReplicationController.
+    pub is_replication_controller: bool,
+    /// `spec.replicas`.
+    pub replicas: i32,
+    /// The rest of the spec; its `replicas` is the initial value and not kept up to date.
+    pub spec: Arc<model::ReplicaSetSpec>,
+    /// Status.
+    pub status: ReplicaSetStatus,
+}
+
+/// Status of a DaemonSet.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct DaemonSetStatus {
+    /// Newest generation the controller has seen.
+    pub observed_generation: i64,
+    /// Nodes that should run the pod.
+    pub desired: i32,
+    /// Of these, nodes that have one.
+    pub current: i32,
+    /// Nodes that have one and should not.
+    pub misscheduled: i32,
+    /// Nodes with a ready pod.
+    pub ready: i32,
+    /// Nodes with a pod ready for minReadySeconds.
+    pub available: i32,
+    /// Nodes with a pod of the newest template.
+    pub updated: i32,
+    /// Hash collisions met so far.
+    pub collision_count: i32,
+}
+
+/// A DaemonSet.
+#[derive(Clone, Debug)]
+pub struct DaemonSet {
+    /// Metadata.
+    pub meta: Meta,
+    /// Spec.
+    pub spec: Arc<model::DaemonSetSpec>,
+    /// Status.
+    pub status: DaemonSetStatus,
+}
+
+/// Status of a StatefulSet.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct StatefulSetStatus {
+    /// Newest generation the controller has seen.
+    pub observed_generation: i64,
+    /// Existing pods.
+    pub replicas: i32,
+    /// Running and ready pods.
+    pub ready: i32,
+    /// Pods ready for minReadySeconds.
+    pub available: i32,
+    /// Pods of the current revision that are not terminating.
+    pub current: i32,
+    /// Pods of the update revision that are not terminating.
+    pub updated: i32,
+    /// Hash of the revision that rolled out last.
+    pub current_revision: Symbol,
+    /// Hash of the revision being rolled out.
+    pub update_revision: Symbol,
+    /// Hash collisions met so far.
+    pub collision_count: i32,
+}
+
+/// A StatefulSet.
+#[derive(Clone, Debug)]
+pub struct StatefulSet {
+    /// Metadata.
+    pub meta: Meta,
+    /// Spec.
+    pub spec: Arc<model::StatefulSetSpec>,
+    /// Status.
+    pub status: StatefulSetStatus,
+}
+
+/// Status of a Job.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct JobStatus {
+    /// `status.startTime`.
+    pub started_at: Option<SimTime>,
+    /// `status.completionTime`.
+    pub completed_at: Option<SimTime>,
+    /// Active pods.
+    pub active: i32,
+    /// Of these, ready ones.
+    pub ready: i32,
+    /// Terminating pods.
+    pub terminating: i32,
+    /// Pods that succeeded.
+    pub succeeded: i32,
+    /// Pods that failed.
+    pub failed: i32,
+    /// Completed indexes of an Indexed Job, ascending.
+    pub completed_indexes: Arc<[i32]>,
+    /// Failed indexes of an Indexed Job, ascending.
+    pub failed_indexes: Arc<[i32]>,
+    /// Terminal or interim condition: type and reason (`Complete`, `Failed`, `SuccessCriteriaMet`, `FailureTarget`, `Suspended`).
+    pub conditions: Vec<(&'static str, &'static str, SimTime)>,
+}
+
+/// A Job.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Metadata.
+    pub meta: Meta,
+    /// Spec.
+    pub spec: Arc<model::JobSpec>,
+    /// Status.
+    pub status: JobStatus,
+}
+
+/// A CronJob.
+#[derive(Clone, Debug)]
+pub struct CronJob {
+    /// Metadata.
+    pub meta: Meta,
+    /// Spec.
+    pub spec: Arc<model::CronJobSpec>,
+    /// When it last started a Job.
+    pub last_scheduled_at: Option<SimTime>,
+    /// Its active Jobs.
+    pub active: Vec<JobId>,
+}
+
+/// A ControllerRevision: one template of a DaemonSet or StatefulSet.
+#[derive(Clone, Debug)]
+pub struct ControllerRevision {
+    /// Metadata; its owner is the workload.
+    pub meta: Meta,
+    /// Label `controller-revision-hash`.
+    pub hash: Symbol,
+    /// Number; the highest is the newest.
+    pub revision: i64,
+    /// The template.
+    pub template: Arc<model::PodTemplateSpec>,
+}
+
+/// Status of a PodDisruptionBudget.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct PodDisruptionBudgetStatus {
+    /// Newest generation the controller has seen.
+    pub observed_generation: i64,
+    /// `disruptionsAllowed`.
+    pub disruptions_allowed: i32,
+    /// `currentHealthy`.
+    pub current_healthy: i32,
+    /// `desiredHealthy`.
+    pub desired_healthy: i32,
+    /// `expectedPods`.
+    pub expected_pods: i32,
+    /// Pods whose eviction was accepted and not yet seen, with the time.
+    pub disrupted_pods: BTreeMap<Arc<str>, SimTime>,
+    /// Condition `DisruptionAllowed`: status, reason and message.
+    pub condition: Option<(bool, &'static str, Arc<str>)>,
+}
+
+/// A PodDisruptionBudget.
+#[derive(Clone, Debug)]
+pub struct PodDisruptionBudget {
+    /// Metadata.
+    pub meta: Meta,
+    /// Spec.
+    pub spec: Arc<model::PodDisruptionBudgetSpec>,
+    /// Status.
+    pub status: PodDisruptionBudgetStatus,
+}
+
+/// A PriorityClass.
+#[derive(Clone, Debug)]
+pub struct PriorityClass {
+    /// Name.
+    pub name: Symbol,
+    /// Value.
+    pub value: i32,
+    /// Used by pods that name no class.
+    pub global_default: bool,
+    /// Pods of this class do not preempt.
+    pub never_preempts: bool,
+}
+
+/// A Service.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// Metadata.
+    pub meta: Meta,
+    /// Spec.
+    pub spec: Arc<model::ServiceSpec>,
+}
+
+/// A Namespace.
+#[derive(Clone, Debug)]
+pub struct Namespace {
+    /// Name.
+    pub name: Symbol,
+    /// UID.
+    pub uid: Uid,
+    /// Labels, with `kubernetes.io/metadata.name`.
+    pub labels: model::Labels,
+    /// Annotations.
+    pub annotations: Arc<BTreeMap<Symbol, Symbol>>,
+    /// When its deletion was asked for.
+    pub deleting_since: Option<SimTime>,
+}

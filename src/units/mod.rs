@@ -1,0 +1,15 @@
+//! Magnitudes with a dimension: instants, lengths of time, resource quantities, counts that may be percentages.
+//!
+//! All of them are exact integers inside; text forms are those of Go and Kubernetes. There is deliberately no clock here
+//! and no calendar arithmetic beyond reading a time stamp.
+
+mod duration;
+mod int_or_percent;
+mod quantity;
+mod time;
+pub mod with_days;
+
+pub use duration::{ParseDurationError, SimDuration};
+pub use int_or_percent::{IntOrPercent, ParseIntOrPercentError, Rounding};
+pub use quantity::{ParseQuantityError, Quantity, QuantityFormat};
+pub use time::{SimTime, seconds_text, unix_nanos_from_rfc3339};

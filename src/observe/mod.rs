@@ -1,34 +1,205 @@
-//! Facts into rows: what a run's files hold. Read-only; nothing flows back into the simulation.
+//! Facts into rows: what a run's files hold. One file per output file; each observer keeps typed rows of its own.
+//!
+//! Observers see committed changes, records and the physical world, and read the store as it stands right after. Nothing
+//! flows back: with or without them a run plays the same events.
 
-use crate::component::Record;
+mod causes;
+mod cluster;
+mod events;
+mod nodes;
+mod pods;
+mod readiness;
+mod slo;
+mod summary;
+mod transcript;
+mod workloads;
+
+use std::fmt::Debug;
+
+pub use causes::CauseRow;
+pub use cluster::{ClusterRow, Room, ZoneRow};
+pub use events::EventRow;
+pub use nodes::NodeRow;
+pub use pods::PodRow;
+pub use readiness::ReadinessRow;
+pub use slo::{MinReady, Objective, WorkloadOutcome};
+pub use summary::{Counts, METRICS, Quantiles, Summary};
+pub use transcript::TranscriptRow;
+pub use workloads::WorkloadRow;
+
+use crate::arena::Symbol;
+use crate::component::{Config, Record};
 use crate::state::{CauseId, Change, Changed, MachineChange, Store};
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
+
+/// Which rows a run keeps.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Nothing at all: the cluster is being brought up.
+    Nothing,
+    /// Only what the summary needs.
+    Summary,
+    /// Every file.
+    Files,
+}
 
 /// All observers of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Observers {
-    causes: u32,
+    detail: Detail,
+    causes: causes::Causes,
+    events: events::Events,
+    pods: pods::Pods,
+    readiness: readiness::Readiness,
+    nodes: nodes::Nodes,
+    workloads: workloads::Workloads,
+    cluster: cluster::Cluster,
+    transcript: transcript::Transcripts,
+    slo: slo::Slo,
+    counts: summary::Tallies,
+}
+
+/// Everything a finished run has to tell.
+#[derive(Debug)]
+pub struct Observed {
+    /// `events.csv`.
+    pub events: Vec<EventRow>,
+    /// `pods.csv`.
+    pub pods: Vec<PodRow>,
+    /// `readiness.csv`.
+    pub readiness: Vec<ReadinessRow>,
+    /// `nodes.csv`.
+    pub nodes: Vec<NodeRow>,
+    /// `workloads.csv`.
+    pub workloads: Vec<WorkloadRow>,
+    /// `cluster.csv`.
+    pub cluster: Vec<ClusterRow>,
+    /// `zones.csv`.
+    pub zones: Vec<ZoneRow>,
+    /// `transcript.jsonl`.
+    pub transcript: Vec<TranscriptRow>,
+    /// `causes.csv`.
+    pub causes: Vec<CauseRow>,
+    /// What `summary.json` tells of the run itself.
+    pub summary: Summary,
 }
 
 impl Observers {
-    /// Gives a committed change its place in the causal graph. Without a causes observer it inherits its cause.
-    pub fn next_cause(&mut self, _now: SimTime, _parent: CauseId, _what: &Changed, _store: &Store) -> CauseId {
-        self.causes += 1;
-        CauseId(self.causes)
+    /// Observers that keep as much as `detail` says; `objectives` are the scenario's, `sample` thins the time series.
+    #[must_use]
+    pub fn new(detail: Detail, objectives: Vec<Objective>, sample: SimDuration) -> Self {
+        Self {
+            detail,
+            causes: causes::Causes::new(detail == Detail::Files),
+            events: events::Events::default(),
+            pods: pods::Pods::default(),
+            readiness: readiness::Readiness::default(),
+            nodes: nodes::Nodes::default(),
+            workloads: workloads::Workloads::default(),
+            cluster: cluster::Cluster::new(sample),
+            transcript: transcript::Transcripts::default(),
+            slo: slo::Slo::new(objectives),
+            counts: summary::Tallies::default(),
+        }
     }
 
-    /// A timeline action or a fault begins: a root of the causal graph.
-    pub fn root_cause(&mut self, _now: SimTime, _what: &str) -> CauseId {
-        self.causes += 1;
-        CauseId(self.causes)
+    /// Observers that keep nothing.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::new(Detail::Nothing, Vec::new(), SimDuration::ZERO)
+    }
+
+    fn files(&self) -> bool {
+        self.detail == Detail::Files
+    }
+
+    /// The run begins: the cluster as it is at t=0.
+    pub fn begin(&mut self, store: &Store, _config: &Config) {
+        if self.detail == Detail::Nothing {
+            return;
+        }
+        self.slo.begin(store);
+        self.pods.begin(store);
+        self.cluster.begin(store);
+        if self.files() {
+            self.readiness.begin(store);
+            self.nodes.begin(store);
+            self.workloads.begin(store);
+        }
+    }
+
+    /// A timeline action, a fault or a process of its own begins: a root of the causal graph.
+    pub fn root_cause(&mut self, now: SimTime, component: &'static str, what: &dyn Debug) -> CauseId {
+        self.causes.root(now, component, what)
+    }
+
+    /// Gives a committed change its place in the causal graph.
+    pub fn next_cause(&mut self, now: SimTime, parent: CauseId, what: &Changed, store: &Store) -> CauseId {
+        self.causes.next(now, parent, what, store)
     }
 
     /// A change was committed.
-    pub fn changed(&mut self, _change: &Change, _store: &Store) {}
+    pub fn changed(&mut self, change: &Change, store: &Store) {
+        if self.detail == Detail::Nothing {
+            return;
+        }
+        self.counts.changed(change, store);
+        self.slo.changed(change, store);
+        self.pods.changed(change, store);
+        self.cluster.changed(change, store);
+        if self.files() {
+            self.readiness.changed(change, store);
+            self.nodes.changed(change, store);
+            self.workloads.changed(change, store);
+        }
+    }
 
     /// A component recorded a fact.
-    pub fn recorded(&mut self, _now: SimTime, _cause: CauseId, _record: &Record, _store: &Store) {}
+    pub fn recorded(&mut self, now: SimTime, cause: CauseId, record: &Record, store: &Store) {
+        if self.detail == Detail::Nothing {
+            return;
+        }
+        self.counts.recorded(record);
+        if self.files() {
+            match record {
+                Record::Event { component, event } => self.events.recorded(now, component, event, store),
+                Record::Transcript(transcript) => self.transcript.recorded(transcript),
+            }
+            self.causes.recorded(now, cause, record);
+        }
+    }
 
     /// The physical world changed.
-    pub fn machine_changed(&mut self, _now: SimTime, _cause: CauseId, _change: &MachineChange, _store: &Store) {}
+    pub fn machine_changed(&mut self, _now: SimTime, _cause: CauseId, change: &MachineChange, _store: &Store) {
+        if self.detail != Detail::Nothing {
+            self.counts.machine_changed(change);
+        }
+    }
+
+    /// Ends the run and hands over the rows.
+    #[must_use]
+    pub fn finish(mut self, end: SimTime, store: &Store, event_count: u64) -> Observed {
+        let pods = self.pods.finish(end, store);
+        let (cluster, zones) = self.cluster.finish(end, store);
+        let outcomes = self.slo.finish(end, store);
+        let summary = self.counts.finish(end, &pods, outcomes, &cluster, event_count);
+        Observed {
+            events: self.events.finish(),
+            pods: if self.detail == Detail::Files { pods } else { Vec::new() },
+            readiness: self.readiness.finish(),
+            nodes: self.nodes.finish(),
+            workloads: self.workloads.finish(),
+            cluster,
+            zones,
+            transcript: self.transcript.finish(),
+            causes: self.causes.finish(),
+            summary,
+        }
+    }
+}
+
+/// A node's zone: the well-known label, or empty.
+fn zone_of(labels: &crate::model::Labels) -> Symbol {
+    let zone = |key: &str| labels.get(Symbol::new(key));
+    zone("topology.kubernetes.io/zone").or_else(|| zone("failure-domain.beta.kubernetes.io/zone")).unwrap_or_default()
 }

@@ -1,0 +1,119 @@
+//! `nodes.csv`: what `kubectl get nodes` would have shown, at each change.
+
+use crate::arena::{Column, Symbol};
+use crate::state::{Change, Changed, NodeDelta, NodeId, NodeSlot, PodDelta, Status, Store};
+use crate::units::SimTime;
+
+/// A row of `nodes.csv`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeRow {
+    /// When.
+    pub at: SimTime,
+    /// Name.
+    pub node: Symbol,
+    /// True, False, Unknown, or Absent.
+    pub ready: &'static str,
+    /// Cordoned.
+    pub unschedulable: bool,
+    /// `key=value:Effect`, joined by `;`, sorted.
+    pub taints: String,
+    /// Unfinished pods bound to it.
+    pub pods: i64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    rows: Vec<NodeRow>,
+    /// Index of each node's last row, plus one.
+    last: Column<NodeSlot, usize>,
+    /// Unfinished pods per node.
+    pods: Column<NodeSlot, i64>,
+}
+
+impl Nodes {
+    pub(super) fn begin(&mut self, store: &Store) {
+        for (_, pod) in store.pods() {
+            if let Some(node) = pod.node
+                && !pod.phase.is_terminal()
+            {
+                *self.pods.get_mut(node) += 1;
+            }
+        }
+        let ids: Vec<NodeId> = store.nodes().map(|(id, _)| id).collect();
+        for id in ids {
+            self.push(SimTime::ZERO, id, store);
+        }
+    }
+
+    /// Adds a row if anything differs from the node's last; a later state of the same instant replaces it.
+    fn push(&mut self, at: SimTime, id: NodeId, store: &Store) {
+        let name = store.node_name(id);
+        let pods = *self.pods.get(id);
+        let row = match store.node(id) {
+            None => NodeRow { at, node: name, ready: "Absent", unschedulable: false, taints: String::new(), pods },
+            Some(node) => {
+                let mut taints: Vec<String> =
+                    node.taints.iter().map(|t| format!("{}={}:{}", t.key, t.value, t.effect)).collect();
+                taints.sort_unstable();
+                let ready = node.conditions.ready().unwrap_or(Status::Unknown).as_str();
+                NodeRow { at, node: name, ready, unschedulable: node.unschedulable, taints: taints.join(";"), pods }
+            }
+        };
+        let last = self.last.get_mut(id);
+        if let Some(previous) = last.checked_sub(1).map(|index| &mut self.rows[index]) {
+            let same = NodeRow { at, ..previous.clone() } == row;
+            if same {
+                return;
+            }
+            let only_pods = NodeRow { pods, ..previous.clone() } == NodeRow { at: previous.at, ..row.clone() };
+            if previous.at == at && only_pods {
+                *previous = row;
+                return;
+            }
+        }
+        *last = self.rows.len() + 1;
+        self.rows.push(row);
+    }
+
+    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+        match &change.what {
+            Changed::NodeAdded(node) | Changed::NodeRemoved { node, .. } => self.push(change.at, *node, store),
+            Changed::NodeUpdated { node, delta, .. }
+                if delta.touches(NodeDelta::CONDITIONS | NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE) =>
+            {
+                self.push(change.at, *node, store);
+            }
+            Changed::PodAdded(id) => {
+                if let Some(node) = store.pod(*id).and_then(|pod| pod.node) {
+                    self.count(change.at, node, 1, store);
+                }
+            }
+            Changed::PodUpdated { pod, delta, .. } => {
+                let Some(object) = store.pod(*pod) else { return };
+                let Some(node) = object.node else { return };
+                if delta.touches(PodDelta::NODE) {
+                    self.count(change.at, node, 1, store);
+                } else if delta.touches(PodDelta::PHASE) && object.phase.is_terminal() {
+                    self.count(change.at, node, -1, store);
+                }
+            }
+            Changed::PodRemoved { last, .. } => {
+                if let Some(node) = last.node
+                    && !last.phase.is_terminal()
+                {
+                    self.count(change.at, node, -1, store);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, at: SimTime, node: NodeId, by: i64, store: &Store) {
+        *self.pods.get_mut(node) += by;
+        self.push(at, node, store);
+    }
+
+    pub(super) fn finish(self) -> Vec<NodeRow> {
+        self.rows
+    }
+}

@@ -1,0 +1,184 @@
+//! `workloads.csv`: what the workloads' status fields showed, at each change.
+
+use rustc_hash::FxHashMap;
+
+use crate::arena::Symbol;
+use crate::state::{Change, Changed, Owner, Store, Tally, WorkloadId};
+use crate::units::SimTime;
+
+/// A row of `workloads.csv`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkloadRow {
+    /// When.
+    pub at: SimTime,
+    /// Namespace.
+    pub namespace: Symbol,
+    /// Kind.
+    pub kind: &'static str,
+    /// Name.
+    pub name: Symbol,
+    /// Wanted pods: replicas, or for a DaemonSet the nodes that should run it.
+    pub desired: i32,
+    /// Existing ones.
+    pub current: i32,
+    /// Ready ones.
+    pub ready: i32,
+    /// Ready for minReadySeconds.
+    pub available: i32,
+    /// Of the newest template.
+    pub updated: i32,
+    /// Not yet bound.
+    pub pending: i32,
+    /// Being deleted.
+    pub terminating: i32,
+    /// Daemon pods on nodes that should not run them.
+    pub misscheduled: i32,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Workloads {
+    rows: Vec<WorkloadRow>,
+    last: FxHashMap<WorkloadId, WorkloadRow>,
+}
+
+impl Workloads {
+    pub(super) fn begin(&mut self, store: &Store) {
+        let ids = (store.deployments.ids().map(WorkloadId::Deployment))
+            .chain(store.replica_sets.ids().map(WorkloadId::ReplicaSet))
+            .chain(store.daemon_sets.ids().map(WorkloadId::DaemonSet))
+            .chain(store.stateful_sets.ids().map(WorkloadId::StatefulSet))
+            .chain(store.jobs.ids().map(WorkloadId::Job));
+        for id in ids {
+            self.push(SimTime::ZERO, id, store);
+        }
+    }
+
+    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+        match change.what {
+            Changed::WorkloadAdded(id) | Changed::WorkloadUpdated(id, _) => self.push(change.at, id, store),
+            Changed::WorkloadRemoved(id) => {
+                if let Some(last) = self.last.remove(&id) {
+                    let zero = WorkloadRow {
+                        at: change.at,
+                        desired: 0,
+                        current: 0,
+                        ready: 0,
+                        available: 0,
+                        updated: 0,
+                        pending: 0,
+                        terminating: 0,
+                        misscheduled: 0,
+                        ..last
+                    };
+                    self.rows.push(zero);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn push(&mut self, at: SimTime, id: WorkloadId, store: &Store) {
+        let Some(row) = row(at, id, store) else { return };
+        if self.last.get(&id).is_some_and(|last| WorkloadRow { at, ..last.clone() } == row) {
+            return;
+        }
+        self.last.insert(id, row.clone());
+        self.rows.push(row);
+    }
+
+    pub(super) fn finish(self) -> Vec<WorkloadRow> {
+        self.rows
+    }
+}
+
+/// The workload's row; none for ReplicaSets of a Deployment, which speaks for them, and for kinds without pods.
+fn row(at: SimTime, id: WorkloadId, store: &Store) -> Option<WorkloadRow> {
+    let meta = store.workload_meta(id)?;
+    let tally = store.tally(id);
+    let base = WorkloadRow {
+        at,
+        namespace: meta.namespace,
+        kind: store.workload_kind(id),
+        name: meta.name,
+        desired: 0,
+        current: 0,
+        ready: 0,
+        available: 0,
+        updated: 0,
+        pending: tally.active - tally.bound,
+        terminating: tally.terminating,
+        misscheduled: 0,
+    };
+    Some(match id {
+        WorkloadId::Deployment(id) => {
+            let deployment = store.deployments.get(id)?;
+            let status = deployment.status;
+            let pods = store.replica_sets_of(id).iter().map(|rs| store.tally(WorkloadId::ReplicaSet(*rs)));
+            let (pending, terminating) = pods.fold((0, 0), |(pending, terminating), t: Tally| {
+                (pending + t.active - t.bound, terminating + t.terminating)
+            });
+            WorkloadRow {
+                desired: deployment.spec.replicas.unwrap_or(1),
+                current: status.replicas,
+                ready: status.ready,
+                available: status.available,
+                updated: status.updated,
+                pending,
+                terminating,
+                ..base
+            }
+        }
+        WorkloadId::ReplicaSet(id) => {
+            let set = store.replica_sets.get(id)?;
+            if matches!(set.meta.owner, Some(Owner::Deployment(_))) {
+                return None;
+            }
+            let status = set.status;
+            WorkloadRow {
+                desired: set.replicas,
+                current: status.replicas,
+                ready: status.ready,
+                available: status.available,
+                updated: status.fully_labeled,
+                ..base
+            }
+        }
+        WorkloadId::DaemonSet(id) => {
+            let status = store.daemon_sets.get(id)?.status;
+            WorkloadRow {
+                desired: status.desired,
+                current: status.current,
+                ready: status.ready,
+                available: status.available,
+                updated: status.updated,
+                misscheduled: status.misscheduled,
+                ..base
+            }
+        }
+        WorkloadId::StatefulSet(id) => {
+            let set = store.stateful_sets.get(id)?;
+            let status = set.status;
+            WorkloadRow {
+                desired: set.spec.replicas.unwrap_or(1),
+                current: status.replicas,
+                ready: status.ready,
+                available: status.available,
+                updated: status.updated,
+                ..base
+            }
+        }
+        WorkloadId::Job(id) => {
+            let job = store.jobs.get(id)?;
+            let status = &job.status;
+            WorkloadRow {
+                desired: job.spec.completions.or(job.spec.parallelism).unwrap_or(1),
+                current: status.active,
+                ready: status.ready,
+                available: status.succeeded,
+                updated: status.failed,
+                ..base
+            }
+        }
+        WorkloadId::CronJob(_) => return None,
+    })
+}

@@ -1,0 +1,10 @@
+//! Rows into files, and files into pictures.
+//!
+//! Pictures are drawn from the CSVs alone, so that rebuilding them later gives the same bytes as the run did. Nothing here
+//! knows the simulation.
+
+mod csv;
+mod run_dir;
+
+pub use csv::write_tables;
+pub use run_dir::{OutputDir, OutputError, Overwrite};

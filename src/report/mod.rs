@@ -3,8 +3,11 @@
 //! Pictures are drawn from the CSVs alone, so that rebuilding them later gives the same bytes as the run did. Nothing here
 //! knows the simulation.
 
+mod charts;
 mod csv;
 mod run_dir;
+mod tables;
 
+pub use charts::draw_charts;
 pub use csv::write_tables;
 pub use run_dir::{OutputDir, OutputError, Overwrite};

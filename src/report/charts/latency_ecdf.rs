@@ -1,0 +1,74 @@
+//! How long replacements took: the share of pods created during the run that were Ready within a time.
+
+use plotters::prelude::*;
+
+use super::Tables;
+use super::style::{self, CALM, DIM, FAINT, WARN, font, px};
+use crate::report::tables::{maybe_number, text};
+
+pub(super) fn draw(tables: &Tables) -> Option<String> {
+    let pods = &tables.pods;
+    let (initial, created) = (pods.column("initial"), pods.column("created_s"));
+    let (scheduled, ready) = (pods.column("scheduled_s"), pods.column("ready_s"));
+    let mut to_bound = Vec::new();
+    let mut to_ready = Vec::new();
+    let mut created_count = 0usize;
+    for row in pods.rows().filter(|row| text(row, initial) == "false") {
+        let Some(from) = maybe_number(row, created) else { continue };
+        created_count += 1;
+        to_bound.extend(maybe_number(row, scheduled).map(|at| at - from));
+        to_ready.extend(maybe_number(row, ready).map(|at| at - from));
+    }
+    if created_count == 0 {
+        return None;
+    }
+    let longest = to_bound.iter().chain(&to_ready).copied().fold(0.0, f64::max);
+    let top = style::ceiling(longest);
+    style::canvas(1100, 420, |area| {
+        let title = format!("From created to bound and to Ready: {created_count} pods created during the run");
+        let mut chart = ChartBuilder::on(area)
+            .caption(title, font(18))
+            .margin(px(10))
+            .x_label_area_size(px(36))
+            .y_label_area_size(px(52))
+            .build_cartesian_2d(0.0..top, 0.0..1.02)?;
+        chart
+            .configure_mesh()
+            .light_line_style(WHITE)
+            .bold_line_style(FAINT)
+            .axis_style(DIM.stroke_width(px(1)))
+            .label_style(font(11))
+            .axis_desc_style(font(11))
+            .x_desc("seconds since the pod was created")
+            .y_desc("share of pods")
+            .x_label_formatter(&|at| format!("{at:.1}"))
+            .y_label_formatter(&|share| format!("{:.0} %", share * 100.0))
+            .draw()?;
+        for (name, values, color) in [("bound", &mut to_bound, WARN), ("Ready", &mut to_ready, CALM)] {
+            let curve = ecdf(values, created_count, top);
+            chart
+                .draw_series(LineSeries::new(curve, color.stroke_width(px(2))))?
+                .label(name)
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + px(18) as i32, y)], color.stroke_width(px(2))));
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::LowerRight)
+            .background_style(WHITE.mix(0.85))
+            .border_style(FAINT)
+            .label_font(font(11))
+            .legend_area_size(px(24))
+            .margin(px(6))
+            .draw()?;
+        Ok(())
+    })
+}
+
+/// The empirical distribution; pods that never got there keep it below one.
+fn ecdf(values: &mut [f64], of: usize, top: f64) -> Vec<(f64, f64)> {
+    values.sort_by(f64::total_cmp);
+    let samples: Vec<(f64, f64)> = std::iter::once((0.0, 0.0))
+        .chain(values.iter().enumerate().map(|(index, value)| (*value, (index + 1) as f64 / of as f64)))
+        .collect();
+    style::steps(&samples, top)
+}

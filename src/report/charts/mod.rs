@@ -1,0 +1,89 @@
+//! The charts of a run, one file a chart, drawn from the CSVs of its directory.
+
+mod evictions;
+mod latency_ecdf;
+mod node_heatmap;
+mod ready_replicas;
+mod style;
+mod utilisation;
+
+use std::path::Path;
+
+use super::tables::{Table, number, text};
+use style::Span;
+
+/// The tables that charts read.
+#[derive(Debug)]
+pub(super) struct Tables {
+    pub(super) nodes: Table,
+    pub(super) pods: Table,
+    pub(super) workloads: Table,
+    pub(super) cluster: Table,
+    pub(super) zones: Table,
+    pub(super) faults: Vec<Span>,
+    /// Length of the run in seconds.
+    pub(super) end_s: f64,
+}
+
+impl Tables {
+    fn read(dir: &Path) -> Self {
+        let table = |name: &str| Table::read(&dir.join(name));
+        let cluster = table("cluster.csv");
+        let at = cluster.column("time_s");
+        let end_s = cluster.rows().last().map_or(1.0, |row| number(row, at)).max(1.0);
+        let faults = fault_spans(&table("events.csv"), end_s);
+        Self {
+            nodes: table("nodes.csv"),
+            pods: table("pods.csv"),
+            workloads: table("workloads.csv"),
+            zones: table("zones.csv"),
+            cluster,
+            faults,
+            end_s,
+        }
+    }
+}
+
+/// When something was broken: from the scenario's own events.
+fn fault_spans(events: &Table, end_s: f64) -> Vec<Span> {
+    let (at, component) = (events.column("time_s"), events.column("component"));
+    let (reason, name) = (events.column("reason"), events.column("name"));
+    let mut open: Vec<(String, f64)> = Vec::new();
+    let mut spans = Vec::new();
+    for row in events.rows().filter(|row| text(row, component) == "scenario") {
+        let what = text(row, name).to_owned();
+        match text(row, reason) {
+            "FaultBegan" => open.push((what, number(row, at))),
+            "FaultEnded" => {
+                if let Some(index) = open.iter().position(|(open, _)| *open == what) {
+                    let (_, from_s) = open.remove(index);
+                    spans.push(Span { from_s, to_s: number(row, at) });
+                }
+            }
+            _ => {}
+        }
+    }
+    spans.extend(open.into_iter().map(|(_, from_s)| Span { from_s, to_s: end_s }));
+    style::merged(spans)
+}
+
+/// A chart: its file, its title, and how it is drawn. `None` if the run has nothing to show there.
+struct Chart {
+    file: &'static str,
+    draw: fn(&Tables) -> Option<String>,
+}
+
+const CHARTS: [Chart; 5] = [
+    Chart { file: "node-states.svg", draw: node_heatmap::draw },
+    Chart { file: "ready-replicas.svg", draw: ready_replicas::draw },
+    Chart { file: "evictions-and-pending.svg", draw: evictions::draw },
+    Chart { file: "rescheduling-latency.svg", draw: latency_ecdf::draw },
+    Chart { file: "utilization-per-zone.svg", draw: utilisation::draw },
+];
+
+/// Draws every chart from the tables in `dir`: file name and SVG text.
+#[must_use]
+pub fn draw_charts(dir: &Path) -> Vec<(&'static str, String)> {
+    let tables = Tables::read(dir);
+    CHARTS.iter().filter_map(|chart| (chart.draw)(&tables).map(|svg| (chart.file, svg))).collect()
+}

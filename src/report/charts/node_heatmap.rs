@@ -1,0 +1,167 @@
+//! Node states over time: a line a node, colored by what `kubectl get nodes` would have shown.
+
+use std::collections::BTreeMap;
+
+use plotters::prelude::*;
+
+use super::Tables;
+use super::style::{self, BAD, DIM, FAINT, INK, Span, WARN, font, px};
+use crate::report::tables::{number, text};
+
+/// More nodes than this are not all shown: those that never changed are left out first.
+const LINES_MAX: usize = 120;
+
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum State {
+    Ready,
+    Cordoned,
+    Tainted,
+    NotReady,
+    Unknown,
+    Absent,
+}
+
+impl State {
+    const ALL: [(Self, &'static str); 6] = [
+        (Self::Ready, "Ready"),
+        (Self::Cordoned, "cordoned"),
+        (Self::Tainted, "Ready, still tainted NoExecute"),
+        (Self::NotReady, "NotReady"),
+        (Self::Unknown, "Unknown (unreachable)"),
+        (Self::Absent, "deleted"),
+    ];
+
+    fn of(ready: &str, unschedulable: &str, taints: &str) -> Self {
+        match ready {
+            "Absent" => Self::Absent,
+            "False" => Self::NotReady,
+            "Unknown" => Self::Unknown,
+            _ if taints.contains(":NoExecute") => Self::Tainted,
+            _ if unschedulable == "true" => Self::Cordoned,
+            _ => Self::Ready,
+        }
+    }
+
+    fn color(self) -> RGBColor {
+        match self {
+            Self::Ready => RGBColor(190, 222, 203),
+            Self::Cordoned => RGBColor(150, 184, 222),
+            Self::Tainted => RGBColor(196, 160, 214),
+            Self::NotReady => WARN,
+            Self::Unknown => BAD,
+            Self::Absent => RGBColor(70, 74, 80),
+        }
+    }
+}
+
+/// A node's name, and its states with the time at which each began.
+type Line = (String, Vec<(f64, State)>);
+
+fn lines(tables: &Tables) -> Vec<Line> {
+    let table = &tables.nodes;
+    let (at, node, ready) = (table.column("time_s"), table.column("node"), table.column("ready"));
+    let (unschedulable, taints) = (table.column("unschedulable"), table.column("taints"));
+    let mut by_name: BTreeMap<String, Vec<(f64, State)>> = BTreeMap::new();
+    for row in table.rows() {
+        let state = State::of(text(row, ready), text(row, unschedulable), text(row, taints));
+        let states = by_name.entry(text(row, node).to_owned()).or_default();
+        if states.last().is_none_or(|last| last.1 != state) {
+            states.push((number(row, at), state));
+        }
+    }
+    let mut lines: Vec<Line> = by_name.into_iter().collect();
+    lines.sort_by_key(|line| natural(&line.0));
+    if lines.len() > LINES_MAX {
+        let mut changed: Vec<Line> = lines.extract_if(.., |(_, states)| states.len() > 1).collect();
+        changed.truncate(LINES_MAX);
+        let room = LINES_MAX - changed.len();
+        lines.truncate(room);
+        lines.extend(changed);
+        lines.sort_by_key(|line| natural(&line.0));
+    }
+    lines
+}
+
+/// A sort key under which `worker-2` comes before `worker-10`.
+fn natural(name: &str) -> (String, u64) {
+    let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let (stem, number) = name.split_at(name.len() - digits.min(18));
+    (stem.to_owned(), number.parse().unwrap_or(0))
+}
+
+pub(super) fn draw(tables: &Tables) -> Option<String> {
+    let lines = lines(tables);
+    if lines.is_empty() {
+        return None;
+    }
+    let line_height = if lines.len() > 40 { 9 } else { 18 };
+    let plot_height = lines.len() as u32 * line_height;
+    let (width, height) = (1100, plot_height + 120);
+    let label_width = lines.iter().map(|l| l.0.len()).max().unwrap_or(0).min(28) as u32 * 7 + 14;
+    style::canvas(width, height, |area| {
+        area.draw(&Text::new("Node states over time", (px(16) as i32, px(12) as i32), font(18)))?;
+        let plot_width = width - label_width - 24;
+        let x = |at_s: f64| (px(label_width) + (at_s / tables.end_s * f64::from(px(plot_width))) as u32) as i32;
+        let top = |line: usize| (px(44) + line as u32 * px(line_height)) as i32;
+        for (index, (name, states)) in lines.iter().enumerate() {
+            let (y0, y1) = (top(index), top(index + 1) - px(1) as i32);
+            if line_height >= 12 || index % 4 == 0 {
+                let size = if line_height >= 12 { 12 } else { 9 };
+                let label: String = name.chars().take(28).collect();
+                area.draw(&Text::new(label, (px(8) as i32, y0 + px(2) as i32), font(size)))?;
+            }
+            for (position, &(from, state)) in states.iter().enumerate() {
+                let to = states.get(position + 1).map_or(tables.end_s, |next| next.0);
+                let corners = [(x(from), y0), (x(to).max(x(from) + 1), y1)];
+                area.draw(&Rectangle::new(corners, state.color().filled()))?;
+            }
+        }
+        axis(area, tables, &x, top(lines.len()))?;
+        legend(area, px(label_width) as i32, top(lines.len()) + px(44) as i32)
+    })
+}
+
+fn axis(
+    area: &style::Area<'_>,
+    tables: &Tables,
+    x: &dyn Fn(f64) -> i32,
+    y: i32,
+) -> Result<(), Box<dyn std::error::Error>> {
+    for Span { from_s, to_s } in &tables.faults {
+        let corners = [(x(*from_s), y + px(2) as i32), (x(*to_s).max(x(*from_s) + px(1) as i32), y + px(8) as i32)];
+        area.draw(&Rectangle::new(corners, style::FAULT.filled()))?;
+    }
+    let labels = style::time_labels(tables.end_s);
+    for index in 0..=labels {
+        let at_s = tables.end_s * index as f64 / labels as f64;
+        area.draw(&PathElement::new([(x(at_s), y), (x(at_s), y + px(11) as i32)], DIM.stroke_width(px(1))))?;
+        let label = style::moment(at_s, tables.end_s);
+        let shift = if index == labels { px(30) as i32 } else { 0 };
+        area.draw(&Text::new(label, (x(at_s) - shift, y + px(14) as i32), font(11)))?;
+    }
+    Ok(())
+}
+
+fn legend(area: &style::Area<'_>, mut x: i32, y: i32) -> Result<(), Box<dyn std::error::Error>> {
+    let entries =
+        State::ALL.iter().map(|(state, name)| (state.color(), *name)).chain([(style::FAULT, "fault on (strip below)")]);
+    for (color, name) in entries {
+        let side = px(12) as i32;
+        area.draw(&Rectangle::new([(x, y), (x + side, y + side)], color.filled()))?;
+        area.draw(&Rectangle::new([(x, y), (x + side, y + side)], FAINT))?;
+        area.draw(&Text::new(name, (x + side + px(5) as i32, y), font(11).color(&INK)))?;
+        x += side + px(22) as i32 + name.len() as i32 * px(6) as i32;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_names_sort_as_numbers() {
+        assert!(natural("worker-2") < natural("worker-10"));
+        assert!(natural("a-10") < natural("b-2"));
+    }
+}

@@ -1,0 +1,111 @@
+//! Ready replicas against wanted ones: a panel for each of the workloads that suffered most.
+
+use std::collections::BTreeMap;
+
+use plotters::prelude::*;
+
+use super::Tables;
+use super::style::{self, BAD, CALM, DIM, FAINT, font, px};
+use crate::report::tables::{number, text};
+
+const PANELS_MAX: usize = 12;
+
+struct Workload {
+    name: String,
+    desired: Vec<(f64, f64)>,
+    ready: Vec<(f64, f64)>,
+    /// Missing ready pods times seconds.
+    missing: f64,
+}
+
+fn workloads(tables: &Tables) -> Vec<Workload> {
+    let table = &tables.workloads;
+    let (at, namespace, kind) = (table.column("time_s"), table.column("namespace"), table.column("kind"));
+    let (name, desired, ready) = (table.column("name"), table.column("desired"), table.column("ready"));
+    let mut by_name: BTreeMap<String, Workload> = BTreeMap::new();
+    for row in table.rows() {
+        if matches!(text(row, kind), "Job" | "CronJob") {
+            continue;
+        }
+        let key = format!("{}/{}/{}", text(row, kind).to_ascii_lowercase(), text(row, namespace), text(row, name));
+        let workload = by_name.entry(key.clone()).or_insert_with(|| Workload {
+            name: key,
+            desired: Vec::new(),
+            ready: Vec::new(),
+            missing: 0.0,
+        });
+        workload.desired.push((number(row, at), number(row, desired)));
+        workload.ready.push((number(row, at), number(row, ready)));
+    }
+    let mut workloads: Vec<Workload> = by_name.into_values().collect();
+    for workload in &mut workloads {
+        for (index, &(from, ready)) in workload.ready.iter().enumerate() {
+            let to = workload.ready.get(index + 1).map_or(tables.end_s, |next| next.0);
+            workload.missing += (workload.desired[index].1 - ready).max(0.0) * (to - from);
+        }
+    }
+    workloads.sort_by(|a, b| b.missing.total_cmp(&a.missing).then_with(|| a.name.cmp(&b.name)));
+    workloads
+}
+
+pub(super) fn draw(tables: &Tables) -> Option<String> {
+    let all = workloads(tables);
+    if all.is_empty() {
+        return None;
+    }
+    let hurt = all.iter().filter(|w| w.missing > 0.0).count();
+    let shown = &all[..all.len().min(PANELS_MAX)];
+    let columns = if shown.len() > 1 { 2 } else { 1 };
+    let lines = shown.len().div_ceil(columns) as u32;
+    let (width, height) = (1100, 64 + lines * 150);
+    style::canvas(width, height, |area| {
+        let title = format!(
+            "Ready replicas against wanted: {hurt} of {} workloads were short, the worst first",
+            all.len()
+        );
+        area.draw(&Text::new(title, (px(16) as i32, px(12) as i32), font(18)))?;
+        let legend = "blue: ready   gray line: wanted   red: missing   yellow band: fault on";
+        area.draw(&Text::new(legend, (px(16) as i32, px(36) as i32), font(11)))?;
+        let (_, body) = area.split_vertically(px(56));
+        for (panel, workload) in body.split_evenly((lines as usize, columns)).iter().zip(shown) {
+            draw_panel(panel, workload, tables)?;
+        }
+        Ok(())
+    })
+}
+
+fn draw_panel(
+    panel: &style::Area<'_>,
+    workload: &Workload,
+    tables: &Tables,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let max = workload.desired.iter().chain(&workload.ready).map(|s| s.1).fold(1.0, f64::max);
+    let top = style::ceiling(max);
+    let mut chart = ChartBuilder::on(panel)
+        .caption(&workload.name, font(13))
+        .margin(px(6))
+        .x_label_area_size(px(22))
+        .y_label_area_size(px(34))
+        .build_cartesian_2d(0.0..tables.end_s, 0.0..top)?;
+    chart.draw_series(style::bands(&tables.faults, top))?;
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .light_line_style(WHITE)
+        .bold_line_style(FAINT)
+        .axis_style(DIM.stroke_width(px(1)))
+        .label_style(font(10))
+        .x_labels(style::time_labels(tables.end_s).min(6))
+        .y_labels((max as usize).clamp(1, 4))
+        .x_label_formatter(&|at| style::moment(*at, tables.end_s))
+        .y_label_formatter(&|value| format!("{value:.0}"))
+        .draw()?;
+    let desired = style::steps(&workload.desired, tables.end_s);
+    let ready = style::steps(&workload.ready, tables.end_s);
+    chart.draw_series(AreaSeries::new(desired.iter().copied(), 0.0, BAD.mix(0.35)))?;
+    chart.draw_series(AreaSeries::new(ready.iter().copied(), 0.0, WHITE))?;
+    chart.draw_series(AreaSeries::new(ready.iter().copied(), 0.0, CALM.mix(0.45)))?;
+    chart.draw_series(LineSeries::new(ready, CALM.stroke_width(px(1))))?;
+    chart.draw_series(LineSeries::new(desired, DIM.stroke_width(px(1))))?;
+    Ok(())
+}

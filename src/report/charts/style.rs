@@ -1,0 +1,179 @@
+//! What the charts share: canvas, colors, time axis, fault bands, stepped lines.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+/// Charts are drawn this much larger and scaled down by the viewBox: the SVG backend rounds to whole pixels.
+const SCALE: u32 = 4;
+
+/// A stretch of time.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Span {
+    pub(super) from_s: f64,
+    pub(super) to_s: f64,
+}
+
+/// Overlapping spans as one, ascending.
+pub(super) fn merged(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
+    let mut out: Vec<Span> = Vec::new();
+    for span in spans {
+        match out.last_mut() {
+            Some(last) if span.from_s <= last.to_s => last.to_s = last.to_s.max(span.to_s),
+            _ => out.push(span),
+        }
+    }
+    out
+}
+
+pub(super) const INK: RGBColor = RGBColor(32, 38, 46);
+pub(super) const FAINT: RGBColor = RGBColor(222, 226, 230);
+pub(super) const FAULT: RGBColor = RGBColor(255, 214, 102);
+pub(super) const GOOD: RGBColor = RGBColor(64, 145, 108);
+pub(super) const BAD: RGBColor = RGBColor(208, 64, 56);
+pub(super) const WARN: RGBColor = RGBColor(236, 136, 32);
+pub(super) const CALM: RGBColor = RGBColor(58, 108, 176);
+pub(super) const DIM: RGBColor = RGBColor(140, 148, 158);
+
+/// Distinct colors for lines that have no meaning of their own.
+pub(super) const SERIES: [RGBColor; 8] = [
+    CALM,
+    WARN,
+    GOOD,
+    RGBColor(134, 84, 160),
+    BAD,
+    RGBColor(0, 140, 150),
+    RGBColor(150, 110, 60),
+    RGBColor(220, 100, 160),
+];
+
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// A length in logical pixels.
+pub(super) const fn px(pixels: u32) -> u32 {
+    pixels * SCALE
+}
+
+/// A font of that size in logical pixels.
+pub(super) fn font(size: u32) -> TextStyle<'static> {
+    ("sans-serif", px(size)).into_font().color(&INK)
+}
+
+/// Draws on a canvas of `width` x `height` logical pixels and returns the SVG. None if drawing failed, which it does
+/// only for nonsensical ranges.
+pub(super) fn canvas(
+    width: u32,
+    height: u32,
+    draw: impl FnOnce(&Area<'_>) -> Result<(), Box<dyn std::error::Error>>,
+) -> Option<String> {
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, (px(width), px(height))).into_drawing_area();
+        area.fill(&WHITE).ok()?;
+        draw(&area).ok()?;
+        area.present().ok()?;
+    }
+    let (large_width, large_height) = (px(width), px(height));
+    Some(svg.replacen(
+        &format!("<svg width=\"{large_width}\" height=\"{large_height}\""),
+        &format!("<svg width=\"{width}\" height=\"{height}\""),
+        1,
+    ))
+}
+
+/// A moment of the run for an axis: seconds, minutes, hours or days, whichever suits the length of the run.
+pub(super) fn moment(at_s: f64, end_s: f64) -> String {
+    let plain = |value: f64, unit: &str| {
+        let rounded = (value * 10.0).round() / 10.0;
+        if (rounded - rounded.round()).abs() < 0.05 { format!("{rounded:.0}{unit}") } else { format!("{rounded:.1}{unit}") }
+    };
+    match end_s {
+        end if end <= 180.0 => plain(at_s, " s"),
+        end if end <= 3.0 * 3600.0 => plain(at_s / 60.0, " min"),
+        end if end <= 3.0 * 86_400.0 => plain(at_s / 3600.0, " h"),
+        _ => plain(at_s / 86_400.0, " d"),
+    }
+}
+
+/// How many labels a time axis of that length gets, so that they fall on round values.
+pub(super) fn time_labels(end_s: f64) -> usize {
+    let unit = match end_s {
+        end if end <= 180.0 => 1.0,
+        end if end <= 3.0 * 3600.0 => 60.0,
+        end if end <= 3.0 * 86_400.0 => 3600.0,
+        _ => 86_400.0,
+    };
+    ((end_s / unit) as usize).clamp(4, 12)
+}
+
+/// Turns samples that hold until the next one into the corners of a stepped line, thinned to what the eye can see.
+pub(super) fn steps(samples: &[(f64, f64)], end_s: f64) -> Vec<(f64, f64)> {
+    const COLUMNS: f64 = 1600.0;
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    let column = |at: f64| (at / end_s.max(f64::MIN_POSITIVE) * COLUMNS) as i64;
+    for (index, &(at, value)) in samples.iter().enumerate() {
+        let neighbors = |other: usize| samples.get(other).map(|s| column(s.0));
+        let crowded = index > 0 && neighbors(index - 1) == Some(column(at)) && neighbors(index + 1) == Some(column(at));
+        let extreme = kept.last().is_none_or(|last| last.1 != value);
+        if !crowded || (extreme && kept.len() < 2 * COLUMNS as usize) {
+            kept.push((at, value));
+        }
+    }
+    let mut out = Vec::with_capacity(kept.len() * 2 + 1);
+    for (at, value) in kept {
+        if let Some(&(_, before)) = out.last() {
+            out.push((at, before));
+        }
+        out.push((at, value));
+    }
+    if let Some(&(_, last)) = out.last() {
+        out.push((end_s, last));
+    }
+    out
+}
+
+/// The bands behind a chart in which something was broken.
+pub(super) fn bands(faults: &[Span], top: f64) -> impl Iterator<Item = Rectangle<(f64, f64)>> + '_ {
+    faults.iter().map(move |span| {
+        Rectangle::new([(span.from_s, 0.0), (span.to_s, top)], FAULT.mix(0.28).filled())
+    })
+}
+
+/// A round upper end for a value axis that has to show `max`.
+pub(super) fn ceiling(max: f64) -> f64 {
+    if max <= 0.0 {
+        return 1.0;
+    }
+    let mut magnitude = 1.0;
+    while magnitude * 10.0 <= max {
+        magnitude *= 10.0;
+    }
+    [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0]
+        .into_iter()
+        .map(|step| step * magnitude)
+        .find(|top| *top >= max * 1.04)
+        .unwrap_or(max * 1.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_holds_until_the_next() {
+        assert_eq!(steps(&[(0.0, 1.0), (5.0, 2.0)], 10.0), [(0.0, 1.0), (5.0, 1.0), (5.0, 2.0), (10.0, 2.0)]);
+    }
+
+    #[test]
+    fn overlapping_spans_become_one() {
+        let span = |from_s, to_s| Span { from_s, to_s };
+        assert_eq!(merged(vec![span(5.0, 9.0), span(0.0, 6.0), span(20.0, 21.0)]), [span(0.0, 9.0), span(20.0, 21.0)]);
+    }
+
+    #[test]
+    fn moments_use_the_unit_that_suits_the_run() {
+        assert_eq!(moment(90.0, 120.0), "90 s");
+        assert_eq!(moment(90.0, 1800.0), "1.5 min");
+        assert_eq!(moment(86_400.0, 365.0 * 86_400.0), "1 d");
+    }
+}

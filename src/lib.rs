@@ -1,18 +1,13 @@
-//! A deterministic discrete-event simulator of a Kubernetes cluster under chaos.
-
-pub mod arena;
-pub mod diagnostics;
-pub mod engine;
-pub mod units;
-
-pub mod model;
-
-pub mod state;
-
-pub mod component;
+//! kubesquall: a deterministic discrete-event simulator of a Kubernetes cluster under chaos.
 
 pub mod apiserver;
+pub mod arena;
+pub mod component;
 pub mod controllers;
+pub mod diagnostics;
+pub mod engine;
+pub mod model;
 pub mod observe;
-
 pub mod report;
+pub mod state;
+pub mod units;

@@ -1,1 +1,7 @@
-fn main(){}
+//! The `kubesquall` command.
+
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() {}

@@ -164,7 +164,8 @@ mod tests {
 
     #[test]
     fn unions_and_intersections_need_no_equal_sizes() {
-        let (small, large): (BitSet, BitSet) = ([1_usize, 63].into_iter().collect(), [1_usize, 200].into_iter().collect());
+        let (small, large): (BitSet, BitSet) =
+            ([1_usize, 63].into_iter().collect(), [1_usize, 200].into_iter().collect());
         let mut union = small.clone();
         union.union(&large);
         assert_eq!(union.iter().collect::<Vec<_>>(), [1, 63, 200]);

@@ -1,9 +1,13 @@
-//! Interim: what we say about the user's text.
+//! What we say about the user's text: places in it, problems with hints, and how both are drawn.
+//!
+//! A diagnostic is data until it is drawn. Nothing here prints, reads files or knows what the text means.
 
-/// Nearest valid names.
-pub mod suggest {
-    /// The candidate nearest to `name`.
-    pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-        candidates.into_iter().max_by_key(|c| (strsim::jaro(name, c) * 1000.0) as i64)
-    }
-}
+mod diagnostic;
+mod render;
+mod source;
+pub mod suggest;
+
+pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
+pub use render::Style;
+pub use source::{Location, Source, Sources};
+pub use suggest::nearest;

@@ -1,11 +1,16 @@
-//! Interim engine.
-#![allow(missing_docs)]
+//! A discrete-event core: a clock, a queue of what is due, and chance.
+//!
+//! Invariants: events happen in the order of (time, sequence); the clock never goes back; every random number comes from a
+//! stream with a name, and depends on nothing but the seed, that name and the place in the stream. The engine knows no
+//! Kubernetes, reads no real clock and writes nothing.
+
 mod clock;
+mod distribution;
 mod queue;
 mod random;
+mod special;
+
 pub use clock::Clock;
+pub use distribution::{Distribution, DistributionError};
 pub use queue::{EventQueue, Occurrence, Ticket};
 pub use random::{Stream, Streams};
-use crate::units::*;
-#[derive(Clone,Debug,PartialEq,serde::Serialize,serde::Deserialize)] #[serde(rename_all="camelCase")] pub enum Distribution{Constant(SimDuration),Uniform{min:SimDuration,max:SimDuration},Exponential{mean:SimDuration},Lognormal{median:SimDuration,p99:SimDuration}}
-impl Distribution{ pub fn sample(&self,s:&mut Stream)->SimDuration{ match self { Self::Constant(d)=>*d, Self::Uniform{min,max}=>*min+SimDuration::from_secs_f64((max.as_secs_f64()-min.as_secs_f64())*s.unit()), Self::Exponential{mean}=>SimDuration::from_secs_f64(-mean.as_secs_f64()*libm::log(1.0-s.unit())), Self::Lognormal{median,..}=>*median } } }

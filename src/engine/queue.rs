@@ -90,7 +90,9 @@ impl<E> EventQueue<E> {
     /// Whether an event has neither happened nor been cancelled.
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
-        self.slots.get(ticket.slot as usize).is_some_and(|slot| slot.generation == ticket.generation && slot.event.is_some())
+        self.slots
+            .get(ticket.slot as usize)
+            .is_some_and(|slot| slot.generation == ticket.generation && slot.event.is_some())
     }
 
     /// Takes the next event out.

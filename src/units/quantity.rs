@@ -194,7 +194,8 @@ impl Decimal {
         }
         // Digits in front of the cut are at most 29; those behind it can only make the result round up, unless
         // a power of two moves them across the cut. 60 bits move at most 19 places.
-        let kept = if power_of_ten >= 0 { self.digits.len() } else { self.digits.len().min((place + 20).max(0) as usize) };
+        let kept =
+            if power_of_ten >= 0 { self.digits.len() } else { self.digits.len().min((place + 20).max(0) as usize) };
         let (head, tail) = self.digits.split_at(kept);
         let mut inexact = tail.iter().any(|digit| *digit != 0);
         let mut number = Wide::default();
@@ -273,10 +274,8 @@ impl FromStr for Quantity {
         if whole.is_empty() && fraction.is_empty() {
             return Err(ParseQuantityError::NotANumber(text.to_owned()));
         }
-        let (factor, mut format) = parse_suffix(suffix).ok_or_else(|| ParseQuantityError::UnknownSuffix {
-            text: text.to_owned(),
-            suffix: suffix.to_owned(),
-        })?;
+        let (factor, mut format) = parse_suffix(suffix)
+            .ok_or_else(|| ParseQuantityError::UnknownSuffix { text: text.to_owned(), suffix: suffix.to_owned() })?;
         let magnitude = Decimal::new(whole, fraction).nanos(factor);
         // Less than one unit has no binary suffix to be written with.
         if format == QuantityFormat::BinarySi && magnitude > 0 && magnitude < NANOS_PER_UNIT {

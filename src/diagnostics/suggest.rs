@@ -1,0 +1,50 @@
+//! What the user may have meant.
+
+/// The candidate nearest to a name, if any is near enough to be what was meant.
+///
+/// One that differs in case only wins; then the fewest insertions, deletions, replacements and swaps of neighbors, case
+/// aside; among equals the first candidate.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = name.to_lowercase();
+    let distance_max = (name.chars().count() / 3).max(1);
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        let candidate_lower = candidate.to_lowercase();
+        let edits = strsim::damerau_levenshtein(&lower, &candidate_lower);
+        // A word that goes on where the other stops is a likely slip, however long the rest: `tolerationSecs`.
+        let is_prefix = lower.len() >= 3 && candidate_lower.starts_with(&lower);
+        if (edits <= distance_max || is_prefix) && best.is_none_or(|(least, _)| edits < least) {
+            best = Some((edits, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_suggested() {
+        let fields = ["effect", "key", "operator", "tolerationSeconds", "value", "name", "namespace"];
+        let check = |name: &str, expected: Option<&str>| assert_eq!(nearest(name, fields), expected, "{name}");
+        check("tolerationSecond", Some("tolerationSeconds"));
+        check("tolerationseconds", Some("tolerationSeconds"));
+        check("toleration", Some("tolerationSeconds"));
+        check("TOLERATIONSECONDS", Some("tolerationSeconds"));
+        check("vlaue", Some("value"));
+        check("kye", Some("key"));
+        check("nam", Some("name"));
+        check("ke", Some("key"));
+        check("selector", None);
+        check("x", None);
+        check("", None);
+    }
+
+    #[test]
+    fn among_equals_the_first_wins() {
+        assert_eq!(nearest("zone", ["zona", "zonf"]), Some("zona"));
+        assert_eq!(nearest("Zone", ["zones", "zone"]), Some("zone"));
+        assert_eq!(nearest("anything", []), None);
+    }
+}

@@ -1,3 +1,8 @@
 //! kube-controller-manager: one file per controller, named as the real one without its suffix.
 //!
 //! A controller sees the others' work only in the store. None of them imports another.
+
+pub mod cloud_node_lifecycle;
+pub mod node_lifecycle;
+pub mod pod_gc;
+pub mod taint_eviction;

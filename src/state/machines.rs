@@ -36,6 +36,8 @@ pub struct ReportedConditions {
 pub struct Machine {
     /// Whether it exists at all; a name without a machine never had a kubelet, or its instance is gone.
     pub exists: bool,
+    /// Whether it is an instance of a cloud that can be asked about it: its Node has a `spec.providerID`.
+    pub is_cloud_instance: bool,
     /// Power.
     pub power: Power,
     /// Whether the link to the control plane carries packets.
@@ -56,6 +58,7 @@ impl Default for Machine {
     fn default() -> Self {
         Self {
             exists: false,
+            is_cloud_instance: false,
             power: Power::Off,
             linked: true,
             kubelet_running: false,

@@ -1,0 +1,254 @@
+//! The cloud's node lifecycle controller: deletes Nodes whose instance is gone, taints those that are shut down.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use smallvec::SmallVec;
+
+use crate::arena::Symbol;
+use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, Request, Start};
+use crate::engine::Ticket;
+use crate::model::TaintEffect;
+use crate::state::{
+    Change, Changed, ControlPlaneProcess, MachineChange, NodeDelta, NodeId, Power, Status, TaintOnNode,
+};
+use crate::units::{SimDuration, SimTime};
+
+/// What a run takes at least.
+const RUN_MIN: SimDuration = SimDuration::from_millis(1);
+
+/// What the controller asks to be woken for.
+#[derive(Copy, Clone, Debug)]
+pub enum Timer {
+    /// A run that has something to do.
+    Run,
+}
+
+/// How the controller recognises an answer.
+#[derive(Copy, Clone, Debug)]
+pub struct Tag {
+    node: NodeId,
+    step: Step,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Deleted,
+    Read(Shutdown),
+    Patched,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Shutdown {
+    Taint,
+    Untaint,
+}
+
+/// What is to be done about a node.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Verdict {
+    Delete,
+    Taint,
+    Untaint,
+}
+
+/// The cloud controller manager's node lifecycle controller.
+///
+/// # Source
+/// cloud-controller-manager, cloud-node-lifecycle-controller: every monitor period all nodes are gone through, one after
+/// the other; a Ready node is never looked up in the cloud.
+///
+/// # Differs
+/// Runs that would find nothing are not played. The cloud answers at once. An instance without power counts as shut down
+/// only where the Node's `spec.providerID` says that there is a cloud to ask.
+#[derive(Clone, Debug)]
+pub struct CloudNodeLifecycle {
+    shutdown: Symbol,
+    period: SimDuration,
+    /// A run; without work the others follow at the idle distance.
+    anchor: SimTime,
+    played_at: SimTime,
+    armed: Option<(Ticket, SimTime)>,
+    /// Nodes about which the next run has something to do, as far as known.
+    suspects: BTreeSet<NodeId>,
+    run: Option<VecDeque<NodeId>>,
+    /// Instances that the cloud has deleted.
+    gone: BTreeSet<NodeId>,
+}
+
+impl CloudNodeLifecycle {
+    /// A controller that has not started.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        Self {
+            shutdown: Symbol::new("node.cloudprovider.kubernetes.io/shutdown"),
+            period: config.kube_controller_manager.node_monitor_period,
+            anchor: SimTime::ZERO,
+            played_at: SimTime::MIN,
+            armed: None,
+            suspects: BTreeSet::new(),
+            run: None,
+            gone: BTreeSet::new(),
+        }
+    }
+
+    fn judge(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> Option<Verdict> {
+        let object = ctx.store.node(node)?;
+        let machine = ctx.store.machine(node);
+        let has_taint = object.taint(self.shutdown, TaintEffect::NoSchedule).is_some();
+        if object.conditions.ready() == Some(Status::True) {
+            return has_taint.then_some(Verdict::Untaint);
+        }
+        if self.gone.contains(&node) {
+            return Some(Verdict::Delete);
+        }
+        let is_shut_down = machine.is_cloud_instance && machine.power == Power::Off;
+        (is_shut_down && !has_taint).then_some(Verdict::Taint)
+    }
+
+    fn suspect(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if self.judge(node, ctx).is_some() {
+            self.suspects.insert(node);
+        } else {
+            self.suspects.remove(&node);
+        }
+        self.arm(ctx);
+    }
+
+    fn arm(&mut self, ctx: &mut Ctx<'_, Self>) {
+        if self.run.is_some() {
+            return;
+        }
+        let step = self.period + RUN_MIN;
+        let from = ctx.now.max(self.played_at + SimDuration::from_nanos(1));
+        let next = self.anchor + step * from.saturating_since(self.anchor).as_nanos().div_ceil(step.as_nanos());
+        let at = (!self.suspects.is_empty()).then_some(next);
+        if self.armed.map(|(_, at)| at) == at {
+            return;
+        }
+        if let Some((ticket, _)) = self.armed.take() {
+            ctx.cancel(ticket);
+        }
+        self.armed = at.map(|at| (ctx.arm(at, Timer::Run), at));
+    }
+
+    fn advance(&mut self, ctx: &mut Ctx<'_, Self>) {
+        while let Some(node) = self.run.as_mut().and_then(VecDeque::pop_front) {
+            let name = ctx.store.node_name(node);
+            match self.judge(node, ctx) {
+                None => {}
+                Some(Verdict::Delete) => {
+                    let text = format!("Deleting node {name} because it does not exist in the cloud provider");
+                    ctx.event(EventDraft::normal("DeletingNode", ObjectRef::node(name), text).on(node));
+                    ctx.call(Request::DeleteNode { node }, Tag { node, step: Step::Deleted });
+                    return;
+                }
+                Some(Verdict::Taint) => {
+                    ctx.call(Request::Get, Tag { node, step: Step::Read(Shutdown::Taint) });
+                    return;
+                }
+                Some(Verdict::Untaint) => {
+                    ctx.call(Request::Get, Tag { node, step: Step::Read(Shutdown::Untaint) });
+                    return;
+                }
+            }
+        }
+        self.run = None;
+        self.anchor = (self.played_at + RUN_MIN).max(ctx.now) + self.period;
+        self.arm(ctx);
+    }
+
+    fn patch(&self, node: NodeId, shutdown: Shutdown, now: SimTime) -> Request {
+        let (mut add, mut remove) = (SmallVec::new(), SmallVec::new());
+        match shutdown {
+            Shutdown::Taint => add.push(TaintOnNode {
+                key: self.shutdown,
+                value: Symbol::empty(),
+                effect: TaintEffect::NoSchedule,
+                added_at: Some(now),
+            }),
+            Shutdown::Untaint => remove.push((self.shutdown, TaintEffect::NoSchedule)),
+        }
+        Request::PatchNodeTaints { node, add, remove }
+    }
+}
+
+impl Component for CloudNodeLifecycle {
+    type Timer = Timer;
+    type Tag = Tag;
+    const NAME: &'static str = "cloud-node-lifecycle-controller";
+    const PROCESS: Option<ControlPlaneProcess> = None;
+
+    fn clients(config: &Config) -> Vec<ClientLimit> {
+        vec![config.controller_client()]
+    }
+
+    fn watches(changed: &Changed) -> bool {
+        match changed {
+            Changed::NodeAdded(_) | Changed::NodeRemoved { .. } => true,
+            Changed::NodeUpdated { delta, .. } => delta.touches(NodeDelta::CONDITIONS | NodeDelta::TAINTS),
+            _ => false,
+        }
+    }
+
+    fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Self>) {
+        let part = ctx.streams.stream("cloud-node-lifecycle", "").unit();
+        self.anchor = ctx.now + SimDuration::from_nanos((self.period.as_nanos() as f64 * part) as u64);
+        self.suspects = ctx.store.nodes().map(|(node, _)| node).filter(|node| self.judge(*node, ctx).is_some()).collect();
+        self.arm(ctx);
+    }
+
+    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Self>) {
+        match &change.what {
+            Changed::NodeAdded(node) | Changed::NodeUpdated { node, .. } | Changed::NodeRemoved { node, .. } => {
+                self.suspect(*node, ctx);
+            }
+            _ => {}
+        }
+    }
+
+    fn fired(&mut self, timer: Timer, ctx: &mut Ctx<'_, Self>) {
+        match timer {
+            Timer::Run => {
+                self.armed = None;
+                self.played_at = ctx.now;
+                let mut nodes: Vec<NodeId> = self.suspects.iter().copied().collect();
+                nodes.sort_by_key(|node| ctx.store.node_name(*node));
+                self.run = Some(nodes.into());
+                self.advance(ctx);
+            }
+        }
+    }
+
+    fn answered(&mut self, tag: Tag, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        let node = tag.node;
+        match (tag.step, answer) {
+            (Step::Read(shutdown), Ok(_)) if ctx.store.node(node).is_some() => {
+                let request = self.patch(node, shutdown, ctx.now);
+                ctx.call(request, Tag { node, step: Step::Patched });
+                return;
+            }
+            (Step::Deleted, Err(error)) => {
+                let name = ctx.store.node_name(node);
+                let text = format!("Failed deleting node {name}: {}", error.message);
+                ctx.event(EventDraft::warning("DeletingNodeFailed", ObjectRef::node(name), text).on(node));
+            }
+            _ => {}
+        }
+        self.advance(ctx);
+    }
+
+    fn machine_changed(&mut self, change: &MachineChange, ctx: &mut Ctx<'_, Self>) {
+        match *change {
+            MachineChange::InstanceGone(node) => {
+                self.gone.insert(node);
+                self.suspect(node, ctx);
+            }
+            MachineChange::InstanceCreated(node) => {
+                self.gone.remove(&node);
+                self.suspect(node, ctx);
+            }
+            MachineChange::PowerOff(node) | MachineChange::PowerOn(node) => self.suspect(node, ctx),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! The node lifecycle controller: turns silence into conditions, taints and pods that are not ready.
+//!
+//! Idle costs nothing: the pass that the real controller plays every five seconds is played only when there is something to
+//! find out. Its calls go through one client; while it waits for tokens, neither failures nor recoveries are noticed.
+
+mod health;
+mod monitor;
+mod queue;
+mod tainter;
+mod taints;
+mod zones;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+
+use crate::arena::{Id, Table};
+use crate::component::{Answer, ClientLimit, Component, Config, Ctx, Start, WorkQueue};
+use crate::engine::Ticket;
+use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, Node, NodeDelta, NodeId, PodDelta, PodId, Status};
+use crate::units::{SimDuration, SimTime};
+
+use health::{Health, PassClock};
+use monitor::Pass;
+use tainter::Tainter;
+use taints::{Chain, Keys};
+use zones::{ZoneLabels, Zones};
+
+/// Workers that react to Node events.
+const NODE_UPDATE_WORKERS: usize = 8;
+
+/// From the start of the process until its caches are filled and the first pass begins, as recorded.
+const CACHE_SYNC: SimDuration = SimDuration::from_millis(350);
+
+/// What the controller asks to be woken for.
+#[derive(Copy, Clone, Debug)]
+pub enum Timer {
+    /// A pass that has something to do.
+    Pass,
+    /// A tick of the tainting loop that has something to do.
+    Tick,
+    /// Another try of a node's health update.
+    Reexamine(NodeId),
+    /// Another try to mark a newly bound pod.
+    MarkPod {
+        /// Pod.
+        pod: PodId,
+        /// Failures so far.
+        attempt: u8,
+    },
+}
+
+/// How the controller recognises an answer.
+#[derive(Copy, Clone, Debug)]
+pub struct Tag(Waiting);
+
+#[derive(Copy, Clone, Debug)]
+enum Waiting {
+    Chain(Id<Chain>),
+    Status(NodeId),
+    Reread(NodeId),
+    Mark(NodeId, PodId),
+    Pod(PodId, u8),
+}
+
+/// The node lifecycle controller.
+///
+/// # Source
+/// kube-controller-manager, node-lifecycle-controller; events come from `node-controller`.
+///
+/// # Differs
+/// Nodes of a pass and pods of a node are gone through in an order drawn for each pass, where the real one follows the
+/// order of a hash map. Caches are not late: a tick never sees a condition older than the pass before it.
+#[derive(Clone, Debug)]
+pub struct NodeLifecycle {
+    keys: Keys,
+    zone_labels: ZoneLabels,
+    clock: PassClock,
+    armed_pass: Option<(Ticket, SimTime)>,
+    pass: Option<Pass>,
+    /// Nodes the next pass has to look at.
+    dirty: BTreeSet<NodeId>,
+    /// Nodes whose pods could not all be marked.
+    retry: BTreeSet<NodeId>,
+    /// Nodes whose object was deleted since the last pass.
+    removed: BTreeSet<NodeId>,
+    known: BTreeSet<NodeId>,
+    /// Nodes that carry a NoExecute taint of this controller.
+    tainted: BTreeSet<NodeId>,
+    health: FxHashMap<NodeId, Health>,
+    /// No probe is older than this.
+    probe_floor: SimTime,
+    /// When the grace of silent nodes is over; both directions.
+    deadlines: BTreeSet<(SimTime, NodeId)>,
+    deadline_of: BTreeMap<NodeId, SimTime>,
+    /// Silent nodes whose grace cannot be told before the present pass ends.
+    undated: BTreeSet<NodeId>,
+    /// Renewals are so rare that living nodes can outlast their grace.
+    is_renewal_sparse: bool,
+    /// Why a node was last found to be of interest.
+    causes: FxHashMap<NodeId, CauseId>,
+    zones: Zones,
+    tainter: Tainter,
+    updates: WorkQueue<NodeId>,
+    chains: Table<Chain>,
+}
+
+impl NodeLifecycle {
+    /// A controller that has not started.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        let flags = &config.kube_controller_manager;
+        // A quarter of the lease and 4 % jitter, up to a period until a pass sees it, and a second of delays.
+        let renewal = config.kubelet.node_lease_duration * 26 / 100;
+        let seen_within = renewal + flags.node_monitor_period + SimDuration::from_secs(1);
+        Self {
+            keys: Keys::new(),
+            zone_labels: ZoneLabels::new(),
+            clock: PassClock::new(SimTime::ZERO, flags.node_monitor_period),
+            armed_pass: None,
+            pass: None,
+            dirty: BTreeSet::new(),
+            retry: BTreeSet::new(),
+            removed: BTreeSet::new(),
+            known: BTreeSet::new(),
+            tainted: BTreeSet::new(),
+            health: FxHashMap::default(),
+            probe_floor: SimTime::MIN,
+            deadlines: BTreeSet::new(),
+            deadline_of: BTreeMap::new(),
+            undated: BTreeSet::new(),
+            is_renewal_sparse: seen_within >= flags.node_monitor_grace_period,
+            causes: FxHashMap::default(),
+            zones: Zones::default(),
+            tainter: Tainter::new(SimTime::ZERO),
+            updates: WorkQueue::new(NODE_UPDATE_WORKERS),
+            chains: Table::new(),
+        }
+    }
+
+    /// How long a node with this Ready condition may be silent.
+    fn grace(ready: Option<Status>, ctx: &Ctx<'_, Self>) -> SimDuration {
+        let flags = &ctx.config.kube_controller_manager;
+        if ready.is_some() { flags.node_monitor_grace_period } else { flags.node_startup_grace_period }
+    }
+
+    fn cause_of(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> CauseId {
+        self.causes.get(&node).copied().unwrap_or(ctx.cause)
+    }
+
+    // ---- when to play a pass --------------------------------------------------------------------------------------
+
+    /// Arms the next pass that has something to do.
+    fn arm_pass(&mut self, ctx: &mut Ctx<'_, Self>) {
+        if self.clock.is_running() {
+            return;
+        }
+        let is_due = !(self.dirty.is_empty() && self.retry.is_empty() && self.removed.is_empty());
+        let next = if is_due { self.clock.next(ctx.now) } else { None };
+        // Strictly after the deadline: at exactly the grace nothing happens.
+        let silence = self.deadlines.first().and_then(|(deadline, _)| self.clock.after((*deadline).max(ctx.now)));
+        let at = [next, silence].into_iter().flatten().min();
+        if self.armed_pass.map(|(_, at)| at) == at {
+            return;
+        }
+        if let Some((ticket, _)) = self.armed_pass.take() {
+            ctx.cancel(ticket);
+        }
+        self.armed_pass = at.map(|at| (ctx.arm(at, Timer::Pass), at));
+    }
+
+    fn clear_deadline(&mut self, node: NodeId) {
+        if let Some(at) = self.deadline_of.remove(&node) {
+            self.deadlines.remove(&(at, node));
+        }
+        self.undated.remove(&node);
+    }
+
+    /// Works out when a silent node's grace is over.
+    fn refresh_deadline(&mut self, node: NodeId, ctx: &Ctx<'_, Self>) {
+        self.clear_deadline(node);
+        let Some(object) = ctx.store.node(node) else { return };
+        let ready = object.conditions.ready();
+        let heartbeat = ctx.store.heartbeat(node);
+        if ready == Some(Status::Unknown) || (heartbeat.is_alive() && !self.is_renewal_sparse) {
+            return;
+        }
+        let floor = self.health.get(&node).map_or(ctx.now, |health| health.floor).max(self.probe_floor);
+        match health::probe(&self.clock, heartbeat, floor, ctx.now) {
+            Some(probe) => {
+                let at = probe + Self::grace(ready, ctx);
+                self.deadline_of.insert(node, at);
+                self.deadlines.insert((at, node));
+            }
+            None => {
+                self.undated.insert(node);
+            }
+        }
+    }
+
+    /// Works out all deadlines again, because passes or probes moved.
+    fn refresh_all_deadlines(&mut self, ctx: &Ctx<'_, Self>) {
+        let mut nodes: Vec<NodeId> = self.deadline_of.keys().copied().collect();
+        nodes.extend(self.undated.iter().copied());
+        for node in nodes {
+            self.refresh_deadline(node, ctx);
+        }
+    }
+
+    /// Nodes whose grace is over are looked at by the present pass.
+    fn take_due_deadlines(&mut self, now: SimTime) {
+        while let Some((at, node)) = self.deadlines.first().copied().filter(|(at, _)| *at < now) {
+            self.deadlines.remove(&(at, node));
+            self.deadline_of.remove(&node);
+            self.dirty.insert(node);
+        }
+    }
+
+    // ---- events ---------------------------------------------------------------------------------------------------
+
+    /// Whether a pass would find out something from this update.
+    fn matters(&self, before: &Node, after: &Node) -> bool {
+        let zone = |node: &Node| (self.zone_labels.zone_of(&node.labels), self.zone_labels.counts(&node.labels));
+        let taints = |node: &Node| {
+            let has = |key| node.taint(key, crate::model::TaintEffect::NoExecute).is_some();
+            (has(self.keys.not_ready), has(self.keys.unreachable))
+        };
+        before.conditions.ready() != after.conditions.ready()
+            || zone(before) != zone(after)
+            || taints(before) != taints(after)
+    }
+
+    fn node_updated(&mut self, node: NodeId, delta: NodeDelta, before: &Node, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.node(node) else { return };
+        if self.keys.has_no_execute(object) {
+            self.tainted.insert(node);
+        } else {
+            self.tainted.remove(&node);
+        }
+        if self.matters(before, object) {
+            self.dirty.insert(node);
+            self.causes.insert(node, ctx.cause);
+        }
+        let parts = NodeDelta::CONDITIONS | NodeDelta::UNSCHEDULABLE | NodeDelta::TAINTS | NodeDelta::LABELS;
+        if delta.touches(parts) {
+            self.updates.add(node, ctx.cause);
+            self.work(ctx);
+        }
+    }
+
+    fn node_removed(&mut self, node: NodeId) {
+        self.retry.remove(&node);
+        self.dirty.remove(&node);
+        self.tainted.remove(&node);
+        self.clear_deadline(node);
+        self.removed.insert(node);
+    }
+
+    /// Takes the cluster as it stands for long known.
+    fn know_all(&mut self, ctx: &mut Ctx<'_, Self>) {
+        let flags = &ctx.config.kube_controller_manager;
+        for (node, object) in ctx.store.nodes() {
+            let ready = object.conditions.ready();
+            let is_silent = !ctx.store.heartbeat(node).is_alive();
+            let floor = match ready {
+                None => object.created_at,
+                Some(_) if is_silent => ctx.now,
+                Some(_) => SimTime::MIN,
+            };
+            self.known.insert(node);
+            self.health.insert(node, Health { ready, floor });
+            let zone = self.zone_labels.zone_of(&object.labels);
+            self.zones.ensure(zone, flags);
+            let place = self.zone_labels.counts(&object.labels).then_some((zone, ready == Some(Status::True)));
+            self.zones.count(node, place);
+            if ready != Some(Status::True) || self.tainted.contains(&node) {
+                self.dirty.insert(node);
+            }
+        }
+        if self.zones.evaluate(flags, ctx.now) == zones::Disruption::Entering {
+            self.zones.stop_all(ctx.now);
+        }
+        for (node, _) in ctx.store.nodes() {
+            self.refresh_deadline(node, ctx);
+        }
+    }
+}
+
+impl Component for NodeLifecycle {
+    type Timer = Timer;
+    type Tag = Tag;
+    const NAME: &'static str = "node-controller";
+    const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+
+    fn clients(config: &Config) -> Vec<ClientLimit> {
+        vec![config.controller_client()]
+    }
+
+    fn watches(changed: &Changed) -> bool {
+        match changed {
+            Changed::NodeAdded(_)
+            | Changed::NodeUpdated { .. }
+            | Changed::NodeRemoved { .. }
+            | Changed::HeartbeatChanged(_)
+            | Changed::PodAdded(_) => true,
+            Changed::PodUpdated { delta, .. } => delta.touches(PodDelta::NODE),
+            _ => false,
+        }
+    }
+
+    fn started(&mut self, start: Start, ctx: &mut Ctx<'_, Self>) {
+        let period = ctx.config.kube_controller_manager.node_monitor_period;
+        let part = |whole: SimDuration, concern| {
+            SimDuration::from_nanos((whole.as_nanos() as f64 * ctx.streams.stream(concern, "").unit()) as u64)
+        };
+        self.tainter = Tainter::new(ctx.now + part(queue::TICK, "node-tainter"));
+        for (node, object) in ctx.store.nodes() {
+            if self.keys.has_no_execute(object) {
+                self.tainted.insert(node);
+            }
+            self.updates.add(node, ctx.cause);
+        }
+        match start {
+            Start::Initial => {
+                self.clock = PassClock::going(ctx.now + part(period, "node-monitor"), period);
+                self.know_all(ctx);
+            }
+            Start::Fresh => {
+                let first = ctx.now + CACHE_SYNC;
+                self.clock = PassClock::new(first, period);
+                self.probe_floor = first;
+                self.dirty = ctx.store.nodes().map(|(node, _)| node).collect();
+            }
+        }
+        self.arm_pass(ctx);
+        self.arm_tick(ctx);
+        self.work(ctx);
+    }
+
+    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Self>) {
+        match &change.what {
+            Changed::NodeAdded(node) => {
+                self.dirty.insert(*node);
+                self.causes.insert(*node, ctx.cause);
+                if ctx.store.node(*node).is_some_and(|object| self.keys.has_no_execute(object)) {
+                    self.tainted.insert(*node);
+                }
+                self.updates.add(*node, ctx.cause);
+                self.work(ctx);
+            }
+            Changed::NodeUpdated { node, delta, before } => self.node_updated(*node, *delta, before, ctx),
+            Changed::NodeRemoved { node, .. } => self.node_removed(*node),
+            Changed::HeartbeatChanged(node) => {
+                // A revived node keeps its deadline: should it come before the first renewal, the node is lost first.
+                if self.is_renewal_sparse || !ctx.store.heartbeat(*node).is_alive() {
+                    self.causes.insert(*node, ctx.cause);
+                    self.refresh_deadline(*node, ctx);
+                }
+            }
+            Changed::PodAdded(pod) | Changed::PodUpdated { pod, .. } => self.pod_bound(*pod, 0, ctx),
+            _ => {}
+        }
+        self.arm_pass(ctx);
+    }
+
+    fn fired(&mut self, timer: Timer, ctx: &mut Ctx<'_, Self>) {
+        match timer {
+            Timer::Pass => {
+                self.armed_pass = None;
+                self.begin_pass(ctx);
+            }
+            Timer::Tick => self.tick(ctx),
+            Timer::Reexamine(node) => self.reexamine(node, ctx),
+            Timer::MarkPod { pod, attempt } => self.pod_bound(pod, attempt, ctx),
+        }
+    }
+
+    fn answered(&mut self, tag: Tag, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        match tag.0 {
+            Waiting::Chain(id) => self.chain_answered(id, answer, ctx),
+            Waiting::Status(node) => self.status_answered(node, answer, ctx),
+            Waiting::Reread(node) => self.reread_answered(node, answer, ctx),
+            Waiting::Mark(node, pod) => self.mark_answered(node, pod, answer, ctx),
+            Waiting::Pod(pod, attempt) => self.pod_answered(pod, attempt, answer, ctx),
+        }
+    }
+}

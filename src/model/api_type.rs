@@ -81,6 +81,12 @@ impl<T: OpaqueParts> OpaqueParts for Box<T> {
     }
 }
 
+impl<T: OpaqueParts> OpaqueParts for std::sync::Arc<T> {
+    fn opaque_parts(&self, path: &mut FieldPath, visit: &mut dyn FnMut(&FieldPath)) {
+        (**self).opaque_parts(path, visit);
+    }
+}
+
 impl<T: OpaqueParts> OpaqueParts for Vec<T> {
     fn opaque_parts(&self, path: &mut FieldPath, visit: &mut dyn FnMut(&FieldPath)) {
         for (index, value) in self.iter().enumerate() {

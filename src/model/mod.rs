@@ -1,10 +1,11 @@
 //! Kubernetes API objects as they are written, and rules that need one object only.
 //!
-//! The types hold the fields that decide something; whatever else an input says is reported as not modelled by
-//! the manifest loader. Rules here are pure functions of one object: defaults, requests, matching, quality of service. Nothing
-//! here knows time, other objects or the cluster's state, and nothing here reads files but the manifest loader.
+//! The types hold the fields that decide something; whatever else an input says is reported as not modelled by the
+//! manifest loader. Rules here are pure functions of one object: defaults, requests, matching, quality of service. Nothing
+//! here knows time, other objects or the cluster's state, and nothing reads files but the manifest loader.
 
 pub(crate) mod api_type;
+pub(crate) mod yaml;
 pub mod field_path;
 
 pub mod meta;
@@ -39,7 +40,7 @@ pub use daemon_set::*;
 pub use deployment::*;
 pub use horizontal_pod_autoscaler::*;
 pub use job::*;
-pub use manifest::*;
+pub use manifest::{ManifestObject, NotModelled, Object, ObjectKind};
 pub use meta::*;
 pub use namespace::*;
 pub use node::*;

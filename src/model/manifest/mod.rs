@@ -1,0 +1,219 @@
+//! Manifests and dumps: from files to objects with their place in the file.
+//!
+//! What cannot be read becomes a diagnostic and the rest is read on, so that all problems of all files show at once.
+//! What is read but has no effect (kinds and fields that are not modelled) is listed, not dropped in silence.
+
+mod files;
+mod locate;
+mod object;
+mod piece;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+pub use object::{Object, ObjectKind, Scope};
+
+use super::field_path::FieldPath;
+use crate::arena::Symbol;
+use crate::diagnostics::{Diagnostic, Diagnostics, Location};
+use piece::{Reading, TextPiece};
+
+/// An object and where it is written.
+#[derive(Clone, Debug)]
+pub struct ManifestObject {
+    /// The object, without the API server's defaults.
+    pub object: Object,
+    /// Where the object begins.
+    pub source: Location,
+}
+
+/// Something of the input that has no effect on a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotModelled {
+    /// The file, as it was named.
+    pub file: Symbol,
+    /// The line of the field, or of the object if the whole kind is not modelled; from 1.
+    pub line: usize,
+    /// The object, such as `Deployment shop/web`.
+    pub object: String,
+    /// The field, such as `spec.template.spec.containers[0].env`; `kind` if the whole kind is not modelled.
+    pub path: String,
+    /// The beginning of what is written there.
+    pub value_excerpt: String,
+    /// How often the field occurs in the file, where only the first occurrence is listed; else 1. Positions in `path`
+    /// are then those of the first.
+    pub count: usize,
+}
+
+/// Fields per file that are listed one by one; later ones are counted with the first of the same name.
+const LISTED_FIELDS_MAX: usize = 10_000;
+
+/// What a loader brings: objects, what has no effect, and what is wrong.
+pub type Loaded = (Vec<ManifestObject>, Vec<NotModelled>, Diagnostics);
+
+/// Reads files, directories (recursively, `*.yaml`, `*.yml` and `*.json` in order of their names) and globs. Paths are
+/// relative to `base_dir`; messages name files as the paths do.
+///
+/// # Errors
+///
+/// Problems are in the diagnostics; the objects are those that could be read.
+#[must_use]
+pub fn load(paths: &[PathBuf], base_dir: &Path) -> Loaded {
+    let mut loader = Loader::default();
+    for file in files::find(paths, base_dir, &mut loader.diagnostics) {
+        if let Some(text) = files::read(&file, &mut loader.diagnostics) {
+            loader.add_file(&file.name, &text);
+        }
+    }
+    loader.finish()
+}
+
+/// Reads one text, as if it were a file of that name.
+///
+/// # Examples
+///
+/// ```
+/// use kubesquall::model::manifest::{Object, load_text};
+///
+/// let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {hostName: x}\n";
+/// let (objects, not_modelled, diagnostics) = load_text("pod.yaml", text);
+/// assert!(diagnostics.is_empty());
+/// assert!(matches!(&objects[0].object, Object::Pod(pod) if pod.metadata.namespace == "default"));
+/// assert_eq!((not_modelled[0].line, not_modelled[0].path.as_str()), (4, "spec.hostName"));
+/// ```
+#[must_use]
+pub fn load_text(name: &str, text: &str) -> Loaded {
+    let mut loader = Loader::default();
+    loader.add_file(name, text);
+    loader.finish()
+}
+
+#[derive(Default)]
+struct Loader {
+    objects: Vec<ManifestObject>,
+    not_modelled: Vec<NotModelled>,
+    diagnostics: Diagnostics,
+    /// Where an identity was first seen, as a position in `objects`.
+    seen: BTreeMap<(ObjectKind, Symbol, Symbol), usize>,
+}
+
+impl Loader {
+    fn add_file(&mut self, name: &str, text: &str) {
+        let file = piece::File { name: Symbol::from(name), text };
+        let pieces = piece::split(&file, &mut self.diagnostics);
+        let readings: Vec<Reading> = pieces.par_iter().map(|piece| piece.read(&file)).collect();
+        let mut listing = Listing::default();
+        let mut listed: Vec<(usize, Vec<(FieldPath, usize)>)> = Vec::new();
+        for (index, reading) in readings.iter().enumerate() {
+            let fields = listing.choose(reading);
+            if !fields.is_empty() {
+                listed.push((index, fields));
+            }
+        }
+        let rows: Vec<Vec<(NotModelled, usize)>> = listed
+            .par_iter()
+            .map(|(index, fields)| locate_fields(&file, &pieces[*index], &readings[*index], fields))
+            .collect();
+        for (mut row, group) in rows.into_iter().flatten() {
+            row.count = listing.counts[group];
+            self.not_modelled.push(row);
+        }
+        for reading in readings {
+            self.diagnostics.extend(reading.diagnostics);
+            self.not_modelled.extend(reading.not_modelled_kind);
+            if let Some(object) = reading.object {
+                self.add_object(object);
+            }
+        }
+    }
+
+    fn add_object(&mut self, added: ManifestObject) {
+        let key = added.object.key();
+        if key.2.is_empty() {
+            self.objects.push(added);
+            return;
+        }
+        let Some(first) = self.seen.get(&key) else {
+            self.seen.insert(key, self.objects.len());
+            self.objects.push(added);
+            return;
+        };
+        let first = &self.objects[*first];
+        let label = added.object.label();
+        let diagnostic = if first.object == added.object {
+            Diagnostic::warning("manifest::repeated_object", format!("{label} is written twice, without a difference"))
+        } else {
+            Diagnostic::error("manifest::duplicate_object", format!("{label} is written twice"))
+        };
+        self.diagnostics.push(
+            diagnostic
+                .at(added.source, "written again here")
+                .at(first.source.clone(), "first written here")
+                .help("remove one of the two, or give it another name or namespace"),
+        );
+    }
+
+    fn finish(mut self) -> Loaded {
+        self.not_modelled.sort_by(|one, other| (one.file, one.line).cmp(&(other.file, other.line)));
+        (self.objects, self.not_modelled, self.diagnostics)
+    }
+}
+
+/// Chooses which fields of a file get a row of their own.
+#[derive(Default)]
+struct Listing {
+    /// How many fields each row stands for.
+    counts: Vec<usize>,
+    /// The row that stands for a field of a kind, wherever in lists it is.
+    groups: BTreeMap<(Symbol, String), usize>,
+}
+
+impl Listing {
+    /// The fields of one object that get a row, each with the number of the row.
+    fn choose(&mut self, reading: &Reading) -> Vec<(FieldPath, usize)> {
+        let mut chosen = Vec::new();
+        for field in &reading.without_effect {
+            // Bookkeeping of the API server is the same for every object of a dump.
+            let first = field.steps().first().and_then(|step| step.key());
+            let is_bookkeeping = first.is_some_and(|key| key == "metadata" || key == "status");
+            if !is_bookkeeping && self.counts.len() < LISTED_FIELDS_MAX {
+                chosen.push((field.clone(), self.counts.len()));
+                self.counts.push(1);
+                continue;
+            }
+            let group = (reading.kind, field.without_positions());
+            if let Some(row) = self.groups.get(&group) {
+                self.counts[*row] += 1;
+            } else {
+                self.groups.insert(group, self.counts.len());
+                chosen.push((field.clone(), self.counts.len()));
+                self.counts.push(1);
+            }
+        }
+        chosen
+    }
+}
+
+fn locate_fields(
+    file: &piece::File<'_>,
+    piece: &TextPiece<'_>,
+    reading: &Reading,
+    fields: &[(FieldPath, usize)],
+) -> Vec<(NotModelled, usize)> {
+    let places = piece.locate(fields.iter().map(|(field, _)| field), fields.len());
+    let rows = fields.iter().zip(places).map(|((field, group), place)| {
+        let (line, value_excerpt) = match place {
+            Some(place) => (piece.line(place.line_index), piece.excerpt(place)),
+            // Below a merge key or an alias: the object's own line is the best there is.
+            None => (reading.line, String::new()),
+        };
+        let object = reading.label.clone();
+        (NotModelled { file: file.name, line, object, path: field.to_string(), value_excerpt, count: 1 }, *group)
+    });
+    rows.collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! The kinds of objects that are modelled.
+
+use crate::arena::Symbol;
+use crate::model::api_type::OpaqueParts;
+use crate::model::field_path::FieldPath;
+use crate::model::{
+    ControllerRevision, CronJob, DaemonSet, Deployment, HorizontalPodAutoscaler, Job, Namespace, Node, ObjectMeta,
+    PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass, ReplicaSet,
+    ReplicationController, Service, StatefulSet, StorageClass,
+};
+
+/// Something that can be read as any of the kinds: one parse of YAML, JSON or a tree.
+pub(super) trait ReadAs {
+    type Error;
+    fn read_as<T: serde::de::DeserializeOwned>(self) -> Result<T, Self::Error>;
+}
+
+macro_rules! objects {
+    ($($kind:ident, $scope:ident, $api_version:literal, groups $groups:pat;)+) => {
+        /// An object of one of the kinds that are modelled.
+        #[derive(Clone, Debug, PartialEq)]
+        #[allow(missing_docs, reason = "variants are the kinds")]
+        pub enum Object { $($kind(Box<$kind>)),+ }
+
+        /// A kind of object that is modelled.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(missing_docs, reason = "variants are the kinds")]
+        pub enum ObjectKind { $($kind),+ }
+
+        impl ObjectKind {
+            /// Every kind.
+            pub const ALL: &'static [Self] = &[$(Self::$kind),+];
+
+            /// The kind's name, as in `kind:`.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$kind => stringify!($kind)),+ }
+            }
+
+            /// The `apiVersion` under which the kind is written today.
+            #[must_use]
+            pub const fn api_version(self) -> &'static str {
+                match self { $(Self::$kind => $api_version),+ }
+            }
+
+            /// Whether objects of the kind live in a namespace.
+            #[must_use]
+            pub const fn scope(self) -> Scope {
+                match self { $(Self::$kind => Scope::$scope),+ }
+            }
+
+            /// The kind of an object, if it is modelled. Groups that a kind has lived in before count as well, in any
+            /// of their versions.
+            #[must_use]
+            pub fn find(api_version: &str, kind: &str) -> Option<Self> {
+                let group = api_version.split_once('/').map_or("", |(group, _)| group);
+                match (kind, group) {
+                    $((stringify!($kind), $groups) => Some(Self::$kind),)+
+                    _ => None,
+                }
+            }
+
+            pub(super) fn read<R: ReadAs>(self, source: R) -> Result<Object, R::Error> {
+                match self { $(Self::$kind => source.read_as().map(|object| Object::$kind(Box::new(object)))),+ }
+            }
+        }
+
+        impl Object {
+            /// The object's kind.
+            #[must_use]
+            pub const fn kind(&self) -> ObjectKind {
+                match self { $(Self::$kind(_) => ObjectKind::$kind),+ }
+            }
+
+            /// The object's metadata.
+            #[must_use]
+            pub fn metadata(&self) -> &ObjectMeta {
+                match self { $(Self::$kind(object) => &object.metadata),+ }
+            }
+
+            /// The object's metadata, to be changed.
+            pub fn metadata_mut(&mut self) -> &mut ObjectMeta {
+                match self { $(Self::$kind(object) => &mut object.metadata),+ }
+            }
+
+            /// The object as a manifest: with `apiVersion` and `kind`, without anything that is absent.
+            #[must_use]
+            pub fn to_value(&self) -> serde_json::Value {
+                let value = match self { $(Self::$kind(object) => serde_json::to_value(object)),+ };
+                let mut value = value.expect("API objects have text keys only");
+                let fields = value.as_object_mut().expect("API objects are maps");
+                fields.insert("apiVersion".to_owned(), self.kind().api_version().into());
+                fields.insert("kind".to_owned(), self.kind().as_str().into());
+                value
+            }
+
+            pub(super) fn opaque_parts(&self, visit: &mut dyn FnMut(&FieldPath)) {
+                let mut path = FieldPath::default();
+                match self { $(Self::$kind(object) => object.opaque_parts(&mut path, visit)),+ }
+            }
+        }
+
+        $(impl From<$kind> for Object {
+            fn from(object: $kind) -> Self {
+                Self::$kind(Box::new(object))
+            }
+        })+
+    };
+}
+
+/// Whether objects of a kind live in a namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Names are unique per namespace.
+    Namespaced,
+    /// Names are unique in the cluster.
+    Cluster,
+}
+
+objects! {
+    Namespace, Cluster, "v1", groups "";
+    Node, Cluster, "v1", groups "";
+    PriorityClass, Cluster, "scheduling.k8s.io/v1", groups "scheduling.k8s.io";
+    StorageClass, Cluster, "storage.k8s.io/v1", groups "storage.k8s.io";
+    PersistentVolume, Cluster, "v1", groups "";
+    PersistentVolumeClaim, Namespaced, "v1", groups "";
+    Service, Namespaced, "v1", groups "";
+    PodDisruptionBudget, Namespaced, "policy/v1", groups "policy";
+    Deployment, Namespaced, "apps/v1", groups "apps" | "extensions";
+    ReplicaSet, Namespaced, "apps/v1", groups "apps" | "extensions";
+    StatefulSet, Namespaced, "apps/v1", groups "apps";
+    DaemonSet, Namespaced, "apps/v1", groups "apps" | "extensions";
+    ReplicationController, Namespaced, "v1", groups "";
+    CronJob, Namespaced, "batch/v1", groups "batch";
+    Job, Namespaced, "batch/v1", groups "batch" | "extensions";
+    ControllerRevision, Namespaced, "apps/v1", groups "apps";
+    HorizontalPodAutoscaler, Namespaced, "autoscaling/v2", groups "autoscaling" | "extensions";
+    Pod, Namespaced, "v1", groups "";
+}
+
+impl Object {
+    /// Fills in what the API server would. Doing it twice changes nothing.
+    pub fn apply_defaults(&mut self) {
+        match self {
+            Self::Namespace(object) => object.apply_defaults(),
+            Self::Node(object) => object.apply_defaults(),
+            Self::PriorityClass(object) => object.apply_defaults(),
+            Self::StorageClass(object) => object.apply_defaults(),
+            Self::PersistentVolume(object) => object.apply_defaults(),
+            Self::PersistentVolumeClaim(object) => object.apply_defaults(),
+            Self::Service(object) => object.apply_defaults(),
+            Self::Deployment(object) => object.apply_defaults(),
+            Self::ReplicaSet(object) => object.apply_defaults(),
+            Self::StatefulSet(object) => object.apply_defaults(),
+            Self::DaemonSet(object) => object.apply_defaults(),
+            Self::ReplicationController(object) => object.apply_defaults(),
+            Self::CronJob(object) => object.apply_defaults(),
+            Self::Job(object) => object.apply_defaults(),
+            Self::HorizontalPodAutoscaler(object) => object.apply_defaults(),
+            Self::Pod(object) => object.apply_defaults(),
+            Self::PodDisruptionBudget(_) | Self::ControllerRevision(_) => {}
+        }
+    }
+
+    /// How messages name the object: `Deployment shop/web`, `Node n1`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let metadata = self.metadata();
+        let name = metadata.name.as_str();
+        match self.kind().scope() {
+            Scope::Namespaced => format!("{} {}/{name}", self.kind().as_str(), metadata.namespace.as_str()),
+            Scope::Cluster => format!("{} {name}", self.kind().as_str()),
+        }
+    }
+
+    /// Reads a tree that has `apiVersion` and `kind`; `None` if the kind is not modelled.
+    ///
+    /// # Errors
+    ///
+    /// The field that cannot be read.
+    pub fn from_value(value: serde_json::Value) -> Option<Result<Self, serde_json::Error>> {
+        struct Tree(serde_json::Value);
+        impl ReadAs for Tree {
+            type Error = serde_json::Error;
+            fn read_as<T: serde::de::DeserializeOwned>(self) -> Result<T, serde_json::Error> {
+                serde_json::from_value(self.0)
+            }
+        }
+        let text = |field: &str| value.get(field).and_then(serde_json::Value::as_str).unwrap_or_default();
+        let kind = ObjectKind::find(text("apiVersion"), text("kind"))?;
+        Some(kind.read(Tree(value)))
+    }
+
+    /// The identity by which objects are told apart: kind, namespace, name.
+    #[must_use]
+    pub fn key(&self) -> (ObjectKind, Symbol, Symbol) {
+        (self.kind(), self.metadata().namespace, self.metadata().name)
+    }
+}

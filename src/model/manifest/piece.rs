@@ -1,0 +1,549 @@
+//! One document or list item: from text to an object.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_saphyr::UserMessageFormatter;
+
+use super::locate::{self, JsonScan, Place, Wanted};
+use super::object::{Object, ObjectKind, ReadAs, Scope};
+use super::{ManifestObject, NotModelled};
+use crate::arena::Symbol;
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, suggest};
+use crate::model::field_path::FieldPath;
+use crate::model::yaml::{self, Piece};
+
+/// Characters of a value that a row shows.
+const EXCERPT_LENGTH_MAX: usize = 60;
+
+/// A file that has been read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct File<'a> {
+    pub name: Symbol,
+    pub text: &'a str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Syntax {
+    Yaml,
+    Json,
+}
+
+/// A piece of a file that holds one object.
+#[derive(Clone, Debug)]
+pub(super) struct TextPiece<'a> {
+    piece: Piece<'a>,
+    syntax: Syntax,
+    /// What an item is if it does not say so itself, as in a `PodList`.
+    implied: Option<(Symbol, Symbol)>,
+}
+
+/// What came of a piece.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    pub object: Option<ManifestObject>,
+    /// How rows name the object, and its kind.
+    pub label: String,
+    pub kind: Symbol,
+    pub line: usize,
+    /// Fields of the object that have no effect, in the order of the text.
+    pub without_effect: Vec<FieldPath>,
+    pub not_modelled_kind: Option<NotModelled>,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What tells which kind an object is.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Header {
+    api_version: Option<Symbol>,
+    kind: Option<Symbol>,
+    metadata: Option<HeaderMetadata>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct HeaderMetadata {
+    name: Option<Symbol>,
+    namespace: Option<Symbol>,
+}
+
+impl Header {
+    fn kind(&self) -> Symbol {
+        self.kind.unwrap_or_default()
+    }
+
+    fn api_version(&self) -> Symbol {
+        self.api_version.unwrap_or_default()
+    }
+
+    /// The kind of the items, if this is a list. A plain `List` leaves it to the items.
+    fn item_kind(&self) -> Option<&'static str> {
+        self.kind().as_str().strip_suffix("List")
+    }
+}
+
+/// What parsers say is wrong, and where.
+#[derive(Debug)]
+struct ReadError {
+    message: String,
+    /// Lines and characters before the place, within the piece.
+    place: Option<(usize, usize)>,
+    is_repeated_key: bool,
+}
+
+/// Cuts a file into pieces of one object each.
+pub(super) fn split<'a>(file: &File<'a>, diagnostics: &mut Diagnostics) -> Vec<TextPiece<'a>> {
+    let mut pieces = Vec::new();
+    let first = file.text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).bytes().next();
+    if matches!(first, Some(b'{' | b'[')) {
+        split_json(file, &mut pieces);
+        return pieces;
+    }
+    for piece in yaml::documents(file.text) {
+        let document = TextPiece { piece, syntax: Syntax::Yaml, implied: None };
+        let header = document.header();
+        let Some(item_kind) = header.as_ref().ok().and_then(Header::item_kind) else {
+            pieces.push(document);
+            continue;
+        };
+        let api_version = header.map(|header| header.api_version()).unwrap_or_default();
+        let implied = implied(api_version, item_kind);
+        match yaml::list_items(&document.piece) {
+            Some(items) => pieces.extend(
+                items.into_iter().map(|piece| TextPiece { piece, syntax: Syntax::Yaml, implied }),
+            ),
+            None => split_whole_list(file, &document, implied, &mut pieces, diagnostics),
+        }
+    }
+    pieces
+}
+
+fn implied(api_version: Symbol, item_kind: &str) -> Option<(Symbol, Symbol)> {
+    (!item_kind.is_empty()).then(|| (api_version, Symbol::from(item_kind)))
+}
+
+/// Reads a list whose text cannot be cut (flow style, anchors) into a tree and gives each item the text of its tree.
+/// All items then stand where the list does.
+fn split_whole_list<'a>(
+    file: &File<'a>,
+    document: &TextPiece<'a>,
+    implied: Option<(Symbol, Symbol)>,
+    pieces: &mut Vec<TextPiece<'a>>,
+    diagnostics: &mut Diagnostics,
+) {
+    #[derive(Deserialize)]
+    struct List {
+        #[serde(default)]
+        items: Option<Vec<serde_json::Value>>,
+    }
+    let text = &document.piece.text;
+    match serde_saphyr::from_str_with_options::<List>(text, yaml::options_with_duplicates(text)) {
+        Ok(list) => pieces.extend(list.items.unwrap_or_default().into_iter().map(|item| TextPiece {
+            piece: Piece {
+                text: item.to_string().into(),
+                line_offset: document.first_line() - 1,
+                column_offset: 0,
+            },
+            syntax: Syntax::Json,
+            implied,
+        })),
+        Err(error) => {
+            let error = read_error_of_yaml(&error);
+            diagnostics.push(document.diagnose(file, &error));
+        }
+    }
+}
+
+/// Cuts JSON, which may be several values in a row, of which each may be a list of objects.
+fn split_json<'a>(file: &File<'a>, pieces: &mut Vec<TextPiece<'a>>) {
+    let mut counter = LineCounter { text: file.text, offset: 0, line_count: 0 };
+    let mut scan = JsonScan { bytes: file.text.as_bytes(), at: 0 };
+    if file.text.starts_with('\u{feff}') {
+        scan.at = '\u{feff}'.len_utf8();
+    }
+    while scan.peek().is_some() {
+        let start = scan.at;
+        scan.skip();
+        if scan.at == start {
+            // A stray closing bracket: leave it to the parser to complain.
+            scan.at = file.text.len();
+        }
+        let text = &file.text[start..scan.at];
+        if !split_json_list(&mut counter, start, text, pieces) {
+            pieces.push(counter.piece(start, scan.at, None));
+        }
+    }
+}
+
+/// Cuts the items out of a list; `false` if the value is no list of objects.
+fn split_json_list<'a>(
+    counter: &mut LineCounter<'a>,
+    start: usize,
+    text: &'a str,
+    pieces: &mut Vec<TextPiece<'a>>,
+) -> bool {
+    let mut scan = JsonScan { bytes: text.as_bytes(), at: 0 };
+    let mut list = Header::default();
+    let mut items = None;
+    if scan.peek() == Some(b'[') {
+        items = Some(0);
+    } else {
+        scan.at += 1;
+        while scan.peek() == Some(b'"') {
+            let name = scan.string();
+            let Some(first) = scan.peek() else { break };
+            match (name.as_deref(), first) {
+                (Some("kind"), b'"') => list.kind = scan.string().map(Symbol::from),
+                (Some("apiVersion"), b'"') => list.api_version = scan.string().map(Symbol::from),
+                (Some("items"), b'[') => {
+                    items = Some(scan.at);
+                    scan.skip();
+                }
+                _ => scan.skip(),
+            }
+        }
+    }
+    let is_list = list.kind.is_none() || list.item_kind().is_some();
+    let Some(items) = items.filter(|_| is_list) else { return false };
+    // Only what parses is cut, so that one error is reported once and where it is.
+    if serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() {
+        return false;
+    }
+    let implied = implied(list.api_version(), list.item_kind().unwrap_or_default());
+    let mut scan = JsonScan { bytes: text.as_bytes(), at: items + 1 };
+    while scan.peek().is_some_and(|byte| byte != b']') {
+        let item = scan.at;
+        scan.skip();
+        pieces.push(counter.piece(start + item, start + scan.at, implied));
+    }
+    true
+}
+
+/// Counts lines up to offsets that only grow, so that a dump is counted once.
+struct LineCounter<'a> {
+    text: &'a str,
+    offset: usize,
+    line_count: usize,
+}
+
+impl<'a> LineCounter<'a> {
+    fn piece(&mut self, start: usize, end: usize, implied: Option<(Symbol, Symbol)>) -> TextPiece<'a> {
+        let text = self.text;
+        self.line_count += text.as_bytes()[self.offset..start].iter().filter(|byte| **byte == b'\n').count();
+        self.offset = start;
+        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let piece = Piece {
+            text: text[start..end].into(),
+            line_offset: self.line_count,
+            column_offset: text[line_start..start].chars().count(),
+        };
+        TextPiece { piece, syntax: Syntax::Json, implied }
+    }
+}
+
+impl TextPiece<'_> {
+    /// The line of the file for a line of the piece.
+    pub(super) fn line(&self, line_index: usize) -> usize {
+        self.piece.line_offset + line_index + 1
+    }
+
+    /// The first line with content.
+    fn first_line(&self) -> usize {
+        let is_content = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+        let blank = self.piece.text.lines().take_while(|line| !is_content(line)).count();
+        self.line(blank)
+    }
+
+    pub(super) fn locate<'p>(&self, paths: impl Iterator<Item = &'p FieldPath>, count: usize) -> Vec<Option<Place>> {
+        let wanted = Wanted::new(paths);
+        match self.syntax {
+            Syntax::Yaml => locate::in_yaml(&self.piece.text, &wanted, count),
+            Syntax::Json => locate::in_json(&self.piece.text, &wanted, count),
+        }
+    }
+
+    /// The beginning of a value as it is written.
+    pub(super) fn excerpt(&self, place: Place) -> String {
+        let (line_index, column_index) = place.value;
+        let line = self.piece.text.lines().nth(line_index).unwrap_or_default();
+        let text: String = line.chars().skip(column_index).collect();
+        let text = text.trim_end().trim_end_matches(',');
+        if text.chars().count() > EXCERPT_LENGTH_MAX {
+            text.chars().take(EXCERPT_LENGTH_MAX).chain(['…']).collect()
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// Reads the object.
+    pub(super) fn read(&self, file: &File<'_>) -> Reading {
+        let mut reading = Reading { line: self.first_line(), ..Reading::default() };
+        let header = match self.header() {
+            Ok(header) => header,
+            Err(error) => {
+                reading.diagnostics.push(self.diagnose(file, &error));
+                return reading;
+            }
+        };
+        reading.kind = header.kind();
+        if header.kind().is_empty() || (header.api_version().is_empty() && self.implied.is_none()) {
+            reading.diagnostics.push(self.not_an_object(file, &header));
+            return reading;
+        }
+        match ObjectKind::find(header.api_version().as_str(), header.kind().as_str()) {
+            Some(kind) => self.read_object(file, kind, &header, &mut reading),
+            None => self.list_kind(file, &header, &mut reading),
+        }
+        reading
+    }
+
+    fn read_object(&self, file: &File<'_>, kind: ObjectKind, header: &Header, reading: &mut Reading) {
+        let mut ignored = Vec::new();
+        let mut result = kind.read(Source { piece: self, ignored: &mut ignored, options: yaml::options });
+        if let Err(error) = &result
+            && error.is_repeated_key
+        {
+            let location = self.location(file, error.place, reading.line);
+            reading.diagnostics.push(
+                Diagnostic::warning("manifest::repeated_key", "a key is written twice in one map")
+                    .at(location, "the last value counts")
+                    .help("remove one of the two; `kubectl apply` refuses the manifest"),
+            );
+            ignored.clear();
+            result = kind.read(Source { piece: self, ignored: &mut ignored, options: yaml::options_with_duplicates });
+        }
+        let mut object = match result {
+            Ok(object) => object,
+            Err(error) => return reading.diagnostics.push(self.diagnose(file, &error)),
+        };
+        settle(&mut object, header.api_version().as_str());
+        reading.label = object.label();
+        if let Some(diagnostic) = self.check_names(file, &object, reading.line) {
+            return reading.diagnostics.push(diagnostic);
+        }
+        ignored.retain(|path| !matches!(path.to_string().as_str(), "apiVersion" | "kind"));
+        object.opaque_parts(&mut |path| ignored.push(path.clone()));
+        reading.without_effect = ignored;
+        reading.object = Some(ManifestObject { object, source: self.location(file, None, reading.line) });
+    }
+
+    /// A row for an object whose kind is not modelled.
+    fn list_kind(&self, file: &File<'_>, header: &Header, reading: &mut Reading) {
+        let metadata = header.metadata.unwrap_or_default();
+        let name = metadata.name.unwrap_or_default();
+        let kind = header.kind();
+        reading.label = match metadata.namespace {
+            Some(namespace) if !namespace.is_empty() => format!("{kind} {namespace}/{name}"),
+            _ => format!("{kind} {name}"),
+        };
+        reading.not_modelled_kind = Some(NotModelled {
+            file: file.name,
+            line: reading.line,
+            object: reading.label.clone(),
+            path: "kind".to_owned(),
+            value_excerpt: kind.as_str().to_owned(),
+            count: 1,
+        });
+    }
+
+    fn check_names(&self, file: &File<'_>, object: &Object, line: usize) -> Option<Diagnostic> {
+        let metadata = object.metadata();
+        if !metadata.name.is_empty() || !metadata.generate_name.is_empty() {
+            return None;
+        }
+        let message = format!("a {} has no name", object.kind().as_str());
+        let location = self.location(file, None, line);
+        let diagnostic = Diagnostic::error("manifest::no_name", message).at(location, "this object");
+        Some(diagnostic.help("give it `metadata.name`"))
+    }
+
+    /// What to say about text that is no API object. Whatever has neither kind nor version is likely not meant to be
+    /// one: values of a chart, a kustomization.
+    fn not_an_object(&self, file: &File<'_>, header: &Header) -> Diagnostic {
+        let location = self.location(file, None, self.first_line());
+        let (missing, diagnostic) = match (header.kind().is_empty(), header.api_version().is_empty()) {
+            (true, true) => {
+                let message = "this document is not a Kubernetes object and is skipped";
+                return Diagnostic::warning("manifest::not_an_object", message)
+                    .at(location, "has neither `apiVersion` nor `kind`");
+            }
+            (true, false) => ("kind", "the object has no `kind`".to_owned()),
+            (false, _) => ("apiVersion", format!("the {} has no `apiVersion`", header.kind())),
+        };
+        let diagnostic = Diagnostic::error("manifest::not_an_object", diagnostic).at(location, "this object");
+        diagnostic.help(format!("add `{missing}`"))
+    }
+
+    fn header(&self) -> Result<Header, ReadError> {
+        let mut header = match self.syntax {
+            Syntax::Yaml => match self.block_header() {
+                Some(header) => header,
+                None => self.parse_yaml(yaml::options_with_duplicates, &mut |_| {})?,
+            },
+            Syntax::Json => self.parse_json(&mut |_| {})?,
+        };
+        if let Some((api_version, kind)) = self.implied {
+            header.api_version.get_or_insert(api_version);
+            header.kind.get_or_insert(kind);
+        }
+        Ok(header)
+    }
+
+    /// Reads the header of a kind that is modelled off the lines, which spares a second parse of everything. Gives up
+    /// wherever a parser might see more than plain words.
+    fn block_header(&self) -> Option<Header> {
+        let text: &str = &self.piece.text;
+        let is_content = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+        let first = text.lines().find(is_content)?;
+        let indent = first.len() - first.trim_start_matches(' ').len();
+        let mut header = Header::default();
+        for line in text.lines().filter(|line| line.len() > indent && !line.as_bytes()[indent].is_ascii_whitespace()) {
+            if !line.as_bytes()[..indent].iter().all(|byte| *byte == b' ') {
+                continue;
+            }
+            let (key, value) = line[indent..].split_once(':').unwrap_or_default();
+            let field = match key {
+                "kind" => &mut header.kind,
+                "apiVersion" => &mut header.api_version,
+                _ => continue,
+            };
+            let value = value.trim();
+            let is_word = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"./-".contains(&byte));
+            if !is_word || field.replace(Symbol::from(value)).is_some() {
+                return None;
+            }
+        }
+        let kind = ObjectKind::find(header.api_version?.as_str(), header.kind?.as_str());
+        let is_list = header.item_kind().is_some();
+        (kind.is_some() || is_list).then_some(header)
+    }
+
+    fn parse_yaml<T: DeserializeOwned>(
+        &self,
+        options: fn(&str) -> serde_saphyr::Options,
+        ignored: &mut dyn FnMut(FieldPath),
+    ) -> Result<T, ReadError> {
+        let text: &str = &self.piece.text;
+        serde_saphyr::with_deserializer_from_str_with_options(text, options(text), |deserializer| {
+            serde_ignored::deserialize(deserializer, |path| ignored(FieldPath::from(&path)))
+        })
+        .map_err(|error| read_error_of_yaml(&error))
+    }
+
+    fn parse_json<T: DeserializeOwned>(&self, ignored: &mut dyn FnMut(FieldPath)) -> Result<T, ReadError> {
+        let mut deserializer = serde_json::Deserializer::from_str(&self.piece.text);
+        serde_ignored::deserialize(&mut deserializer, |path| ignored(FieldPath::from(&path)))
+            .and_then(|value| deserializer.end().map(|()| value))
+            .map_err(|error| {
+                let text = error.to_string();
+                let message = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]).to_owned();
+                let place = (error.line() > 0).then(|| (error.line() - 1, error.column().saturating_sub(1)));
+                ReadError { message, place, is_repeated_key: false }
+            })
+    }
+
+    fn location(&self, file: &File<'_>, place: Option<(usize, usize)>, default_line: usize) -> Location {
+        let (line, column, length) = match place {
+            Some((line_index, column_index)) => {
+                let line = self.piece.text.lines().nth(line_index).unwrap_or_default();
+                let word = line.chars().skip(column_index).take_while(|character| !" ,]}\t".contains(*character));
+                let offset = if line_index == 0 { self.piece.column_offset } else { 0 };
+                (self.line(line_index), offset + column_index + 1, word.count().max(1))
+            }
+            None => (default_line, 1, 1),
+        };
+        Location { file: file.name, line, column, length }
+    }
+
+    fn diagnose(&self, file: &File<'_>, error: &ReadError) -> Diagnostic {
+        let text: &str = &self.piece.text;
+        let location = self.location(file, error.place, self.first_line());
+        let offending = error.place.and_then(|(line_index, _)| text.lines().nth(line_index)).unwrap_or_default();
+        let is_template = offending.contains("{{") || text.lines().any(|line| line.trim_start().starts_with("{{"));
+        if is_template {
+            return Diagnostic::warning("manifest::template", "this document is a template and is skipped")
+                .at(location, error.message.clone())
+                .help("fill the template in first, for example with `helm template`");
+        }
+        let path = match error.place {
+            Some((line_index, column_index)) => locate::path_at(text, line_index, column_index).to_string(),
+            None => String::new(),
+        };
+        let message = if path.is_empty() { error.message.clone() } else { format!("{path}: {}", error.message) };
+        let diagnostic = Diagnostic::error("manifest::unreadable_field", message).at(location, "here");
+        match nearest_word(&error.message) {
+            Some(help) => diagnostic.help(help),
+            None => diagnostic,
+        }
+    }
+}
+
+/// The nearest of the words that an error about an unknown one lists.
+fn nearest_word(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("unknown variant")?;
+    let mut words = rest.split('`').skip(1).step_by(2);
+    let written = words.next()?;
+    let valid: Vec<&str> = words.collect();
+    suggest::nearest(written, valid.iter().copied()).map(|word| format!("the nearest value is `{word}`"))
+}
+
+/// One parse of a piece as some kind.
+struct Source<'a, 'p> {
+    piece: &'a TextPiece<'p>,
+    ignored: &'a mut Vec<FieldPath>,
+    options: fn(&str) -> serde_saphyr::Options,
+}
+
+impl ReadAs for Source<'_, '_> {
+    type Error = ReadError;
+
+    fn read_as<T: DeserializeOwned>(self) -> Result<T, ReadError> {
+        let ignored = &mut |path| self.ignored.push(path);
+        match self.piece.syntax {
+            Syntax::Yaml => self.piece.parse_yaml(self.options, ignored),
+            Syntax::Json => self.piece.parse_json(ignored),
+        }
+    }
+}
+
+fn read_error_of_yaml(error: &serde_saphyr::Error) -> ReadError {
+    let error = error.without_snippet();
+    let location = error.location();
+    let place = location.map(|location| {
+        let index = |number: u64| usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
+        (index(location.line()), index(location.column()))
+    });
+    let text = error.render_with_formatter(&UserMessageFormatter);
+    // The place is shown apart from the message.
+    let message = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]);
+    let is_repeated_key = matches!(error, serde_saphyr::Error::DuplicateMappingKey { .. });
+    ReadError { message: message.to_owned(), place, is_repeated_key }
+}
+
+/// Brings what older API versions meant, and what is implied, into the form of today.
+fn settle(object: &mut Object, api_version: &str) {
+    let scope = object.kind().scope();
+    let metadata = object.metadata_mut();
+    match scope {
+        Scope::Cluster => metadata.namespace = Symbol::default(),
+        Scope::Namespaced if metadata.namespace.is_empty() => metadata.namespace = Symbol::from("default"),
+        Scope::Namespaced => {}
+    }
+    let takes_labels_of_template = api_version.starts_with("extensions/") || api_version == "apps/v1beta1";
+    let labels = match object {
+        // An empty selector selected nothing before `policy/v1`.
+        Object::PodDisruptionBudget(budget) if api_version == "policy/v1beta1" => {
+            budget.spec.selector = budget.spec.selector.take().filter(|selector| !selector.is_empty());
+            return;
+        }
+        Object::Deployment(object) => object.spec.template.metadata.labels.clone(),
+        Object::ReplicaSet(object) => object.spec.template.metadata.labels.clone(),
+        Object::StatefulSet(object) => object.spec.template.metadata.labels.clone(),
+        Object::DaemonSet(object) => object.spec.template.metadata.labels.clone(),
+        _ => return,
+    };
+    let metadata = object.metadata_mut();
+    if takes_labels_of_template && metadata.labels.is_empty() {
+        metadata.labels = labels;
+    }
+}

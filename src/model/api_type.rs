@@ -144,7 +144,7 @@ impl<T: ApiEnum> Visitor<'_> for WordVisitor<T> {
         }
         match T::parse(word) {
             Some(value) => Ok(Some(value)),
-            None => Err(E::unknown_variant(word, T::WORDS)),
+            None => Err(E::custom(format_args!("`{word}` is not one of `{}`", T::WORDS.join("`, `")))),
         }
     }
 }
@@ -206,9 +206,8 @@ macro_rules! api_opaque_parts {
                 path: &mut crate::model::field_path::FieldPath,
                 visit: &mut dyn FnMut(&crate::model::field_path::FieldPath),
             ) {
-                use crate::model::api_type::OpaqueParts as _;
                 $(path.push(crate::model::field_path::Step::Field(stringify!($field)));
-                self.$field.opaque_parts(path, visit);
+                crate::model::api_type::OpaqueParts::opaque_parts(&self.$field, path, visit);
                 path.pop();)*
             }
         }
@@ -272,7 +271,8 @@ macro_rules! api_enums {
                 $(return Ok(word.unwrap_or(Self::$default));)?
                 #[allow(unreachable_code, reason = "reached by enums without a default")]
                 word.ok_or_else(|| {
-                    serde::de::Error::unknown_variant("", <Self as crate::model::api_type::ApiEnum>::WORDS)
+                    let words = <Self as crate::model::api_type::ApiEnum>::WORDS;
+                    serde::de::Error::custom(format_args!("the empty text is not one of `{}`", words.join("`, `")))
                 })
             }
         }

@@ -72,8 +72,8 @@ impl<'de> Deserialize<'de> for FlagMap {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FlagMap, A::Error> {
                 let mut flags = Vec::new();
-                while let Some(flag) = map.next_entry::<Symbol, Symbol>()? {
-                    flags.push(flag);
+                while let Some((flag, FlagText(value))) = map.next_entry::<Symbol, FlagText>()? {
+                    flags.push((flag, value));
                 }
                 Ok(FlagMap(flags))
             }
@@ -83,6 +83,43 @@ impl<'de> Deserialize<'de> for FlagMap {
             }
         }
         deserializer.deserialize_map(FlagVisitor)
+    }
+}
+
+/// The value of a flag as text, also where it is written as a number or a boolean.
+struct FlagText(Symbol);
+
+impl<'de> Deserialize<'de> for FlagText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl Visitor<'_> for TextVisitor {
+            type Value = FlagText;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("text, a number, `true` or `false`")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<FlagText, E> {
+                Ok(FlagText(Symbol::from(text)))
+            }
+
+            fn visit_bool<E>(self, value: bool) -> Result<FlagText, E> {
+                Ok(FlagText(Symbol::from(value.to_string())))
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<FlagText, E> {
+                Ok(FlagText(Symbol::from(number.to_string())))
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<FlagText, E> {
+                Ok(FlagText(Symbol::from(number.to_string())))
+            }
+
+            fn visit_f64<E>(self, number: f64) -> Result<FlagText, E> {
+                Ok(FlagText(Symbol::from(number.to_string())))
+            }
+        }
+        deserializer.deserialize_any(TextVisitor)
     }
 }
 

@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(resolved.node_monitor_grace_period, "90s".parse::<SimDuration>().unwrap());
         assert_eq!((resolved.node_eviction_rate, resolved.kube_api_qps), (0.5, 7.0));
         assert_eq!((resolved.kube_api_burst, resolved.leader_elect), (9, false));
-        assert_eq!(resolved.controllers, ["*".into(), "-ttl".into()]);
+        assert_eq!(resolved.controllers, ["*", "-ttl"]);
         assert_eq!(resolved.node_startup_grace_period, "60s".parse::<SimDuration>().unwrap());
         let (again, errors) = KubeControllerManager::resolve(&resolved.to_flags(), KubernetesVersion::OLDEST);
         assert_eq!((again, errors), (resolved, vec![]));

@@ -355,7 +355,7 @@ spec:
         check("kind", Some((1, 1)));
         check("spec.containers", Some((3, 3)));
         check("spec.containers.0.env", Some((5, 5)));
-        check("spec.containers.0.env.0.value", Some((6, 16)));
+        check("spec.containers.0.env.0.value", Some((6, 17)));
         check("spec.containers.1.args", Some((8, 5)));
         check("spec.containers.1.args.1", Some((9, 7)));
         check("spec.volumes", Some((10, 3)));

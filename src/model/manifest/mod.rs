@@ -17,7 +17,7 @@ pub use object::{Object, ObjectKind, Scope};
 
 use super::field_path::FieldPath;
 use crate::arena::Symbol;
-use crate::diagnostics::{Diagnostic, Diagnostics, Location};
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources};
 use piece::{Reading, TextPiece};
 
 /// An object and where it is written.
@@ -35,7 +35,7 @@ pub struct NotModelled {
     /// The file, as it was named.
     pub file: Symbol,
     /// The line of the field, or of the object if the whole kind is not modelled; from 1.
-    pub line: usize,
+    pub line: u32,
     /// The object, such as `Deployment shop/web`.
     pub object: String,
     /// The field, such as `spec.template.spec.containers[0].env`; `kind` if the whole kind is not modelled.
@@ -50,20 +50,26 @@ pub struct NotModelled {
 /// Fields per file that are listed one by one; later ones are counted with the first of the same name.
 const LISTED_FIELDS_MAX: usize = 10_000;
 
-/// What a loader brings: objects, what has no effect, and what is wrong.
-pub type Loaded = (Vec<ManifestObject>, Vec<NotModelled>, Diagnostics);
+/// What loading brings.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// The objects that could be read, in the order of the files and of their text.
+    pub objects: Vec<ManifestObject>,
+    /// What has no effect, by file and line.
+    pub not_modelled: Vec<NotModelled>,
+    /// What is wrong.
+    pub diagnostics: Diagnostics,
+    /// The texts that the diagnostics are about.
+    pub sources: Sources,
+}
 
 /// Reads files, directories (recursively, `*.yaml`, `*.yml` and `*.json` in order of their names) and globs. Paths are
-/// relative to `base_dir`; messages name files as the paths do.
-///
-/// # Errors
-///
-/// Problems are in the diagnostics; the objects are those that could be read.
+/// relative to `base_dir`; messages name files as the paths do. What is wrong is in the diagnostics.
 #[must_use]
 pub fn load(paths: &[PathBuf], base_dir: &Path) -> Loaded {
     let mut loader = Loader::default();
-    for file in files::find(paths, base_dir, &mut loader.diagnostics) {
-        if let Some(text) = files::read(&file, &mut loader.diagnostics) {
+    for file in files::find(paths, base_dir, &mut loader.loaded.diagnostics) {
+        if let Some(text) = files::read(&file, &mut loader.loaded.diagnostics) {
             loader.add_file(&file.name, &text);
         }
     }
@@ -78,10 +84,11 @@ pub fn load(paths: &[PathBuf], base_dir: &Path) -> Loaded {
 /// use kubesquall::model::manifest::{Object, load_text};
 ///
 /// let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {hostName: x}\n";
-/// let (objects, not_modelled, diagnostics) = load_text("pod.yaml", text);
-/// assert!(diagnostics.is_empty());
-/// assert!(matches!(&objects[0].object, Object::Pod(pod) if pod.metadata.namespace == "default"));
-/// assert_eq!((not_modelled[0].line, not_modelled[0].path.as_str()), (4, "spec.hostName"));
+/// let loaded = load_text("pod.yaml", text);
+/// assert!(loaded.diagnostics.is_empty());
+/// assert!(matches!(&loaded.objects[0].object, Object::Pod(pod) if pod.metadata.namespace == "default"));
+/// let row = &loaded.not_modelled[0];
+/// assert_eq!((row.line, row.path.as_str()), (4, "spec.hostName"));
 /// ```
 #[must_use]
 pub fn load_text(name: &str, text: &str) -> Loaded {
@@ -92,9 +99,7 @@ pub fn load_text(name: &str, text: &str) -> Loaded {
 
 #[derive(Default)]
 struct Loader {
-    objects: Vec<ManifestObject>,
-    not_modelled: Vec<NotModelled>,
-    diagnostics: Diagnostics,
+    loaded: Loaded,
     /// Where an identity was first seen, as a position in `objects`.
     seen: BTreeMap<(ObjectKind, Symbol, Symbol), usize>,
 }
@@ -102,7 +107,8 @@ struct Loader {
 impl Loader {
     fn add_file(&mut self, name: &str, text: &str) {
         let file = piece::File { name: Symbol::from(name), text };
-        let pieces = piece::split(&file, &mut self.diagnostics);
+        let problems_before = self.loaded.diagnostics.len();
+        let pieces = piece::split(&file, &mut self.loaded.diagnostics);
         let readings: Vec<Reading> = pieces.par_iter().map(|piece| piece.read(&file)).collect();
         let mut listing = Listing::default();
         let mut listed: Vec<(usize, Vec<(FieldPath, usize)>)> = Vec::new();
@@ -118,36 +124,41 @@ impl Loader {
             .collect();
         for (mut row, group) in rows.into_iter().flatten() {
             row.count = listing.counts[group];
-            self.not_modelled.push(row);
+            self.loaded.not_modelled.push(row);
         }
         for reading in readings {
-            self.diagnostics.extend(reading.diagnostics);
-            self.not_modelled.extend(reading.not_modelled_kind);
+            for diagnostic in reading.diagnostics {
+                self.loaded.diagnostics.push(diagnostic);
+            }
+            self.loaded.not_modelled.extend(reading.not_modelled_kind);
             if let Some(object) = reading.object {
                 self.add_object(object);
             }
+        }
+        if self.loaded.diagnostics.len() > problems_before {
+            self.loaded.sources.insert(Source::new(name, text));
         }
     }
 
     fn add_object(&mut self, added: ManifestObject) {
         let key = added.object.key();
         if key.2.is_empty() {
-            self.objects.push(added);
+            self.loaded.objects.push(added);
             return;
         }
         let Some(first) = self.seen.get(&key) else {
-            self.seen.insert(key, self.objects.len());
-            self.objects.push(added);
+            self.seen.insert(key, self.loaded.objects.len());
+            self.loaded.objects.push(added);
             return;
         };
-        let first = &self.objects[*first];
+        let first = &self.loaded.objects[*first];
         let label = added.object.label();
         let diagnostic = if first.object == added.object {
             Diagnostic::warning("manifest::repeated_object", format!("{label} is written twice, without a difference"))
         } else {
             Diagnostic::error("manifest::duplicate_object", format!("{label} is written twice"))
         };
-        self.diagnostics.push(
+        self.loaded.diagnostics.push(
             diagnostic
                 .at(added.source, "written again here")
                 .at(first.source.clone(), "first written here")
@@ -156,8 +167,8 @@ impl Loader {
     }
 
     fn finish(mut self) -> Loaded {
-        self.not_modelled.sort_by(|one, other| (one.file, one.line).cmp(&(other.file, other.line)));
-        (self.objects, self.not_modelled, self.diagnostics)
+        self.loaded.not_modelled.sort_by_key(|row| (row.file, row.line));
+        self.loaded
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) trait ReadAs {
 }
 
 macro_rules! objects {
-    ($($kind:ident, $scope:ident, $api_version:literal, groups $groups:pat;)+) => {
+    ($($kind:ident, $scope:ident, $api_version:literal, groups $($group:literal)|+;)+) => {
         /// An object of one of the kinds that are modelled.
         #[derive(Clone, Debug, PartialEq)]
         #[allow(missing_docs, reason = "variants are the kinds")]
@@ -55,7 +55,7 @@ macro_rules! objects {
             pub fn find(api_version: &str, kind: &str) -> Option<Self> {
                 let group = api_version.split_once('/').map_or("", |(group, _)| group);
                 match (kind, group) {
-                    $((stringify!($kind), $groups) => Some(Self::$kind),)+
+                    $((stringify!($kind), $($group)|+) => Some(Self::$kind),)+
                     _ => None,
                 }
             }

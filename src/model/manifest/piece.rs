@@ -16,7 +16,7 @@ use crate::model::yaml::{self, Piece};
 const EXCERPT_LENGTH_MAX: usize = 60;
 
 /// A file that has been read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct File<'a> {
     pub name: Symbol,
     pub text: &'a str,
@@ -44,7 +44,7 @@ pub(super) struct Reading {
     /// How rows name the object, and its kind.
     pub label: String,
     pub kind: Symbol,
-    pub line: usize,
+    pub line: u32,
     /// Fields of the object that have no effect, in the order of the text.
     pub without_effect: Vec<FieldPath>,
     pub not_modelled_kind: Option<NotModelled>,
@@ -89,6 +89,8 @@ struct ReadError {
     /// Lines and characters before the place, within the piece.
     place: Option<(usize, usize)>,
     is_repeated_key: bool,
+    /// Whether the text is not YAML or JSON at all.
+    is_syntax: bool,
 }
 
 /// Cuts a file into pieces of one object each.
@@ -141,7 +143,7 @@ fn split_whole_list<'a>(
         Ok(list) => pieces.extend(list.items.unwrap_or_default().into_iter().map(|item| TextPiece {
             piece: Piece {
                 text: item.to_string().into(),
-                line_offset: document.first_line() - 1,
+                line_offset: document.first_line().0.saturating_sub(1) as usize,
                 column_offset: 0,
             },
             syntax: Syntax::Json,
@@ -243,15 +245,15 @@ impl<'a> LineCounter<'a> {
 
 impl TextPiece<'_> {
     /// The line of the file for a line of the piece.
-    pub(super) fn line(&self, line_index: usize) -> usize {
-        self.piece.line_offset + line_index + 1
+    pub(super) fn line(&self, line_index: usize) -> u32 {
+        saturating_u32(self.piece.line_offset + line_index + 1)
     }
 
-    /// The first line with content.
-    fn first_line(&self) -> usize {
-        let is_content = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-        let blank = self.piece.text.lines().take_while(|line| !is_content(line)).count();
-        self.line(blank)
+    /// The first line with content, and what it says.
+    fn first_line(&self) -> (u32, &str) {
+        let mut lines = self.piece.text.lines().enumerate();
+        let first = lines.find(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+        first.map_or((self.line(0), ""), |(line_index, line)| (self.line(line_index), line.trim_start()))
     }
 
     pub(super) fn locate<'p>(&self, paths: impl Iterator<Item = &'p FieldPath>, count: usize) -> Vec<Option<Place>> {
@@ -266,7 +268,18 @@ impl TextPiece<'_> {
     pub(super) fn excerpt(&self, place: Place) -> String {
         let (line_index, column_index) = place.value;
         let line = self.piece.text.lines().nth(line_index).unwrap_or_default();
-        let text: String = line.chars().skip(column_index).collect();
+        let rest: Vec<char> = line.chars().skip(column_index).collect();
+        // What closes more than it opened belongs to the maps and lists around the value.
+        let mut depth = 0_i32;
+        let is_inside = |character: &&char| {
+            depth += match character {
+                '{' | '[' => 1,
+                '}' | ']' => -1,
+                _ => 0,
+            };
+            depth >= 0
+        };
+        let text: String = rest.iter().take_while(is_inside).collect();
         let text = text.trim_end().trim_end_matches(',');
         if text.chars().count() > EXCERPT_LENGTH_MAX {
             text.chars().take(EXCERPT_LENGTH_MAX).chain(['…']).collect()
@@ -277,7 +290,12 @@ impl TextPiece<'_> {
 
     /// Reads the object.
     pub(super) fn read(&self, file: &File<'_>) -> Reading {
-        let mut reading = Reading { line: self.first_line(), ..Reading::default() };
+        let (line, first_text) = self.first_line();
+        let mut reading = Reading { line, ..Reading::default() };
+        if first_text.starts_with("- ") || first_text.starts_with('[') {
+            reading.diagnostics.push(self.not_an_object(file, &Header::default()));
+            return reading;
+        }
         let header = match self.header() {
             Ok(header) => header,
             Err(error) => {
@@ -346,7 +364,7 @@ impl TextPiece<'_> {
         });
     }
 
-    fn check_names(&self, file: &File<'_>, object: &Object, line: usize) -> Option<Diagnostic> {
+    fn check_names(&self, file: &File<'_>, object: &Object, line: u32) -> Option<Diagnostic> {
         let metadata = object.metadata();
         if !metadata.name.is_empty() || !metadata.generate_name.is_empty() {
             return None;
@@ -360,7 +378,7 @@ impl TextPiece<'_> {
     /// What to say about text that is no API object. Whatever has neither kind nor version is likely not meant to be
     /// one: values of a chart, a kustomization.
     fn not_an_object(&self, file: &File<'_>, header: &Header) -> Diagnostic {
-        let location = self.location(file, None, self.first_line());
+        let location = self.location(file, None, self.first_line().0);
         let (missing, diagnostic) = match (header.kind().is_empty(), header.api_version().is_empty()) {
             (true, true) => {
                 let message = "this document is not a Kubernetes object and is skipped";
@@ -438,11 +456,11 @@ impl TextPiece<'_> {
                 let text = error.to_string();
                 let message = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]).to_owned();
                 let place = (error.line() > 0).then(|| (error.line() - 1, error.column().saturating_sub(1)));
-                ReadError { message, place, is_repeated_key: false }
+                ReadError { message, place, is_repeated_key: false, is_syntax: error.is_syntax() || error.is_eof() }
             })
     }
 
-    fn location(&self, file: &File<'_>, place: Option<(usize, usize)>, default_line: usize) -> Location {
+    fn location(&self, file: &File<'_>, place: Option<(usize, usize)>, default_line: u32) -> Location {
         let (line, column, length) = match place {
             Some((line_index, column_index)) => {
                 let line = self.piece.text.lines().nth(line_index).unwrap_or_default();
@@ -452,25 +470,30 @@ impl TextPiece<'_> {
             }
             None => (default_line, 1, 1),
         };
-        Location { file: file.name, line, column, length }
+        Location::new(file.name.as_str(), line, saturating_u32(column), saturating_u32(length))
     }
 
     fn diagnose(&self, file: &File<'_>, error: &ReadError) -> Diagnostic {
         let text: &str = &self.piece.text;
-        let location = self.location(file, error.place, self.first_line());
-        let offending = error.place.and_then(|(line_index, _)| text.lines().nth(line_index)).unwrap_or_default();
-        let is_template = offending.contains("{{") || text.lines().any(|line| line.trim_start().starts_with("{{"));
+        let line = error.place.and_then(|(line_index, _)| text.lines().nth(line_index)).unwrap_or_default();
+        let is_template = line.contains("{{") || text.lines().any(|line| line.trim_start().starts_with("{{"));
         if is_template {
             return Diagnostic::warning("manifest::template", "this document is a template and is skipped")
-                .at(location, error.message.clone())
+                .at(self.location(file, error.place, self.first_line().0), "not YAML until it is filled in")
                 .help("fill the template in first, for example with `helm template`");
         }
-        let path = match error.place {
-            Some((line_index, column_index)) => locate::path_at(text, line_index, column_index).to_string(),
-            None => String::new(),
+        let Some((line_index, column_index)) = error.place.filter(|_| !error.is_syntax) else {
+            let location = self.location(file, error.place, self.first_line().0);
+            return Diagnostic::error("manifest::syntax", error.message.clone()).at(location, "here");
         };
-        let message = if path.is_empty() { error.message.clone() } else { format!("{path}: {}", error.message) };
-        let diagnostic = Diagnostic::error("manifest::unreadable_field", message).at(location, "here");
+        // Parsers name the key or the end of the value; the value itself is what the user must change.
+        let path = locate::path_at(text, line_index, column_index);
+        let value = self.locate(std::iter::once(&path), 1)[0].map_or((line_index, column_index), |place| place.value);
+        let location = self.location(file, Some(value), self.first_line().0);
+        let written = text.lines().nth(value.0).unwrap_or_default().chars().skip(value.1).take(location.length as usize);
+        let message = reword(&error.message, &written.collect::<String>());
+        let message = if path.steps().is_empty() { message } else { format!("{path}: {message}") };
+        let diagnostic = Diagnostic::error("manifest::wrong_value", message).at(location, "this value");
         match nearest_word(&error.message) {
             Some(help) => diagnostic.help(help),
             None => diagnostic,
@@ -478,13 +501,42 @@ impl TextPiece<'_> {
     }
 }
 
+fn saturating_u32(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// Says what parsers say without the names of Rust types.
+fn reword(message: &str, written: &str) -> String {
+    let plain = |name: &str| match name {
+        "i32" | "i64" | "u32" | "u64" | "integer" => "a whole number".to_owned(),
+        "f64" | "floating point" => "a number".to_owned(),
+        "bool" | "boolean" | "a boolean" => "`true` or `false`".to_owned(),
+        "map" => "a map".to_owned(),
+        "a sequence" | "sequence" => "a list".to_owned(),
+        name if name.starts_with("struct ") => "a map of fields".to_owned(),
+        name => name.to_owned(),
+    };
+    if let Some((found, expected)) =
+        message.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "))
+    {
+        return format!("found {found}, expected {}", plain(expected));
+    }
+    match message.strip_prefix("invalid ").map(plain) {
+        Some(expected) if expected.starts_with(['a', '`']) => format!("`{written}` is not {expected}"),
+        _ => match message {
+            "expected mapping start" => format!("found `{written}`, expected a map of fields"),
+            "expected sequence start" => format!("found `{written}`, expected a list"),
+            _ => message.to_owned(),
+        },
+    }
+}
+
 /// The nearest of the words that an error about an unknown one lists.
 fn nearest_word(message: &str) -> Option<String> {
-    let (_, rest) = message.split_once("unknown variant")?;
-    let mut words = rest.split('`').skip(1).step_by(2);
-    let written = words.next()?;
-    let valid: Vec<&str> = words.collect();
-    suggest::nearest(written, valid.iter().copied()).map(|word| format!("the nearest value is `{word}`"))
+    let (written, words) = message.split_once(" is not one of ")?;
+    let words: Vec<&str> = words.split('`').skip(1).step_by(2).collect();
+    let nearest = suggest::nearest(written.trim_matches('`'), words.iter().copied());
+    nearest.map(|word| format!("the nearest value is `{word}`"))
 }
 
 /// One parse of a piece as some kind.
@@ -517,7 +569,19 @@ fn read_error_of_yaml(error: &serde_saphyr::Error) -> ReadError {
     // The place is shown apart from the message.
     let message = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]);
     let is_repeated_key = matches!(error, serde_saphyr::Error::DuplicateMappingKey { .. });
-    ReadError { message: message.to_owned(), place, is_repeated_key }
+    // Of everything a parser can say, only these are about values.
+    let is_syntax = !matches!(
+        error,
+        serde_saphyr::Error::Message { .. }
+            | serde_saphyr::Error::Unexpected { .. }
+            | serde_saphyr::Error::InvalidScalar { .. }
+            | serde_saphyr::Error::SerdeInvalidType { .. }
+            | serde_saphyr::Error::SerdeInvalidValue { .. }
+            | serde_saphyr::Error::NullIntoString { .. }
+            | serde_saphyr::Error::NonFiniteFloat { .. }
+            | serde_saphyr::Error::UnexpectedValueForUnit { .. }
+    );
+    ReadError { message: message.to_owned(), place, is_repeated_key, is_syntax }
 }
 
 /// Brings what older API versions meant, and what is implied, into the form of today.

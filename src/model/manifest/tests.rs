@@ -1,23 +1,32 @@
 //! Whole texts through the loader.
 
 use super::*;
+use crate::diagnostics::Severity;
 
-/// The problems of a text, one line each: place, what is wrong, help.
+/// The problems of a text, one line each: severity, place, what is wrong, help.
 fn problems(text: &str) -> Vec<String> {
-    let (_, _, diagnostics) = load_text("x.yaml", text);
-    diagnostics.iter().map(|diagnostic| format!("{diagnostic:?}")).collect()
+    load_text("x.yaml", text).diagnostics.iter().map(describe).collect()
+}
+
+fn describe(diagnostic: &Diagnostic) -> String {
+    let place = |label: &crate::diagnostics::Label| {
+        format!("{}:{}+{}", label.location.line, label.location.column, label.location.length)
+    };
+    let places: Vec<String> = diagnostic.labels.iter().map(place).collect();
+    let help = diagnostic.help.join("; ");
+    format!("{} {} {} [{help}]", diagnostic.severity.as_str(), places.join(" "), diagnostic.message)
 }
 
 fn labels(text: &str) -> Vec<String> {
-    let (objects, _, diagnostics) = load_text("x.yaml", text);
-    assert!(diagnostics.is_empty(), "{:?}", problems(text));
-    objects.iter().map(|object| format!("{}:{} {}", object.source.line, object.source.column, object.object.label())).collect()
+    assert_eq!(problems(text), Vec::<String>::new());
+    let label = |object: &ManifestObject| format!("{} {}", object.source.line, object.object.label());
+    load_text("x.yaml", text).objects.iter().map(label).collect()
 }
 
 fn not_modelled(text: &str) -> Vec<String> {
-    let (_, rows, _) = load_text("x.yaml", text);
-    let row = |row: &NotModelled| format!("{} {} {} {} {}", row.line, row.object, row.path, row.value_excerpt, row.count);
-    rows.iter().map(row).collect()
+    let describe =
+        |row: &NotModelled| format!("{} {} {} {} {}", row.line, row.object, row.path, row.value_excerpt, row.count);
+    load_text("x.yaml", text).not_modelled.iter().map(describe).collect()
 }
 
 const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n";
@@ -29,19 +38,182 @@ fn documents_lists_and_json_become_objects_with_their_lines() {
         assert_eq!(labels(text), expected, "{text}");
     }
     check("", &[]);
-    check(POD, &["1:1 Pod default/a"]);
-    check(&format!("# comment\n---\n{POD}---\n\n{POD}  namespace: b\n"), &["3:1 Pod default/a", "9:1 Pod b/a"]);
-    check("apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Node\n  metadata: {name: n}\n- apiVersion: policy/v1beta1\n  kind: PodDisruptionBudget\n  metadata:\n    name: p\n", &["4:1 Node n", "7:1 PodDisruptionBudget default/p"]);
-    check("apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a}\n", &["4:1 Pod default/a"]);
-    check("{apiVersion: v1, kind: Node, metadata: {name: n}}", &[]);
-    check("kind: List\napiVersion: v1\nitems: [{kind: Node, apiVersion: v1, metadata: {name: n}}]", &["1:1 Node n"]);
-    check(r#"{"kind":"Node","apiVersion":"v1","metadata":{"name":"n"}}"#, &["1:1 Node n"]);
+    check(POD, &["1 Pod default/a"]);
+    check(&format!("# comment\n---\n{POD}---\n\n{POD}  namespace: b\n"), &["3 Pod default/a", "9 Pod b/a"]);
+    check("apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Node\n  metadata: {name: n}\n- apiVersion: policy/v1beta1\n  kind: PodDisruptionBudget\n  metadata:\n    name: p\n", &["4 Node n", "7 PodDisruptionBudget default/p"]);
+    check("apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a}\n", &["4 Pod default/a"]);
+    check("kind: List\napiVersion: v1\nitems: [{kind: Node, apiVersion: v1, metadata: {name: one}}]", &["1 Node one"]);
+    check(r#"{"kind":"Node","apiVersion":"v1","metadata":{"name":"n"}}"#, &["1 Node n"]);
     check(
         "{\"apiVersion\":\"v1\",\"items\":[\n{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n\"}},\n{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"m\"}}],\n\"kind\":\"List\"}\n",
-        &["2:1 Node n", "3:1 Node m"],
+        &["2 Node n", "3 Node m"],
     );
     check(
         r#"{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"a","namespace":"b"}}]}"#,
-        &["1:1 Pod b/a"],
+        &["1 Pod b/a"],
     );
+}
+
+/// Reads a directory of other people's manifests and dumps, file by file, when the environment names one. Files named
+/// `*.invalid*` are bad on purpose; templates are skipped with a warning.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "which directory there is differs from machine to machine")]
+fn real_manifests_load_without_an_error() {
+    let Ok(directory) = std::env::var("KUBESQUALL_REAL_MANIFESTS") else { return };
+    let base = Path::new(&directory);
+    let mut diagnostics = Diagnostics::default();
+    let found = files::find(&[PathBuf::from(".")], base, &mut diagnostics);
+    assert!(!found.is_empty(), "no manifest below {directory}");
+    let mut objects_count = 0;
+    let mut rows_count = 0;
+    let mut errors = Vec::new();
+    for file in found.iter().filter(|file| !file.name.contains(".invalid")) {
+        let text = files::read(file, &mut diagnostics).unwrap_or_default();
+        let loaded = load_text(&file.name, &text);
+        objects_count += loaded.objects.len();
+        rows_count += loaded.not_modelled.len();
+        let problems = loaded.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
+        let problems = problems.map(|problem| format!("{}: {}", file.name, describe(problem)));
+        errors.extend(problems.filter(|problem| !is_expected(problem)));
+        for row in &loaded.not_modelled {
+            let has_line = text.lines().nth(row.line as usize - 1).is_some_and(|line| row.path == "kind" || line_names(line, row));
+            if !has_line {
+                errors.push(format!("{row:?} is not on that line"));
+            }
+        }
+        for object in loaded.objects {
+            let again = Object::from_value(object.object.to_value()).expect("the kind is known").expect("it is whole");
+            if again != object.object {
+                errors.push(format!("{} is not what it was after being written and read", object.object.label()));
+            }
+        }
+    }
+    println!("{} files, {objects_count} objects, {rows_count} rows without effect", found.len());
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+}
+
+/// Collections of every field fill words with placeholders, and templates leave names out.
+fn is_expected(problem: &str) -> bool {
+    let is_placeholder = problem.contains("api-every-field") && problem.contains("Value`");
+    let is_nameless = problem.contains("scheduler-perf") && problem.contains("has no name");
+    let is_template = problem.contains("kubernetes-addons") && problem.contains("dns_memory_limit");
+    is_placeholder || is_nameless || is_template
+}
+
+fn line_names(line: &str, row: &NotModelled) -> bool {
+    let name = row.path.rsplit('.').next().unwrap_or_default();
+    let name = name.split('[').next().unwrap_or_default();
+    line.contains(name)
+}
+
+#[test]
+fn fields_without_effect_are_listed_where_they_stand() {
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(not_modelled(text), expected, "{text}");
+    }
+    check(
+        &format!("{POD}  managedFields: []\nspec:\n  containers:\n  - name: c\n    command: [sh, -c]\n    wrong:\n      deep: 1\n"),
+        &[
+            "5 Pod default/a metadata.managedFields [] 1",
+            "9 Pod default/a spec.containers[0].command [sh, -c] 1",
+            "10 Pod default/a spec.containers[0].wrong deep: 1 1",
+        ],
+    );
+    check("apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: x}\n", &["1 Secret x/s kind Secret 1"]);
+    check(
+        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\n\"metadata\":{\"name\":\"a\"},\n\"spec\":{\"volumes\":[{\"name\":\"v\",\n\"secret\":{\"secretName\":\"s\"}}]}}",
+        &[r#"4 Pod default/a spec.volumes[0].secret {"secretName":"s"} 1"#],
+    );
+    let two = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nstatus: {hostIPs: []}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: b}\nstatus: {hostIPs: []}\n";
+    check(two, &["4 Pod default/a status.hostIPs [] 2"]);
+}
+
+#[test]
+fn problems_name_place_and_text_and_do_not_hide_each_other() {
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(problems(text), expected, "{text}");
+    }
+    let node = |body: &str| format!("---\napiVersion: v1\nkind: Node\nmetadata: {{name: {}}}\n{body}", body.len());
+    check(
+        &[
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replicas: three\n".to_owned(),
+            node("spec:\n  taints:\n  - {key: a, effect: NoScedule}\n"),
+            node("status:\n  capacity:\n    cpu: 1x\n"),
+            node("spec: true\n"),
+        ]
+        .concat(),
+        &[
+            "error 5:13+5 spec.replicas: `three` is not a whole number []",
+            "error 12:22+9 spec.taints[0].effect: `NoScedule` is not one of `NoSchedule`, `PreferNoSchedule`, `NoExecute` \
+             [the nearest value is `NoSchedule`]",
+            "error 19:10+2 status.capacity.cpu: `x` in `1x` is not a suffix of quantities; they are n, u, m, k, M, G, T, \
+             P, E, Ki, Mi, Gi, Ti, Pi, Ei and exponents such as e3 []",
+            "error 24:7+4 spec: found `true`, expected a map of fields []",
+        ],
+    );
+    check(
+        r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":{"priority":"high"}}"#,
+        &[r#"error 1:76+6 spec.priority: found string "high", expected a whole number []"#],
+    );
+    check("a: 1\n", &["warning 1:1+1 this document is not a Kubernetes object and is skipped []"]);
+    check("- a\n", &["warning 1:1+1 this document is not a Kubernetes object and is skipped []"]);
+    check("kind: Pod\n", &["error 1:1+1 the Pod has no `apiVersion` [add `apiVersion`]"]);
+    check("apiVersion: v1\nkind: Pod\n", &["error 1:1+1 a Pod has no name [give it `metadata.name`]"]);
+    check(
+        &format!("{POD}---\n{POD}---\n{POD}spec: {{priority: 1}}\n"),
+        &[
+            "warning 6:1+1 1:1+1 Pod default/a is written twice, without a difference \
+             [remove one of the two, or give it another name or namespace]",
+            "error 11:1+1 1:1+1 Pod default/a is written twice \
+             [remove one of the two, or give it another name or namespace]",
+        ],
+    );
+    check(
+        &format!("{POD}  name: b\n"),
+        &["warning 5:3+5 a key is written twice in one map [remove one of the two; `kubectl apply` refuses the manifest]"],
+    );
+    check(
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Name }}\n",
+        &["warning 4:9+2 this document is a template and is skipped \
+           [fill the template in first, for example with `helm template`]"],
+    );
+}
+
+#[test]
+fn an_object_that_cannot_be_read_does_not_take_others_along() {
+    let text = format!("{POD}spec: [\n---\n{POD}");
+    let loaded = load_text("x.yaml", &text);
+    assert_eq!(loaded.objects.len(), 1);
+    assert_eq!(loaded.diagnostics.len(), 1);
+    assert!(loaded.sources.text("x.yaml").is_some());
+}
+
+#[test]
+fn aliases_that_multiply_are_refused() {
+    let mut text = format!("{POD}  annotations:\n    a0: &a0 x\n");
+    text.push_str("  x0: &x0 [a, a, a, a, a, a, a, a, a, a]\n");
+    for level in 1..12 {
+        let below = format!("*x{}, ", level - 1).repeat(10);
+        text.push_str(&format!("  x{level}: &x{level} [{below}]\n"));
+    }
+    assert_eq!(load_text("x.yaml", &text).objects.len(), 0);
+}
+
+#[test]
+fn old_api_versions_are_brought_into_the_form_of_today() {
+    let budget = |api_version: &str| {
+        let text = format!("apiVersion: {api_version}\nkind: PodDisruptionBudget\nmetadata: {{name: a}}\nspec: {{selector: {{}}}}\n");
+        match load_text("x.yaml", &text).objects.remove(0).object {
+            Object::PodDisruptionBudget(budget) => budget.spec.selector.is_some(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(budget("policy/v1"));
+    assert!(!budget("policy/v1beta1"));
+    let deployment = "apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {name: a}\n\
+                      spec: {template: {metadata: {labels: {app: web}}}}\n";
+    let loaded = load_text("x.yaml", deployment);
+    assert_eq!(loaded.objects[0].object.metadata().labels.to_string(), "app=web");
 }

@@ -66,6 +66,7 @@ impl Prepared {
         }
         apiserver::link_owners(&mut store);
         start_machines(&mut store);
+        mark_cloud_instances(&mut store, scenario.objects.iter().map(|o| &o.object));
         let created_at_start = later.into_iter().cloned().collect();
         let mut prepared = Self { store, api, config, inputs, created_at_start };
         prepared.settle(streams, begin);
@@ -171,6 +172,18 @@ fn start_machines(store: &mut Store) {
     }
 }
 
+/// Nodes with a provider id are instances of a cloud; those of kind and k3s name a provider without instances.
+fn mark_cloud_instances<'a>(store: &mut Store, objects: impl Iterator<Item = &'a Object>) {
+    for object in objects {
+        let Object::Node(node) = object else { continue };
+        let provider = node.spec.provider_id.map_or("", |id| id.as_str());
+        let is_cloud = provider.contains("://") && !provider.starts_with("kind://") && !provider.starts_with("k3s://");
+        if is_cloud && let Some(id) = store.find_node(node.metadata.name) {
+            store.machine_mut(id).is_cloud_instance = true;
+        }
+    }
+}
+
 /// The same configuration without rate limits and with pods that start at once.
 fn unhurried(config: &Config) -> Config {
     let mut config = config.clone();
@@ -191,6 +204,8 @@ fn unhurried(config: &Config) -> Config {
 
 /// Controllers that act on failures, on clocks or on commands have nothing to do before t=0.
 fn takes_part_in_settling(which: Which) -> bool {
-    let _ = which;
-    true
+    !matches!(
+        which,
+        Which::NodeLifecycle | Which::TaintEviction | Which::PodGc | Which::CloudNodeLifecycle
+    )
 }

@@ -3,8 +3,10 @@
 //! One line per component; the macro makes the struct that owns them, the closed enums of their timers and tags, and static
 //! dispatch. Nothing is boxed.
 
-use crate::component::{Answer, ClientLimit, Component, Config, EventRecorder, Start, TokenBucket};
-use crate::state::{Change, ControlPlaneProcess, MachineChange};
+use std::collections::VecDeque;
+
+use crate::component::{Answer, ClientLimit, Component, Config, EventDraft, EventRecorder, Start, TokenBucket};
+use crate::state::{CauseId, Change, ControlPlaneProcess, MachineChange};
 
 use super::kernel::Kernel;
 
@@ -14,6 +16,9 @@ pub(super) struct Slot<C> {
     pub(super) component: C,
     pub(super) clients: Vec<TokenBucket>,
     pub(super) recorder: EventRecorder,
+    /// Events that wait for the one before to be posted, by client.
+    pub(super) unposted: VecDeque<(usize, EventDraft, CauseId)>,
+    pub(super) is_posting: bool,
     /// Raised at each stop: timers and answers of an earlier life are void.
     pub(super) epoch: u32,
     pub(super) is_up: bool,
@@ -25,7 +30,7 @@ impl<C: Component> Slot<C> {
         if clients.is_empty() {
             clients.push(TokenBucket::new(ClientLimit::UNLIMITED));
         }
-        Self { component, clients, recorder: EventRecorder::default(), epoch: 0, is_up: false }
+        Self { component, clients, recorder: EventRecorder::default(), unposted: VecDeque::new(), is_posting: false, epoch: 0, is_up: false }
     }
 }
 
@@ -116,6 +121,11 @@ macro_rules! components {
                 }
             }
 
+            /// An Event was posted.
+            pub(super) fn posted(&mut self, which: Which, kernel: &mut Kernel) {
+                match which { $(Which::$variant => kernel.post_next(which, &mut self.$field),)* }
+            }
+
             /// Watches deliver a change.
             pub(super) fn changed(&mut self, change: &Change, kernel: &mut Kernel) {
                 $(if self.$field.is_up && <$ty as Component>::watches(&change.what) {
@@ -143,5 +153,12 @@ macro_rules! components {
 
 components! {
     Chaos chaos: crate::chaos::Chaos = |_, inputs| crate::chaos::Chaos::new(std::sync::Arc::clone(&inputs.chaos));
+    NodeLifecycle node_lifecycle: crate::controllers::node_lifecycle::NodeLifecycle =
+        |config, _| crate::controllers::node_lifecycle::NodeLifecycle::new(config);
+    TaintEviction taint_eviction: crate::controllers::taint_eviction::TaintEviction =
+        |_, _| crate::controllers::taint_eviction::TaintEviction::new();
+    PodGc pod_gc: crate::controllers::pod_gc::PodGc = |_, _| crate::controllers::pod_gc::PodGc::new();
+    CloudNodeLifecycle cloud_node_lifecycle: crate::controllers::cloud_node_lifecycle::CloudNodeLifecycle =
+        |config, _| crate::controllers::cloud_node_lifecycle::CloudNodeLifecycle::new(config);
     Kubectl kubectl: crate::kubectl::Kubectl = |_, inputs| crate::kubectl::Kubectl::new(std::sync::Arc::clone(&inputs.kubectl));
 }

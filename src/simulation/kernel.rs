@@ -14,6 +14,9 @@ use crate::observe::Observers;
 use crate::state::{CauseId, Change, Changed, MachineChange, Store};
 use crate::units::SimTime;
 
+/// Events a component keeps until they are posted; more are dropped (client-go, event broadcaster).
+const EVENTS_QUEUED_MAX: usize = 1000;
+
 /// Something that happens at an instant.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Event {
@@ -25,6 +28,8 @@ pub(super) enum Event {
     Answer(Id<PendingAnswer>),
     /// An Event reaches the API server.
     Post(Id<PendingPost>),
+    /// The component hears that its Event was posted, and posts the next one.
+    Posted { which: Which, epoch: u32 },
     /// The oldest undelivered changes reach the watches.
     Deliver,
 }
@@ -129,16 +134,33 @@ impl Kernel {
             self.queue.push(at, Scheduled { cause: call.cause, event: Event::Arrive(id) });
         }
         for (client, event, cause) in outbox.events {
-            if let Some(event) = slot.recorder.admit(self.now, event) {
-                let at = self.reserve(slot, client);
-                let id = self.posts.insert(PendingPost { which, epoch: slot.epoch, event });
-                self.queue.push(at, Scheduled { cause, event: Event::Post(id) });
+            if let Some(event) = slot.recorder.admit(self.now, event)
+                && slot.unposted.len() < EVENTS_QUEUED_MAX
+            {
+                slot.unposted.push_back((client, event, cause));
             }
+        }
+        if !slot.is_posting {
+            self.post_next(which, slot);
         }
         for (record, cause) in outbox.records {
             self.observers.recorded(self.now, cause, &record, &self.store);
         }
         self.machine_log.extend(outbox.machine_changes);
+    }
+
+    /// Sends a component's next Event.
+    ///
+    /// # Source
+    /// client-go, event recorder: one sender, which waits for each answer; so Events take turns with the calls that wait
+    /// for the same client's tokens.
+    pub(super) fn post_next<C>(&mut self, which: Which, slot: &mut Slot<C>) {
+        let next = slot.unposted.pop_front();
+        slot.is_posting = next.is_some();
+        let Some((client, event, cause)) = next else { return };
+        let at = self.reserve(slot, client);
+        let id = self.posts.insert(PendingPost { which, epoch: slot.epoch, event });
+        self.queue.push(at, Scheduled { cause, event: Event::Post(id) });
     }
 
     fn reserve<C>(&self, slot: &mut Slot<C>, client: usize) -> SimTime {
@@ -165,6 +187,8 @@ impl Kernel {
     /// An Event arrives.
     pub(super) fn post(&mut self, id: Id<PendingPost>) {
         let Some(post) = self.posts.remove(id) else { return };
+        let answered = Event::Posted { which: post.which, epoch: post.epoch };
+        self.queue.push(self.now + self.config.round_trip / 2, Scheduled { cause: self.cause, event: answered });
         if self.api_is_up {
             let component = super::components::Components::name(post.which);
             let record = Record::Event { component, event: post.event };

@@ -158,6 +158,11 @@ impl Simulation {
                 }
             }
             Event::Post(id) => self.kernel.post(id),
+            Event::Posted { which, epoch } => {
+                if self.components.is_up(which) && self.components.epoch(which) == epoch {
+                    self.components.posted(which, &mut self.kernel);
+                }
+            }
             Event::Deliver => self.deliver(),
         }
         self.settle_machines();
@@ -171,6 +176,7 @@ impl Simulation {
             Event::Answer(_) => 2,
             Event::Post(_) => 3,
             Event::Deliver => 4,
+            Event::Posted { .. } => 5,
         };
         for word in [at.as_nanos() as u64, sequence, kind] {
             self.digest = (self.digest ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17);

@@ -1,0 +1,157 @@
+//! Conventions that matter, as tests: who may import whom, no forgotten files, no words that do not belong here.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Every room and the rooms it may import, besides itself.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("units", &[]),
+    ("arena", &[]),
+    ("engine", &["units", "arena", "diagnostics"]),
+    ("diagnostics", &["units", "arena"]),
+    ("model", &["units", "arena", "diagnostics"]),
+    ("state", &["model", "units", "arena"]),
+    ("component", &["state", "engine", "model", "units", "arena", "diagnostics"]),
+    ("apiserver", BELOW_COMPONENTS),
+    ("scheduler", BELOW_COMPONENTS),
+    ("controllers", BELOW_COMPONENTS),
+    ("kubelet", BELOW_COMPONENTS),
+    ("kubectl", BELOW_COMPONENTS),
+    ("chaos", BELOW_COMPONENTS),
+    ("observe", BELOW_COMPONENTS),
+    (
+        "scenario",
+        &[
+            "chaos", "kubectl", "observe", "scheduler", "component", "state", "engine", "model", "units", "arena",
+            "diagnostics",
+        ],
+    ),
+    ("report", &["observe", "diagnostics", "units", "arena"]),
+    (
+        "simulation",
+        &[
+            "scenario", "apiserver", "scheduler", "controllers", "kubelet", "kubectl", "chaos", "observe", "component",
+            "state", "engine", "model", "units", "arena", "diagnostics",
+        ],
+    ),
+    ("inspect", &["report", "diagnostics", "units", "arena"]),
+];
+
+const BELOW_COMPONENTS: &[&str] = &["component", "state", "engine", "model", "units", "arena", "diagnostics"];
+
+/// Rooms that may import everything.
+const TOP: &[&str] = &["cli", "testing", "main", "lib"];
+
+fn sources() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a readable folder") {
+            let path = entry.expect("a readable entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = fs::read_to_string(&path).expect("a readable file");
+                found.push((path, text));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The room a file belongs to: the first part of its path below `src`.
+fn room_of(path: &Path) -> String {
+    let below = path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).expect("a file below src");
+    let first = below.components().next().expect("a file name").as_os_str().to_string_lossy().into_owned();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+/// The code of a file without its tests, which may use more.
+fn without_tests(text: &str) -> &str {
+    text.find("#[cfg(test)]").map_or(text, |at| &text[..at])
+}
+
+#[test]
+fn rooms_import_only_what_the_architecture_allows() {
+    let allowed: BTreeMap<&str, &[&str]> = ROOMS.iter().copied().collect();
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let room = room_of(&path);
+        if TOP.contains(&room.as_str()) {
+            continue;
+        }
+        let Some(rooms) = allowed.get(room.as_str()) else {
+            wrong.push(format!("{}: room `{room}` is not in the table", path.display()));
+            continue;
+        };
+        for (index, line) in without_tests(&text).lines().enumerate() {
+            let code = line.split("//").next().unwrap_or("");
+            for part in code.split("crate::").skip(1) {
+                let target: String = part.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+                let is_room = allowed.contains_key(target.as_str()) || TOP.contains(&target.as_str());
+                if is_room && target != room && !rooms.contains(&target.as_str()) {
+                    wrong.push(format!("{}:{}: `{room}` imports `{target}`", path.display(), index + 1));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "imports against the direction:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_source_file_is_declared_as_a_module() {
+    let sources = sources();
+    let mut forgotten = Vec::new();
+    for (path, _) in &sources {
+        let stem = path.file_stem().expect("a file name").to_string_lossy().into_owned();
+        if matches!(stem.as_str(), "lib" | "main" | "mod") {
+            continue;
+        }
+        let folder = path.parent().expect("a folder");
+        let declaration = format!("mod {stem};");
+        let parent_file = folder.with_extension("rs");
+        let declared = sources.iter().any(|(other, text)| {
+            let is_parent = *other == folder.join("mod.rs") || *other == folder.join("lib.rs") || *other == parent_file;
+            is_parent && text.contains(&declaration)
+        });
+        if !declared {
+            forgotten.push(path.display().to_string());
+        }
+    }
+    assert!(forgotten.is_empty(), "files that no module declares:\n{}", forgotten.join("\n"));
+}
+
+#[test]
+fn nothing_is_left_half_done() {
+    let banned = ["todo!", "unimplemented!", "FIXME", "dbg!("];
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        for (index, line) in text.lines().enumerate() {
+            if banned.iter().any(|word| line.contains(word)) {
+                found.push(format!("{}:{}: {}", path.display(), index + 1, line.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "left half done:\n{}", found.join("\n"));
+}
+
+#[test]
+fn only_the_api_server_writes_api_state() {
+    let writers =
+        [".insert_pod(", ".remove_pod(", ".update_pod(", ".set_pod_node(", ".insert_node(", ".remove_node(", ".node_mut("];
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let room = room_of(&path);
+        if matches!(room.as_str(), "apiserver" | "state" | "testing") {
+            continue;
+        }
+        for (index, line) in without_tests(&text).lines().enumerate() {
+            if writers.iter().any(|writer| line.contains(&format!("store{writer}"))) {
+                wrong.push(format!("{}:{}: {}", path.display(), index + 1, line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "writes outside the API server:\n{}", wrong.join("\n"));
+}

@@ -3,14 +3,43 @@
 //! One request at a time: admit, check preconditions, commit, and say what changed. No queueing, no time of its own, no
 //! knowledge of who asks.
 
-use crate::component::{Answer, ApiError, Config, ErrorReason, Request};
+mod admission;
+mod nodes;
+mod objects;
+mod pods;
+mod workloads;
+
+use std::sync::Arc;
+
+pub use objects::{export_workload, link_owners};
+
+use crate::arena::Symbol;
+use crate::component::{Answer, ApiError, Config, ErrorReason, Reply, Request};
 use crate::engine::Streams;
-use crate::state::{Changed, Store};
-use crate::units::SimTime;
+use crate::state::{Changed, Store, Uid};
+use crate::units::{SimTime, unix_nanos_from_rfc3339};
+use admission::AdmissionCache;
 
 /// The API server.
 #[derive(Clone, Debug, Default)]
-pub struct ApiServer {}
+pub struct ApiServer {
+    admission: AdmissionCache,
+    /// Objects given a UID so far.
+    uids: u64,
+    /// Names generated so far.
+    names: u64,
+    /// Unix time of t=0 in nanoseconds, if the input has time stamps.
+    epoch_unix_nanos: Option<i64>,
+}
+
+/// What a request works on.
+struct Session<'a> {
+    store: &'a mut Store,
+    config: &'a Config,
+    streams: &'a Streams,
+    now: SimTime,
+    changed: &'a mut Vec<Changed>,
+}
 
 impl ApiServer {
     /// An API server with empty caches.
@@ -19,16 +48,109 @@ impl ApiServer {
         Self::default()
     }
 
+    /// Says which wall-clock instant is t=0, for the time stamps of objects that are created from dumps.
+    pub fn set_epoch(&mut self, unix_nanos: Option<i64>) {
+        self.epoch_unix_nanos = unix_nanos;
+    }
+
     /// Handles one request; what it changed is appended to `changed` in commit order.
     pub fn handle(
         &mut self,
-        _store: &mut Store,
-        _config: &Config,
-        _streams: &Streams,
-        _now: SimTime,
-        _request: Request,
-        _changed: &mut Vec<Changed>,
+        store: &mut Store,
+        config: &Config,
+        streams: &Streams,
+        now: SimTime,
+        request: Request,
+        changed: &mut Vec<Changed>,
     ) -> Answer {
-        Err(ApiError::new(ErrorReason::InternalError, "not implemented"))
+        let mut session = Session { store, config, streams, now, changed };
+        let s = &mut session;
+        match request {
+            Request::Get => Ok(Reply::Done),
+            Request::GetPod { pod } => pods::get(s, pod),
+            Request::CreatePod(draft) => self.create_pod(s, *draft),
+            Request::DeletePod { pod, options, cause } => pods::delete(s, pod, options, cause),
+            Request::EvictPod { pod, grace_s, dry_run } => pods::evict(s, pod, grace_s, dry_run),
+            Request::BindPod { pod, node } => pods::bind(s, pod, node),
+            Request::PatchPodStatus { pod, patch } => pods::patch_status(s, pod, *patch),
+            Request::SetPodOwner { pod, owner } => pods::set_owner(s, pod, owner),
+            Request::SetPodLabels { pod, labels } => pods::set_labels(s, pod, labels),
+            Request::ReleasePodFromJob { pod } => pods::release_from_job(s, pod),
+            Request::CreateNode { node, registration } => self.create_node(s, node, *registration),
+            Request::DeleteNode { node } => nodes::delete(s, node),
+            Request::PatchNodeTaints { node, add, remove } => nodes::patch_taints(s, node, &add, &remove),
+            Request::SetNodeUnschedulable { node, unschedulable } => nodes::set_unschedulable(s, node, unschedulable),
+            Request::SetNodeLabels { node, labels } => nodes::set_labels(s, node, labels),
+            Request::SetNodeAnnotations { node, annotations } => nodes::set_annotations(s, node, annotations),
+            Request::PatchNodeStatus { node, conditions } => nodes::patch_status(s, node, &conditions),
+            Request::CreateReplicaSet(new) => self.create_replica_set(s, *new),
+            Request::UpdateReplicaSet { replica_set, replicas, annotations } => {
+                workloads::update_replica_set(s, replica_set, replicas, annotations)
+            }
+            Request::SetWorkloadAnnotations { workload, annotations } => {
+                workloads::set_annotations(s, workload, annotations)
+            }
+            Request::SetWorkloadOwner { workload, owner } => workloads::set_owner(s, workload, owner),
+            Request::CreateRevision(new) => self.create_revision(s, *new),
+            Request::SetRevisionNumber { id, revision } => workloads::set_revision_number(s, id, revision),
+            Request::DeleteRevision { id } => workloads::delete_revision(s, id),
+            Request::UpdateStatus(update) => workloads::update_status(s, update),
+            Request::DeleteWorkload { workload, propagation } => workloads::delete(s, workload, propagation),
+            Request::FinalizeWorkload { workload } => workloads::finalize(s, workload),
+            Request::CreateJob { cron_job, name, scheduled_at } => self.create_job(s, cron_job, name, scheduled_at),
+            Request::Apply(object) => self.apply(s, *object),
+            Request::Create(object) => self.create(s, *object),
+            Request::DeleteOther { kind, namespace, name } => objects::delete_other(s, kind, namespace, name),
+            Request::FinalizeNamespace { name } => objects::finalize_namespace(s, name),
+        }
     }
+
+    /// A new UID from the object's own place in the UID stream.
+    fn new_uid(&mut self, s: &Session<'_>) -> Uid {
+        let mut stream = s.streams.at("uid", "", self.uids);
+        self.uids += 1;
+        Uid((u128::from(stream.next_u64()) << 64) | u128::from(stream.next_u64()))
+    }
+
+    /// Five characters for a generated name.
+    ///
+    /// # Source
+    /// apiserver, name generation: base of 58 characters at most, five letters and digits that spell no words.
+    fn generated_name(&mut self, s: &Session<'_>, namespace: Symbol, prefix: Symbol) -> Arc<str> {
+        const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+        const BASE_MAX: usize = 58;
+        let base = prefix.as_str();
+        let base = &base[..base.len().min(BASE_MAX)];
+        loop {
+            let mut stream = s.streams.at("generated-name", "", self.names);
+            self.names += 1;
+            let mut name = String::with_capacity(base.len() + 5);
+            name.push_str(base);
+            for _ in 0..5 {
+                name.push(char::from(LETTERS[stream.below(LETTERS.len() as u32) as usize]));
+            }
+            let name: Arc<str> = name.into();
+            if s.store.find_pod(namespace, &name).is_none() {
+                return name;
+            }
+        }
+    }
+
+    /// The instant of a time stamp; `otherwise` if there is none.
+    fn instant(&self, text: Option<Symbol>, otherwise: SimTime) -> SimTime {
+        match (text.and_then(|t| unix_nanos_from_rfc3339(t.as_str())), self.epoch_unix_nanos) {
+            (Some(at), Some(epoch)) => SimTime::from_nanos(at.saturating_sub(epoch)),
+            _ => otherwise,
+        }
+    }
+}
+
+/// 404 in the API's words.
+fn not_found(resource: &str, name: &str) -> ApiError {
+    ApiError::new(ErrorReason::NotFound, format!("{resource} \"{name}\" not found"))
+}
+
+/// 409 in the API's words.
+fn already_exists(resource: &str, name: &str) -> ApiError {
+    ApiError::new(ErrorReason::AlreadyExists, format!("{resource} \"{name}\" already exists"))
 }

@@ -1,0 +1,184 @@
+//! Admission: what the API server adds to a pod or a node before it is stored.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::Session;
+use crate::arena::Symbol;
+use crate::component::{ApiError, Config, ErrorReason};
+use crate::model::{
+    self, Labels, PodSpec, PodTemplateSpec, PreemptionPolicy, TaintEffect, Toleration, TolerationOperator,
+};
+use crate::state::{AdmittedSpec, Store, TaintOnNode};
+
+/// Admitted specs by template, so that the pods of one template share one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AdmissionCache {
+    /// By address of the template, which is kept alive here, and by whether the pod is pinned to a node.
+    by_template: FxHashMap<(usize, bool), (Arc<PodTemplateSpec>, Arc<AdmittedSpec>)>,
+    /// By content, for pods of dumps.
+    by_content: FxHashMap<String, Arc<AdmittedSpec>>,
+}
+
+impl AdmissionCache {
+    /// Forgets everything: a priority class has changed.
+    pub(super) fn clear(&mut self) {
+        self.by_template.clear();
+    }
+
+    /// The admitted spec of a template.
+    pub(super) fn admit(
+        &mut self,
+        s: &Session<'_>,
+        template: &Arc<PodTemplateSpec>,
+        is_pinned: bool,
+    ) -> Result<Arc<AdmittedSpec>, ApiError> {
+        let key = (Arc::as_ptr(template) as usize, is_pinned);
+        if let Some((_, spec)) = self.by_template.get(&key) {
+            return Ok(Arc::clone(spec));
+        }
+        let mut spec = template.spec.clone();
+        if is_pinned {
+            drop_required_node_affinity(&mut spec);
+        }
+        let annotations = Arc::new(template.metadata.annotations.clone());
+        let admitted = Arc::new(admit(s, spec, annotations, &template.metadata.labels)?);
+        self.by_template.insert(key, (Arc::clone(template), Arc::clone(&admitted)));
+        Ok(admitted)
+    }
+
+    /// The admitted spec of a pod that comes with its own; equal specs are shared.
+    pub(super) fn admit_own(
+        &mut self,
+        s: &Session<'_>,
+        spec: PodSpec,
+        metadata: &model::ObjectMeta,
+    ) -> Result<Arc<AdmittedSpec>, ApiError> {
+        let annotations: std::collections::BTreeMap<Symbol, Symbol> = metadata
+            .annotations
+            .iter()
+            .filter(|(key, _)| key.as_str().starts_with("kubesquall.sim/") || key.as_str().starts_with("controller."))
+            .map(|(key, value)| (*key, *value))
+            .collect();
+        let text = serde_json::to_string(&(&spec, &annotations)).unwrap_or_default();
+        if let Some(shared) = self.by_content.get(&text) {
+            return Ok(Arc::clone(shared));
+        }
+        let admitted = Arc::new(admit(s, spec, Arc::new(annotations), &metadata.labels)?);
+        self.by_content.insert(text, Arc::clone(&admitted));
+        Ok(admitted)
+    }
+}
+
+/// Takes away the affinity that a daemon pod's own term replaces.
+fn drop_required_node_affinity(spec: &mut PodSpec) {
+    if let Some(affinity) = &mut spec.affinity
+        && let Some(node_affinity) = &mut affinity.node_affinity
+    {
+        node_affinity.required_during_scheduling_ignored_during_execution = None;
+    }
+}
+
+fn admit(
+    s: &Session<'_>,
+    mut spec: PodSpec,
+    annotations: Arc<std::collections::BTreeMap<Symbol, Symbol>>,
+    labels: &Labels,
+) -> Result<AdmittedSpec, ApiError> {
+    spec.node_name = None;
+    spec.apply_defaults();
+    let priority = resolve_priority(s.store, &mut spec)?;
+    default_toleration_seconds(s.config, &mut spec);
+    spec.merge_affinity_label_keys(labels);
+    if s.config.version.at_least(34) {
+        spec.merge_spread_label_keys(labels);
+    }
+    Ok(AdmittedSpec {
+        requests: model::requests(&spec),
+        non_zero_requests: model::non_zero_requests(&spec),
+        qos: model::qos(&spec),
+        priority,
+        annotations,
+        spec,
+    })
+}
+
+/// # Source
+/// Admission plugin Priority: the class decides; without one the global default, else 0.
+fn resolve_priority(store: &Store, spec: &mut PodSpec) -> Result<i32, ApiError> {
+    let built_in = |name: &str| match name {
+        "system-node-critical" => Some(2_000_001_000),
+        "system-cluster-critical" => Some(2_000_000_000),
+        _ => None,
+    };
+    let mut never = false;
+    let value = match spec.priority_class_name {
+        Some(name) => match (store.priority_class(name), built_in(name.as_str())) {
+            (Some(class), _) => {
+                never = class.never_preempts;
+                class.value
+            }
+            (None, Some(value)) => value,
+            (None, None) => {
+                return Err(ApiError::new(
+                    ErrorReason::Forbidden,
+                    format!("no PriorityClass with name {name} was found"),
+                ));
+            }
+        },
+        None => match spec.priority {
+            // A dump holds resolved priorities whose class may not be part of it.
+            Some(priority) => priority,
+            None => store
+                .priority_classes
+                .iter()
+                .map(|(_, class)| class)
+                .filter(|class| class.global_default)
+                .map(|class| class.value)
+                .min()
+                .unwrap_or(0),
+        },
+    };
+    spec.priority = Some(value);
+    if spec.preemption_policy.is_none() {
+        spec.preemption_policy =
+            Some(if never { PreemptionPolicy::Never } else { PreemptionPolicy::PreemptLowerPriority });
+    }
+    Ok(value)
+}
+
+/// # Source
+/// Admission plugin DefaultTolerationSeconds: a toleration of the key and of NoExecute counts whatever its operator.
+fn default_toleration_seconds(config: &Config, spec: &mut PodSpec) {
+    let flags = &config.kube_apiserver;
+    for (key, seconds) in [
+        ("node.kubernetes.io/not-ready", flags.default_not_ready_toleration_seconds),
+        ("node.kubernetes.io/unreachable", flags.default_unreachable_toleration_seconds),
+    ] {
+        let key = Symbol::new(key);
+        let tolerates = spec.tolerations.iter().any(|t| {
+            (t.key == key || t.key.as_str().is_empty()) && t.effect.is_none_or(|e| e == TaintEffect::NoExecute)
+        });
+        if !tolerates {
+            spec.tolerations.push(Toleration {
+                key,
+                operator: TolerationOperator::Exists,
+                value: Symbol::empty(),
+                effect: Some(TaintEffect::NoExecute),
+                toleration_seconds: Some(seconds),
+            });
+        }
+    }
+}
+
+/// # Source
+/// Admission plugin TaintNodesByCondition: a created node is not ready until its conditions say otherwise.
+pub(super) fn not_ready_taint(s: &Session<'_>) -> TaintOnNode {
+    TaintOnNode {
+        key: Symbol::new("node.kubernetes.io/not-ready"),
+        value: Symbol::empty(),
+        effect: TaintEffect::NoSchedule,
+        added_at: Some(s.now),
+    }
+}

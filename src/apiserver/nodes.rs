@@ -1,0 +1,122 @@
+//! Requests about nodes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::admission::not_ready_taint;
+use super::{ApiServer, Session, already_exists, not_found};
+use crate::arena::Symbol;
+use crate::component::{Answer, NodeConditionUpdate, NodeRegistration, Reply};
+use crate::model::{Labels, TaintEffect};
+use crate::state::{Changed, Node, NodeCondition, NodeConditions, NodeDelta, NodeId, TaintOnNode};
+
+impl ApiServer {
+    pub(super) fn create_node(&mut self, s: &mut Session<'_>, id: NodeId, new: NodeRegistration) -> Answer {
+        if s.store.node(id).is_some() {
+            return Err(already_exists("nodes", s.store.node_name(id).as_str()));
+        }
+        let mut taints = new.taints;
+        let not_ready = not_ready_taint(s);
+        if !taints.iter().any(|t| t.key == not_ready.key && t.effect == not_ready.effect) {
+            taints.push(not_ready);
+        }
+        let node = Node {
+            uid: self.new_uid(s),
+            labels: new.labels,
+            annotations: new.annotations,
+            created_at: s.now,
+            unschedulable: false,
+            taints,
+            allocatable: new.allocatable,
+            allocatable_pods: new.allocatable_pods,
+            capacity: new.capacity,
+            images: new.images,
+            conditions: NodeConditions::default(),
+        };
+        s.store.insert_node(id, node);
+        s.changed.push(Changed::NodeAdded(id));
+        Ok(Reply::Node(id))
+    }
+}
+
+/// Changes a node and publishes what differs.
+fn update(s: &mut Session<'_>, id: NodeId, write: impl FnOnce(&mut Node) -> NodeDelta) -> Answer {
+    let name = s.store.node_name(id);
+    let Some(before) = s.store.node(id).map(Arc::clone) else { return Err(not_found("nodes", name.as_str())) };
+    let Some(node) = s.store.node_mut(id) else { return Err(not_found("nodes", name.as_str())) };
+    let delta = write(node);
+    if delta.is_none() {
+        return Ok(Reply::Unchanged);
+    }
+    s.changed.push(Changed::NodeUpdated { node: id, delta, before });
+    Ok(Reply::Node(id))
+}
+
+pub(super) fn delete(s: &mut Session<'_>, id: NodeId) -> Answer {
+    match s.store.remove_node(id) {
+        None => Err(not_found("nodes", s.store.node_name(id).as_str())),
+        Some(last) => {
+            s.changed.push(Changed::NodeRemoved { node: id, last });
+            Ok(Reply::Done)
+        }
+    }
+}
+
+pub(super) fn patch_taints(
+    s: &mut Session<'_>,
+    id: NodeId,
+    add: &[TaintOnNode],
+    remove: &[(Symbol, TaintEffect)],
+) -> Answer {
+    update(s, id, |node| {
+        let before = node.taints.clone();
+        for taint in add {
+            match node.taints.iter_mut().find(|t| t.key == taint.key && t.effect == taint.effect) {
+                Some(old) => *old = *taint,
+                None => node.taints.push(*taint),
+            }
+        }
+        node.taints.retain(|t| !remove.iter().any(|(key, effect)| t.key == *key && t.effect == *effect));
+        if node.taints == before { NodeDelta::NONE } else { NodeDelta::TAINTS }
+    })
+}
+
+pub(super) fn set_unschedulable(s: &mut Session<'_>, id: NodeId, unschedulable: bool) -> Answer {
+    update(s, id, |node| {
+        let differs = std::mem::replace(&mut node.unschedulable, unschedulable) != unschedulable;
+        if differs { NodeDelta::UNSCHEDULABLE } else { NodeDelta::NONE }
+    })
+}
+
+pub(super) fn set_labels(s: &mut Session<'_>, id: NodeId, labels: Labels) -> Answer {
+    update(s, id, |node| {
+        let differs = node.labels != labels;
+        node.labels = labels;
+        if differs { NodeDelta::LABELS } else { NodeDelta::NONE }
+    })
+}
+
+pub(super) fn set_annotations(s: &mut Session<'_>, id: NodeId, annotations: Arc<BTreeMap<Symbol, Symbol>>) -> Answer {
+    update(s, id, |node| {
+        let differs = node.annotations != annotations;
+        node.annotations = annotations;
+        if differs { NodeDelta::ANNOTATIONS } else { NodeDelta::NONE }
+    })
+}
+
+pub(super) fn patch_status(s: &mut Session<'_>, id: NodeId, conditions: &[NodeConditionUpdate]) -> Answer {
+    update(s, id, |node| {
+        let mut delta = NodeDelta::NONE;
+        for update in conditions {
+            let old = node.conditions.get(update.kind);
+            let flips = old.is_none_or(|old| old.status != update.condition.status);
+            let since = if flips { update.condition.since } else { old.map_or(update.condition.since, |old| old.since) };
+            let new = NodeCondition { since, ..update.condition };
+            if old != Some(new) {
+                delta = delta | NodeDelta::CONDITIONS;
+            }
+            node.conditions.set(update.kind, Some(new));
+        }
+        delta
+    })
+}

@@ -1,0 +1,739 @@
+//! Whole objects, as kubectl and manifests bring them: into the store, and back out of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::{ApiServer, Session, already_exists, not_found};
+use crate::arena::Symbol;
+use crate::component::{Answer, NodeRegistration, Reply};
+use crate::model::{self, ConditionStatus, LabelSelector, NodeConditionType, Object, ObjectMeta, PodConditionType, Resources};
+use crate::state::{
+    Changed, ContainerState, ContainerStatus, ControllerRevision, CronJob, DaemonSet, DaemonSetStatus, Deletion,
+    DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, Job, JobStatus, Meta, Namespace, NodeCondition,
+    NodeConditionKind, ObjectDelta, Owner, PersistentVolume, PersistentVolumeClaim, Pod, PodCondition,
+    PodDisruptionBudget, PodDisruptionBudgetStatus, PodPhase, PriorityClass, ReplicaSet, ReplicaSetStatus, Service,
+    StatefulSet, StatefulSetStatus, Status, Store, TaintOnNode, Uid, WorkloadId,
+};
+use crate::units::SimDuration;
+
+impl ApiServer {
+    /// POST: 409 if the object exists.
+    pub(super) fn create(&mut self, s: &mut Session<'_>, object: Object) -> Answer {
+        match object {
+            Object::Namespace(namespace) => self.put_namespace(s, namespace, Existing::Refuse),
+            Object::Node(node) => self.put_node(s, node),
+            Object::Pod(pod) => self.put_pod(s, pod),
+            Object::Deployment(o) => self.put_deployment(s, o, Existing::Refuse),
+            Object::ReplicaSet(o) => self.put_replica_set(s, o, Existing::Refuse),
+            Object::ReplicationController(o) => self.put_replication_controller(s, o, Existing::Refuse),
+            Object::DaemonSet(o) => self.put_daemon_set(s, o, Existing::Refuse),
+            Object::StatefulSet(o) => self.put_stateful_set(s, o, Existing::Refuse),
+            Object::Job(o) => self.put_job(s, o, Existing::Refuse),
+            Object::CronJob(o) => self.put_cron_job(s, o, Existing::Refuse),
+            Object::PodDisruptionBudget(o) => self.put_budget(s, o, Existing::Refuse),
+            Object::PriorityClass(o) => self.put_priority_class(s, &o),
+            Object::Service(o) => self.put_service(s, o, Existing::Refuse),
+            Object::PersistentVolume(o) => self.put_volume(s, o),
+            Object::PersistentVolumeClaim(o) => self.put_claim(s, o),
+            Object::StorageClass(o) => put_storage_class(s, o),
+            Object::ControllerRevision(o) => self.put_revision(s, o),
+            Object::HorizontalPodAutoscaler(_) => Ok(Reply::Unchanged),
+        }
+    }
+
+    /// PUT or POST: an object that exists gets the new spec, labels and annotations and keeps its status.
+    pub(super) fn apply(&mut self, s: &mut Session<'_>, object: Object) -> Answer {
+        match object {
+            Object::Namespace(namespace) => self.put_namespace(s, namespace, Existing::Replace),
+            Object::Deployment(o) => self.put_deployment(s, o, Existing::Replace),
+            Object::ReplicaSet(o) => self.put_replica_set(s, o, Existing::Replace),
+            Object::ReplicationController(o) => self.put_replication_controller(s, o, Existing::Replace),
+            Object::DaemonSet(o) => self.put_daemon_set(s, o, Existing::Replace),
+            Object::StatefulSet(o) => self.put_stateful_set(s, o, Existing::Replace),
+            Object::Job(o) => self.put_job(s, o, Existing::Replace),
+            Object::CronJob(o) => self.put_cron_job(s, o, Existing::Replace),
+            Object::PodDisruptionBudget(o) => self.put_budget(s, o, Existing::Replace),
+            Object::Service(o) => self.put_service(s, o, Existing::Replace),
+            other => match self.create(s, other) {
+                Err(error) if error.reason == crate::component::ErrorReason::AlreadyExists => Ok(Reply::Unchanged),
+                answer => answer,
+            },
+        }
+    }
+
+    fn meta(&mut self, s: &Session<'_>, metadata: &ObjectMeta) -> Meta {
+        Meta {
+            namespace: metadata.namespace,
+            name: metadata.name,
+            uid: self.uid(s, metadata),
+            labels: metadata.labels.clone(),
+            annotations: Arc::new(metadata.annotations.clone()),
+            created_at: self.instant(metadata.creation_timestamp, s.now),
+            generation: metadata.generation.max(1),
+            deleting: None,
+            owner: owner_by_name(metadata),
+        }
+    }
+
+    fn uid(&mut self, s: &Session<'_>, metadata: &ObjectMeta) -> Uid {
+        match metadata.uid {
+            Some(uid) if !uid.as_str().is_empty() => Uid::from_text(uid.as_str()),
+            _ => self.new_uid(s),
+        }
+    }
+
+    fn put_namespace(&mut self, s: &mut Session<'_>, o: model::Namespace, existing: Existing) -> Answer {
+        let name = o.metadata.name;
+        let labels = o.metadata.labels.with(Symbol::new("kubernetes.io/metadata.name"), name);
+        if let Some((id, _)) = s.store.namespace(name) {
+            if existing == Existing::Refuse {
+                return Err(already_exists("namespaces", name.as_str()));
+            }
+            s.store.namespaces[id].labels = labels;
+            s.changed.push(Changed::NamespaceChanged(id));
+            return Ok(Reply::Done);
+        }
+        let uid = self.uid(s, &o.metadata);
+        let annotations = Arc::new(o.metadata.annotations);
+        let id = s.store.namespaces.insert(Namespace { name, uid, labels, annotations, deleting_since: None });
+        s.changed.push(Changed::NamespaceChanged(id));
+        Ok(Reply::Done)
+    }
+
+    fn put_node(&mut self, s: &mut Session<'_>, mut o: model::Node) -> Answer {
+        o.apply_defaults();
+        let id = s.store.node_slot(o.metadata.name);
+        let registration = registration(&o);
+        let taints = registration.taints.clone();
+        let answer = self.create_node(s, id, registration)?;
+        let (uid, created_at) = (self.uid(s, &o.metadata), self.instant(o.metadata.creation_timestamp, s.now));
+        let now = s.now;
+        let conditions: Vec<(NodeConditionKind, NodeCondition)> = o
+            .status
+            .conditions
+            .iter()
+            .filter_map(|c| {
+                let kind = condition_kind(c.condition_type)?;
+                let since = self.instant(c.last_transition_time, now);
+                Some((kind, NodeCondition { status: status(c.status), reason: c.reason.as_str(), since }))
+            })
+            .collect();
+        if let Some(node) = s.store.node_mut(id) {
+            node.uid = uid;
+            node.created_at = created_at;
+            node.unschedulable = o.spec.unschedulable;
+            // A node of the input has long joined: its taints are those it came with.
+            node.taints = taints;
+            for (kind, condition) in conditions {
+                node.conditions.set(kind, Some(condition));
+            }
+        }
+        Ok(answer)
+    }
+
+    fn put_pod(&mut self, s: &mut Session<'_>, o: model::Pod) -> Answer {
+        let metadata = &o.metadata;
+        let name: Arc<str> = if metadata.name.as_str().is_empty() {
+            self.generated_name(s, metadata.namespace, metadata.generate_name)
+        } else {
+            Arc::from(metadata.name.as_str())
+        };
+        if s.store.find_pod(metadata.namespace, &name).is_some() {
+            return Err(already_exists("pods", &name));
+        }
+        let (mut spec, status) = (o.spec.clone(), &o.status);
+        let node = spec.node_name.take().map(|name| s.store.node_slot(name));
+        let pinned_node = take_pin(&mut spec).map(|name| s.store.node_slot(name));
+        spec.volumes.retain(|v| !v.name.as_str().starts_with("kube-api-access-"));
+        for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
+            // The token volume's random name would make equal specs differ.
+            container.volume_mounts = model::Opaque::default();
+        }
+        let admitted = self.admission.admit_own(s, spec, metadata)?;
+        let created_at = self.instant(metadata.creation_timestamp, s.now);
+        let started_at = status.start_time.map(|_| self.instant(status.start_time, created_at));
+        let ready = status.condition(PodConditionType::Ready).map(|c| PodCondition {
+            status: self::status(c.status),
+            since: self.instant(c.last_transition_time, created_at),
+        });
+        let deletion = metadata.deletion_timestamp.map(|_| {
+            let deadline = self.instant(metadata.deletion_timestamp, s.now);
+            let grace = metadata.deletion_grace_period_seconds.unwrap_or(30).unsigned_abs();
+            Deletion {
+                requested_at: deadline - SimDuration::from_secs(grace),
+                deadline,
+                grace: SimDuration::from_secs(grace),
+                cause: DeletionCause::Kubectl,
+            }
+        });
+        let nominated_node = status.nominated_node_name.map(|name| s.store.node_slot(name));
+        let containers = |statuses: &[model::ContainerStatus]| -> Vec<ContainerStatus> {
+            statuses.iter().map(|c| self.container_status(c, created_at)).collect()
+        };
+        let pod = Pod {
+            namespace: metadata.namespace,
+            name,
+            uid: Uid::default(),
+            labels: metadata.labels.clone(),
+            owner: owner_by_name(metadata),
+            spec: admitted,
+            pinned_node,
+            is_mirror: model::is_mirror(metadata),
+            node,
+            nominated_node,
+            created_at,
+            scheduled_at: node.map(|_| created_at),
+            started_at,
+            deletion,
+            job_tracking: metadata.finalizers.iter().any(|f| f.as_str() == "batch.kubernetes.io/job-tracking"),
+            phase: phase(status.phase),
+            reason: status.reason,
+            ready,
+            unschedulable: None,
+            disruption_target: None,
+            containers: SmallVec::from_vec(containers(&status.container_statuses)),
+            init_containers: SmallVec::from_vec(containers(&status.init_container_statuses)),
+        };
+        let uid = self.uid(s, metadata);
+        let id = s.store.insert_pod(Pod { uid, ..pod });
+        s.changed.push(Changed::PodAdded(id));
+        Ok(Reply::Pod(id))
+    }
+
+    fn container_status(&self, c: &model::ContainerStatus, otherwise: crate::units::SimTime) -> ContainerStatus {
+        let state = if let Some(running) = &c.state.running {
+            ContainerState::Running { since: self.instant(running.started_at, otherwise) }
+        } else if let Some(ended) = &c.state.terminated {
+            let finished_at = self.instant(ended.finished_at, otherwise);
+            ContainerState::Terminated { exit_code: ended.exit_code, finished_at }
+        } else if c.state.waiting.as_ref().is_some_and(|w| w.reason.as_str() == "CrashLoopBackOff") {
+            ContainerState::CrashLoopBackOff
+        } else {
+            ContainerState::Waiting
+        };
+        ContainerStatus { state, ready: c.ready, restarts: c.restart_count.unsigned_abs() }
+    }
+
+    fn put_deployment(&mut self, s: &mut Session<'_>, mut o: model::Deployment, existing: Existing) -> Answer {
+        o.apply_defaults();
+        let key = ("Deployment", o.metadata.namespace, o.metadata.name);
+        if let Some(id) = s.store.find_workload(key.0, key.1, key.2) {
+            let WorkloadId::Deployment(deployment) = id else { return Err(not_found("deployments.apps", "")) };
+            existing.check("deployments.apps", key.2)?;
+            let old = &mut s.store.deployments[deployment];
+            let delta = replace(&mut old.meta, &o.metadata, &mut old.spec, o.spec);
+            return publish(s, id, delta);
+        }
+        let spec = Arc::new(o.spec);
+        let conditions = &o.status.conditions;
+        let condition = |name: &str| {
+            conditions.iter().find(|c| c.condition_type.as_str() == name).map(|c| DeploymentCondition {
+                status: c.status == ConditionStatus::True,
+                reason: c.reason.as_str(),
+                updated_at: self.instant(c.last_update_time, s.now),
+                since: self.instant(c.last_transition_time, s.now),
+            })
+        };
+        let status = DeploymentStatus {
+            observed_generation: o.status.observed_generation,
+            replicas: o.status.replicas,
+            updated: o.status.updated_replicas,
+            ready: o.status.ready_replicas,
+            available: o.status.available_replicas,
+            terminating: o.status.terminating_replicas.unwrap_or(0),
+            progressing: condition("Progressing"),
+            availability: condition("Available"),
+            collision_count: o.status.collision_count.unwrap_or(0),
+        };
+        let meta = self.meta(s, &o.metadata);
+        let id = WorkloadId::Deployment(s.store.deployments.insert(Deployment { meta, spec, status }));
+        added(s, id)
+    }
+
+    fn put_replica_set(&mut self, s: &mut Session<'_>, mut o: model::ReplicaSet, existing: Existing) -> Answer {
+        o.apply_defaults();
+        let status = replica_set_status(&o.status);
+        self.put_set(s, &o.metadata, o.spec, status, "ReplicaSet", existing)
+    }
+
+    fn put_replication_controller(
+        &mut self,
+        s: &mut Session<'_>,
+        mut o: model::ReplicationController,
+        existing: Existing,
+    ) -> Answer {
+        o.apply_defaults();
+        let spec = model::ReplicaSetSpec {
+            replicas: o.spec.replicas,
+            min_ready_seconds: o.spec.min_ready_seconds,
+            selector: Some(LabelSelector::from_labels(&o.spec.selector)),
+            template: o.spec.template,
+        };
+        let status = replica_set_status(&o.status);
+        self.put_set(s, &o.metadata, spec, status, "ReplicationController", existing)
+    }
+
+    fn put_set(
+        &mut self,
+        s: &mut Session<'_>,
+        metadata: &ObjectMeta,
+        spec: model::ReplicaSetSpec,
+        status: ReplicaSetStatus,
+        kind: &'static str,
+        existing: Existing,
+    ) -> Answer {
+        let replicas = spec.replicas.unwrap_or(1);
+        if let Some(id) = s.store.find_workload(kind, metadata.namespace, metadata.name) {
+            let WorkloadId::ReplicaSet(set) = id else { return Err(not_found("replicasets.apps", "")) };
+            existing.check("replicasets.apps", metadata.name)?;
+            let old = &mut s.store.replica_sets[set];
+            let mut delta = replace(&mut old.meta, metadata, &mut old.spec, spec);
+            if std::mem::replace(&mut old.replicas, replicas) != replicas {
+                delta = delta | ObjectDelta::SPEC;
+            }
+            return publish(s, id, delta);
+        }
+        let meta = self.meta(s, metadata);
+        let set = ReplicaSet {
+            meta,
+            is_replication_controller: kind == "ReplicationController",
+            replicas,
+            spec: Arc::new(spec),
+            status,
+        };
+        let id = WorkloadId::ReplicaSet(s.store.replica_sets.insert(set));
+        added(s, id)
+    }
+
+    fn put_daemon_set(&mut self, s: &mut Session<'_>, mut o: model::DaemonSet, existing: Existing) -> Answer {
+        o.apply_defaults();
+        if let Some(id) = s.store.find_workload("DaemonSet", o.metadata.namespace, o.metadata.name) {
+            let WorkloadId::DaemonSet(set) = id else { return Err(not_found("daemonsets.apps", "")) };
+            existing.check("daemonsets.apps", o.metadata.name)?;
+            let old = &mut s.store.daemon_sets[set];
+            let delta = replace(&mut old.meta, &o.metadata, &mut old.spec, o.spec);
+            return publish(s, id, delta);
+        }
+        let status = DaemonSetStatus {
+            observed_generation: o.status.observed_generation,
+            desired: o.status.desired_number_scheduled,
+            current: o.status.current_number_scheduled,
+            misscheduled: o.status.number_misscheduled,
+            ready: o.status.number_ready,
+            available: o.status.number_available,
+            updated: o.status.updated_number_scheduled,
+            collision_count: o.status.collision_count.unwrap_or(0),
+        };
+        let meta = self.meta(s, &o.metadata);
+        let set = DaemonSet { meta, spec: Arc::new(o.spec), status };
+        let id = WorkloadId::DaemonSet(s.store.daemon_sets.insert(set));
+        added(s, id)
+    }
+
+    fn put_stateful_set(&mut self, s: &mut Session<'_>, mut o: model::StatefulSet, existing: Existing) -> Answer {
+        o.apply_defaults();
+        if let Some(id) = s.store.find_workload("StatefulSet", o.metadata.namespace, o.metadata.name) {
+            let WorkloadId::StatefulSet(set) = id else { return Err(not_found("statefulsets.apps", "")) };
+            existing.check("statefulsets.apps", o.metadata.name)?;
+            let old = &mut s.store.stateful_sets[set];
+            let delta = replace(&mut old.meta, &o.metadata, &mut old.spec, o.spec);
+            return publish(s, id, delta);
+        }
+        let status = StatefulSetStatus {
+            observed_generation: o.status.observed_generation,
+            replicas: o.status.replicas,
+            ready: o.status.ready_replicas,
+            available: o.status.available_replicas,
+            current: o.status.current_replicas,
+            updated: o.status.updated_replicas,
+            current_revision: o.status.current_revision,
+            update_revision: o.status.update_revision,
+            collision_count: o.status.collision_count.unwrap_or(0),
+        };
+        let meta = self.meta(s, &o.metadata);
+        let set = StatefulSet { meta, spec: Arc::new(o.spec), status };
+        let id = WorkloadId::StatefulSet(s.store.stateful_sets.insert(set));
+        added(s, id)
+    }
+
+    fn put_job(&mut self, s: &mut Session<'_>, mut o: model::Job, existing: Existing) -> Answer {
+        o.apply_defaults();
+        if let Some(id) = s.store.find_workload("Job", o.metadata.namespace, o.metadata.name) {
+            let WorkloadId::Job(job) = id else { return Err(not_found("jobs.batch", "")) };
+            existing.check("jobs.batch", o.metadata.name)?;
+            let old = &mut s.store.jobs[job];
+            let delta = replace(&mut old.meta, &o.metadata, &mut old.spec, o.spec);
+            return publish(s, id, delta);
+        }
+        let status = JobStatus {
+            started_at: o.status.start_time.map(|_| self.instant(o.status.start_time, s.now)),
+            completed_at: o.status.completion_time.map(|_| self.instant(o.status.completion_time, s.now)),
+            active: o.status.active,
+            succeeded: o.status.succeeded,
+            failed: o.status.failed,
+            ..JobStatus::default()
+        };
+        let meta = self.meta(s, &o.metadata);
+        let id = WorkloadId::Job(s.store.jobs.insert(Job { meta, spec: Arc::new(o.spec), status }));
+        added(s, id)
+    }
+
+    fn put_cron_job(&mut self, s: &mut Session<'_>, mut o: model::CronJob, existing: Existing) -> Answer {
+        o.apply_defaults();
+        if let Some(id) = s.store.find_workload("CronJob", o.metadata.namespace, o.metadata.name) {
+            let WorkloadId::CronJob(cron_job) = id else { return Err(not_found("cronjobs.batch", "")) };
+            existing.check("cronjobs.batch", o.metadata.name)?;
+            let old = &mut s.store.cron_jobs[cron_job];
+            let delta = replace(&mut old.meta, &o.metadata, &mut old.spec, o.spec);
+            return publish(s, id, delta);
+        }
+        let meta = self.meta(s, &o.metadata);
+        let cron_job = CronJob { meta, spec: Arc::new(o.spec), last_scheduled_at: None, active: Vec::new() };
+        let id = WorkloadId::CronJob(s.store.cron_jobs.insert(cron_job));
+        added(s, id)
+    }
+
+    fn put_budget(&mut self, s: &mut Session<'_>, o: model::PodDisruptionBudget, existing: Existing) -> Answer {
+        let (namespace, name) = (o.metadata.namespace, o.metadata.name);
+        let found = s.store.budgets.iter().find(|(_, b)| b.meta.namespace == namespace && b.meta.name == name);
+        if let Some(id) = found.map(|(id, _)| id) {
+            existing.check("poddisruptionbudgets.policy", name)?;
+            let old = &mut s.store.budgets[id];
+            let delta = replace(&mut old.meta, &o.metadata, &mut old.spec, o.spec);
+            if delta.is_none() {
+                return Ok(Reply::Unchanged);
+            }
+            s.changed.push(Changed::BudgetUpdated(id, delta));
+            return Ok(Reply::Done);
+        }
+        let meta = self.meta(s, &o.metadata);
+        let status = PodDisruptionBudgetStatus {
+            observed_generation: o.status.observed_generation,
+            disruptions_allowed: o.status.disruptions_allowed,
+            current_healthy: o.status.current_healthy,
+            desired_healthy: o.status.desired_healthy,
+            expected_pods: o.status.expected_pods,
+            ..PodDisruptionBudgetStatus::default()
+        };
+        let id = s.store.budgets.insert(PodDisruptionBudget { meta, spec: Arc::new(o.spec), status });
+        s.changed.push(Changed::BudgetAdded(id));
+        Ok(Reply::Done)
+    }
+
+    fn put_priority_class(&mut self, s: &mut Session<'_>, o: &model::PriorityClass) -> Answer {
+        if s.store.priority_class(o.metadata.name).is_some() {
+            return Err(already_exists("priorityclasses.scheduling.k8s.io", o.metadata.name.as_str()));
+        }
+        self.admission.clear();
+        s.store.priority_classes.insert(PriorityClass {
+            name: o.metadata.name,
+            value: o.value,
+            global_default: o.global_default,
+            never_preempts: o.preemption_policy == Some(model::PreemptionPolicy::Never),
+        });
+        Ok(Reply::Done)
+    }
+
+    fn put_service(&mut self, s: &mut Session<'_>, o: model::Service, existing: Existing) -> Answer {
+        let (namespace, name) = (o.metadata.namespace, o.metadata.name);
+        let found = s.store.services.iter().find(|(_, x)| x.meta.namespace == namespace && x.meta.name == name);
+        if let Some(id) = found.map(|(id, _)| id) {
+            existing.check("services", name)?;
+            let old = &mut s.store.services[id];
+            if replace(&mut old.meta, &o.metadata, &mut old.spec, o.spec).is_none() {
+                return Ok(Reply::Unchanged);
+            }
+            s.changed.push(Changed::ServiceChanged(id));
+            return Ok(Reply::Done);
+        }
+        let meta = self.meta(s, &o.metadata);
+        let id = s.store.services.insert(Service { meta, spec: Arc::new(o.spec) });
+        s.changed.push(Changed::ServiceChanged(id));
+        Ok(Reply::Done)
+    }
+
+    fn put_volume(&mut self, s: &mut Session<'_>, o: model::PersistentVolume) -> Answer {
+        let meta = self.meta(s, &o.metadata);
+        s.store.volumes.insert(PersistentVolume { meta, spec: Arc::new(o.spec) });
+        s.changed.push(Changed::VolumeChanged);
+        Ok(Reply::Done)
+    }
+
+    fn put_claim(&mut self, s: &mut Session<'_>, o: model::PersistentVolumeClaim) -> Answer {
+        let meta = self.meta(s, &o.metadata);
+        s.store.claims.insert(PersistentVolumeClaim { meta, spec: Arc::new(o.spec) });
+        s.changed.push(Changed::VolumeChanged);
+        Ok(Reply::Done)
+    }
+
+    fn put_revision(&mut self, s: &mut Session<'_>, o: model::ControllerRevision) -> Answer {
+        let hash = o.metadata.labels.get(Symbol::new("controller-revision-hash")).unwrap_or_else(|| {
+            let name = o.metadata.name.as_str();
+            Symbol::new(name.rsplit_once('-').map_or(name, |(_, hash)| hash))
+        });
+        let template = o.data.as_ref().and_then(|d| d.pointer("/spec/template")).cloned().unwrap_or_default();
+        let mut template: model::PodTemplateSpec = serde_json::from_value(template).unwrap_or_default();
+        template.spec.apply_defaults();
+        let meta = self.meta(s, &o.metadata);
+        let revision = ControllerRevision { meta, hash, revision: o.revision, template: Arc::new(template) };
+        Ok(Reply::Revision(s.store.insert_revision(revision)))
+    }
+}
+
+/// What happens to an object that exists already.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Existing {
+    Refuse,
+    Replace,
+}
+
+impl Existing {
+    fn check(self, resource: &str, name: Symbol) -> Result<(), crate::component::ApiError> {
+        match self {
+            Self::Refuse => Err(already_exists(resource, name.as_str())),
+            Self::Replace => Ok(()),
+        }
+    }
+}
+
+/// Replaces labels, annotations and spec; the generation rises with the spec.
+fn replace<T: PartialEq>(meta: &mut Meta, metadata: &ObjectMeta, old: &mut Arc<T>, new: T) -> ObjectDelta {
+    let mut delta = ObjectDelta::NONE;
+    if meta.labels != metadata.labels || *meta.annotations != metadata.annotations {
+        meta.labels = metadata.labels.clone();
+        meta.annotations = Arc::new(metadata.annotations.clone());
+        delta = delta | ObjectDelta::METADATA;
+    }
+    if **old != new {
+        *old = Arc::new(new);
+        meta.generation += 1;
+        delta = delta | ObjectDelta::SPEC;
+    }
+    delta
+}
+
+fn added(s: &mut Session<'_>, id: WorkloadId) -> Answer {
+    s.store.index_workload(id);
+    s.changed.push(Changed::WorkloadAdded(id));
+    Ok(Reply::Workload(id))
+}
+
+fn publish(s: &mut Session<'_>, id: WorkloadId, delta: ObjectDelta) -> Answer {
+    if delta.is_none() {
+        return Ok(Reply::Unchanged);
+    }
+    s.changed.push(Changed::WorkloadUpdated(id, delta));
+    Ok(Reply::Workload(id))
+}
+
+fn put_storage_class(s: &mut Session<'_>, o: model::StorageClass) -> Answer {
+    s.store.storage_classes.push(Arc::new(o));
+    s.changed.push(Changed::VolumeChanged);
+    Ok(Reply::Done)
+}
+
+fn replica_set_status(status: &model::ReplicaSetStatus) -> ReplicaSetStatus {
+    ReplicaSetStatus {
+        observed_generation: status.observed_generation,
+        replicas: status.replicas,
+        fully_labeled: status.fully_labeled_replicas,
+        ready: status.ready_replicas,
+        available: status.available_replicas,
+        terminating: status.terminating_replicas.unwrap_or(0),
+        failure: None,
+    }
+}
+
+/// What a kubelet would register of the node.
+fn registration(o: &model::Node) -> NodeRegistration {
+    let taints = o.spec.taints.iter().map(|t| TaintOnNode { key: t.key, value: t.value, effect: t.effect, added_at: None });
+    NodeRegistration {
+        labels: o.metadata.labels.clone(),
+        annotations: Arc::new(o.metadata.annotations.clone()),
+        taints: taints.collect(),
+        allocatable: Arc::new(Resources::from(&o.status.allocatable)),
+        allocatable_pods: o.status.allocatable_pods(),
+        capacity: Arc::new(Resources::from(&o.status.capacity)),
+        images: o.status.images.iter().map(|image| (image.names.clone(), image.size_bytes)).collect(),
+    }
+}
+
+fn condition_kind(condition: NodeConditionType) -> Option<NodeConditionKind> {
+    Some(match condition {
+        NodeConditionType::MemoryPressure => NodeConditionKind::MemoryPressure,
+        NodeConditionType::DiskPressure => NodeConditionKind::DiskPressure,
+        NodeConditionType::PidPressure => NodeConditionKind::PidPressure,
+        NodeConditionType::Ready => NodeConditionKind::Ready,
+        NodeConditionType::NetworkUnavailable => NodeConditionKind::NetworkUnavailable,
+        NodeConditionType::Other(_) => return None,
+    })
+}
+
+fn status(status: ConditionStatus) -> Status {
+    match status {
+        ConditionStatus::True => Status::True,
+        ConditionStatus::False => Status::False,
+        ConditionStatus::Unknown => Status::Unknown,
+    }
+}
+
+fn phase(phase: model::PodPhase) -> PodPhase {
+    match phase {
+        model::PodPhase::Running => PodPhase::Running,
+        model::PodPhase::Succeeded => PodPhase::Succeeded,
+        model::PodPhase::Failed => PodPhase::Failed,
+        model::PodPhase::Pending | model::PodPhase::Unknown => PodPhase::Pending,
+    }
+}
+
+/// Takes out a required node affinity that is the single term `metadata.name In [node]`, as daemon pods have it.
+fn take_pin(spec: &mut model::PodSpec) -> Option<Symbol> {
+    let node_affinity = spec.affinity.as_mut()?.node_affinity.as_mut()?;
+    let required = node_affinity.required_during_scheduling_ignored_during_execution.as_ref()?;
+    let [term] = required.node_selector_terms.as_slice() else { return None };
+    let [field] = term.match_fields.as_slice() else { return None };
+    let [name] = field.values.as_slice() else { return None };
+    let is_pin = term.match_expressions.is_empty()
+        && field.key.as_str() == "metadata.name"
+        && field.operator == model::NodeSelectorOperator::In;
+    let name = *name;
+    if !is_pin {
+        return None;
+    }
+    node_affinity.required_during_scheduling_ignored_during_execution = None;
+    Some(name)
+}
+
+/// The controlling owner as the metadata names it; [`link_owners`] finds it later.
+fn owner_by_name(metadata: &ObjectMeta) -> Option<Owner> {
+    let reference = metadata.controller()?;
+    let uid = Uid::from_text(reference.uid.as_str());
+    Some(Owner::Foreign { kind: reference.kind, name: reference.name, uid })
+}
+
+/// Ties objects to the owners that their metadata names, once all are in the store. An owner that is not there, or has
+/// another UID, stays a name.
+pub fn link_owners(store: &mut Store) {
+    let find = |store: &Store, namespace: Symbol, owner: Option<Owner>| -> Option<Owner> {
+        let Some(Owner::Foreign { kind, name, uid }) = owner else { return None };
+        if kind.as_str() == "Node" {
+            return store.find_node(name).map(Owner::Node);
+        }
+        let kinds = ["Deployment", "ReplicaSet", "ReplicationController", "DaemonSet", "StatefulSet", "Job", "CronJob"];
+        let kind = kinds.into_iter().find(|k| *k == kind.as_str())?;
+        let id = store.find_workload(kind, namespace, name)?;
+        let meta = store.workload_meta(id)?;
+        (uid == Uid::from_text("") || meta.uid == uid).then(|| id.as_owner())
+    };
+    let pods: Vec<_> = store.pods().map(|(id, pod)| (id, find(store, pod.namespace, pod.owner))).collect();
+    for (id, owner) in pods.into_iter().filter(|(_, owner)| owner.is_some()) {
+        store.set_pod_owner(id, owner);
+    }
+    let workloads: Vec<WorkloadId> = (store.replica_sets.ids().map(WorkloadId::ReplicaSet))
+        .chain(store.jobs.ids().map(WorkloadId::Job))
+        .chain(store.stateful_sets.ids().map(WorkloadId::StatefulSet))
+        .chain(store.daemon_sets.ids().map(WorkloadId::DaemonSet))
+        .chain(store.deployments.ids().map(WorkloadId::Deployment))
+        .collect();
+    for id in workloads {
+        let owner = store.workload_meta(id).and_then(|meta| find(store, meta.namespace, meta.owner));
+        if owner.is_some() {
+            store.set_workload_owner(id, owner);
+        }
+    }
+    let revisions: Vec<_> = store
+        .controller_revisions
+        .iter()
+        .map(|(id, revision)| (id, find(store, revision.meta.namespace, revision.meta.owner)))
+        .collect();
+    for (id, owner) in revisions.into_iter().filter(|(_, owner)| owner.is_some()) {
+        store.set_revision_owner(id, owner);
+    }
+}
+
+pub(super) fn delete_other(s: &mut Session<'_>, kind: &'static str, namespace: Symbol, name: Symbol) -> Answer {
+    let of_name = |meta: &Meta| meta.namespace == namespace && meta.name == name;
+    match kind {
+        "PodDisruptionBudget" => {
+            let found = s.store.budgets.iter().find(|(_, b)| of_name(&b.meta)).map(|(id, _)| id);
+            let id = found.ok_or_else(|| not_found("poddisruptionbudgets.policy", name.as_str()))?;
+            s.store.budgets.remove(id);
+            s.changed.push(Changed::BudgetRemoved(id));
+        }
+        "Service" => {
+            let found = s.store.services.iter().find(|(_, x)| of_name(&x.meta)).map(|(id, _)| id);
+            let id = found.ok_or_else(|| not_found("services", name.as_str()))?;
+            s.store.services.remove(id);
+            s.changed.push(Changed::ServiceRemoved(id));
+        }
+        "PriorityClass" => {
+            let found = s.store.priority_classes.iter().find(|(_, c)| c.name == name).map(|(id, _)| id);
+            let id = found.ok_or_else(|| not_found("priorityclasses.scheduling.k8s.io", name.as_str()))?;
+            s.store.priority_classes.remove(id);
+        }
+        "PersistentVolumeClaim" => {
+            let found = s.store.claims.iter().find(|(_, c)| of_name(&c.meta)).map(|(id, _)| id);
+            let id = found.ok_or_else(|| not_found("persistentvolumeclaims", name.as_str()))?;
+            s.store.claims.remove(id);
+            s.changed.push(Changed::VolumeChanged);
+        }
+        "Namespace" => {
+            let found = s.store.namespace(name).map(|(id, _)| id);
+            let id = found.ok_or_else(|| not_found("namespaces", name.as_str()))?;
+            let now = s.now;
+            s.store.namespaces[id].deleting_since.get_or_insert(now);
+            s.changed.push(Changed::NamespaceChanged(id));
+        }
+        other => return Err(not_found(other, name.as_str())),
+    }
+    Ok(Reply::Done)
+}
+
+pub(super) fn finalize_namespace(s: &mut Session<'_>, name: Symbol) -> Answer {
+    let id = s.store.namespace(name).map(|(id, _)| id).ok_or_else(|| not_found("namespaces", name.as_str()))?;
+    s.store.namespaces.remove(id);
+    s.changed.push(Changed::NamespaceRemoved(id));
+    Ok(Reply::Done)
+}
+
+/// A workload as it would be written in a manifest; kubectl patches, applies and prints this.
+#[must_use]
+pub fn export_workload(store: &Store, id: WorkloadId) -> Option<Object> {
+    let meta = store.workload_meta(id)?;
+    let metadata = ObjectMeta {
+        name: meta.name,
+        namespace: meta.namespace,
+        labels: meta.labels.clone(),
+        annotations: BTreeMap::clone(&meta.annotations),
+        ..ObjectMeta::default()
+    };
+    Some(match id {
+        WorkloadId::Deployment(id) => {
+            let spec = model::DeploymentSpec::clone(&store.deployments.get(id)?.spec);
+            Object::Deployment(model::Deployment { metadata, spec, ..Default::default() })
+        }
+        WorkloadId::ReplicaSet(id) => {
+            let set = store.replica_sets.get(id)?;
+            let spec = model::ReplicaSetSpec { replicas: Some(set.replicas), ..model::ReplicaSetSpec::clone(&set.spec) };
+            Object::ReplicaSet(model::ReplicaSet { metadata, spec, ..Default::default() })
+        }
+        WorkloadId::DaemonSet(id) => {
+            let spec = model::DaemonSetSpec::clone(&store.daemon_sets.get(id)?.spec);
+            Object::DaemonSet(model::DaemonSet { metadata, spec, ..Default::default() })
+        }
+        WorkloadId::StatefulSet(id) => {
+            let spec = model::StatefulSetSpec::clone(&store.stateful_sets.get(id)?.spec);
+            Object::StatefulSet(model::StatefulSet { metadata, spec, ..Default::default() })
+        }
+        WorkloadId::Job(id) => {
+            let spec = model::JobSpec::clone(&store.jobs.get(id)?.spec);
+            Object::Job(model::Job { metadata, spec, ..Default::default() })
+        }
+        WorkloadId::CronJob(id) => {
+            let spec = model::CronJobSpec::clone(&store.cron_jobs.get(id)?.spec);
+            Object::CronJob(model::CronJob { metadata, spec, ..Default::default() })
+        }
+    })
+}

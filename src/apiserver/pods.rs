@@ -1,0 +1,350 @@
+//! Requests about pods.
+
+use std::sync::Arc;
+
+use super::{ApiServer, Session, already_exists, not_found};
+use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
+use crate::model::{Labels, LabelSelector, UnhealthyPodEvictionPolicy};
+use crate::state::{
+    Changed, Deletion, DeletionCause, DisruptionReason, DisruptionTarget, NodeId, Owner, Pod, PodCondition, PodDelta,
+    PodId, PodPhase, PodDisruptionBudgetId, ObjectDelta,
+};
+use crate::units::SimDuration;
+
+impl ApiServer {
+    pub(super) fn create_pod(&mut self, s: &mut Session<'_>, draft: PodDraft) -> Answer {
+        if s.store.namespace(draft.namespace).is_some_and(|(_, n)| n.deleting_since.is_some()) {
+            let message = format!(
+                "pods is forbidden: unable to create new content in namespace {} because it is being terminated",
+                draft.namespace
+            );
+            return Err(ApiError::new(ErrorReason::Forbidden, message));
+        }
+        let spec = self.admission.admit(s, &draft.template, draft.pinned_node.is_some())?;
+        let name = match draft.name {
+            PodName::Exact(name) => name,
+            PodName::Generate(prefix) => self.generated_name(s, draft.namespace, prefix),
+        };
+        if s.store.find_pod(draft.namespace, &name).is_some() {
+            return Err(already_exists("pods", &name));
+        }
+        let mut labels = draft.template.metadata.labels.clone();
+        for (key, value) in draft.extra_labels {
+            labels = labels.with(key, value);
+        }
+        let node = draft.template.spec.node_name.map(|name| s.store.node_slot(name));
+        let pod = Pod {
+            namespace: draft.namespace,
+            name,
+            uid: self.new_uid(s),
+            labels,
+            owner: draft.owner,
+            spec,
+            pinned_node: draft.pinned_node,
+            is_mirror: false,
+            node,
+            nominated_node: None,
+            created_at: s.now,
+            scheduled_at: node.map(|_| s.now),
+            started_at: None,
+            deletion: None,
+            job_tracking: draft.job_tracking,
+            phase: PodPhase::Pending,
+            reason: crate::arena::Symbol::empty(),
+            ready: None,
+            unschedulable: None,
+            disruption_target: None,
+            containers: smallvec::SmallVec::new(),
+            init_containers: smallvec::SmallVec::new(),
+        };
+        let id = s.store.insert_pod(pod);
+        s.changed.push(Changed::PodAdded(id));
+        Ok(Reply::Pod(id))
+    }
+}
+
+fn gone() -> ApiError {
+    ApiError::new(ErrorReason::NotFound, "pods not found")
+}
+
+pub(super) fn get(s: &Session<'_>, id: PodId) -> Answer {
+    s.store.pod(id).map(|_| Reply::Pod(id)).ok_or_else(gone)
+}
+
+/// # Source
+/// apiserver, graceful deletion of pods: the option, else the pod's own grace; 0 for pods that never ran or have ended; a
+/// later deletion can only shorten.
+pub(super) fn delete(s: &mut Session<'_>, id: PodId, options: DeleteOptions, cause: DeletionCause) -> Answer {
+    let Some(pod) = s.store.pod(id) else { return Err(gone()) };
+    if options.uid.is_some_and(|uid| uid != pod.uid) {
+        let message = format!("Operation cannot be fulfilled on pods \"{}\": the UID in the precondition does not match", pod.name);
+        return Err(ApiError::new(ErrorReason::Conflict, message));
+    }
+    let asked_s = options.grace_s.unwrap_or_else(|| pod.spec.termination_grace_period_seconds.unwrap_or(30));
+    let grace_s = match asked_s {
+        _ if pod.node.is_none() || pod.phase.is_terminal() => 0,
+        negative if negative < 0 => 1,
+        seconds => seconds,
+    };
+    let grace = SimDuration::from_secs(grace_s.unsigned_abs());
+    let held = pod.job_tracking;
+    if grace == SimDuration::ZERO && !held {
+        if pod.deletion.is_none() {
+            mark(s, id, grace, cause);
+        }
+        return remove(s, id);
+    }
+    let shortens = pod.deletion.is_none_or(|d| s.now + grace < d.deadline && options.grace_s.is_some());
+    if !shortens {
+        return Ok(Reply::Unchanged);
+    }
+    mark(s, id, grace, cause);
+    s.changed.push(Changed::PodUpdated { pod: id, delta: PodDelta::DELETION, before: None });
+    Ok(Reply::Done)
+}
+
+/// Sets or shortens the deletion time stamp without publishing it.
+fn mark(s: &mut Session<'_>, id: PodId, grace: SimDuration, cause: DeletionCause) {
+    let now = s.now;
+    s.store.update_pod(id, |pod| {
+        let first = pod.deletion;
+        pod.deletion = Some(Deletion {
+            requested_at: first.map_or(now, |d| d.requested_at),
+            deadline: now + grace,
+            grace,
+            cause: first.map_or(cause, |d| d.cause),
+        });
+    });
+}
+
+fn remove(s: &mut Session<'_>, id: PodId) -> Answer {
+    let Some(last) = s.store.remove_pod(id) else { return Err(gone()) };
+    s.changed.push(Changed::PodRemoved { pod: id, last: Arc::new(last) });
+    Ok(Reply::Done)
+}
+
+/// The budgets whose selector matches the pod.
+fn budgets_of(s: &Session<'_>, pod: &Pod) -> Vec<PodDisruptionBudgetId> {
+    s.store
+        .budgets
+        .iter()
+        .filter(|(_, budget)| budget.meta.namespace == pod.namespace)
+        .filter(|(_, budget)| budget.spec.selector.as_ref().is_some_and(|sel: &LabelSelector| sel.matches(&pod.labels)))
+        .map(|(id, _)| id)
+        .collect()
+}
+
+/// # Source
+/// apiserver, eviction subresource. Write conflicts between simultaneous evictions are not modelled: requests are
+/// handled one at a time.
+pub(super) fn evict(s: &mut Session<'_>, id: PodId, grace_s: Option<i64>, dry_run: bool) -> Answer {
+    const DISRUPTED_MAX: usize = 2000;
+    let Some(pod) = s.store.pod(id) else { return Err(gone()) };
+    let name = Arc::clone(&pod.name);
+    let skips_budgets = pod.phase.is_terminal() || pod.phase == PodPhase::Pending || pod.deletion.is_some();
+    let budgets = if skips_budgets { Vec::new() } else { budgets_of(s, pod) };
+    if budgets.len() > 1 {
+        let message =
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+        return Err(ApiError::new(ErrorReason::InternalError, message));
+    }
+    if let Some(&budget_id) = budgets.first() {
+        let budget = &s.store.budgets[budget_id];
+        let status = &budget.status;
+        let always = budget.spec.unhealthy_pod_eviction_policy == Some(UnhealthyPodEvictionPolicy::AlwaysAllow);
+        let enough = status.current_healthy >= status.desired_healthy && status.desired_healthy > 0;
+        if pod.is_ready() || !(always || enough) {
+            if status.observed_generation < budget.meta.generation {
+                let detail = format!("The disruption budget {} is still being processed by the server.", budget.meta.name);
+                return Err(too_many(Some(SimDuration::from_secs(10)), detail));
+            }
+            if status.disruptions_allowed < 0 {
+                return Err(ApiError::new(ErrorReason::Forbidden, "pdb disruptions allowed is negative"));
+            }
+            if status.disrupted_pods.len() > DISRUPTED_MAX {
+                let message = "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
+                return Err(ApiError::new(ErrorReason::Forbidden, message));
+            }
+            if status.disruptions_allowed == 0 {
+                return Err(too_many(None, exhausted(s, budget_id)));
+            }
+            if !dry_run {
+                let now = s.now;
+                let status = &mut s.store.budgets[budget_id].status;
+                status.disruptions_allowed -= 1;
+                if status.disruptions_allowed == 0 {
+                    status.condition = Some((false, "InsufficientPods", Arc::from("")));
+                }
+                status.disrupted_pods.insert(name, now);
+                s.changed.push(Changed::BudgetUpdated(budget_id, ObjectDelta::STATUS));
+            }
+        }
+    }
+    if dry_run {
+        return Ok(Reply::Pod(id));
+    }
+    let patch = PodStatusPatch {
+        disruption: Some((DisruptionReason::EvictionByEvictionApi, true)),
+        ..PodStatusPatch::default()
+    };
+    patch_status(s, id, patch)?;
+    delete(s, id, DeleteOptions { grace_s, uid: None }, DeletionCause::EvictionByEvictionApi)?;
+    Ok(Reply::Pod(id))
+}
+
+fn too_many(retry_after: Option<SimDuration>, detail: String) -> ApiError {
+    ApiError {
+        retry_after,
+        detail: Some(detail),
+        ..ApiError::new(
+            ErrorReason::TooManyRequests,
+            "Cannot evict pod as it would violate the pod's disruption budget.",
+        )
+    }
+}
+
+fn exhausted(s: &Session<'_>, id: PodDisruptionBudgetId) -> String {
+    let budget = &s.store.budgets[id];
+    let (name, status) = (budget.meta.name, &budget.status);
+    let needs = format!(
+        "The disruption budget {name} needs {} healthy pods and has {} currently",
+        status.desired_healthy, status.current_healthy
+    );
+    if !s.config.version.at_least(35) {
+        return needs;
+    }
+    let base = format!("The disruption budget {name} does not allow evicting pods currently");
+    match &status.condition {
+        Some((false, "SyncFailed", message)) if !message.is_empty() => format!("{base} because it failed sync: {message}"),
+        _ if status.current_healthy <= status.desired_healthy => needs,
+        Some((false, reason, message)) if !message.is_empty() => format!("{base} ({reason}): {message}"),
+        _ => base,
+    }
+}
+
+pub(super) fn bind(s: &mut Session<'_>, id: PodId, node: NodeId) -> Answer {
+    let Some(pod) = s.store.pod(id) else { return Err(gone()) };
+    if pod.deletion.is_some() {
+        let message = format!("Operation cannot be fulfilled on pods/binding \"{}\": pod {} is being deleted, cannot be assigned to a host", pod.name, pod.name);
+        return Err(ApiError::new(ErrorReason::Conflict, message));
+    }
+    if pod.node.is_some() {
+        let message = format!("Operation cannot be fulfilled on pods/binding \"{}\": pod {} is already assigned to node", pod.name, pod.name);
+        return Err(ApiError::new(ErrorReason::Conflict, message));
+    }
+    let now = s.now;
+    s.store.set_pod_node(id, node);
+    let delta = s.store.update_pod(id, |pod| {
+        pod.scheduled_at = Some(now);
+        let mut delta = PodDelta::NODE;
+        if pod.unschedulable.take().is_some() {
+            delta = delta | PodDelta::CONDITIONS;
+        }
+        if pod.nominated_node.take().is_some() {
+            delta = delta | PodDelta::NOMINATION;
+        }
+        delta
+    });
+    s.changed.push(Changed::PodUpdated { pod: id, delta, before: None });
+    Ok(Reply::Pod(id))
+}
+
+pub(super) fn patch_status(s: &mut Session<'_>, id: PodId, patch: PodStatusPatch) -> Answer {
+    if s.store.pod(id).is_none() {
+        return Err(gone());
+    }
+    let now = s.now;
+    let delta = s.store.update_pod(id, |pod| write_status(pod, patch, now));
+    if delta.is_none() {
+        return Ok(Reply::Unchanged);
+    }
+    s.changed.push(Changed::PodUpdated { pod: id, delta, before: None });
+    Ok(Reply::Pod(id))
+}
+
+fn write_status(pod: &mut Pod, patch: PodStatusPatch, now: crate::units::SimTime) -> PodDelta {
+    let mut delta = PodDelta::NONE;
+    let mut set = |differs: bool, part: PodDelta| {
+        if differs {
+            delta = delta | part;
+        }
+    };
+    if let Some(phase) = patch.phase {
+        set(std::mem::replace(&mut pod.phase, phase) != phase, PodDelta::PHASE);
+    }
+    if let Some(reason) = patch.reason {
+        set(std::mem::replace(&mut pod.reason, reason) != reason, PodDelta::PHASE);
+    }
+    if let Some(status) = patch.ready {
+        let differs = pod.ready.is_none_or(|old| old.status != status);
+        if differs {
+            pod.ready = Some(PodCondition { status, since: now });
+        }
+        set(differs, PodDelta::READY);
+    }
+    if let Some(at) = patch.started
+        && pod.started_at.is_none()
+    {
+        pod.started_at = Some(at);
+        set(true, PodDelta::CONTAINERS);
+    }
+    if let Some(containers) = patch.containers {
+        set(pod.containers != containers, PodDelta::CONTAINERS);
+        pod.containers = containers;
+    }
+    if let Some(containers) = patch.init_containers {
+        set(pod.init_containers != containers, PodDelta::CONTAINERS);
+        pod.init_containers = containers;
+    }
+    if let Some((reason, status)) = patch.disruption {
+        let same = pod.disruption_target.is_some_and(|old| old.reason == reason && old.status == status);
+        if !same {
+            pod.disruption_target = Some(DisruptionTarget { reason, since: now, status });
+        }
+        set(!same, PodDelta::CONDITIONS);
+    }
+    if let Some(node) = patch.nominated_node {
+        set(std::mem::replace(&mut pod.nominated_node, node) != node, PodDelta::NOMINATION);
+    }
+    if let Some(message) = patch.unschedulable {
+        set(pod.unschedulable != message, PodDelta::CONDITIONS);
+        pod.unschedulable = message;
+    }
+    delta
+}
+
+/// Changes what indexes, selectors or hints read; the pod before is published with it.
+fn update_whole(s: &mut Session<'_>, id: PodId, delta: PodDelta, write: impl FnOnce(&mut Session<'_>)) -> Answer {
+    let Some(before) = s.store.pod(id).map(|pod| Arc::new(pod.clone())) else { return Err(gone()) };
+    write(s);
+    s.changed.push(Changed::PodUpdated { pod: id, delta, before: Some(before) });
+    Ok(Reply::Pod(id))
+}
+
+pub(super) fn set_owner(s: &mut Session<'_>, id: PodId, owner: Option<Owner>) -> Answer {
+    if s.store.pod(id).is_some_and(|pod| pod.owner == owner) {
+        return Ok(Reply::Unchanged);
+    }
+    update_whole(s, id, PodDelta::OWNER, |s| s.store.set_pod_owner(id, owner))
+}
+
+pub(super) fn set_labels(s: &mut Session<'_>, id: PodId, labels: Labels) -> Answer {
+    if s.store.pod(id).is_some_and(|pod| pod.labels == labels) {
+        return Ok(Reply::Unchanged);
+    }
+    update_whole(s, id, PodDelta::LABELS, |s| s.store.update_pod(id, |pod| pod.labels = labels))
+}
+
+pub(super) fn release_from_job(s: &mut Session<'_>, id: PodId) -> Answer {
+    let Some(pod) = s.store.pod(id) else { return Err(gone()) };
+    if !pod.job_tracking {
+        return Ok(Reply::Unchanged);
+    }
+    let waits = pod.deletion.is_some_and(|d| d.grace == SimDuration::ZERO);
+    s.store.update_pod(id, |pod| pod.job_tracking = false);
+    if waits {
+        return remove(s, id);
+    }
+    s.changed.push(Changed::PodUpdated { pod: id, delta: PodDelta::FINALIZERS, before: None });
+    Ok(Reply::Pod(id))
+}

@@ -1,0 +1,244 @@
+//! Requests of the workload controllers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{ApiServer, Session, already_exists, not_found};
+use crate::arena::Symbol;
+use crate::component::{Answer, NewReplicaSet, NewRevision, Reply, StatusUpdate};
+use crate::model::Labels;
+use crate::state::{
+    Changed, ControllerRevision, ControllerRevisionId, CronJobId, Job, JobStatus, Meta, ObjectDelta, Owner, Propagation,
+    ReplicaSet, ReplicaSetId, ReplicaSetStatus, WorkloadId,
+};
+use crate::units::SimTime;
+
+impl ApiServer {
+    pub(super) fn create_replica_set(&mut self, s: &mut Session<'_>, new: NewReplicaSet) -> Answer {
+        let Some(namespace) = s.store.deployments.get(new.deployment).map(|d| d.meta.namespace) else {
+            return Err(not_found("deployments.apps", ""));
+        };
+        if s.store.find_workload("ReplicaSet", namespace, new.name).is_some() {
+            return Err(already_exists("replicasets.apps", new.name.as_str()));
+        }
+        let set = ReplicaSet {
+            meta: Meta {
+                namespace,
+                name: new.name,
+                uid: self.new_uid(s),
+                labels: new.labels,
+                annotations: new.annotations,
+                created_at: s.now,
+                generation: 1,
+                deleting: None,
+                owner: Some(Owner::Deployment(new.deployment)),
+            },
+            is_replication_controller: false,
+            replicas: new.replicas,
+            spec: new.spec,
+            status: ReplicaSetStatus::default(),
+        };
+        let id = WorkloadId::ReplicaSet(s.store.replica_sets.insert(set));
+        s.store.index_workload(id);
+        s.changed.push(Changed::WorkloadAdded(id));
+        Ok(Reply::Workload(id))
+    }
+
+    pub(super) fn create_revision(&mut self, s: &mut Session<'_>, new: NewRevision) -> Answer {
+        let Some(owner) = s.store.workload_meta(new.owner) else { return Err(not_found("workloads", "")) };
+        let meta = Meta {
+            namespace: owner.namespace,
+            name: Symbol::new(&format!("{}-{}", owner.name, new.hash)),
+            uid: self.new_uid(s),
+            labels: Labels::default(),
+            annotations: Arc::default(),
+            created_at: s.now,
+            generation: 1,
+            deleting: None,
+            owner: Some(new.owner.as_owner()),
+        };
+        let revision = ControllerRevision { meta, hash: new.hash, revision: new.revision, template: new.template };
+        let id = s.store.insert_revision(revision);
+        Ok(Reply::Revision(id))
+    }
+
+    pub(super) fn create_job(&mut self, s: &mut Session<'_>, id: CronJobId, name: Symbol, scheduled_at: SimTime) -> Answer {
+        let Some(cron_job) = s.store.cron_jobs.get(id) else { return Err(not_found("cronjobs.batch", "")) };
+        let (namespace, template) = (cron_job.meta.namespace, cron_job.spec.job_template.clone());
+        if s.store.find_workload("Job", namespace, name).is_some() {
+            return Err(already_exists("jobs.batch", name.as_str()));
+        }
+        let meta = Meta {
+            namespace,
+            name,
+            uid: self.new_uid(s),
+            labels: template.metadata.labels.clone(),
+            annotations: Arc::new(template.metadata.annotations.clone()),
+            created_at: s.now,
+            generation: 1,
+            deleting: None,
+            owner: Some(Owner::CronJob(id)),
+        };
+        let job = Job { meta, spec: Arc::new(template.spec), status: JobStatus::default() };
+        let job = s.store.jobs.insert(job);
+        let workload = WorkloadId::Job(job);
+        s.store.index_workload(workload);
+        if let Some(cron_job) = s.store.cron_jobs.get_mut(id) {
+            cron_job.last_scheduled_at = Some(scheduled_at);
+            cron_job.active.push(job);
+        }
+        s.changed.push(Changed::WorkloadAdded(workload));
+        Ok(Reply::Workload(workload))
+    }
+}
+
+fn missing(workload: WorkloadId) -> crate::component::ApiError {
+    not_found(workload.kind(), "")
+}
+
+pub(super) fn update_replica_set(
+    s: &mut Session<'_>,
+    id: ReplicaSetId,
+    replicas: Option<i32>,
+    annotations: Option<Arc<BTreeMap<Symbol, Symbol>>>,
+) -> Answer {
+    let workload = WorkloadId::ReplicaSet(id);
+    let Some(set) = s.store.replica_sets.get_mut(id) else { return Err(missing(workload)) };
+    let mut delta = ObjectDelta::NONE;
+    if let Some(replicas) = replicas
+        && set.replicas != replicas
+    {
+        set.replicas = replicas;
+        set.meta.generation += 1;
+        delta = delta | ObjectDelta::SPEC;
+    }
+    if let Some(annotations) = annotations
+        && set.meta.annotations != annotations
+    {
+        set.meta.annotations = annotations;
+        delta = delta | ObjectDelta::METADATA;
+    }
+    publish(s, workload, delta)
+}
+
+fn publish(s: &mut Session<'_>, workload: WorkloadId, delta: ObjectDelta) -> Answer {
+    if delta.is_none() {
+        return Ok(Reply::Unchanged);
+    }
+    s.changed.push(Changed::WorkloadUpdated(workload, delta));
+    Ok(Reply::Workload(workload))
+}
+
+pub(super) fn set_annotations(
+    s: &mut Session<'_>,
+    workload: WorkloadId,
+    annotations: Arc<BTreeMap<Symbol, Symbol>>,
+) -> Answer {
+    let Some(meta) = s.store.workload_meta_mut(workload) else { return Err(missing(workload)) };
+    if meta.annotations == annotations {
+        return Ok(Reply::Unchanged);
+    }
+    meta.annotations = annotations;
+    publish(s, workload, ObjectDelta::METADATA)
+}
+
+pub(super) fn set_owner(s: &mut Session<'_>, workload: WorkloadId, owner: Option<Owner>) -> Answer {
+    let Some(meta) = s.store.workload_meta(workload) else { return Err(missing(workload)) };
+    if meta.owner == owner {
+        return Ok(Reply::Unchanged);
+    }
+    s.store.set_workload_owner(workload, owner);
+    publish(s, workload, ObjectDelta::METADATA)
+}
+
+pub(super) fn set_revision_number(s: &mut Session<'_>, id: ControllerRevisionId, revision: i64) -> Answer {
+    match s.store.controller_revisions.get_mut(id) {
+        None => Err(not_found("controllerrevisions.apps", "")),
+        Some(object) => {
+            object.revision = revision;
+            Ok(Reply::Revision(id))
+        }
+    }
+}
+
+pub(super) fn delete_revision(s: &mut Session<'_>, id: ControllerRevisionId) -> Answer {
+    s.store.remove_revision(id).map(|_| Reply::Done).ok_or_else(|| not_found("controllerrevisions.apps", ""))
+}
+
+pub(super) fn update_status(s: &mut Session<'_>, update: StatusUpdate) -> Answer {
+    /// Replaces a status and says whether it differed.
+    fn set<T: PartialEq>(old: &mut T, new: T) -> ObjectDelta {
+        if *old == new {
+            return ObjectDelta::NONE;
+        }
+        *old = new;
+        ObjectDelta::STATUS
+    }
+    let (workload, delta) = match update {
+        StatusUpdate::Deployment(id, new) => {
+            (WorkloadId::Deployment(id), s.store.deployments.get_mut(id).map(|o| set(&mut o.status, new)))
+        }
+        StatusUpdate::ReplicaSet(id, new) => {
+            (WorkloadId::ReplicaSet(id), s.store.replica_sets.get_mut(id).map(|o| set(&mut o.status, new)))
+        }
+        StatusUpdate::DaemonSet(id, new) => {
+            (WorkloadId::DaemonSet(id), s.store.daemon_sets.get_mut(id).map(|o| set(&mut o.status, new)))
+        }
+        StatusUpdate::StatefulSet(id, new) => {
+            (WorkloadId::StatefulSet(id), s.store.stateful_sets.get_mut(id).map(|o| set(&mut o.status, new)))
+        }
+        StatusUpdate::Job(id, new) => (WorkloadId::Job(id), s.store.jobs.get_mut(id).map(|o| set(&mut o.status, *new))),
+        StatusUpdate::Budget(id, new) => {
+            let Some(budget) = s.store.budgets.get_mut(id) else {
+                return Err(not_found("poddisruptionbudgets.policy", ""));
+            };
+            if set(&mut budget.status, *new).is_none() {
+                return Ok(Reply::Unchanged);
+            }
+            s.changed.push(Changed::BudgetUpdated(id, ObjectDelta::STATUS));
+            return Ok(Reply::Done);
+        }
+    };
+    match delta {
+        None => Err(missing(workload)),
+        Some(delta) => publish(s, workload, delta),
+    }
+}
+
+/// # Source
+/// apiserver, deletion of objects with dependents: background removes at once; foreground and orphan leave the object
+/// with a finalizer until the garbage collector has dealt with the dependents.
+pub(super) fn delete(s: &mut Session<'_>, workload: WorkloadId, propagation: Propagation) -> Answer {
+    let now = s.now;
+    let Some(meta) = s.store.workload_meta_mut(workload) else { return Err(missing(workload)) };
+    if propagation == Propagation::Background {
+        return remove(s, workload);
+    }
+    if meta.deleting.is_some() {
+        return Ok(Reply::Unchanged);
+    }
+    meta.deleting = Some((now, propagation));
+    meta.generation += 1;
+    publish(s, workload, ObjectDelta::DELETION)
+}
+
+pub(super) fn finalize(s: &mut Session<'_>, workload: WorkloadId) -> Answer {
+    match s.store.workload_meta(workload) {
+        None => Err(missing(workload)),
+        Some(_) => remove(s, workload),
+    }
+}
+
+fn remove(s: &mut Session<'_>, workload: WorkloadId) -> Answer {
+    s.store.unindex_workload(workload);
+    match workload {
+        WorkloadId::Deployment(id) => drop(s.store.deployments.remove(id)),
+        WorkloadId::ReplicaSet(id) => drop(s.store.replica_sets.remove(id)),
+        WorkloadId::DaemonSet(id) => drop(s.store.daemon_sets.remove(id)),
+        WorkloadId::StatefulSet(id) => drop(s.store.stateful_sets.remove(id)),
+        WorkloadId::Job(id) => drop(s.store.jobs.remove(id)),
+        WorkloadId::CronJob(id) => drop(s.store.cron_jobs.remove(id)),
+    }
+    s.changed.push(Changed::WorkloadRemoved(workload));
+    Ok(Reply::Done)
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ApiServer, Session, already_exists, not_found};
+use super::{ApiServer, Session, already_exists};
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
 use crate::model::{Labels, LabelSelector, UnhealthyPodEvictionPolicy};
 use crate::state::{

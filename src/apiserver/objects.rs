@@ -22,23 +22,23 @@ impl ApiServer {
     /// POST: 409 if the object exists.
     pub(super) fn create(&mut self, s: &mut Session<'_>, object: Object) -> Answer {
         match object {
-            Object::Namespace(namespace) => self.put_namespace(s, namespace, Existing::Refuse),
-            Object::Node(node) => self.put_node(s, node),
-            Object::Pod(pod) => self.put_pod(s, pod),
-            Object::Deployment(o) => self.put_deployment(s, o, Existing::Refuse),
-            Object::ReplicaSet(o) => self.put_replica_set(s, o, Existing::Refuse),
-            Object::ReplicationController(o) => self.put_replication_controller(s, o, Existing::Refuse),
-            Object::DaemonSet(o) => self.put_daemon_set(s, o, Existing::Refuse),
-            Object::StatefulSet(o) => self.put_stateful_set(s, o, Existing::Refuse),
-            Object::Job(o) => self.put_job(s, o, Existing::Refuse),
-            Object::CronJob(o) => self.put_cron_job(s, o, Existing::Refuse),
-            Object::PodDisruptionBudget(o) => self.put_budget(s, o, Existing::Refuse),
+            Object::Namespace(namespace) => self.put_namespace(s, *namespace, Existing::Refuse),
+            Object::Node(node) => self.put_node(s, *node),
+            Object::Pod(pod) => self.put_pod(s, *pod),
+            Object::Deployment(o) => self.put_deployment(s, *o, Existing::Refuse),
+            Object::ReplicaSet(o) => self.put_replica_set(s, *o, Existing::Refuse),
+            Object::ReplicationController(o) => self.put_replication_controller(s, *o, Existing::Refuse),
+            Object::DaemonSet(o) => self.put_daemon_set(s, *o, Existing::Refuse),
+            Object::StatefulSet(o) => self.put_stateful_set(s, *o, Existing::Refuse),
+            Object::Job(o) => self.put_job(s, *o, Existing::Refuse),
+            Object::CronJob(o) => self.put_cron_job(s, *o, Existing::Refuse),
+            Object::PodDisruptionBudget(o) => self.put_budget(s, *o, Existing::Refuse),
             Object::PriorityClass(o) => self.put_priority_class(s, &o),
-            Object::Service(o) => self.put_service(s, o, Existing::Refuse),
-            Object::PersistentVolume(o) => self.put_volume(s, o),
-            Object::PersistentVolumeClaim(o) => self.put_claim(s, o),
-            Object::StorageClass(o) => put_storage_class(s, o),
-            Object::ControllerRevision(o) => self.put_revision(s, o),
+            Object::Service(o) => self.put_service(s, *o, Existing::Refuse),
+            Object::PersistentVolume(o) => self.put_volume(s, *o),
+            Object::PersistentVolumeClaim(o) => self.put_claim(s, *o),
+            Object::StorageClass(o) => put_storage_class(s, *o),
+            Object::ControllerRevision(o) => self.put_revision(s, *o),
             Object::HorizontalPodAutoscaler(_) => Ok(Reply::Unchanged),
         }
     }
@@ -46,16 +46,16 @@ impl ApiServer {
     /// PUT or POST: an object that exists gets the new spec, labels and annotations and keeps its status.
     pub(super) fn apply(&mut self, s: &mut Session<'_>, object: Object) -> Answer {
         match object {
-            Object::Namespace(namespace) => self.put_namespace(s, namespace, Existing::Replace),
-            Object::Deployment(o) => self.put_deployment(s, o, Existing::Replace),
-            Object::ReplicaSet(o) => self.put_replica_set(s, o, Existing::Replace),
-            Object::ReplicationController(o) => self.put_replication_controller(s, o, Existing::Replace),
-            Object::DaemonSet(o) => self.put_daemon_set(s, o, Existing::Replace),
-            Object::StatefulSet(o) => self.put_stateful_set(s, o, Existing::Replace),
-            Object::Job(o) => self.put_job(s, o, Existing::Replace),
-            Object::CronJob(o) => self.put_cron_job(s, o, Existing::Replace),
-            Object::PodDisruptionBudget(o) => self.put_budget(s, o, Existing::Replace),
-            Object::Service(o) => self.put_service(s, o, Existing::Replace),
+            Object::Namespace(namespace) => self.put_namespace(s, *namespace, Existing::Replace),
+            Object::Deployment(o) => self.put_deployment(s, *o, Existing::Replace),
+            Object::ReplicaSet(o) => self.put_replica_set(s, *o, Existing::Replace),
+            Object::ReplicationController(o) => self.put_replication_controller(s, *o, Existing::Replace),
+            Object::DaemonSet(o) => self.put_daemon_set(s, *o, Existing::Replace),
+            Object::StatefulSet(o) => self.put_stateful_set(s, *o, Existing::Replace),
+            Object::Job(o) => self.put_job(s, *o, Existing::Replace),
+            Object::CronJob(o) => self.put_cron_job(s, *o, Existing::Replace),
+            Object::PodDisruptionBudget(o) => self.put_budget(s, *o, Existing::Replace),
+            Object::Service(o) => self.put_service(s, *o, Existing::Replace),
             other => match self.create(s, other) {
                 Err(error) if error.reason == crate::component::ErrorReason::AlreadyExists => Ok(Reply::Unchanged),
                 answer => answer,
@@ -712,28 +712,28 @@ pub fn export_workload(store: &Store, id: WorkloadId) -> Option<Object> {
     Some(match id {
         WorkloadId::Deployment(id) => {
             let spec = model::DeploymentSpec::clone(&store.deployments.get(id)?.spec);
-            Object::Deployment(model::Deployment { metadata, spec, ..Default::default() })
+            Object::Deployment(Box::new(model::Deployment { metadata, spec, ..Default::default() }))
         }
         WorkloadId::ReplicaSet(id) => {
             let set = store.replica_sets.get(id)?;
             let spec = model::ReplicaSetSpec { replicas: Some(set.replicas), ..model::ReplicaSetSpec::clone(&set.spec) };
-            Object::ReplicaSet(model::ReplicaSet { metadata, spec, ..Default::default() })
+            Object::ReplicaSet(Box::new(model::ReplicaSet { metadata, spec, ..Default::default() }))
         }
         WorkloadId::DaemonSet(id) => {
             let spec = model::DaemonSetSpec::clone(&store.daemon_sets.get(id)?.spec);
-            Object::DaemonSet(model::DaemonSet { metadata, spec, ..Default::default() })
+            Object::DaemonSet(Box::new(model::DaemonSet { metadata, spec, ..Default::default() }))
         }
         WorkloadId::StatefulSet(id) => {
             let spec = model::StatefulSetSpec::clone(&store.stateful_sets.get(id)?.spec);
-            Object::StatefulSet(model::StatefulSet { metadata, spec, ..Default::default() })
+            Object::StatefulSet(Box::new(model::StatefulSet { metadata, spec, ..Default::default() }))
         }
         WorkloadId::Job(id) => {
             let spec = model::JobSpec::clone(&store.jobs.get(id)?.spec);
-            Object::Job(model::Job { metadata, spec, ..Default::default() })
+            Object::Job(Box::new(model::Job { metadata, spec, ..Default::default() }))
         }
         WorkloadId::CronJob(id) => {
             let spec = model::CronJobSpec::clone(&store.cron_jobs.get(id)?.spec);
-            Object::CronJob(model::CronJob { metadata, spec, ..Default::default() })
+            Object::CronJob(Box::new(model::CronJob { metadata, spec, ..Default::default() }))
         }
     })
 }

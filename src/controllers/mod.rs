@@ -3,6 +3,8 @@
 //! A controller sees the others' work only in the store. None of them imports another.
 
 pub mod cloud_node_lifecycle;
+pub mod deployment;
 pub mod node_lifecycle;
 pub mod pod_gc;
+pub mod replica_set;
 pub mod taint_eviction;

@@ -1,0 +1,253 @@
+//! The Deployment controller: one ReplicaSet per template, and the way from the old ones to the new one.
+
+mod progress;
+mod revision;
+mod rolling;
+mod scale;
+
+use std::sync::Arc;
+
+use crate::arena::Symbol;
+use crate::component::{
+    Answer, Claim, Config, Controller, Ctx, Enqueue, EventDraft, ObjectRef, Plan, Planned, Reconcile, Request, Start,
+    StatusUpdate, judge_claim,
+};
+use crate::model::DeploymentStrategyType;
+use crate::state::{
+    Change, Changed, Deployment, DeploymentId, DeploymentStatus, Owner, ReplicaSet, ReplicaSetId, Store,
+    WorkloadId,
+};
+use crate::units::SimTime;
+
+/// What a call of this controller was for.
+#[derive(Copy, Clone, Debug)]
+pub enum Memo {
+    /// Creating a ReplicaSet of this size.
+    Create(i32),
+    /// Scaling a ReplicaSet from one size to another.
+    Scale(ReplicaSetId, i32, i32),
+    /// Anything else.
+    Other,
+}
+
+/// The Deployment controller.
+///
+/// # Source
+/// kube-controller-manager, deployment-controller.
+#[derive(Clone, Debug, Default)]
+pub struct Deployments;
+
+/// A Deployment with its ReplicaSets, as one sync sees them.
+struct View<'a> {
+    id: DeploymentId,
+    deployment: &'a Deployment,
+    /// The ReplicaSet of the present template.
+    newest: Option<(ReplicaSetId, &'a ReplicaSet)>,
+    /// The others, oldest first.
+    old: Vec<(ReplicaSetId, &'a ReplicaSet)>,
+    now: SimTime,
+}
+
+impl<'a> View<'a> {
+    fn new(store: &'a Store, id: DeploymentId, deployment: &'a Deployment, now: SimTime) -> Self {
+        let mut sets: Vec<(ReplicaSetId, &ReplicaSet)> = store
+            .replica_sets_of(id)
+            .iter()
+            .filter_map(|&rs| store.replica_sets.get(rs).map(|set| (rs, set)))
+            .collect();
+        sets.sort_by(|(_, a), (_, b)| a.meta.created_at.cmp(&b.meta.created_at).then_with(|| a.meta.name.cmp(&b.meta.name)));
+        let newest = sets.iter().position(|(_, set)| revision::same_template(&set.spec.template, &deployment.spec.template));
+        let newest = newest.map(|index| sets.remove(index));
+        Self { id, deployment, newest, old: sets, now }
+    }
+
+    fn replicas(&self) -> i32 {
+        self.deployment.spec.replicas.unwrap_or(1)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &(ReplicaSetId, &'a ReplicaSet)> {
+        self.old.iter().chain(&self.newest)
+    }
+
+    /// Wanted pods of all ReplicaSets.
+    fn total(&self) -> i32 {
+        self.all().map(|(_, set)| set.replicas).sum()
+    }
+
+    fn is_rolling(&self) -> bool {
+        self.deployment.spec.strategy.strategy_type != Some(DeploymentStrategyType::Recreate)
+    }
+}
+
+/// A call that changes the size of a ReplicaSet.
+fn scale_call(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, to: i32) -> Planned<Memo> {
+    let annotations = scale::size_annotations(view, &set.meta.annotations);
+    let request = Request::UpdateReplicaSet {
+        replica_set: id,
+        replicas: Some(to),
+        annotations: (annotations != set.meta.annotations).then_some(annotations),
+    };
+    Planned { request, memo: if to == set.replicas { Memo::Other } else { Memo::Scale(id, set.replicas, to) } }
+}
+
+impl Reconcile for Deployments {
+    type Key = DeploymentId;
+    type Memo = Memo;
+    const NAME: &'static str = "deployment-controller";
+
+    fn workers(config: &Config) -> usize {
+        config.kube_controller_manager.concurrent_deployment_syncs.max(1) as usize
+    }
+
+    fn retries_max() -> Option<u32> {
+        Some(15)
+    }
+
+    fn watches(changed: &Changed) -> bool {
+        matches!(
+            changed,
+            Changed::WorkloadAdded(WorkloadId::Deployment(_) | WorkloadId::ReplicaSet(_))
+                | Changed::WorkloadUpdated(WorkloadId::Deployment(_) | WorkloadId::ReplicaSet(_), _)
+                | Changed::WorkloadRemoved(WorkloadId::ReplicaSet(_))
+                | Changed::PodRemoved { .. }
+        )
+    }
+
+    fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<DeploymentId>) {
+        for id in ctx.store.deployments.ids() {
+            queue.now(id);
+        }
+    }
+
+    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<DeploymentId>) {
+        match &change.what {
+            Changed::WorkloadAdded(WorkloadId::Deployment(id)) => queue.now(*id),
+            Changed::WorkloadUpdated(WorkloadId::Deployment(id), _) => queue.now(*id),
+            Changed::WorkloadAdded(WorkloadId::ReplicaSet(id)) | Changed::WorkloadUpdated(WorkloadId::ReplicaSet(id), _) => {
+                let Some(set) = ctx.store.replica_sets.get(*id) else { return };
+                match set.meta.owner {
+                    Some(Owner::Deployment(deployment)) => queue.now(deployment),
+                    None => {
+                        for (deployment, object) in ctx.store.deployments.iter() {
+                            let matches = object.spec.selector.as_ref().is_some_and(|s| s.matches(&set.meta.labels));
+                            if object.meta.namespace == set.meta.namespace && matches {
+                                queue.now(deployment);
+                            }
+                        }
+                    }
+                    Some(_) => {}
+                }
+            }
+            Changed::WorkloadRemoved(WorkloadId::ReplicaSet(_)) => {
+                // Its owner is no longer known here: only Recreate roll-outs and pruning wait for this, and both are
+                // woken by the status of the ReplicaSets that are left.
+            }
+            Changed::PodRemoved { last, .. } => {
+                // Recreate waits for the last pod of the old ReplicaSets to go.
+                let Some(Owner::ReplicaSet(set)) = last.owner else { return };
+                let Some(Owner::Deployment(id)) = ctx.store.replica_sets.get(set).and_then(|s| s.meta.owner) else {
+                    return;
+                };
+                let Some(deployment) = ctx.store.deployments.get(id) else { return };
+                let is_recreate = deployment.spec.strategy.strategy_type == Some(DeploymentStrategyType::Recreate);
+                let sets = ctx.store.replica_sets_of(id);
+                if is_recreate && sets.iter().all(|&rs| ctx.store.pods_of(WorkloadId::ReplicaSet(rs)).is_empty()) {
+                    queue.now(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn sync(&mut self, id: DeploymentId, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+        let Some(deployment) = ctx.store.deployments.get(id) else { return Plan::nothing() };
+        if deployment.spec.selector.as_ref().is_none_or(crate::model::LabelSelector::is_empty) {
+            if let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::Deployment(id)) {
+                let message = "This deployment is selecting all pods. A non-empty selector is required.";
+                ctx.event(EventDraft::warning("SelectingAll", about, message));
+            }
+            return Plan::nothing();
+        }
+        let mut plan = Plan::nothing();
+        adopt(ctx.store, id, deployment, &mut plan);
+        let view = View::new(ctx.store, id, deployment, ctx.now);
+        if deployment.meta.deleting.is_some() {
+            finish(&view, progress::status(ctx.store, &view, false), &mut plan);
+            return plan;
+        }
+        if deployment.spec.paused || scale::is_scaling_event(&view) {
+            scale::scale(&view, &mut plan);
+            finish(&view, progress::status(ctx.store, &view, false), &mut plan);
+            return plan;
+        }
+        let mut created = false;
+        let acted = if view.is_rolling() {
+            rolling::roll(&view, &mut plan, &mut created)
+        } else {
+            rolling::recreate(ctx.store, &view, &mut plan, &mut created)
+        };
+        let status = progress::status(ctx.store, &view, created);
+        if !acted && progress::is_complete(&view, &status) {
+            revision::prune(&view, &mut plan);
+        }
+        plan.requeue_after = progress::check_again_after(&view, &status);
+        finish(&view, status, &mut plan);
+        plan
+    }
+
+    fn answered(&mut self, id: DeploymentId, memo: Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
+        let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::Deployment(id)) else { return };
+        let (set, from, to) = match (memo, answer) {
+            (Memo::Create(to), Ok(crate::component::Reply::Workload(WorkloadId::ReplicaSet(set)))) if to > 0 => {
+                (*set, 0, to)
+            }
+            (Memo::Scale(set, from, to), Ok(_)) => (set, from, to),
+            _ => return,
+        };
+        let Some(set) = ctx.store.replica_sets.get(set) else { return };
+        let direction = if to > from { "up" } else { "down" };
+        let message = format!("Scaled {direction} replica set {} from {from} to {to}", set.meta.name);
+        ctx.event(EventDraft::normal("ScalingReplicaSet", about, message));
+    }
+}
+
+/// Adopts ReplicaSets that nobody owns and that the selector matches.
+fn adopt(store: &Store, id: DeploymentId, deployment: &Deployment, plan: &mut Plan<Memo>) {
+    let Some(selector) = &deployment.spec.selector else { return };
+    let workload = WorkloadId::Deployment(id);
+    for (set_id, set) in store.replica_sets.iter() {
+        // Ownerless ReplicaSets are few; owned ones are ours already or not our business.
+        if set.meta.owner.is_some() || set.meta.namespace != deployment.meta.namespace || set.is_replication_controller {
+            continue;
+        }
+        let deleting = (deployment.meta.deleting.is_some(), set.meta.deleting.is_some());
+        if judge_claim(workload, deleting.0, selector, None, &set.meta.labels, deleting.1) == Claim::Adopt {
+            let owner = Some(workload.as_owner());
+            plan.then(Request::SetWorkloadOwner { workload: WorkloadId::ReplicaSet(set_id), owner }, Memo::Other);
+        }
+    }
+}
+
+/// Writes the status if it differs.
+fn finish(view: &View<'_>, status: DeploymentStatus, plan: &mut Plan<Memo>) {
+    if status != view.deployment.status {
+        let request = Request::UpdateStatus(StatusUpdate::Deployment(view.id, status));
+        plan.finally.push(Planned { request, memo: Memo::Other });
+    }
+}
+
+/// The annotation that holds a ReplicaSet's or Deployment's revision.
+fn revision_key() -> Symbol {
+    Symbol::new("deployment.kubernetes.io/revision")
+}
+
+/// Annotations with one more entry.
+fn with(
+    annotations: &Arc<std::collections::BTreeMap<Symbol, Symbol>>,
+    key: Symbol,
+    value: &str,
+) -> Arc<std::collections::BTreeMap<Symbol, Symbol>> {
+    let mut map = std::collections::BTreeMap::clone(annotations);
+    map.insert(key, Symbol::new(value));
+    Arc::new(map)
+}

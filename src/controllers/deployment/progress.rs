@@ -1,0 +1,107 @@
+//! Status, conditions and the progress deadline.
+
+use super::{View, rolling};
+use crate::state::{DeploymentCondition, DeploymentStatus, Store, WorkloadId};
+use crate::units::SimDuration;
+
+const NEW_AVAILABLE: &str = "NewReplicaSetAvailable";
+const TIMED_OUT: &str = "ProgressDeadlineExceeded";
+
+/// The status as this sync sees it; `created` if it makes the new ReplicaSet.
+pub(super) fn status(store: &Store, view: &View<'_>, created: bool) -> DeploymentStatus {
+    let old = view.deployment.status;
+    let sum = |field: fn(&crate::state::ReplicaSetStatus) -> i32| view.all().map(|(_, set)| field(&set.status)).sum();
+    let terminating =
+        view.all().map(|(id, _)| store.tally(WorkloadId::ReplicaSet(*id)).terminating).sum();
+    let mut status = DeploymentStatus {
+        observed_generation: view.deployment.meta.generation,
+        replicas: sum(|s| s.replicas),
+        updated: view.newest.map_or(0, |(_, set)| set.status.replicas),
+        ready: sum(|s| s.ready),
+        available: sum(|s| s.available),
+        terminating,
+        ..old
+    };
+    let enough = status.available >= view.replicas() - rolling::max_unavailable(view);
+    let reason = if enough { "MinimumReplicasAvailable" } else { "MinimumReplicasUnavailable" };
+    status.availability = Some(condition(view, old.availability, enough, reason, false));
+    status.progressing = progressing(view, &status, created);
+    status
+}
+
+fn condition(
+    view: &View<'_>,
+    old: Option<DeploymentCondition>,
+    holds: bool,
+    reason: &'static str,
+    refresh: bool,
+) -> DeploymentCondition {
+    match old {
+        Some(old) if old.status == holds && old.reason == reason && !refresh => old,
+        Some(old) if old.status == holds => DeploymentCondition { reason, updated_at: view.now, ..old },
+        _ => DeploymentCondition { status: holds, reason, updated_at: view.now, since: view.now },
+    }
+}
+
+/// # Source
+/// deployment-controller, `syncRolloutStatus`: completion, progress, or the deadline; a Deployment that was complete
+/// never times out.
+fn progressing(view: &View<'_>, status: &DeploymentStatus, created: bool) -> Option<DeploymentCondition> {
+    let old = view.deployment.status;
+    let previous = old.progressing;
+    if view.deployment.spec.progress_deadline_seconds.is_none_or(|s| s == i32::MAX) {
+        return previous;
+    }
+    if created {
+        return Some(condition(view, previous, true, "NewReplicaSetCreated", true));
+    }
+    let was_complete = status.replicas == status.updated && previous.is_some_and(|c| c.reason == NEW_AVAILABLE);
+    if was_complete {
+        return previous;
+    }
+    if is_complete(view, status) {
+        return Some(condition(view, previous, true, NEW_AVAILABLE, false));
+    }
+    let old_pods = |s: &DeploymentStatus| s.replicas - s.updated;
+    let progressed = status.updated > old.updated
+        || old_pods(status) < old_pods(&old)
+        || status.ready > old.ready
+        || status.available > old.available;
+    if progressed {
+        return Some(condition(view, previous, true, "ReplicaSetUpdated", true));
+    }
+    if has_timed_out(view, previous) {
+        return Some(condition(view, previous, false, TIMED_OUT, false));
+    }
+    previous.or_else(|| Some(condition(view, None, true, "FoundNewReplicaSet", false)))
+}
+
+fn deadline(view: &View<'_>) -> Option<SimDuration> {
+    let seconds = view.deployment.spec.progress_deadline_seconds.filter(|s| *s < i32::MAX)?;
+    Some(SimDuration::from_secs(seconds.max(0).unsigned_abs().into()))
+}
+
+fn has_timed_out(view: &View<'_>, condition: Option<DeploymentCondition>) -> bool {
+    let (Some(condition), Some(deadline)) = (condition, deadline(view)) else { return false };
+    condition.reason == TIMED_OUT
+        || (condition.reason != NEW_AVAILABLE && condition.updated_at + deadline < view.now)
+}
+
+/// All pods are of the new template, and available.
+pub(super) fn is_complete(view: &View<'_>, status: &DeploymentStatus) -> bool {
+    let wanted = view.replicas();
+    status.updated == wanted
+        && status.replicas == wanted
+        && status.available == wanted
+        && status.observed_generation >= view.deployment.meta.generation
+}
+
+/// When a roll-out that does not get on has to be looked at again.
+pub(super) fn check_again_after(view: &View<'_>, status: &DeploymentStatus) -> Option<SimDuration> {
+    let condition = status.progressing?;
+    if is_complete(view, status) || matches!(condition.reason, NEW_AVAILABLE | TIMED_OUT) {
+        return None;
+    }
+    let due = condition.updated_at + deadline(view)?;
+    Some(due.saturating_since(view.now) + SimDuration::from_secs(1))
+}

@@ -1,0 +1,113 @@
+//! Templates and their ReplicaSets: which belongs to which, how new ones are made, which old ones go.
+
+use std::sync::Arc;
+
+use super::{Memo, View, revision_key, scale, with};
+use crate::arena::{Symbol, stable_hash};
+use crate::component::{NewReplicaSet, Plan, Planned, Request, Step};
+use crate::model::{LabelSelector, PodTemplateSpec, ReplicaSetSpec};
+use crate::state::{Propagation, ReplicaSet, ReplicaSetId, WorkloadId};
+
+fn hash_label() -> Symbol {
+    Symbol::new("pod-template-hash")
+}
+
+/// Whether two templates are equal but for the hash label.
+pub(super) fn same_template(a: &Arc<PodTemplateSpec>, b: &Arc<PodTemplateSpec>) -> bool {
+    if Arc::ptr_eq(a, b) {
+        return true;
+    }
+    a.spec == b.spec
+        && a.metadata.annotations == b.metadata.annotations
+        && a.metadata.labels.without(hash_label()) == b.metadata.labels.without(hash_label())
+}
+
+/// A short hash of a template in letters and digits that spell no words.
+///
+/// # Differs
+/// The real hash covers Go's in-memory form of the template and cannot be told from outside; ours is stable, but another.
+pub(super) fn template_hash(template: &PodTemplateSpec, collisions: i32) -> String {
+    const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+    let text = serde_json::to_string(template).unwrap_or_default();
+    let mut rest = stable_hash(format!("{text}{collisions}").as_bytes());
+    let mut out = String::new();
+    for _ in 0..10 {
+        out.push(char::from(LETTERS[(rest % 27) as usize]));
+        rest /= 27;
+    }
+    out
+}
+
+fn revision_of(set: &ReplicaSet) -> i64 {
+    set.meta.annotations.get(&revision_key()).and_then(|r| r.as_str().parse().ok()).unwrap_or(0)
+}
+
+/// Creates the ReplicaSet of the present template with its first size applied.
+pub(super) fn create(view: &View<'_>, size: i32, plan: &mut Plan<Memo>) {
+    let deployment = view.deployment;
+    let hash = template_hash(&deployment.spec.template, deployment.status.collision_count);
+    let hash = Symbol::new(&hash);
+    let mut template = PodTemplateSpec::clone(&deployment.spec.template);
+    template.metadata.labels = template.metadata.labels.with(hash_label(), hash);
+    let mut selector: LabelSelector = deployment.spec.selector.clone().unwrap_or_default();
+    selector.match_labels = selector.match_labels.with(hash_label(), hash);
+    let revision = view.old.iter().map(|(_, set)| revision_of(set)).max().unwrap_or(0) + 1;
+    let annotations = scale::size_annotations(view, &with(&Arc::default(), revision_key(), &revision.to_string()));
+    let new = NewReplicaSet {
+        deployment: view.id,
+        name: Symbol::new(&format!("{}-{hash}", deployment.meta.name)),
+        labels: template.metadata.labels.clone(),
+        annotations,
+        replicas: size,
+        spec: Arc::new(ReplicaSetSpec {
+            replicas: Some(size),
+            min_ready_seconds: deployment.spec.min_ready_seconds,
+            selector: Some(selector),
+            template: Arc::new(template),
+        }),
+    };
+    let request = Request::CreateReplicaSet(Box::new(new));
+    plan.steps.push(Step::Concurrent(vec![Planned { request, memo: Memo::Create(size) }]));
+    annotate_deployment(view, revision, plan);
+}
+
+/// Raises the revision of an old ReplicaSet whose template is wanted again.
+pub(super) fn refresh(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, plan: &mut Plan<Memo>) {
+    let highest = view.old.iter().map(|(_, old)| revision_of(old)).max().unwrap_or(0);
+    let mut revision = revision_of(set);
+    if revision <= highest {
+        revision = highest + 1;
+        let annotations = with(&set.meta.annotations, revision_key(), &revision.to_string());
+        plan.then(
+            Request::UpdateReplicaSet { replica_set: id, replicas: None, annotations: Some(annotations) },
+            Memo::Other,
+        );
+    }
+    annotate_deployment(view, revision, plan);
+}
+
+fn annotate_deployment(view: &View<'_>, revision: i64, plan: &mut Plan<Memo>) {
+    let text = revision.to_string();
+    let annotations = &view.deployment.meta.annotations;
+    if annotations.get(&revision_key()).is_some_and(|r| r.as_str() == text) {
+        return;
+    }
+    let workload = WorkloadId::Deployment(view.id);
+    let annotations = with(annotations, revision_key(), &text);
+    plan.then(Request::SetWorkloadAnnotations { workload, annotations }, Memo::Other);
+}
+
+/// Deletes the oldest empty ReplicaSets beyond the history limit.
+pub(super) fn prune(view: &View<'_>, plan: &mut Plan<Memo>) {
+    let Some(limit) = view.deployment.spec.revision_history_limit.filter(|limit| *limit < i32::MAX) else { return };
+    let surplus = view.old.len().saturating_sub(limit.max(0) as usize);
+    let mut old: Vec<_> = view.old.iter().collect();
+    old.sort_by_key(|(_, set)| revision_of(set));
+    for (id, set) in old.into_iter().take(surplus) {
+        let is_empty = set.replicas == 0 && set.status.replicas == 0 && set.meta.deleting.is_none();
+        if is_empty && set.status.observed_generation >= set.meta.generation {
+            let workload = WorkloadId::ReplicaSet(*id);
+            plan.then(Request::DeleteWorkload { workload, propagation: Propagation::Background }, Memo::Other);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! One step of a roll-out: grow the new ReplicaSet, or shrink the old ones, or nothing.
+
+use super::{Memo, View, revision, scale_call};
+use crate::component::{Plan, Step};
+use crate::model::RollingUpdateDeployment;
+use crate::state::{PodPhase, Store, WorkloadId};
+use crate::units::{IntOrPercent, Rounding};
+
+/// How many pods a rolling update may add and take away.
+///
+/// # Source
+/// deployment-controller, `ResolveFenceposts`: surge rounds up, unavailability down; both zero means one unavailable.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fenceposts {
+    pub(super) surge: i32,
+    pub(super) unavailable: i32,
+}
+
+pub(super) fn fenceposts(update: Option<&RollingUpdateDeployment>, replicas: i32) -> Fenceposts {
+    let resolve = |value: Option<IntOrPercent>, rounding| value.map_or(0, |v| v.resolve(replicas, rounding));
+    let surge = resolve(update.and_then(|u| u.max_surge), Rounding::Up);
+    let mut unavailable = resolve(update.and_then(|u| u.max_unavailable), Rounding::Down);
+    if surge == 0 && unavailable == 0 {
+        unavailable = 1;
+    }
+    Fenceposts { surge, unavailable }
+}
+
+/// Unavailable pods that are allowed: none for an empty Deployment, never more than there are pods.
+pub(super) fn max_unavailable(view: &View<'_>) -> i32 {
+    if !view.is_rolling() || view.replicas() == 0 {
+        return 0;
+    }
+    fenceposts(view.deployment.spec.strategy.rolling_update.as_ref(), view.replicas()).unavailable.min(view.replicas())
+}
+
+pub(super) fn max_surge(view: &View<'_>) -> i32 {
+    if !view.is_rolling() {
+        return 0;
+    }
+    fenceposts(view.deployment.spec.strategy.rolling_update.as_ref(), view.replicas()).surge
+}
+
+/// The size the new ReplicaSet grows to.
+///
+/// # Source
+/// deployment-controller, `NewRSNewReplicas`.
+pub(super) fn new_size(replicas: i32, surge: i32, newest: i32, total: i32) -> i32 {
+    let room = (replicas + surge - total).max(0);
+    newest + room.min(replicas - newest)
+}
+
+/// Rolls one step; true if something was scaled or created.
+pub(super) fn roll(view: &View<'_>, plan: &mut Plan<Memo>, created: &mut bool) -> bool {
+    let (replicas, surge) = (view.replicas(), max_surge(view));
+    let Some((id, newest)) = view.newest else {
+        let size = new_size(replicas, surge, 0, view.total());
+        revision::create(view, size, plan);
+        *created = true;
+        return true;
+    };
+    revision::refresh(view, id, newest, plan);
+    let wanted = if newest.replicas > replicas {
+        replicas
+    } else {
+        new_size(replicas, surge, newest.replicas, view.total())
+    };
+    if wanted != newest.replicas {
+        plan.steps.push(Step::Concurrent(vec![scale_call(view, id, newest, wanted)]));
+        return true;
+    }
+    shrink_old(view, plan)
+}
+
+/// Shrinks the old ReplicaSets as far as the available pods allow: unhealthy pods first, then the oldest.
+///
+/// # Source
+/// deployment-controller, `reconcileOldReplicaSets`.
+fn shrink_old(view: &View<'_>, plan: &mut Plan<Memo>) -> bool {
+    let old_total: i32 = view.old.iter().map(|(_, set)| set.replicas).sum();
+    if old_total == 0 {
+        return false;
+    }
+    let min_available = view.replicas() - max_unavailable(view);
+    let new_unavailable = view.newest.map_or(0, |(_, set)| set.replicas - set.status.available);
+    let max_scaled_down = view.total() - min_available - new_unavailable;
+    if max_scaled_down <= 0 {
+        return false;
+    }
+    let mut sizes: Vec<i32> = view.old.iter().map(|(_, set)| set.replicas).collect();
+    let mut budget = max_scaled_down;
+    for (size, (_, set)) in sizes.iter_mut().zip(&view.old) {
+        let unhealthy = (*size - set.status.available).max(0).min(budget);
+        *size -= unhealthy;
+        budget -= unhealthy;
+    }
+    let available: i32 = view.all().map(|(_, set)| set.status.available).sum();
+    let mut surplus = available - min_available;
+    for size in &mut sizes {
+        let less = (*size).min(surplus).max(0);
+        *size -= less;
+        surplus -= less;
+    }
+    let mut calls = Vec::new();
+    for (size, (id, set)) in sizes.into_iter().zip(&view.old) {
+        if size != set.replicas {
+            calls.push(scale_call(view, *id, set, size));
+        }
+    }
+    let acted = !calls.is_empty();
+    if acted {
+        plan.steps.push(Step::Concurrent(calls));
+    }
+    acted
+}
+
+/// Recreate: all old pods have to be gone, terminating ones included, before the new ReplicaSet grows.
+pub(super) fn recreate(store: &Store, view: &View<'_>, plan: &mut Plan<Memo>, created: &mut bool) -> bool {
+    let calls: Vec<_> =
+        view.old.iter().filter(|(_, set)| set.replicas > 0).map(|(id, set)| scale_call(view, *id, set, 0)).collect();
+    if !calls.is_empty() {
+        plan.steps.push(Step::Concurrent(calls));
+        return true;
+    }
+    let lives = |pod: &crate::state::Pod| !matches!(pod.phase, PodPhase::Failed | PodPhase::Succeeded);
+    let waits = view.old.iter().any(|(id, set)| {
+        let pods = store.pods_of(WorkloadId::ReplicaSet(*id));
+        set.status.replicas > 0 || pods.iter().filter_map(|&pod| store.pod(pod)).any(lives)
+    });
+    if waits {
+        return false;
+    }
+    match view.newest {
+        None => {
+            revision::create(view, view.replicas(), plan);
+            *created = true;
+            true
+        }
+        Some((id, set)) if set.replicas != view.replicas() => {
+            plan.steps.push(Step::Concurrent(vec![scale_call(view, id, set, view.replicas())]));
+            true
+        }
+        Some(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn surge_rounds_up_and_unavailability_down() {
+        use IntOrPercent::{Int, Percent};
+        let check = |surge: Option<IntOrPercent>, unavailable: Option<IntOrPercent>, replicas: i32, expected: (i32, i32)| {
+            let update = RollingUpdateDeployment { max_surge: surge, max_unavailable: unavailable };
+            let posts = fenceposts(Some(&update), replicas);
+            assert_eq!((posts.surge, posts.unavailable), expected, "{surge:?} {unavailable:?} of {replicas}");
+        };
+        check(Some(Percent(39)), Some(Percent(39)), 10, (4, 3));
+        check(Some(Percent(39)), None, 10, (4, 0));
+        check(None, None, 10, (0, 1));
+        check(Some(Percent(0)), Some(Percent(0)), 0, (0, 1));
+        check(Some(Int(3)), Some(Int(2)), 10, (3, 2));
+    }
+
+    #[test]
+    fn the_new_replica_set_grows_into_the_surge() {
+        let check = |surge: i32, old: i32, newest: i32, expected: i32| {
+            assert_eq!(new_size(10, surge, newest, old + newest), expected, "surge {surge} old {old} new {newest}");
+        };
+        check(0, 10, 0, 0);
+        check(2, 10, 0, 2);
+        check(2, 5, 0, 7);
+        check(2, 10, 2, 2);
+    }
+}

@@ -1,0 +1,120 @@
+//! Scaling a Deployment in the middle of a roll-out: every ReplicaSet keeps its share.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Memo, View, rolling, scale_call};
+use crate::arena::Symbol;
+use crate::component::{Plan, Step};
+use crate::state::{ReplicaSet, ReplicaSetId};
+
+fn desired_key() -> Symbol {
+    Symbol::new("deployment.kubernetes.io/desired-replicas")
+}
+
+fn max_key() -> Symbol {
+    Symbol::new("deployment.kubernetes.io/max-replicas")
+}
+
+fn annotated(set: &ReplicaSet, key: Symbol) -> Option<i32> {
+    set.meta.annotations.get(&key)?.as_str().parse().ok()
+}
+
+/// The annotations by which a later sync recognises that the wanted size has changed.
+pub(super) fn size_annotations(
+    view: &View<'_>,
+    annotations: &Arc<BTreeMap<Symbol, Symbol>>,
+) -> Arc<BTreeMap<Symbol, Symbol>> {
+    let desired = Symbol::new(&view.replicas().to_string());
+    let max = Symbol::new(&(view.replicas() + rolling::max_surge(view)).to_string());
+    if annotations.get(&desired_key()) == Some(&desired) && annotations.get(&max_key()) == Some(&max) {
+        return Arc::clone(annotations);
+    }
+    let mut map = BTreeMap::clone(annotations);
+    map.insert(desired_key(), desired);
+    map.insert(max_key(), max);
+    Arc::new(map)
+}
+
+/// Whether the wanted size differs from the one the active ReplicaSets were made for.
+pub(super) fn is_scaling_event(view: &View<'_>) -> bool {
+    view.all()
+        .filter(|(_, set)| set.replicas > 0)
+        .any(|(_, set)| annotated(set, desired_key()).is_some_and(|desired| desired != view.replicas()))
+}
+
+/// # Source
+/// deployment-controller, `scale`: one active ReplicaSet takes the whole size; a saturated new one empties the others;
+/// otherwise the difference is shared in proportion.
+pub(super) fn scale(view: &View<'_>, plan: &mut Plan<Memo>) {
+    let mut active: Vec<(ReplicaSetId, &ReplicaSet)> =
+        view.all().filter(|(_, set)| set.replicas > 0).map(|(id, set)| (*id, *set)).collect();
+    if active.len() <= 1 {
+        let target = active.first().copied().or(view.newest).or_else(|| view.old.last().copied());
+        if let Some((id, set)) = target {
+            let call = scale_call(view, id, set, view.replicas());
+            if set.replicas != view.replicas() || !matches!(call.memo, Memo::Other) || has_stale_annotations(view, set) {
+                plan.steps.push(Step::Concurrent(vec![call]));
+            }
+        }
+        return;
+    }
+    if let Some((_, set)) = view.newest
+        && is_saturated(view, set)
+    {
+        let calls: Vec<_> =
+            view.old.iter().filter(|(_, old)| old.replicas > 0).map(|(id, old)| scale_call(view, *id, old, 0)).collect();
+        plan.steps.push(Step::Concurrent(calls));
+        return;
+    }
+    if !view.is_rolling() {
+        return;
+    }
+    let allowed = if view.replicas() > 0 { view.replicas() + rolling::max_surge(view) } else { 0 };
+    let to_add = allowed - view.total();
+    let grows = to_add > 0;
+    active.sort_by(|(_, a), (_, b)| {
+        b.replicas.cmp(&a.replicas).then_with(|| {
+            let by_age = a.meta.created_at.cmp(&b.meta.created_at);
+            if grows { by_age.reverse() } else { by_age }
+        })
+    });
+    let mut left = to_add;
+    let mut sizes: Vec<i32> = Vec::new();
+    for (_, set) in &active {
+        let share = if to_add == 0 { 0 } else { proportion(view, set, left, grows) };
+        left -= share;
+        sizes.push(set.replicas + share);
+    }
+    if let Some(first) = sizes.first_mut() {
+        *first = (*first + left).max(0);
+    }
+    let calls = active.iter().zip(sizes).map(|((id, set), size)| scale_call(view, *id, set, size)).collect();
+    plan.steps.push(Step::Concurrent(calls));
+}
+
+fn has_stale_annotations(view: &View<'_>, set: &ReplicaSet) -> bool {
+    size_annotations(view, &set.meta.annotations) != set.meta.annotations
+}
+
+fn is_saturated(view: &View<'_>, set: &ReplicaSet) -> bool {
+    let wanted = view.replicas();
+    set.replicas == wanted && annotated(set, desired_key()) == Some(wanted) && set.status.available == wanted
+}
+
+/// The share of one ReplicaSet, clipped by what is left.
+fn proportion(view: &View<'_>, set: &ReplicaSet, left: i32, grows: bool) -> i32 {
+    if set.replicas == 0 || left == 0 {
+        return 0;
+    }
+    let share = if view.replicas() == 0 {
+        -set.replicas
+    } else {
+        let target = i64::from(view.replicas() + rolling::max_surge(view));
+        let base = i64::from(annotated(set, max_key()).filter(|max| *max > 0).unwrap_or(view.deployment.status.replicas).max(1));
+        // Rounds half away from zero, as the real controller's float arithmetic does.
+        let scaled = (2 * i64::from(set.replicas) * target + base) / (2 * base);
+        (scaled - i64::from(set.replicas)) as i32
+    };
+    if grows { share.min(left) } else { share.max(left) }
+}

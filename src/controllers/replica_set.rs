@@ -1,0 +1,415 @@
+//! The ReplicaSet controller (and, with the same rules, the ReplicationController's): keep as many pods as wanted.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use crate::arena::Symbol;
+use crate::component::{
+    Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, EventDraft, Expectations, ObjectRef, Plan, Planned,
+    PodDraft, PodName, Reconcile, Reply, Request, Start, StatusUpdate, Step, judge_claim,
+};
+use crate::model::Labels;
+use crate::state::{
+    Change, Changed, DeletionCause, ObjectDelta, Owner, Pod, PodDelta, PodId, PodPhase, ReplicaSet, ReplicaSetId,
+    ReplicaSetStatus, Store, WorkloadId,
+};
+use crate::units::{SimDuration, SimTime};
+
+/// Creates and deletes of one sync at most.
+const BURST_REPLICAS: usize = 500;
+
+/// Sets larger than this are not searched for owned pods that were relabeled by hand; their pods' own change tells.
+const CLAIM_SCAN_MAX: usize = 64;
+
+/// What a call of this controller was for.
+#[derive(Copy, Clone, Debug)]
+pub enum Memo {
+    /// Creating a pod.
+    Create,
+    /// Deleting a pod.
+    Delete(PodId),
+    /// Adopting or releasing, or writing status.
+    Other,
+}
+
+/// The ReplicaSet controller.
+///
+/// # Source
+/// kube-controller-manager, replicaset-controller.
+#[derive(Clone, Debug, Default)]
+pub struct ReplicaSets {
+    expectations: Expectations<ReplicaSetId>,
+    /// Pods whose deletion was asked for and not yet seen; each is counted once.
+    deleting: rustc_hash::FxHashMap<PodId, ReplicaSetId>,
+}
+
+impl ReplicaSets {
+    fn deletion_seen(&mut self, pod: PodId) {
+        if let Some(set) = self.deleting.remove(&pod) {
+            self.expectations.deletion_observed(set);
+        }
+    }
+
+    /// The sets that could adopt an ownerless pod.
+    fn candidates(store: &Store, namespace: Symbol, labels: &Labels, queue: &mut Enqueue<ReplicaSetId>) {
+        for (id, set) in store.replica_sets.iter() {
+            if set.meta.namespace == namespace && set.spec.selector.as_ref().is_some_and(|s| s.matches(labels)) {
+                queue.now(id);
+            }
+        }
+    }
+}
+
+fn owner_set(owner: Option<Owner>) -> Option<ReplicaSetId> {
+    match owner {
+        Some(Owner::ReplicaSet(id)) => Some(id),
+        _ => None,
+    }
+}
+
+impl Reconcile for ReplicaSets {
+    type Key = ReplicaSetId;
+    type Memo = Memo;
+    const NAME: &'static str = "replicaset-controller";
+
+    fn workers(config: &Config) -> usize {
+        config.kube_controller_manager.concurrent_replicaset_syncs.max(1) as usize
+    }
+
+    fn watches(changed: &Changed) -> bool {
+        matches!(
+            changed,
+            Changed::PodAdded(_)
+                | Changed::PodUpdated { .. }
+                | Changed::PodRemoved { .. }
+                | Changed::WorkloadAdded(WorkloadId::ReplicaSet(_))
+                | Changed::WorkloadUpdated(WorkloadId::ReplicaSet(_), _)
+                | Changed::WorkloadRemoved(WorkloadId::ReplicaSet(_))
+        )
+    }
+
+    fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<ReplicaSetId>) {
+        for id in ctx.store.replica_sets.ids() {
+            queue.now(id);
+        }
+    }
+
+    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<ReplicaSetId>) {
+        match &change.what {
+            Changed::WorkloadAdded(WorkloadId::ReplicaSet(id)) => queue.now(*id),
+            Changed::WorkloadUpdated(WorkloadId::ReplicaSet(id), delta) => {
+                if delta.touches(ObjectDelta::SPEC | ObjectDelta::METADATA | ObjectDelta::DELETION) {
+                    queue.now(*id);
+                }
+            }
+            Changed::WorkloadRemoved(WorkloadId::ReplicaSet(id)) => self.expectations.forget(*id),
+            Changed::PodAdded(id) => {
+                let Some(pod) = ctx.store.pod(*id) else { return };
+                match pod.owner {
+                    Some(Owner::ReplicaSet(set)) => {
+                        self.expectations.creation_observed(set);
+                        queue.now(set);
+                    }
+                    None => Self::candidates(ctx.store, pod.namespace, &pod.labels, queue),
+                    Some(_) => {}
+                }
+            }
+            Changed::PodUpdated { pod, delta, before } => {
+                if delta.touches(PodDelta::DELETION) {
+                    self.deletion_seen(*pod);
+                }
+                let Some(object) = ctx.store.pod(*pod) else { return };
+                if let Some(old) = before.as_ref().and_then(|b| owner_set(b.owner)) {
+                    queue.now(old);
+                }
+                match object.owner {
+                    Some(Owner::ReplicaSet(set)) => {
+                        queue.now(set);
+                        let min_ready = min_ready(ctx.store, set);
+                        if delta.touches(PodDelta::READY) && object.is_ready() && min_ready > SimDuration::ZERO {
+                            let extra = u64::from(!ctx.config.version.at_least(34));
+                            queue.after(set, min_ready + SimDuration::from_secs(extra));
+                        }
+                    }
+                    None if delta.touches(PodDelta::LABELS | PodDelta::OWNER) => {
+                        Self::candidates(ctx.store, object.namespace, &object.labels, queue);
+                    }
+                    _ => {}
+                }
+            }
+            Changed::PodRemoved { pod, last } => {
+                self.deletion_seen(*pod);
+                if let Some(set) = owner_set(last.owner) {
+                    queue.now(set);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn sync(&mut self, id: ReplicaSetId, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+        let Some(set) = ctx.store.replica_sets.get(id) else {
+            self.expectations.forget(id);
+            return Plan::nothing();
+        };
+        let mut plan = Plan::nothing();
+        let claims = claim(ctx.store, id, set);
+        if !claims.is_empty() {
+            plan.steps.push(Step::Concurrent(claims));
+        }
+        let active = ctx.store.tally(WorkloadId::ReplicaSet(id)).active;
+        if self.expectations.satisfied(id, ctx.now) && set.meta.deleting.is_none() {
+            let missing = set.replicas - active;
+            match missing.cmp(&0) {
+                Ordering::Greater => {
+                    let count = (missing as usize).min(BURST_REPLICAS);
+                    self.expectations.set(id, count, 0, ctx.now);
+                    let calls = (0..count).map(|_| Planned { request: create_request(id, set), memo: Memo::Create });
+                    plan.steps.push(Step::SlowStart(calls.collect()));
+                }
+                Ordering::Less => {
+                    let victims = victims(ctx.store, id, missing.unsigned_abs() as usize, ctx.now);
+                    self.expectations.set(id, 0, victims.len(), ctx.now);
+                    let cause = deletion_cause(ctx.store, set);
+                    let calls = victims.iter().map(|&pod| {
+                        self.deleting.insert(pod, id);
+                        let options = DeleteOptions::default();
+                        Planned { request: Request::DeletePod { pod, options, cause }, memo: Memo::Delete(pod) }
+                    });
+                    let calls = calls.collect();
+                    plan.steps.push(Step::Concurrent(calls));
+                }
+                Ordering::Equal => {}
+            }
+        }
+        let (status, next) = status(ctx.store, id, set, ctx.now);
+        if status != set.status {
+            let request = Request::UpdateStatus(StatusUpdate::ReplicaSet(id, status));
+            plan.finally.push(Planned { request, memo: Memo::Other });
+        }
+        plan.requeue_after = next;
+        plan
+    }
+
+    fn answered(&mut self, id: ReplicaSetId, memo: Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
+        let about = ObjectRef::workload(ctx.store, WorkloadId::ReplicaSet(id));
+        match (memo, answer) {
+            (Memo::Create, Ok(Reply::Pod(pod))) => {
+                if let (Some(about), Some(pod)) = (about, ctx.store.pod(*pod)) {
+                    ctx.event(EventDraft::normal("SuccessfulCreate", about, format!("Created pod: {}", pod.name)));
+                }
+            }
+            (Memo::Create, Err(error)) => {
+                self.expectations.creation_observed(id);
+                if let Some(about) = about {
+                    ctx.event(EventDraft::warning("FailedCreate", about, format!("Error creating: {}", error.message)));
+                }
+            }
+            (Memo::Delete(pod), Ok(_)) => {
+                if let (Some(about), Some(pod)) = (about, ctx.store.pod(pod)) {
+                    ctx.event(EventDraft::normal("SuccessfulDelete", about, format!("Deleted pod: {}", pod.name)));
+                }
+            }
+            (Memo::Delete(pod), Err(_)) => self.deletion_seen(pod),
+            _ => {}
+        }
+    }
+
+    fn skipped(&mut self, id: ReplicaSetId, memo: Memo) {
+        match memo {
+            Memo::Create => self.expectations.creation_observed(id),
+            Memo::Delete(pod) => self.deletion_seen(pod),
+            Memo::Other => {}
+        }
+    }
+
+    fn is_failure(memo: Memo, answer: &Answer) -> bool {
+        use crate::component::ErrorReason;
+        match (memo, answer) {
+            (Memo::Delete(_), Err(error)) => error.reason != ErrorReason::NotFound,
+            // A dying namespace refuses new pods; retrying would only spin.
+            (Memo::Create, Err(error)) => !error.message.contains("because it is being terminated"),
+            (_, answer) => answer.is_err(),
+        }
+    }
+}
+
+fn min_ready(store: &Store, id: ReplicaSetId) -> SimDuration {
+    let seconds = store.replica_sets.get(id).map_or(0, |set| set.spec.min_ready_seconds);
+    SimDuration::from_secs(seconds.max(0).unsigned_abs().into())
+}
+
+/// Pods to adopt and to release.
+fn claim(store: &Store, id: ReplicaSetId, set: &ReplicaSet) -> Vec<Planned<Memo>> {
+    let Some(selector) = &set.spec.selector else { return Vec::new() };
+    let workload = WorkloadId::ReplicaSet(id);
+    let mut calls = Vec::new();
+    let mut judge = |pod_id: PodId, pod: &Pod| {
+        let deleting = set.meta.deleting.is_some();
+        let owner = match judge_claim(workload, deleting, selector, pod.owner, &pod.labels, pod.deletion.is_some()) {
+            Claim::Adopt => Some(workload.as_owner()),
+            Claim::Release => None,
+            Claim::Keep | Claim::Ignore => return,
+        };
+        calls.push(Planned { request: Request::SetPodOwner { pod: pod_id, owner }, memo: Memo::Other });
+    };
+    for &pod_id in store.ownerless_pods(set.meta.namespace) {
+        if let Some(pod) = store.pod(pod_id)
+            && pod.is_active()
+        {
+            judge(pod_id, pod);
+        }
+    }
+    // Labels of owned pods change only by hand: look when a label differs from the template's.
+    if set.meta.deleting.is_none() && store.pods_of(workload).len() < CLAIM_SCAN_MAX {
+        for &pod_id in store.pods_of(workload) {
+            if let Some(pod) = store.pod(pod_id)
+                && pod.is_active()
+                && pod.labels != set.spec.template.metadata.labels
+            {
+                judge(pod_id, pod);
+            }
+        }
+    }
+    calls
+}
+
+fn create_request(id: ReplicaSetId, set: &ReplicaSet) -> Request {
+    Request::CreatePod(Box::new(PodDraft {
+        namespace: set.meta.namespace,
+        name: PodName::Generate(Symbol::new(&format!("{}-", set.meta.name))),
+        template: Arc::clone(&set.spec.template),
+        extra_labels: smallvec::SmallVec::new(),
+        owner: Some(Owner::ReplicaSet(id)),
+        pinned_node: None,
+        job_tracking: false,
+    }))
+}
+
+/// Whether pods go because fewer are wanted in all, or because another ReplicaSet of the Deployment takes over.
+fn deletion_cause(store: &Store, set: &ReplicaSet) -> DeletionCause {
+    let Some(Owner::Deployment(deployment)) = set.meta.owner else { return DeletionCause::ScaleDown };
+    let Some(object) = store.deployments.get(deployment) else { return DeletionCause::ScaleDown };
+    let wanted: i32 = store
+        .replica_sets_of(deployment)
+        .iter()
+        .filter_map(|rs| store.replica_sets.get(*rs))
+        .map(|rs| rs.replicas)
+        .sum();
+    let is_newest = set.spec.template.spec == object.spec.template.spec;
+    if !is_newest && wanted >= object.spec.replicas.unwrap_or(1) {
+        DeletionCause::RollingUpdate
+    } else {
+        DeletionCause::ScaleDown
+    }
+}
+
+/// The pods to delete, best victims first.
+///
+/// # Source
+/// kube-controller-manager, `ActivePodsWithRanks`.
+fn victims(store: &Store, id: ReplicaSetId, count: usize, now: SimTime) -> Vec<PodId> {
+    let count = count.min(BURST_REPLICAS);
+    let mut active: Vec<(PodId, &Pod)> = store
+        .pods_of(WorkloadId::ReplicaSet(id))
+        .iter()
+        .filter_map(|&pod_id| store.pod(pod_id).map(|pod| (pod_id, pod)))
+        .filter(|(_, pod)| pod.is_active())
+        .collect();
+    if count < active.len() {
+        let ranks = ranks(store, id);
+        let rank = |pod: &Pod| ranks.get(&pod.node).copied().unwrap_or(0);
+        active.sort_by(|(_, a), (_, b)| victim_order(a, b, rank(a), rank(b), now));
+    }
+    active.truncate(count);
+    active.into_iter().map(|(pod_id, _)| pod_id).collect()
+}
+
+/// Active pods per node that belong to any ReplicaSet of the same Deployment; none without a Deployment.
+fn ranks(store: &Store, id: ReplicaSetId) -> rustc_hash::FxHashMap<Option<crate::state::NodeId>, i32> {
+    let mut ranks = rustc_hash::FxHashMap::default();
+    let Some(Owner::Deployment(deployment)) = store.replica_sets.get(id).and_then(|set| set.meta.owner) else {
+        return ranks;
+    };
+    for &set in store.replica_sets_of(deployment) {
+        for pod in store.pods_of(WorkloadId::ReplicaSet(set)).iter().filter_map(|&pod| store.pod(pod)) {
+            if pod.is_active() {
+                *ranks.entry(pod.node).or_insert(0) += 1;
+            }
+        }
+    }
+    ranks
+}
+
+fn deletion_cost(pod: &Pod) -> i32 {
+    let annotation = pod.spec.annotations.get(&Symbol::new("controller.kubernetes.io/pod-deletion-cost"));
+    annotation.and_then(|cost| cost.as_str().parse().ok()).unwrap_or(0)
+}
+
+/// floor(log2(age)) in nanoseconds; -1 for no age.
+fn age_bucket(since: SimTime, now: SimTime) -> i32 {
+    let age = now.as_nanos() - since.as_nanos();
+    if age <= 0 { -1 } else { age.ilog2() as i32 }
+}
+
+/// Which of two pods goes first.
+pub(super) fn victim_order(a: &Pod, b: &Pod, rank_a: i32, rank_b: i32, now: SimTime) -> Ordering {
+    let phase = |pod: &Pod| i32::from(pod.phase == PodPhase::Running);
+    let ready = (a.is_ready(), b.is_ready());
+    a.node
+        .is_some()
+        .cmp(&b.node.is_some())
+        .then_with(|| phase(a).cmp(&phase(b)))
+        .then_with(|| ready.0.cmp(&ready.1))
+        .then_with(|| deletion_cost(a).cmp(&deletion_cost(b)))
+        .then_with(|| rank_b.cmp(&rank_a))
+        .then_with(|| match (ready, a.ready, b.ready) {
+            ((true, true), Some(since_a), Some(since_b)) if since_a.since != since_b.since => {
+                let buckets = (age_bucket(since_a.since, now), age_bucket(since_b.since, now));
+                buckets.0.cmp(&buckets.1).then_with(|| a.uid.cmp(&b.uid))
+            }
+            _ => Ordering::Equal,
+        })
+        .then_with(|| b.restarts_max().cmp(&a.restarts_max()))
+        .then_with(|| {
+            if a.created_at == b.created_at {
+                return Ordering::Equal;
+            }
+            let buckets = (age_bucket(a.created_at, now), age_bucket(b.created_at, now));
+            buckets.0.cmp(&buckets.1).then_with(|| a.uid.cmp(&b.uid))
+        })
+}
+
+/// The status to write, and when to look again because a pod will have been ready long enough.
+fn status(store: &Store, id: ReplicaSetId, set: &ReplicaSet, now: SimTime) -> (ReplicaSetStatus, Option<SimDuration>) {
+    let tally = store.tally(WorkloadId::ReplicaSet(id));
+    let min_ready = SimDuration::from_secs(set.spec.min_ready_seconds.max(0).unsigned_abs().into());
+    let mut next = None;
+    let available = if min_ready == SimDuration::ZERO {
+        tally.ready
+    } else {
+        let mut available = 0;
+        for pod in store.pods_of(WorkloadId::ReplicaSet(id)).iter().filter_map(|&pod| store.pod(pod)) {
+            if !pod.is_active() || !pod.is_ready() {
+                continue;
+            }
+            if pod.is_available(min_ready, now) {
+                available += 1;
+            } else if let Some(ready) = pod.ready {
+                let wait = (ready.since + min_ready).saturating_since(now);
+                next = Some(next.map_or(wait, |other: SimDuration| other.min(wait)));
+            }
+        }
+        available
+    };
+    let status = ReplicaSetStatus {
+        observed_generation: set.meta.generation,
+        replicas: tally.active,
+        fully_labeled: tally.active,
+        ready: tally.ready,
+        available,
+        terminating: tally.terminating,
+        failure: None,
+    };
+    (status, next)
+}

@@ -139,6 +139,9 @@ pub trait Reconcile: Sized {
     /// One pass over a key.
     fn sync(&mut self, key: Self::Key, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Self::Memo>;
 
+    /// Keys that the pass found to be affected; asked for after each pass.
+    fn affected(&mut self, _queue: &mut Enqueue<Self::Key>) {}
+
     /// A call of a plan was answered: lower expectations on failure, post events.
     fn answered(&mut self, key: Self::Key, memo: Self::Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>);
 
@@ -256,6 +259,9 @@ impl<R: Reconcile> Controller<R> {
         while let Some((key, cause)) = self.queue.take() {
             ctx.cause = cause;
             let plan = self.rules.sync(key, ctx);
+            let mut affected = Enqueue::default();
+            self.rules.affected(&mut affected);
+            self.enqueue(affected, ctx);
             let mut parts = VecDeque::new();
             for step in plan.steps {
                 let (calls, batch) = match step {

@@ -3,6 +3,7 @@
 //! A controller sees the others' work only in the store. None of them imports another.
 
 pub mod cloud_node_lifecycle;
+pub mod daemon_set;
 pub mod deployment;
 pub mod node_lifecycle;
 pub mod pod_gc;

@@ -1,0 +1,96 @@
+//! Which nodes should run a daemon pod.
+
+use std::collections::BTreeMap;
+
+use crate::arena::Symbol;
+use crate::model::{Taint, TaintEffect, Toleration, TolerationOperator};
+use crate::state::{DaemonSet, DaemonSetId, Node, NodeId, Store};
+
+/// The verdict on one node.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Placement {
+    /// A pod should be created if there is none.
+    pub(super) should_run: bool,
+    /// A pod that is there may stay.
+    pub(super) should_continue: bool,
+}
+
+/// Verdicts by set and node, kept until the node's labels or taints or the set's template change.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Placements {
+    by_set: BTreeMap<DaemonSetId, BTreeMap<NodeId, Placement>>,
+}
+
+impl Placements {
+    pub(super) fn forget(&mut self, id: DaemonSetId) {
+        self.by_set.remove(&id);
+    }
+
+    pub(super) fn node_changed(&mut self, node: NodeId) {
+        for verdicts in self.by_set.values_mut() {
+            verdicts.remove(&node);
+        }
+    }
+
+    pub(super) fn of(&mut self, id: DaemonSetId, set: &DaemonSet, node: NodeId, name: Symbol, object: &Node) -> Placement {
+        let verdicts = self.by_set.entry(id).or_default();
+        *verdicts.entry(node).or_insert_with(|| judge(set, name, object))
+    }
+
+    /// The verdicts on all existing nodes, in the order of their names.
+    pub(super) fn all(&mut self, id: DaemonSetId, set: &DaemonSet, store: &Store) -> Vec<(NodeId, Placement)> {
+        let mut nodes: Vec<(Symbol, NodeId, Placement)> = store
+            .nodes()
+            .map(|(node, object)| (store.node_name(node), node, object))
+            .map(|(name, node, object)| (name, node, self.of(id, set, node, name, object)))
+            .collect();
+        nodes.sort_by_key(|(name, ..)| *name);
+        nodes.into_iter().map(|(_, node, placement)| (node, placement)).collect()
+    }
+}
+
+/// # Source
+/// daemonset-controller, `NodeShouldRunDaemonPod`: node name, selector and required affinity, then taints; nothing else.
+pub(super) fn judge(set: &DaemonSet, name: Symbol, node: &Node) -> Placement {
+    let no = Placement { should_run: false, should_continue: false };
+    let spec = &set.spec.template.spec;
+    if spec.node_name.is_some_and(|wanted| wanted != name) || !spec.allows_node(&node.labels, name) {
+        return no;
+    }
+    let automatic = automatic_tolerations(spec.host_network);
+    let tolerated = |taint: &Taint| spec.tolerations.iter().chain(&automatic).any(|t| t.tolerates(taint));
+    let untolerated = |effects: &[TaintEffect]| {
+        node.taints
+            .iter()
+            .filter(|t| effects.contains(&t.effect))
+            .any(|t| !tolerated(&Taint::new(t.key, t.value, t.effect)))
+    };
+    if untolerated(&[TaintEffect::NoSchedule, TaintEffect::NoExecute]) {
+        return Placement { should_run: false, should_continue: !untolerated(&[TaintEffect::NoExecute]) };
+    }
+    Placement { should_run: true, should_continue: true }
+}
+
+/// # Source
+/// daemonset-controller, `AddOrUpdateDaemonPodTolerations`.
+pub(super) fn automatic_tolerations(host_network: bool) -> Vec<Toleration> {
+    let toleration = |key: &str, effect| Toleration {
+        key: Symbol::new(key),
+        operator: TolerationOperator::Exists,
+        value: Symbol::empty(),
+        effect: Some(effect),
+        toleration_seconds: None,
+    };
+    let mut tolerations = vec![
+        toleration("node.kubernetes.io/not-ready", TaintEffect::NoExecute),
+        toleration("node.kubernetes.io/unreachable", TaintEffect::NoExecute),
+        toleration("node.kubernetes.io/disk-pressure", TaintEffect::NoSchedule),
+        toleration("node.kubernetes.io/memory-pressure", TaintEffect::NoSchedule),
+        toleration("node.kubernetes.io/pid-pressure", TaintEffect::NoSchedule),
+        toleration("node.kubernetes.io/unschedulable", TaintEffect::NoSchedule),
+    ];
+    if host_network {
+        tolerations.push(toleration("node.kubernetes.io/network-unavailable", TaintEffect::NoSchedule));
+    }
+    tolerations
+}

@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(table[second], "b");
         assert_eq!(table.id_at(0), Some(second));
         assert_eq!(table.id_at(1), None);
-        assert_eq!(format!("{first:?} {second:?}"), "str#0 str#0.2");
+        assert_eq!(format!("{first:?} {second:?}"), "&str#0 &str#0.2");
     }
 
     #[test]

@@ -225,11 +225,11 @@ warning[a::b]: two
                 Diagnostic::error("a::b", "wrong").at(location, "x").help("do").render(&manifest(), Style::Plain);
             assert_eq!(drawn, expected);
         };
-        check(Location::new("other.yaml", 3, 4, 1), "error[a::b]: wrong\n --> other.yaml:3:4\n  = help: do\n");
-        check(Location::file("apps/frontend.yaml"), "error[a::b]: wrong\n --> apps/frontend.yaml\n  = help: do\n");
+        check(Location::new("other.yaml", 3, 4, 1), "error[a::b]: wrong\n--> other.yaml:3:4\n = help: do\n");
+        check(Location::file("apps/frontend.yaml"), "error[a::b]: wrong\n--> apps/frontend.yaml\n = help: do\n");
         check(
             Location::new("apps/frontend.yaml", 99, 4, 1),
-            "error[a::b]: wrong\n  --> apps/frontend.yaml:99:4\n   = help: do\n",
+            "error[a::b]: wrong\n--> apps/frontend.yaml:99:4\n = help: do\n",
         );
     }
 

@@ -67,7 +67,7 @@ pub enum Distribution {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DistributionError {
     /// A parameter outside its range.
-    #[error("{parameter} of a {kind} distribution is {value}; it must be {range}")]
+    #[error("`{parameter}` of the {kind} distribution is {value}; it must be {range}")]
     Range {
         /// The kind as documents write it.
         kind: &'static str,
@@ -79,7 +79,7 @@ pub enum DistributionError {
         range: String,
     },
     /// Parameters that do not make one distribution.
-    #[error("a {kind} distribution is given by {wanted}")]
+    #[error("the {kind} distribution is given by {wanted}")]
     Parameters {
         /// The kind as documents write it.
         kind: &'static str,
@@ -490,5 +490,213 @@ impl<'de> Visitor<'de> for DistributionVisitor {
             return Err(A::Error::custom(format!("a distribution has one kind; this one has `{kind}` and `{second}`")));
         }
         Ok(distribution)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::SeedableRng;
+    use rand_distr::Distribution as _;
+
+    use super::*;
+    use crate::engine::Streams;
+
+    fn secs(secs: u64) -> SimDuration {
+        SimDuration::from_secs(secs)
+    }
+
+    fn yaml(text: &str) -> Distribution {
+        serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    const SAMPLE_COUNT: usize = 100_000;
+
+    /// Compares with an independent sampler: its share below our quantile, and the mean of our samples.
+    fn check_against(text: &str, other: impl rand_distr::Distribution<f64>) {
+        let distribution = yaml(text);
+        let mut generator = ChaCha8Rng::seed_from_u64(1);
+        let others: Vec<f64> = (0..SAMPLE_COUNT).map(|_| other.sample(&mut generator)).collect();
+        for p in [0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999] {
+            let limit = distribution.quantile(p).as_secs_f64();
+            let share = others.iter().filter(|value| **value <= limit).count() as f64 / SAMPLE_COUNT as f64;
+            // Five standard deviations of a share.
+            let tolerance = 5.0 * libm::sqrt(p * (1.0 - p) / SAMPLE_COUNT as f64);
+            assert!((share - p).abs() < tolerance, "{text}: {share} of the samples are below the quantile of {p}");
+        }
+        let mut stream = Streams::new(1).stream("test", text);
+        let ours: Vec<f64> = (0..SAMPLE_COUNT).map(|_| distribution.sample(&mut stream).as_secs_f64()).collect();
+        let mean = ours.iter().sum::<f64>() / SAMPLE_COUNT as f64;
+        let variance = ours.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / SAMPLE_COUNT as f64;
+        let expected = distribution.mean().unwrap().as_secs_f64();
+        let tolerance = 5.0 * libm::sqrt(variance / SAMPLE_COUNT as f64);
+        assert!((mean - expected).abs() < tolerance, "{text}: mean {mean} of the samples, expected {expected}");
+    }
+
+    #[test]
+    fn samples_agree_with_another_library() {
+        check_against("uniform: {min: 10s, max: 70s}", rand_distr::Uniform::new_inclusive(10.0, 70.0).unwrap());
+        check_against("exponential: {mean: 2h}", rand_distr::Exp::new(1.0 / 7200.0).unwrap());
+        check_against("weibull: {shape: 0.7, scale: 100s}", rand_distr::Weibull::new(100.0, 0.7).unwrap());
+        check_against("weibull: {shape: 3, scale: 100s}", rand_distr::Weibull::new(100.0, 3.0).unwrap());
+        check_against("lognormal: {median: 1s, sigma: 0.5}", rand_distr::LogNormal::new(0.0, 0.5).unwrap());
+        check_against("gamma: {shape: 0.5, scale: 10s}", rand_distr::Gamma::new(0.5, 10.0).unwrap());
+        check_against("gamma: {shape: 9, mean: 90s}", rand_distr::Gamma::new(9.0, 10.0).unwrap());
+    }
+
+    #[test]
+    fn quantiles_are_those_given() {
+        let lognormal = yaml("lognormal: {median: 2s, p99: 12s}");
+        assert_eq!(lognormal.quantile(0.5), secs(2));
+        assert_eq!(lognormal.quantile(0.99), secs(12));
+        assert_eq!(lognormal.quantile(0.0), SimDuration::ZERO);
+        let uniform = yaml("uniform: {min: 0s, max: 60s}");
+        assert_eq!((uniform.quantile(0.25), uniform.quantile(1.0)), (secs(15), secs(60)));
+        assert_eq!(yaml("exponential: {mean: 1h}").quantile(1.0), SimDuration::MAX);
+        assert_eq!(yaml("lognormal: {median: 5s, sigma: 0}").quantile(1.0), secs(5));
+        assert_eq!(Distribution::Constant(secs(3)).quantile(0.7), secs(3));
+        assert!(yaml("0").is_zero() && !uniform.is_zero());
+    }
+
+    #[test]
+    fn means_are_those_given() {
+        let check = |text: &str, mean: SimDuration| {
+            let found = yaml(text).mean().unwrap().as_secs_f64();
+            assert!((found / mean.as_secs_f64() - 1.0).abs() < 1e-8, "{text}: {found}");
+        };
+        check("weibull: {shape: 0.7, mean: 60d}", secs(60 * 86_400));
+        check("lognormal: {mean: 30s, sigma: 1.5}", secs(30));
+        check("gamma: {shape: 2.5, mean: 1w}", secs(7 * 86_400));
+        check("uniform: {min: 10s, max: 30s}", secs(20));
+        assert_eq!(yaml("empirical: {file: x.csv}").mean(), None);
+    }
+
+    #[test]
+    fn every_kind_takes_one_draw() {
+        let kinds = [
+            "2s",
+            "uniform: {min: 0s, max: 1s}",
+            "exponential: {mean: 1s}",
+            "weibull: {shape: 2, scale: 1s}",
+            "lognormal: {median: 1s, p99: 2s}",
+            "gamma: {shape: 2, scale: 1s}",
+        ];
+        let mut expected = Streams::new(3).stream("test", "draws");
+        expected.next_u64();
+        let second = expected.next_u64();
+        for kind in kinds {
+            let mut stream = Streams::new(3).stream("test", "draws");
+            let _ = yaml(kind).sample(&mut stream);
+            assert_eq!(stream.next_u64(), second, "{kind}");
+        }
+    }
+
+    /// The numbers of every recorded run depend on these; a change here changes all results.
+    #[test]
+    fn first_samples_are_frozen() {
+        let check = |text: &str, nanos: u64| {
+            let mut stream = Streams::new(42).stream("pod-start", "shop/frontend/12");
+            assert_eq!(yaml(text).sample(&mut stream).as_nanos(), nanos, "{text}");
+        };
+        check("uniform: {min: 0s, max: 60s}", 9_384_529_261);
+        check("exponential: {mean: 120d}", 1_763_464_989_891_704);
+        check("weibull: {shape: 0.7, mean: 60d}", 326_025_543_385_269);
+        check("lognormal: {median: 2s, p99: 12s}", 919_211_047);
+        check("gamma: {shape: 2.5, mean: 10m}", 244_793_022_700);
+    }
+
+    #[test]
+    fn documents_name_a_kind_and_its_parameters() {
+        let check = |text: &str, expected: Distribution| assert_eq!(yaml(text), expected, "{text}");
+        check("2s", Distribution::Constant(secs(2)));
+        check("1d", Distribution::Constant(secs(86_400)));
+        check("0", Distribution::Constant(SimDuration::ZERO));
+        check("{constant: 2s}", Distribution::Constant(secs(2)));
+        check("{constant: 0}", Distribution::Constant(SimDuration::ZERO));
+        check("{uniform: {min: 0s, max: 60s}}", Distribution::Uniform { min: secs(0), max: secs(60) });
+        check("{weibull: {shape: 1, mean: 60s}}", Distribution::Weibull { shape: 1.0, scale: secs(60) });
+        check("{lognormal: {median: 2s, p99: 12s}}", Distribution::Lognormal { median: secs(2), p99: secs(12) });
+        check("{gamma: {shape: 2, mean: 60s}}", Distribution::Gamma { shape: 2.0, scale: secs(30) });
+    }
+
+    #[test]
+    fn documents_are_written_as_they_are_read() {
+        for text in [
+            "2s",
+            "uniform: {min: 0s, max: 60s}",
+            "exponential: {mean: 120d}",
+            "weibull: {shape: 0.7, mean: 60d}",
+            "lognormal: {mean: 2s, sigma: 1}",
+            "gamma: {shape: 2, scale: 30s}",
+            "empirical: {file: x.csv}",
+        ] {
+            let distribution = yaml(text);
+            let written = serde_json::to_string(&distribution).unwrap();
+            assert_eq!(serde_json::from_str::<Distribution>(&written).unwrap(), distribution, "{written}");
+        }
+        assert_eq!(serde_json::to_string(&yaml("2s")).unwrap(), r#"{"constant":"2s"}"#);
+    }
+
+    #[test]
+    fn what_is_no_distribution_says_why() {
+        let check = |text: &str, expected: &str| {
+            let message = serde_saphyr::from_str::<Distribution>(text).expect_err(text).to_string();
+            assert!(message.contains(expected), "{text}: {message}");
+        };
+        check("-2s", "`-2s` is negative");
+        check("5", "write for example `5s`");
+        check("{}", "an empty map is not a distribution");
+        check("{normal: {mean: 2s}}", "normal");
+        check("{constant: 2s, uniform: {min: 0s, max: 1s}}", "`constant` and `uniform`");
+        check(
+            "{uniform: {min: 2s, max: 1s}}",
+            "`max` of the uniform distribution is 1s; it must be at least min, which is 2s",
+        );
+        check("{uniform: {min: 2s}}", "max");
+        check("{uniform: {min: 2s, max: 3s, mean: 2s}}", "mean");
+        check("{exponential: {mean: 0s}}", "`mean` of the exponential distribution is 0s; it must be more than 0s");
+        check("{weibull: {shape: 0, mean: 1s}}", "`shape` of the weibull distribution is 0; it must be between");
+        check("{weibull: {shape: -1, scale: 1s}}", "it must be between");
+        check("{weibull: {shape: .nan, scale: 1s}}", "it must be between");
+        check("{weibull: {shape: 1}}", "`shape` and either `scale` or `mean`");
+        check("{weibull: {shape: 1, scale: 1s, mean: 1s}}", "`shape` and either `scale` or `mean`");
+        check("{lognormal: {median: 2s, p99: 1s}}", "it must be at least median, which is 2s");
+        check("{lognormal: {median: 0s, p99: 1s}}", "`median` of the lognormal distribution is 0s");
+        check("{lognormal: {median: 2s}}", "`median` and `p99`, `median` and `sigma`, or `mean` and `sigma`");
+        check("{lognormal: {median: 2s, sigma: -1}}", "`sigma` of the lognormal distribution is -1");
+        check("{gamma: {shape: 2, mean: -1s}}", "`-1s` is negative");
+    }
+
+    #[test]
+    fn observations_come_from_a_file() {
+        let resolved = |text: &'static str| {
+            let mut distribution = yaml("empirical: {file: x.csv}");
+            distribution
+                .resolve_files(&mut |name| if name == "x.csv" { Ok(text.to_owned()) } else { Err(String::new()) })?;
+            Ok::<_, DistributionError>(distribution)
+        };
+        let distribution = resolved("seconds,host\n# measured\n3,a\n\n1m,b\n0.5,c\n\"2\",d\n").unwrap();
+        let quantiles = [0.0, 0.24, 0.25, 0.5, 0.75, 1.0].map(|p| distribution.quantile(p).as_millis());
+        assert_eq!(quantiles, [500, 500, 2000, 3000, 60_000, 60_000]);
+        assert_eq!(distribution.mean(), Some(SimDuration::from_millis(16_375)));
+        let check = |text: &'static str, expected: &str| {
+            let message = resolved(text).unwrap_err().to_string();
+            assert!(message.starts_with("the observations of an empirical distribution cannot be read from `x.csv`"));
+            assert!(message.contains(expected), "{message}");
+        };
+        check("", "there is no observation in it");
+        check("seconds\n", "there is no observation in it");
+        check("1\nmany\n", "`many` in line 2 is neither");
+        check("-1\n", "`-1` in line 1 is neither");
+        let mut missing = yaml("empirical: {file: y.csv}");
+        assert!(
+            missing
+                .resolve_files(&mut |_| Err("no such file".to_owned()))
+                .unwrap_err()
+                .to_string()
+                .contains("no such file")
+        );
+        let mut constant = yaml("1s");
+        assert_eq!(constant.resolve_files(&mut |_| unreachable!("a constant has no file")), Ok(()));
     }
 }

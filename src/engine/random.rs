@@ -147,6 +147,21 @@ mod tests {
         assert_ne!(first(streams.stream("a", "b")), first(Streams::new(43).stream("a", "b")));
     }
 
+    /// The numbers of every recorded run depend on these; a change here changes all results.
+    #[test]
+    fn first_draws_are_frozen() {
+        let stream = || Streams::new(42).stream("fault/machine-crashes", "worker-7");
+        assert_eq!(first(stream()), [10_602_947_771_329_993_346, 1_388_566_720_455_131_756, 590_168_030_244_986_826]);
+        let block = Streams::new(42).at("fault/machine-crashes", "worker-7", 5);
+        assert_eq!(first(block), [9_409_033_268_066_678_089, 1_894_589_681_975_439_108, 8_234_340_887_038_727_179]);
+        assert_eq!(stream().unit(), 0.574_786_950_421_315_8);
+        assert_eq!(stream().below(1000), 574);
+        let mut items = [0, 1, 2, 3, 4, 5, 6, 7];
+        stream().shuffle(&mut items);
+        assert_eq!(items, [2, 1, 7, 3, 5, 6, 0, 4]);
+        assert_eq!(stream().sample_indices(100, 5), [57, 8, 5, 14, 87]);
+    }
+
     #[test]
     fn blocks_follow_each_other_in_the_stream() {
         let streams = Streams::new(7);

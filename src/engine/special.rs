@@ -1,7 +1,5 @@
 //! The special functions that sampling needs, on top of `libm` alone: equal bits on every machine.
 
-use std::f64::consts::SQRT_2;
-
 /// The 99th percentile of the standard normal distribution.
 pub(super) const NORMAL_P99: f64 = 2.326_347_874_040_841;
 
@@ -172,15 +170,16 @@ fn nonzero(value: f64) -> f64 {
     if value.abs() < 1e-300 { 1e-300 } else { value }
 }
 
-/// The probability that a standard normal variable stays below `x`.
-#[allow(dead_code, reason = "the inverse is what sampling uses; this one checks it")]
-fn normal_cdf(x: f64) -> f64 {
-    0.5 * libm::erfc(-x / SQRT_2)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::SQRT_2;
+
     use super::*;
+
+    /// The probability that a standard normal variable stays below `x`.
+    fn normal_cdf(x: f64) -> f64 {
+        0.5 * libm::erfc(-x / SQRT_2)
+    }
 
     #[test]
     fn the_normal_quantile_inverts_the_distribution_function() {

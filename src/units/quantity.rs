@@ -21,6 +21,10 @@ const NANOS_MAX: i128 = i64::MAX as i128 * NANOS_PER_UNIT;
 /// # Source
 ///
 /// `resource.Quantity` of the API machinery.
+///
+/// # Differs
+///
+/// Decimal amounts are capped, too; newer versions of the API machinery keep them beyond 2^63-1.
 #[derive(Clone, Copy, Default)]
 pub struct Quantity {
     nanos: i128,
@@ -408,7 +412,8 @@ impl Visitor<'_> for QuantityVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Quantity, E> {
-        text.parse().map_err(E::custom)
+        // The API server allows blanks around a quantity in quotes.
+        text.trim().parse().map_err(E::custom)
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<Quantity, E> {

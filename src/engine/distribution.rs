@@ -497,7 +497,6 @@ impl<'de> Visitor<'de> for DistributionVisitor {
 mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::SeedableRng;
-    use rand_distr::Distribution as _;
 
     use super::*;
     use crate::engine::Streams;

@@ -6,6 +6,7 @@ pub mod component;
 pub mod controllers;
 pub mod diagnostics;
 pub mod engine;
+pub mod kubelet;
 pub mod model;
 pub mod observe;
 pub mod report;

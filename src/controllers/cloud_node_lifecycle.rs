@@ -243,7 +243,8 @@ impl Component for CloudNodeLifecycle {
                 self.gone.insert(node);
                 self.suspect(node, ctx);
             }
-            MachineChange::InstanceCreated(node) => {
+            MachineChange::InstanceCreated { name, .. } => {
+                let Some(node) = ctx.store.find_node(name) else { return };
                 self.gone.remove(&node);
                 self.suspect(node, ctx);
             }

@@ -1,7 +1,10 @@
 //! The physical world below the API: power, network links, processes.
 
+use super::heartbeat::HeartbeatLoop;
 use super::nodes::{NodeConditionKind, NodeId};
 use super::pods::PodId;
+use super::store::Store;
+use crate::arena::Symbol;
 use crate::units::SimTime;
 
 /// Whether a machine runs.
@@ -152,8 +155,29 @@ pub enum MachineChange {
     ShutdownBegins(NodeId),
     /// The instance is gone for good and the cloud knows it.
     InstanceGone(NodeId),
-    /// A new machine of that name exists and boots.
-    InstanceCreated(NodeId),
+    /// A new machine of that name exists and boots; its kubelet will register as the pool's template says.
+    InstanceCreated {
+        /// Node name.
+        name: Symbol,
+        /// Position of the pool in the scenario.
+        pool: u32,
+    },
+    /// The kubelet begins to renew its lease (again), and to report its status.
+    HeartbeatBegins {
+        /// Node.
+        node: NodeId,
+        /// Lease renewals.
+        lease: HeartbeatLoop,
+        /// Reports of an unchanged status.
+        reports: HeartbeatLoop,
+    },
+    /// The kubelet posted a changed status; unchanged ones follow by this loop.
+    StatusPosted {
+        /// Node.
+        node: NodeId,
+        /// Reports of an unchanged status.
+        reports: HeartbeatLoop,
+    },
     /// A container ends by itself.
     ContainerEnds {
         /// Pod.
@@ -172,4 +196,92 @@ pub enum MachineChange {
         /// By how much, in nanoseconds.
         delay_ns: u64,
     },
+}
+
+impl Store {
+    /// Applies a change of the physical world; names the node whose heartbeats began or stopped to be heard by it.
+    ///
+    /// Processes of the control plane are not kept here: whether they run is known to who plays them.
+    pub fn apply_machine_change(&mut self, change: &MachineChange, now: SimTime) -> Option<NodeId> {
+        let node = match *change {
+            MachineChange::PowerOff(node) => {
+                let machine = self.machine_mut(node);
+                machine.power = Power::Off;
+                machine.kubelet_running = false;
+                node
+            }
+            MachineChange::InstanceGone(node) => {
+                let machine = self.machine_mut(node);
+                machine.exists = false;
+                machine.power = Power::Off;
+                machine.kubelet_running = false;
+                node
+            }
+            MachineChange::InstanceCreated { name, .. } => {
+                let node = self.node_slot(name);
+                let boots = self.machine(node).boots;
+                *self.machine_mut(node) = Machine { exists: true, power: Power::Booting, boots, ..Machine::default() };
+                return None;
+            }
+            MachineChange::PowerOn(node) => {
+                self.machine_mut(node).power = Power::Booting;
+                return None;
+            }
+            MachineChange::Booted(node) => {
+                let machine = self.machine_mut(node);
+                machine.power = Power::On;
+                machine.kubelet_running = true;
+                machine.reported.shutting_down = false;
+                machine.booted_at = now;
+                machine.boots += 1;
+                return None;
+            }
+            MachineChange::LinkDown(node) => {
+                self.machine_mut(node).linked = false;
+                node
+            }
+            MachineChange::LinkUp(node) => {
+                self.machine_mut(node).linked = true;
+                return None;
+            }
+            MachineChange::KubeletStopped(node) => {
+                self.machine_mut(node).kubelet_running = false;
+                node
+            }
+            MachineChange::KubeletStarted(node) => {
+                self.machine_mut(node).kubelet_running = true;
+                return None;
+            }
+            MachineChange::ShutdownBegins(node) => {
+                self.machine_mut(node).reported.shutting_down = true;
+                return None;
+            }
+            MachineChange::Observed { node, condition, holds } => {
+                let machine = self.machine_mut(node);
+                match condition {
+                    NodeConditionKind::Ready => machine.reported.not_ready = !holds,
+                    NodeConditionKind::MemoryPressure => machine.reported.memory_pressure = holds,
+                    NodeConditionKind::DiskPressure => machine.reported.disk_pressure = holds,
+                    NodeConditionKind::PidPressure => machine.reported.pid_pressure = holds,
+                    NodeConditionKind::NetworkUnavailable => machine.network_unavailable = holds,
+                }
+                return None;
+            }
+            MachineChange::HeartbeatBegins { node, lease, reports } => {
+                self.heartbeat_mut(node).begin(now, lease, reports);
+                return Some(node);
+            }
+            MachineChange::StatusPosted { node, reports } => {
+                self.heartbeat_mut(node).post(now, reports);
+                return None;
+            }
+            MachineChange::ContainerEnds { .. }
+            | MachineChange::ProcessDown(_)
+            | MachineChange::ProcessUp(_)
+            | MachineChange::HeartbeatsDelayed { .. } => return None,
+        };
+        let was_heard = self.heartbeat(node).is_alive();
+        self.heartbeat_mut(node).silence(now);
+        was_heard.then_some(node)
+    }
 }

@@ -1,0 +1,61 @@
+//! Lease renewals and status reports of a node: loops with a phase of their own.
+
+use super::Kubelets;
+use crate::component::Ctx;
+use crate::engine::Stream;
+use crate::state::{HeartbeatLoop, MachineChange, NodeId};
+use crate::units::{SimDuration, SimTime};
+
+/// How far back a running kubelet's loops began, so that every phase is possible at t=0.
+const LONG_AGO: SimDuration = SimDuration::from_secs(3600);
+
+fn stream(node: NodeId, ctx: &Ctx<'_, Kubelets>) -> Stream {
+    let name = ctx.store.node_name(node);
+    // One block of draws per begin: what happened before decides nothing but the place in the stream.
+    let begun = (ctx.now.as_nanos() / 1_000_000).unsigned_abs();
+    ctx.streams.at("node-heartbeat", name.as_str(), begun)
+}
+
+fn lease_interval(ctx: &Ctx<'_, Kubelets>) -> SimDuration {
+    ctx.config.kubelet.node_lease_duration / 4
+}
+
+fn uniform(stream: &mut Stream, length: SimDuration) -> SimDuration {
+    SimDuration::from_secs_f64(stream.unit() * length.as_secs_f64())
+}
+
+/// The kubelet has been running since long before t=0.
+pub(super) fn begin_long_ago(node: NodeId, ctx: &mut Ctx<'_, Kubelets>) {
+    let mut stream = stream(node, ctx);
+    let interval = lease_interval(ctx);
+    let report = ctx.config.kubelet.node_status_report_frequency;
+    let lease_first = ctx.now - LONG_AGO - uniform(&mut stream, interval);
+    let report_first = ctx.now - LONG_AGO - uniform(&mut stream, report);
+    let lease = HeartbeatLoop::new(lease_first, interval, stream.next_u64());
+    let reports = HeartbeatLoop::new(report_first, report, stream.next_u64());
+    ctx.change_machine(MachineChange::HeartbeatBegins { node, lease, reports });
+}
+
+/// The kubelet renews its lease now and goes on from here.
+pub(super) fn begin_now(node: NodeId, ctx: &mut Ctx<'_, Kubelets>) {
+    let mut stream = stream(node, ctx);
+    let lease = HeartbeatLoop::new(ctx.now, lease_interval(ctx), stream.next_u64());
+    let reports = reports(&mut stream, ctx.now, ctx);
+    ctx.change_machine(MachineChange::HeartbeatBegins { node, lease, reports });
+}
+
+/// The status was posted because something changed.
+pub(super) fn posted(node: NodeId, ctx: &mut Ctx<'_, Kubelets>) {
+    let mut stream = stream(node, ctx);
+    let _ = stream.next_u64();
+    let reports = reports(&mut stream, ctx.now, ctx);
+    ctx.change_machine(MachineChange::StatusPosted { node, reports });
+}
+
+/// # Source
+/// kubelet, node status (1.34+): the first report after a change comes 0.5 to 1.5 report periods later.
+fn reports(stream: &mut Stream, now: SimTime, ctx: &Ctx<'_, Kubelets>) -> HeartbeatLoop {
+    let period = ctx.config.kubelet.node_status_report_frequency;
+    let first = if ctx.config.version.at_least(34) { period / 2 + uniform(stream, period) } else { period };
+    HeartbeatLoop::new(now + first, period, stream.next_u64())
+}

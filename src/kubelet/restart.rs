@@ -1,0 +1,147 @@
+//! Containers that end: restart, back-off, and the phase of a pod that is done.
+
+use smallvec::SmallVec;
+
+use super::pod_worker::{Stage, Worker};
+use super::{Kubelets, Timer, settings, tell};
+use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch, Request};
+use crate::model::RestartPolicy;
+use crate::state::{ContainerState, ContainerStatus, PodId, PodPhase, Status};
+use crate::units::{SimDuration, SimTime};
+
+/// First wait of a container that crashed again; doubled up to the longest.
+const FIRST_WAIT: SimDuration = SimDuration::from_secs(10);
+
+/// The back-off of one pod's containers.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct BackOff {
+    wait: SimDuration,
+    started_at: Option<SimTime>,
+}
+
+impl BackOff {
+    /// How long to wait after an end at `finished_at`, given that containers started at `started_at`.
+    ///
+    /// # Source
+    /// kubelet, `doBackOff`: at once the first time, then 10 s doubling to five minutes; forgotten when the container ran
+    /// for more than twice the longest wait.
+    fn next(&mut self, started_at: SimTime, finished_at: SimTime, longest: SimDuration) -> SimDuration {
+        let ran = finished_at.saturating_since(started_at);
+        if self.started_at.is_none() || ran > longest * 2 {
+            *self = Self { wait: SimDuration::ZERO, started_at: Some(started_at) };
+            self.wait = FIRST_WAIT;
+            return SimDuration::ZERO;
+        }
+        let wait = self.wait.min(longest);
+        self.wait = (self.wait * 2).min(longest);
+        self.started_at = Some(started_at);
+        wait
+    }
+}
+
+impl Kubelets {
+    /// A container of the pod ended: with the given code, or with the one its annotation names.
+    pub(super) fn container_ended(&mut self, pod: PodId, code: Option<i32>, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let Some(node) = object.node else { return };
+        if object.phase != PodPhase::Running || !ctx.store.machine(node).kubelet_alive() {
+            return;
+        }
+        let code = code.unwrap_or_else(|| settings::exit_code(object));
+        let started_at = object.containers.first().map_or(object.created_at, |c| match c.state {
+            ContainerState::Running { since } => since,
+            _ => object.created_at,
+        });
+        let restarts = match object.spec.restart_policy {
+            RestartPolicy::Always => true,
+            RestartPolicy::OnFailure => code != 0,
+            RestartPolicy::Never => false,
+        };
+        let ended = ContainerState::Terminated { exit_code: code, finished_at: ctx.now };
+        let mut patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
+        if !restarts {
+            let all_well = code == 0;
+            patch.phase = Some(if all_well { PodPhase::Succeeded } else { PodPhase::Failed });
+            patch.containers = Some(containers(object, ended));
+            self.forget(pod, ctx);
+            self.post_if_heard(pod, patch, ctx);
+            return;
+        }
+        let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
+        let wait = worker.back_off.next(started_at, ctx.now, ctx.config.kubelet.restart_period_max);
+        worker.restarts = object.restarts_max() + 1;
+        if wait == SimDuration::ZERO {
+            self.post_if_heard(pod, patch, ctx);
+            self.restart(pod, ctx);
+            return;
+        }
+        let ticket = ctx.arm_in(wait, Timer::Restart(pod));
+        worker.replace(Stage::BackingOff, Some(ticket), ctx);
+        patch.containers = Some(containers(object, ContainerState::CrashLoopBackOff));
+        let names: Vec<&str> = object.spec.containers.iter().map(|c| c.name.as_str()).collect();
+        let message = format!(
+            "Back-off restarting failed container {} in pod {}_{}({})",
+            names.first().copied().unwrap_or(""),
+            object.name,
+            object.namespace,
+            object.uid
+        );
+        ctx.event(EventDraft::warning("BackOff", ObjectRef::pod(object), message).on(node));
+        self.post_if_heard(pod, patch, ctx);
+    }
+
+    /// Starts the pod's containers once more.
+    pub(super) fn restart(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let Some(node) = object.node else { return };
+        if !ctx.store.machine(node).kubelet_alive() || object.deletion.is_some() {
+            return;
+        }
+        let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
+        worker.restarts = worker.restarts.max(object.restarts_max() + 1);
+        let delay = settings::start_latency(object, worker.restarts, ctx);
+        let ticket = ctx.arm_in(delay, Timer::Started(pod));
+        worker.replace(Stage::Starting, Some(ticket), ctx);
+    }
+
+    /// Posts a status if the API server can be reached; what cannot be posted is made up for on return.
+    pub(super) fn post_if_heard(&mut self, pod: PodId, patch: PodStatusPatch, ctx: &mut Ctx<'_, Self>) {
+        let Some(node) = ctx.store.pod(pod).and_then(|p| p.node) else { return };
+        if self.hears(node, ctx) {
+            tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
+        } else {
+            self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running)).unposted = Some(Box::new(patch));
+        }
+    }
+}
+
+/// All containers of the pod in one state, with their restarts.
+fn containers(pod: &crate::state::Pod, state: ContainerState) -> SmallVec<[ContainerStatus; 1]> {
+    let restarts = pod.restarts_max();
+    pod.spec.containers.iter().map(|_| ContainerStatus { state, ready: false, restarts }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crash_loops_wait_ten_seconds_doubling_to_five_minutes() {
+        let mut back_off = BackOff::default();
+        let longest = SimDuration::from_secs(300);
+        let at = SimTime::ZERO;
+        let waits: Vec<u64> = (0..8).map(|_| back_off.next(at, at, longest).as_secs()).collect();
+        assert_eq!(waits, [0, 10, 20, 40, 80, 160, 300, 300]);
+    }
+
+    #[test]
+    fn a_container_that_ran_over_ten_minutes_is_restarted_at_once() {
+        let mut back_off = BackOff::default();
+        let longest = SimDuration::from_secs(300);
+        let at = SimTime::ZERO;
+        for _ in 0..3 {
+            back_off.next(at, at, longest);
+        }
+        assert_eq!(back_off.next(at, at + SimDuration::from_secs(601), longest), SimDuration::ZERO);
+    }
+}

@@ -2,6 +2,7 @@
 
 pub mod apiserver;
 pub mod arena;
+pub mod chaos;
 pub mod component;
 pub mod controllers;
 pub mod diagnostics;

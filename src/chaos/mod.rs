@@ -1,0 +1,185 @@
+//! Physical faults: which machines, when, what stops. Nothing here writes an API object.
+//!
+//! A fault begins and ends as changes of machines; overlapping faults nest, so that a machine hit twice is whole again only
+//! when both are over.
+
+mod faults;
+mod nesting;
+mod process;
+mod spec;
+mod target;
+
+use std::sync::Arc;
+
+use crate::arena::Symbol;
+use crate::component::{
+    Answer, ClientLimit, Component, Config, Ctx, EventDraft, NodeRegistration, ObjectRef, Record, Start,
+};
+use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange};
+use crate::units::SimTime;
+use nesting::Nesting;
+pub use process::FaultProcess;
+pub use spec::{FaultKind, FaultProcessSpec, FaultSpec, PodTarget};
+pub use target::NodeTarget;
+
+/// What can go wrong in a scenario, and when.
+#[derive(Clone, Debug, Default)]
+pub struct ChaosPlan {
+    /// Faults of the timeline.
+    pub faults: Vec<(SimTime, FaultSpec)>,
+    /// Random processes.
+    pub processes: Vec<FaultProcessSpec>,
+    /// Node pools, by position; new machines are made after them.
+    pub pools: Vec<PoolPlan>,
+    /// Machines added by the timeline: when, which pool, how many.
+    pub add_nodes: Vec<(SimTime, usize, u32)>,
+}
+
+/// A pool as far as new machines and selection need it.
+#[derive(Clone, Debug)]
+pub struct PoolPlan {
+    /// Its name: the prefix of its nodes' names.
+    pub name: Symbol,
+    /// Labels, taints and resources with which its machines register.
+    pub registration: NodeRegistration,
+    /// Zones, handed out in turn.
+    pub zones: Vec<Symbol>,
+}
+
+/// What chaos waits for.
+#[derive(Copy, Clone, Debug)]
+pub enum Timer {
+    /// A fault of the timeline begins.
+    Fault(usize),
+    /// A fault of the timeline ends.
+    FaultEnds(usize),
+    /// Machines are added.
+    AddNodes(usize),
+    /// A process's instance fails.
+    Fails(u32, u32),
+    /// It is repaired.
+    Repaired(u32, u32),
+}
+
+/// The physical world's misfortunes.
+#[derive(Clone, Debug)]
+pub struct Chaos {
+    plan: Arc<ChaosPlan>,
+    nesting: Nesting,
+    /// Machines hit by each fault of the timeline, for its end.
+    hit: Vec<Vec<crate::state::NodeId>>,
+    processes: Vec<FaultProcess>,
+}
+
+impl Chaos {
+    /// Nothing has gone wrong yet.
+    #[must_use]
+    pub fn new(plan: Arc<ChaosPlan>) -> Self {
+        let hit = vec![Vec::new(); plan.faults.len()];
+        Self { plan, nesting: Nesting::default(), hit, processes: Vec::new() }
+    }
+
+    fn begin_fault(&mut self, index: usize, ctx: &mut Ctx<'_, Self>) {
+        let plan = Arc::clone(&self.plan);
+        let (_, fault) = &plan.faults[index];
+        let name = format!("fault-{index}");
+        let nodes = target::select(&fault.nodes, &plan, &name, ctx);
+        let detail = target::describe(&nodes, ctx);
+        if fault.kind.needs_nodes() && nodes.is_empty() {
+            note(ctx, Severity::Warning, "NothingToFail", &name, format!("{}: no node matches", fault.kind.as_str()));
+            return;
+        }
+        note(ctx, Severity::Normal, "FaultBegan", &name, format!("{}{detail}", fault.kind.as_str()));
+        faults::begin(fault, &name, &nodes, &mut self.nesting, ctx);
+        self.hit[index] = nodes;
+        if let Some(length) = fault.length.filter(|_| fault.kind.lasts()) {
+            ctx.arm_in(length, Timer::FaultEnds(index));
+        } else if !fault.kind.lasts() {
+            note(ctx, Severity::Normal, "FaultEnded", &name, format!("{}{detail}", fault.kind.as_str()));
+        }
+    }
+
+    fn end_fault(&mut self, index: usize, ctx: &mut Ctx<'_, Self>) {
+        let plan = Arc::clone(&self.plan);
+        let (_, fault) = &plan.faults[index];
+        let nodes = std::mem::take(&mut self.hit[index]);
+        faults::end(fault, &nodes, &mut self.nesting, ctx);
+        let detail = target::describe(&nodes, ctx);
+        note(ctx, Severity::Normal, "FaultEnded", &format!("fault-{index}"), format!("{}{detail}", fault.kind.as_str()));
+    }
+
+    fn add_nodes(&mut self, index: usize, ctx: &mut Ctx<'_, Self>) {
+        let plan = Arc::clone(&self.plan);
+        let (_, pool, count) = plan.add_nodes[index];
+        let name = plan.pools[pool].name;
+        let next = target::pool_numbers(name, ctx).max().map_or(0, |last| last + 1);
+        note(ctx, Severity::Normal, "AddNodes", name.as_str(), format!("{count} machines join pool {name}"));
+        for number in next..next + u64::from(count) {
+            let name = Symbol::new(&format!("{name}-{number}"));
+            ctx.change_machine(MachineChange::InstanceCreated { name, pool: pool as u32 });
+        }
+    }
+}
+
+/// How much a note of the scenario matters.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Severity {
+    Normal,
+    Warning,
+}
+
+/// Writes down what the scenario did.
+fn note(ctx: &mut Ctx<'_, Chaos>, severity: Severity, reason: &'static str, name: &str, message: String) {
+    let about = ObjectRef { kind: "Fault", namespace: Symbol::empty(), name: Arc::from(name) };
+    let event = match severity {
+        Severity::Normal => EventDraft::normal(reason, about, message),
+        Severity::Warning => EventDraft::warning(reason, about, message),
+    };
+    ctx.record(Record::Event { component: "scenario", event });
+}
+
+impl Component for Chaos {
+    type Timer = Timer;
+    type Tag = ();
+    const NAME: &'static str = "chaos";
+    const PROCESS: Option<ControlPlaneProcess> = None;
+
+    fn clients(_config: &Config) -> Vec<ClientLimit> {
+        Vec::new()
+    }
+
+    fn watches(_changed: &Changed) -> bool {
+        false
+    }
+
+    /// The timeline is armed by who plays it; here only the random processes begin.
+    fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Self>) {
+        let plan = Arc::clone(&self.plan);
+        for (index, spec) in plan.processes.iter().enumerate() {
+            let process = FaultProcess::begin(index as u32, spec, &plan, ctx);
+            self.processes.push(process);
+        }
+    }
+
+    fn changed(&mut self, _change: &Change, _ctx: &mut Ctx<'_, Self>) {}
+
+    fn fired(&mut self, timer: Timer, ctx: &mut Ctx<'_, Self>) {
+        match timer {
+            Timer::Fault(index) => self.begin_fault(index, ctx),
+            Timer::FaultEnds(index) => self.end_fault(index, ctx),
+            Timer::AddNodes(index) => self.add_nodes(index, ctx),
+            Timer::Fails(process, instance) => {
+                let plan = Arc::clone(&self.plan);
+                let spec = &plan.processes[process as usize];
+                self.processes[process as usize].fails(process, instance, spec, &mut self.nesting, ctx);
+            }
+            Timer::Repaired(process, instance) => {
+                let plan = Arc::clone(&self.plan);
+                let spec = &plan.processes[process as usize];
+                self.processes[process as usize].repaired(process, instance, spec, &mut self.nesting, ctx);
+            }
+        }
+    }
+
+    fn answered(&mut self, (): (), _answer: &Answer, _ctx: &mut Ctx<'_, Self>) {}
+}

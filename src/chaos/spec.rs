@@ -1,0 +1,156 @@
+//! Faults and random processes as a scenario writes them.
+
+use serde::{Deserialize, Serialize};
+
+use super::target::NodeTarget;
+use crate::engine::Distribution;
+use crate::units::SimDuration;
+
+/// What goes wrong.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum FaultKind {
+    /// The machine is off: kubelet and containers are gone.
+    Crash,
+    /// The kubelet process stops; containers keep serving.
+    KubeletStop,
+    /// No packets between node and control plane.
+    Partition,
+    /// The kubelet posts Ready=False.
+    NotReady,
+    /// As a crash; comes back after its boot time.
+    Reboot,
+    /// The kubelet's graceful node shutdown, then off.
+    GracefulShutdown,
+    /// Condition MemoryPressure.
+    MemoryPressure,
+    /// Condition DiskPressure.
+    DiskPressure,
+    /// Condition PIDPressure.
+    #[serde(rename = "PIDPressure")]
+    PidPressure,
+    /// Condition NetworkUnavailable.
+    NetworkUnavailable,
+    /// The machine is off for good and the cloud deletes the Node object.
+    InstanceGone,
+    /// Containers of chosen pods exit with an error.
+    ContainerCrash,
+    /// Containers of chosen pods are killed for their memory.
+    #[serde(rename = "OOMKill")]
+    OomKill,
+    /// Chosen pods are deleted without grace.
+    PodKill,
+    /// Processes of the control plane are down.
+    ControlPlaneOutage,
+}
+
+impl FaultKind {
+    /// The name in a scenario.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Crash => "Crash",
+            Self::KubeletStop => "KubeletStop",
+            Self::Partition => "Partition",
+            Self::NotReady => "NotReady",
+            Self::Reboot => "Reboot",
+            Self::GracefulShutdown => "GracefulShutdown",
+            Self::MemoryPressure => "MemoryPressure",
+            Self::DiskPressure => "DiskPressure",
+            Self::PidPressure => "PIDPressure",
+            Self::NetworkUnavailable => "NetworkUnavailable",
+            Self::InstanceGone => "InstanceGone",
+            Self::ContainerCrash => "ContainerCrash",
+            Self::OomKill => "OOMKill",
+            Self::PodKill => "PodKill",
+            Self::ControlPlaneOutage => "ControlPlaneOutage",
+        }
+    }
+
+    /// Whether it hits nodes, as opposed to pods or processes.
+    #[must_use]
+    pub fn needs_nodes(self) -> bool {
+        !matches!(self, Self::ControlPlaneOutage | Self::ContainerCrash | Self::OomKill | Self::PodKill)
+    }
+
+    /// Whether it goes on until it is repaired.
+    #[must_use]
+    pub fn lasts(self) -> bool {
+        !matches!(self, Self::Reboot | Self::InstanceGone | Self::ContainerCrash | Self::OomKill | Self::PodKill)
+    }
+}
+
+/// A process of the control plane, by its name.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProcessName {
+    /// kube-apiserver.
+    KubeApiserver,
+    /// kube-controller-manager.
+    KubeControllerManager,
+    /// kube-scheduler.
+    KubeScheduler,
+}
+
+/// Which pods a fault hits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PodTarget {
+    /// Only this namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Only pods that this label selector matches, in kubectl's form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
+    /// Only these names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// So many of them, drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// This share of them, drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fraction: Option<f64>,
+}
+
+/// A fault.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FaultSpec {
+    /// What goes wrong.
+    pub kind: FaultKind,
+    /// On which nodes.
+    #[serde(default, skip_serializing_if = "NodeTarget::is_everything")]
+    pub nodes: NodeTarget,
+    /// For how long; without it, until the end of the run.
+    #[serde(rename = "for", default, skip_serializing_if = "Option::is_none", with = "crate::units::with_days::option")]
+    pub length: Option<SimDuration>,
+    /// Which processes (ControlPlaneOutage).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<ProcessName>,
+    /// Which pods (ContainerCrash, OOMKill, PodKill).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pods: Option<PodTarget>,
+    /// Exit code (ContainerCrash).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+}
+
+/// A random process of failures and repairs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FaultProcessSpec {
+    /// Names its random streams.
+    pub name: String,
+    /// What goes wrong.
+    pub kind: FaultKind,
+    /// Among which nodes; one process per node.
+    #[serde(default, skip_serializing_if = "NodeTarget::is_everything")]
+    pub nodes: NodeTarget,
+    /// A label key: one process per value, which takes all its nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<String>,
+    /// From repair to the next failure.
+    pub time_to_failure: Distribution,
+    /// From failure to repair.
+    pub time_to_repair: Distribution,
+}

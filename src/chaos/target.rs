@@ -1,0 +1,145 @@
+//! Which nodes and pods a fault hits.
+
+use serde::{Deserialize, Serialize};
+
+use super::spec::PodTarget;
+use super::{Chaos, ChaosPlan};
+use crate::arena::Symbol;
+use crate::component::Ctx;
+use crate::model::LabelSelector;
+use crate::state::{NodeId, PodId};
+
+/// Nodes by name, zone, pool or labels, and how many of those.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NodeTarget {
+    /// These nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// Nodes with this value of `topology.kubernetes.io/zone`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    /// Nodes of this pool: named `<pool>-<number>`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
+    /// Nodes that this label selector matches, in kubectl's form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
+    /// So many of them, drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// This share of them (0 to 1, rounded up), drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fraction: Option<f64>,
+}
+
+impl NodeTarget {
+    /// Whether it names nothing, and so means every node.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The number at the end of a pool's node name.
+fn pool_number(pool: &str, node: &str) -> Option<u64> {
+    node.strip_prefix(pool)?.strip_prefix('-')?.parse().ok()
+}
+
+/// The numbers of a pool's nodes, whether or not their objects exist.
+pub(super) fn pool_numbers<'a>(pool: Symbol, ctx: &'a Ctx<'_, Chaos>) -> impl Iterator<Item = u64> + 'a {
+    let nodes = ctx.store.node_ids().map(|id| ctx.store.node_name(id));
+    nodes.filter_map(move |name| pool_number(pool.as_str(), name.as_str()))
+}
+
+/// The nodes that match before anything is drawn, in the order of their names' appearance: those whose machine exists.
+pub(super) fn candidates(target: &NodeTarget, ctx: &Ctx<'_, Chaos>) -> Vec<NodeId> {
+    let zone_key = Symbol::new("topology.kubernetes.io/zone");
+    let selector = target.selector.as_ref().and_then(|text| LabelSelector::parse(text).ok());
+    ctx.store
+        .node_ids()
+        .filter(|&id| ctx.store.machine(id).exists)
+        .filter(|&id| {
+            let name = ctx.store.node_name(id);
+            let labels = ctx.store.node(id).map(|node| &node.labels);
+            let zone = || labels.and_then(|l| l.get(zone_key));
+            (target.names.is_empty() || target.names.iter().any(|n| n == name.as_str()))
+                && target.zone.as_ref().is_none_or(|z| zone().is_some_and(|v| v.as_str() == z))
+                && target.pool.as_ref().is_none_or(|p| pool_number(p, name.as_str()).is_some())
+                && selector.as_ref().is_none_or(|s| labels.is_some_and(|l| s.matches(l)))
+        })
+        .collect()
+}
+
+/// How many of `all` a count or a fraction means.
+fn wanted(all: usize, count: Option<u32>, fraction: Option<f64>) -> usize {
+    let by_count = count.map_or(all, |count| count as usize);
+    let by_fraction = fraction.map_or(all, |share| (share.clamp(0.0, 1.0) * all as f64).ceil() as usize);
+    by_count.min(by_fraction).min(all)
+}
+
+/// The nodes hit; a count or fraction is drawn from the fault's own stream.
+pub(super) fn select(target: &NodeTarget, _plan: &ChaosPlan, fault: &str, ctx: &Ctx<'_, Chaos>) -> Vec<NodeId> {
+    let all = candidates(target, ctx);
+    let wanted = wanted(all.len(), target.count, target.fraction);
+    if wanted == all.len() {
+        return all;
+    }
+    let mut stream = ctx.streams.stream("fault-target", fault);
+    stream.sample_indices(all.len(), wanted).into_iter().map(|index| all[index]).collect()
+}
+
+/// The pods hit.
+pub(super) fn select_pods(target: &PodTarget, nodes: &[NodeId], fault: &str, ctx: &Ctx<'_, Chaos>) -> Vec<PodId> {
+    let selector = target.selector.as_ref().and_then(|text| LabelSelector::parse(text).ok());
+    let mut all: Vec<PodId> = nodes
+        .iter()
+        .flat_map(|&node| ctx.store.pods_on(node).iter().copied())
+        .filter(|&id| {
+            let Some(pod) = ctx.store.pod(id) else { return false };
+            !pod.phase.is_terminal()
+                && target.namespace.as_ref().is_none_or(|n| pod.namespace.as_str() == n)
+                && selector.as_ref().is_none_or(|s| s.matches(&pod.labels))
+                && (target.names.is_empty() || target.names.iter().any(|n| **n == *pod.name))
+        })
+        .collect();
+    all.sort_by_key(|&id| ctx.store.pod(id).map(|pod| (pod.namespace, std::sync::Arc::clone(&pod.name))));
+    let wanted = wanted(all.len(), target.count, target.fraction);
+    if wanted == all.len() {
+        return all;
+    }
+    let mut stream = ctx.streams.stream("fault-pods", fault);
+    stream.sample_indices(all.len(), wanted).into_iter().map(|index| all[index]).collect()
+}
+
+/// The nodes in words, shortened.
+pub(super) fn describe(nodes: &[NodeId], ctx: &Ctx<'_, Chaos>) -> String {
+    const NAMED_MAX: usize = 6;
+    if nodes.is_empty() {
+        return String::new();
+    }
+    let names: Vec<&str> = nodes.iter().take(NAMED_MAX).map(|&id| ctx.store.node_name(id).as_str()).collect();
+    let more = nodes.len().saturating_sub(NAMED_MAX);
+    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(" of {}{tail}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fraction_rounds_up() {
+        assert_eq!(wanted(20, None, Some(0.85)), 17);
+        assert_eq!(wanted(10, None, Some(0.01)), 1);
+        assert_eq!(wanted(10, Some(3), None), 3);
+        assert_eq!(wanted(2, Some(3), None), 2);
+    }
+
+    #[test]
+    fn a_pool_owns_the_nodes_named_after_it() {
+        assert_eq!(pool_number("worker", "worker-12"), Some(12));
+        assert_eq!(pool_number("worker", "worker-a"), None);
+        assert_eq!(pool_number("work", "worker-1"), None);
+    }
+}

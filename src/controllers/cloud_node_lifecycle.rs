@@ -253,3 +253,87 @@ impl Component for CloudNodeLifecycle {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::ErrorReason;
+    use crate::controllers::bench::{Bench, World, config, within};
+    use crate::state::{Machine, NodeConditionKind};
+
+    fn bench(setup: impl FnOnce(&mut World)) -> Bench<CloudNodeLifecycle> {
+        let config = config();
+        let mut bench = Bench::new(CloudNodeLifecycle::new(&config), config, 7);
+        let node = bench.world.add_node("n", "");
+        *bench.world.store.machine_mut(node) = Machine { is_cloud_instance: true, ..Machine::running() };
+        setup(&mut bench.world);
+        bench.start(Start::Initial);
+        bench
+    }
+
+    fn power(world: &mut World, power: Power) {
+        let node = world.node_id("n");
+        world.store.machine_mut(node).power = power;
+        world.machine(if power == Power::Off { MachineChange::PowerOff(node) } else { MachineChange::PowerOn(node) });
+    }
+
+    fn set_ready(world: &mut World, status: Status) {
+        world.set_condition("n", NodeConditionKind::Ready, Some(status));
+    }
+
+    #[test]
+    fn the_node_of_a_vanished_instance_is_deleted_once_it_is_not_ready() {
+        for status in [Status::False, Status::Unknown] {
+            let mut bench = bench(|_| ());
+            bench.at(10.0, |world| world.machine(MachineChange::InstanceGone(world.node_id("n"))));
+            bench.at(50.0, move |world| set_ready(world, status));
+            bench.run_until(49.0);
+            assert!(bench.requests.is_empty());
+            bench.run_until(100.0);
+            let deletions = bench.times(|request| matches!(request, Request::DeleteNode { .. }));
+            assert_eq!(deletions.len(), 1);
+            within(deletions[0], 50.0, 55.1);
+            let expected = "Deleting node n because it does not exist in the cloud provider";
+            assert_eq!(bench.messages("DeletingNode"), [expected]);
+        }
+    }
+
+    #[test]
+    fn a_deletion_that_fails_is_reported_and_tried_at_the_next_run() {
+        let mut bench = bench(|world| set_ready(world, Status::Unknown));
+        let mut first = true;
+        bench.refuse(move |_, _| std::mem::take(&mut first).then_some(ErrorReason::InternalError));
+        bench.at(1.0, |world| world.machine(MachineChange::InstanceGone(world.node_id("n"))));
+        bench.run_until(20.0);
+        assert_eq!(bench.messages("DeletingNodeFailed"), ["Failed deleting node n: refused"]);
+        assert_eq!(bench.messages("DeletingNode").len(), 2);
+        assert_eq!(bench.world.store.node_count(), 0);
+    }
+
+    #[test]
+    fn a_node_shut_down_is_tainted_and_untainted_when_it_is_ready_again() {
+        let mut bench = bench(|_| ());
+        bench.at(10.0, |world| power(world, Power::Off));
+        bench.at(50.0, |world| set_ready(world, Status::Unknown));
+        bench.at(100.0, |world| power(world, Power::On));
+        bench.at(110.0, |world| set_ready(world, Status::True));
+        bench.run_until(49.0);
+        assert!(bench.taints("n").is_empty());
+        bench.run_until(56.0);
+        assert_eq!(bench.taints("n"), ["node.cloudprovider.kubernetes.io/shutdown:NoSchedule"]);
+        bench.run_until(116.0);
+        assert!(bench.taints("n").is_empty());
+    }
+
+    #[test]
+    fn a_machine_without_a_cloud_is_never_shut_down_in_it() {
+        let mut bench = bench(|world| {
+            let node = world.node_id("n");
+            world.store.machine_mut(node).is_cloud_instance = false;
+        });
+        bench.at(10.0, |world| power(world, Power::Off));
+        bench.at(50.0, |world| set_ready(world, Status::Unknown));
+        bench.run_until(100.0);
+        assert!(bench.requests.is_empty() && bench.timers_fired == 0);
+    }
+}

@@ -9,3 +9,6 @@ pub mod node_lifecycle;
 pub mod pod_gc;
 pub mod replica_set;
 pub mod taint_eviction;
+
+#[cfg(test)]
+mod bench;

@@ -421,3 +421,197 @@ impl Component for PodGc {
         self.advance(ctx);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::ErrorReason;
+    use crate::controllers::bench::{Bench, World, config, secs, within};
+    use crate::model::TaintEffect;
+    use crate::state::{Deletion, NodeConditionKind};
+
+    const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
+
+    type Play = Bench<PodGc>;
+
+    fn bench_with(threshold: i64, setup: impl FnOnce(&mut World)) -> Play {
+        let mut config = config();
+        config.kube_controller_manager.terminated_pod_gc_threshold = threshold;
+        let mut bench = Bench::new(PodGc::new(), config, 7);
+        bench.world.add_node("n", "");
+        setup(&mut bench.world);
+        bench.start(Start::Initial);
+        bench
+    }
+
+    fn bench(setup: impl FnOnce(&mut World)) -> Play {
+        bench_with(12_500, setup)
+    }
+
+    fn finish(world: &mut World, name: &str, phase: PodPhase, reason: &str, created_s: f64) {
+        world.add_pod(name, Some("n"), "[]");
+        world.edit_pod(name, PodDelta::PHASE, |pod| {
+            pod.phase = phase;
+            pod.reason = Symbol::new(reason);
+            pod.created_at = secs(created_s);
+        });
+    }
+
+    fn terminate(world: &mut World, name: &str) {
+        let deletion = Deletion {
+            requested_at: world.now,
+            deadline: world.now + SimDuration::from_secs(30),
+            grace: SimDuration::from_secs(30),
+            cause: DeletionCause::Kubectl,
+        };
+        world.edit_pod(name, PodDelta::DELETION, |pod| pod.deletion = Some(deletion));
+    }
+
+    fn names(bench: &Play) -> Vec<String> {
+        let mut names: Vec<String> = bench.world.store.pods().map(|(_, pod)| pod.name.to_string()).collect();
+        names.sort();
+        names
+    }
+
+    /// Pods `a` (Failed, older), `b` (Succeeded), `c` (Failed and evicted, youngest) and `d` (Running).
+    #[track_caller]
+    fn check_threshold(threshold: i64, expected: &[&str]) {
+        let mut bench = bench_with(threshold, |world| {
+            finish(world, "a", PodPhase::Failed, "", -300.0);
+            finish(world, "b", PodPhase::Succeeded, "", -200.0);
+            finish(world, "c", PodPhase::Failed, "Evicted", -100.0);
+            world.add_pod("d", Some("n"), "[]");
+        });
+        bench.run_until(25.0);
+        assert_eq!(names(&bench), expected, "threshold {threshold}");
+    }
+
+    #[test]
+    fn finished_pods_over_the_threshold_go_evicted_ones_first_then_by_age() {
+        check_threshold(3, &["a", "b", "c", "d"]);
+        check_threshold(2, &["a", "b", "d"]);
+        check_threshold(1, &["b", "d"]);
+        check_threshold(0, &["a", "b", "c", "d"]);
+        check_threshold(-1, &["a", "b", "c", "d"]);
+    }
+
+    #[test]
+    fn pods_of_a_node_that_is_gone_go_40_to_60_seconds_later() {
+        for gone_at in [1.0, 7.0, 13.0, 19.0] {
+            let mut bench = bench(|world| {
+                world.add_pod("running", Some("n"), "[]");
+                finish(world, "done", PodPhase::Succeeded, "", -10.0);
+            });
+            bench.at(gone_at, |world| world.remove_node("n"));
+            bench.run_until(100.0);
+            assert!(names(&bench).is_empty());
+            for at in bench.deletions() {
+                within(at - gone_at, 40.0, 60.2);
+            }
+            let patches = bench.requests.iter().filter_map(|(_, request)| match request {
+                Request::PatchPodStatus { patch, .. } => Some((patch.phase, patch.disruption)),
+                _ => None,
+            });
+            let expected = (Some(PodPhase::Failed), Some((DisruptionReason::DeletionByPodGc, true)));
+            assert_eq!(patches.collect::<Vec<_>>(), [expected]);
+        }
+    }
+
+    #[test]
+    fn a_node_that_comes_back_in_quarantine_keeps_its_pods() {
+        let mut bench = bench(|world| {
+            world.add_pod("p", Some("n"), "[]");
+        });
+        bench.at(1.0, |world| world.remove_node("n"));
+        bench.at(30.0, |world| {
+            world.add_silent_node("n", "", true);
+        });
+        bench.run_until(500.0);
+        assert!(bench.requests.is_empty());
+    }
+
+    #[test]
+    fn a_node_that_cannot_be_read_goes_through_quarantine_again() {
+        let mut bench = bench(|world| {
+            world.add_pod("p", Some("n"), "[]");
+        });
+        let mut first = true;
+        bench.refuse(move |request, _| {
+            let fails = matches!(request, Request::Get) && std::mem::take(&mut first);
+            fails.then_some(ErrorReason::InternalError)
+        });
+        bench.at(1.0, |world| world.remove_node("n"));
+        bench.run_until(70.0);
+        assert!(bench.deletions().is_empty());
+        bench.run_until(110.0);
+        within(bench.deletions()[0], 81.0, 102.0);
+    }
+
+    #[test]
+    fn a_terminating_pod_that_was_never_bound_goes_at_the_next_run() {
+        let mut bench = bench(|world| {
+            world.add_pod("unbound", None, "[]");
+            world.add_pod("bound", Some("n"), "[]");
+            world.add_pod("pending", None, "[]");
+        });
+        bench.at(1.0, |world| {
+            terminate(world, "unbound");
+            terminate(world, "bound");
+        });
+        bench.run_until(22.0);
+        assert_eq!(names(&bench), ["bound", "pending"]);
+    }
+
+    /// A node with this Ready status, the taint or not, and a pod that is terminating or not: is it removed?
+    #[track_caller]
+    fn check_out_of_service(ready: Status, is_tainted: bool, is_terminating: bool, removed: bool) {
+        let mut bench = bench(|world| {
+            world.add_pod("p", Some("n"), "[]");
+        });
+        bench.at(1.0, move |world| {
+            world.set_condition("n", NodeConditionKind::Ready, Some(ready));
+            if is_tainted {
+                world.taint("n", OUT_OF_SERVICE, TaintEffect::NoExecute);
+            }
+            if is_terminating {
+                terminate(world, "p");
+            }
+        });
+        bench.run_until(22.0);
+        assert_eq!(names(&bench).is_empty(), removed, "{ready:?} {is_tainted} {is_terminating}");
+    }
+
+    #[test]
+    fn terminating_pods_of_a_node_out_of_service_and_not_ready_are_removed() {
+        check_out_of_service(Status::Unknown, true, true, true);
+        check_out_of_service(Status::False, true, true, true);
+        check_out_of_service(Status::Unknown, false, true, false);
+        check_out_of_service(Status::True, true, true, false);
+        check_out_of_service(Status::Unknown, true, false, false);
+    }
+
+    #[test]
+    fn a_removal_out_of_service_fails_the_pod_without_a_condition() {
+        let mut bench = bench(|world| {
+            world.add_pod("p", Some("n"), "[]");
+            world.set_condition("n", NodeConditionKind::Ready, Some(Status::Unknown));
+            world.taint("n", OUT_OF_SERVICE, TaintEffect::NoExecute);
+            terminate(world, "p");
+        });
+        bench.run_until(22.0);
+        let Request::PatchPodStatus { patch, .. } = &bench.requests[0].1 else { panic!("{:?}", bench.requests) };
+        assert_eq!((patch.phase, patch.disruption), (Some(PodPhase::Failed), None));
+        let Request::DeletePod { options, .. } = &bench.requests[1].1 else { panic!("{:?}", bench.requests) };
+        assert_eq!(options.grace_s, Some(0));
+    }
+
+    #[test]
+    fn a_day_without_anything_to_remove_plays_no_run() {
+        let mut bench = bench(|world| {
+            world.add_pod("p", Some("n"), "[]");
+            finish(world, "done", PodPhase::Succeeded, "", -10.0);
+        });
+        bench.run_until(86_400.0);
+        assert_eq!(bench.timers_fired, 0);
+    }
+}

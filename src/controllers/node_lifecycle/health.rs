@@ -90,9 +90,14 @@ impl PassClock {
     /// Number and begin of the latest pass that began at or before `at`.
     pub(super) fn latest(&self, at: SimTime) -> (u64, SimTime) {
         let at = self.running.map_or(at, |start| at.min(start));
-        let segment = self.segments.iter().rev().find(|s| s.first <= at).copied();
-        let Some(segment) = segment else { return (0, self.segments[0].first) };
+        let Some(place) = self.segments.iter().rposition(|segment| segment.first <= at) else {
+            return (0, self.segments[0].first);
+        };
+        let segment = self.segments[place];
         let steps = at.saturating_since(segment.first).as_nanos() / self.step().as_nanos();
+        // The pass that moved the beat is the last of its segment.
+        let last = self.segments.get(place + 1).map_or(u64::MAX, |next| next.index - 1 - segment.index);
+        let steps = steps.min(last);
         (segment.index + steps, segment.first + self.step() * steps)
     }
 

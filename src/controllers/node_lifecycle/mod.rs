@@ -20,6 +20,7 @@ use rustc_hash::FxHashMap;
 use crate::arena::{Id, Table};
 use crate::component::{Answer, ClientLimit, Component, Config, Ctx, Start, WorkQueue};
 use crate::engine::Ticket;
+use crate::model::TaintEffect;
 use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, Node, NodeDelta, NodeId, PodDelta, PodId, Status};
 use crate::units::{SimDuration, SimTime};
 
@@ -225,7 +226,7 @@ impl NodeLifecycle {
     fn matters(&self, before: &Node, after: &Node) -> bool {
         let zone = |node: &Node| (self.zone_labels.zone_of(&node.labels), self.zone_labels.counts(&node.labels));
         let taints = |node: &Node| {
-            let has = |key| node.taint(key, crate::model::TaintEffect::NoExecute).is_some();
+            let has = |key| node.taint(key, TaintEffect::NoExecute).is_some();
             (has(self.keys.not_ready), has(self.keys.unreachable))
         };
         before.conditions.ready() != after.conditions.ready()
@@ -259,6 +260,21 @@ impl NodeLifecycle {
         self.removed.insert(node);
     }
 
+    /// Whether the node's NoExecute taints are what its Ready condition asks for; if so, it was queued and dealt with.
+    fn knows_taints(&mut self, node: NodeId, object: &Node, zone: zones::ZoneKey, now: SimTime) -> bool {
+        let Some(ready) = object.conditions.ready() else { return false };
+        let has = |key| object.taint(key, TaintEffect::NoExecute).is_some();
+        let Some((wanted, opposite)) = self.keys.no_execute(ready) else { return !self.keys.has_no_execute(object) };
+        if !has(wanted) || has(opposite) {
+            return false;
+        }
+        if let Some(zone) = self.zones.get_mut(zone) {
+            zone.queue.add(node, now);
+            zone.queue.done(node);
+        }
+        true
+    }
+
     /// Takes the cluster as it stands for long known.
     fn know_all(&mut self, ctx: &mut Ctx<'_, Self>) {
         let flags = &ctx.config.kube_controller_manager;
@@ -276,9 +292,10 @@ impl NodeLifecycle {
             self.zones.ensure(zone, flags);
             let place = self.zone_labels.counts(&object.labels).then_some((zone, ready == Some(Status::True)));
             self.zones.count(node, place);
-            if ready != Some(Status::True) || self.tainted.contains(&node) {
-                self.dirty.insert(node);
+            if self.knows_taints(node, object, zone, ctx.now) {
+                continue;
             }
+            self.dirty.insert(node);
         }
         if self.zones.evaluate(flags, ctx.now) == zones::Disruption::Entering {
             self.zones.stop_all(ctx.now);
@@ -331,7 +348,6 @@ impl Component for NodeLifecycle {
             Start::Fresh => {
                 let first = ctx.now + CACHE_SYNC;
                 self.clock = PassClock::new(first, period);
-                self.probe_floor = first;
                 self.dirty = ctx.store.nodes().map(|(node, _)| node).collect();
             }
         }

@@ -11,5 +11,6 @@ pub mod kubelet;
 pub mod model;
 pub mod observe;
 pub mod report;
+pub mod scheduler;
 pub mod state;
 pub mod units;

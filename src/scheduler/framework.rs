@@ -1,0 +1,87 @@
+//! The extension points: what a plugin can say about a pod and a node.
+
+use std::sync::Arc;
+
+use super::cache::NodeInfo;
+use crate::model::config::KubernetesVersion;
+use crate::state::{AdmittedSpec, Node, NodeDelta, NodeId, Pod};
+
+/// Why a node is not feasible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// The plugin that said no first.
+    pub plugin: &'static str,
+    /// Its reasons.
+    pub reasons: Vec<String>,
+    /// Whether removing pods could not help either.
+    pub is_unresolvable: bool,
+}
+
+/// The pod of one scheduling cycle, with what plugins work out once.
+#[derive(Debug)]
+pub(super) struct Cycle<'a> {
+    pub(super) pod: &'a Pod,
+    pub(super) spec: &'a Arc<AdmittedSpec>,
+    pub(super) version: KubernetesVersion,
+    pub(super) node_count: usize,
+}
+
+/// Something that happened to the cluster and may let a pod be scheduled.
+#[derive(Debug)]
+pub(super) enum ClusterEvent<'a> {
+    /// A pod was bound.
+    PodAdded,
+    /// A bound pod left, or finished.
+    PodRemoved,
+    /// A node joined.
+    NodeAdded(NodeId),
+    /// A node changed.
+    NodeUpdated { node: NodeId, delta: NodeDelta, before: &'a Node },
+}
+
+/// A plugin of the scheduling framework, with the points it takes part in.
+pub(super) trait Plugin: Sync {
+    /// Its name in a KubeSchedulerConfiguration.
+    fn name(&self) -> &'static str;
+
+    /// Reasons against a node; empty if it passes.
+    fn filter(&self, _cycle: &Cycle<'_>, _node: &NodeInfo) -> Option<Rejection> {
+        None
+    }
+
+    /// Weight of its score; none if it does not score.
+    fn weight(&self) -> Option<i64> {
+        None
+    }
+
+    /// Whether it scores this pod at all.
+    fn scores(&self, _cycle: &Cycle<'_>) -> bool {
+        true
+    }
+
+    /// The raw score of a feasible node.
+    fn score(&self, _cycle: &Cycle<'_>, _node: &NodeInfo) -> i64 {
+        0
+    }
+
+    /// Turns raw scores into 0 to 100.
+    fn normalize(&self, _scores: &mut [i64]) {}
+
+    /// Whether an event may help a pod that this plugin rejected.
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, node: Option<&NodeInfo>) -> bool;
+}
+
+/// The default normalization: the largest raw score becomes 100.
+pub(super) fn normalize(scores: &mut [i64], is_reversed: bool) {
+    let max = scores.iter().copied().max().unwrap_or(0);
+    for score in scores {
+        if max == 0 {
+            *score = if is_reversed { 100 } else { *score };
+            continue;
+        }
+        *score = 100 * *score / max;
+        if is_reversed {
+            *score = 100 - *score;
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! kube-scheduler: picks a node for every pod that has none.
+//!
+//! A component like any other: it keeps its own picture of the cluster from what watches deliver, assumes what it has
+//! decided before the API server has heard of it, and binds by a request.
+
+mod cache;
+mod cycle;
+mod framework;
+mod message;
+mod plugins;
+mod queue;
+mod registry;
+
+use std::sync::Arc;
+
+use crate::arena::Symbol;
+use crate::component::{
+    Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PodStatusPatch, Request, Start,
+};
+use crate::state::{Change, Changed, ControlPlaneProcess, NodeDelta, PodDelta, PodId};
+use crate::units::{SimDuration, SimTime};
+use cache::Cache;
+use framework::ClusterEvent;
+use queue::SchedulingQueue;
+
+pub use cycle::{Decision, NodeScore};
+pub use framework::Rejection;
+
+/// What the scheduler waits for.
+#[derive(Copy, Clone, Debug)]
+pub enum Timer {
+    /// Pods are waiting to be scheduled.
+    Schedule,
+    /// Pods that have been unschedulable for long are tried again.
+    Flush,
+    /// The back-off of pods that met an error is over.
+    ErrorBackoff,
+}
+
+/// What a call was for.
+#[derive(Copy, Clone, Debug)]
+pub enum Tag {
+    /// Binding this pod.
+    Bind(PodId),
+}
+
+/// kube-scheduler.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    cache: Cache,
+    queue: SchedulingQueue,
+    is_awake: bool,
+    flush_at: Option<SimTime>,
+}
+
+/// Pods older than this in the unschedulable pool get another chance, at the next look every 30 seconds.
+const UNSCHEDULABLE_MAX: SimDuration = SimDuration::from_secs(300);
+const FLUSH_PERIOD: SimDuration = SimDuration::from_secs(30);
+
+impl Scheduler {
+    /// A scheduler that has seen nothing yet.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        Self {
+            cache: Cache::new(config.version),
+            queue: SchedulingQueue::default(),
+            is_awake: false,
+            flush_at: None,
+        }
+    }
+
+    /// One decision on the cluster as the store has it, without binding: what `kubesquall schedule` shows.
+    #[must_use]
+    pub fn decide(store: &crate::state::Store, config: &Config, pod: PodId) -> Decision {
+        let mut cache = Cache::new(config.version);
+        cache.list(store);
+        cycle::schedule(&mut cache, store, pod)
+    }
+
+    fn wake(&mut self, ctx: &mut Ctx<'_, Self>) {
+        if !self.is_awake && self.queue.has_next() {
+            self.is_awake = true;
+            ctx.arm(ctx.now, Timer::Schedule);
+        }
+    }
+
+    fn event(&mut self, event: &ClusterEvent<'_>, ctx: &mut Ctx<'_, Self>) {
+        self.queue.event(event, ctx.store, &self.cache);
+        self.wake(ctx);
+    }
+
+    /// Takes pods from the queue one after the other; each sees what those before it were given.
+    fn schedule_all(&mut self, ctx: &mut Ctx<'_, Self>) {
+        while let Some(id) = self.queue.pop() {
+            let Some(pod) = ctx.store.pod(id) else { continue };
+            if pod.node.is_some() || pod.deletion.is_some() || self.cache.has(id) {
+                continue;
+            }
+            let decision = cycle::schedule(&mut self.cache, ctx.store, id);
+            match decision.node {
+                Some(node) => {
+                    self.cache.assume(id, pod, node);
+                    ctx.call(Request::BindPod { pod: id, node }, Tag::Bind(id));
+                }
+                None => self.unschedulable(id, decision, ctx),
+            }
+        }
+        self.arm_flush(ctx);
+    }
+
+    fn unschedulable(&mut self, id: PodId, decision: Decision, ctx: &mut Ctx<'_, Self>) {
+        const EVENT_MAX: usize = 1024;
+        let Some(pod) = ctx.store.pod(id) else { return };
+        let message: Arc<str> = Arc::from(decision.message.as_deref().unwrap_or(""));
+        let mut text = message.to_string();
+        if text.len() > EVENT_MAX {
+            text.truncate(EVENT_MAX - 4);
+            text.push_str(" ...");
+        }
+        ctx.event(EventDraft::warning("FailedScheduling", ObjectRef::pod(pod), text));
+        if pod.unschedulable.as_ref() != Some(&message) {
+            let patch = PodStatusPatch { unschedulable: Some(Some(message)), ..PodStatusPatch::default() };
+            ctx.tell(Request::PatchPodStatus { pod: id, patch: Box::new(patch) });
+        }
+        self.queue.failed(id, pod.spec.priority, decision.rejectors, ctx.now);
+    }
+
+    fn arm_flush(&mut self, ctx: &mut Ctx<'_, Self>) {
+        let Some(oldest) = self.queue.oldest_unschedulable() else { return };
+        let due = oldest + UNSCHEDULABLE_MAX;
+        // The look lies on a grid of 30 seconds from the start of the process; strictly older pods leave.
+        let periods = due.saturating_since(SimTime::ZERO).as_nanos() / FLUSH_PERIOD.as_nanos() + 1;
+        let at = SimTime::ZERO + FLUSH_PERIOD * periods;
+        if self.flush_at.is_none_or(|armed| at < armed) {
+            self.flush_at = Some(at);
+            ctx.arm(at, Timer::Flush);
+        }
+    }
+
+    fn bound(&mut self, id: PodId, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        match answer {
+            Ok(_) => {
+                let Some(pod) = ctx.store.pod(id) else { return };
+                let Some(node) = pod.node else { return };
+                let name = ctx.store.node_name(node);
+                let message = format!("Successfully assigned {}/{} to {name}", pod.namespace, pod.name);
+                ctx.event(EventDraft::normal("Scheduled", ObjectRef::pod(pod), message).on(node));
+            }
+            Err(_) => {
+                self.cache.forget(id);
+                if let Some(pod) = ctx.store.pod(id)
+                    && pod.node.is_none()
+                {
+                    let expiry = self.queue.errored(id, pod.spec.priority, ctx.now);
+                    ctx.arm(expiry, Timer::ErrorBackoff);
+                }
+                self.event(&ClusterEvent::PodRemoved, ctx);
+            }
+        }
+    }
+}
+
+/// Whether this scheduler is responsible for the pod.
+fn is_ours(pod: &crate::state::Pod) -> bool {
+    pod.spec.scheduler_name.is_none_or(|name| name == Symbol::new("default-scheduler"))
+}
+
+impl Component for Scheduler {
+    type Timer = Timer;
+    type Tag = Tag;
+    const NAME: &'static str = "default-scheduler";
+    const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeScheduler);
+    const EVENT_CLIENT: usize = 1;
+
+    fn clients(config: &Config) -> Vec<ClientLimit> {
+        let client = &config.kube_scheduler.client_connection;
+        let burst = client.burst.and_then(|b| u32::try_from(b).ok()).unwrap_or(100);
+        let limit = ClientLimit { qps: client.qps.unwrap_or(50.0), burst };
+        vec![limit, limit]
+    }
+
+    fn watches(changed: &Changed) -> bool {
+        matches!(
+            changed,
+            Changed::PodAdded(_)
+                | Changed::PodUpdated { .. }
+                | Changed::PodRemoved { .. }
+                | Changed::NodeAdded(_)
+                | Changed::NodeUpdated { .. }
+                | Changed::NodeRemoved { .. }
+        )
+    }
+
+    fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Self>) {
+        self.cache.list(ctx.store);
+        for (id, pod) in ctx.store.pods() {
+            if pod.node.is_none() && pod.deletion.is_none() && !pod.phase.is_terminal() && is_ours(pod) {
+                self.queue.add(id, pod, ctx.now);
+            }
+        }
+        self.wake(ctx);
+    }
+
+    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Self>) {
+        match &change.what {
+            Changed::PodAdded(id) => {
+                let Some(pod) = ctx.store.pod(*id) else { return };
+                if pod.node.is_some() {
+                    self.cache.add(*id, pod);
+                    self.event(&ClusterEvent::PodAdded, ctx);
+                } else if is_ours(pod) && pod.deletion.is_none() {
+                    self.queue.add(*id, pod, ctx.now);
+                    self.wake(ctx);
+                }
+            }
+            Changed::PodUpdated { pod: id, delta, .. } => {
+                let Some(pod) = ctx.store.pod(*id) else { return };
+                if delta.touches(PodDelta::NODE) {
+                    self.cache.add(*id, pod);
+                    self.queue.remove(*id);
+                    self.event(&ClusterEvent::PodAdded, ctx);
+                }
+                if delta.touches(PodDelta::PHASE) && pod.phase.is_terminal() && self.cache.forget(*id) {
+                    self.event(&ClusterEvent::PodRemoved, ctx);
+                }
+                if delta.touches(PodDelta::SPEC) && pod.node.is_none() {
+                    self.queue.add(*id, pod, ctx.now);
+                    self.wake(ctx);
+                }
+            }
+            Changed::PodRemoved { pod, .. } => {
+                self.queue.remove(*pod);
+                if self.cache.forget(*pod) {
+                    self.event(&ClusterEvent::PodRemoved, ctx);
+                }
+            }
+            Changed::NodeAdded(node) => {
+                self.cache.set_node(*node, ctx.store);
+                self.event(&ClusterEvent::NodeAdded(*node), ctx);
+            }
+            Changed::NodeUpdated { node, delta, before } => {
+                self.cache.set_node(*node, ctx.store);
+                if delta.touches(
+                    NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE | NodeDelta::LABELS | NodeDelta::ALLOCATABLE,
+                ) {
+                    self.event(&ClusterEvent::NodeUpdated { node: *node, delta: *delta, before }, ctx);
+                }
+            }
+            Changed::NodeRemoved { node, .. } => self.cache.remove_node(*node),
+            _ => {}
+        }
+    }
+
+    fn fired(&mut self, timer: Timer, ctx: &mut Ctx<'_, Self>) {
+        match timer {
+            Timer::Schedule => {
+                self.is_awake = false;
+                self.schedule_all(ctx);
+            }
+            Timer::Flush => {
+                self.flush_at = None;
+                self.queue.flush(ctx.now, UNSCHEDULABLE_MAX);
+                self.wake(ctx);
+                self.arm_flush(ctx);
+            }
+            Timer::ErrorBackoff => {
+                self.queue.flush_errors(ctx.now);
+                self.wake(ctx);
+            }
+        }
+    }
+
+    fn answered(&mut self, tag: Tag, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        let Tag::Bind(pod) = tag;
+        self.bound(pod, answer, ctx);
+    }
+}

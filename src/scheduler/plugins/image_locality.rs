@@ -1,0 +1,49 @@
+//! ImageLocality: prefers nodes that have the pod's images.
+
+use crate::scheduler::cache::NodeInfo;
+use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin};
+use crate::state::Pod;
+
+pub(in crate::scheduler) struct ImageLocality;
+
+const MIB: i64 = 1024 * 1024;
+const THRESHOLD_MIN: i64 = 23 * MIB;
+const THRESHOLD_PER_CONTAINER: i64 = 1000 * MIB;
+
+/// The name under which a node lists an image: with a tag.
+fn tagged(image: &str) -> String {
+    let after_slash = image.rfind('/').map_or(0, |at| at + 1);
+    if image[after_slash..].contains(':') { image.to_owned() } else { format!("{image}:latest") }
+}
+
+impl Plugin for ImageLocality {
+    fn name(&self) -> &'static str {
+        "ImageLocality"
+    }
+
+    fn weight(&self) -> Option<i64> {
+        Some(1)
+    }
+
+    /// # Differs
+    /// An image counts in full where it is present; how many other nodes have it is not regarded yet.
+    fn score(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> i64 {
+        let Some(object) = &node.object else { return 0 };
+        if object.images.is_empty() {
+            return 0;
+        }
+        let containers = cycle.spec.init_containers.iter().chain(&cycle.spec.containers);
+        let mut sum = 0;
+        for container in containers.clone() {
+            let name = tagged(container.image.as_str());
+            let found = object.images.iter().find(|(names, _)| names.iter().any(|n| n.as_str() == name));
+            sum += found.map_or(0, |(_, size)| *size / cycle.node_count.max(1) as i64);
+        }
+        let max = THRESHOLD_PER_CONTAINER * containers.count() as i64;
+        100 * (sum.clamp(THRESHOLD_MIN, max) - THRESHOLD_MIN) / (max - THRESHOLD_MIN)
+    }
+
+    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
+        false
+    }
+}

@@ -1,0 +1,17 @@
+//! NodeName: a pod that names its node passes there only. Such pods never reach the queue.
+
+use crate::scheduler::cache::NodeInfo;
+use crate::scheduler::framework::{ClusterEvent, Plugin};
+use crate::state::Pod;
+
+pub(in crate::scheduler) struct NodeName;
+
+impl Plugin for NodeName {
+    fn name(&self) -> &'static str {
+        "NodeName"
+    }
+
+    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
+        matches!(event, ClusterEvent::NodeAdded(_))
+    }
+}

@@ -1,0 +1,34 @@
+//! NodePorts: host ports are taken once per node.
+
+use crate::model::host_ports;
+use crate::scheduler::cache::NodeInfo;
+use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, Rejection};
+use crate::state::{NodeDelta, Pod};
+
+pub(in crate::scheduler) struct NodePorts;
+
+impl Plugin for NodePorts {
+    fn name(&self) -> &'static str {
+        "NodePorts"
+    }
+
+    fn filter(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> Option<Rejection> {
+        if node.ports.is_empty() {
+            return None;
+        }
+        let wanted = host_ports(cycle.spec);
+        if !wanted.iter().any(|port| node.ports.iter().any(|taken| port.conflicts(taken))) {
+            return None;
+        }
+        let reasons = vec!["node(s) didn't have free ports for the requested pod ports".to_owned()];
+        Some(Rejection { plugin: self.name(), reasons, is_unresolvable: false })
+    }
+
+    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
+        match event {
+            ClusterEvent::NodeAdded(_) | ClusterEvent::PodRemoved => true,
+            ClusterEvent::NodeUpdated { delta, .. } => delta.touches(NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE),
+            ClusterEvent::PodAdded => false,
+        }
+    }
+}

@@ -8,6 +8,7 @@ pub mod controllers;
 pub mod diagnostics;
 pub mod engine;
 pub mod kubelet;
+pub mod kubectl;
 pub mod model;
 pub mod observe;
 pub mod report;

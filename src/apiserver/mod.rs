@@ -11,7 +11,7 @@ mod workloads;
 
 use std::sync::Arc;
 
-pub use objects::{export_workload, link_owners};
+pub use objects::link_owners;
 
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, Config, ErrorReason, Reply, Request};

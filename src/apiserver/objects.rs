@@ -1,6 +1,5 @@
 //! Whole objects, as kubectl and manifests bring them: into the store, and back out of it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -696,44 +695,4 @@ pub(super) fn finalize_namespace(s: &mut Session<'_>, name: Symbol) -> Answer {
     s.store.namespaces.remove(id);
     s.changed.push(Changed::NamespaceRemoved(id));
     Ok(Reply::Done)
-}
-
-/// A workload as it would be written in a manifest; kubectl patches, applies and prints this.
-#[must_use]
-pub fn export_workload(store: &Store, id: WorkloadId) -> Option<Object> {
-    let meta = store.workload_meta(id)?;
-    let metadata = ObjectMeta {
-        name: meta.name,
-        namespace: meta.namespace,
-        labels: meta.labels.clone(),
-        annotations: BTreeMap::clone(&meta.annotations),
-        ..ObjectMeta::default()
-    };
-    Some(match id {
-        WorkloadId::Deployment(id) => {
-            let spec = model::DeploymentSpec::clone(&store.deployments.get(id)?.spec);
-            Object::Deployment(Box::new(model::Deployment { metadata, spec, ..Default::default() }))
-        }
-        WorkloadId::ReplicaSet(id) => {
-            let set = store.replica_sets.get(id)?;
-            let spec = model::ReplicaSetSpec { replicas: Some(set.replicas), ..model::ReplicaSetSpec::clone(&set.spec) };
-            Object::ReplicaSet(Box::new(model::ReplicaSet { metadata, spec, ..Default::default() }))
-        }
-        WorkloadId::DaemonSet(id) => {
-            let spec = model::DaemonSetSpec::clone(&store.daemon_sets.get(id)?.spec);
-            Object::DaemonSet(Box::new(model::DaemonSet { metadata, spec, ..Default::default() }))
-        }
-        WorkloadId::StatefulSet(id) => {
-            let spec = model::StatefulSetSpec::clone(&store.stateful_sets.get(id)?.spec);
-            Object::StatefulSet(Box::new(model::StatefulSet { metadata, spec, ..Default::default() }))
-        }
-        WorkloadId::Job(id) => {
-            let spec = model::JobSpec::clone(&store.jobs.get(id)?.spec);
-            Object::Job(Box::new(model::Job { metadata, spec, ..Default::default() }))
-        }
-        WorkloadId::CronJob(id) => {
-            let spec = model::CronJobSpec::clone(&store.cron_jobs.get(id)?.spec);
-            Object::CronJob(Box::new(model::CronJob { metadata, spec, ..Default::default() }))
-        }
-    })
 }

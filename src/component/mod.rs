@@ -7,6 +7,7 @@
 mod config;
 mod controller;
 mod expectations;
+mod export;
 mod flow_control;
 mod ownership;
 mod record;
@@ -18,6 +19,7 @@ use std::fmt::Debug;
 pub use config::{Config, Latencies};
 pub use controller::{Controller, ControllerTag, ControllerTimer, Enqueue, Plan, Planned, Reconcile, Step};
 pub use expectations::Expectations;
+pub use export::export_workload;
 pub use flow_control::{ClientLimit, TokenBucket};
 pub use ownership::{Claim, controller_name, judge_claim};
 pub use record::{EventDraft, EventRecorder, EventType, ObjectRef, Record, Transcript};

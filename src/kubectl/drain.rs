@@ -1,0 +1,422 @@
+//! `kubectl drain`: cordon, filter, evict, wait.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::command_line::{DrainArgs, DryRun};
+use super::resource::{Found, find};
+use super::{Kubectl, Process, Tag, Timer, cordon};
+use crate::arena::{Id, Symbol};
+use crate::component::{Answer, ClientLimit, Ctx, DeleteOptions, ErrorReason, Request, TokenBucket};
+use crate::state::{DeletionCause, NodeId, Owner, Pod, PodId, Store};
+use crate::units::{SimDuration, SimTime};
+
+/// Pause after a refused eviction.
+const RETRY: SimDuration = SimDuration::from_secs(5);
+
+/// Pause between two looks at a pod that is going.
+const POLL: SimDuration = SimDuration::from_secs(1);
+
+/// A drain in progress.
+#[derive(Clone, Debug)]
+pub(super) struct Drain {
+    args: DrainArgs,
+    nodes: Vec<NodeId>,
+    /// The node being drained, or cordoned before that.
+    current: usize,
+    cordoning: bool,
+    /// Raised at each node: timers of an earlier one are void.
+    round: u32,
+    began_at: SimTime,
+    tasks: Vec<Task>,
+    /// Nodes that could not be drained, with what is printed about them at the end.
+    failed: Vec<(NodeId, Vec<String>)>,
+    policy: TokenBucket,
+    core: TokenBucket,
+}
+
+/// One pod that has to go.
+#[derive(Clone, Debug)]
+struct Task {
+    pod: PodId,
+    namespace: Symbol,
+    name: Arc<str>,
+    state: State,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Evicting,
+    Leaving,
+    Done,
+    Failed(String),
+}
+
+/// The nodes of the command.
+pub(super) fn targets(args: &DrainArgs, store: &Store) -> Result<Vec<NodeId>, String> {
+    let mut errors = Vec::new();
+    let found = find(&args.selection, store, &mut errors);
+    if let Some(error) = errors.into_iter().next() {
+        return Err(error);
+    }
+    Ok(found.into_iter().filter_map(|object| if let Found::Node(node) = object { Some(node) } else { None }).collect())
+}
+
+/// What a filter says of a pod.
+enum Verdict {
+    Delete,
+    DeleteWith(&'static str),
+    Skip,
+    SkipWith(String),
+    Refuse(String),
+}
+
+/// # Source
+/// kubectl, drain filters, in order; the last filter run decides the text.
+fn judge(pod: &Pod, args: &DrainArgs, store: &Store, now: SimTime) -> Verdict {
+    if let Some(deletion) = pod.deletion
+        && args.skip_wait_s > 0
+        && now.saturating_since(deletion.deadline).as_secs() > args.skip_wait_s.unsigned_abs()
+    {
+        return Verdict::Skip;
+    }
+    let is_finished = pod.phase.is_terminal();
+    if let Some(Owner::DaemonSet(set)) = pod.owner
+        && !is_finished
+    {
+        let exists = store.daemon_sets.get(set).is_some();
+        if exists && args.ignore_daemon_sets {
+            return Verdict::SkipWith("ignoring DaemonSet-managed Pods".to_owned());
+        }
+        if exists {
+            return Verdict::Refuse("DaemonSet-managed Pods (use --ignore-daemonsets to ignore)".to_owned());
+        }
+        if !args.force {
+            return Verdict::Refuse(format!("daemonsets.apps \"{}\" not found", pod.name));
+        }
+    }
+    if pod.is_mirror {
+        return Verdict::Skip;
+    }
+    let has_empty_dir = pod.spec.volumes.iter().any(|v| v.empty_dir.is_some());
+    if has_empty_dir && !is_finished && !args.delete_empty_dir_data {
+        return Verdict::Refuse("Pods with local storage (use --delete-emptydir-data to override)".to_owned());
+    }
+    if is_finished || pod.owner.is_some() {
+        return Verdict::Delete;
+    }
+    if args.force {
+        return Verdict::DeleteWith("deleting Pods that declare no controller");
+    }
+    Verdict::Refuse("Pods that declare no controller (use --force to override)".to_owned())
+}
+
+impl Drain {
+    pub(super) fn new(args: DrainArgs, nodes: Vec<NodeId>) -> Self {
+        let bucket = || TokenBucket::new(ClientLimit { qps: 5.0, burst: 10 });
+        Self {
+            args,
+            nodes,
+            current: 0,
+            cordoning: true,
+            round: 0,
+            began_at: SimTime::ZERO,
+            tasks: Vec::new(),
+            failed: Vec::new(),
+            policy: bucket(),
+            core: bucket(),
+        }
+    }
+
+    fn suffix(&self) -> &'static str {
+        match self.args.dry_run {
+            DryRun::None => "",
+            DryRun::Client => " (dry run)",
+            DryRun::Server => " (server dry run)",
+        }
+    }
+}
+
+impl Kubectl {
+    fn drain_of(&mut self, id: Id<Process>) -> Option<(&mut Process, Box<Drain>)> {
+        let process = self.processes.get_mut(id)?;
+        let drain = process.drain.take()?;
+        Some((process, drain))
+    }
+
+    /// Cordons the next node; when all are, drains the first.
+    pub(super) fn cordon_next(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
+        let Some((process, mut drain)) = self.drain_of(id) else { return };
+        while let Some(&node) = drain.nodes.get(drain.current) {
+            let name = ctx.store.node_name(node);
+            let is_so = ctx.store.node(node).is_some_and(|n| n.unschedulable);
+            if is_so || drain.args.dry_run != DryRun::None {
+                let line = cordon::line(name.as_str(), true, is_so);
+                process.stdout.push(format!("{line}{}", drain.suffix()));
+                drain.current += 1;
+                continue;
+            }
+            ctx.call(Request::SetNodeUnschedulable { node, unschedulable: true }, Tag::Cordon(id, drain.current as u32));
+            process.drain = Some(drain);
+            return;
+        }
+        drain.current = 0;
+        drain.cordoning = false;
+        process.drain = Some(drain);
+        self.drain_node(id, ctx);
+    }
+
+    pub(super) fn cordoned(&mut self, id: Id<Process>, index: u32, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        let Some((process, mut drain)) = self.drain_of(id) else { return };
+        let name = ctx.store.node_name(drain.nodes[index as usize]);
+        match answer {
+            Ok(_) => process.stdout.push(cordon::line(name.as_str(), true, false)),
+            Err(error) => {
+                process.stderr.push(format!("error: unable to cordon node \"{name}\": {}", error.message));
+            }
+        }
+        drain.current = index as usize + 1;
+        process.drain = Some(drain);
+        self.cordon_next(id, ctx);
+    }
+
+    /// Looks at the current node's pods and begins to evict them.
+    fn drain_node(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
+        let Some((process, mut drain)) = self.drain_of(id) else { return };
+        let Some(&node) = drain.nodes.get(drain.current) else {
+            end(process, &drain, ctx);
+            process.drain = Some(drain);
+            self.finish(id, ctx);
+            return;
+        };
+        drain.round += 1;
+        drain.began_at = ctx.now;
+        let mut refusals: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut warnings: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        drain.tasks.clear();
+        let mut pods: Vec<(PodId, &Pod)> =
+            ctx.store.pods_on(node).iter().filter_map(|&pod| ctx.store.pod(pod).map(|p| (pod, p))).collect();
+        pods.sort_by(|(_, a), (_, b)| a.namespace.cmp(&b.namespace).then_with(|| a.name.cmp(&b.name)));
+        for (pod_id, pod) in pods {
+            if drain.args.pod_selector.as_ref().is_some_and(|s| !s.matches(&pod.labels)) {
+                continue;
+            }
+            let full = format!("{}/{}", pod.namespace, pod.name);
+            match judge(pod, &drain.args, ctx.store, ctx.now) {
+                Verdict::Skip => continue,
+                Verdict::SkipWith(text) => {
+                    warnings.entry(text).or_default().push(full);
+                    continue;
+                }
+                Verdict::Refuse(text) => {
+                    refusals.entry(text).or_default().push(full);
+                    continue;
+                }
+                Verdict::DeleteWith(text) => warnings.entry(text.to_owned()).or_default().push(full),
+                Verdict::Delete => {}
+            }
+            let (namespace, name) = (pod.namespace, Arc::clone(&pod.name));
+            drain.tasks.push(Task { pod: pod_id, namespace, name, state: State::Evicting });
+        }
+        if !refusals.is_empty() {
+            let lines: Vec<String> =
+                refusals.iter().map(|(text, pods)| format!("cannot delete {text}: {}", pods.join(", "))).collect();
+            drain.tasks.clear();
+            fail_node(process, &mut drain, node, lines, ctx);
+            process.drain = Some(drain);
+            self.drain_node(id, ctx);
+            return;
+        }
+        if !warnings.is_empty() {
+            let texts: Vec<String> =
+                warnings.iter().map(|(text, pods)| format!("{text}: {}", pods.join(", "))).collect();
+            process.stderr.push(format!("Warning: {}", texts.join("; ")));
+        }
+        if let Some(timeout) = drain.args.timeout {
+            ctx.arm_in(timeout, Timer::Timeout(id, drain.round));
+        }
+        let count = drain.tasks.len() as u32;
+        if drain.args.dry_run == DryRun::Client {
+            for task in &mut drain.tasks {
+                process.stdout.push(format!("evicting pod {}/{} (dry run)", task.namespace, task.name));
+                task.state = State::Done;
+            }
+            process.drain = Some(drain);
+            self.check_node(id, ctx);
+            return;
+        }
+        process.drain = Some(drain);
+        for index in 0..count {
+            self.evict(id, index, ctx);
+        }
+        self.check_node(id, ctx);
+    }
+
+    /// Sends the eviction of one pod, or its deletion.
+    pub(super) fn evict(&mut self, id: Id<Process>, index: u32, ctx: &mut Ctx<'_, Self>) {
+        let Some((process, mut drain)) = self.drain_of(id) else { return };
+        let timed_out = drain.args.timeout.is_some_and(|t| ctx.now > drain.began_at + t);
+        let (timeout, suffix) = (drain.args.timeout, drain.suffix());
+        let Some(task) = drain.tasks.get_mut(index as usize) else {
+            process.drain = Some(drain);
+            return;
+        };
+        if !drain.args.disable_eviction {
+            process.stdout.push(format!("evicting pod {}/{}{suffix}", task.namespace, task.name));
+        }
+        if timed_out && let Some(timeout) = timeout {
+            task.state = State::Failed(format!(
+                "error when evicting pods/\"{}\" -n \"{}\": global timeout reached: {timeout}",
+                task.name, task.namespace
+            ));
+            process.drain = Some(drain);
+            self.check_node(id, ctx);
+            return;
+        }
+        let pod = task.pod;
+        let (request, bucket) = if drain.args.disable_eviction {
+            let options = DeleteOptions { grace_s: drain.args.grace_s, uid: None };
+            (Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }, &mut drain.core)
+        } else {
+            let dry_run = drain.args.dry_run == DryRun::Server;
+            (Request::EvictPod { pod, grace_s: drain.args.grace_s, dry_run }, &mut drain.policy)
+        };
+        // The process's own clients hold back what comes too fast.
+        let _ = bucket.reserve(ctx.now);
+        ctx.call(request, Tag::Evict(id, index));
+        process.drain = Some(drain);
+    }
+
+    pub(super) fn evicted(&mut self, id: Id<Process>, index: u32, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        let Some((process, mut drain)) = self.drain_of(id) else { return };
+        let is_dry = drain.args.dry_run == DryRun::Server;
+        let Some(task) = drain.tasks.get_mut(index as usize) else { return };
+        match answer {
+            Ok(_) if is_dry => task.state = State::Done,
+            Ok(_) => {
+                task.state = State::Leaving;
+                ctx.arm(ctx.now, Timer::Poll(id, index));
+            }
+            Err(error) if error.reason == ErrorReason::NotFound => task.state = State::Done,
+            Err(error) if error.reason == ErrorReason::TooManyRequests => {
+                process.stderr.push(format!(
+                    "error when evicting pods/\"{}\" -n \"{}\" (will retry after 5s): {}",
+                    task.name, task.namespace, error.message
+                ));
+                // A server that asks for patience is asked again by the client itself, unseen.
+                ctx.arm_in(error.retry_after.unwrap_or(RETRY), Timer::Evict(id, index));
+            }
+            Err(error) => {
+                task.state = State::Failed(format!(
+                    "error when evicting pods/\"{}\" -n \"{}\": {}",
+                    task.name, task.namespace, error.message
+                ));
+            }
+        }
+        process.drain = Some(drain);
+        self.check_node(id, ctx);
+    }
+
+    /// Looks whether a pod is gone.
+    pub(super) fn poll(&mut self, id: Id<Process>, index: u32, ctx: &mut Ctx<'_, Self>) {
+        let Some((process, mut drain)) = self.drain_of(id) else { return };
+        let pod = drain.tasks.get(index as usize).filter(|t| t.state == State::Leaving).map(|t| t.pod);
+        if let Some(pod) = pod {
+            let _ = drain.core.reserve(ctx.now);
+            ctx.call(Request::GetPod { pod }, Tag::Poll(id, index));
+        }
+        process.drain = Some(drain);
+    }
+
+    pub(super) fn polled(&mut self, id: Id<Process>, index: u32, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        let Some((process, mut drain)) = self.drain_of(id) else { return };
+        let done = if drain.args.disable_eviction { "deleted" } else { "evicted" };
+        let Some(task) = drain.tasks.get_mut(index as usize) else { return };
+        if task.state == State::Leaving {
+            if answer.is_err() {
+                task.state = State::Done;
+                process.stdout.push(format!("pod/{} {done}", task.name));
+            } else {
+                // The clients' shared allowance spreads the looks at many pods.
+                let spread = SimDuration::from_millis(200) * u64::from(drain.tasks.len() as u32);
+                ctx.arm_in(POLL.max(spread), Timer::Poll(id, index));
+            }
+        }
+        process.drain = Some(drain);
+        self.check_node(id, ctx);
+    }
+
+    /// The node's timeout: pods that were evicted and are still there are given up.
+    pub(super) fn timed_out(&mut self, id: Id<Process>, round: u32, ctx: &mut Ctx<'_, Self>) {
+        let Some((process, mut drain)) = self.drain_of(id) else { return };
+        if drain.round == round {
+            for task in drain.tasks.iter_mut().filter(|t| t.state == State::Leaving) {
+                task.state = State::Failed(format!(
+                    "error when waiting for pod \"{}\" in namespace \"{}\" to terminate: context deadline exceeded",
+                    task.name, task.namespace
+                ));
+            }
+        }
+        process.drain = Some(drain);
+        self.check_node(id, ctx);
+    }
+
+    /// Goes on to the next node once every pod of this one is done or given up.
+    fn check_node(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
+        let Some((process, mut drain)) = self.drain_of(id) else { return };
+        let open = drain.tasks.iter().any(|t| matches!(t.state, State::Evicting | State::Leaving));
+        if drain.cordoning || open || drain.current >= drain.nodes.len() {
+            process.drain = Some(drain);
+            return;
+        }
+        let node = drain.nodes[drain.current];
+        let failures: Vec<String> = drain
+            .tasks
+            .iter()
+            .filter_map(|t| if let State::Failed(text) = &t.state { Some(text.clone()) } else { None })
+            .collect();
+        if failures.is_empty() {
+            process.stdout.push(format!("node/{} drained{}", ctx.store.node_name(node), drain.suffix()));
+            drain.current += 1;
+        } else {
+            let name = ctx.store.node_name(node);
+            let joined = aggregated(&failures);
+            process.stderr.push(format!("There are pending pods in node \"{name}\" when an error occurred: {joined}"));
+            let pending = drain.tasks.iter().filter(|t| ctx.store.pod(t.pod).is_some());
+            process.stderr.extend(pending.map(|t| format!("pod/{}", t.name)));
+            fail_node(process, &mut drain, node, failures, ctx);
+        }
+        drain.tasks.clear();
+        process.drain = Some(drain);
+        self.drain_node(id, ctx);
+    }
+}
+
+/// Several errors as kubectl prints them in one line.
+fn aggregated(errors: &[String]) -> String {
+    match errors {
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
+    }
+}
+
+fn fail_node(process: &mut Process, drain: &mut Drain, node: NodeId, errors: Vec<String>, ctx: &Ctx<'_, Kubectl>) {
+    let name = ctx.store.node_name(node);
+    process.stderr.push(format!(
+        "error: unable to drain node \"{name}\" due to error: {}, continuing command...",
+        aggregated(&errors)
+    ));
+    process.exit = 1;
+    drain.failed.push((node, errors));
+    drain.current += 1;
+}
+
+/// What is printed after the last node.
+fn end(process: &mut Process, drain: &Drain, ctx: &Ctx<'_, Kubectl>) {
+    if drain.failed.is_empty() {
+        return;
+    }
+    process.stderr.push("There are pending nodes to be drained:".to_owned());
+    process.stderr.extend(drain.failed.iter().map(|(node, _)| format!(" {}", ctx.store.node_name(*node))));
+    process.stderr.extend(drain.failed.iter().flat_map(|(_, errors)| errors.iter().cloned()));
+}

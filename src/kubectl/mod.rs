@@ -1,0 +1,316 @@
+//! What operators do: kubectl's command lines, with kubectl's rules, printed lines and timing.
+//!
+//! Each line is a process of its own: it starts, reads what it needs, sends its requests one after the other (`drain`: side
+//! by side), and ends with an exit status. It writes nothing but requests.
+
+mod apply;
+mod command_line;
+mod cordon;
+mod delete;
+mod drain;
+mod label;
+mod patch;
+mod resource;
+mod rollout;
+mod scale;
+mod set;
+mod taint;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::arena::{Id, Table};
+use crate::component::{
+    Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, Record, Reply, Request, Start, Transcript,
+};
+use crate::model::Object;
+use crate::state::{Change, Changed, ControlPlaneProcess, NodeId, PodId, WorkloadId};
+use crate::units::{SimDuration, SimTime};
+
+pub use command_line::{Command, CommandLineError, parse};
+use drain::Drain;
+
+/// A line of the runbook, parsed, with the objects of its files.
+#[derive(Clone, Debug)]
+pub struct RunbookLine {
+    /// The line as it was written, without `kubectl`.
+    pub text: Arc<str>,
+    /// What it means.
+    pub command: Command,
+    /// The objects of `-f`, in file order.
+    pub objects: Vec<Object>,
+}
+
+/// All lines of a scenario.
+#[derive(Clone, Debug, Default)]
+pub struct Runbook {
+    /// In file order.
+    pub lines: Vec<RunbookLine>,
+}
+
+/// How long a kubectl process takes before its first request.
+const START: SimDuration = SimDuration::from_millis(70);
+
+/// What kubectl waits for.
+#[derive(Copy, Clone, Debug)]
+pub enum Timer {
+    /// A line of the runbook is typed.
+    Run(usize),
+    /// Its process has started.
+    Begin(Id<Process>),
+    /// A drain's eviction of its n-th pod is due.
+    Evict(Id<Process>, u32),
+    /// A drain looks whether its n-th pod is gone.
+    Poll(Id<Process>, u32),
+    /// The drain's timeout.
+    Timeout(Id<Process>, u32),
+}
+
+/// What an answer was for.
+#[derive(Copy, Clone, Debug)]
+pub enum Tag {
+    /// The process's current step.
+    Step(Id<Process>),
+    /// The cordon of a drain's n-th node.
+    Cordon(Id<Process>, u32),
+    /// The eviction of the n-th pod.
+    Evict(Id<Process>, u32),
+    /// A look at the n-th pod.
+    Poll(Id<Process>, u32),
+}
+
+/// One request with the line it prints.
+#[derive(Clone, Debug)]
+struct Step {
+    request: Request,
+    /// Printed when it succeeds.
+    line: String,
+    /// Printed instead when nothing had to change.
+    unchanged: Option<String>,
+    /// The resource of an error message.
+    subject: String,
+    /// What has to be gone before the process ends.
+    wait: Option<Gone>,
+}
+
+/// An object that has to be gone.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Gone {
+    Pod(PodId),
+    Node(NodeId),
+    Workload(WorkloadId),
+}
+
+/// A running kubectl.
+#[derive(Clone, Debug)]
+pub struct Process {
+    line: usize,
+    at: SimTime,
+    steps: VecDeque<Step>,
+    current: Option<Step>,
+    waits: Vec<Gone>,
+    drain: Option<Box<Drain>>,
+    stdout: Vec<String>,
+    stderr: Vec<String>,
+    exit: i32,
+}
+
+/// What a verb wants done.
+#[derive(Debug, Default)]
+struct Plan {
+    steps: Vec<Step>,
+    stdout: Vec<String>,
+    stderr: Vec<String>,
+}
+
+impl Plan {
+    fn fail(&mut self, line: impl Into<String>) {
+        self.stderr.push(line.into());
+    }
+
+    fn step(&mut self, request: Request, line: impl Into<String>, subject: impl Into<String>) {
+        let (line, subject) = (line.into(), subject.into());
+        self.steps.push(Step { request, line, unchanged: None, subject, wait: None });
+    }
+}
+
+/// kubectl.
+#[derive(Clone, Debug)]
+pub struct Kubectl {
+    runbook: Arc<Runbook>,
+    processes: Table<Process>,
+}
+
+impl Kubectl {
+    /// An operator with a runbook.
+    #[must_use]
+    pub fn new(runbook: Arc<Runbook>) -> Self {
+        Self { runbook, processes: Table::new() }
+    }
+
+    fn begin(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
+        let runbook = Arc::clone(&self.runbook);
+        let line = &runbook.lines[self.processes[id].line];
+        let mut plan = Plan::default();
+        match &line.command {
+            Command::Apply(args) => apply::plan(args, &line.objects, ctx.store, &mut plan),
+            Command::Delete(args) => delete::plan(args, &line.objects, ctx.store, &mut plan),
+            Command::Scale(args) => scale::plan(args, ctx.store, &mut plan),
+            Command::Label(args) => label::plan(args, ctx.store, &mut plan),
+            Command::Taint(args) => taint::plan(args, ctx.store, ctx.now, &mut plan),
+            Command::Cordon(args) => cordon::plan(args, ctx.store, &mut plan),
+            Command::Rollout(args) => rollout::plan(args, ctx.store, ctx.now, &mut plan),
+            Command::SetImage(args) => set::plan(args, ctx.store, &mut plan),
+            Command::Patch(args) => patch::plan(args, ctx.store, &mut plan),
+            Command::Drain(args) => {
+                match drain::targets(args, ctx.store) {
+                    Ok(nodes) => {
+                        self.processes[id].drain = Some(Box::new(Drain::new(args.clone(), nodes)));
+                        self.cordon_next(id, ctx);
+                    }
+                    Err(line) => {
+                        let process = &mut self.processes[id];
+                        process.stderr.push(line);
+                        process.exit = 1;
+                        self.finish(id, ctx);
+                    }
+                }
+                return;
+            }
+        }
+        let process = &mut self.processes[id];
+        if !plan.stderr.is_empty() {
+            process.exit = 1;
+        }
+        process.stdout.extend(plan.stdout);
+        process.stderr.extend(plan.stderr);
+        process.steps.extend(plan.steps);
+        self.next_step(id, ctx);
+    }
+
+    fn next_step(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
+        let process = &mut self.processes[id];
+        match process.steps.pop_front() {
+            Some(step) => {
+                ctx.call(step.request.clone(), Tag::Step(id));
+                process.current = Some(step);
+            }
+            None => self.finish_when_gone(id, ctx),
+        }
+    }
+
+    fn step_answered(&mut self, id: Id<Process>, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        let Some(process) = self.processes.get_mut(id) else { return };
+        let Some(step) = process.current.take() else { return };
+        match answer {
+            Ok(reply) => {
+                let line = match (reply, step.unchanged) {
+                    (Reply::Unchanged, Some(unchanged)) => unchanged,
+                    _ => step.line,
+                };
+                if !line.is_empty() {
+                    process.stdout.push(line);
+                }
+                process.waits.extend(step.wait);
+            }
+            Err(error) => {
+                process.exit = 1;
+                process.stderr.push(resource::server_error(error, &step.subject));
+            }
+        }
+        self.next_step(id, ctx);
+    }
+
+    /// Ends the process once all it deleted is gone.
+    fn finish_when_gone(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
+        let Some(process) = self.processes.get_mut(id) else { return };
+        process.waits.retain(|gone| match gone {
+            Gone::Pod(pod) => ctx.store.pod(*pod).is_some(),
+            Gone::Node(node) => ctx.store.node(*node).is_some(),
+            Gone::Workload(workload) => ctx.store.workload_meta(*workload).is_some(),
+        });
+        if process.waits.is_empty() && process.steps.is_empty() && process.current.is_none() {
+            self.finish(id, ctx);
+        }
+    }
+
+    fn finish(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
+        let Some(process) = self.processes.remove(id) else { return };
+        let command = Arc::clone(&self.runbook.lines[process.line].text);
+        if process.exit != 0 {
+            let about = ObjectRef { kind: "Kubectl", namespace: "".into(), name: Arc::clone(&command) };
+            let message = process.stderr.first().cloned().unwrap_or_default();
+            let event = EventDraft::warning("CommandFailed", about, message);
+            ctx.record(Record::Event { component: "kubectl", event });
+        }
+        ctx.record(Record::Transcript(Transcript {
+            at: process.at,
+            done_at: ctx.now,
+            command,
+            exit: process.exit,
+            stdout: process.stdout,
+            stderr: process.stderr,
+        }));
+    }
+}
+
+impl Component for Kubectl {
+    type Timer = Timer;
+    type Tag = Tag;
+    const NAME: &'static str = "kubectl";
+    const PROCESS: Option<ControlPlaneProcess> = None;
+
+    fn clients(_config: &Config) -> Vec<ClientLimit> {
+        Vec::new()
+    }
+
+    fn watches(changed: &Changed) -> bool {
+        matches!(changed, Changed::PodRemoved { .. } | Changed::NodeRemoved { .. } | Changed::WorkloadRemoved(_))
+    }
+
+    fn started(&mut self, _start: Start, _ctx: &mut Ctx<'_, Self>) {}
+
+    fn changed(&mut self, _change: &Change, ctx: &mut Ctx<'_, Self>) {
+        let waiting: Vec<Id<Process>> =
+            self.processes.iter().filter(|(_, p)| !p.waits.is_empty()).map(|(id, _)| id).collect();
+        for id in waiting {
+            self.finish_when_gone(id, ctx);
+        }
+    }
+
+    fn fired(&mut self, timer: Timer, ctx: &mut Ctx<'_, Self>) {
+        match timer {
+            Timer::Run(line) => {
+                let text = Arc::clone(&self.runbook.lines[line].text);
+                let about = ObjectRef { kind: "Kubectl", namespace: "".into(), name: Arc::clone(&text) };
+                let event = EventDraft::normal("Kubectl", about, format!("kubectl {text}"));
+                ctx.record(Record::Event { component: "scenario", event });
+                let id = self.processes.insert(Process {
+                    line,
+                    at: ctx.now,
+                    steps: VecDeque::new(),
+                    current: None,
+                    waits: Vec::new(),
+                    drain: None,
+                    stdout: Vec::new(),
+                    stderr: Vec::new(),
+                    exit: 0,
+                });
+                ctx.arm_in(START, Timer::Begin(id));
+            }
+            Timer::Begin(id) => self.begin(id, ctx),
+            Timer::Evict(id, pod) => self.evict(id, pod, ctx),
+            Timer::Poll(id, pod) => self.poll(id, pod, ctx),
+            Timer::Timeout(id, node) => self.timed_out(id, node, ctx),
+        }
+    }
+
+    fn answered(&mut self, tag: Tag, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        match tag {
+            Tag::Step(id) => self.step_answered(id, answer, ctx),
+            Tag::Cordon(id, node) => self.cordoned(id, node, answer, ctx),
+            Tag::Evict(id, pod) => self.evicted(id, pod, answer, ctx),
+            Tag::Poll(id, pod) => self.polled(id, pod, answer, ctx),
+        }
+    }
+}

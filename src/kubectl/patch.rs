@@ -1,0 +1,145 @@
+//! `kubectl patch`, and writing a changed object back.
+
+use serde_json::Value;
+
+use super::Plan;
+use super::command_line::{PatchArgs, PatchType};
+use super::resource::{Found, find};
+use crate::component::{Request, export_workload};
+use crate::model::Object;
+use crate::state::Store;
+
+/// Plans the write of a changed object.
+pub(super) fn apply_value(value: Value, subject: &str, line: String, unchanged: Option<String>, plan: &mut Plan) {
+    match Object::from_value(value) {
+        Some(Ok(object)) => {
+            plan.step(Request::Apply(Box::new(object)), line, subject);
+            if let Some(step) = plan.steps.last_mut() {
+                step.unchanged = unchanged;
+            }
+        }
+        Some(Err(error)) => plan.fail(format!("The request is invalid: {error}")),
+        None => plan.fail(format!("error: {subject} cannot be changed")),
+    }
+}
+
+pub(super) fn plan(args: &PatchArgs, store: &Store, plan: &mut Plan) {
+    let mut errors = Vec::new();
+    for object in find(&args.selection, store, &mut errors) {
+        let name = object.printed(store);
+        if let Found::Node(node) = object {
+            // What operators patch on nodes is whether they are schedulable.
+            match args.patch.pointer("/spec/unschedulable").and_then(Value::as_bool) {
+                Some(unschedulable) => {
+                    plan.step(Request::SetNodeUnschedulable { node, unschedulable }, format!("{name} patched"), &name);
+                }
+                None => plan.fail(format!("error: of {name} only spec.unschedulable can be patched")),
+            }
+            continue;
+        }
+        let Found::Workload(_, id) = object else {
+            plan.fail(format!("error: {name} cannot be patched"));
+            continue;
+        };
+        let Some(current) = export_workload(store, id) else { continue };
+        let mut value = current.to_value();
+        match args.patch_type {
+            PatchType::Strategic => merge(&mut value, &args.patch, true),
+            PatchType::Merge => merge(&mut value, &args.patch, false),
+            PatchType::Json => {
+                if let Err(problem) = apply_operations(&mut value, &args.patch) {
+                    plan.fail(format!("The request is invalid: {problem}"));
+                    continue;
+                }
+            }
+        }
+        apply_value(value, &name, format!("{name} patched"), Some(format!("{name} patched (no change)")), plan);
+    }
+    plan.stderr.extend(errors);
+}
+
+/// Merges maps; `null` removes. Lists are replaced, or, by a strategic merge, merged by their items' names.
+fn merge(target: &mut Value, patch: &Value, by_name: bool) {
+    match (target, patch) {
+        (Value::Object(target), Value::Object(patch)) => {
+            for (key, value) in patch {
+                if value.is_null() {
+                    target.remove(key);
+                } else {
+                    merge(target.entry(key.clone()).or_insert(Value::Null), value, by_name);
+                }
+            }
+        }
+        (Value::Array(target), Value::Array(patch)) if by_name && patch.iter().all(|v| v.get("name").is_some()) => {
+            for item in patch {
+                match target.iter_mut().find(|t| t.get("name") == item.get("name")) {
+                    Some(old) => merge(old, item, by_name),
+                    None => target.push(item.clone()),
+                }
+            }
+        }
+        (target, patch) => *target = patch.clone(),
+    }
+}
+
+/// A JSON patch: `add`, `replace` and `remove`.
+fn apply_operations(target: &mut Value, operations: &Value) -> Result<(), String> {
+    for operation in operations.as_array().ok_or("a JSON patch is a list of operations")? {
+        let path = operation["path"].as_str().ok_or("an operation without a path")?;
+        let (parent, key) = path.rsplit_once('/').ok_or_else(|| format!("`{path}` is no path"))?;
+        let key = key.replace("~1", "/").replace("~0", "~");
+        let parent = target.pointer_mut(parent).ok_or_else(|| format!("`{path}` does not exist"))?;
+        let value = operation["value"].clone();
+        match (operation["op"].as_str(), parent) {
+            (Some("add" | "replace"), Value::Object(map)) => {
+                map.insert(key, value);
+            }
+            (Some("remove"), Value::Object(map)) => {
+                map.remove(&key).ok_or_else(|| format!("`{path}` does not exist"))?;
+            }
+            (Some("add"), Value::Array(list)) if key == "-" => list.push(value),
+            (Some(op @ ("add" | "replace" | "remove")), Value::Array(list)) => {
+                let index: usize = key.parse().map_err(|_| format!("`{path}` does not exist"))?;
+                match op {
+                    "add" if index <= list.len() => list.insert(index, value),
+                    "replace" if index < list.len() => list[index] = value,
+                    "remove" if index < list.len() => drop(list.remove(index)),
+                    _ => return Err(format!("`{path}` does not exist")),
+                }
+            }
+            _ => return Err(format!("the operation {operation} cannot be applied")),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_strategic_patch_merges_lists_by_name() {
+        let mut value = json!({"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}], "x": 1});
+        merge(&mut value, &json!({"containers": [{"name": "b", "image": "2"}], "x": null}), true);
+        assert_eq!(value, json!({"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "2"}]}));
+    }
+
+    #[test]
+    fn a_merge_patch_replaces_lists() {
+        let mut value = json!({"containers": [{"name": "a"}]});
+        merge(&mut value, &json!({"containers": [{"name": "b"}]}), false);
+        assert_eq!(value, json!({"containers": [{"name": "b"}]}));
+    }
+
+    #[test]
+    fn json_operations_name_the_path_that_does_not_exist() {
+        let mut value = json!({"spec": {"replicas": 1}});
+        let replace = json!([{"op": "replace", "path": "/spec/replicas", "value": 3}]);
+        assert_eq!(apply_operations(&mut value, &replace), Ok(()));
+        assert_eq!(value["spec"]["replicas"], 3);
+        let missing = json!([{"op": "remove", "path": "/spec/paused"}]);
+        assert!(apply_operations(&mut value, &missing).expect_err("no such path").contains("/spec/paused"));
+    }
+}

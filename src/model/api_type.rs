@@ -104,7 +104,17 @@ macro_rules! without_opaque_parts {
 }
 
 without_opaque_parts!(
-    Symbol, bool, i32, i64, f64, Labels, ResourceList, Quantity, IntOrPercent, SimDuration, serde_json::Value
+    Symbol,
+    bool,
+    i32,
+    i64,
+    f64,
+    Labels,
+    ResourceList,
+    Quantity,
+    IntOrPercent,
+    SimDuration,
+    serde_json::Value
 );
 
 impl<K, V> OpaqueParts for std::collections::BTreeMap<K, V> {

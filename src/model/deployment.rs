@@ -93,3 +93,36 @@ impl Deployment {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_fill_only_what_is_absent() {
+        #[track_caller]
+        fn check(spec: &str, expected: &str) {
+            let mut deployment: Deployment = serde_json::from_str(&format!(r#"{{"spec":{spec}}}"#)).unwrap();
+            deployment.apply_defaults();
+            let once = deployment.clone();
+            deployment.apply_defaults();
+            assert_eq!(deployment, once, "{spec}");
+            assert_eq!(serde_json::to_string(&deployment.spec.strategy).unwrap(), expected, "{spec}");
+        }
+        check("{}", r#"{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":"25%","maxSurge":"25%"}}"#);
+        check(
+            r#"{"strategy":{"rollingUpdate":{"maxSurge":0}}}"#,
+            r#"{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":"25%","maxSurge":0}}"#,
+        );
+        check(r#"{"strategy":{"type":"Recreate"}}"#, r#"{"type":"Recreate"}"#);
+    }
+
+    #[test]
+    fn a_selector_comes_from_the_template_where_none_is_given() {
+        let mut deployment: Deployment =
+            serde_json::from_str(r#"{"spec":{"template":{"metadata":{"labels":{"a":"b"}}}}}"#).unwrap();
+        deployment.apply_defaults();
+        assert_eq!(deployment.spec.selector.unwrap().match_labels.to_string(), "a=b");
+        assert_eq!((deployment.spec.replicas, deployment.spec.progress_deadline_seconds), (Some(1), Some(600)));
+    }
+}

@@ -169,3 +169,33 @@ impl JobSpec {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_follow_what_else_is_given() {
+        #[track_caller]
+        fn check(json: &str, expected: (Option<i32>, i32, i32, PodReplacementPolicy)) {
+            let mut spec: JobSpec = serde_json::from_str(json).unwrap();
+            spec.apply_defaults();
+            let once = spec.clone();
+            spec.apply_defaults();
+            assert_eq!(spec, once, "{json}");
+            let found = (
+                spec.completions,
+                spec.parallelism.unwrap(),
+                spec.backoff_limit.unwrap(),
+                spec.pod_replacement_policy.unwrap(),
+            );
+            assert_eq!(found, expected, "{json}");
+        }
+        let early = PodReplacementPolicy::TerminatingOrFailed;
+        check("{}", (Some(1), 1, 6, early));
+        check(r#"{"parallelism":3}"#, (None, 3, 6, early));
+        check(r#"{"completions":3}"#, (Some(3), 1, 6, early));
+        check(r#"{"backoffLimitPerIndex":1}"#, (Some(1), 1, i32::MAX, early));
+        check(r#"{"podFailurePolicy":{"rules":[]}}"#, (Some(1), 1, 6, PodReplacementPolicy::Failed));
+    }
+}

@@ -266,3 +266,36 @@ impl<'de> Deserialize<'de> for Opaque {
 pub(crate) fn empty_symbol_is_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Symbol>, D::Error> {
     Ok(Option::<Symbol>::deserialize(deserializer)?.filter(|text| !text.as_str().is_empty()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_a_map_in_the_order_of_the_keys() {
+        #[track_caller]
+        fn check(labels: &Labels, expected: &str) {
+            assert_eq!(labels.to_string(), expected);
+            let json = serde_json::to_string(labels).unwrap();
+            assert_eq!(&serde_json::from_str::<Labels>(&json).unwrap(), labels);
+        }
+        let labels: Labels = serde_json::from_str(r#"{"z":"1","a":"2","m":null}"#).unwrap();
+        check(&labels, "a=2,m=,z=1");
+        check(&labels.with("b".into(), "3".into()), "a=2,b=3,m=,z=1");
+        check(&labels.with("a".into(), "3".into()), "a=3,m=,z=1");
+        check(&labels.without("m".into()), "a=2,z=1");
+        check(&labels.without("q".into()), "a=2,m=,z=1");
+        check(&Labels::new().without("q".into()), "");
+        assert_eq!(labels.get("a".into()).map(Symbol::as_str), Some("2"));
+        assert!(!labels.contains("q".into()));
+    }
+
+    #[test]
+    fn opaque_values_are_equal_when_their_content_is() {
+        let read = |json: &str| serde_json::from_str::<Opaque>(json).unwrap();
+        assert_eq!(read(r#"{"b": 1, "a": [2]}"#), read(r#"{"a":[2],"b":1}"#));
+        assert_ne!(read("1"), read("2"));
+        assert!(read("null").is_none());
+        assert_eq!(serde_json::to_string(&read(r#"["x"]"#)).unwrap(), r#"["x"]"#);
+    }
+}

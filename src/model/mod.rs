@@ -5,8 +5,8 @@
 //! here knows time, other objects or the cluster's state, and nothing reads files but the manifest loader.
 
 pub(crate) mod api_type;
-pub(crate) mod yaml;
 pub mod field_path;
+pub(crate) mod yaml;
 
 pub mod meta;
 pub mod resources;

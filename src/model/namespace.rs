@@ -1,6 +1,6 @@
 //! Namespaces.
 
-use super::api_type::{api_enums, api_structs};
+use super::api_type::{api_open_enums, api_structs};
 use super::meta::ObjectMeta;
 use crate::arena::Symbol;
 
@@ -21,13 +21,13 @@ api_structs! {
     /// What has become of a namespace.
     #[derive(Eq)]
     pub struct NamespaceStatus {
-        pub phase: NamespacePhase,
+        pub phase: Option<NamespacePhase>,
     }
 }
 
-api_enums! {
-    /// Whether a namespace takes new objects.
-    pub enum NamespacePhase or Active {
+api_open_enums! {
+    /// Whether a namespace takes new objects. Dumps of broken clusters hold other words as well.
+    pub enum NamespacePhase {
         Active = "Active",
         Terminating = "Terminating",
     }

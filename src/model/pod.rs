@@ -4,9 +4,7 @@ use super::api_type::{api_enums, api_open_enums, api_structs};
 use super::meta::{Labels, ObjectMeta, Opaque};
 use super::priority_class::SYSTEM_CRITICAL_PRIORITY;
 use super::resources::{Amounts, ResourceList, ResourceRequirements, Resources, is_pod_level_resource};
-use super::selector::{
-    LabelSelector, LabelSelectorOperator, LabelSelectorRequirement, NodeSelector, NodeSelectorTerm,
-};
+use super::selector::{LabelSelector, LabelSelectorOperator, LabelSelectorRequirement, NodeSelector, NodeSelectorTerm};
 use super::taint::Toleration;
 use super::volume::PersistentVolumeClaimSpec;
 use crate::arena::Symbol;
@@ -432,7 +430,6 @@ api_open_enums! {
     }
 }
 
-
 /// CPU that scoring takes a container to use when it names none: 0.1 core.
 const UNNAMED_CPU: &str = "100m";
 
@@ -461,7 +458,8 @@ pub fn requests(spec: &PodSpec) -> Resources {
 /// Scheduler, `NodeResourcesFit` scoring.
 #[must_use]
 pub fn non_zero_requests(spec: &PodSpec) -> Resources {
-    let named = if spec.resources.is_some() { exact_requests(spec, PodLevel::Counted, &[]) } else { Amounts::default() };
+    let named =
+        if spec.resources.is_some() { exact_requests(spec, PodLevel::Counted, &[]) } else { Amounts::default() };
     let unnamed: Vec<_> = unnamed_defaults().into_iter().filter(|(name, _)| !named.names(name.as_str())).collect();
     exact_requests(spec, PodLevel::Counted, &unnamed).rounded_up()
 }
@@ -608,7 +606,9 @@ pub fn host_ports(spec: &PodSpec) -> Vec<HostPort> {
 /// Whether the kubelet treats a pod as critical: static, mirrored, or of at least `system-cluster-critical` priority.
 #[must_use]
 pub fn is_critical(metadata: &ObjectMeta, spec: &PodSpec) -> bool {
-    is_static(metadata) || is_mirror(metadata) || spec.priority.is_some_and(|priority| priority >= SYSTEM_CRITICAL_PRIORITY)
+    is_static(metadata)
+        || is_mirror(metadata)
+        || spec.priority.is_some_and(|priority| priority >= SYSTEM_CRITICAL_PRIORITY)
 }
 
 /// Whether a pod comes from a file on its node.
@@ -748,7 +748,11 @@ impl Container {
     fn apply_defaults(&mut self) {
         let image = self.image.as_str();
         self.image_pull_policy.get_or_insert_with(|| {
-            if image_tag(image).is_none_or(|tag| tag == "latest") { PullPolicy::Always } else { PullPolicy::IfNotPresent }
+            if image_tag(image).is_none_or(|tag| tag == "latest") {
+                PullPolicy::Always
+            } else {
+                PullPolicy::IfNotPresent
+            }
         });
         for probe in [&mut self.readiness_probe, &mut self.liveness_probe, &mut self.startup_probe] {
             if let Some(probe) = probe {
@@ -884,10 +888,7 @@ mod tests {
         check(&format!(r#"{{"containers":[{full},{{}}]}}"#), QosClass::Burstable);
         check(&format!(r#"{{"containers":[{full}],"initContainers":[{{}}]}}"#), QosClass::Burstable);
         check(r#"{"containers":[{"resources":{"limits":{"memory":"1Gi"}}}]}"#, QosClass::Burstable);
-        check(
-            &format!(r#"{{"containers":[{full}],"resources":{{"requests":{{"cpu":"1"}}}}}}"#),
-            QosClass::Burstable,
-        );
+        check(&format!(r#"{{"containers":[{full}],"resources":{{"requests":{{"cpu":"1"}}}}}}"#), QosClass::Burstable);
     }
 
     #[test]
@@ -920,7 +921,8 @@ mod tests {
         pod.apply_defaults();
         assert_eq!(pod, once);
 
-        let policies: Vec<_> = pod.spec.containers.iter().map(|container| container.image_pull_policy.unwrap()).collect();
+        let policies: Vec<_> =
+            pod.spec.containers.iter().map(|container| container.image_pull_policy.unwrap()).collect();
         let pulled = PullPolicy::Always;
         let kept = PullPolicy::IfNotPresent;
         assert_eq!(policies, [pulled, kept, kept, pulled]);

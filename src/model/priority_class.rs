@@ -26,10 +26,8 @@ pub const SYSTEM_NODE_CRITICAL_PRIORITY: i32 = SYSTEM_CRITICAL_PRIORITY + 1000;
 pub const HIGHEST_USER_PRIORITY: i32 = 1_000_000_000;
 
 /// The two classes that every cluster has, as name and value.
-pub const SYSTEM_PRIORITY_CLASSES: [(&str, i32); 2] = [
-    ("system-cluster-critical", SYSTEM_CRITICAL_PRIORITY),
-    ("system-node-critical", SYSTEM_NODE_CRITICAL_PRIORITY),
-];
+pub const SYSTEM_PRIORITY_CLASSES: [(&str, i32); 2] =
+    [("system-cluster-critical", SYSTEM_CRITICAL_PRIORITY), ("system-node-critical", SYSTEM_NODE_CRITICAL_PRIORITY)];
 
 impl PriorityClass {
     /// Fills in what the API server would. Doing it twice changes nothing.

@@ -209,9 +209,8 @@ impl NodeSelectorRequirement {
     }
 
     fn check_expression(&self) -> Result<(), TermError> {
-        let fail = |reason: &str| {
-            Err(TermError { text: format!("`{}` {}: {reason}", self.key.as_str(), self.operator) })
-        };
+        let fail =
+            |reason: &str| Err(TermError { text: format!("`{}` {}: {reason}", self.key.as_str(), self.operator) });
         if !is_qualified_name(self.key.as_str()) {
             return fail("the key is not a label key");
         }
@@ -326,9 +325,7 @@ fn split_outside_parentheses(text: &str) -> Vec<&str> {
 }
 
 fn parse_requirement(text: &str) -> Result<LabelSelectorRequirement, SelectorError> {
-    let fail = |reason: &str| {
-        Err(SelectorError { requirement: text.to_owned(), reason: reason.to_owned() })
-    };
+    let fail = |reason: &str| Err(SelectorError { requirement: text.to_owned(), reason: reason.to_owned() });
     let (key, operator, values) = if let Some(key) = text.strip_prefix('!') {
         (key.trim(), LabelSelectorOperator::DoesNotExist, Vec::new())
     } else if let Some((head, rest)) = text.split_once('(') {

@@ -192,7 +192,8 @@ impl TopologySelectorTerm {
     #[must_use]
     pub fn matches(&self, labels: &Labels) -> bool {
         let mut requirements = self.match_label_expressions.iter();
-        requirements.all(|requirement| labels.get(requirement.key).is_some_and(|value| requirement.values.contains(&value)))
+        requirements
+            .all(|requirement| labels.get(requirement.key).is_some_and(|value| requirement.values.contains(&value)))
     }
 }
 

@@ -99,9 +99,6 @@ pub(crate) fn list_items<'a>(document: &Piece<'a>) -> Option<Vec<Piece<'a>>> {
         let content = line.trim_start_matches(' ');
         let column = line.len() - content.len();
         let is_blank = content.trim().is_empty() || content.starts_with('#');
-        if !is_blank && content.contains([' ', '\n']) && mentions_anchor(content) {
-            return None;
-        }
         let is_item = content.starts_with("- ") && indent.is_none_or(|indent| indent == column);
         if is_item {
             indent = Some(column);
@@ -118,7 +115,9 @@ pub(crate) fn list_items<'a>(document: &Piece<'a>) -> Option<Vec<Piece<'a>>> {
     }
     let last = start?;
     items.push(item(text, last, offset));
-    Some(items)
+    let stands_alone =
+        |item: &Piece<'_>| aliases(&item.text).all(|name| is_anchored(&item.text, name) || !is_anchored(text, name));
+    items.iter().all(stands_alone).then_some(items)
 }
 
 fn item<'a>(text: &str, (start, line_offset): (usize, usize), end: usize) -> Piece<'a> {
@@ -127,11 +126,15 @@ fn item<'a>(text: &str, (start, line_offset): (usize, usize), end: usize) -> Pie
     Piece { text: text.into(), line_offset, column_offset: 0 }
 }
 
-/// Whether a line may define or use an anchor; wrong guesses only cost time.
-fn mentions_anchor(line: &str) -> bool {
-    let mut words = line.split_ascii_whitespace();
-    words.any(|word| word.starts_with(['&', '*']) && word.len() > 1 && word[1..].starts_with(char::is_alphanumeric))
-        || line.trim_start().starts_with("<<:")
+/// The names of what may be aliases; some are words of a text.
+fn aliases(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split([' ', '\t', '\n', '\r', ',', '[', ']', '{', '}']);
+    words.filter_map(|word| word.strip_prefix('*')).filter(|name| name.starts_with(char::is_alphanumeric))
+}
+
+/// Whether a text may define an anchor.
+fn is_anchored(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(start, _)| text[..start].ends_with('&'))
 }
 
 #[cfg(test)]
@@ -174,7 +177,8 @@ mod tests {
         );
         check("items:\n  - a: 1\n\n  - a: 2\n", Some(&[("    a: 1\n\n", 1), ("    a: 2\n", 3)]));
         check("items: []\n", None);
-        check("items:\n- &x a: 1\n", None);
+        check("items:\n- &x {a: 1}\n- *x\n", None);
+        check("items:\n- a: &x 1\n  b: *x\n- a: see *y\n", Some(&[("  a: &x 1\n  b: *x\n", 1), ("  a: see *y\n", 3)]));
         check("items:\n- {a: 1}\n", Some(&[("  {a: 1}\n", 1)]));
     }
 }

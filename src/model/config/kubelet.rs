@@ -240,7 +240,8 @@ mod tests {
         #[track_caller]
         fn check(json: &str, expected: &[(i32, i64)]) {
             let groups = resolve(json).shutdown_groups;
-            let groups: Vec<_> = groups.iter().map(|group| (group.priority, group.shutdown_grace_period_seconds)).collect();
+            let groups: Vec<_> =
+                groups.iter().map(|group| (group.priority, group.shutdown_grace_period_seconds)).collect();
             assert_eq!(groups, expected, "{json}");
         }
         check("{}", &[]);
@@ -265,7 +266,9 @@ mod tests {
 
     #[test]
     fn what_is_spelled_out_resolves_to_the_same() {
-        for json in ["{}", r#"{"serializeImagePulls":false,"shutdownGracePeriod":"1m","nodeStatusUpdateFrequency":"4s"}"#] {
+        for json in
+            ["{}", r#"{"serializeImagePulls":false,"shutdownGracePeriod":"1m","nodeStatusUpdateFrequency":"4s"}"#]
+        {
             let kubelet = resolve(json);
             assert_eq!(kubelet.to_configuration().resolve(KubernetesVersion::NEWEST), kubelet);
         }

@@ -88,7 +88,11 @@ impl<'de> Deserialize<'de> for KubernetesVersion {
 
 /// A version that is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a known Kubernetes version, expected one of {} to {}", KubernetesVersion::OLDEST, KubernetesVersion::NEWEST)]
+#[error(
+    "`{text}` is not a known Kubernetes version, expected one of {} to {}",
+    KubernetesVersion::OLDEST,
+    KubernetesVersion::NEWEST
+)]
 pub struct VersionError {
     text: String,
 }

@@ -105,7 +105,8 @@ pub(super) fn read(file: &FoundFile, diagnostics: &mut Diagnostics) -> Option<St
         }
     };
     if size > FILE_SIZE_MAX {
-        let message = format!("`{}` has {size} bytes; files of more than {FILE_SIZE_MAX} bytes are not read", file.name);
+        let message =
+            format!("`{}` has {size} bytes; files of more than {FILE_SIZE_MAX} bytes are not read", file.name);
         diagnostics.push(
             Diagnostic::error("manifest::file_too_large", message)
                 .help("dump kinds or namespaces into files of their own; JSON is read much faster than YAML"),

@@ -305,9 +305,11 @@ impl JsonScan<'_> {
                     self.at += 1;
                 }
                 _ => {
-                    while self.bytes.get(self.at).is_some_and(|byte| {
-                        !byte.is_ascii_whitespace() && !b",:{}[]\"".contains(byte)
-                    }) {
+                    while self
+                        .bytes
+                        .get(self.at)
+                        .is_some_and(|byte| !byte.is_ascii_whitespace() && !b",:{}[]\"".contains(byte))
+                    {
                         self.at += 1;
                     }
                 }

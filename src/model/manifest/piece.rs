@@ -111,9 +111,9 @@ pub(super) fn split<'a>(file: &File<'a>, diagnostics: &mut Diagnostics) -> Vec<T
         let api_version = header.map(|header| header.api_version()).unwrap_or_default();
         let implied = implied(api_version, item_kind);
         match yaml::list_items(&document.piece) {
-            Some(items) => pieces.extend(
-                items.into_iter().map(|piece| TextPiece { piece, syntax: Syntax::Yaml, implied }),
-            ),
+            Some(items) => {
+                pieces.extend(items.into_iter().map(|piece| TextPiece { piece, syntax: Syntax::Yaml, implied }))
+            }
             None => split_whole_list(file, &document, implied, &mut pieces, diagnostics),
         }
     }
@@ -158,7 +158,7 @@ fn split_whole_list<'a>(
 
 /// Cuts JSON, which may be several values in a row, of which each may be a list of objects.
 fn split_json<'a>(file: &File<'a>, pieces: &mut Vec<TextPiece<'a>>) {
-    let mut counter = LineCounter { text: file.text, offset: 0, line_count: 0 };
+    let mut counter = LineCounter { text: file.text, offset: 0, line_count: 0, column_count: 0 };
     let mut scan = JsonScan { bytes: file.text.as_bytes(), at: 0 };
     if file.text.starts_with('\u{feff}') {
         scan.at = '\u{feff}'.len_utf8();
@@ -221,24 +221,26 @@ fn split_json_list<'a>(
     true
 }
 
-/// Counts lines up to offsets that only grow, so that a dump is counted once.
+/// Counts lines and columns up to offsets that only grow, so that a dump is counted once, however long its lines are.
 struct LineCounter<'a> {
     text: &'a str,
     offset: usize,
     line_count: usize,
+    column_count: usize,
 }
 
 impl<'a> LineCounter<'a> {
     fn piece(&mut self, start: usize, end: usize, implied: Option<(Symbol, Symbol)>) -> TextPiece<'a> {
         let text = self.text;
-        self.line_count += text.as_bytes()[self.offset..start].iter().filter(|byte| **byte == b'\n').count();
-        self.offset = start;
-        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let piece = Piece {
-            text: text[start..end].into(),
-            line_offset: self.line_count,
-            column_offset: text[line_start..start].chars().count(),
+        let passed = &text[self.offset..start];
+        self.column_count = match passed.rfind('\n') {
+            Some(newline) => passed[newline + 1..].chars().count(),
+            None => self.column_count + passed.chars().count(),
         };
+        self.line_count += passed.bytes().filter(|byte| *byte == b'\n').count();
+        self.offset = start;
+        let piece =
+            Piece { text: text[start..end].into(), line_offset: self.line_count, column_offset: self.column_count };
         TextPiece { piece, syntax: Syntax::Json, implied }
     }
 }
@@ -426,7 +428,8 @@ impl TextPiece<'_> {
                 _ => continue,
             };
             let value = value.trim();
-            let is_word = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"./-".contains(&byte));
+            let is_word =
+                !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"./-".contains(&byte));
             if !is_word || field.replace(Symbol::from(value)).is_some() {
                 return None;
             }
@@ -490,7 +493,8 @@ impl TextPiece<'_> {
         let path = locate::path_at(text, line_index, column_index);
         let value = self.locate(std::iter::once(&path), 1)[0].map_or((line_index, column_index), |place| place.value);
         let location = self.location(file, Some(value), self.first_line().0);
-        let written = text.lines().nth(value.0).unwrap_or_default().chars().skip(value.1).take(location.length as usize);
+        let written =
+            text.lines().nth(value.0).unwrap_or_default().chars().skip(value.1).take(location.length as usize);
         let message = reword(&error.message, &written.collect::<String>());
         let message = if path.steps().is_empty() { message } else { format!("{path}: {message}") };
         let diagnostic = Diagnostic::error("manifest::wrong_value", message).at(location, "this value");

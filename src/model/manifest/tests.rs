@@ -40,7 +40,10 @@ fn documents_lists_and_json_become_objects_with_their_lines() {
     check("", &[]);
     check(POD, &["1 Pod default/a"]);
     check(&format!("# comment\n---\n{POD}---\n\n{POD}  namespace: b\n"), &["3 Pod default/a", "9 Pod b/a"]);
-    check("apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Node\n  metadata: {name: n}\n- apiVersion: policy/v1beta1\n  kind: PodDisruptionBudget\n  metadata:\n    name: p\n", &["4 Node n", "7 PodDisruptionBudget default/p"]);
+    check(
+        "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Node\n  metadata: {name: n}\n- apiVersion: policy/v1beta1\n  kind: PodDisruptionBudget\n  metadata:\n    name: p\n",
+        &["4 Node n", "7 PodDisruptionBudget default/p"],
+    );
     check("apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a}\n", &["4 Pod default/a"]);
     check("kind: List\napiVersion: v1\nitems: [{kind: Node, apiVersion: v1, metadata: {name: one}}]", &["1 Node one"]);
     check(r#"{"kind":"Node","apiVersion":"v1","metadata":{"name":"n"}}"#, &["1 Node n"]);
@@ -76,7 +79,8 @@ fn real_manifests_load_without_an_error() {
         let problems = problems.map(|problem| format!("{}: {}", file.name, describe(problem)));
         errors.extend(problems.filter(|problem| !is_expected(problem)));
         for row in &loaded.not_modelled {
-            let has_line = text.lines().nth(row.line as usize - 1).is_some_and(|line| row.path == "kind" || line_names(line, row));
+            let has_line =
+                text.lines().nth(row.line as usize - 1).is_some_and(|line| row.path == "kind" || line_names(line, row));
             if !has_line {
                 errors.push(format!("{row:?} is not on that line"));
             }
@@ -113,7 +117,9 @@ fn fields_without_effect_are_listed_where_they_stand() {
         assert_eq!(not_modelled(text), expected, "{text}");
     }
     check(
-        &format!("{POD}  managedFields: []\nspec:\n  containers:\n  - name: c\n    command: [sh, -c]\n    wrong:\n      deep: 1\n"),
+        &format!(
+            "{POD}  managedFields: []\nspec:\n  containers:\n  - name: c\n    command: [sh, -c]\n    wrong:\n      deep: 1\n"
+        ),
         &[
             "5 Pod default/a metadata.managedFields [] 1",
             "9 Pod default/a spec.containers[0].command [sh, -c] 1",
@@ -172,7 +178,9 @@ fn problems_name_place_and_text_and_do_not_hide_each_other() {
     );
     check(
         &format!("{POD}  name: b\n"),
-        &["warning 5:3+5 a key is written twice in one map [remove one of the two; `kubectl apply` refuses the manifest]"],
+        &[
+            "warning 5:3+5 a key is written twice in one map [remove one of the two; `kubectl apply` refuses the manifest]",
+        ],
     );
     check(
         "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Name }}\n",
@@ -204,7 +212,9 @@ fn aliases_that_multiply_are_refused() {
 #[test]
 fn old_api_versions_are_brought_into_the_form_of_today() {
     let budget = |api_version: &str| {
-        let text = format!("apiVersion: {api_version}\nkind: PodDisruptionBudget\nmetadata: {{name: a}}\nspec: {{selector: {{}}}}\n");
+        let text = format!(
+            "apiVersion: {api_version}\nkind: PodDisruptionBudget\nmetadata: {{name: a}}\nspec: {{selector: {{}}}}\n"
+        );
         match load_text("x.yaml", &text).objects.remove(0).object {
             Object::PodDisruptionBudget(budget) => budget.spec.selector.is_some(),
             other => panic!("{other:?}"),

@@ -88,6 +88,7 @@ fn admit(
 ) -> Result<AdmittedSpec, ApiError> {
     spec.node_name = None;
     spec.apply_defaults();
+    spec.apply_pod_defaults();
     let priority = resolve_priority(s.store, &mut spec)?;
     default_toleration_seconds(s.config, &mut spec);
     spec.merge_affinity_label_keys(labels);

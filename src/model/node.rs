@@ -70,6 +70,8 @@ impl Node {
     /// Fills in what the API server would: what a node has is what it can give, if nothing else is said. Doing it twice
     /// changes nothing.
     pub fn apply_defaults(&mut self) {
+        self.status.capacity.round_up_to_milli();
+        self.status.allocatable.round_up_to_milli();
         if self.status.allocatable.is_empty() {
             self.status.allocatable = self.status.capacity.clone();
         }

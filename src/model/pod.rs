@@ -458,8 +458,9 @@ pub fn requests(spec: &PodSpec) -> Resources {
 /// Scheduler, `NodeResourcesFit` scoring.
 #[must_use]
 pub fn non_zero_requests(spec: &PodSpec) -> Resources {
-    let named =
-        if spec.resources.is_some() { exact_requests(spec, PodLevel::Counted, &[]) } else { Amounts::default() };
+    let mut pod_level = spec.resources.iter().flat_map(|resources| resources.requests.iter());
+    let is_pod_level_set = pod_level.any(|(name, _)| is_pod_level_resource(name.as_str()));
+    let named = if is_pod_level_set { exact_requests(spec, PodLevel::Counted, &[]) } else { Amounts::default() };
     let unnamed: Vec<_> = unnamed_defaults().into_iter().filter(|(name, _)| !named.names(name.as_str())).collect();
     exact_requests(spec, PodLevel::Counted, &unnamed).rounded_up()
 }
@@ -500,7 +501,7 @@ fn exact_requests(spec: &PodSpec, pod_level: PodLevel, unnamed: &[(Symbol, Quant
 }
 
 fn container_requests(spec: &PodSpec, unnamed: &[(Symbol, Quantity)]) -> Amounts {
-    let of_container = |container: &Container| {
+    aggregate(spec, |container| {
         let mut amounts = Amounts::default();
         amounts.add(&container.resources.requests);
         for (name, amount) in unnamed {
@@ -509,7 +510,11 @@ fn container_requests(spec: &PodSpec, unnamed: &[(Symbol, Quantity)]) -> Amounts
             }
         }
         amounts
-    };
+    })
+}
+
+/// What containers, sidecars and init containers need together at the worst moment.
+fn aggregate(spec: &PodSpec, of_container: impl Fn(&Container) -> Amounts) -> Amounts {
     let mut total = Amounts::default();
     for container in &spec.containers {
         total.add_all(&of_container(container));
@@ -708,22 +713,24 @@ impl PodSpec {
     pub fn apply_defaults(&mut self) {
         self.termination_grace_period_seconds.get_or_insert(30);
         self.scheduler_name.get_or_insert_with(|| Symbol::from("default-scheduler"));
-        let host_network = self.host_network;
         for container in self.containers.iter_mut().chain(&mut self.init_containers) {
             container.apply_defaults();
-            for port in container.ports.iter_mut().filter(|port| host_network && port.host_port == 0) {
-                port.host_port = port.container_port;
-            }
         }
-        for volume in &mut self.volumes {
-            if let Some(ephemeral) = &mut volume.ephemeral {
-                ephemeral.volume_claim_template.spec.apply_defaults();
-            }
+        self.overhead.round_up_to_milli();
+        if let Some(resources) = &mut self.resources {
+            resources.apply_defaults();
         }
     }
 
-    /// What is defaulted in pods only, not yet in templates: requests that follow from limits.
-    fn apply_pod_defaults(&mut self) {
+    /// Fills in what the API server does in pods, but not in the templates they are made from: requests that follow from
+    /// limits, and ports of the node for pods in its network. To be called after [`PodSpec::apply_defaults`]; doing it
+    /// twice changes nothing.
+    ///
+    /// # Source
+    ///
+    /// API server, defaults of pods.
+    pub fn apply_pod_defaults(&mut self) {
+        let host_network = self.host_network;
         for container in self.containers.iter_mut().chain(&mut self.init_containers) {
             let ResourceRequirements { requests, limits } = &mut container.resources;
             for (name, limit) in limits.iter() {
@@ -731,21 +738,52 @@ impl PodSpec {
                     requests.insert(name, *limit);
                 }
             }
-        }
-        let Some(mut resources) = self.resources.take() else { return };
-        let of_containers = container_requests(self, &[]);
-        let ResourceRequirements { requests, limits } = &mut *resources;
-        for (name, limit) in limits.iter().filter(|(name, _)| is_pod_level_resource(name.as_str())) {
-            if !requests.contains(name) {
-                requests.insert(name, *of_containers.get(name).unwrap_or(limit));
+            for port in container.ports.iter_mut().filter(|port| host_network && port.host_port == 0) {
+                port.host_port = port.container_port;
             }
         }
-        self.resources = Some(resources);
+        if let Some(mut resources) = self.resources.take() {
+            self.default_pod_level_resources(&mut resources);
+            self.resources = Some(resources);
+        }
+    }
+
+    /// Limits of huge pages follow from the containers' limits; then, if there is any limit, requests follow from the
+    /// containers' requests, and what is still open from the limits.
+    fn default_pod_level_resources(&self, resources: &mut ResourceRequirements) {
+        let ResourceRequirements { requests, limits } = resources;
+        let of_containers = aggregate(self, |container| {
+            let mut amounts = Amounts::default();
+            amounts.add(&container.resources.limits);
+            amounts
+        });
+        if !(requests.is_empty() && limits.is_empty()) {
+            for (name, limit) in of_containers.iter().filter(|(name, _)| name.as_str().starts_with("hugepages-")) {
+                if !requests.contains(name) && !limits.contains(name) {
+                    limits.insert(name, *limit);
+                }
+            }
+        }
+        if limits.is_empty() {
+            return;
+        }
+        let of_containers = container_requests(self, &[]);
+        for (name, request) in of_containers.iter().filter(|(name, _)| matches!(name.as_str(), "cpu" | "memory")) {
+            if !requests.contains(name) {
+                requests.insert(name, *request);
+            }
+        }
+        for (name, limit) in limits.iter().filter(|(name, _)| is_pod_level_resource(name.as_str())) {
+            if !requests.contains(name) {
+                requests.insert(name, *limit);
+            }
+        }
     }
 }
 
 impl Container {
     fn apply_defaults(&mut self) {
+        self.resources.apply_defaults();
         let image = self.image.as_str();
         self.image_pull_policy.get_or_insert_with(|| {
             if image_tag(image).is_none_or(|tag| tag == "latest") {
@@ -933,6 +971,33 @@ mod tests {
         assert_eq!(pod.spec.termination_grace_period_seconds, Some(0));
         let counted = requests(&pod.spec);
         assert_eq!((counted.cpu_milli, counted.memory), (1000, 1 << 30));
+    }
+
+    #[test]
+    fn requests_of_the_pod_follow_from_containers_and_limits_once_there_is_a_limit() {
+        #[track_caller]
+        fn check(resources: &str, containers: &str, expected: &str) {
+            let mut spec = spec(&format!(r#"{{"resources":{resources},"containers":[{containers}]}}"#));
+            spec.apply_defaults();
+            spec.apply_pod_defaults();
+            assert_eq!(serde_json::to_string(&spec.resources.unwrap().requests).unwrap(), expected);
+        }
+        let one = container(r#""cpu":"1""#);
+        check(r#"{"limits":{"cpu":"4"}}"#, &one, r#"{"cpu":"1"}"#);
+        check(r#"{"limits":{"memory":"4Gi"}}"#, &one, r#"{"cpu":"1","memory":"4Gi"}"#);
+        check(r#"{"limits":{"cpu":"4"},"requests":{"cpu":"3"}}"#, &one, r#"{"cpu":"3"}"#);
+        check(r#"{"requests":{"memory":"1Gi"}}"#, &one, r#"{"memory":"1Gi"}"#);
+        let pages = r#"{"resources":{"limits":{"hugepages-2Mi":"4Mi"}}}"#;
+        check(r#"{"limits":{"cpu":"4"}}"#, pages, r#"{"cpu":"4","hugepages-2Mi":"4Mi"}"#);
+    }
+
+    #[test]
+    fn amounts_finer_than_a_thousandth_are_rounded_up_on_the_way_in() {
+        let tiny = container(r#""cpu":"100u""#);
+        let mut spec = spec(&format!(r#"{{"containers":[{tiny},{tiny}]}}"#));
+        assert_eq!(requests(&spec).cpu_milli, 1);
+        spec.apply_defaults();
+        assert_eq!(requests(&spec).cpu_milli, 2);
     }
 
     #[test]

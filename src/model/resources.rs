@@ -35,6 +35,15 @@ impl ResourceList {
         }
     }
 
+    /// Rounds amounts finer than a thousandth up, as the API server does with every list it stores.
+    pub fn round_up_to_milli(&mut self) {
+        for (_, amount) in &mut self.0 {
+            if amount.nano_value() % 1_000_000 != 0 {
+                *amount = Quantity::from_milli(amount.milli_value()).with_format(amount.format());
+            }
+        }
+    }
+
     /// The amounts in the order of the names' text.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (Symbol, &Quantity)> {
         self.0.iter().map(|entry| (entry.0, &entry.1))
@@ -94,6 +103,14 @@ api_structs! {
     pub struct ResourceRequirements {
         pub requests: ResourceList,
         pub limits: ResourceList,
+    }
+}
+
+impl ResourceRequirements {
+    /// Fills in what the API server would: amounts are rounded up to thousandths.
+    pub fn apply_defaults(&mut self) {
+        self.requests.round_up_to_milli();
+        self.limits.round_up_to_milli();
     }
 }
 

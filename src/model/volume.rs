@@ -161,14 +161,9 @@ impl PersistentVolumeClaim {
 }
 
 impl PersistentVolumeClaimSpec {
-    /// Fills in what the API server would: a request that follows from the limit.
+    /// Fills in what the API server would.
     pub fn apply_defaults(&mut self) {
-        let ResourceRequirements { requests, limits } = &mut self.resources;
-        for (name, limit) in limits.iter() {
-            if !requests.contains(name) {
-                requests.insert(name, *limit);
-            }
-        }
+        self.resources.apply_defaults();
     }
 }
 

@@ -12,6 +12,7 @@ pub mod kubectl;
 pub mod model;
 pub mod observe;
 pub mod report;
+pub mod scenario;
 pub mod scheduler;
 pub mod state;
 pub mod units;

@@ -7,13 +7,13 @@ use smallvec::SmallVec;
 use super::{ApiServer, Session, already_exists, not_found};
 use crate::arena::Symbol;
 use crate::component::{Answer, NodeRegistration, Reply};
-use crate::model::{self, ConditionStatus, LabelSelector, NodeConditionType, Object, ObjectMeta, PodConditionType, Resources};
+use crate::model::{self, ConditionStatus, LabelSelector, NodeConditionType, Object, ObjectMeta, PodConditionType};
 use crate::state::{
     Changed, ContainerState, ContainerStatus, ControllerRevision, CronJob, DaemonSet, DaemonSetStatus, Deletion,
     DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, Job, JobStatus, Meta, Namespace, NodeCondition,
     NodeConditionKind, ObjectDelta, Owner, PersistentVolume, PersistentVolumeClaim, Pod, PodCondition,
     PodDisruptionBudget, PodDisruptionBudgetStatus, PodPhase, PriorityClass, ReplicaSet, ReplicaSetStatus, Service,
-    StatefulSet, StatefulSetStatus, Status, Store, TaintOnNode, Uid, WorkloadId,
+    StatefulSet, StatefulSetStatus, Status, Store, Uid, WorkloadId,
 };
 use crate::units::SimDuration;
 
@@ -104,7 +104,7 @@ impl ApiServer {
     fn put_node(&mut self, s: &mut Session<'_>, mut o: model::Node) -> Answer {
         o.apply_defaults();
         let id = s.store.node_slot(o.metadata.name);
-        let registration = registration(&o);
+        let registration = NodeRegistration::from(&o);
         let taints = registration.taints.clone();
         let answer = self.create_node(s, id, registration)?;
         let (uid, created_at) = (self.uid(s, &o.metadata), self.instant(o.metadata.creation_timestamp, s.now));
@@ -542,20 +542,6 @@ fn replica_set_status(status: &model::ReplicaSetStatus) -> ReplicaSetStatus {
         available: status.available_replicas,
         terminating: status.terminating_replicas.unwrap_or(0),
         failure: None,
-    }
-}
-
-/// What a kubelet would register of the node.
-fn registration(o: &model::Node) -> NodeRegistration {
-    let taints = o.spec.taints.iter().map(|t| TaintOnNode { key: t.key, value: t.value, effect: t.effect, added_at: None });
-    NodeRegistration {
-        labels: o.metadata.labels.clone(),
-        annotations: Arc::new(o.metadata.annotations.clone()),
-        taints: taints.collect(),
-        allocatable: Arc::new(Resources::from(&o.status.allocatable)),
-        allocatable_pods: o.status.allocatable_pods(),
-        capacity: Arc::new(Resources::from(&o.status.capacity)),
-        images: o.status.images.iter().map(|image| (image.names.clone(), image.size_bytes)).collect(),
     }
 }
 

@@ -72,6 +72,9 @@ impl Latencies {
 }
 
 impl Config {
+    /// An API call's way there and back, unless something else is said.
+    pub const ROUND_TRIP: SimDuration = SimDuration::from_millis(10);
+
     /// The limit that each controller's own client has.
     #[must_use]
     pub fn controller_client(&self) -> super::flow_control::ClientLimit {

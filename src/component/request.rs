@@ -94,6 +94,25 @@ pub struct NodeRegistration {
     pub images: Arc<[(Vec<Symbol>, i64)]>,
 }
 
+impl From<&model::Node> for NodeRegistration {
+    /// What a kubelet would register of the node.
+    fn from(node: &model::Node) -> Self {
+        let taints = node.spec.taints.iter();
+        let taints =
+            taints.map(|taint| TaintOnNode { key: taint.key, value: taint.value, effect: taint.effect, added_at: None });
+        let status = &node.status;
+        Self {
+            labels: node.metadata.labels.clone(),
+            annotations: Arc::new(node.metadata.annotations.clone()),
+            taints: taints.collect(),
+            allocatable: Arc::new(Resources::from(&status.allocatable)),
+            allocatable_pods: status.allocatable_pods(),
+            capacity: Arc::new(Resources::from(&status.capacity)),
+            images: status.images.iter().map(|image| (image.names.clone(), image.size_bytes)).collect(),
+        }
+    }
+}
+
 /// One condition of a node status write.
 #[derive(Copy, Clone, Debug)]
 pub struct NodeConditionUpdate {

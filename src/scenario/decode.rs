@@ -1,0 +1,662 @@
+//! From the tree to typed values, with every problem on the way.
+//!
+//! Deserialization stops at the first thing that is wrong. So the thing is reported, taken out of the tree and everything
+//! read again, until nothing more is wrong or something is missing that cannot be done without; then that is left out as a
+//! whole. One mistake gives one message, and no mistake hides another.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, Expected, IntoDeserializer, MapAccess, SeqAccess,
+    Unexpected, VariantAccess, Visitor,
+};
+
+use super::document::{Entry, Node, Value};
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
+use crate::model::field_path::FieldPath;
+
+/// What is wrong with a value, and which value it is.
+#[derive(Debug)]
+struct DecodeError {
+    problem: Problem,
+    /// The value, by its address in the tree, and where to point.
+    culprit: Option<(*const Node, Location)>,
+}
+
+#[derive(Debug)]
+enum Problem {
+    UnknownField { field: String, expected: &'static [&'static str] },
+    MissingField(&'static str),
+    UnknownVariant { variant: String, expected: &'static [&'static str] },
+    Invalid(String),
+}
+
+impl DecodeError {
+    fn at(mut self, node: &Node) -> Self {
+        self.culprit.get_or_insert_with(|| (std::ptr::from_ref(node), node.location.clone()));
+        self
+    }
+
+    fn at_entry(mut self, entry: &Entry) -> Self {
+        self.culprit.get_or_insert_with(|| (std::ptr::from_ref(&entry.node), entry.key_location.clone()));
+        self
+    }
+}
+
+impl Error for DecodeError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self { problem: Problem::Invalid(message.to_string()), culprit: None }
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        Self { problem: Problem::UnknownField { field: field.to_owned(), expected }, culprit: None }
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self { problem: Problem::MissingField(field), culprit: None }
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        Self { problem: Problem::UnknownVariant { variant: variant.to_owned(), expected }, culprit: None }
+    }
+
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::custom(format_args!("expected {expected}, found {}", Found(found)))
+    }
+
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::invalid_type(found, expected)
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.problem {
+            Problem::UnknownField { field, .. } => write!(formatter, "`{field}` is not a field here"),
+            Problem::MissingField(field) => write!(formatter, "`{field}` is missing"),
+            Problem::UnknownVariant { variant, expected } => {
+                write!(formatter, "`{variant}` is not one of {}", quoted(expected))
+            }
+            Problem::Invalid(message) => formatter.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// A found value in words.
+struct Found<'a>(Unexpected<'a>);
+
+impl fmt::Display for Found<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Unexpected::Str(text) => write!(formatter, "the text `{text}`"),
+            Unexpected::Unit | Unexpected::Option => formatter.write_str("nothing"),
+            Unexpected::Bool(value) => write!(formatter, "`{value}`"),
+            Unexpected::Unsigned(number) => write!(formatter, "the number {number}"),
+            Unexpected::Signed(number) => write!(formatter, "the number {number}"),
+            Unexpected::Float(number) => write!(formatter, "the number {number}"),
+            Unexpected::Seq => formatter.write_str("a list"),
+            Unexpected::Map => formatter.write_str("a map"),
+            other => write!(formatter, "{other}"),
+        }
+    }
+}
+
+fn quoted(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// What became of a tree.
+#[derive(Debug)]
+pub(crate) struct Decoded<T> {
+    /// The value; what was wrong in it is left out. None if what remains is no such value.
+    pub(crate) value: Option<T>,
+    /// Fields of open types (Kubernetes' own) that decide nothing, in the order of the text.
+    pub(crate) ignored: Vec<FieldPath>,
+    /// Warnings about those of them that look like slips.
+    pub(crate) near_misses: Vec<Diagnostic>,
+}
+
+/// Problems after which a document is given up.
+const PROBLEMS_MAX: usize = 100;
+
+/// Reads a tree as a type. What is found wrong is reported and taken out of the tree.
+pub(crate) fn decode<T: DeserializeOwned>(root: &mut Node, diagnostics: &mut Diagnostics) -> Decoded<T> {
+    for _ in 0..PROBLEMS_MAX {
+        let mut ignored = Vec::new();
+        let near_misses = RefCell::new(Vec::new());
+        let cursor = Cursor { node: &*root, near_misses: &near_misses };
+        let result = T::deserialize(serde_ignored::Deserializer::new(cursor, &mut |path: serde_ignored::Path<'_>| {
+            ignored.push(FieldPath::from(&path));
+        }));
+        let error = match result {
+            Ok(value) => return Decoded { value: Some(value), ignored, near_misses: near_misses.into_inner() },
+            Err(error) => error,
+        };
+        let Some((culprit, location)) = error.culprit.clone() else {
+            diagnostics.push(diagnostic(&error, root.location.clone(), root, std::ptr::from_ref(root)));
+            break;
+        };
+        // A field that is missing because it was taken out has been reported already.
+        if !is_consequence(root, culprit, &error) {
+            diagnostics.push(diagnostic(&error, location, root, culprit));
+        }
+        if std::ptr::eq(culprit, root) || !remove(root, culprit) {
+            break;
+        }
+    }
+    Decoded { value: None, ignored: Vec::new(), near_misses: Vec::new() }
+}
+
+fn is_consequence(root: &Node, culprit: *const Node, error: &DecodeError) -> bool {
+    let Problem::MissingField(field) = error.problem else { return false };
+    find(root, culprit).is_some_and(|node| match &node.value {
+        Value::Map(entries) => entries.iter().any(|entry| &*entry.key == field && entry.node.is_removed()),
+        _ => false,
+    })
+}
+
+fn find(node: &Node, wanted: *const Node) -> Option<&Node> {
+    if std::ptr::eq(node, wanted) {
+        return Some(node);
+    }
+    match &node.value {
+        Value::List(items) => items.iter().find_map(|item| find(item, wanted)),
+        Value::Map(entries) => entries.iter().find_map(|entry| find(&entry.node, wanted)),
+        _ => None,
+    }
+}
+
+fn remove(node: &mut Node, culprit: *const Node) -> bool {
+    if std::ptr::eq(node, culprit) {
+        node.value = Value::Removed;
+        return true;
+    }
+    match &mut node.value {
+        Value::List(items) => items.iter_mut().any(|item| remove(item, culprit)),
+        Value::Map(entries) => entries.iter_mut().any(|entry| remove(&mut entry.node, culprit)),
+        _ => false,
+    }
+}
+
+/// The key under which a value stands, for messages.
+fn key_of(node: &Node, wanted: *const Node) -> Option<&Entry> {
+    match &node.value {
+        Value::List(items) => items.iter().find_map(|item| key_of(item, wanted)),
+        Value::Map(entries) => entries.iter().find_map(|entry| {
+            if std::ptr::eq(&raw const entry.node, wanted) { Some(entry) } else { key_of(&entry.node, wanted) }
+        }),
+        _ => None,
+    }
+}
+
+fn diagnostic(error: &DecodeError, location: Location, root: &Node, culprit: *const Node) -> Diagnostic {
+    let parent = || key_of(root, culprit);
+    match &error.problem {
+        Problem::UnknownField { field, expected } => {
+            let diagnostic = Diagnostic::error("scenario::unknown_field", format!("`{field}` is not a field here"))
+                .at(location, "unknown field");
+            diagnostic.help(match nearest(field, expected.iter().copied()) {
+                Some(name) => format!("the nearest field is `{name}`"),
+                None if expected.is_empty() => "nothing can be written here".to_owned(),
+                None => format!("the fields are {}", quoted(expected)),
+            })
+        }
+        Problem::MissingField(field) => {
+            let (message, location) = match parent() {
+                Some(entry) => (format!("`{}` lacks `{field}`", entry.key), entry.key_location.clone()),
+                None => (format!("`{field}` is missing"), location),
+            };
+            Diagnostic::error("scenario::missing_field", message)
+                .at(location, "")
+                .help(format!("add `{field}`"))
+        }
+        Problem::UnknownVariant { variant, expected } => {
+            let place = parent().map_or_else(String::new, |entry| format!(" for `{}`", entry.key));
+            let message = format!("`{variant}` is not a value{place}");
+            let diagnostic = Diagnostic::error("scenario::unknown_value", message).at(location, "unknown");
+            match nearest(variant, expected.iter().copied()) {
+                Some(name) => diagnostic.help(format!("the nearest is `{name}`")),
+                None => diagnostic.help(format!("the values are {}", quoted(expected))),
+            }
+        }
+        Problem::Invalid(message) => {
+            let label = parent().map_or_else(String::new, |entry| format!("the value of `{}`", entry.key));
+            Diagnostic::error("scenario::bad_value", message.clone()).at(location, label)
+        }
+    }
+}
+
+/// A number as it is written, in the forms of YAML 1.1.
+enum Number {
+    Unsigned(u64),
+    Signed(i64),
+    Float(f64),
+}
+
+fn number(text: &str) -> Option<Number> {
+    let (is_negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let is_digits = |text: &str, radix| !text.is_empty() && text.chars().all(|character| character.is_digit(radix));
+    let with_radix = |text: &str, radix| is_digits(text, radix).then(|| u64::from_str_radix(text, radix).ok()).flatten();
+    let magnitude = if let Some(hex) = digits.strip_prefix("0x") {
+        with_radix(hex, 16)
+    } else if let Some(octal) = digits.strip_prefix("0o") {
+        with_radix(octal, 8)
+    } else if digits.len() > 1 && digits.starts_with('0') && is_digits(digits, 10) {
+        with_radix(digits, 8)
+    } else {
+        with_radix(digits, 10)
+    };
+    if let Some(magnitude) = magnitude {
+        return if is_negative {
+            0_i64.checked_sub_unsigned(magnitude).map(Number::Signed)
+        } else {
+            Some(Number::Unsigned(magnitude))
+        };
+    }
+    let looks_like_float = digits.starts_with(|character: char| character.is_ascii_digit() || character == '.')
+        && digits.chars().all(|character| character.is_ascii_digit() || ".eE+-".contains(character))
+        && digits.contains(|character: char| character.is_ascii_digit());
+    looks_like_float.then(|| text.parse().ok()).flatten().filter(|value: &f64| value.is_finite()).map(Number::Float)
+}
+
+fn boolean(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "y" | "on" => Some(true),
+        "false" | "no" | "n" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+/// A value being read.
+#[derive(Clone, Copy)]
+struct Cursor<'a> {
+    node: &'a Node,
+    near_misses: &'a RefCell<Vec<Diagnostic>>,
+}
+
+impl<'a> Cursor<'a> {
+    fn to(self, node: &'a Node) -> Self {
+        Self { node, ..self }
+    }
+
+    fn items(self, items: &'a [Node]) -> Items<'a> {
+        Items { items: items.iter(), cursor: self }
+    }
+
+    fn fields(self, entries: &'a [Entry]) -> Fields<'a> {
+        Fields { entries: entries.iter(), current: None, cursor: self }
+    }
+
+    /// Remarks on keys that no field has but nearly.
+    fn note_near_misses(self, fields: &[&str]) {
+        let Value::Map(entries) = &self.node.value else { return };
+        for entry in entries.iter().filter(|entry| !fields.contains(&&*entry.key) && !entry.node.is_removed()) {
+            if let Some(name) = nearest(&entry.key, fields.iter().copied()) {
+                let message = format!("`{}` has no effect", entry.key);
+                self.near_misses.borrow_mut().push(
+                    Diagnostic::warning("scenario::near_miss", message)
+                        .at(entry.key_location.clone(), "not a field that decides anything here")
+                        .help(format!("the nearest field is `{name}`")),
+                );
+            }
+        }
+    }
+
+    fn visit_scalar<'de, V: Visitor<'de>>(text: &str, is_plain: bool, visitor: V) -> Result<V::Value, DecodeError> {
+        if !is_plain {
+            return visitor.visit_str(text);
+        }
+        if matches!(text, "" | "~" | "null" | "Null" | "NULL") {
+            return visitor.visit_unit();
+        }
+        // Only whole words: a single letter is a name far more often than an answer.
+        if let Some(value) = boolean(text).filter(|_| text.len() > 1) {
+            return visitor.visit_bool(value);
+        }
+        match number(text) {
+            Some(Number::Unsigned(value)) => visitor.visit_u64(value),
+            Some(Number::Signed(value)) => visitor.visit_i64(value),
+            Some(Number::Float(value)) => visitor.visit_f64(value),
+            None => visitor.visit_str(text),
+        }
+    }
+
+    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match &self.node.value {
+            Value::Scalar { text, is_plain } => Self::visit_scalar(text, *is_plain, visitor),
+            Value::List(items) => visitor.visit_seq(self.items(items)),
+            Value::Map(entries) => visitor.visit_map(self.fields(entries)),
+            Value::Removed => visitor.visit_unit(),
+        }
+    }
+}
+
+macro_rules! visit_as_written {
+    ($($method:ident)+) => { $(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+            self.visit(visitor).map_err(|error| error.at(self.node))
+        }
+    )+ };
+}
+
+macro_rules! visit_map_or_nothing {
+    ($visitor:ident, $self:ident) => {
+        if $self.node.is_null() {
+            $visitor.visit_map($self.fields(&[])).map_err(|error| error.at($self.node))
+        } else {
+            $self.visit($visitor).map_err(|error| error.at($self.node))
+        }
+    };
+}
+
+impl<'de> Deserializer<'de> for Cursor<'_> {
+    type Error = DecodeError;
+
+    visit_as_written! {
+        deserialize_any deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_u8
+        deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64 deserialize_unit
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match &self.node.value {
+            Value::Scalar { text, is_plain: true } if boolean(text).is_some() => {
+                visitor.visit_bool(boolean(text) == Some(true))
+            }
+            _ => self.visit(visitor),
+        }
+        .map_err(|error| error.at(self.node))
+    }
+
+    /// Text is taken as it is written, whatever else it might mean.
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match &self.node.value {
+            Value::Scalar { text, .. } if !self.node.is_null() => visitor.visit_str(text),
+            _ => self.visit(visitor),
+        }
+        .map_err(|error| error.at(self.node))
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        if self.node.is_null() || self.node.is_removed() { visitor.visit_none() } else { visitor.visit_some(self) }
+            .map_err(|error| error.at(self.node))
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_unit(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_newtype_struct(self).map_err(|error| error.at(self.node))
+    }
+
+    /// A list that is left empty is an empty list.
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        if self.node.is_null() { visitor.visit_seq(self.items(&[])) } else { self.visit(visitor) }
+            .map_err(|error| error.at(self.node))
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visit_map_or_nothing!(visitor, self)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        self.note_near_misses(fields);
+        match &self.node.value {
+            Value::List(_) => Err(DecodeError::invalid_type(Unexpected::Seq, &"a map").at(self.node)),
+            Value::Scalar { text, .. } if !self.node.is_null() => {
+                Err(DecodeError::invalid_type(Unexpected::Str(text), &"a map").at(self.node))
+            }
+            _ => visit_map_or_nothing!(visitor, self),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        visitor.visit_enum(Variant(self)).map_err(|error| error.at(self.node))
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_unit()
+    }
+}
+
+struct Items<'a> {
+    items: std::slice::Iter<'a, Node>,
+    cursor: Cursor<'a>,
+}
+
+impl<'de> SeqAccess<'de> for Items<'_> {
+    type Error = DecodeError;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, DecodeError> {
+        let next = self.items.find(|item| !item.is_removed());
+        next.map(|item| seed.deserialize(self.cursor.to(item)).map_err(|error| error.at(item))).transpose()
+    }
+}
+
+struct Fields<'a> {
+    entries: std::slice::Iter<'a, Entry>,
+    current: Option<&'a Entry>,
+    cursor: Cursor<'a>,
+}
+
+impl<'de> MapAccess<'de> for Fields<'_> {
+    type Error = DecodeError;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, DecodeError> {
+        self.current = self.entries.find(|entry| !entry.node.is_removed());
+        let Some(entry) = self.current else { return Ok(None) };
+        let key: StrDeserializer<'_, DecodeError> = (&*entry.key).into_deserializer();
+        seed.deserialize(key).map(Some).map_err(|error| error.at_entry(entry))
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, DecodeError> {
+        let entry = self.current.take().expect("a value is asked for after its key");
+        seed.deserialize(self.cursor.to(&entry.node)).map_err(|error| error.at(&entry.node))
+    }
+}
+
+struct Variant<'a>(Cursor<'a>);
+
+impl<'de, 'a> EnumAccess<'de> for Variant<'a> {
+    type Error = DecodeError;
+    type Variant = VariantContent<'a>;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, VariantContent<'a>), DecodeError> {
+        match &self.0.node.value {
+            Value::Scalar { text, .. } => {
+                let word: StrDeserializer<'_, DecodeError> = (&**text).into_deserializer();
+                Ok((seed.deserialize(word)?, VariantContent(None)))
+            }
+            Value::Map(entries) if entries.len() == 1 => {
+                let word: StrDeserializer<'_, DecodeError> = (&*entries[0].key).into_deserializer();
+                Ok((seed.deserialize(word)?, VariantContent(Some(self.0.to(&entries[0].node)))))
+            }
+            Value::Map(_) => Err(DecodeError::invalid_type(Unexpected::Map, &"one word")),
+            Value::List(_) => Err(DecodeError::invalid_type(Unexpected::Seq, &"one word")),
+            Value::Removed => Err(DecodeError::invalid_type(Unexpected::Unit, &"one word")),
+        }
+    }
+}
+
+struct VariantContent<'a>(Option<Cursor<'a>>);
+
+impl<'de> VariantAccess<'de> for VariantContent<'_> {
+    type Error = DecodeError;
+
+    fn unit_variant(self) -> Result<(), DecodeError> {
+        match self.0 {
+            None => Ok(()),
+            Some(cursor) => Err(DecodeError::custom("nothing is written behind this word").at(cursor.node)),
+        }
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, DecodeError> {
+        match self.0 {
+            Some(cursor) => seed.deserialize(cursor),
+            None => Err(DecodeError::custom("this word needs a value")),
+        }
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.0 {
+            Some(cursor) => cursor.deserialize_seq(visitor),
+            None => Err(DecodeError::custom("this word needs a list")),
+        }
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, DecodeError> {
+        match self.0 {
+            Some(cursor) => cursor.deserialize_map(visitor),
+            None => Err(DecodeError::custom("this word needs a map")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::scenario::document::parse_first;
+
+    #[derive(Debug, Default, PartialEq, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    struct Outer {
+        name: String,
+        list: Vec<Inner>,
+        on: bool,
+        share: f64,
+        open: Open,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Inner {
+        a: u32,
+        #[serde(default)]
+        kind: Option<Kind>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    enum Kind {
+        Crash,
+        Partition,
+    }
+
+    #[derive(Debug, Default, PartialEq, Deserialize)]
+    #[serde(default)]
+    struct Open {
+        known: Option<i64>,
+    }
+
+    fn read(text: &str) -> (Decoded<Outer>, Vec<(u32, &'static str, String)>) {
+        let mut root = parse_first(&"t".into(), text).unwrap().root;
+        let mut diagnostics = Diagnostics::new();
+        let decoded = decode(&mut root, &mut diagnostics);
+        let problems = diagnostics.iter().map(|d| (d.location().unwrap().line, d.code, d.message.clone()));
+        (decoded, problems.collect())
+    }
+
+    #[test]
+    fn every_problem_is_reported_once() {
+        let text = "\
+name: 12
+lst: []
+list:
+- {a: 1, b: 2}
+- {a: x}
+- {a: -1, kind: Crsh}
+- {kind: Crash}
+on: off
+share: [1]
+";
+        let (decoded, problems) = read(text);
+        let expected = [
+            (2, "scenario::unknown_field", "`lst` is not a field here"),
+            (4, "scenario::unknown_field", "`b` is not a field here"),
+            (5, "scenario::bad_value", "expected u32, found the text `x`"),
+            (6, "scenario::bad_value", "expected u32, found the number -1"),
+            (6, "scenario::unknown_value", "`Crsh` is not a value for `kind`"),
+            (7, "scenario::missing_field", "`a` is missing"),
+            (9, "scenario::bad_value", "expected f64, found a list"),
+        ];
+        let mut problems: Vec<_> = problems.iter().map(|(line, code, text)| (*line, *code, text.as_str())).collect();
+        problems.sort_by_key(|problem| problem.0);
+        assert_eq!(problems, expected);
+        let value = decoded.value.unwrap();
+        assert_eq!(value.name, "12");
+        assert_eq!(value.list, [Inner { a: 1, kind: None }]);
+    }
+
+    #[test]
+    fn fields_of_open_types_are_listed() {
+        let (decoded, problems) = read("open: {known: 3, other: {x: 1}}\n");
+        assert!(problems.is_empty());
+        assert_eq!(decoded.value.unwrap().open.known, Some(3));
+        assert_eq!(decoded.ignored.iter().map(ToString::to_string).collect::<Vec<_>>(), ["open.other"]);
+    }
+
+    #[test]
+    fn numbers_are_read_as_kubectl_reads_them() {
+        let check = |text: &str, expected: Option<i64>| {
+            let (decoded, _) = read(&format!("open: {{known: {text}}}\n"));
+            assert_eq!(decoded.value.unwrap().open.known, expected, "{text}");
+        };
+        check("0644", Some(420));
+        check("0x1f", Some(31));
+        check("-5", Some(-5));
+        check("0", Some(0));
+        check("null", None);
+        check("", None);
+    }
+}

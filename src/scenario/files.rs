@@ -1,0 +1,133 @@
+//! The files that a scenario names.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::whole_file;
+use crate::diagnostics::{Diagnostic, Diagnostics, Sources};
+use crate::model::manifest::{self, Loaded};
+
+/// The largest file that is read, in bytes.
+const FILE_SIZE_MAX: u64 = 1 << 30;
+
+/// The text of a file, or why it cannot be had.
+pub(super) fn read(path: &Path, name: &str) -> Result<String, Diagnostic> {
+    let unreadable = |error: &std::io::Error| {
+        let help = match error.kind() {
+            std::io::ErrorKind::NotFound => "check the path; it is relative to the current directory, or to the file that names it",
+            std::io::ErrorKind::IsADirectory => "name a file in it",
+            _ => "check that it is a file you may read",
+        };
+        let message = match error.kind() {
+            std::io::ErrorKind::NotFound => format!("there is no file `{name}`"),
+            std::io::ErrorKind::IsADirectory => format!("`{name}` is a directory"),
+            _ => format!("cannot read `{name}`: {error}"),
+        };
+        Diagnostic::error("scenario::unreadable", message).help(help)
+    };
+    let file = File::open(path).map_err(|error| unreadable(&error))?;
+    let size = file.metadata().map_err(|error| unreadable(&error))?.len();
+    let too_large = || {
+        let message = format!("`{name}` is larger than {} MiB, the most that is read", FILE_SIZE_MAX >> 20);
+        Diagnostic::error("scenario::file_too_large", message)
+            .help("a scenario names its manifests; dump kinds or namespaces into files of their own")
+    };
+    if size > FILE_SIZE_MAX {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    // What is no plain file, such as a pipe, does not tell its size.
+    file.take(FILE_SIZE_MAX + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    if bytes.len() as u64 > FILE_SIZE_MAX {
+        return Err(too_large());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let message = format!("`{name}` is not UTF-8 text: line {line} has other bytes");
+        Diagnostic::error("scenario::not_text", message).at(whole_file(name), "")
+    })
+}
+
+/// The files of one scenario: those that its document holds itself, and those on disk.
+#[derive(Debug)]
+pub(super) struct Files<'a> {
+    base_dir: &'a Path,
+    inlined: BTreeMap<String, String>,
+    /// Texts that were asked for, by path.
+    used: BTreeMap<String, String>,
+}
+
+impl<'a> Files<'a> {
+    pub(super) fn new(base_dir: &'a Path, inlined: BTreeMap<String, String>) -> Self {
+        Self { base_dir, inlined, used: BTreeMap::new() }
+    }
+
+    /// The text of a file, to be kept for the lock file.
+    pub(super) fn text(&mut self, path: &str) -> Result<String, Diagnostic> {
+        let text = match self.inlined.get(path) {
+            Some(text) => text.clone(),
+            None => read(&self.base_dir.join(path), path)?,
+        };
+        self.used.insert(path.to_owned(), text.clone());
+        Ok(text)
+    }
+
+    /// The objects that the cluster's manifests hold.
+    pub(super) fn cluster_manifests(&self, paths: &[String]) -> Loaded {
+        let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
+        manifest::load(&paths, self.base_dir)
+    }
+
+    /// The objects that a path of a kubectl line holds.
+    pub(super) fn manifests(&mut self, path: &str) -> Loaded {
+        let loaded = match self.inlined.get(path) {
+            Some(text) => manifest::load_text(path, text),
+            None => manifest::load(&[PathBuf::from(path)], self.base_dir),
+        };
+        let objects = loaded.objects.iter().map(|object| object.object.to_value());
+        self.used.insert(path.to_owned(), super::yaml_text::documents(objects));
+        loaded
+    }
+
+    /// The texts that were used, by path.
+    pub(super) fn into_used(self) -> BTreeMap<String, String> {
+        self.used
+    }
+}
+
+/// Whether a path of manifests stands for anything.
+pub(super) fn exists(path: &str, base_dir: &Path) -> Result<(), Diagnostic> {
+    let full = base_dir.join(path);
+    let is_pattern = path.contains(['*', '?', '[']);
+    if full.exists() || is_pattern {
+        return Ok(());
+    }
+    let diagnostic = Diagnostic::error("scenario::unreadable", format!("there is no file or directory `{path}`"));
+    let siblings = full.parent().and_then(|parent| std::fs::read_dir(parent).ok());
+    let mut names: Vec<String> = siblings
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
+        .collect();
+    names.sort();
+    let name = full.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Err(match crate::diagnostics::nearest(&name, names.iter().map(String::as_str)) {
+        Some(nearest) => diagnostic.help(format!("the nearest name in that directory is `{nearest}`")),
+        None => diagnostic.help("paths are relative to the file that names them"),
+    })
+}
+
+/// Adds the texts that problems point at and that are not known yet, so that they can be quoted.
+pub(super) fn add_sources(diagnostics: &Diagnostics, base_dir: &Path, sources: &mut Sources) {
+    for label in diagnostics.iter().flat_map(|diagnostic| &diagnostic.labels) {
+        let file = &label.location.file;
+        if sources.text(file).is_none()
+            && let Ok(text) = read(&base_dir.join(&**file), file)
+        {
+            sources.insert(crate::diagnostics::Source::new(std::sync::Arc::clone(file), text));
+        }
+    }
+}

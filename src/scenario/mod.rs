@@ -1,0 +1,203 @@
+//! The user's document: what it may say, what it means, and everything that is wrong with it.
+//!
+//! A document is read into a tree in which every value knows its place; overrides replace parts of the tree; the tree is
+//! decoded into typed fields; these are resolved (defaults, manifests, node pools, files) and checked. The result is plain
+//! data. Nothing here runs a scenario, and nothing but the loaders reads files.
+
+mod decode;
+mod document;
+mod expect;
+mod files;
+mod lock;
+mod overrides;
+mod pools;
+mod resolve;
+mod schema;
+mod targets;
+mod validate;
+mod workloads;
+mod yaml_text;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use expect::{Comparison, Expectation, ExpectationOutcome};
+pub use lock::lock_file;
+pub use overrides::{Overrides, SOURCE_NAME as OVERRIDES_SOURCE_NAME};
+pub use pools::NodePool;
+pub use schema::{API_VERSION, Bootstrap, KINDS};
+
+use crate::chaos::ChaosPlan;
+use crate::component::Config;
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources};
+use crate::kubectl::Runbook;
+use crate::model::{ManifestObject, NotModelled};
+use crate::observe::Objective;
+use crate::units::{SimDuration, SimTime};
+
+/// What happens at an instant of the timeline; positions in the plan and the runbook.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum TimelineAction {
+    /// A fault of the [`ChaosPlan`].
+    Fault(usize),
+    /// A line of the [`Runbook`].
+    Kubectl(usize),
+    /// Machines that the [`ChaosPlan`] adds.
+    AddNodes(usize),
+}
+
+/// A scenario with nothing left open.
+#[derive(Clone, Debug)]
+pub struct ResolvedScenario {
+    /// `metadata.name`.
+    pub name: String,
+    /// How long it runs.
+    pub duration: SimDuration,
+    /// What chance is drawn from.
+    pub seed: u64,
+    /// Everything the components are configured with.
+    pub config: Config,
+    /// The objects of the manifests in their order, then the nodes of the pools.
+    pub objects: Vec<ManifestObject>,
+    /// The state in which t=0 finds the cluster.
+    pub bootstrap: Bootstrap,
+    /// The wall-clock instant of t=0, if the objects carry time stamps: the latest of them, as they were dumped then.
+    pub epoch_unix_nanos: Option<i64>,
+    /// What happens when, in file order.
+    pub timeline: Vec<(SimTime, TimelineAction)>,
+    /// Faults, random processes and node pools.
+    pub chaos: Arc<ChaosPlan>,
+    /// Node pools, in file order.
+    pub pools: Vec<NodePool>,
+    /// kubectl lines.
+    pub kubectl: Arc<Runbook>,
+    /// What counts as good for this user.
+    pub objectives: Vec<Objective>,
+    /// What must hold in the end.
+    pub expectations: Vec<Expectation>,
+    /// What of the input has no effect.
+    pub not_modelled: Vec<NotModelled>,
+    /// What may not mean what its author thinks.
+    pub warnings: Diagnostics,
+    /// The texts that the warnings are about.
+    pub sources: Sources,
+    /// Texts of files that paths of the document mean, by path; manifests of the cluster are not among them.
+    files: BTreeMap<String, String>,
+}
+
+/// Why a document cannot be used.
+#[derive(Clone, Debug)]
+pub struct Invalid {
+    /// Every problem, by file and position; warnings are among them.
+    pub diagnostics: Diagnostics,
+    /// The texts they are about.
+    pub sources: Sources,
+}
+
+impl std::fmt::Display for Invalid {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = self.diagnostics.render(&self.sources, crate::diagnostics::Style::Plain, usize::MAX);
+        formatter.write_str(text.trim_end())
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+impl Invalid {
+    fn of(diagnostic: Diagnostic) -> Self {
+        Self { diagnostics: diagnostic.into(), sources: Sources::new() }
+    }
+}
+
+/// Reads a scenario and everything it names. Paths in it are relative to its file.
+///
+/// # Errors
+///
+/// Everything that is wrong with it, and the warnings.
+pub fn load(path: &Path, overrides: &Overrides) -> Result<ResolvedScenario, Invalid> {
+    let name = path.to_string_lossy();
+    let text = files::read(path, &name).map_err(Invalid::of)?;
+    let base_dir = path.parent().unwrap_or(Path::new(""));
+    load_text(&name, &text, base_dir, overrides)
+}
+
+/// Reads a scenario from its text; `name` is how messages name it, `base_dir` what its paths are relative to.
+///
+/// # Errors
+///
+/// Everything that is wrong with it, and the warnings.
+///
+/// # Examples
+///
+/// ```
+/// use std::path::Path;
+/// use kubesquall::scenario::{Overrides, load_text};
+///
+/// let text = "\
+/// apiVersion: kubesquall.sim/v1alpha1
+/// kind: Scenario
+/// metadata: {name: example}
+/// spec:
+///   duration: 10m
+///   cluster:
+///     nodePools:
+///     - {name: worker, count: 3, template: {status: {allocatable: {cpu: \"4\", memory: 8Gi, pods: \"110\"}}}}
+/// ";
+/// let scenario = load_text("example.yaml", text, Path::new(""), &Overrides::none())?;
+/// assert_eq!(scenario.objects.len(), 3);
+///
+/// let mut overrides = Overrides::none();
+/// overrides.set("spec.duration", "-5m");
+/// let invalid = load_text("example.yaml", text, Path::new(""), &overrides).unwrap_err();
+/// assert!(invalid.to_string().contains("`-5m` is negative"));
+/// # Ok::<(), kubesquall::scenario::Invalid>(())
+/// ```
+pub fn load_text(name: &str, text: &str, base_dir: &Path, overrides: &Overrides) -> Result<ResolvedScenario, Invalid> {
+    resolve::resolve(name, text, base_dir, overrides)
+}
+
+/// What a file says it is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum DocumentKind {
+    /// A scenario.
+    Scenario,
+    /// A study or a plan: many runs of a scenario.
+    Study,
+    /// Anything else, to be read as Kubernetes manifests.
+    Manifest,
+}
+
+/// What a text says it is, by the `apiVersion` and `kind` of its first document.
+///
+/// # Errors
+///
+/// A document of ours of a version or kind that does not exist, or a text that says it is ours and cannot be read.
+pub fn recognize(name: &str, text: &str) -> Result<DocumentKind, Invalid> {
+    // Dumps can be large: only what mentions us is parsed for the question.
+    let group = API_VERSION.split('/').next().unwrap_or(API_VERSION);
+    let head_end = text.char_indices().nth(64 * 1024).map_or(text.len(), |(index, _)| index);
+    if !text[..head_end].contains(group) {
+        return Ok(DocumentKind::Manifest);
+    }
+    let in_source = |diagnostic: Diagnostic| Invalid {
+        diagnostics: diagnostic.into(),
+        sources: Sources::from_iter([Source::new(name, text)]),
+    };
+    let file: Arc<str> = name.into();
+    let root = document::parse_first(&file, text).map_err(|diagnostic| in_source(*diagnostic))?.root;
+    let field = |name: &str| root.get(name).and_then(document::Node::text).unwrap_or_default();
+    if !field("apiVersion").starts_with(group) {
+        return Ok(DocumentKind::Manifest);
+    }
+    match field("kind") {
+        "Scenario" => Ok(DocumentKind::Scenario),
+        "Study" | "Plan" => Ok(DocumentKind::Study),
+        other => Err(in_source(resolve::unknown_kind(other, root.locate_text("kind")))),
+    }
+}
+
+/// The place of a whole file.
+fn whole_file(name: &str) -> Location {
+    Location::file(name)
+}

@@ -1,0 +1,229 @@
+//! `--set PATH=VALUE`: values of the document, replaced from outside.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::document::{self, Entry, Node, Text, Value};
+use crate::arena::Symbol;
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source};
+use crate::model::field_path::{FieldPath, Step};
+
+/// How messages name what was given on the command line.
+pub const SOURCE_NAME: &str = "--set";
+
+/// Replacements for values of a document, in the order in which they apply.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides(Vec<String>);
+
+impl Overrides {
+    /// No replacements.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Adds one as the command line writes it: `spec.duration=1h`, `spec.timeline[0].at=2m`.
+    pub fn push(&mut self, assignment: impl Into<String>) {
+        // One line each, so that a place in the source tells which one is meant.
+        self.0.push(assignment.into().replace(['\n', '\r'], " "));
+    }
+
+    /// Adds one by path and value.
+    pub fn set(&mut self, path: &str, value: &str) {
+        self.push(format!("{path}={value}"));
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What messages quote.
+    #[must_use]
+    pub fn source(&self) -> Source {
+        let mut text = String::new();
+        for line in &self.0 {
+            let _ = writeln!(text, "{line}");
+        }
+        Source::new(SOURCE_NAME, text)
+    }
+
+    /// Replaces values in the tree.
+    pub(crate) fn apply(&self, root: &mut Node, diagnostics: &mut Diagnostics) {
+        let file: Arc<str> = SOURCE_NAME.into();
+        for (index, line) in self.0.iter().enumerate() {
+            let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
+            if let Err(diagnostic) = apply_one(&file, number, line, root) {
+                diagnostics.push(*diagnostic);
+            }
+        }
+    }
+}
+
+impl<T: Into<String>> FromIterator<T> for Overrides {
+    fn from_iter<I: IntoIterator<Item = T>>(assignments: I) -> Self {
+        let mut overrides = Self::none();
+        for assignment in assignments {
+            overrides.push(assignment);
+        }
+        overrides
+    }
+}
+
+fn apply_one(file: &Arc<str>, number: u32, line: &str, root: &mut Node) -> Result<(), Box<Diagnostic>> {
+    let length = |text: &str| u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+    let whole = Location::new(Arc::clone(file), number, 1, length(line));
+    let refuse = |message: String, location: Location, label: String| {
+        let help = "write `--set path.to.field=value`, such as `--set spec.timeline[0].at=2m`";
+        Err(Box::new(Diagnostic::error("scenario::bad_override", message).at(location, label).help(help)))
+    };
+    let Some(equals) = equals_sign(line) else {
+        return refuse(format!("`{line}` is not an assignment"), whole, "has no `=`".to_owned());
+    };
+    let (path_text, value_text) = (&line[..equals], &line[equals + 1..]);
+    let path_location = Location::new(Arc::clone(file), number, 1, length(path_text));
+    let path = match parse_path(path_text) {
+        Ok(path) => path,
+        Err(reason) => return refuse(format!("`{path_text}` is not a path"), path_location, reason),
+    };
+    let text = Text {
+        file,
+        text: value_text,
+        line_offset: number as usize - 1,
+        column_offset: length(path_text) as usize + 1,
+    };
+    let mut value = document::parse(&text)?;
+    if value.location.length == 0 {
+        value.location = whole;
+    }
+    put(root, path.steps(), value, &path_location).or_else(|reason| {
+        refuse(format!("`{path_text}` cannot be set"), path_location.clone(), reason)
+    })
+}
+
+/// The sign that ends the path; one inside quotes does not.
+fn equals_sign(line: &str) -> Option<usize> {
+    let mut is_quoted = false;
+    line.char_indices().find_map(|(index, character)| {
+        is_quoted ^= character == '"';
+        (character == '=' && !is_quoted).then_some(index)
+    })
+}
+
+fn put(node: &mut Node, steps: &[Step], value: Node, key_location: &Location) -> Result<(), String> {
+    let Some((step, rest)) = steps.split_first() else {
+        *node = value;
+        return Ok(());
+    };
+    if let Step::Index(index) = step {
+        let Value::List(items) = &mut node.value else { return Err("there is no list".to_owned()) };
+        let count = items.len();
+        if *index == count {
+            items.push(Node::empty_map(key_location.clone()));
+        }
+        let item = items.get_mut(*index).ok_or_else(|| format!("the list has {count} items, counted from 0"))?;
+        return put(item, rest, value, key_location);
+    }
+    let key = step.key().unwrap_or_default();
+    if node.is_null() {
+        *node = Node::empty_map(key_location.clone());
+    }
+    let Value::Map(entries) = &mut node.value else { return Err(format!("there is no map that could have `{key}`")) };
+    let position = entries.iter().position(|entry| &*entry.key == key.as_str()).unwrap_or_else(|| {
+        let node = Node::empty_map(key_location.clone());
+        entries.push(Entry { key: key.as_str().into(), key_location: key_location.clone(), node });
+        entries.len() - 1
+    });
+    put(&mut entries[position].node, rest, value, key_location)
+}
+
+/// Reads a path: names joined by dots, positions in brackets or as names of digits, names with dots quoted in brackets.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub(crate) fn parse_path(text: &str) -> Result<FieldPath, String> {
+    let mut steps = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        if let Some(inner) = rest.strip_prefix('[') {
+            let (step, behind) = if let Some(quoted) = inner.strip_prefix('"') {
+                let (key, behind) = quoted.split_once("\"]").ok_or("a quote and bracket are not closed")?;
+                (Step::Key(Symbol::from(key)), behind)
+            } else {
+                let (index, behind) = inner.split_once(']').ok_or("a bracket is not closed")?;
+                let index = index.parse().map_err(|_| format!("`{index}` is not a position"))?;
+                (Step::Index(index), behind)
+            };
+            steps.push(step);
+            rest = behind;
+        } else {
+            let end = rest.find(['.', '[']).unwrap_or(rest.len());
+            let name = &rest[..end];
+            if name.is_empty() {
+                return Err("a name is missing".to_owned());
+            }
+            steps.push(match name.parse() {
+                Ok(index) => Step::Index(index),
+                Err(_) => Step::Key(Symbol::from(name)),
+            });
+            rest = &rest[end..];
+        }
+        match rest.strip_prefix('.') {
+            Some("") => return Err("a name is missing behind the last dot".to_owned()),
+            Some(behind) => rest = behind,
+            None if rest.is_empty() || rest.starts_with('[') => {}
+            None => return Err(format!("expected `.` or `[` before `{rest}`")),
+        }
+    }
+    if steps.is_empty() { Err("it is empty".to_owned()) } else { Ok(steps.into_iter().collect()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apply(text: &str, assignment: &str) -> Result<Node, String> {
+        let mut root = document::parse_first(&"t".into(), text).unwrap().root;
+        let mut diagnostics = Diagnostics::new();
+        Overrides::from_iter([assignment]).apply(&mut root, &mut diagnostics);
+        match diagnostics.iter().next() {
+            None => Ok(root),
+            Some(diagnostic) => Err(format!("{}: {}", diagnostic.message, diagnostic.labels[0].text)),
+        }
+    }
+
+    #[test]
+    fn values_are_replaced_or_added() {
+        #[track_caller]
+        fn check(assignment: &str, path: &str, expected: &str) {
+            let root = apply("a: {b: 1}\nl: [{x: 1}, {x: 2}]\nn:\n", assignment).unwrap();
+            let found = root.find(&parse_path(path).unwrap()).unwrap();
+            assert_eq!(found.text(), Some(expected), "{assignment}");
+            assert_eq!(&*found.location.file, SOURCE_NAME);
+        }
+        check("a.b=5s", "a.b", "5s");
+        check("a.c.d=x", "a.c.d", "x");
+        check("l[1].x=7", "l[1].x", "7");
+        check("l.0.x=7", "l[0].x", "7");
+        check("l[2].x=7", "l[2].x", "7");
+        check("n.new=7", "n.new", "7");
+        check("a[\"x.y/z\"]={q: 2}", "a[\"x.y/z\"].q", "2");
+        check("a.b=k=v", "a.b", "k=v");
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_said() {
+        #[track_caller]
+        fn check(assignment: &str, expected: &str) {
+            assert_eq!(apply("a: {b: 1}\nl: [1]\n", assignment).unwrap_err(), expected);
+        }
+        check("a.b", "`a.b` is not an assignment: has no `=`");
+        check("a..b=1", "`a..b` is not a path: a name is missing");
+        check("a.b.c=1", "`a.b.c` cannot be set: there is no map that could have `c`");
+        check("l[4]=1", "`l[4]` cannot be set: the list has 1 items, counted from 0");
+        check("a[0]=1", "`a[0]` cannot be set: there is no list");
+        check("l[=1", "`l[` is not a path: a bracket is not closed");
+    }
+}

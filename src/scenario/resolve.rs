@@ -1,0 +1,582 @@
+//! From the tree to a scenario with nothing left open.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::decode::{Decoded, decode};
+use super::document::{self, Node, Value};
+use super::files::{self, Files};
+use super::overrides::Overrides;
+use super::schema::{API_VERSION, KINDS, ScenarioDocument, Spec};
+use super::validate::{self, Inventory};
+use super::{Invalid, ResolvedScenario, TimelineAction};
+use crate::arena::Symbol;
+use super::pools::NodePool;
+use crate::chaos::ChaosPlan;
+use crate::component::{Config, Latencies};
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
+use crate::engine::Distribution;
+use crate::kubectl::{self, Command, Runbook, RunbookLine};
+use crate::model::config::{FlagError, KubeApiserver, KubeControllerManager};
+use crate::model::field_path::FieldPath;
+use crate::model::manifest::{self, Loaded};
+use crate::model::{ManifestObject, NotModelled, Object, ResourceList};
+use crate::observe::{MinReady, Objective};
+use crate::units::{IntOrPercent, Quantity, SimTime, unix_nanos_from_rfc3339};
+
+/// What a node can give if nothing says it.
+const DEFAULT_CAPACITY: [(&str, &str); 2] = [("cpu", "8"), ("memory", "32Gi")];
+
+/// Reads, resolves and checks a scenario.
+pub(super) fn resolve(
+    name: &str,
+    text: &str,
+    base_dir: &Path,
+    overrides: &Overrides,
+) -> Result<ResolvedScenario, Invalid> {
+    let mut resolver = Resolver {
+        file: name.into(),
+        base_dir,
+        diagnostics: Diagnostics::new(),
+        sources: Sources::from_iter([Source::new(name, text)]),
+    };
+    if !overrides.is_empty() {
+        resolver.sources.insert(overrides.source());
+    }
+    let resolved = resolver.run(text, overrides);
+    let Resolver { mut diagnostics, mut sources, .. } = resolver;
+    // What stands behind the scenario was read under its name, with blanks in its place.
+    sources.insert(Source::new(name, text));
+    files::add_sources(&diagnostics, base_dir, &mut sources);
+    diagnostics.sort();
+    match resolved {
+        Some(scenario) if !diagnostics.has_errors() => Ok(ResolvedScenario { warnings: diagnostics, sources, ..scenario }),
+        _ => Err(Invalid { diagnostics, sources }),
+    }
+}
+
+/// What to say about a document of ours whose kind does not exist.
+pub(super) fn unknown_kind(kind: &str, location: Location) -> Diagnostic {
+    let diagnostic = Diagnostic::error("scenario::unknown_kind", format!("`{kind}` is not a kind of {API_VERSION}"));
+    diagnostic.at(location, "unknown kind").help(match nearest(kind, KINDS) {
+        Some(nearest) => format!("the nearest kind is `{nearest}`"),
+        None => format!("the kinds are `{}`", KINDS.join("`, `")),
+    })
+}
+
+struct Resolver<'a> {
+    file: Arc<str>,
+    base_dir: &'a Path,
+    diagnostics: Diagnostics,
+    sources: Sources,
+}
+
+impl Resolver<'_> {
+    fn run(&mut self, text: &str, overrides: &Overrides) -> Option<ResolvedScenario> {
+        let document::FirstDocument { mut root, rest } = match document::parse_first(&self.file, text) {
+            Ok(document) => document,
+            Err(diagnostic) => {
+                self.diagnostics.push(*diagnostic);
+                return None;
+            }
+        };
+        overrides.apply(&mut root, &mut self.diagnostics);
+        if !self.is_scenario(&root) {
+            return None;
+        }
+        self.include_scheduler_configuration(&mut root);
+        let Decoded { value, ignored, near_misses } = decode::<ScenarioDocument>(&mut root, &mut self.diagnostics);
+        for near_miss in near_misses {
+            self.diagnostics.push(near_miss);
+        }
+        let document = value?;
+        let mut files = Files::new(self.base_dir, document.spec.files.clone());
+        let mut not_modelled = self.ignored_fields(&root, &ignored, &document.metadata.name);
+        let objects = self.load_objects(&root, &document.spec, &rest, &mut not_modelled);
+        let scenario = self.build(&root, document, objects, not_modelled, &mut files);
+        Some(ResolvedScenario { files: files.into_used(), ..scenario })
+    }
+
+    fn is_scenario(&mut self, root: &Node) -> bool {
+        let text = |field: &str| root.get(field).and_then(Node::text);
+        if !matches!(root.value, Value::Map(_)) {
+            let diagnostic = Diagnostic::error("scenario::not_a_scenario", "this is not a scenario");
+            self.diagnostics.push(diagnostic.at(root.location.clone(), "expected a map with `apiVersion` and `kind`"));
+            return false;
+        }
+        match (text("apiVersion"), text("kind")) {
+            (Some(API_VERSION), Some("Scenario")) => true,
+            (Some(API_VERSION), Some(kind @ ("Study" | "Plan"))) => {
+                let diagnostic = Diagnostic::error("scenario::not_a_scenario", format!("this is a {kind}, not a Scenario"));
+                let help = "a study runs a scenario many times; name the scenario itself here";
+                self.diagnostics.push(diagnostic.at(root.locate_text("kind"), "").help(help));
+                false
+            }
+            (Some(API_VERSION), Some(kind)) => {
+                self.diagnostics.push(unknown_kind(kind, root.locate_text("kind")));
+                false
+            }
+            (Some(API_VERSION), None) => {
+                let diagnostic = Diagnostic::error("scenario::not_a_scenario", "the document has no `kind`");
+                let location = root.locate_text("apiVersion");
+                self.diagnostics.push(diagnostic.at(location, "").help("add `kind: Scenario`"));
+                false
+            }
+            (api_version, kind) => {
+                let kind = kind.unwrap_or("document");
+                let diagnostic = Diagnostic::error("scenario::not_a_scenario", format!("this {kind} is not a scenario"));
+                let (location, label) = match api_version {
+                    Some(found) => (root.locate_text("apiVersion"), format!("`{found}` is not `{API_VERSION}`")),
+                    None => (root.location.clone(), "has no `apiVersion`".to_owned()),
+                };
+                let help = format!("a scenario begins with `apiVersion: {API_VERSION}` and `kind: Scenario`");
+                self.diagnostics.push(diagnostic.at(location, label).help(help));
+                false
+            }
+        }
+    }
+
+    /// Puts the content of the file into the place of `{file: …}`.
+    fn include_scheduler_configuration(&mut self, root: &mut Node) {
+        let path = ["spec", "controlPlane", "kubeScheduler"];
+        let mut node = root;
+        for key in path {
+            let Value::Map(entries) = &mut node.value else { return };
+            let Some(entry) = entries.iter_mut().find(|entry| &*entry.key == key) else { return };
+            node = &mut entry.node;
+        }
+        let Some(file) = node.get("file") else { return };
+        let (path, location) = (file.text().unwrap_or_default().to_owned(), file.location.clone());
+        let read = files::read(&self.base_dir.join(&path), &path).map_err(Box::new);
+        match read.and_then(|text| Ok((document::parse_first(&path.as_str().into(), &text)?.root, text))) {
+            Ok((configuration, text)) => {
+                *node = configuration;
+                self.sources.insert(Source::new(path, text));
+            }
+            Err(diagnostic) => {
+                *node = Node::empty_map(location.clone());
+                let is_elsewhere = diagnostic.location().is_some_and(|place| !place.is_whole_file());
+                self.diagnostics.push(if is_elsewhere { *diagnostic } else { diagnostic.at(location, "named here") });
+            }
+        }
+    }
+
+    /// Rows for fields of Kubernetes' own types that decide nothing.
+    fn ignored_fields(&self, root: &Node, ignored: &[FieldPath], name: &str) -> Vec<NotModelled> {
+        let rows = ignored.iter().map(|path| {
+            let location = root.locate(path);
+            NotModelled {
+                file: self.file_of_row(&location.file),
+                line: location.line,
+                object: format!("Scenario {name}"),
+                path: path.to_string(),
+                value_excerpt: root.find(path).map(excerpt).unwrap_or_default(),
+                count: 1,
+            }
+        });
+        rows.collect()
+    }
+
+    /// How rows name a file. Rows must not depend on the directory in which the program was started.
+    fn file_of_row(&self, file: &Arc<str>) -> Symbol {
+        if *file == self.file {
+            let name = Path::new(&**file).file_name().map_or_else(|| file.to_string(), |name| name.to_string_lossy().into());
+            Symbol::from(name)
+        } else {
+            Symbol::from(&**file)
+        }
+    }
+
+    /// Reads the manifests on disk, then the documents behind the scenario's own.
+    fn load_objects(
+        &mut self,
+        root: &Node,
+        spec: &Spec,
+        rest: &str,
+        not_modelled: &mut Vec<NotModelled>,
+    ) -> Vec<ManifestObject> {
+        let files = Files::new(self.base_dir, std::collections::BTreeMap::new());
+        let mut loaded = Loaded::default();
+        for (index, path) in spec.cluster.manifests.iter().enumerate() {
+            // Paths that stand for nothing are told apart from problems inside the files by having no place.
+            let place = root.locate_text(&format!("spec.cluster.manifests[{index}]"));
+            let probe = files::exists(path, self.base_dir);
+            if let Err(diagnostic) = probe {
+                self.diagnostics.push(diagnostic.at(place, ""));
+            }
+        }
+        let found: Vec<String> =
+            spec.cluster.manifests.iter().filter(|path| files::exists(path, self.base_dir).is_ok()).cloned().collect();
+        if !found.is_empty() {
+            loaded = files.cluster_manifests(&found);
+        }
+        let place = root.locate_text("spec.cluster.manifests");
+        loaded.diagnostics = with_place(loaded.diagnostics, &place);
+        let mut objects = self.take(loaded, not_modelled);
+        if !rest.is_empty() {
+            let behind = manifest::load_text(&self.file, rest);
+            objects.extend(self.take(behind, not_modelled));
+        }
+        let listed = spec.not_modelled.iter().map(|row| NotModelled {
+            file: row.file,
+            line: row.line,
+            object: row.object.clone(),
+            path: row.path.clone(),
+            value_excerpt: row.value.clone(),
+            count: row.count,
+        });
+        not_modelled.extend(listed);
+        objects
+    }
+
+    fn take(&mut self, loaded: Loaded, not_modelled: &mut Vec<NotModelled>) -> Vec<ManifestObject> {
+        for diagnostic in &loaded.diagnostics {
+            for label in &diagnostic.labels {
+                let file = &label.location.file;
+                if let Some(text) = loaded.sources.text(file) {
+                    self.sources.insert(Source::new(Arc::clone(file), Arc::clone(text)));
+                }
+            }
+        }
+        self.diagnostics.extend(loaded.diagnostics);
+        not_modelled.extend(loaded.not_modelled.into_iter().map(|row| {
+            let file: Arc<str> = row.file.as_str().into();
+            NotModelled { file: self.file_of_row(&file), ..row }
+        }));
+        loaded.objects
+    }
+
+    fn build(
+        &mut self,
+        root: &Node,
+        document: ScenarioDocument,
+        mut objects: Vec<ManifestObject>,
+        mut not_modelled: Vec<NotModelled>,
+        files: &mut Files<'_>,
+    ) -> ResolvedScenario {
+        let ScenarioDocument { metadata, spec, .. } = document;
+        let config = self.configuration(root, &spec, files);
+        let pools = self.pools(root, &spec, &config, &objects);
+        for (index, pool) in pools.iter().enumerate() {
+            let source = root.locate_text(&format!("spec.cluster.nodePools[{index}].name"));
+            objects.extend(
+                (0..pool.count)
+                    .map(|index| ManifestObject { object: Object::from(pool.node(index)), source: source.clone() }),
+            );
+        }
+        let mut chaos = ChaosPlan {
+            pools: pools.iter().map(NodePool::plan).collect(),
+            processes: spec.faults.clone(),
+            ..ChaosPlan::default()
+        };
+        let mut runbook = Runbook::default();
+        let timeline = self.timeline(root, &spec, &mut chaos, &mut runbook, &mut not_modelled, files);
+        for (index, process) in chaos.processes.iter_mut().enumerate() {
+            let at = |field: &str| root.locate_text(&format!("spec.faults[{index}].{field}"));
+            self.observations(&mut process.time_to_failure, at("timeToFailure"), files);
+            self.observations(&mut process.time_to_repair, at("timeToRepair"), files);
+        }
+        not_modelled.sort_by_key(|row| (row.file, row.line));
+        let scenario = ResolvedScenario {
+            name: metadata.name,
+            duration: spec.duration,
+            seed: spec.seed,
+            config,
+            epoch_unix_nanos: epoch(&objects),
+            objects,
+            bootstrap: spec.cluster.bootstrap,
+            timeline,
+            chaos: Arc::new(chaos),
+            pools,
+            kubectl: Arc::new(runbook),
+            objectives: objectives(&spec),
+            expectations: validate::expectations(root, &spec, &mut self.diagnostics),
+            not_modelled,
+            warnings: Diagnostics::new(),
+            sources: Sources::new(),
+            files: std::collections::BTreeMap::new(),
+        };
+        let inventory = Inventory::new(&scenario);
+        validate::validate(root, &spec, &scenario, &inventory, &mut self.diagnostics);
+        scenario
+    }
+
+    fn configuration(&mut self, root: &Node, spec: &Spec, files: &mut Files<'_>) -> Config {
+        let control_plane = &spec.control_plane;
+        let version = control_plane.kubernetes_version;
+        let (kube_apiserver, errors) = KubeApiserver::resolve(&control_plane.kube_apiserver, version);
+        self.flag_errors(root, "kubeApiserver", errors);
+        let (kube_controller_manager, errors) =
+            KubeControllerManager::resolve(&control_plane.kube_controller_manager, version);
+        self.flag_errors(root, "kubeControllerManager", errors);
+        let mut kube_scheduler = control_plane.kube_scheduler.clone();
+        kube_scheduler.apply_defaults();
+        Config {
+            version,
+            kube_apiserver,
+            kube_controller_manager,
+            kube_scheduler,
+            kubelet: control_plane.kubelet.resolve(version),
+            latency: self.latencies(root, spec, files),
+            round_trip: Config::ROUND_TRIP,
+        }
+    }
+
+    fn flag_errors(&mut self, root: &Node, component: &str, errors: Vec<FlagError>) {
+        for error in errors {
+            let field = format!("spec.controlPlane.{component}");
+            let flag = root.find(&super::overrides::parse_path(&field).expect("a well-formed path"));
+            let entry = flag.and_then(|node| node.entry(error.flag.as_str()));
+            let is_unknown = error.message.contains("is not a flag");
+            let location = match entry {
+                Some(entry) if is_unknown => entry.key_location.clone(),
+                Some(entry) => entry.node.location.clone(),
+                None => root.locate_text(&field),
+            };
+            let (code, label) =
+                if is_unknown { ("scenario::unknown_flag", "unknown flag") } else { ("scenario::bad_value", "") };
+            let mut diagnostic = Diagnostic::error(code, error.message).at(location, label);
+            if let Some(help) = error.help {
+                diagnostic = diagnostic.help(help);
+            }
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    fn latencies(&mut self, root: &Node, spec: &Spec, files: &mut Files<'_>) -> Latencies {
+        let mut latencies = Latencies::default();
+        let written = &spec.latency;
+        let fields = [
+            (&written.pod_start, &mut latencies.pod_start, "podStart"),
+            (&written.image_pull, &mut latencies.image_pull, "imagePull"),
+            (&written.pod_ready, &mut latencies.pod_ready, "podReady"),
+            (&written.pod_stop, &mut latencies.pod_stop, "podStop"),
+            (&written.node_boot, &mut latencies.node_boot, "nodeBoot"),
+            (&written.kubelet_reconnect, &mut latencies.kubelet_reconnect, "kubeletReconnect"),
+            (&written.watch, &mut latencies.watch, "watch"),
+        ];
+        for (written, latency, field) in fields {
+            if let Some(written) = written {
+                *latency = written.clone();
+                self.observations(latency, root.locate_text(&format!("spec.latency.{field}")), files);
+            }
+        }
+        latencies
+    }
+
+    /// Reads the file of an empirical distribution.
+    fn observations(&mut self, distribution: &mut Distribution, location: Location, files: &mut Files<'_>) {
+        let mut unreadable = None;
+        let result = distribution.resolve_files(&mut |path| {
+            files.text(path).map_err(|diagnostic| {
+                let message = diagnostic.message.clone();
+                unreadable = Some(diagnostic);
+                message
+            })
+        });
+        if let Err(error) = result {
+            let diagnostic = unreadable.unwrap_or_else(|| Diagnostic::error("scenario::bad_value", error.to_string()));
+            self.diagnostics.push(diagnostic.at(location, ""));
+            // Something that can be sampled, as checks go on.
+            *distribution = Distribution::default();
+        }
+    }
+
+    fn pools(&mut self, root: &Node, spec: &Spec, config: &Config, objects: &[ManifestObject]) -> Vec<NodePool> {
+        let mut pools = Vec::new();
+        for (index, entry) in spec.cluster.node_pools.iter().enumerate() {
+            let mut pool = NodePool {
+                name: entry.name,
+                count: entry.count,
+                zones: entry.zones.clone(),
+                template: entry.template.clone(),
+            };
+            let status = &mut pool.template.status;
+            if status.allocatable.is_empty() && status.capacity.is_empty() {
+                let known = objects.iter().find_map(|object| match &object.object {
+                    Object::Node(node) => node_of_pool(&entry.name, node).then_some(&node.status),
+                    _ => None,
+                });
+                match known {
+                    Some(known) => (status.allocatable, status.capacity) =
+                        (known.allocatable.clone(), known.capacity.clone()),
+                    None => {
+                        status.allocatable = default_capacity();
+                        let message = format!("node pool `{}` does not say what its nodes can give", entry.name);
+                        let location = root.locate_text(&format!("spec.cluster.nodePools[{index}].name"));
+                        self.diagnostics.push(
+                            Diagnostic::warning("scenario::no_capacity", message)
+                                .at(location, "8 CPUs and 32Gi of memory are assumed")
+                                .help("add `template: {status: {allocatable: {cpu: \"8\", memory: 32Gi, pods: \"110\"}}}`"),
+                        );
+                    }
+                }
+            }
+            for resources in [&mut status.allocatable, &mut status.capacity] {
+                let pods = Symbol::new("pods");
+                if !resources.is_empty() && !resources.contains(pods) {
+                    resources.insert(pods, Quantity::from_value(i64::from(config.kubelet.max_pods)));
+                }
+            }
+            pools.push(pool);
+        }
+        pools
+    }
+
+    fn timeline(
+        &mut self,
+        root: &Node,
+        spec: &Spec,
+        chaos: &mut ChaosPlan,
+        runbook: &mut Runbook,
+        not_modelled: &mut Vec<NotModelled>,
+        files: &mut Files<'_>,
+    ) -> Vec<(SimTime, TimelineAction)> {
+        let mut timeline = Vec::new();
+        for (index, entry) in spec.timeline.iter().enumerate() {
+            let at = SimTime::ZERO + entry.at;
+            if let Some(fault) = &entry.fault {
+                timeline.push((at, TimelineAction::Fault(chaos.faults.len())));
+                chaos.faults.push((at, fault.clone()));
+            } else if let Some(line) = &entry.kubectl {
+                let place = root.locate_text(&format!("spec.timeline[{index}].kubectl"));
+                if let Some(line) = self.runbook_line(line, &place, not_modelled, files) {
+                    timeline.push((at, TimelineAction::Kubectl(runbook.lines.len())));
+                    runbook.lines.push(line);
+                }
+            } else if let Some(add) = &entry.add_nodes {
+                let Some(pool) = chaos.pools.iter().position(|pool| pool.name == add.pool) else { continue };
+                timeline.push((at, TimelineAction::AddNodes(chaos.add_nodes.len())));
+                chaos.add_nodes.push((at, pool, add.count));
+            }
+        }
+        timeline
+    }
+
+    /// Reads a kubectl line and the files it names; none if it cannot be read.
+    fn runbook_line(
+        &mut self,
+        text: &str,
+        location: &Location,
+        not_modelled: &mut Vec<NotModelled>,
+        files: &mut Files<'_>,
+    ) -> Option<RunbookLine> {
+        let trimmed = text.trim();
+        let trimmed = trimmed.strip_prefix("kubectl ").map_or(trimmed, str::trim_start);
+        let command = match kubectl::parse(trimmed) {
+            Ok(command) => command,
+            Err(error) => {
+                let diagnostic = Diagnostic::error("scenario::bad_kubectl_line", error.message);
+                let mut diagnostic = diagnostic.at(word_in(location, text, &error.word), "");
+                diagnostic.help.extend(error.help);
+                self.diagnostics.push(diagnostic);
+                return None;
+            }
+        };
+        let paths = match &command {
+            Command::Apply(arguments) => arguments.files.as_slice(),
+            Command::Delete(arguments) => arguments.files.as_slice(),
+            _ => &[],
+        };
+        let mut objects = Vec::new();
+        for path in paths.iter().flat_map(|paths| paths.split(',')) {
+            let place = word_in(location, text, path);
+            if path == "-" || path.starts_with("http://") || path.starts_with("https://") {
+                let message = format!("`{path}` cannot be read in a simulation");
+                self.diagnostics.push(
+                    Diagnostic::error("scenario::bad_kubectl_line", message)
+                        .at(place, "")
+                        .help("save it as a file beside the scenario and name that"),
+                );
+                continue;
+            }
+            let mut loaded = files.manifests(path);
+            loaded.diagnostics = with_place(loaded.diagnostics, &place);
+            objects.extend(self.take(loaded, not_modelled).into_iter().map(|object| object.object));
+        }
+        Some(RunbookLine { text: trimmed.into(), command, objects })
+    }
+}
+
+/// Where a word of a text stands, if the text is written on one line as it is; else the whole text.
+fn word_in(location: &Location, text: &str, word: &str) -> Location {
+    let Some(offset) = text.find(word).filter(|_| !word.is_empty()) else { return location.clone() };
+    let length = |text: &str| u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+    // Quotes and escapes make the written text longer than the text it means.
+    if location.length != length(text) {
+        return location.clone();
+    }
+    let column = location.column + length(&text[..offset]);
+    Location { column, length: length(word), ..location.clone() }
+}
+
+/// Problems with files that could not be read have no place of their own.
+fn with_place(diagnostics: Diagnostics, place: &Location) -> Diagnostics {
+    let placed = diagnostics.into_iter().map(|diagnostic| match diagnostic.labels.as_slice() {
+        [] => diagnostic.at(place.clone(), "named here"),
+        _ => diagnostic,
+    });
+    placed.collect()
+}
+
+/// The beginning of a value, for a row.
+fn excerpt(node: &Node) -> String {
+    const LENGTH_MAX: usize = 60;
+    let text = match &node.value {
+        Value::Scalar { text, .. } => text.to_string(),
+        Value::List(items) => format!("[{}]", items.iter().map(excerpt).collect::<Vec<_>>().join(", ")),
+        Value::Map(entries) => {
+            let entries = entries.iter().map(|entry| format!("{}: {}", entry.key, excerpt(&entry.node)));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+        }
+        Value::Removed => String::new(),
+    };
+    if text.chars().count() > LENGTH_MAX {
+        text.chars().take(LENGTH_MAX).chain(['…']).collect()
+    } else {
+        text
+    }
+}
+
+fn node_of_pool(pool: &Symbol, node: &crate::model::Node) -> bool {
+    let pool = NodePool { name: *pool, count: 0, zones: Vec::new(), template: crate::model::Node::default() };
+    pool.index_of(node.metadata.name.as_str()).is_some()
+}
+
+fn default_capacity() -> ResourceList {
+    let amount = |text: &str| text.parse::<Quantity>().expect("our own quantities are well formed");
+    DEFAULT_CAPACITY.iter().map(|(name, text)| (Symbol::new(name), amount(text))).collect()
+}
+
+fn objectives(spec: &Spec) -> Vec<Objective> {
+    let min_ready = |written: IntOrPercent| match written {
+        IntOrPercent::Int(count) => MinReady::Count(count),
+        IntOrPercent::Percent(percent) => MinReady::Percent(percent),
+    };
+    let objectives = spec.slo.iter().map(|entry| Objective {
+        workload: entry.workload.clone(),
+        min_ready: min_ready(entry.min_ready),
+        objective: entry.objective.0,
+    });
+    objectives.collect()
+}
+
+/// The latest time stamp of the objects that does not lie in their future: when they were dumped.
+fn epoch(objects: &[ManifestObject]) -> Option<i64> {
+    let stamps = objects.iter().flat_map(|object| {
+        let created = object.object.metadata().creation_timestamp;
+        let conditions: Vec<Option<Symbol>> = match &object.object {
+            Object::Node(node) => {
+                let conditions = &node.status.conditions;
+                conditions.iter().flat_map(|c| [c.last_heartbeat_time, c.last_transition_time]).collect()
+            }
+            Object::Pod(pod) => {
+                let transitions = pod.status.conditions.iter().map(|condition| condition.last_transition_time);
+                transitions.chain([pod.status.start_time]).collect()
+            }
+            _ => Vec::new(),
+        };
+        conditions.into_iter().chain([created])
+    });
+    stamps.flatten().filter_map(|stamp| unix_nanos_from_rfc3339(stamp.as_str())).max()
+}

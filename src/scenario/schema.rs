@@ -1,0 +1,278 @@
+//! The fields of a scenario, as they are written.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::{Deserializer, Error, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::arena::Symbol;
+use crate::chaos::{FaultProcessSpec, FaultSpec};
+use crate::engine::Distribution;
+use crate::model::Node;
+use crate::model::config::{FlagMap, KubeSchedulerConfiguration, KubeletConfiguration, KubernetesVersion};
+use crate::units::{IntOrPercent, SimDuration, with_days};
+
+/// The version of the documents that are understood.
+pub const API_VERSION: &str = "kubesquall.sim/v1alpha1";
+
+/// The kinds of documents of our own.
+pub const KINDS: [&str; 3] = ["Scenario", "Study", "Plan"];
+
+/// A scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ScenarioDocument {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) metadata: Metadata,
+    pub(crate) spec: Spec,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Metadata {
+    pub(crate) name: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) labels: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) annotations: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Spec {
+    #[serde(with = "with_days")]
+    pub(crate) duration: SimDuration,
+    #[serde(default)]
+    pub(crate) seed: u64,
+    pub(crate) cluster: Cluster,
+    #[serde(default)]
+    pub(crate) control_plane: ControlPlane,
+    #[serde(default)]
+    pub(crate) latency: Latency,
+    #[serde(default)]
+    pub(crate) timeline: Vec<TimelineEntry>,
+    #[serde(default)]
+    pub(crate) faults: Vec<FaultProcessSpec>,
+    #[serde(default)]
+    pub(crate) slo: Vec<SloEntry>,
+    #[serde(default)]
+    pub(crate) expect: Vec<ExpectEntry>,
+    /// Texts that paths of this document mean, in place of the files on disk; lock files have them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) files: BTreeMap<String, String>,
+    /// What had no effect when this document was made from another; lock files have it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) not_modelled: Vec<NotModelledEntry>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Cluster {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) manifests: Vec<String>,
+    pub(crate) node_pools: Vec<NodePoolEntry>,
+    pub(crate) bootstrap: Bootstrap,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct NodePoolEntry {
+    pub(crate) name: Symbol,
+    pub(crate) count: u32,
+    #[serde(default)]
+    pub(crate) zones: Vec<Symbol>,
+    #[serde(default)]
+    pub(crate) template: Node,
+}
+
+/// The state in which t=0 finds the cluster.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Bootstrap {
+    /// Every pod that fits is bound, started and Ready.
+    #[default]
+    Settled,
+    /// The manifests are applied at t=0 on a cluster of Ready nodes.
+    Cold,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ControlPlane {
+    pub(crate) kubernetes_version: KubernetesVersion,
+    pub(crate) kube_apiserver: FlagMap,
+    pub(crate) kube_controller_manager: FlagMap,
+    pub(crate) kube_scheduler: KubeSchedulerConfiguration,
+    pub(crate) kubelet: KubeletConfiguration,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Latency {
+    pub(crate) pod_start: Option<Distribution>,
+    pub(crate) image_pull: Option<Distribution>,
+    pub(crate) pod_ready: Option<Distribution>,
+    pub(crate) pod_stop: Option<Distribution>,
+    pub(crate) node_boot: Option<Distribution>,
+    pub(crate) kubelet_reconnect: Option<Distribution>,
+    pub(crate) watch: Option<Distribution>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct TimelineEntry {
+    #[serde(with = "with_days")]
+    pub(crate) at: SimDuration,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) fault: Option<FaultSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) kubectl: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) add_nodes: Option<AddNodesEntry>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct AddNodesEntry {
+    pub(crate) pool: Symbol,
+    #[serde(default = "one")]
+    pub(crate) count: u32,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct SloEntry {
+    pub(crate) workload: String,
+    #[serde(default = "all")]
+    pub(crate) min_ready: IntOrPercent,
+    pub(crate) objective: Share,
+}
+
+const fn all() -> IntOrPercent {
+    IntOrPercent::Percent(100)
+}
+
+/// A share of the time: `99.9%`, or 0.999.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(crate) struct Share(pub(crate) f64);
+
+impl Serialize for Share {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ShareVisitor;
+
+        impl Visitor<'_> for ShareVisitor {
+            type Value = Share;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a share such as `99.9%`")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Share, E> {
+                let percent: Option<f64> = text.strip_suffix('%').and_then(|number| number.trim().parse().ok());
+                match percent {
+                    Some(percent) if (0.0..=100.0).contains(&percent) => Ok(Share(percent / 100.0)),
+                    Some(_) => Err(E::custom(format_args!("`{text}` is not between 0 % and 100 %"))),
+                    None => Err(E::custom(format_args!("`{text}` is not a share such as `99.9%`"))),
+                }
+            }
+
+            fn visit_f64<E: Error>(self, share: f64) -> Result<Share, E> {
+                if (0.0..=1.0).contains(&share) {
+                    return Ok(Share(share));
+                }
+                Err(E::custom(format_args!("{share} is not a share between 0 and 1; write `{share}%` for percent")))
+            }
+
+            fn visit_u64<E: Error>(self, share: u64) -> Result<Share, E> {
+                self.visit_f64(share as f64)
+            }
+
+            fn visit_i64<E: Error>(self, share: i64) -> Result<Share, E> {
+                self.visit_f64(share as f64)
+            }
+        }
+        deserializer.deserialize_any(ShareVisitor)
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ExpectEntry {
+    pub(crate) metric: String,
+    pub(crate) op: super::expect::Comparison,
+    pub(crate) value: Amount,
+}
+
+/// A number, or a duration in seconds.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(crate) struct Amount(pub(crate) f64);
+
+impl Serialize for Amount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AmountVisitor;
+
+        impl Visitor<'_> for AmountVisitor {
+            type Value = Amount;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a number, or a duration such as `90s`")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Amount, E> {
+                match SimDuration::parse_with_days(text) {
+                    Ok(duration) => Ok(Amount(duration.as_secs_f64())),
+                    Err(_) => Err(E::custom(format_args!("`{text}` is neither a number nor a duration such as `90s`"))),
+                }
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Amount, E> {
+                Ok(Amount(value))
+            }
+
+            fn visit_u64<E>(self, value: u64) -> Result<Amount, E> {
+                Ok(Amount(value as f64))
+            }
+
+            fn visit_i64<E>(self, value: i64) -> Result<Amount, E> {
+                Ok(Amount(value as f64))
+            }
+        }
+        deserializer.deserialize_any(AmountVisitor)
+    }
+}
+
+/// A row of `not-modelled.csv`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct NotModelledEntry {
+    pub(crate) file: Symbol,
+    pub(crate) line: u32,
+    pub(crate) object: String,
+    pub(crate) path: String,
+    pub(crate) value: String,
+    #[serde(default = "one_field")]
+    pub(crate) count: usize,
+}
+
+const fn one_field() -> usize {
+    1
+}

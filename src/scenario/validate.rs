@@ -1,0 +1,459 @@
+//! Everything that can be wrong with a scenario whose fields have the right types.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashSet;
+
+use super::document::Node;
+use super::schema::Spec;
+use super::targets::{self, Fault, unknown};
+use super::workloads;
+use super::{Expectation, ResolvedScenario};
+use crate::arena::Symbol;
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
+use crate::model::{LabelSelector, Labels, Object, ObjectKind, PodSpec, ResourceList, is_dns_subdomain};
+use crate::observe::METRICS;
+use crate::units::SimDuration;
+
+/// A node as selections see it.
+#[derive(Debug)]
+pub(super) struct KnownNode {
+    pub(super) name: Symbol,
+    pub(super) labels: Labels,
+}
+
+/// What a scenario has, by name.
+#[derive(Debug)]
+pub(super) struct Inventory {
+    /// Those of t=0, then those that join.
+    nodes: Vec<KnownNode>,
+    names: FxHashSet<Symbol>,
+    zones: BTreeSet<Symbol>,
+    pools: BTreeSet<Symbol>,
+    namespaces: BTreeSet<Symbol>,
+}
+
+impl Inventory {
+    pub(super) fn new(scenario: &ResolvedScenario) -> Self {
+        let mut inventory = Self {
+            nodes: Vec::new(),
+            names: FxHashSet::default(),
+            zones: BTreeSet::new(),
+            pools: scenario.pools.iter().map(|pool| pool.name).collect(),
+            namespaces: BTreeSet::from([Symbol::new("default")]),
+        };
+        for object in &scenario.objects {
+            match &object.object {
+                Object::Node(node) => inventory.add_node(&node.metadata),
+                Object::Namespace(namespace) => {
+                    inventory.namespaces.insert(namespace.metadata.name);
+                }
+                other if !other.metadata().namespace.is_empty() => {
+                    inventory.namespaces.insert(other.metadata().namespace);
+                }
+                _ => {}
+            }
+        }
+        inventory.add_joining(scenario);
+        inventory
+    }
+
+    /// The nodes that the timeline adds; each gets the number behind the last one of its pool.
+    fn add_joining(&mut self, scenario: &ResolvedScenario) {
+        let mut additions = scenario.chaos.add_nodes.clone();
+        additions.sort_by_key(|(at, ..)| *at);
+        for (_, pool, count) in additions {
+            let pool = &scenario.pools[pool];
+            let last = self.nodes.iter().filter_map(|node| pool.index_of(node.name.as_str())).max();
+            let first = last.map_or(0, |last| last.saturating_add(1));
+            for index in first..first.saturating_add(count) {
+                self.add_node(&pool.node(index).metadata);
+            }
+        }
+    }
+
+    fn add_node(&mut self, metadata: &crate::model::ObjectMeta) {
+        let label = |key: &str| metadata.labels.get(Symbol::new(key));
+        self.zones.extend(
+            label("topology.kubernetes.io/zone").or_else(|| label("failure-domain.beta.kubernetes.io/zone")),
+        );
+        self.names.insert(metadata.name);
+        self.nodes.push(KnownNode {
+            name: metadata.name,
+            labels: metadata.labels.clone(),
+        });
+    }
+
+    pub(super) fn nodes(&self) -> impl Iterator<Item = &KnownNode> + Clone {
+        self.nodes.iter()
+    }
+
+    pub(super) fn has_node(&self, name: Symbol) -> bool {
+        self.names.contains(&name)
+    }
+
+    pub(super) fn zones(&self) -> &BTreeSet<Symbol> {
+        &self.zones
+    }
+
+    pub(super) fn pools(&self) -> &BTreeSet<Symbol> {
+        &self.pools
+    }
+
+    pub(super) fn namespaces(&self) -> &BTreeSet<Symbol> {
+        &self.namespaces
+    }
+}
+
+/// Checks everything that needs to know the whole scenario.
+pub(super) fn validate(
+    root: &Node,
+    spec: &Spec,
+    scenario: &ResolvedScenario,
+    inventory: &Inventory,
+    diagnostics: &mut Diagnostics,
+) {
+    check_head(root, spec, scenario, diagnostics);
+    check_scheduler_kind(root, scenario, diagnostics);
+    check_pools(root, spec, scenario, diagnostics);
+    check_repeated_objects(root, scenario, diagnostics);
+    check_objects(scenario, inventory, diagnostics);
+    check_timeline(root, spec, inventory, diagnostics);
+    check_processes(root, spec, inventory, diagnostics);
+    check_objectives(root, spec, scenario, diagnostics);
+}
+
+fn check_head(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
+    if !is_dns_subdomain(&scenario.name) {
+        let message = format!("`{}` cannot be the name of a scenario", scenario.name);
+        diagnostics.push(
+            Diagnostic::error("scenario::bad_name", message)
+                .at(root.locate_text("metadata.name"), "")
+                .help("use lower-case letters, digits, `-` and `.`; the results go to a directory of that name"),
+        );
+    }
+    if spec.duration == SimDuration::ZERO {
+        let location = root.locate_text("spec.duration");
+        diagnostics.push(Diagnostic::error("scenario::bad_value", "a scenario of no duration shows nothing").at(location, ""));
+    }
+    let has_nodes = scenario.objects.iter().any(|object| matches!(object.object, Object::Node(_)));
+    if !has_nodes && scenario.chaos.add_nodes.is_empty() && !diagnostics.has_errors() {
+        let message = "the cluster has no node";
+        diagnostics.push(
+            Diagnostic::warning("scenario::no_nodes", message)
+                .at(root.locate_text("spec.cluster"), "every pod will stay Pending")
+                .help("add `nodePools`, or manifests with nodes, such as `kubectl get nodes -o yaml`"),
+        );
+    }
+}
+
+fn check_scheduler_kind(root: &Node, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
+    let configuration = &scenario.config.kube_scheduler;
+    let expected = [
+        ("apiVersion", configuration.api_version, "kubescheduler.config.k8s.io/v1"),
+        ("kind", configuration.kind, "KubeSchedulerConfiguration"),
+    ];
+    for (field, found, expected) in expected {
+        if !found.is_empty() && found != expected {
+            let message = format!("`{found}` is not the `{field}` of a configuration of kube-scheduler");
+            let location = root.locate_text(&format!("spec.controlPlane.kubeScheduler.{field}"));
+            let diagnostic = Diagnostic::error("scenario::bad_value", message);
+            diagnostics.push(diagnostic.at(location, "").help(format!("write `{field}: {expected}`")));
+        }
+    }
+}
+
+fn check_pools(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
+    let mut first_places: BTreeMap<Symbol, Location> = BTreeMap::new();
+    for (index, entry) in spec.cluster.node_pools.iter().enumerate() {
+        let place = |field: &str| root.locate_text(&format!("spec.cluster.nodePools[{index}].{field}"));
+        if !is_dns_subdomain(entry.name.as_str()) {
+            let message = format!("`{}` cannot begin the name of a node", entry.name);
+            let help = "use lower-case letters, digits, `-` and `.`";
+            diagnostics.push(Diagnostic::error("scenario::bad_name", message).at(place("name"), "").help(help));
+        }
+        if let Some(first) = first_places.get(&entry.name) {
+            let message = format!("there are two node pools `{}`", entry.name);
+            diagnostics.push(
+                Diagnostic::error("scenario::duplicate_name", message)
+                    .at(place("name"), "again here")
+                    .at(first.clone(), "first here")
+                    .help("give one of them another name"),
+            );
+        } else {
+            first_places.insert(entry.name, place("name"));
+        }
+        if !entry.template.metadata.name.is_empty() {
+            let message = "the nodes of a pool are named after the pool";
+            let label = "this name is not used";
+            let location = place("template.metadata.name");
+            diagnostics.push(Diagnostic::warning("scenario::unused", message).at(location, label));
+        }
+        let status = &entry.template.status;
+        for (field, resources) in [("allocatable", &status.allocatable), ("capacity", &status.capacity)] {
+            for (name, amount) in resources.iter().filter(|(_, amount)| amount.is_negative()) {
+                let message = format!("a node cannot have {amount} of `{name}`");
+                let location = place(&format!("template.status.{field}[\"{name}\"]"));
+                diagnostics.push(Diagnostic::error("scenario::impossible_quantity", message).at(location, "less than nothing"));
+            }
+        }
+        for (name, amount) in status.allocatable.iter() {
+            if let Some(capacity) = status.capacity.get(name).filter(|capacity| *capacity < amount) {
+                let message = format!("{amount} of `{name}` are allocatable on a node that has {capacity}");
+                let location = place(&format!("template.status.allocatable[\"{name}\"]"));
+                let capacity = place(&format!("template.status.capacity[\"{name}\"]"));
+                diagnostics.push(
+                    Diagnostic::error("scenario::impossible_quantity", message)
+                        .at(location, "more than there is")
+                        .at(capacity, "the node has this"),
+                );
+            }
+        }
+    }
+    debug_assert_eq!(spec.cluster.node_pools.len(), scenario.pools.len());
+}
+
+/// Objects of different sources with the same name; those of one source have been reported by the loader.
+fn check_repeated_objects(root: &Node, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
+    let is_ours = |location: &Location| *location.file == *root.location.file || &*location.file == super::OVERRIDES_SOURCE_NAME;
+    let mut seen: BTreeMap<(ObjectKind, Symbol, Symbol), &Location> = BTreeMap::new();
+    for object in &scenario.objects {
+        let key = object.object.key();
+        if key.2.is_empty() {
+            continue;
+        }
+        let Some(first) = seen.insert(key, &object.source) else { continue };
+        if is_ours(&object.source) {
+            let label = object.object.label();
+            diagnostics.push(
+                Diagnostic::error("scenario::duplicate_name", format!("there are two of {label}"))
+                    .at(object.source.clone(), "again here")
+                    .at(first.clone(), "first here")
+                    .help("remove one of the two, or give it another name"),
+            );
+        }
+    }
+}
+
+fn check_objects(scenario: &ResolvedScenario, inventory: &Inventory, diagnostics: &mut Diagnostics) {
+    let classes: BTreeSet<Symbol> = scenario
+        .objects
+        .iter()
+        .filter(|object| object.object.kind() == ObjectKind::PriorityClass)
+        .map(|object| object.object.metadata().name)
+        .chain(["system-cluster-critical", "system-node-critical"].map(Symbol::new))
+        .collect();
+    for object in &scenario.objects {
+        let label = || object.object.label();
+        match &object.object {
+            Object::Node(node) => {
+                let amounts = node.status.allocatable.iter().chain(node.status.capacity.iter());
+                let is_of_pool = scenario.pools.iter().any(|pool| pool.index_of(node.metadata.name.as_str()).is_some_and(|index| index < pool.count));
+                if let Some((name, amount)) = amounts.into_iter().find(|(_, amount)| amount.is_negative())
+                    && !is_of_pool
+                {
+                    let message = format!("{} cannot have {amount} of `{name}`", label());
+                    diagnostics.push(
+                        Diagnostic::error("scenario::impossible_quantity", message).at(object.source.clone(), "this node"),
+                    );
+                }
+            }
+            Object::Pod(pod) => {
+                if let Some(node) = pod.spec.node_name
+                    && !node.is_empty()
+                    && !inventory.has_node(node)
+                {
+                    let names = inventory.nodes().map(|node| node.name.as_str());
+                    let mut diagnostic = unknown("node", node.as_str(), names);
+                    diagnostic.severity = crate::diagnostics::Severity::Warning;
+                    diagnostic.code = "scenario::missing_node";
+                    diagnostic.message = format!("{} is bound to node `{node}`, which does not exist", label());
+                    let label = "Kubernetes accepts it and removes it within a minute";
+                    diagnostics.push(diagnostic.at(object.source.clone(), label));
+                }
+                check_pod(&pod.spec, object, &classes, true, diagnostics);
+            }
+            other => {
+                if let Some(template) = pod_template(other) {
+                    check_pod(template, object, &classes, false, diagnostics);
+                }
+            }
+        }
+    }
+}
+
+fn pod_template(object: &Object) -> Option<&PodSpec> {
+    match object {
+        Object::Deployment(object) => Some(&object.spec.template.spec),
+        Object::ReplicaSet(object) => Some(&object.spec.template.spec),
+        Object::ReplicationController(object) => Some(&object.spec.template.spec),
+        Object::DaemonSet(object) => Some(&object.spec.template.spec),
+        Object::StatefulSet(object) => Some(&object.spec.template.spec),
+        Object::Job(object) => Some(&object.spec.template.spec),
+        Object::CronJob(object) => Some(&object.spec.job_template.spec.template.spec),
+        _ => None,
+    }
+}
+
+/// What the API server would refuse of a pod.
+fn check_pod(
+    spec: &PodSpec,
+    object: &crate::model::ManifestObject,
+    classes: &BTreeSet<Symbol>,
+    is_pod: bool,
+    diagnostics: &mut Diagnostics,
+) {
+    let label = object.object.label();
+    for container in spec.init_containers.iter().chain(&spec.containers) {
+        if let Some(problem) = impossible(&container.resources.requests, &container.resources.limits) {
+            let message = format!("container `{}` of {label} {problem}", container.name);
+            diagnostics.push(
+                Diagnostic::error("scenario::impossible_quantity", message)
+                    .at(object.source.clone(), "in this object")
+                    .help("the API server refuses such a pod; correct the resources"),
+            );
+        }
+    }
+    let Some(class) = spec.priority_class_name.filter(|class| !class.is_empty() && !classes.contains(class)) else {
+        return;
+    };
+    let message = format!("{label} has the priority class `{class}`, which does not exist");
+    let diagnostic = if is_pod {
+        Diagnostic::error("scenario::unknown_name", message)
+    } else {
+        Diagnostic::warning("scenario::unknown_name", message)
+    };
+    let diagnostic = diagnostic.at(object.source.clone(), "its pods are refused by the API server");
+    diagnostics.push(match nearest(class.as_str(), classes.iter().map(|class| class.as_str())) {
+        Some(nearest) => diagnostic.help(format!("the nearest is `{nearest}`")),
+        None => diagnostic.help("add the PriorityClass to the manifests"),
+    });
+}
+
+fn impossible(requests: &ResourceList, limits: &ResourceList) -> Option<String> {
+    for (verb, resources) in [("requests", requests), ("is limited to", limits)] {
+        if let Some((name, amount)) = resources.iter().find(|(_, amount)| amount.is_negative()) {
+            return Some(format!("{verb} {amount} of `{name}`"));
+        }
+    }
+    requests.iter().find_map(|(name, amount)| {
+        let limit = limits.get(name).filter(|limit| *limit < amount)?;
+        Some(format!("requests {amount} of `{name}` and is limited to {limit}"))
+    })
+}
+
+fn check_timeline(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: &mut Diagnostics) {
+    for (index, entry) in spec.timeline.iter().enumerate() {
+        let path = format!("spec.timeline[{index}]");
+        if entry.at > spec.duration {
+            let message = format!("this happens at {}, after the end at {}", entry.at, spec.duration);
+            diagnostics.push(
+                Diagnostic::warning("scenario::after_the_end", message)
+                    .at(root.locate_text(&format!("{path}.at")), "it has no effect")
+                    .at(root.locate_text("spec.duration"), "the run ends here"),
+            );
+        }
+        let actions = [entry.fault.is_some(), entry.kubectl.is_some(), entry.add_nodes.is_some()];
+        let count = actions.iter().filter(|is_there| **is_there).count();
+        if count != 1 {
+            let message = if count == 0 { "nothing happens here" } else { "more than one thing happens here" };
+            diagnostics.push(
+                Diagnostic::error("scenario::bad_entry", message)
+                    .at(root.locate_text(&path), "")
+                    .help("an entry has exactly one of `fault`, `kubectl` and `addNodes`; entries may have the same `at`"),
+            );
+        }
+        if let Some(fault) = &entry.fault {
+            let path = format!("{path}.fault");
+            let checked = Fault { path, kind: fault.kind, nodes: &fault.nodes, pods: fault.pods.as_ref() };
+            targets::check(root, &checked, inventory, diagnostics);
+        }
+        if let Some(add) = &entry.add_nodes
+            && !inventory.pools().contains(&add.pool)
+        {
+            let pools = inventory.pools().iter().map(|pool| pool.as_str());
+            let location = root.locate_text(&format!("{path}.addNodes.pool"));
+            diagnostics.push(unknown("node pool", add.pool.as_str(), pools).at(location, "not under `nodePools`"));
+        }
+    }
+}
+
+fn check_processes(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: &mut Diagnostics) {
+    let mut first_places: BTreeMap<&str, Location> = BTreeMap::new();
+    for (index, process) in spec.faults.iter().enumerate() {
+        let path = format!("spec.faults[{index}]");
+        let place = |field: &str| root.locate_text(&format!("{path}.{field}"));
+        if let Some(first) = first_places.get(process.name.as_str()) {
+            let message = format!("there are two random processes `{}`", process.name);
+            diagnostics.push(
+                Diagnostic::error("scenario::duplicate_name", message)
+                    .at(place("name"), "again here")
+                    .at(first.clone(), "first here")
+                    .help("give one of them another name; it names its random numbers"),
+            );
+        } else {
+            first_places.insert(&process.name, place("name"));
+        }
+        let checked = Fault { path: path.clone(), kind: process.kind, nodes: &process.nodes, pods: None };
+        targets::check(root, &checked, inventory, diagnostics);
+        if process.time_to_failure.is_zero() {
+            let message = format!("random process `{}` fails again at once, without end", process.name);
+            diagnostics.push(Diagnostic::error("scenario::bad_value", message).at(place("timeToFailure"), "always zero"));
+        }
+        if let Some(domain) = &process.domain {
+            let selector = process.nodes.selector.as_ref().and_then(|text| LabelSelector::parse(text).ok());
+            let is_hit = |node: &KnownNode| {
+                targets::admits(&process.nodes, selector.as_ref(), node.name, &node.labels)
+                    && node.labels.contains(Symbol::from(domain))
+            };
+            if !inventory.nodes().any(is_hit) {
+                let message = format!("no node has the label `{domain}`");
+                let diagnostic = Diagnostic::warning("scenario::selects_nothing", message);
+                diagnostics.push(diagnostic.at(place("domain"), "nothing fails"));
+            }
+        }
+    }
+}
+
+fn check_objectives(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
+    let known: Vec<String> = scenario.objects.iter().filter_map(workloads::path_of).collect();
+    for (index, (entry, objective)) in spec.slo.iter().zip(&scenario.objectives).enumerate() {
+        let location = root.locate_text(&format!("spec.slo[{index}].workload"));
+        if let Err((message, help)) = workloads::check_pattern(&entry.workload) {
+            diagnostics.push(Diagnostic::error("scenario::bad_value", message).at(location, "").help(help));
+            continue;
+        }
+        let matches = |path: &String| {
+            let mut parts = path.splitn(3, '/');
+            let mut part = || parts.next().unwrap_or_default();
+            objective.matches(part(), part(), part())
+        };
+        if !known.iter().any(matches) {
+            let message = format!("no workload is called `{}`", entry.workload);
+            let diagnostic = Diagnostic::warning("scenario::selects_nothing", message).at(location, "nothing is judged by this");
+            diagnostics.push(match nearest(&entry.workload, known.iter().map(String::as_str)) {
+                Some(nearest) => diagnostic.help(format!("the nearest is `{nearest}`")),
+                None => diagnostic.help("workloads are named `kind/namespace/name`; `*` stands for any text"),
+            });
+        }
+    }
+}
+
+/// The expectations whose metrics exist.
+pub(super) fn expectations(root: &Node, spec: &Spec, diagnostics: &mut Diagnostics) -> Vec<Expectation> {
+    let mut expectations = Vec::new();
+    for (index, entry) in spec.expect.iter().enumerate() {
+        if METRICS.contains(&entry.metric.as_str()) {
+            expectations.push(Expectation {
+                metric: entry.metric.clone(),
+                comparison: entry.op,
+                value: entry.value.0,
+            });
+            continue;
+        }
+        let location = root.locate_text(&format!("spec.expect[{index}].metric"));
+        let diagnostic = unknown("metric", &entry.metric, METRICS.iter().copied());
+        diagnostics.push(diagnostic.at(location, "not in `summary.json`"));
+    }
+    expectations
+}

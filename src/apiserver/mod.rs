@@ -94,6 +94,7 @@ impl ApiServer {
             Request::CreateRevision(new) => self.create_revision(s, *new),
             Request::SetRevisionNumber { id, revision } => workloads::set_revision_number(s, id, revision),
             Request::DeleteRevision { id } => workloads::delete_revision(s, id),
+            Request::SetRevisionOwner { id, owner } => workloads::set_revision_owner(s, id, owner),
             Request::UpdateStatus(update) => workloads::update_status(s, update),
             Request::DeleteWorkload { workload, propagation } => workloads::delete(s, workload, propagation),
             Request::FinalizeWorkload { workload } => workloads::finalize(s, workload),

@@ -404,6 +404,7 @@ impl ApiServer {
             if delta.is_none() {
                 return Ok(Reply::Unchanged);
             }
+            old.resource_version += 1;
             s.changed.push(Changed::BudgetUpdated(id, delta));
             return Ok(Reply::Done);
         }
@@ -416,7 +417,7 @@ impl ApiServer {
             expected_pods: o.status.expected_pods,
             ..PodDisruptionBudgetStatus::default()
         };
-        let id = s.store.budgets.insert(PodDisruptionBudget { meta, spec: Arc::new(o.spec), status });
+        let id = s.store.budgets.insert(PodDisruptionBudget { meta, spec: Arc::new(o.spec), status, resource_version: 1 });
         s.changed.push(Changed::BudgetAdded(id));
         Ok(Reply::Done)
     }

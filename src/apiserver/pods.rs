@@ -170,7 +170,9 @@ pub(super) fn evict(s: &mut Session<'_>, id: PodId, grace_s: Option<i64>, dry_ru
             }
             if !dry_run {
                 let now = s.now;
-                let status = &mut s.store.budgets[budget_id].status;
+                let budget = &mut s.store.budgets[budget_id];
+                budget.resource_version += 1;
+                let status = &mut budget.status;
                 status.disruptions_allowed -= 1;
                 if status.disruptions_allowed == 0 {
                     status.condition = Some((false, "InsufficientPods", Arc::from("")));

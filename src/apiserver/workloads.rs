@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{ApiServer, Session, already_exists, not_found};
 use crate::arena::Symbol;
-use crate::component::{Answer, NewReplicaSet, NewRevision, Reply, StatusUpdate};
+use crate::component::{Answer, ApiError, ErrorReason, NewReplicaSet, NewRevision, Reply, StatusUpdate};
 use crate::model::Labels;
 use crate::state::{
     Changed, ControllerRevision, ControllerRevisionId, CronJobId, Job, JobStatus, Meta, ObjectDelta, Owner, Propagation,
@@ -165,6 +165,14 @@ pub(super) fn delete_revision(s: &mut Session<'_>, id: ControllerRevisionId) -> 
     s.store.remove_revision(id).map(|_| Reply::Done).ok_or_else(|| not_found("controllerrevisions.apps", ""))
 }
 
+pub(super) fn set_revision_owner(s: &mut Session<'_>, id: ControllerRevisionId, owner: Option<Owner>) -> Answer {
+    if s.store.controller_revisions.get(id).is_none() {
+        return Err(not_found("controllerrevisions.apps", ""));
+    }
+    s.store.set_revision_owner(id, owner);
+    Ok(Reply::Revision(id))
+}
+
 pub(super) fn update_status(s: &mut Session<'_>, update: StatusUpdate) -> Answer {
     /// Replaces a status and says whether it differed.
     fn set<T: PartialEq>(old: &mut T, new: T) -> ObjectDelta {
@@ -188,13 +196,19 @@ pub(super) fn update_status(s: &mut Session<'_>, update: StatusUpdate) -> Answer
             (WorkloadId::StatefulSet(id), s.store.stateful_sets.get_mut(id).map(|o| set(&mut o.status, new)))
         }
         StatusUpdate::Job(id, new) => (WorkloadId::Job(id), s.store.jobs.get_mut(id).map(|o| set(&mut o.status, *new))),
-        StatusUpdate::Budget(id, new) => {
+        StatusUpdate::Budget(id, read_version, new) => {
             let Some(budget) = s.store.budgets.get_mut(id) else {
                 return Err(not_found("poddisruptionbudgets.policy", ""));
             };
+            if budget.resource_version != read_version {
+                let name = budget.meta.name;
+                let message = format!("Operation cannot be fulfilled on poddisruptionbudgets.policy \"{name}\": the object has been modified; please apply your changes to the latest version and try again");
+                return Err(ApiError::new(ErrorReason::Conflict, message));
+            }
             if set(&mut budget.status, *new).is_none() {
                 return Ok(Reply::Unchanged);
             }
+            budget.resource_version += 1;
             s.changed.push(Changed::BudgetUpdated(id, ObjectDelta::STATUS));
             return Ok(Reply::Done);
         }

@@ -168,8 +168,8 @@ pub enum StatusUpdate {
     StatefulSet(StatefulSetId, StatefulSetStatus),
     /// Job.
     Job(JobId, JobStatusUpdate),
-    /// PodDisruptionBudget.
-    Budget(PodDisruptionBudgetId, Box<PodDisruptionBudgetStatus>),
+    /// PodDisruptionBudget, with the resource version that the writer has read: 409 if it is no longer that.
+    Budget(PodDisruptionBudgetId, u64, Box<PodDisruptionBudgetStatus>),
 }
 
 /// A request to the API server.
@@ -322,6 +322,13 @@ pub enum Request {
     DeleteRevision {
         /// Revision.
         id: crate::state::ControllerRevisionId,
+    },
+    /// PATCH the controlling owner of a ControllerRevision: adopt or release.
+    SetRevisionOwner {
+        /// Revision.
+        id: crate::state::ControllerRevisionId,
+        /// Owner.
+        owner: Option<Owner>,
     },
     /// PUT status of a workload or budget.
     UpdateStatus(StatusUpdate),

@@ -5,6 +5,8 @@
 pub mod cloud_node_lifecycle;
 pub mod daemon_set;
 pub mod deployment;
+pub mod disruption;
+pub mod garbage_collector;
 pub mod node_lifecycle;
 pub mod pod_gc;
 pub mod replica_set;

@@ -327,6 +327,8 @@ pub struct PodDisruptionBudget {
     pub spec: Arc<model::PodDisruptionBudgetSpec>,
     /// Status.
     pub status: PodDisruptionBudgetStatus,
+    /// Raised by each write; a status write that read an older one is refused.
+    pub resource_version: u64,
 }
 
 /// A PriorityClass.

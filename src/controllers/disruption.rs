@@ -1,0 +1,444 @@
+//! The disruption controller: how many pods of a budget may be taken away now.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use crate::arena::Symbol;
+use crate::component::{
+    Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Planned, PodStatusPatch,
+    Reconcile, Request, Start, StatusUpdate,
+};
+use crate::model::{LabelSelector, PodDisruptionBudgetSpec};
+use crate::state::{
+    Change, Changed, DeploymentId, DisruptionReason, ObjectDelta, Owner, Pod, PodDelta, PodDisruptionBudget,
+    PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, ReplicaSetId, StatefulSetId, Store,
+};
+use crate::units::{Rounding, SimDuration, SimTime};
+
+/// How long an accepted eviction may take to show as a deletion.
+const DELETION_TIMEOUT: SimDuration = SimDuration::from_secs(120);
+
+/// How long a DisruptionTarget condition may stand on a pod that lives on.
+const STALE_DISRUPTION_TIMEOUT: SimDuration = SimDuration::from_secs(120);
+
+/// What the queue holds.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// A budget.
+    Budget(PodDisruptionBudgetId),
+    /// A pod whose DisruptionTarget condition may have become stale.
+    StalePod(PodId),
+}
+
+/// What a call of this controller was for.
+#[derive(Copy, Clone, Debug)]
+pub enum Memo {
+    /// Writing a budget's status.
+    Status,
+    /// Taking back a stale condition.
+    Stale,
+}
+
+type Members = IndexSet<PodId, FxBuildHasher>;
+
+/// The disruption controller.
+///
+/// # Source
+/// kube-controller-manager, disruption controller.
+///
+/// # Differs
+/// Of several budgets that match a pod the first by name is taken. Pod updates that cannot change a count do not sync the
+/// budget.
+#[derive(Clone, Debug, Default)]
+pub struct Disruption {
+    /// Budgets by namespace, in the order of their names.
+    by_namespace: FxHashMap<Symbol, BTreeMap<Symbol, PodDisruptionBudgetId>>,
+    /// Pods that each budget selects.
+    members: FxHashMap<PodDisruptionBudgetId, Members>,
+}
+
+/// What stands for the wanted number of pods: the object with a scale that controls them in the end.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+enum Scaled {
+    Deployment(DeploymentId),
+    ReplicaSet(ReplicaSetId),
+    StatefulSet(StatefulSetId),
+}
+
+/// Expected pods of a budget, and whether pods without a controller were left out.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct Expected {
+    expected: i32,
+    desired: i32,
+    has_unmanaged: bool,
+}
+
+/// # Source
+/// disruption controller, `getExpectedPodCount`: percentages round up, and their base is what the owners want.
+fn expected(store: &Store, spec: &PodDisruptionBudgetSpec, pods: &[(PodId, &Pod)]) -> Result<Expected, String> {
+    if let Some(max_unavailable) = spec.max_unavailable {
+        let (expected, has_unmanaged) = wanted_by_owners(store, pods)?;
+        let desired = (expected - max_unavailable.resolve(expected, Rounding::Up)).max(0);
+        return Ok(Expected { expected, desired, has_unmanaged });
+    }
+    match spec.min_available {
+        None => Ok(Expected { expected: 0, desired: 0, has_unmanaged: false }),
+        Some(crate::units::IntOrPercent::Int(desired)) => {
+            Ok(Expected { expected: pods.len() as i32, desired, has_unmanaged: false })
+        }
+        Some(percent) => {
+            let (expected, has_unmanaged) = wanted_by_owners(store, pods)?;
+            Ok(Expected { expected, desired: percent.resolve(expected, Rounding::Up), has_unmanaged })
+        }
+    }
+}
+
+/// The sum of `spec.replicas` over the distinct owners of the pods.
+///
+/// # Differs
+/// An owner of a kind that is not modelled counts as wanting the pods it has.
+fn wanted_by_owners(store: &Store, pods: &[(PodId, &Pod)]) -> Result<(i32, bool), String> {
+    let mut seen: IndexSet<Scaled, FxBuildHasher> = IndexSet::default();
+    let (mut wanted, mut has_unmanaged) = (0, false);
+    for (_, pod) in pods {
+        let found = match pod.owner {
+            None => {
+                has_unmanaged = true;
+                continue;
+            }
+            Some(Owner::Foreign { .. }) => {
+                wanted += 1;
+                continue;
+            }
+            Some(Owner::DaemonSet(_)) => return Err("daemonsets.apps does not implement the scale subresource".into()),
+            Some(Owner::Job(_)) => return Err("jobs.batch does not implement the scale subresource".into()),
+            Some(Owner::Node(_)) => return Err("nodes does not implement the scale subresource".into()),
+            Some(Owner::ReplicaSet(id)) => scale_of_set(store, id),
+            Some(Owner::StatefulSet(id)) => {
+                let set = store.stateful_sets.get(id);
+                set.map(|set| (Scaled::StatefulSet(id), set.spec.replicas.unwrap_or(1)))
+            }
+            Some(Owner::Deployment(_) | Owner::CronJob(_)) => None,
+        };
+        let (owner, replicas) = found.ok_or_else(|| format!("found no controllers for pod {:?}", pod.name))?;
+        if seen.insert(owner) {
+            wanted += replicas;
+        }
+    }
+    Ok((wanted, has_unmanaged))
+}
+
+/// A ReplicaSet's scale: that of its Deployment, or its own if no Deployment is there.
+fn scale_of_set(store: &Store, id: ReplicaSetId) -> Option<(Scaled, i32)> {
+    let set = store.replica_sets.get(id)?;
+    if let Some(Owner::Deployment(owner)) = set.meta.owner
+        && let Some(deployment) = store.deployments.get(owner)
+    {
+        return Some((Scaled::Deployment(owner), deployment.spec.replicas.unwrap_or(1)));
+    }
+    Some((Scaled::ReplicaSet(id), set.replicas))
+}
+
+/// A recomputed budget.
+#[derive(Debug)]
+struct Verdict {
+    status: PodDisruptionBudgetStatus,
+    has_unmanaged: bool,
+    /// Pods whose eviction was accepted long ago and which live on.
+    not_deleted: Vec<PodId>,
+    /// When an entry of `disruptedPods` runs out.
+    recheck_after: Option<SimDuration>,
+}
+
+/// # Source
+/// disruption controller, `trySync`: `buildDisruptedPodMap`, `countHealthyPods`, `updatePdbStatus`.
+fn judge(store: &Store, budget: &PodDisruptionBudget, pods: &[(PodId, &Pod)], now: SimTime) -> Result<Verdict, String> {
+    let wanted = expected(store, &budget.spec, pods)?;
+    let mut disrupted: BTreeMap<Arc<str>, SimTime> = BTreeMap::new();
+    let mut not_deleted = Vec::new();
+    let mut recheck_at: Option<SimTime> = None;
+    let mut healthy = 0;
+    for (id, pod) in pods {
+        if pod.deletion.is_some() {
+            continue;
+        }
+        if let Some(&granted_at) = budget.status.disrupted_pods.get(&pod.name) {
+            let until = granted_at + DELETION_TIMEOUT;
+            if until < now {
+                not_deleted.push(*id);
+            } else {
+                disrupted.insert(Arc::clone(&pod.name), granted_at);
+                recheck_at = Some(recheck_at.map_or(until, |other| other.min(until)));
+                if until > now {
+                    continue;
+                }
+            }
+        }
+        healthy += i32::from(pod.is_ready());
+    }
+    let allowed = if wanted.expected <= 0 { 0 } else { (healthy - wanted.desired).max(0) };
+    let (holds, reason) = if allowed > 0 { (true, "SufficientPods") } else { (false, "InsufficientPods") };
+    let status = PodDisruptionBudgetStatus {
+        observed_generation: budget.meta.generation,
+        disruptions_allowed: allowed,
+        current_healthy: healthy,
+        desired_healthy: wanted.desired,
+        expected_pods: wanted.expected,
+        disrupted_pods: disrupted,
+        condition: Some((holds, reason, Arc::from(""))),
+    };
+    // An entry that runs out this very instant is dropped by the next look, so that look must lie after it.
+    let recheck_after = recheck_at.map(|at| at.saturating_since(now).max(SimDuration::from_nanos(1)));
+    Ok(Verdict { status, has_unmanaged: wanted.has_unmanaged, not_deleted, recheck_after })
+}
+
+/// The status after a sync that failed: nothing is allowed, counts stay.
+fn fail_safe(budget: &PodDisruptionBudget, error: &str) -> PodDisruptionBudgetStatus {
+    PodDisruptionBudgetStatus {
+        disruptions_allowed: 0,
+        condition: Some((false, "SyncFailed", Arc::from(error))),
+        ..budget.status.clone()
+    }
+}
+
+fn budget_ref(budget: &PodDisruptionBudget) -> ObjectRef {
+    ObjectRef {
+        kind: "PodDisruptionBudget",
+        namespace: budget.meta.namespace,
+        name: Arc::from(budget.meta.name.as_str()),
+    }
+}
+
+/// How long a pod's condition is still fresh; none if it can never become stale.
+///
+/// # Source
+/// disruption controller, `nonTerminatingPodHasStaleDisruptionCondition`.
+fn stale_after(pod: &Pod, now: SimTime) -> Option<SimDuration> {
+    let target = pod.disruption_target?;
+    let may_be_stale = target.status
+        && target.reason != DisruptionReason::TerminationByKubelet
+        && pod.deletion.is_none()
+        && !pod.phase.is_terminal();
+    may_be_stale.then(|| (target.since + STALE_DISRUPTION_TIMEOUT).saturating_since(now))
+}
+
+impl Disruption {
+    fn add_budget(&mut self, id: PodDisruptionBudgetId, store: &Store) {
+        let Some(budget) = store.budgets.get(id) else { return };
+        self.by_namespace.entry(budget.meta.namespace).or_default().insert(budget.meta.name, id);
+        // A scan of the namespace, once per budget and change of its selector: later changes come one by one.
+        let members = match &budget.spec.selector {
+            None => Members::default(),
+            Some(selector) => {
+                let pods = store.pods_in(budget.meta.namespace).iter().copied();
+                pods.filter(|&pod| store.pod(pod).is_some_and(|p| selector.matches(&p.labels))).collect()
+            }
+        };
+        self.members.insert(id, members);
+    }
+
+    fn remove_budget(&mut self, id: PodDisruptionBudgetId) {
+        self.members.remove(&id);
+        // Budgets are few, and one goes rarely; each is looked up by itself, so that the order cannot matter.
+        #[expect(clippy::iter_over_hash_type, reason = "every map is treated alike, whatever the order")]
+        for budgets in self.by_namespace.values_mut() {
+            budgets.retain(|_, other| *other != id);
+        }
+    }
+
+    /// Enqueues the budget of a pod and says if there are several.
+    fn enqueue_budget_of(&self, pod: &Pod, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Key>) {
+        let Some(budgets) = self.by_namespace.get(&pod.namespace) else { return };
+        let selects = |id: &&PodDisruptionBudgetId| selector_of(ctx.store, **id).is_some_and(|s| s.matches(&pod.labels));
+        let mut matching = budgets.values().filter(selects).copied();
+        let Some(first) = matching.next() else { return };
+        let is_one_of_several = matching.next().is_some();
+        queue.now(Key::Budget(first));
+        if is_one_of_several && let Some(budget) = ctx.store.budgets.get(first) {
+            let message = format!(
+                "Pod {:?}/{:?} matches multiple PodDisruptionBudgets.  Chose {:?} arbitrarily.",
+                pod.namespace.as_str(),
+                pod.name,
+                budget.meta.name.as_str()
+            );
+            ctx.event(EventDraft::warning("MultiplePodDisruptionBudgets", ObjectRef::pod(pod), message));
+        }
+    }
+
+    /// Puts a pod into the budgets that select it, and takes it out of the others.
+    fn place(&mut self, id: PodId, pod: &Pod, store: &Store) {
+        let Some(budgets) = self.by_namespace.get(&pod.namespace) else { return };
+        for budget in budgets.values() {
+            let Some(members) = self.members.get_mut(budget) else { continue };
+            if selector_of(store, *budget).is_some_and(|selector| selector.matches(&pod.labels)) {
+                members.insert(id);
+            } else {
+                members.swap_remove(&id);
+            }
+        }
+    }
+
+    fn sync_budget(&mut self, id: PodDisruptionBudgetId, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+        let store = ctx.store;
+        let Some(budget) = store.budgets.get(id) else { return Plan::nothing() };
+        let mut pods: Vec<(PodId, &Pod)> = Vec::new();
+        if let Some(members) = self.members.get(&id) {
+            pods.extend(members.iter().filter_map(|&pod| store.pod(pod).map(|p| (pod, p))));
+        }
+        // The error of a sync names a pod: the same one whatever was removed before.
+        pods.sort_unstable_by_key(|(id, _)| *id);
+        if pods.is_empty() {
+            ctx.event(EventDraft::normal("NoPods", budget_ref(budget), "No matching pods found"));
+        }
+        let mut plan = Plan::nothing();
+        let status = match judge(store, budget, &pods, ctx.now) {
+            Ok(verdict) => {
+                plan.requeue_after = verdict.recheck_after;
+                self.report(budget, &verdict, ctx);
+                verdict.status
+            }
+            Err(error) => {
+                let message = format!("Failed to calculate the number of expected pods: {error}");
+                ctx.event(EventDraft::warning("CalculateExpectedPodCountFailed", budget_ref(budget), message));
+                fail_safe(budget, &error)
+            }
+        };
+        if status != budget.status {
+            let request = Request::UpdateStatus(StatusUpdate::Budget(id, budget.resource_version, Box::new(status)));
+            plan.finally.push(Planned { request, memo: Memo::Status });
+        }
+        plan
+    }
+
+    fn report(&self, budget: &PodDisruptionBudget, verdict: &Verdict, ctx: &mut Ctx<'_, Controller<Self>>) {
+        let namespace = budget.meta.namespace;
+        for pod in verdict.not_deleted.iter().filter_map(|&pod| ctx.store.pod(pod)) {
+            let about = ObjectRef::pod(pod);
+            let message = format!("Pod was expected by PDB {namespace}/{namespace} to be deleted but it wasn't");
+            ctx.event(EventDraft::warning("NotDeleted", about, message));
+        }
+        if verdict.has_unmanaged {
+            let message = "Pods selected by this PodDisruptionBudget were found to be unmanaged. As a result, the \
+                           status of the PDB cannot be calculated correctly, which may result in undefined behavior. \
+                           To account for these pods please set \".spec.minAvailable\" field of the PDB to an integer \
+                           value.";
+            ctx.event(EventDraft::warning("UnmanagedPods", budget_ref(budget), message));
+        }
+    }
+
+    fn sync_stale_pod(id: PodId, ctx: &Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+        let mut plan = Plan::nothing();
+        let Some(pod) = ctx.store.pod(id) else { return plan };
+        match (stale_after(pod, ctx.now), pod.disruption_target) {
+            (Some(SimDuration::ZERO), Some(target)) => {
+                let patch = PodStatusPatch { disruption: Some((target.reason, false)), ..PodStatusPatch::default() };
+                plan.then(Request::PatchPodStatus { pod: id, patch: Box::new(patch) }, Memo::Stale);
+            }
+            (delay, _) => plan.requeue_after = delay,
+        }
+        plan
+    }
+}
+
+fn selector_of(store: &Store, id: PodDisruptionBudgetId) -> Option<&LabelSelector> {
+    store.budgets.get(id)?.spec.selector.as_ref()
+}
+
+impl Reconcile for Disruption {
+    type Key = Key;
+    type Memo = Memo;
+    const NAME: &'static str = "controllermanager";
+
+    fn workers(_config: &Config) -> usize {
+        1
+    }
+
+    fn watches(changed: &Changed) -> bool {
+        matches!(
+            changed,
+            Changed::PodAdded(_)
+                | Changed::PodUpdated { .. }
+                | Changed::PodRemoved { .. }
+                | Changed::BudgetAdded(_)
+                | Changed::BudgetUpdated(..)
+                | Changed::BudgetRemoved(_)
+        )
+    }
+
+    fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Key>) {
+        for id in ctx.store.budgets.ids() {
+            self.add_budget(id, ctx.store);
+            queue.now(Key::Budget(id));
+        }
+        // Once per start: pods that were disrupted before.
+        for (id, pod) in ctx.store.pods() {
+            if let Some(delay) = stale_after(pod, ctx.now) {
+                queue.after(Key::StalePod(id), delay);
+            }
+        }
+    }
+
+    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Key>) {
+        match &change.what {
+            Changed::BudgetAdded(id) => {
+                self.add_budget(*id, ctx.store);
+                queue.now(Key::Budget(*id));
+            }
+            Changed::BudgetUpdated(id, delta) => {
+                if delta.touches(ObjectDelta::SPEC) {
+                    self.add_budget(*id, ctx.store);
+                }
+                queue.now(Key::Budget(*id));
+            }
+            Changed::BudgetRemoved(id) => self.remove_budget(*id),
+            Changed::PodAdded(id) => {
+                let Some(pod) = ctx.store.pod(*id) else { return };
+                self.place(*id, pod, ctx.store);
+                self.enqueue_budget_of(pod, ctx, queue);
+            }
+            Changed::PodUpdated { pod: id, delta, .. } => {
+                let counts = PodDelta::LABELS | PodDelta::OWNER | PodDelta::DELETION | PodDelta::READY | PodDelta::PHASE;
+                let Some(pod) = ctx.store.pod(*id) else { return };
+                if delta.touches(PodDelta::LABELS) {
+                    self.place(*id, pod, ctx.store);
+                }
+                if delta.touches(counts) {
+                    self.enqueue_budget_of(pod, ctx, queue);
+                }
+                if delta.touches(PodDelta::CONDITIONS)
+                    && let Some(delay) = stale_after(pod, ctx.now)
+                {
+                    queue.after(Key::StalePod(*id), delay);
+                }
+            }
+            Changed::PodRemoved { pod: id, last } => {
+                if let Some(budgets) = self.by_namespace.get(&last.namespace) {
+                    for budget in budgets.values() {
+                        if let Some(members) = self.members.get_mut(budget) {
+                            members.swap_remove(id);
+                        }
+                    }
+                }
+                self.enqueue_budget_of(last, ctx, queue);
+            }
+            _ => {}
+        }
+    }
+
+    fn sync(&mut self, key: Key, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+        match key {
+            Key::Budget(id) => self.sync_budget(id, ctx),
+            Key::StalePod(id) => Self::sync_stale_pod(id, ctx),
+        }
+    }
+
+    fn answered(&mut self, _: Key, _: Memo, _: &Answer, _: &mut Ctx<'_, Controller<Self>>) {}
+
+    fn is_failure(_: Memo, answer: &Answer) -> bool {
+        // A budget or pod that is gone needs nothing; any other failure, a conflict first of all, is tried again.
+        answer.as_ref().is_err_and(|error| error.reason != ErrorReason::NotFound)
+    }
+}

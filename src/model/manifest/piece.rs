@@ -15,6 +15,12 @@ use crate::model::yaml::{self, Piece};
 /// Characters of a value that a row shows.
 const EXCERPT_LENGTH_MAX: usize = 60;
 
+/// What is told of each field that no type has.
+///
+/// Behind a pointer on purpose: a closure's own type would depend on the object's kind, and with it every reader of every
+/// nested type would be compiled again for each kind, which took minutes.
+type OnIgnored<'a> = dyn FnMut(serde_ignored::Path<'_>) + 'a;
+
 /// A file that has been read.
 #[derive(Clone, Debug)]
 pub(super) struct File<'a> {
@@ -446,14 +452,16 @@ impl TextPiece<'_> {
     ) -> Result<T, ReadError> {
         let text: &str = &self.piece.text;
         serde_saphyr::with_deserializer_from_str_with_options(text, options(text), |deserializer| {
-            serde_ignored::deserialize(deserializer, |path| ignored(FieldPath::from(&path)))
+            let on_ignored: &mut OnIgnored<'_> = &mut |path| ignored(FieldPath::from(&path));
+            serde_ignored::deserialize(deserializer, on_ignored)
         })
         .map_err(|error| read_error_of_yaml(&error))
     }
 
     fn parse_json<T: DeserializeOwned>(&self, ignored: &mut dyn FnMut(FieldPath)) -> Result<T, ReadError> {
         let mut deserializer = serde_json::Deserializer::from_str(&self.piece.text);
-        serde_ignored::deserialize(&mut deserializer, |path| ignored(FieldPath::from(&path)))
+        let on_ignored: &mut OnIgnored<'_> = &mut |path| ignored(FieldPath::from(&path));
+        serde_ignored::deserialize(&mut deserializer, on_ignored)
             .and_then(|value| deserializer.end().map(|()| value))
             .map_err(|error| {
                 let text = error.to_string();

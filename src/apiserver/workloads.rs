@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::{ApiServer, Session, already_exists, not_found};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, ErrorReason, NewReplicaSet, NewRevision, Reply, StatusUpdate};
-use crate::model::Labels;
 use crate::state::{
     Changed, ControllerRevision, ControllerRevisionId, CronJobId, Job, JobStatus, Meta, ObjectDelta, Owner, Propagation,
     ReplicaSet, ReplicaSetId, ReplicaSetStatus, WorkloadId,
@@ -50,7 +49,7 @@ impl ApiServer {
             namespace: owner.namespace,
             name: Symbol::new(&format!("{}-{}", owner.name, new.hash)),
             uid: self.new_uid(s),
-            labels: Labels::default(),
+            labels: new.template.metadata.labels.with(Symbol::new("controller-revision-hash"), new.hash),
             annotations: Arc::default(),
             created_at: s.now,
             generation: 1,

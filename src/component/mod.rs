@@ -12,6 +12,7 @@ mod flow_control;
 mod ownership;
 mod record;
 mod request;
+mod revision;
 mod work_queue;
 
 use std::fmt::Debug;
@@ -26,6 +27,9 @@ pub use record::{EventDraft, EventRecorder, EventType, ObjectRef, Record, Transc
 pub use request::{
     Answer, ApiError, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet, NewRevision, NodeConditionUpdate,
     NodeRegistration, PodDraft, PodName, PodStatusPatch, Reply, Request, StatusUpdate,
+};
+pub use revision::{
+    PresentRevision, RevisionOwner, present_revision, prune_revisions, revision_hash_label, same_template, template_hash,
 };
 pub use work_queue::WorkQueue;
 

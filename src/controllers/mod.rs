@@ -10,6 +10,7 @@ pub mod garbage_collector;
 pub mod node_lifecycle;
 pub mod pod_gc;
 pub mod replica_set;
+pub mod stateful_set;
 pub mod taint_eviction;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::arena::Symbol;
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, EventDraft, Expectations, ObjectRef, Plan, Planned,
-    PodDraft, PodName, Reconcile, Reply, Request, Start, StatusUpdate, Step, judge_claim,
+    PodDraft, PodName, Reconcile, Reply, Request, Start, StatusUpdate, Step, judge_claim, same_template,
 };
 use crate::model::Labels;
 use crate::state::{
@@ -296,7 +296,7 @@ fn deletion_cause(store: &Store, set: &ReplicaSet) -> DeletionCause {
         .filter_map(|rs| store.replica_sets.get(*rs))
         .map(|rs| rs.replicas)
         .sum();
-    let is_newest = set.spec.template.spec == object.spec.template.spec;
+    let is_newest = same_template(&set.spec.template, &object.spec.template);
     if !is_newest && wanted >= object.spec.replicas.unwrap_or(1) {
         DeletionCause::RollingUpdate
     } else {

@@ -16,7 +16,7 @@ use crate::component::{
 use crate::arena::Symbol;
 use crate::model::DaemonSetUpdateStrategyType;
 use crate::state::{
-    Change, Changed, ControllerRevisionId, DaemonSet, DaemonSetId, DeletionCause, NodeDelta, NodeId, ObjectDelta, Owner,
+    Change, Changed, DaemonSet, DaemonSetId, DeletionCause, NodeDelta, NodeId, ObjectDelta, Owner,
     Pod, PodDelta, PodId, PodPhase, Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};

@@ -6,10 +6,10 @@ use rustc_hash::FxHashMap;
 
 use super::Memo;
 use super::placement::automatic_tolerations;
-use crate::arena::{Symbol, stable_hash};
-use crate::component::{NewRevision, Plan, Request};
+use crate::arena::Symbol;
+use crate::component::{Plan, RevisionOwner, present_revision, prune_revisions, revision_hash_label};
 use crate::model::PodTemplateSpec;
-use crate::state::{DaemonSet, DaemonSetId, Pod, Store, WorkloadId};
+use crate::state::{ControllerRevision, DaemonSet, DaemonSetId, Pod, Store, WorkloadId};
 
 /// The prepared template of each set: one shared object per template, so that admission runs once.
 #[derive(Clone, Debug, Default)]
@@ -40,69 +40,20 @@ impl Templates {
 
 /// Whether a pod was made from the revision with that hash.
 pub(super) fn has_hash(pod: &Pod, hash: Symbol) -> bool {
-    pod.labels.get(Symbol::new("controller-revision-hash")) == Some(hash)
+    pod.labels.get(revision_hash_label()) == Some(hash)
 }
 
-/// The hash of the present template; a revision that is missing is created, one that is not the newest is raised, and old
-/// ones beyond the limit are deleted.
-///
-/// # Source
-/// daemonset-controller, `constructHistory` and `cleanupHistory`.
+/// The hash of the present template; its revision is created or raised if need be, and old ones beyond the limit go.
 pub(super) fn current(store: &Store, id: DaemonSetId, set: &DaemonSet, plan: &mut Plan<Memo>) -> Symbol {
     let owner = WorkloadId::DaemonSet(id);
-    let revisions: Vec<_> = store
-        .revisions_of(owner)
-        .iter()
-        .filter_map(|&id| store.controller_revisions.get(id).map(|revision| (id, revision)))
-        .collect();
-    let newest = revisions.iter().map(|(_, r)| r.revision).max().unwrap_or(0);
-    let same = |template: &PodTemplateSpec| template.spec == set.spec.template.spec && template.metadata.labels == set.spec.template.metadata.labels;
-    let Some((found, revision)) = revisions.iter().find(|(_, r)| same(&r.template)) else {
-        let hash = hash(&set.spec.template, set.status.collision_count);
-        let new = NewRevision { owner, hash, revision: newest + 1, template: Arc::clone(&set.spec.template) };
-        plan.then(Request::CreateRevision(Box::new(new)), Memo::Other);
-        return hash;
+    let selector = set.spec.selector.clone().unwrap_or_default();
+    let collisions = set.status.collision_count;
+    let present = RevisionOwner { id: owner, template: &set.spec.template, selector: &selector, collisions };
+    let hash = present_revision(store, present, Memo::Other, plan).hash;
+    let is_used = |revision: &ControllerRevision| {
+        let mut pods = store.pods_of(owner).iter().filter_map(|&pod| store.pod(pod));
+        revision.hash == hash || pods.any(|pod| has_hash(pod, revision.hash))
     };
-    if revision.revision < newest {
-        plan.then(Request::SetRevisionNumber { id: *found, revision: newest + 1 }, Memo::Other);
-    }
-    prune(store, id, set, plan);
-    revision.hash
-}
-
-fn prune(store: &Store, id: DaemonSetId, set: &DaemonSet, plan: &mut Plan<Memo>) {
-    let owner = WorkloadId::DaemonSet(id);
-    let limit = set.spec.revision_history_limit.unwrap_or(10).max(0) as usize;
-    // One revision is in use at least, so that a short list needs no look at the pods.
-    if store.revisions_of(owner).len() <= limit + 1 {
-        return;
-    }
-    let used: Vec<Symbol> = store
-        .pods_of(owner)
-        .iter()
-        .filter_map(|&pod| store.pod(pod)?.labels.get(Symbol::new("controller-revision-hash")))
-        .collect();
-    let mut unused: Vec<_> = store
-        .revisions_of(owner)
-        .iter()
-        .filter_map(|&id| store.controller_revisions.get(id).map(|r| (r.revision, id, r.hash)))
-        .filter(|(_, _, hash)| !used.contains(hash))
-        .collect();
-    unused.sort_unstable_by_key(|(revision, ..)| *revision);
-    let surplus = unused.len().saturating_sub(limit);
-    for (_, id, _) in unused.into_iter().take(surplus) {
-        plan.then(Request::DeleteRevision { id }, Memo::Other);
-    }
-}
-
-fn hash(template: &PodTemplateSpec, collisions: i32) -> Symbol {
-    const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
-    let text = serde_json::to_string(template).unwrap_or_default();
-    let mut rest = stable_hash(format!("{text}{collisions}").as_bytes());
-    let mut out = String::new();
-    for _ in 0..9 {
-        out.push(char::from(LETTERS[(rest % 27) as usize]));
-        rest /= 27;
-    }
-    Symbol::new(&out)
+    prune_revisions(store, owner, set.spec.revision_history_limit, is_used, Memo::Other, plan);
+    hash
 }

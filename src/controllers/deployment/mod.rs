@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::arena::Symbol;
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, Enqueue, EventDraft, ObjectRef, Plan, Planned, Reconcile, Request, Start,
-    StatusUpdate, judge_claim,
+    StatusUpdate, judge_claim, same_template,
 };
 use crate::model::DeploymentStrategyType;
 use crate::state::{
@@ -56,7 +56,7 @@ impl<'a> View<'a> {
             .filter_map(|&rs| store.replica_sets.get(rs).map(|set| (rs, set)))
             .collect();
         sets.sort_by(|(_, a), (_, b)| a.meta.created_at.cmp(&b.meta.created_at).then_with(|| a.meta.name.cmp(&b.meta.name)));
-        let newest = sets.iter().position(|(_, set)| revision::same_template(&set.spec.template, &deployment.spec.template));
+        let newest = sets.iter().position(|(_, set)| same_template(&set.spec.template, &deployment.spec.template));
         let newest = newest.map(|index| sets.remove(index));
         Self { id, deployment, newest, old: sets, now }
     }

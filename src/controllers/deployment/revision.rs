@@ -3,39 +3,13 @@
 use std::sync::Arc;
 
 use super::{Memo, View, revision_key, scale, with};
-use crate::arena::{Symbol, stable_hash};
-use crate::component::{NewReplicaSet, Plan, Planned, Request, Step};
+use crate::arena::Symbol;
+use crate::component::{NewReplicaSet, Plan, Planned, Request, Step, template_hash};
 use crate::model::{LabelSelector, PodTemplateSpec, ReplicaSetSpec};
 use crate::state::{Propagation, ReplicaSet, ReplicaSetId, WorkloadId};
 
 fn hash_label() -> Symbol {
     Symbol::new("pod-template-hash")
-}
-
-/// Whether two templates are equal but for the hash label.
-pub(super) fn same_template(a: &Arc<PodTemplateSpec>, b: &Arc<PodTemplateSpec>) -> bool {
-    if Arc::ptr_eq(a, b) {
-        return true;
-    }
-    a.spec == b.spec
-        && a.metadata.annotations == b.metadata.annotations
-        && a.metadata.labels.without(hash_label()) == b.metadata.labels.without(hash_label())
-}
-
-/// A short hash of a template in letters and digits that spell no words.
-///
-/// # Differs
-/// The real hash covers Go's in-memory form of the template and cannot be told from outside; ours is stable, but another.
-pub(super) fn template_hash(template: &PodTemplateSpec, collisions: i32) -> String {
-    const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
-    let text = serde_json::to_string(template).unwrap_or_default();
-    let mut rest = stable_hash(format!("{text}{collisions}").as_bytes());
-    let mut out = String::new();
-    for _ in 0..10 {
-        out.push(char::from(LETTERS[(rest % 27) as usize]));
-        rest /= 27;
-    }
-    out
 }
 
 fn revision_of(set: &ReplicaSet) -> i64 {
@@ -46,7 +20,6 @@ fn revision_of(set: &ReplicaSet) -> i64 {
 pub(super) fn create(view: &View<'_>, size: i32, plan: &mut Plan<Memo>) {
     let deployment = view.deployment;
     let hash = template_hash(&deployment.spec.template, deployment.status.collision_count);
-    let hash = Symbol::new(&hash);
     let mut template = PodTemplateSpec::clone(&deployment.spec.template);
     template.metadata.labels = template.metadata.labels.with(hash_label(), hash);
     let mut selector: LabelSelector = deployment.spec.selector.clone().unwrap_or_default();

@@ -1,0 +1,134 @@
+//! Templates and their revisions, as DaemonSet, StatefulSet and Deployment know them.
+
+use std::sync::Arc;
+
+use super::controller::Plan;
+use super::request::{NewRevision, Request};
+use crate::arena::{Symbol, stable_hash};
+use crate::model::{LabelSelector, PodTemplateSpec};
+use crate::state::{ControllerRevision, ControllerRevisionId, Store, WorkloadId};
+
+/// The label that names a pod's or revision's template.
+#[must_use]
+pub fn revision_hash_label() -> Symbol {
+    Symbol::new("controller-revision-hash")
+}
+
+/// A short hash of a template in letters and digits that spell no words.
+///
+/// # Differs
+/// The real hash covers Go's in-memory form of the template and cannot be told from outside; ours is stable, but another.
+#[must_use]
+pub fn template_hash(template: &PodTemplateSpec, collisions: i32) -> Symbol {
+    const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+    let text = serde_json::to_string(template).unwrap_or_default();
+    let mut rest = stable_hash(format!("{text}{collisions}").as_bytes());
+    let mut out = String::new();
+    for _ in 0..10 {
+        out.push(char::from(LETTERS[(rest % 27) as usize]));
+        rest /= 27;
+    }
+    Symbol::new(&out)
+}
+
+/// Whether two templates are equal but for the label `pod-template-hash`.
+#[must_use]
+pub fn same_template(a: &Arc<PodTemplateSpec>, b: &Arc<PodTemplateSpec>) -> bool {
+    if Arc::ptr_eq(a, b) {
+        return true;
+    }
+    let hash = Symbol::new("pod-template-hash");
+    a.spec == b.spec
+        && a.metadata.annotations == b.metadata.annotations
+        && a.metadata.labels.without(hash) == b.metadata.labels.without(hash)
+}
+
+/// The revision of the template that is wanted now.
+#[derive(Clone, Debug)]
+pub struct PresentRevision {
+    /// Its hash.
+    pub hash: Symbol,
+    /// Its name: `<owner>-<hash>`.
+    pub name: Symbol,
+}
+
+/// What a workload's revisions hang on.
+#[derive(Copy, Clone, Debug)]
+pub struct RevisionOwner<'a> {
+    /// The DaemonSet or StatefulSet.
+    pub id: WorkloadId,
+    /// Its present template.
+    pub template: &'a Arc<PodTemplateSpec>,
+    /// Its selector: what makes revisions without an owner its own.
+    pub selector: &'a LabelSelector,
+    /// `status.collisionCount`.
+    pub collisions: i32,
+}
+
+/// Finds the revision of the present template among those of the owner. One that is missing is created, one that is not
+/// the newest gets the highest number, and those that nobody owns are adopted.
+///
+/// # Source
+/// kube-controller-manager, `constructHistory` of DaemonSets and `getStatefulSetRevisions`.
+pub fn present_revision<M: Copy>(store: &Store, owner: RevisionOwner<'_>, memo: M, plan: &mut Plan<M>) -> PresentRevision {
+    let meta = store.workload_meta(owner.id);
+    let (namespace, owner_name) = meta.map_or((Symbol::empty(), Symbol::empty()), |m| (m.namespace, m.name));
+    let mut revisions: Vec<(ControllerRevisionId, &ControllerRevision)> = store
+        .revisions_of(owner.id)
+        .iter()
+        .filter_map(|&id| store.controller_revisions.get(id).map(|revision| (id, revision)))
+        .collect();
+    if !revisions.iter().any(|(_, r)| same_template(&r.template, owner.template)) {
+        // Orphans matter only where a template is not known yet, which is rare enough to look at all revisions.
+        for (id, revision) in store.controller_revisions.iter() {
+            let is_orphan = revision.meta.owner.is_none() && revision.meta.namespace == namespace;
+            if is_orphan && owner.selector.matches(&revision.meta.labels) {
+                plan.then(Request::SetRevisionOwner { id, owner: Some(owner.id.as_owner()) }, memo);
+                revisions.push((id, revision));
+            }
+        }
+    }
+    let newest = revisions.iter().map(|(_, r)| r.revision).max().unwrap_or(0);
+    let same = revisions.iter().filter(|(_, r)| same_template(&r.template, owner.template));
+    let Some((id, revision)) = same.max_by_key(|(_, r)| r.revision) else {
+        let hash = template_hash(owner.template, owner.collisions);
+        let new = NewRevision { owner: owner.id, hash, revision: newest + 1, template: Arc::clone(owner.template) };
+        plan.then(Request::CreateRevision(Box::new(new)), memo);
+        return PresentRevision { hash, name: Symbol::new(&format!("{owner_name}-{hash}")) };
+    };
+    if revision.revision < newest {
+        plan.then(Request::SetRevisionNumber { id: *id, revision: newest + 1 }, memo);
+    }
+    PresentRevision { hash: revision.hash, name: revision.meta.name }
+}
+
+/// Deletes the oldest revisions beyond the limit; those in use do not count.
+///
+/// # Source
+/// kube-controller-manager, `cleanupHistory` of DaemonSets and `truncateHistory` of StatefulSets.
+pub fn prune_revisions<M: Copy>(
+    store: &Store,
+    owner: WorkloadId,
+    limit: Option<i32>,
+    is_used: impl Fn(&ControllerRevision) -> bool,
+    memo: M,
+    plan: &mut Plan<M>,
+) {
+    let limit = limit.unwrap_or(10).max(0) as usize;
+    // One revision is in use at least, so that a short list needs no look at the pods.
+    if store.revisions_of(owner).len() <= limit + 1 {
+        return;
+    }
+    let mut unused: Vec<_> = store
+        .revisions_of(owner)
+        .iter()
+        .filter_map(|&id| store.controller_revisions.get(id).map(|r| (r.revision, id, r)))
+        .filter(|(_, _, revision)| !is_used(revision))
+        .map(|(number, id, _)| (number, id))
+        .collect();
+    unused.sort_unstable_by_key(|(number, _)| *number);
+    let surplus = unused.len().saturating_sub(limit);
+    for (_, id) in unused.into_iter().take(surplus) {
+        plan.then(Request::DeleteRevision { id }, memo);
+    }
+}

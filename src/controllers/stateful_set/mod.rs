@@ -1,0 +1,365 @@
+//! The StatefulSet controller: pods with names that last, one after the other.
+
+mod claims;
+mod pass;
+mod status;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::arena::Symbol;
+use crate::component::{
+    Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Planned,
+    PodDraft, PodName, Reconcile, Reply, Request, RevisionOwner, Start, StatusUpdate, Step, judge_claim,
+    present_revision, prune_revisions, revision_hash_label,
+};
+use crate::model::{LabelSelector, PodTemplateSpec};
+use crate::state::{
+    Change, Changed, Owner, Pod, PodDelta, PodId, StatefulSet, StatefulSetId, Store, WorkloadId,
+};
+use crate::units::{SimDuration, SimTime};
+use pass::{Slot, View, Why};
+
+/// Creates of one batch at most.
+const BATCH_MAX: usize = 500;
+
+/// What a call of this controller was for.
+#[derive(Copy, Clone, Debug)]
+pub enum Memo {
+    /// Creating the pod of this ordinal.
+    Create(i32),
+    /// Deleting a pod.
+    Delete(PodId),
+    /// Anything else.
+    Other,
+}
+
+/// The StatefulSet controller.
+///
+/// # Source
+/// kube-controller-manager, statefulset-controller.
+///
+/// # Differs
+/// Claims are created, but no retention policy deletes them.
+#[derive(Clone, Debug, Default)]
+pub struct StatefulSets {
+    templates: claims::Templates,
+    /// Names of pods whose deletion was asked for: an answer may come after the object has gone.
+    deleting: FxHashMap<PodId, Arc<str>>,
+}
+
+/// The ordinal in a pod's name, if the pod is named as one of the set's.
+fn ordinal_of(set: Symbol, pod: &str) -> Option<i32> {
+    let digits = pod.strip_prefix(set.as_str())?.strip_prefix('-')?;
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok()
+}
+
+fn pod_name(set: &StatefulSet, ordinal: i32) -> Arc<str> {
+    format!("{}-{ordinal}", set.meta.name).into()
+}
+
+/// Arranges the set's pods by ordinal.
+fn arrange<'a>(store: &'a Store, id: StatefulSetId, set: &'a StatefulSet) -> (Vec<Slot<'a>>, Vec<Slot<'a>>) {
+    let start = set.spec.ordinals.as_ref().map_or(0, |o| o.start);
+    let wanted = set.spec.replicas.unwrap_or(1).max(0);
+    let mut replicas: Vec<Slot<'a>> = (start..start + wanted).map(|ordinal| (ordinal, None)).collect();
+    let mut condemned: Vec<Slot<'a>> = Vec::new();
+    for &pod_id in store.pods_of(WorkloadId::StatefulSet(id)) {
+        let Some(pod) = store.pod(pod_id) else { continue };
+        let Some(ordinal) = ordinal_of(set.meta.name, &pod.name) else { continue };
+        match usize::try_from(ordinal - start).ok().and_then(|index| replicas.get_mut(index)) {
+            Some(slot) => slot.1 = Some((pod_id, pod)),
+            None => condemned.push((ordinal, Some((pod_id, pod)))),
+        }
+    }
+    condemned.sort_by_key(|(ordinal, _)| std::cmp::Reverse(*ordinal));
+    (replicas, condemned)
+}
+
+/// Pods to adopt and to release.
+fn claim(store: &Store, id: StatefulSetId, set: &StatefulSet, selector: &LabelSelector) -> Vec<Planned<Memo>> {
+    let workload = WorkloadId::StatefulSet(id);
+    let mut calls = Vec::new();
+    let pods = store.ownerless_pods(set.meta.namespace).iter().chain(store.pods_of(workload));
+    for &pod_id in pods {
+        let Some(pod) = store.pod(pod_id) else { continue };
+        if pod.owner.is_none() && ordinal_of(set.meta.name, &pod.name).is_none() {
+            continue;
+        }
+        let owner = match judge_claim(workload, false, selector, pod.owner, &pod.labels, pod.deletion.is_some()) {
+            Claim::Adopt => Some(workload.as_owner()),
+            Claim::Release => None,
+            Claim::Keep | Claim::Ignore => continue,
+        };
+        calls.push(Planned { request: Request::SetPodOwner { pod: pod_id, owner }, memo: Memo::Other });
+    }
+    calls
+}
+
+fn gate_is_on(config: &Config) -> bool {
+    let gates = &config.kube_controller_manager.feature_gates;
+    gates.iter().any(|gate| gate.as_str() == "MaxUnavailableStatefulSet=true")
+}
+
+impl StatefulSets {
+    fn candidates(store: &Store, pod: &Pod, queue: &mut Enqueue<StatefulSetId>) {
+        for (id, set) in store.stateful_sets.iter() {
+            let matches = set.spec.selector.as_ref().is_some_and(|s| s.matches(&pod.labels));
+            if set.meta.namespace == pod.namespace && matches {
+                queue.now(id);
+            }
+        }
+    }
+
+    fn create_request(
+        &mut self,
+        id: StatefulSetId,
+        set: &StatefulSet,
+        ordinal: i32,
+        (revision, template): (Symbol, &Arc<PodTemplateSpec>),
+    ) -> Request {
+        let name = pod_name(set, ordinal);
+        let mut extra_labels = smallvec::SmallVec::new();
+        extra_labels.push((revision_hash_label(), revision));
+        extra_labels.push((Symbol::new("statefulset.kubernetes.io/pod-name"), Symbol::new(&name)));
+        extra_labels.push((Symbol::new("apps.kubernetes.io/pod-index"), Symbol::new(&ordinal.to_string())));
+        Request::CreatePod(Box::new(PodDraft {
+            namespace: set.meta.namespace,
+            name: PodName::Exact(name),
+            template: self.templates.of(id, set, template, ordinal),
+            extra_labels,
+            owner: Some(Owner::StatefulSet(id)),
+            pinned_node: None,
+            job_tracking: false,
+        }))
+    }
+
+    /// Turns a pass into calls.
+    fn act(&mut self, id: StatefulSetId, view: &View<'_>, current: Symbol, ctx: &mut Ctx<'_, Controller<Self>>, plan: &mut Plan<Memo>) {
+        let set = view.set;
+        let work = view.pass();
+        for request in claims::missing(ctx.store, set, &work.claims) {
+            plan.then(request, Memo::Other);
+        }
+        let old = template_of(ctx.store, id, current).unwrap_or_else(|| Arc::clone(&set.spec.template));
+        let start = set.spec.ordinals.as_ref().map_or(0, |o| o.start);
+        let partition = i32::try_from(view.partition()).unwrap_or(i32::MAX);
+        let creates: Vec<Planned<Memo>> = work
+            .create
+            .iter()
+            .map(|&ordinal| {
+                let keeps_old = ordinal < start.saturating_add(partition);
+                let from = if keeps_old { (current, &old) } else { (view.update_revision, &set.spec.template) };
+                Planned { request: self.create_request(id, set, ordinal, from), memo: Memo::Create(ordinal) }
+            })
+            .collect();
+        if !creates.is_empty() {
+            // A batch never exceeds the limit, so the doubling ends there.
+            let mut rest = creates;
+            while rest.len() > 2 * BATCH_MAX {
+                let tail = rest.split_off(2 * BATCH_MAX - 1);
+                plan.steps.push(Step::SlowStart(rest));
+                rest = tail;
+            }
+            plan.steps.push(Step::SlowStart(rest));
+        }
+        for (pod_id, why) in work.delete {
+            let Some(pod) = ctx.store.pod(pod_id) else { continue };
+            self.deleting.insert(pod_id, Arc::clone(&pod.name));
+            announce_replacement(id, set, pod, why, ctx);
+            let options = DeleteOptions::default();
+            plan.then(Request::DeletePod { pod: pod_id, options, cause: why.cause() }, Memo::Delete(pod_id));
+        }
+    }
+}
+
+/// Says that a finished pod is going to be replaced.
+fn announce_replacement(id: StatefulSetId, set: &StatefulSet, pod: &Pod, why: Why, ctx: &mut Ctx<'_, Controller<StatefulSets>>) {
+    let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::StatefulSet(id)) else { return };
+    let (namespace, name) = (set.meta.namespace, set.meta.name);
+    match why {
+        Why::Failed => {
+            let message = format!("StatefulSet {namespace}/{name} is recreating failed Pod {}", pod.name);
+            ctx.event(EventDraft::warning("RecreatingFailedPod", about, message));
+        }
+        Why::Succeeded => {
+            let message = format!("StatefulSet {namespace}/{name} is recreating terminated Pod {}", pod.name);
+            ctx.event(EventDraft::normal("RecreatingTerminatedPod", about, message));
+        }
+        Why::ScaleDown | Why::Update => {}
+    }
+}
+
+/// The template of the set's revision of that name.
+fn template_of(store: &Store, id: StatefulSetId, name: Symbol) -> Option<Arc<PodTemplateSpec>> {
+    let mut revisions = store.revisions_of(WorkloadId::StatefulSet(id)).iter().map(|&r| &store.controller_revisions[r]);
+    revisions.find(|revision| revision.meta.name == name).map(|revision| Arc::clone(&revision.template))
+}
+
+impl Reconcile for StatefulSets {
+    type Key = StatefulSetId;
+    type Memo = Memo;
+    const NAME: &'static str = "statefulset-controller";
+
+    fn workers(config: &Config) -> usize {
+        config.kube_controller_manager.concurrent_statefulset_syncs.max(1) as usize
+    }
+
+    fn watches(changed: &Changed) -> bool {
+        matches!(
+            changed,
+            Changed::PodAdded(_)
+                | Changed::PodUpdated { .. }
+                | Changed::PodRemoved { .. }
+                | Changed::WorkloadAdded(WorkloadId::StatefulSet(_))
+                | Changed::WorkloadUpdated(WorkloadId::StatefulSet(_), _)
+        )
+    }
+
+    fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<StatefulSetId>) {
+        for id in ctx.store.stateful_sets.ids() {
+            queue.now(id);
+        }
+    }
+
+    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<StatefulSetId>) {
+        match &change.what {
+            Changed::WorkloadAdded(WorkloadId::StatefulSet(id))
+            | Changed::WorkloadUpdated(WorkloadId::StatefulSet(id), _) => queue.now(*id),
+            Changed::PodAdded(id) => {
+                let Some(pod) = ctx.store.pod(*id) else { return };
+                match pod.owner {
+                    Some(Owner::StatefulSet(set)) => queue.now(set),
+                    None => Self::candidates(ctx.store, pod, queue),
+                    Some(_) => {}
+                }
+            }
+            Changed::PodUpdated { pod, delta, before } => {
+                let Some(object) = ctx.store.pod(*pod) else { return };
+                if let Some(Owner::StatefulSet(old)) = before.as_ref().and_then(|b| b.owner) {
+                    queue.now(old);
+                }
+                match object.owner {
+                    Some(Owner::StatefulSet(set)) => {
+                        queue.now(set);
+                        let min_ready = ctx.store.stateful_sets.get(set).map_or(SimDuration::ZERO, pass::min_ready);
+                        if delta.touches(PodDelta::READY) && object.is_ready() && min_ready > SimDuration::ZERO {
+                            queue.after(set, min_ready + SimDuration::from_secs(1));
+                        }
+                    }
+                    None if delta.touches(PodDelta::LABELS | PodDelta::OWNER) => {
+                        Self::candidates(ctx.store, object, queue);
+                    }
+                    _ => {}
+                }
+            }
+            Changed::PodRemoved { last, .. } => {
+                if let Some(Owner::StatefulSet(set)) = last.owner {
+                    queue.now(set);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn sync(&mut self, id: StatefulSetId, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+        let store = ctx.store;
+        let Some(set) = store.stateful_sets.get(id) else { return Plan::nothing() };
+        let Some(selector) = &set.spec.selector else { return Plan::nothing() };
+        let mut plan = Plan::nothing();
+        let is_deleting = set.meta.deleting.is_some();
+        let calls = if is_deleting { Vec::new() } else { claim(store, id, set, selector) };
+        if !calls.is_empty() {
+            // Their own change brings the set back.
+            plan.steps.push(Step::Concurrent(calls));
+        }
+        let owner = WorkloadId::StatefulSet(id);
+        let collisions = set.status.collision_count;
+        let present = RevisionOwner { id: owner, template: &set.spec.template, selector, collisions };
+        let update_revision = present_revision(store, present, Memo::Other, &mut plan).name;
+        let known = set.status.current_revision;
+        let current_revision = if template_of(store, id, known).is_some() { known } else { update_revision };
+        let view = view(ctx.config, store, id, set, update_revision, ctx.now);
+        if !is_deleting {
+            self.act(id, &view, current_revision, ctx, &mut plan);
+        }
+        let (status, next) = status::status(&view, current_revision);
+        let is_used = |revision: &crate::state::ControllerRevision| {
+            let name = revision.meta.name;
+            let pods = store.pods_of(owner).iter().filter_map(|&pod| store.pod(pod));
+            [current_revision, update_revision].contains(&name)
+                || pods.into_iter().any(|pod| pod.labels.get(revision_hash_label()) == Some(name))
+        };
+        prune_revisions(store, owner, set.spec.revision_history_limit, is_used, Memo::Other, &mut plan);
+        if status != set.status {
+            let request = Request::UpdateStatus(StatusUpdate::StatefulSet(id, status));
+            plan.finally.push(Planned { request, memo: Memo::Other });
+        }
+        plan.requeue_after = next;
+        plan
+    }
+
+    fn answered(&mut self, id: StatefulSetId, memo: Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
+        let name = match memo {
+            Memo::Create(ordinal) => ctx.store.stateful_sets.get(id).map(|set| pod_name(set, ordinal)),
+            Memo::Delete(pod) => self.deleting.remove(&pod),
+            Memo::Other => None,
+        };
+        let (Some(name), Some(about)) = (name, ObjectRef::workload(ctx.store, WorkloadId::StatefulSet(id))) else {
+            return;
+        };
+        let creates = matches!(memo, Memo::Create(_));
+        let verb = match (creates, ctx.config.version.at_least(35)) {
+            (true, true) => "Create",
+            (true, false) => "create",
+            (false, true) => "Delete",
+            (false, false) => "delete",
+        };
+        let draft = match answer {
+            Ok(Reply::Pod(_) | Reply::Done | Reply::Unchanged) => {
+                let reason = if creates { "SuccessfulCreate" } else { "SuccessfulDelete" };
+                let message = format!("{verb} Pod {name} in StatefulSet {} successful", about.name);
+                EventDraft::normal(reason, about, message)
+            }
+            Ok(_) => return,
+            Err(error) if error.reason == ErrorReason::AlreadyExists => return,
+            Err(error) => {
+                let reason = if creates { "FailedCreate" } else { "FailedDelete" };
+                let message = format!("{verb} Pod {name} in StatefulSet {} failed error: {}", about.name, error.message);
+                EventDraft::warning(reason, about, message)
+            }
+        };
+        ctx.event(draft);
+    }
+
+    fn skipped(&mut self, _: StatefulSetId, memo: Memo) {
+        if let Memo::Delete(pod) = memo {
+            self.deleting.remove(&pod);
+        }
+    }
+
+    fn is_failure(memo: Memo, answer: &Answer) -> bool {
+        match (memo, answer) {
+            (Memo::Delete(_), Err(error)) => error.reason != ErrorReason::NotFound,
+            (_, answer) => answer.is_err(),
+        }
+    }
+}
+
+fn view<'a>(
+    config: &Config,
+    store: &'a Store,
+    id: StatefulSetId,
+    set: &'a StatefulSet,
+    update_revision: Symbol,
+    now: SimTime,
+) -> View<'a> {
+    let (replicas, condemned) = arrange(store, id, set);
+    let max_unavailable = gate_is_on(config).then(|| pass::max_unavailable(set));
+    let counts_min_ready = config.version.at_least(34);
+    View { set, replicas, condemned, update_revision, max_unavailable, counts_min_ready, now }
+}

@@ -1,7 +1,7 @@
 //! What a kubelet checks before it starts a pod that was bound to it.
 
-use crate::model::{Taint, TaintEffect};
-use crate::state::{Node, Pod, Store};
+use crate::model::{QosClass, SYSTEM_CRITICAL_PRIORITY, Taint, TaintEffect};
+use crate::state::{Node, Pod, ReportedConditions, Store};
 
 /// Why a pod is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,15 +13,18 @@ pub(super) struct Refusal {
 }
 
 /// # Source
-/// kubelet, lifecycle predicates: resources, then node affinity, then untolerated NoExecute taints; the first counts.
+/// kubelet, lifecycle predicates: node pressure, resources, then node affinity, then untolerated NoExecute taints; the first counts.
 /// Mirror pods are exempt.
-pub(super) fn refuses(store: &Store, node: &Node, name: crate::arena::Symbol, pod: &Pod, shutting_down: bool) -> Option<Refusal> {
-    if shutting_down {
+pub(super) fn refuses(store: &Store, node: &Node, name: crate::arena::Symbol, pod: &Pod, reported: &ReportedConditions) -> Option<Refusal> {
+    if reported.shutting_down {
         let message = "Pod was rejected as the node is shutting down.".to_owned();
         return Some(Refusal { reason: "NodeShutdown", message });
     }
     if pod.is_mirror {
         return None;
+    }
+    if let Some(refusal) = under_pressure(pod, reported) {
+        return Some(refusal);
     }
     if let Some(refusal) = out_of_resources(store, node, pod) {
         return Some(refusal);
@@ -38,6 +41,30 @@ pub(super) fn refuses(store: &Store, node: &Node, name: crate::arena::Symbol, po
         reason: "TaintToleration",
         message: "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate".to_owned(),
     })
+}
+
+/// # Source
+/// kubelet, eviction manager as admission handler: critical pods always; under memory pressure alone, all but BestEffort
+/// pods that do not tolerate it; otherwise nobody.
+fn under_pressure(pod: &Pod, reported: &ReportedConditions) -> Option<Refusal> {
+    let conditions = [
+        (reported.memory_pressure, "MemoryPressure"),
+        (reported.disk_pressure, "DiskPressure"),
+        (reported.pid_pressure, "PIDPressure"),
+    ];
+    let holding: Vec<&str> = conditions.iter().filter(|(holds, _)| *holds).map(|(_, name)| *name).collect();
+    if holding.is_empty() || pod.spec.priority >= SYSTEM_CRITICAL_PRIORITY {
+        return None;
+    }
+    if holding == ["MemoryPressure"] {
+        let taint = Taint::new("node.kubernetes.io/memory-pressure".into(), "".into(), TaintEffect::NoSchedule);
+        let is_tolerated = pod.spec.tolerations.iter().any(|toleration| toleration.tolerates(&taint));
+        if pod.spec.qos != QosClass::BestEffort || is_tolerated {
+            return None;
+        }
+    }
+    let message = format!("The node had condition: [{}]. ", holding.join(", "));
+    Some(Refusal { reason: "Evicted", message })
 }
 
 fn out_of_resources(store: &Store, node: &Node, pod: &Pod) -> Option<Refusal> {

@@ -1,6 +1,6 @@
 //! Lease renewals and status reports of a node: loops with a phase of their own.
 
-use super::Kubelets;
+use super::{Kubelets, Timer};
 use crate::component::Ctx;
 use crate::engine::Stream;
 use crate::state::{HeartbeatLoop, MachineChange, NodeId};
@@ -58,4 +58,44 @@ fn reports(stream: &mut Stream, now: SimTime, ctx: &Ctx<'_, Kubelets>) -> Heartb
     let period = ctx.config.kubelet.node_status_report_frequency;
     let first = if ctx.config.version.at_least(34) { period / 2 + uniform(stream, period) } else { period };
     HeartbeatLoop::new(now + first, period, stream.next_u64())
+}
+
+impl Kubelets {
+    /// Nothing reaches the API server: renewals end for everybody.
+    pub(super) fn api_stopped(&mut self, ctx: &mut Ctx<'_, Self>) {
+        self.api_down = true;
+        // Every kubelet loses its API server, so every node is looked at.
+        for node in ctx.store.node_ids() {
+            if ctx.store.heartbeat(node).is_alive() {
+                ctx.change_machine(MachineChange::HeartbeatLost(node));
+            }
+        }
+    }
+
+    /// The API server answers again.
+    ///
+    /// # Source
+    /// kubelet, lease controller: after failures it tries again at most 7 s apart.
+    pub(super) fn api_started(&mut self, ctx: &mut Ctx<'_, Self>) {
+        const RETRY_MAX: SimDuration = SimDuration::from_secs(7);
+        self.api_down = false;
+        let nodes: Vec<NodeId> = ctx.store.node_ids().filter(|&node| ctx.store.machine(node).talks()).collect();
+        for node in nodes {
+            let delay = uniform(&mut stream(node, ctx), RETRY_MAX);
+            self.await_reconnection(node, delay, ctx);
+        }
+    }
+
+    /// The next renewal gets through late.
+    pub(super) fn renewal_held_up(&mut self, node: NodeId, delay: SimDuration, ctx: &mut Ctx<'_, Self>) {
+        if delay == SimDuration::ZERO || !ctx.store.machine(node).talks() {
+            return;
+        }
+        let last = ctx.store.heartbeat(node).renewed_at(ctx.now).unwrap_or(ctx.now);
+        let due = (last + lease_interval(ctx)).max(ctx.now) + delay;
+        let ticket = ctx.arm(due, Timer::LateRenewal(node));
+        if let Some(old) = self.late.insert(node, ticket) {
+            ctx.cancel(old);
+        }
+    }
 }

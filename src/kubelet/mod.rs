@@ -5,21 +5,29 @@
 
 mod admission;
 mod heartbeat;
+mod mirror;
 mod node_status;
 mod pod_worker;
+mod pressure;
+mod recovery;
 mod restart;
 mod settings;
+mod shutdown;
+mod termination;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::component::{Answer, ClientLimit, Component, Config, Ctx, NodeRegistration, Request, Start};
+use crate::arena::Symbol;
+use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventDraft, NodeRegistration, Record, Request, Start};
 use crate::engine::Ticket;
 use crate::state::{
     Change, Changed, ContainerFate, ControlPlaneProcess, MachineChange, NodeId, PodDelta, PodId, Power,
 };
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 use pod_worker::Worker;
 
 /// What a kubelet waits for.
@@ -29,6 +37,12 @@ pub enum Timer {
     Booted(NodeId),
     /// The kubelet sees again what the API server has.
     Reconnected(NodeId),
+    /// Another try to register.
+    Register(NodeId),
+    /// A renewal that was held up gets through.
+    LateRenewal(NodeId),
+    /// The eviction manager looks again.
+    Pressure(NodeId),
     /// The graceful shutdown's next group, or the end of it.
     Shutdown(NodeId, u32),
     /// The pod's containers run.
@@ -57,8 +71,18 @@ pub struct Kubelets {
     workers: FxHashMap<PodId, Worker>,
     /// When the images being pulled on a node will all be there; pulls are serial.
     pulls_until: FxHashMap<NodeId, SimTime>,
+    /// Images pulled in this run, besides those the Node object lists.
+    pulled: FxHashSet<(NodeId, Symbol)>,
     /// Boot and reconnect timers under way.
     awaited: FxHashMap<NodeId, Ticket>,
+    /// Renewals that are held up.
+    late: FxHashMap<NodeId, Ticket>,
+    /// Machines that booted while nobody could be told: their pods' containers are gone.
+    booted_unheard: FxHashSet<NodeId>,
+    /// Refused registrations in a row.
+    registration_tries: FxHashMap<NodeId, u32>,
+    /// The API server does not answer.
+    api_down: bool,
     /// How nodes register, by pool.
     templates: Arc<Vec<PoolTemplate>>,
     /// How a node whose object is gone would register again.
@@ -73,7 +97,7 @@ pub struct PoolTemplate {
     /// Labels, taints and resources, without the labels that name the node and its zone.
     pub registration: NodeRegistration,
     /// Zones, handed out in turn by the number at the end of the name.
-    pub zones: Vec<crate::arena::Symbol>,
+    pub zones: Vec<Symbol>,
 }
 
 impl Kubelets {
@@ -85,7 +109,14 @@ impl Kubelets {
 
     /// Whether the node's kubelet hears the API server and has caught up with it.
     fn hears(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
-        ctx.store.machine(node).talks() && !self.awaited.contains_key(&node)
+        ctx.store.machine(node).talks() && !self.api_down && !self.awaited.contains_key(&node)
+    }
+
+    /// Notes an Event of the node's kubelet; each kubelet has a sender of its own, so that none waits for another.
+    fn event(&self, node: NodeId, event: EventDraft, ctx: &mut Ctx<'_, Self>) {
+        if ctx.store.machine(node).talks() && !self.api_down {
+            ctx.record(Record::Event { component: Self::NAME, event: event.on(node) });
+        }
     }
 }
 
@@ -153,6 +184,14 @@ impl Component for Kubelets {
                 self.awaited.remove(&node);
                 self.caught_up(node, ctx);
             }
+            Timer::Register(node) => self.register(node, ctx),
+            Timer::LateRenewal(node) => {
+                self.late.remove(&node);
+                if ctx.store.machine(node).talks() && !self.api_down {
+                    heartbeat::begin_now(node, ctx);
+                }
+            }
+            Timer::Pressure(node) => self.pressure_pass(node, ctx),
             Timer::Shutdown(node, group) => self.shutdown_step(node, group, ctx),
             Timer::Started(pod) => self.containers_started(pod, ctx),
             Timer::Ready(pod) => self.became_ready(pod, ctx),
@@ -164,10 +203,24 @@ impl Component for Kubelets {
     }
 
     /// Only registration is answered: the status follows it.
+    ///
+    /// # Source
+    /// kubelet, `registerWithAPIServer`: the next try comes 100 ms later, then twice that, at most 7 s.
     fn answered(&mut self, node: NodeId, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
-        if answer.is_ok() && ctx.store.machine(node).talks() {
-            node_status::post(node, ctx);
+        const FIRST: SimDuration = SimDuration::from_millis(100);
+        const LONGEST: SimDuration = SimDuration::from_secs(7);
+        if !ctx.store.machine(node).talks() {
+            return;
         }
+        if answer.is_ok() || ctx.store.node(node).is_some() {
+            self.registration_tries.remove(&node);
+            self.post(node, ctx);
+            return;
+        }
+        let tries = self.registration_tries.entry(node).or_insert(0);
+        let wait = FIRST * (1 << (*tries).min(7));
+        *tries += 1;
+        ctx.arm_in(wait.min(LONGEST), Timer::Register(node));
     }
 
     fn machine_changed(&mut self, change: &MachineChange, ctx: &mut Ctx<'_, Self>) {
@@ -185,14 +238,16 @@ impl Component for Kubelets {
                 }
             }
             MachineChange::LinkDown(node) | MachineChange::KubeletStopped(node) => {
-                if let Some(ticket) = self.awaited.remove(&node) {
-                    ctx.cancel(ticket);
+                self.stop_waiting(node, ctx);
+                if matches!(change, MachineChange::KubeletStopped(_)) {
+                    self.kubelet_stopped(node, ctx);
                 }
             }
             MachineChange::Observed { node, .. } => {
-                if ctx.store.machine(node).talks() {
-                    node_status::post(node, ctx);
+                if self.hears(node, ctx) {
+                    self.post(node, ctx);
                 }
+                self.pressure_pass(node, ctx);
             }
             MachineChange::ShutdownBegins(node) => self.shutdown_begins(node, ctx),
             MachineChange::ContainerEnds { pod, fate } => {
@@ -202,11 +257,16 @@ impl Component for Kubelets {
                 };
                 self.container_ended(pod, Some(code), ctx);
             }
+            MachineChange::ProcessDown(ControlPlaneProcess::KubeApiserver) => self.api_stopped(ctx),
+            MachineChange::ProcessUp(ControlPlaneProcess::KubeApiserver) => self.api_started(ctx),
+            MachineChange::HeartbeatsDelayed { node, delay_ns } => {
+                self.renewal_held_up(node, SimDuration::from_nanos(delay_ns), ctx);
+            }
             MachineChange::HeartbeatBegins { .. }
+            | MachineChange::HeartbeatLost(_)
             | MachineChange::StatusPosted { .. }
             | MachineChange::ProcessDown(_)
-            | MachineChange::ProcessUp(_)
-            | MachineChange::HeartbeatsDelayed { .. } => {}
+            | MachineChange::ProcessUp(_) => {}
         }
     }
 }

@@ -1,23 +1,20 @@
-//! Pod workers: from bound to running, from marked to gone, and back after the machine or the link was away.
+//! Pod workers: from bound to running and ready.
 
 use smallvec::SmallVec;
 
 use super::restart::BackOff;
 use super::{Kubelets, Timer, admission, settings, tell};
 use crate::arena::Symbol;
-use crate::component::{Ctx, DeleteOptions, EventDraft, ObjectRef, PodStatusPatch, Request};
+use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch, Request};
 use crate::engine::Ticket;
-use crate::model::RestartPolicy;
-use crate::state::{
-    ContainerState, ContainerStatus, DeletionCause, NodeId, Owner, Pod, PodId, PodPhase, Status,
-};
-use crate::units::SimDuration;
+use crate::state::{ContainerState, ContainerStatus, NodeId, Pod, PodId, PodPhase, Status};
+use crate::units::{SimDuration, SimTime};
 
 /// How long a kubelet takes to notice what its containers do and to post it.
 ///
 /// # Source
 /// kubelet, pod lifecycle event generator: relists every second.
-const RELIST: SimDuration = SimDuration::from_secs(1);
+pub(super) const RELIST: SimDuration = SimDuration::from_secs(1);
 
 /// The status manager compares its statuses with the API's this often.
 const STATUS_SYNC: SimDuration = SimDuration::from_secs(10);
@@ -33,24 +30,42 @@ pub(super) enum Stage {
     BackingOff,
     /// Containers are being stopped.
     Stopping,
+    /// Containers have stopped, and nobody could be told.
+    Stopped,
 }
 
 /// A pod with something under way, or with a history.
 #[derive(Clone, Debug)]
 pub(super) struct Worker {
     pub(super) stage: Stage,
-    ticket: Option<Ticket>,
+    pub(super) ticket: Option<Ticket>,
+    /// When that timer fires, if containers are being stopped.
+    pub(super) stops_at: Option<SimTime>,
     /// Fires when containers end by themselves.
-    end: Option<Ticket>,
+    pub(super) end: Option<Ticket>,
     pub(super) restarts: u32,
     pub(super) back_off: BackOff,
     /// A status that could not be posted.
     pub(super) unposted: Option<Box<PodStatusPatch>>,
+    /// What is posted when the containers have stopped, instead of removing the object: the kubelet itself ends the pod.
+    pub(super) last_status: Option<Box<PodStatusPatch>>,
+    /// Containers ended with this code while no kubelet ran to see it.
+    pub(super) ended_unseen: Option<i32>,
 }
 
 impl Worker {
     pub(super) fn new(stage: Stage) -> Self {
-        Self { stage, ticket: None, end: None, restarts: 0, back_off: BackOff::default(), unposted: None }
+        Self {
+            stage,
+            ticket: None,
+            stops_at: None,
+            end: None,
+            restarts: 0,
+            back_off: BackOff::default(),
+            unposted: None,
+            last_status: None,
+            ended_unseen: None,
+        }
     }
 
     /// Goes over to another stage; the timer of the old one is taken back.
@@ -81,9 +96,37 @@ impl Kubelets {
         }
         match object.phase {
             PodPhase::Pending => self.pod_bound(pod, ctx),
-            PodPhase::Running => self.arm_end(pod, ctx),
+            PodPhase::Running => self.go_on(pod, ctx),
             PodPhase::Succeeded | PodPhase::Failed => {}
         }
+    }
+
+    /// Takes up a running pod where its status says it is: restarting, on its way to Ready, or simply running.
+    pub(super) fn go_on(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let Some(node) = object.node.filter(|&node| ctx.store.machine(node).kubelet_alive()) else { return };
+        let is_down = |c: &ContainerStatus| {
+            matches!(c.state, ContainerState::Waiting | ContainerState::CrashLoopBackOff)
+        };
+        if object.containers.iter().any(is_down) {
+            self.restart(pod, ctx);
+            return;
+        }
+        let is_overwritten = !object.containers.is_empty() && object.containers.iter().all(|c| c.ready);
+        let restarts = object.restarts_max();
+        let due = running_since(object) + settings::ready_latency(object, restarts, ctx);
+        if object.is_ready() || !self.hears(node, ctx) {
+            // Nothing to say.
+        } else if is_overwritten {
+            ctx.arm_in(RELIST, Timer::Resync(pod));
+        } else if due > ctx.now || self.workers.contains_key(&pod) {
+            // One that has had its time and is not ready is taken as it is: its application fails its probe.
+            let ticket = ctx.arm(due, Timer::Ready(pod));
+            let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
+            worker.restarts = restarts;
+            worker.replace(Stage::Running, Some(ticket), ctx);
+        }
+        self.arm_end(pod, ctx);
     }
 
     /// A pod was bound to a node, or created on it.
@@ -96,35 +139,44 @@ impl Kubelets {
         if !self.hears(node, ctx) {
             return;
         }
-        let name = ctx.store.node_name(node);
-        let shutting_down = ctx.store.machine(node).reported.shutting_down;
-        let Some(machine) = ctx.store.node(node) else { return };
-        if let Some(refusal) = admission::refuses(ctx.store, machine, name, object, shutting_down) {
-            let message = format!("Pod was rejected: {}", refusal.message);
-            ctx.event(EventDraft::warning(refusal.reason, ObjectRef::pod(object), message).on(node));
-            let patch = PodStatusPatch {
-                phase: Some(PodPhase::Failed),
-                reason: Some(Symbol::new(refusal.reason)),
-                ..PodStatusPatch::default()
-            };
-            tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
-            return;
+        if self.admits(pod, node, ctx) {
+            self.start(pod, ctx);
         }
-        self.start(pod, ctx);
+    }
+
+    /// Whether the node takes the pod; if not, it has failed.
+    pub(super) fn admits(&mut self, pod: PodId, node: NodeId, ctx: &mut Ctx<'_, Self>) -> bool {
+        let (Some(object), Some(machine)) = (ctx.store.pod(pod), ctx.store.node(node)) else { return false };
+        let name = ctx.store.node_name(node);
+        let reported = &ctx.store.machine(node).reported;
+        let Some(refusal) = admission::refuses(ctx.store, machine, name, object, reported) else { return true };
+        let message = format!("Pod was rejected: {}", refusal.message);
+        self.event(node, EventDraft::warning(refusal.reason, ObjectRef::pod(object), message), ctx);
+        let patch = PodStatusPatch {
+            phase: Some(PodPhase::Failed),
+            reason: Some(Symbol::new(refusal.reason)),
+            ready: object.ready.map(|_| Status::False),
+            ..PodStatusPatch::default()
+        };
+        self.forget(pod, ctx);
+        tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
+        false
     }
 
     /// Pulls are serial per node; containers are started when the last image is there.
     fn start(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
-        let pull = settings::pull_latency(object, ctx);
+        let pull = settings::pull_latency(object, node, &mut self.pulled, ctx);
         let mut begin = ctx.now;
         if pull > SimDuration::ZERO {
             let until = self.pulls_until.entry(node).or_insert(ctx.now);
             *until = (*until).max(ctx.now) + pull;
             begin = *until;
+            self.event(node, EventDraft::normal("Pulling", ObjectRef::pod(object), "Pulling images"), ctx);
         }
         let restarts = object.restarts_max();
+        begin = begin + settings::init_latency(object, restarts, ctx);
         let ticket = ctx.arm(begin + settings::start_latency(object, restarts, ctx), Timer::Started(pod));
         let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Starting));
         worker.restarts = restarts;
@@ -146,22 +198,35 @@ impl Kubelets {
             ready: Some(if is_ready { Status::True } else { Status::False }),
             started: Some(ctx.now),
             containers: Some(object.spec.containers.iter().map(|_| status).collect()),
+            init_containers: (!object.spec.init_containers.is_empty()).then(|| init_statuses(object, restarts, ctx.now)),
             ..PodStatusPatch::default()
         };
         if !is_ready {
             worker.ticket = Some(ctx.arm_in(delay, Timer::Ready(pod)));
         }
+        if let Some(node) = object.node {
+            self.event(node, EventDraft::normal("Started", ObjectRef::pod(object), "Container started"), ctx);
+        }
+        let node = object.node;
         self.post_if_heard(pod, patch, ctx);
         self.arm_end(pod, ctx);
+        if let Some(node) = node {
+            self.watch_pressure(node, ctx);
+        }
         if is_ready {
             self.settle(pod);
         }
     }
 
     /// Forgets a worker that has nothing left to do and nothing to remember.
-    fn settle(&mut self, pod: PodId) {
+    pub(super) fn settle(&mut self, pod: PodId) {
         let is_done = self.workers.get(&pod).is_some_and(|w| {
-            w.stage == Stage::Running && w.ticket.is_none() && w.end.is_none() && w.restarts == 0 && w.unposted.is_none()
+            w.stage == Stage::Running
+                && w.ticket.is_none()
+                && w.end.is_none()
+                && w.restarts == 0
+                && w.unposted.is_none()
+                && w.ended_unseen.is_none()
         });
         if is_done {
             self.workers.remove(&pod);
@@ -172,7 +237,9 @@ impl Kubelets {
         let Some(object) = ctx.store.pod(pod) else { return };
         let restarts = self.workers.get(&pod).map_or(0, |w| w.restarts);
         let Some(run_for) = settings::run_for(object, restarts, ctx) else { return };
-        let ticket = ctx.arm_in(run_for, Timer::Ended(pod));
+        let runs_already = matches!(object.containers.first(), Some(c) if matches!(c.state, ContainerState::Running { .. }));
+        let since = if runs_already && object.restarts_max() == restarts { running_since(object) } else { ctx.now };
+        let ticket = ctx.arm(since + run_for, Timer::Ended(pod));
         let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
         if let Some(old) = worker.end.replace(ticket) {
             ctx.cancel(old);
@@ -186,10 +253,11 @@ impl Kubelets {
         self.settle(pod);
     }
 
-    fn post_ready(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+    pub(super) fn post_ready(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
+        let unposted = self.workers.get(&pod).and_then(|w| w.unposted.as_ref()?.containers.as_ref());
         let containers: SmallVec<[ContainerStatus; 1]> =
-            object.containers.iter().map(|c| ContainerStatus { ready: true, ..*c }).collect();
+            unposted.unwrap_or(&object.containers).iter().map(|c| ContainerStatus { ready: true, ..*c }).collect();
         let patch =
             PodStatusPatch { ready: Some(Status::True), containers: Some(containers), ..PodStatusPatch::default() };
         self.post_if_heard(pod, patch, ctx);
@@ -209,129 +277,27 @@ impl Kubelets {
     pub(super) fn post_ready_again(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let under_way = self.workers.get(&pod).is_some_and(|w| w.stage != Stage::Running || w.ticket.is_some());
-        if object.is_active() && object.phase == PodPhase::Running && !object.is_ready() && !under_way {
+        let is_heard = object.node.is_some_and(|node| self.hears(node, ctx));
+        if is_heard && object.is_active() && object.phase == PodPhase::Running && !object.is_ready() && !under_way {
             self.post_ready(pod, ctx);
         }
     }
+}
 
-    /// The pod was marked for deletion, or its grace was shortened.
-    ///
-    /// # Source
-    /// kubelet, pod workers: the grace counts from when the kubelet sees the mark, and is at least a second.
-    pub(super) fn pod_deleted(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.pod(pod) else { return };
-        let (Some(node), Some(deletion)) = (object.node, object.deletion) else { return };
-        if !self.hears(node, ctx) {
-            return;
-        }
-        let grace = deletion.grace.max(SimDuration::from_secs(1));
-        let runs = object.phase == PodPhase::Running;
-        let delay = if runs { settings::stop_latency(object, ctx).min(grace) } else { SimDuration::ZERO };
-        if runs {
-            for container in &object.spec.containers {
-                let message = format!("Stopping container {}", container.name);
-                ctx.event(EventDraft::normal("Killing", ObjectRef::pod(object), message).on(node));
-            }
-        }
-        let ticket = ctx.arm_in(delay, Timer::Stopped(pod));
-        let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Stopping));
-        worker.replace(Stage::Stopping, Some(ticket), ctx);
-        if let Some(end) = worker.end.take() {
-            ctx.cancel(end);
-        }
+/// Since when the pod's containers run, as far as its status says.
+fn running_since(pod: &Pod) -> SimTime {
+    match pod.containers.first().map(|c| c.state) {
+        Some(ContainerState::Running { since }) => since,
+        _ => pod.started_at.unwrap_or(pod.created_at),
     }
+}
 
-    /// The containers are dead: the object is removed.
-    pub(super) fn containers_stopped(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.pod(pod) else { return };
-        let Some(node) = object.node else { return };
-        if !self.hears(node, ctx) {
-            return;
-        }
-        self.workers.remove(&pod);
-        let is_job = matches!(object.owner, Some(Owner::Job(_)));
-        if is_job && !object.phase.is_terminal() {
-            // What a Job counts is the terminal phase; nobody else looks at it in a pod that is going.
-            let patch = PodStatusPatch {
-                phase: Some(PodPhase::Failed),
-                ready: Some(Status::False),
-                ..PodStatusPatch::default()
-            };
-            tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
-        }
-        let options = DeleteOptions { grace_s: Some(0), uid: Some(object.uid) };
-        let cause = object.deletion.map_or(DeletionCause::TerminationByKubelet, |d| d.cause);
-        tell(ctx, Request::DeletePod { pod, options, cause });
-    }
-
-    /// The object left the API: whatever was under way is void.
-    pub(super) fn pod_gone(&mut self, pod: PodId, _last: &Pod, ctx: &mut Ctx<'_, Self>) {
-        self.forget(pod, ctx);
-    }
-
-    /// Containers died with the machine.
-    pub(super) fn lost_power(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        let pods: Vec<PodId> = ctx.store.pods_on(node).iter().copied().collect();
-        for pod in pods {
-            self.forget(pod, ctx);
-        }
-        self.pulls_until.remove(&node);
-        if let Some(ticket) = self.awaited.remove(&node) {
-            ctx.cancel(ticket);
-        }
-    }
-
-    /// The machine is up again: pods that were not deleted meanwhile start over in place.
-    ///
-    /// # Source
-    /// kubelet, start after a reboot: pods are admitted again; sandboxes are made anew, restart counts rise, and
-    /// containers that never restart have failed.
-    pub(super) fn pod_after_boot(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.pod(pod) else { return };
-        if object.phase.is_terminal() {
-            return;
-        }
-        if object.deletion.is_some() {
-            self.pod_deleted(pod, ctx);
-            return;
-        }
-        if object.phase == PodPhase::Pending {
-            self.pod_bound(pod, ctx);
-            return;
-        }
-        let mut patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
-        if object.spec.restart_policy == RestartPolicy::Never {
-            patch.phase = Some(PodPhase::Failed);
-            tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
-            return;
-        }
-        let ended = ContainerStatus { state: ContainerState::Waiting, ready: false, restarts: object.restarts_max() };
-        patch.containers = Some(object.spec.containers.iter().map(|_| ended).collect());
-        tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
-        self.restart(pod, ctx);
-    }
-
-    /// The kubelet hears again: what was deleted is stopped, the others are reported as they are.
-    pub(super) fn pod_after_partition(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.pod(pod) else { return };
-        if object.phase.is_terminal() {
-            return;
-        }
-        if object.deletion.is_some() {
-            self.pod_deleted(pod, ctx);
-            return;
-        }
-        if object.phase == PodPhase::Pending && !self.workers.contains_key(&pod) {
-            self.pod_bound(pod, ctx);
-            return;
-        }
-        if let Some(patch) = self.workers.get_mut(&pod).and_then(|w| w.unposted.take()) {
-            tell(ctx, Request::PatchPodStatus { pod, patch });
-            self.settle(pod);
-            return;
-        }
-        if !object.is_ready() {
-            ctx.arm_in(RELIST, Timer::Resync(pod));
-        }
-    }
+/// Init containers when the regular ones start: sidecars run, the others are done.
+fn init_statuses(pod: &Pod, restarts: u32, now: SimTime) -> SmallVec<[ContainerStatus; 0]> {
+    let status = |is_sidecar: bool| {
+        let done = ContainerState::Terminated { exit_code: 0, finished_at: now };
+        let state = if is_sidecar { ContainerState::Running { since: now } } else { done };
+        ContainerStatus { state, ready: true, restarts }
+    };
+    pod.spec.init_containers.iter().map(|c| status(c.is_sidecar())).collect()
 }

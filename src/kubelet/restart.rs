@@ -6,7 +6,7 @@ use super::pod_worker::{Stage, Worker};
 use super::{Kubelets, Timer, settings, tell};
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch, Request};
 use crate::model::RestartPolicy;
-use crate::state::{ContainerState, ContainerStatus, PodId, PodPhase, Status};
+use crate::state::{ContainerState, ContainerStatus, PodId, PodPhase, Power, Status};
 use crate::units::{SimDuration, SimTime};
 
 /// First wait of a container that crashed again; doubled up to the longest.
@@ -44,10 +44,18 @@ impl Kubelets {
     pub(super) fn container_ended(&mut self, pod: PodId, code: Option<i32>, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
-        if object.phase != PodPhase::Running || !ctx.store.machine(node).kubelet_alive() {
+        let machine = ctx.store.machine(node);
+        if object.phase != PodPhase::Running || machine.power != Power::On {
             return;
         }
         let code = code.unwrap_or_else(|| settings::exit_code(object));
+        if !machine.kubelet_running {
+            self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running)).ended_unseen = Some(code);
+            return;
+        }
+        if self.workers.get(&pod).is_some_and(|w| matches!(w.stage, Stage::Stopping | Stage::Stopped)) {
+            return;
+        }
         let started_at = object.containers.first().map_or(object.created_at, |c| match c.state {
             ContainerState::Running { since } => since,
             _ => object.created_at,
@@ -86,7 +94,7 @@ impl Kubelets {
             object.namespace,
             object.uid
         );
-        ctx.event(EventDraft::warning("BackOff", ObjectRef::pod(object), message).on(node));
+        self.event(node, EventDraft::warning("BackOff", ObjectRef::pod(object), message), ctx);
         self.post_if_heard(pod, patch, ctx);
     }
 
@@ -110,8 +118,27 @@ impl Kubelets {
         if self.hears(node, ctx) {
             tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
         } else {
-            self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running)).unposted = Some(Box::new(patch));
+            let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
+            match &mut worker.unposted {
+                Some(older) => merge(older, patch),
+                none => *none = Some(Box::new(patch)),
+            }
         }
+    }
+}
+
+/// Lays a newer status over an older one that was never posted.
+fn merge(older: &mut PodStatusPatch, newer: PodStatusPatch) {
+    older.phase = newer.phase.or(older.phase);
+    older.reason = newer.reason.or(older.reason);
+    older.ready = newer.ready.or(older.ready);
+    older.started = older.started.or(newer.started);
+    older.disruption = newer.disruption.or(older.disruption);
+    if newer.containers.is_some() {
+        older.containers = newer.containers;
+    }
+    if newer.init_containers.is_some() {
+        older.init_containers = newer.init_containers;
     }
 }
 

@@ -178,6 +178,8 @@ pub enum MachineChange {
         /// Reports of an unchanged status.
         reports: HeartbeatLoop,
     },
+    /// Renewals stop to reach the API server though machine, link and kubelet are fine: the API server is down.
+    HeartbeatLost(NodeId),
     /// A container ends by itself.
     ContainerEnds {
         /// Pod.
@@ -189,7 +191,7 @@ pub enum MachineChange {
     ProcessDown(ControlPlaneProcess),
     /// It starts again, with empty memory.
     ProcessUp(ControlPlaneProcess),
-    /// Heartbeats are late by this much from now on (nanoseconds; 0 = on time).
+    /// The next lease renewal is late by this much (nanoseconds; 0 = on time): nothing is heard until then.
     HeartbeatsDelayed {
         /// Node.
         node: NodeId,
@@ -275,10 +277,11 @@ impl Store {
                 self.heartbeat_mut(node).post(now, reports);
                 return None;
             }
-            MachineChange::ContainerEnds { .. }
+            MachineChange::HeartbeatsDelayed { delay_ns: 0, .. }
+            | MachineChange::ContainerEnds { .. }
             | MachineChange::ProcessDown(_)
-            | MachineChange::ProcessUp(_)
-            | MachineChange::HeartbeatsDelayed { .. } => return None,
+            | MachineChange::ProcessUp(_) => return None,
+            MachineChange::HeartbeatsDelayed { node, .. } | MachineChange::HeartbeatLost(node) => node,
         };
         let was_heard = self.heartbeat(node).is_alive();
         self.heartbeat_mut(node).silence(now);

@@ -1,0 +1,247 @@
+//! Back after the machine, the link, the kubelet or the API server was away.
+
+use super::pod_worker::{RELIST, Stage, Worker};
+use super::restart::BackOff;
+use super::{Kubelets, Timer, heartbeat, settings, tell};
+use crate::component::{Ctx, EventDraft, Latencies, ObjectRef, PodStatusPatch, Request};
+use crate::model::RestartPolicy;
+use crate::state::{ContainerState, ContainerStatus, NodeId, PodId, PodPhase, Status};
+use crate::units::SimDuration;
+
+/// Exit code of a container that was not found again.
+const LOST: i32 = 137;
+
+impl Kubelets {
+    fn pods_on(node: NodeId, ctx: &Ctx<'_, Self>) -> Vec<PodId> {
+        ctx.store.pods_on(node).iter().copied().collect()
+    }
+
+    /// Takes back a boot or a reconnection under way.
+    pub(super) fn stop_waiting(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        for ticket in [self.awaited.remove(&node), self.late.remove(&node)].into_iter().flatten() {
+            ctx.cancel(ticket);
+        }
+    }
+
+    /// Power is on: the machine boots.
+    pub(super) fn boots(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        let name = ctx.store.node_name(node);
+        let boot = self.boots.entry(node).or_insert(0);
+        *boot += 1;
+        let delay = Latencies::draw(&ctx.config.latency.node_boot, ctx.streams, "node-boot", name.as_str(), *boot);
+        self.stop_waiting(node, ctx);
+        let ticket = ctx.arm_in(delay, Timer::Booted(node));
+        self.awaited.insert(node, ticket);
+    }
+
+    /// Containers died with the machine.
+    pub(super) fn lost_power(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        for pod in Self::pods_on(node, ctx) {
+            self.forget(pod, ctx);
+        }
+        self.pulls_until.remove(&node);
+        self.stop_waiting(node, ctx);
+    }
+
+    /// The operating system is up and a fresh kubelet runs: it registers, or finds its Node and reports.
+    pub(super) fn booted(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if !ctx.store.machine(node).linked || self.api_down {
+            // Which pods it has, a kubelet learns from the API server only.
+            self.booted_unheard.insert(node);
+            return;
+        }
+        let name = ctx.store.node_name(node);
+        heartbeat::begin_now(node, ctx);
+        self.event(node, EventDraft::normal("Starting", ObjectRef::node(name), "Starting kubelet."), ctx);
+        if ctx.store.node(node).is_some() {
+            let boots = ctx.store.machine(node).boots;
+            let message = format!("Node {name} has been rebooted, boot id: {name}-{boots}");
+            self.event(node, EventDraft::warning("Rebooted", ObjectRef::node(name), message), ctx);
+        }
+        self.register_or_report(node, ctx);
+        for pod in Self::pods_on(node, ctx) {
+            self.pod_after_boot(pod, ctx);
+        }
+    }
+
+    /// The machine is up again: pods that were not deleted meanwhile start over in place.
+    ///
+    /// # Source
+    /// kubelet, start after a reboot: pods are admitted again; sandboxes are made anew, restart counts rise, and
+    /// containers that never restart have failed.
+    fn pod_after_boot(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let Some(node) = object.node.filter(|_| !object.phase.is_terminal()) else { return };
+        if object.deletion.is_some() {
+            self.pod_deleted(pod, ctx);
+            return;
+        }
+        if object.phase == PodPhase::Pending {
+            self.pod_bound(pod, ctx);
+            return;
+        }
+        if !self.admits(pod, node, ctx) {
+            return;
+        }
+        let never = object.spec.restart_policy == RestartPolicy::Never;
+        let state = if never {
+            ContainerState::Terminated { exit_code: LOST, finished_at: ctx.now }
+        } else {
+            ContainerState::Waiting
+        };
+        let ended = ContainerStatus { state, ready: false, restarts: object.restarts_max() };
+        let patch = PodStatusPatch {
+            phase: never.then_some(PodPhase::Failed),
+            ready: Some(Status::False),
+            containers: Some(object.spec.containers.iter().map(|_| ended).collect()),
+            ..PodStatusPatch::default()
+        };
+        tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
+        if !never {
+            self.restart(pod, ctx);
+        }
+    }
+
+    /// The kubelet process is gone: nothing is started or killed until it runs again; containers go on.
+    pub(super) fn kubelet_stopped(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        for pod in Self::pods_on(node, ctx) {
+            let Some(worker) = self.workers.get_mut(&pod) else { continue };
+            if let Some(ticket) = worker.ticket.take() {
+                ctx.cancel(ticket);
+            }
+            worker.stops_at = None;
+        }
+    }
+
+    /// Packets flow again, or the process is back: the lease is renewed at once, the rest follows when the watches are up.
+    pub(super) fn heard_again(&mut self, node: NodeId, is_link: bool, ctx: &mut Ctx<'_, Self>) {
+        if self.api_down {
+            return;
+        }
+        if self.booted_unheard.remove(&node) {
+            self.booted(node, ctx);
+            return;
+        }
+        heartbeat::begin_now(node, ctx);
+        let name = ctx.store.node_name(node);
+        if is_link {
+            let boot = self.boots.entry(node).or_insert(0);
+            *boot += 1;
+            let latency = &ctx.config.latency.kubelet_reconnect;
+            let delay = Latencies::draw(latency, ctx.streams, "kubelet-reconnect", name.as_str(), *boot);
+            self.await_reconnection(node, delay, ctx);
+            return;
+        }
+        self.stop_waiting(node, ctx);
+        self.event(node, EventDraft::normal("Starting", ObjectRef::node(name), "Starting kubelet."), ctx);
+        self.register_or_report(node, ctx);
+        for pod in Self::pods_on(node, ctx) {
+            self.pod_after_kubelet_restart(pod, ctx);
+        }
+    }
+
+    /// The kubelet catches up after `delay`.
+    pub(super) fn await_reconnection(&mut self, node: NodeId, delay: SimDuration, ctx: &mut Ctx<'_, Self>) {
+        self.stop_waiting(node, ctx);
+        let ticket = ctx.arm_in(delay, Timer::Reconnected(node));
+        self.awaited.insert(node, ticket);
+    }
+
+    /// The kubelet sees what changed while it was cut off.
+    pub(super) fn caught_up(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if !ctx.store.machine(node).talks() || self.api_down {
+            return;
+        }
+        if self.booted_unheard.remove(&node) {
+            self.booted(node, ctx);
+            return;
+        }
+        if !ctx.store.heartbeat(node).is_alive() {
+            heartbeat::begin_now(node, ctx);
+        }
+        if ctx.store.node(node).is_some() {
+            self.post(node, ctx);
+        } else if self.registration_tries.contains_key(&node) {
+            self.register(node, ctx);
+        }
+        for pod in Self::pods_on(node, ctx) {
+            self.pod_after_partition(pod, ctx);
+        }
+    }
+
+    /// The kubelet hears again: what was deleted is stopped, the others are reported as they are.
+    fn pod_after_partition(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        if object.phase.is_terminal() {
+            return;
+        }
+        if object.deletion.is_some() || self.workers.get(&pod).is_some_and(|w| w.stage == Stage::Stopped) {
+            self.deleted_or_stopped(pod, ctx);
+            return;
+        }
+        if object.phase == PodPhase::Pending && !self.workers.contains_key(&pod) {
+            self.pod_bound(pod, ctx);
+            return;
+        }
+        if let Some(patch) = self.workers.get_mut(&pod).and_then(|w| w.unposted.take()) {
+            tell(ctx, Request::PatchPodStatus { pod, patch });
+            self.settle(pod);
+            return;
+        }
+        if !object.is_ready() {
+            ctx.arm_in(RELIST, Timer::Resync(pod));
+        }
+    }
+
+    fn deleted_or_stopped(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        if ctx.store.pod(pod).is_some_and(|object| object.deletion.is_some()) {
+            self.pod_deleted(pod, ctx);
+        } else {
+            self.containers_stopped(pod, ctx);
+        }
+    }
+
+    /// A fresh kubelet process finds its containers as they are.
+    ///
+    /// # Source
+    /// kubelet restart: every pod is admitted again, back-offs are forgotten; before 1.35 containers with a readiness
+    /// probe are not ready until it has succeeded, after a first sleep of up to a period.
+    fn pod_after_kubelet_restart(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let Some(node) = object.node.filter(|_| !object.phase.is_terminal()) else { return };
+        if object.deletion.is_some() || self.workers.get(&pod).is_some_and(|w| w.stage == Stage::Stopped) {
+            self.deleted_or_stopped(pod, ctx);
+            return;
+        }
+        if object.phase == PodPhase::Pending {
+            self.forget(pod, ctx);
+            self.pod_bound(pod, ctx);
+            return;
+        }
+        if !self.admits(pod, node, ctx) {
+            return;
+        }
+        let probe_period = settings::readiness_period(object).filter(|_| !ctx.config.version.at_least(35));
+        let was_ready = object.is_ready();
+        if let Some(worker) = self.workers.get_mut(&pod) {
+            worker.back_off = BackOff::default();
+            if let Some(code) = worker.ended_unseen.take() {
+                self.container_ended(pod, Some(code), ctx);
+                return;
+            }
+            if matches!(worker.stage, Stage::Starting | Stage::BackingOff) {
+                self.restart(pod, ctx);
+                return;
+            }
+        }
+        if was_ready && let Some(period) = probe_period {
+            let patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
+            tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
+            let ticket = ctx.arm_in(settings::first_probe(object, period, ctx), Timer::Ready(pod));
+            let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
+            worker.replace(Stage::Running, Some(ticket), ctx);
+        } else if !was_ready {
+            self.go_on(pod, ctx);
+        }
+    }
+}

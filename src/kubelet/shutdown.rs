@@ -1,0 +1,132 @@
+//! Graceful node shutdown: pods go group by group, then the machine is off.
+
+use super::{Kubelets, Timer};
+use crate::arena::Symbol;
+use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
+use crate::model::config::ShutdownGracePeriodByPodPriority;
+use crate::state::{DisruptionReason, MachineChange, NodeId, PodId, PodPhase, Status};
+use crate::units::SimDuration;
+
+/// The group of a priority: the highest not above it, or the lowest.
+fn group_of(groups: &[ShutdownGracePeriodByPodPriority], priority: i32) -> usize {
+    groups.iter().rposition(|group| group.priority <= priority).unwrap_or(0)
+}
+
+/// What a pod is given to end: its group's time, or its own grace if that is shorter.
+fn shutdown_grace(group: SimDuration, own_s: Option<i64>) -> SimDuration {
+    own_s.map_or(group, |own| group.min(SimDuration::from_secs(own.max(0).unsigned_abs())))
+}
+
+fn length(group: &ShutdownGracePeriodByPodPriority) -> SimDuration {
+    SimDuration::from_secs(group.shutdown_grace_period_seconds.max(0).unsigned_abs())
+}
+
+impl Kubelets {
+    /// # Source
+    /// kubelet, node shutdown manager: Ready=False at once, then group by group in ascending priority. Without a
+    /// configured grace period the machine simply goes off.
+    pub(super) fn shutdown_begins(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        let machine = ctx.store.machine(node);
+        if !machine.kubelet_alive() || ctx.config.kubelet.shutdown_groups.is_empty() {
+            ctx.change_machine(MachineChange::PowerOff(node));
+            return;
+        }
+        let name = ctx.store.node_name(node);
+        let message = "Shutdown manager detected shutdown event";
+        self.event(node, EventDraft::normal("Shutdown", ObjectRef::node(name), message), ctx);
+        if self.hears(node, ctx) {
+            self.post(node, ctx);
+        }
+        self.shutdown_step(node, 0, ctx);
+    }
+
+    pub(super) fn shutdown_step(&mut self, node: NodeId, group: u32, ctx: &mut Ctx<'_, Self>) {
+        let machine = ctx.store.machine(node);
+        if !machine.reported.shutting_down || !machine.kubelet_alive() {
+            return;
+        }
+        let groups = ctx.config.kubelet.shutdown_groups.clone();
+        let mut index = group as usize;
+        while let Some(current) = groups.get(index) {
+            let members = shutdown_members(node, index, &groups, ctx);
+            index += 1;
+            if members.is_empty() {
+                continue;
+            }
+            let limit = length(current);
+            let mut longest = SimDuration::ZERO;
+            for pod in members {
+                longest = longest.max(self.end_for_shutdown(pod, limit, ctx));
+            }
+            ctx.arm_in(longest.min(limit), Timer::Shutdown(node, index as u32));
+            return;
+        }
+        ctx.change_machine(MachineChange::PowerOff(node));
+    }
+
+    /// Ends a pod because the node goes down; returns how long that takes.
+    fn end_for_shutdown(&mut self, pod: PodId, limit: SimDuration, ctx: &mut Ctx<'_, Self>) -> SimDuration {
+        let Some(object) = ctx.store.pod(pod) else { return SimDuration::ZERO };
+        let phase = if object.phase == PodPhase::Succeeded { PodPhase::Succeeded } else { PodPhase::Failed };
+        let status = PodStatusPatch {
+            phase: Some(phase),
+            reason: Some(Symbol::new("Terminated")),
+            ready: Some(Status::False),
+            disruption: Some((DisruptionReason::TerminationByKubelet, true)),
+            ..PodStatusPatch::default()
+        };
+        let grace = shutdown_grace(limit, object.spec.termination_grace_period_seconds);
+        self.end_pod(pod, grace, status, ctx)
+    }
+}
+
+/// The pods of a shutdown group; those that have failed are done.
+fn shutdown_members(
+    node: NodeId,
+    index: usize,
+    groups: &[ShutdownGracePeriodByPodPriority],
+    ctx: &Ctx<'_, Kubelets>,
+) -> Vec<PodId> {
+    let is_member = |pod: PodId| {
+        ctx.store
+            .pod(pod)
+            .is_some_and(|p| p.phase != PodPhase::Failed && group_of(groups, p.spec.priority) == index)
+    };
+    ctx.store.pods_on(node).iter().copied().filter(|&pod| is_member(pod)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn groups(of: &[(i32, i64)]) -> Vec<ShutdownGracePeriodByPodPriority> {
+        let group = |&(priority, seconds): &(i32, i64)| ShutdownGracePeriodByPodPriority {
+            priority,
+            shutdown_grace_period_seconds: seconds,
+            ..ShutdownGracePeriodByPodPriority::default()
+        };
+        of.iter().map(group).collect()
+    }
+
+    #[test]
+    fn pods_belong_to_the_highest_group_not_above_their_priority() {
+        let groups = groups(&[(1, 10), (2, 10), (3, 10), (4, 10)]);
+        let found: Vec<usize> = (0..=5).map(|priority| group_of(&groups, priority)).collect();
+        assert_eq!(found, [0, 0, 1, 2, 3, 3]);
+    }
+
+    #[test]
+    fn critical_pods_are_the_last_group() {
+        let groups = groups(&[(0, 180), (2_000_000_000, 120)]);
+        let found: Vec<usize> = [0, 1_000_000_000, 2_000_000_000].map(|p| group_of(&groups, p)).to_vec();
+        assert_eq!(found, [0, 0, 1]);
+    }
+
+    #[test]
+    fn the_shorter_of_group_and_pod_is_the_grace() {
+        let s = SimDuration::from_secs;
+        assert_eq!(shutdown_grace(s(20), None), s(20));
+        assert_eq!(shutdown_grace(s(20), Some(2)), s(2));
+        assert_eq!(shutdown_grace(s(20), Some(1000)), s(20));
+    }
+}

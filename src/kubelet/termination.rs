@@ -1,0 +1,148 @@
+//! Pod workers: from marked to gone.
+
+use super::pod_worker::{Stage, Worker};
+use super::{Kubelets, Timer, settings, tell};
+use crate::component::{Ctx, DeleteOptions, EventDraft, ObjectRef, PodStatusPatch, Request};
+use crate::state::{DeletionCause, Owner, Pod, PodId, PodPhase, Status};
+use crate::units::SimDuration;
+
+/// The shortest grace.
+const GRACE_MIN: SimDuration = SimDuration::from_secs(1);
+
+/// What is left between SIGTERM and SIGKILL when a preStop hook has used up the grace.
+const KILL_MIN: SimDuration = SimDuration::from_secs(2);
+
+/// How long containers take to stop that sleep `pre_stop` before SIGTERM and exit `exit` after it.
+///
+/// # Source
+/// kubelet, `killContainer`: the hook runs within the grace; whole seconds it took are subtracted, but at least two are
+/// left between the signals.
+pub(super) fn stop_time(pre_stop: SimDuration, exit: SimDuration, grace: SimDuration) -> SimDuration {
+    let hook = pre_stop.min(grace);
+    let left = grace - SimDuration::from_secs(hook.as_secs());
+    let limit = if pre_stop == SimDuration::ZERO { left } else { left.max(KILL_MIN) };
+    hook + exit.min(limit)
+}
+
+impl Kubelets {
+    /// The pod was marked for deletion, or its grace was shortened.
+    ///
+    /// # Source
+    /// kubelet, pod workers: the grace counts from when the kubelet sees the mark, and is at least a second. A shorter
+    /// grace kills again with that one; containers that are about to exit do not wait for it.
+    pub(super) fn pod_deleted(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let (Some(node), Some(deletion)) = (object.node, object.deletion) else { return };
+        if !self.hears(node, ctx) {
+            return;
+        }
+        if self.workers.get(&pod).is_some_and(|w| w.stage == Stage::Stopped) {
+            self.containers_stopped(pod, ctx);
+            return;
+        }
+        let runs = object.phase == PodPhase::Running;
+        let is_stopping = self.workers.get(&pod).is_some_and(|w| w.stage == Stage::Stopping);
+        if runs && !is_stopping {
+            self.event(node, EventDraft::normal("Killing", ObjectRef::pod(object), "Stopping containers"), ctx);
+        }
+        let delay = if runs { stop_latency(object, deletion.grace, ctx) } else { SimDuration::ZERO };
+        self.stop_in(pod, delay, ctx);
+    }
+
+    /// Containers will have stopped after `delay`, or when an earlier kill takes effect.
+    pub(super) fn stop_in(&mut self, pod: PodId, delay: SimDuration, ctx: &mut Ctx<'_, Self>) {
+        let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Stopping));
+        let at = worker.stops_at.map_or(ctx.now + delay, |at| at.min(ctx.now + delay));
+        let ticket = ctx.arm(at, Timer::Stopped(pod));
+        worker.replace(Stage::Stopping, Some(ticket), ctx);
+        worker.stops_at = Some(at);
+        if let Some(end) = worker.end.take() {
+            ctx.cancel(end);
+        }
+    }
+
+    /// The containers are dead: the object is removed, or shows why the kubelet ended the pod.
+    pub(super) fn containers_stopped(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let Some(node) = object.node else { return };
+        if let Some(worker) = self.workers.get_mut(&pod) {
+            worker.ticket = None;
+            worker.stage = Stage::Stopped;
+        }
+        if !self.hears(node, ctx) {
+            return;
+        }
+        let last_status = self.workers.remove(&pod).and_then(|worker| worker.last_status);
+        let is_job = matches!(object.owner, Some(Owner::Job(_)));
+        if let Some(patch) = last_status {
+            tell(ctx, Request::PatchPodStatus { pod, patch });
+        } else if is_job && !object.phase.is_terminal() {
+            // What a Job counts is the terminal phase; nobody else looks at it in a pod that is going.
+            let patch = PodStatusPatch {
+                phase: Some(PodPhase::Failed),
+                ready: Some(Status::False),
+                ..PodStatusPatch::default()
+            };
+            tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
+        }
+        if let Some(deletion) = object.deletion {
+            let options = DeleteOptions { grace_s: Some(0), uid: Some(object.uid) };
+            tell(ctx, Request::DeletePod { pod, options, cause: deletion.cause });
+        }
+    }
+
+    /// The kubelet itself ends a pod, which stays in the API as failed; returns how long that takes.
+    pub(super) fn end_pod(
+        &mut self,
+        pod: PodId,
+        grace: SimDuration,
+        status: PodStatusPatch,
+        ctx: &mut Ctx<'_, Self>,
+    ) -> SimDuration {
+        let Some(object) = ctx.store.pod(pod) else { return SimDuration::ZERO };
+        let runs = object.phase == PodPhase::Running;
+        let delay = if runs { stop_latency(object, grace, ctx) } else { SimDuration::ZERO };
+        self.stop_in(pod, delay, ctx);
+        if let Some(worker) = self.workers.get_mut(&pod) {
+            worker.last_status = Some(Box::new(status));
+        }
+        delay
+    }
+
+    /// The object left the API: whatever was under way is void, and what still runs is killed unseen.
+    pub(super) fn pod_gone(&mut self, pod: PodId, last: &Pod, ctx: &mut Ctx<'_, Self>) {
+        self.forget(pod, ctx);
+        let is_operators = last.deletion.is_none_or(|d| d.cause != DeletionCause::DeletionByPodGc);
+        if last.is_mirror && is_operators {
+            self.recreate_mirror(last, ctx);
+        }
+    }
+}
+
+fn stop_latency(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
+    stop_time(settings::pre_stop(pod), settings::exit_latency(pod, ctx), grace.max(GRACE_MIN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(pre_stop_s: u64, exit_s: u64, grace_s: u64, expected_s: u64) {
+        let s = SimDuration::from_secs;
+        assert_eq!(stop_time(s(pre_stop_s), s(exit_s), s(grace_s)), s(expected_s));
+    }
+
+    #[test]
+    fn an_exhausted_hook_leaves_two_seconds_between_the_signals() {
+        check(40, 1000, 30, 32);
+        check(40, 1, 30, 31);
+    }
+
+    #[test]
+    fn the_grace_is_shared_by_hook_and_application() {
+        check(0, 1, 30, 1);
+        check(0, 1000, 30, 30);
+        check(10, 1000, 30, 30);
+        check(10, 5, 30, 15);
+    }
+}

@@ -1,0 +1,1 @@
+//! Kubelets on a bench.

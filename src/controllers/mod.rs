@@ -7,6 +7,7 @@ pub mod daemon_set;
 pub mod deployment;
 pub mod disruption;
 pub mod garbage_collector;
+pub mod job;
 pub mod node_lifecycle;
 pub mod pod_gc;
 pub mod replica_set;

@@ -1,0 +1,102 @@
+//! How long a Job waits before it replaces failed pods.
+
+use crate::state::{ContainerState, Pod, Status};
+use crate::units::{SimDuration, SimTime};
+
+const BASE: SimDuration = SimDuration::from_secs(10);
+const LONGEST: SimDuration = SimDuration::from_secs(600);
+
+/// Failures in a row since the last success. Lost when the process restarts, as in the real controller.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub(super) struct Failures {
+    pub(super) count: u32,
+    pub(super) last_at: Option<SimTime>,
+}
+
+impl Failures {
+    /// Takes new endings into account; a success wipes out the failures up to it.
+    ///
+    /// # Source
+    /// job-controller, `getNewBackoffRecord`.
+    pub(super) fn with(self, mut failed_at: Vec<SimTime>, succeeded_at: Option<SimTime>) -> Self {
+        failed_at.sort_unstable();
+        let mut record = self;
+        if let Some(success) = succeeded_at {
+            record = Self::default();
+            failed_at.retain(|at| *at > success);
+        }
+        record.count = record.count.saturating_add(failed_at.len() as u32);
+        record.last_at = failed_at.last().copied().or(record.last_at);
+        record
+    }
+
+    /// What is left of the delay.
+    ///
+    /// # Source
+    /// job-controller, `getRemainingTime`: 10 s, doubled with each further failure, at most ten minutes.
+    pub(super) fn remaining(self, now: SimTime) -> SimDuration {
+        let (Some(last_at), true) = (self.last_at, self.count > 0) else { return SimDuration::ZERO };
+        let doublings = (self.count - 1).min(16);
+        let delay = BASE.checked_mul(1 << doublings).unwrap_or(LONGEST).min(LONGEST);
+        (last_at + delay).saturating_since(now)
+    }
+}
+
+/// When a pod ended, as far as its object tells.
+///
+/// # Source
+/// job-controller, `getFinishedTime`: the last container's end; else when Ready became False; else when its deletion was
+/// asked for; else its creation.
+pub(super) fn finished_at(pod: &Pod) -> SimTime {
+    let ends: Option<Vec<SimTime>> = pod
+        .containers
+        .iter()
+        .map(|container| match container.state {
+            ContainerState::Terminated { finished_at, .. } => Some(finished_at),
+            _ => None,
+        })
+        .collect();
+    if let Some(last) = ends.and_then(|ends| ends.into_iter().max()) {
+        return last;
+    }
+    if let Some(ready) = pod.ready.filter(|ready| ready.status == Status::False) {
+        return ready.since;
+    }
+    pod.deletion.map_or(pod.created_at, |deletion| deletion.requested_at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_delay(count: u32, passed_s: i64, expected_s: u64) {
+        let failures = Failures { count, last_at: Some(SimTime::from_secs(100)) };
+        let remaining = failures.remaining(SimTime::from_secs(100 + passed_s));
+        assert_eq!(remaining, SimDuration::from_secs(expected_s), "{count} failures, {passed_s} s later");
+    }
+
+    #[test]
+    fn the_delay_doubles_up_to_ten_minutes() {
+        for (count, expected_s) in [(0, 0), (1, 10), (2, 20), (3, 40), (4, 80), (5, 160), (6, 320), (7, 600), (8, 600)] {
+            check_delay(count, 0, expected_s);
+        }
+        check_delay(1, 1, 9);
+        check_delay(1, 11, 0);
+        check_delay(u32::MAX, 0, 600);
+    }
+
+    #[test]
+    fn a_success_wipes_out_earlier_failures() {
+        let s = SimTime::from_secs;
+        let check = |failed: &[i64], success: Option<i64>, expected: u32| {
+            let failed = failed.iter().map(|at| s(*at)).collect();
+            let record = Failures::default().with(failed, success.map(s));
+            assert_eq!(record.count, expected);
+        };
+        check(&[1, 2], Some(3), 0);
+        check(&[1, 2, 4, 5], Some(3), 2);
+        check(&[3], Some(3), 0);
+        check(&[1, 2], None, 2);
+    }
+}

@@ -8,6 +8,8 @@ mod nesting;
 mod process;
 mod spec;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -17,7 +19,7 @@ use crate::component::{
 };
 use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange};
 use crate::units::SimTime;
-use nesting::Nesting;
+use faults::Damage;
 pub use process::FaultProcess;
 pub use spec::{FaultKind, FaultProcessSpec, FaultSpec, PodTarget};
 pub use target::NodeTarget;
@@ -33,6 +35,17 @@ pub struct ChaosPlan {
     pub pools: Vec<PoolPlan>,
     /// Machines added by the timeline: when, which pool, how many.
     pub add_nodes: Vec<(SimTime, usize, u32)>,
+}
+
+impl ChaosPlan {
+    /// A fault of the timeline in the user's words: its kind, when it begins, and which of several such it is.
+    #[must_use]
+    pub fn fault_name(&self, index: usize) -> String {
+        let (at, fault) = &self.faults[index];
+        let alike = self.faults[..index].iter().filter(|(other, f)| other == at && f.kind == fault.kind).count();
+        let name = format!("{}@{}", fault.kind.as_str(), at.saturating_since(SimTime::ZERO));
+        if alike == 0 { name } else { format!("{name}#{}", alike + 1) }
+    }
 }
 
 /// A pool as far as new machines and selection need it.
@@ -65,7 +78,7 @@ pub enum Timer {
 #[derive(Clone, Debug)]
 pub struct Chaos {
     plan: Arc<ChaosPlan>,
-    nesting: Nesting,
+    damage: Damage,
     /// Machines hit by each fault of the timeline, for its end.
     hit: Vec<Vec<crate::state::NodeId>>,
     processes: Vec<FaultProcess>,
@@ -76,21 +89,21 @@ impl Chaos {
     #[must_use]
     pub fn new(plan: Arc<ChaosPlan>) -> Self {
         let hit = vec![Vec::new(); plan.faults.len()];
-        Self { plan, nesting: Nesting::default(), hit, processes: Vec::new() }
+        Self { plan, damage: Damage::default(), hit, processes: Vec::new() }
     }
 
     fn begin_fault(&mut self, index: usize, ctx: &mut Ctx<'_, Self>) {
         let plan = Arc::clone(&self.plan);
         let (_, fault) = &plan.faults[index];
-        let name = format!("fault-{index}");
-        let nodes = target::select(&fault.nodes, &plan, &name, ctx);
+        let name = plan.fault_name(index);
+        let nodes = target::select(&fault.nodes, &name, ctx);
         let detail = target::describe(&nodes, ctx);
         if fault.kind.needs_nodes() && nodes.is_empty() {
             note(ctx, Severity::Warning, "NothingToFail", &name, format!("{}: no node matches", fault.kind.as_str()));
             return;
         }
         note(ctx, Severity::Normal, "FaultBegan", &name, format!("{}{detail}", fault.kind.as_str()));
-        faults::begin(fault, &name, &nodes, &mut self.nesting, ctx);
+        faults::begin(fault, &name, &nodes, &mut self.damage, ctx);
         self.hit[index] = nodes;
         if let Some(length) = fault.length.filter(|_| fault.kind.lasts()) {
             ctx.arm_in(length, Timer::FaultEnds(index));
@@ -103,9 +116,9 @@ impl Chaos {
         let plan = Arc::clone(&self.plan);
         let (_, fault) = &plan.faults[index];
         let nodes = std::mem::take(&mut self.hit[index]);
-        faults::end(fault, &nodes, &mut self.nesting, ctx);
+        faults::end(fault, &nodes, &mut self.damage, ctx);
         let detail = target::describe(&nodes, ctx);
-        note(ctx, Severity::Normal, "FaultEnded", &format!("fault-{index}"), format!("{}{detail}", fault.kind.as_str()));
+        note(ctx, Severity::Normal, "FaultEnded", &plan.fault_name(index), format!("{}{detail}", fault.kind.as_str()));
     }
 
     fn add_nodes(&mut self, index: usize, ctx: &mut Ctx<'_, Self>) {
@@ -148,20 +161,27 @@ impl Component for Chaos {
         Vec::new()
     }
 
-    fn watches(_changed: &Changed) -> bool {
-        false
+    /// Machines that join in the middle of the run can fail, too.
+    fn watches(changed: &Changed) -> bool {
+        matches!(changed, Changed::NodeAdded(_))
     }
 
     /// The timeline is armed by who plays it; here only the random processes begin.
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Self>) {
         let plan = Arc::clone(&self.plan);
         for (index, spec) in plan.processes.iter().enumerate() {
-            let process = FaultProcess::begin(index as u32, spec, &plan, ctx);
+            let process = FaultProcess::begin(index as u32, spec, ctx);
             self.processes.push(process);
         }
     }
 
-    fn changed(&mut self, _change: &Change, _ctx: &mut Ctx<'_, Self>) {}
+    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Self>) {
+        let Changed::NodeAdded(node) = change.what else { return };
+        let plan = Arc::clone(&self.plan);
+        for (index, spec) in plan.processes.iter().enumerate() {
+            self.processes[index].joins(index as u32, node, spec, ctx);
+        }
+    }
 
     fn fired(&mut self, timer: Timer, ctx: &mut Ctx<'_, Self>) {
         match timer {
@@ -171,15 +191,19 @@ impl Component for Chaos {
             Timer::Fails(process, instance) => {
                 let plan = Arc::clone(&self.plan);
                 let spec = &plan.processes[process as usize];
-                self.processes[process as usize].fails(process, instance, spec, &mut self.nesting, ctx);
+                self.processes[process as usize].fails(process, instance, spec, &mut self.damage, ctx);
             }
             Timer::Repaired(process, instance) => {
                 let plan = Arc::clone(&self.plan);
                 let spec = &plan.processes[process as usize];
-                self.processes[process as usize].repaired(process, instance, spec, &mut self.nesting, ctx);
+                self.processes[process as usize].repaired(process, instance, spec, &mut self.damage, ctx);
             }
         }
     }
 
     fn answered(&mut self, (): (), _answer: &Answer, _ctx: &mut Ctx<'_, Self>) {}
+
+    fn machine_changed(&mut self, change: &MachineChange, ctx: &mut Ctx<'_, Self>) {
+        self.damage.machine_changed(change, ctx);
+    }
 }

@@ -1,8 +1,10 @@
 //! Random processes of failure and repair, one per node or per value of a label.
 
-use super::nesting::Nesting;
+use rustc_hash::FxHashMap;
+
+use super::faults::Damage;
 use super::spec::FaultProcessSpec;
-use super::{Chaos, ChaosPlan, Severity, Timer, faults, note, target};
+use super::{Chaos, Severity, Timer, faults, note, target};
 use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::engine::Stream;
@@ -11,50 +13,67 @@ use crate::state::NodeId;
 /// One node's or domain's process.
 #[derive(Clone, Debug)]
 struct Instance {
-    /// What the user calls it: the node's name or the label's value.
+    /// What the user calls it: the node's name, the label's value, or the kind of what fails as a whole.
     name: String,
     nodes: Vec<NodeId>,
+    /// Nodes of the present failure.
+    hit: Vec<NodeId>,
     stream: Stream,
 }
 
 /// A process and its instances.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FaultProcess {
     instances: Vec<Instance>,
+    /// Where an instance of that name is.
+    by_name: FxHashMap<String, usize>,
+}
+
+/// The instance a node belongs to; none if it has no value of the domain's label.
+fn instance_name(spec: &FaultProcessSpec, node: NodeId, ctx: &Ctx<'_, Chaos>) -> Option<String> {
+    if !spec.kind.needs_nodes() && spec.domain.is_none() {
+        return Some(spec.kind.as_str().to_owned());
+    }
+    match &spec.domain {
+        None => Some(ctx.store.node_name(node).to_string()),
+        Some(key) => ctx.store.node(node)?.labels.get(Symbol::new(key)).map(|value| value.to_string()),
+    }
 }
 
 impl FaultProcess {
     /// Draws each instance's first failure, as seen from a repair at t=0.
-    pub(super) fn begin(process: u32, spec: &FaultProcessSpec, _plan: &ChaosPlan, ctx: &mut Ctx<'_, Chaos>) -> Self {
-        let nodes = target::candidates(&spec.nodes, ctx);
-        let mut groups: Vec<(String, Vec<NodeId>)> = Vec::new();
-        for node in nodes {
-            let name = match &spec.domain {
-                None => ctx.store.node_name(node).to_string(),
-                Some(key) => {
-                    let value = ctx.store.node(node).and_then(|n| n.labels.get(Symbol::new(key)));
-                    let Some(value) = value else { continue };
-                    value.to_string()
-                }
-            };
-            match groups.iter_mut().find(|(other, _)| *other == name && spec.domain.is_some()) {
-                Some((_, members)) => members.push(node),
-                None => groups.push((name, vec![node])),
-            }
-        }
-        let concern = format!("fault/{}", spec.name);
-        let mut this = Self { instances: Vec::new() };
-        for (name, nodes) in groups {
-            let stream = ctx.streams.stream(&concern, &name);
-            this.instances.push(Instance { name, nodes, stream });
-        }
-        for index in 0..this.instances.len() {
-            this.next_failure(process, index as u32, spec, ctx);
+    pub(super) fn begin(process: u32, spec: &FaultProcessSpec, ctx: &mut Ctx<'_, Chaos>) -> Self {
+        let mut this = Self::default();
+        for node in target::candidates(&spec.nodes, ctx) {
+            this.add(process, node, spec, ctx);
         }
         if this.instances.is_empty() {
             note(ctx, Severity::Warning, "NothingToFail", &spec.name, format!("{}: no node matches", spec.kind.as_str()));
         }
         this
+    }
+
+    /// A Node object appeared: its machine fails like the others from now on.
+    pub(super) fn joins(&mut self, process: u32, node: NodeId, spec: &FaultProcessSpec, ctx: &mut Ctx<'_, Chaos>) {
+        if target::matches(&spec.nodes, node, ctx) {
+            self.add(process, node, spec, ctx);
+        }
+    }
+
+    fn add(&mut self, process: u32, node: NodeId, spec: &FaultProcessSpec, ctx: &mut Ctx<'_, Chaos>) {
+        let Some(name) = instance_name(spec, node, ctx) else { return };
+        if let Some(&index) = self.by_name.get(&name) {
+            let nodes = &mut self.instances[index].nodes;
+            if !nodes.contains(&node) {
+                nodes.push(node);
+            }
+            return;
+        }
+        let stream = ctx.streams.stream(&format!("fault/{}", spec.name), &name);
+        let index = self.instances.len();
+        self.by_name.insert(name.clone(), index);
+        self.instances.push(Instance { name, nodes: vec![node], hit: Vec::new(), stream });
+        self.next_failure(process, index as u32, spec, ctx);
     }
 
     fn next_failure(&mut self, process: u32, index: u32, spec: &FaultProcessSpec, ctx: &mut Ctx<'_, Chaos>) {
@@ -71,15 +90,16 @@ impl FaultProcess {
         process: u32,
         index: u32,
         spec: &FaultProcessSpec,
-        nesting: &mut Nesting,
+        damage: &mut Damage,
         ctx: &mut Ctx<'_, Chaos>,
     ) {
         let name = self.event_name(index, spec);
         let instance = &mut self.instances[index as usize];
         let repair = spec.time_to_repair.sample(&mut instance.stream);
-        let detail = target::describe(&instance.nodes, ctx);
+        instance.hit = instance.nodes.iter().copied().filter(|&node| ctx.store.machine(node).exists).collect();
+        let detail = if spec.kind.needs_nodes() { target::describe(&instance.hit, ctx) } else { String::new() };
         note(ctx, Severity::Normal, "FaultBegan", &name, format!("{}{detail}", spec.kind.as_str()));
-        faults::begin_kind(spec.kind, &instance.nodes, nesting, ctx);
+        faults::begin(&spec.fault(), &name, &instance.hit, damage, ctx);
         ctx.arm_in(repair, Timer::Repaired(process, index));
     }
 
@@ -88,13 +108,13 @@ impl FaultProcess {
         process: u32,
         index: u32,
         spec: &FaultProcessSpec,
-        nesting: &mut Nesting,
+        damage: &mut Damage,
         ctx: &mut Ctx<'_, Chaos>,
     ) {
         let name = self.event_name(index, spec);
-        let instance = &self.instances[index as usize];
-        faults::end_kind(spec.kind, &instance.nodes, nesting, ctx);
-        let detail = target::describe(&instance.nodes, ctx);
+        let hit = std::mem::take(&mut self.instances[index as usize].hit);
+        faults::end(&spec.fault(), &hit, damage, ctx);
+        let detail = if spec.kind.needs_nodes() { target::describe(&hit, ctx) } else { String::new() };
         note(ctx, Severity::Normal, "FaultEnded", &name, format!("{}{detail}", spec.kind.as_str()));
         self.next_failure(process, index, spec, ctx);
     }

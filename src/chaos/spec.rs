@@ -41,6 +41,8 @@ pub enum FaultKind {
     PodKill,
     /// Processes of the control plane are down.
     ControlPlaneOutage,
+    /// Lease renewals get through late.
+    SlowHeartbeats,
 }
 
 impl FaultKind {
@@ -63,6 +65,7 @@ impl FaultKind {
             Self::OomKill => "OOMKill",
             Self::PodKill => "PodKill",
             Self::ControlPlaneOutage => "ControlPlaneOutage",
+            Self::SlowHeartbeats => "SlowHeartbeats",
         }
     }
 
@@ -133,6 +136,29 @@ pub struct FaultSpec {
     /// Exit code (ContainerCrash).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
+    /// How long the machine boots afterwards (Crash, Reboot, GracefulShutdown); as all machines if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<Distribution>,
+    /// By how much each renewal is late (SlowHeartbeats).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Distribution>,
+}
+
+impl FaultSpec {
+    /// A fault of this kind, with nothing else said.
+    #[must_use]
+    pub fn new(kind: FaultKind) -> Self {
+        Self {
+            kind,
+            nodes: NodeTarget::default(),
+            length: None,
+            components: Vec::new(),
+            pods: None,
+            exit_code: None,
+            boot: None,
+            delay: None,
+        }
+    }
 }
 
 /// A random process of failures and repairs.
@@ -149,8 +175,39 @@ pub struct FaultProcessSpec {
     /// A label key: one process per value, which takes all its nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
+    /// Which processes (ControlPlaneOutage).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<ProcessName>,
+    /// Which pods (ContainerCrash, OOMKill, PodKill).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pods: Option<PodTarget>,
+    /// Exit code (ContainerCrash).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// How long the machine boots afterwards (Crash, Reboot, GracefulShutdown); as all machines if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<Distribution>,
+    /// By how much each renewal is late (SlowHeartbeats).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Distribution>,
     /// From repair to the next failure.
     pub time_to_failure: Distribution,
     /// From failure to repair.
     pub time_to_repair: Distribution,
+}
+
+impl FaultProcessSpec {
+    /// What each failure of the process is.
+    #[must_use]
+    pub fn fault(&self) -> FaultSpec {
+        FaultSpec {
+            nodes: self.nodes.clone(),
+            components: self.components.clone(),
+            pods: self.pods.clone(),
+            exit_code: self.exit_code,
+            boot: self.boot.clone(),
+            delay: self.delay.clone(),
+            ..FaultSpec::new(self.kind)
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::spec::PodTarget;
-use super::{Chaos, ChaosPlan};
+use super::Chaos;
 use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::model::LabelSelector;
@@ -54,21 +54,26 @@ pub(super) fn pool_numbers<'a>(pool: Symbol, ctx: &'a Ctx<'_, Chaos>) -> impl It
 
 /// The nodes that match before anything is drawn, in the order of their names' appearance: those whose machine exists.
 pub(super) fn candidates(target: &NodeTarget, ctx: &Ctx<'_, Chaos>) -> Vec<NodeId> {
-    let zone_key = Symbol::new("topology.kubernetes.io/zone");
     let selector = target.selector.as_ref().and_then(|text| LabelSelector::parse(text).ok());
-    ctx.store
-        .node_ids()
-        .filter(|&id| ctx.store.machine(id).exists)
-        .filter(|&id| {
-            let name = ctx.store.node_name(id);
-            let labels = ctx.store.node(id).map(|node| &node.labels);
-            let zone = || labels.and_then(|l| l.get(zone_key));
-            (target.names.is_empty() || target.names.iter().any(|n| n == name.as_str()))
-                && target.zone.as_ref().is_none_or(|z| zone().is_some_and(|v| v.as_str() == z))
-                && target.pool.as_ref().is_none_or(|p| pool_number(p, name.as_str()).is_some())
-                && selector.as_ref().is_none_or(|s| labels.is_some_and(|l| s.matches(l)))
-        })
-        .collect()
+    // A fault may hit any node; it happens a few times in a run.
+    ctx.store.node_ids().filter(|&id| admits(target, selector.as_ref(), id, ctx)).collect()
+}
+
+/// Whether the target names the node, before anything is drawn.
+pub(super) fn matches(target: &NodeTarget, node: NodeId, ctx: &Ctx<'_, Chaos>) -> bool {
+    let selector = target.selector.as_ref().and_then(|text| LabelSelector::parse(text).ok());
+    admits(target, selector.as_ref(), node, ctx)
+}
+
+fn admits(target: &NodeTarget, selector: Option<&LabelSelector>, node: NodeId, ctx: &Ctx<'_, Chaos>) -> bool {
+    let name = ctx.store.node_name(node);
+    let labels = ctx.store.node(node).map(|node| &node.labels);
+    let zone = || labels.and_then(|l| l.get(Symbol::new("topology.kubernetes.io/zone")));
+    ctx.store.machine(node).exists
+        && (target.names.is_empty() || target.names.iter().any(|n| n == name.as_str()))
+        && target.zone.as_ref().is_none_or(|z| zone().is_some_and(|v| v.as_str() == z))
+        && target.pool.as_ref().is_none_or(|p| pool_number(p, name.as_str()).is_some())
+        && selector.is_none_or(|s| labels.is_some_and(|l| s.matches(l)))
 }
 
 /// How many of `all` a count or a fraction means.
@@ -79,7 +84,7 @@ fn wanted(all: usize, count: Option<u32>, fraction: Option<f64>) -> usize {
 }
 
 /// The nodes hit; a count or fraction is drawn from the fault's own stream.
-pub(super) fn select(target: &NodeTarget, _plan: &ChaosPlan, fault: &str, ctx: &Ctx<'_, Chaos>) -> Vec<NodeId> {
+pub(super) fn select(target: &NodeTarget, fault: &str, ctx: &Ctx<'_, Chaos>) -> Vec<NodeId> {
     let all = candidates(target, ctx);
     let wanted = wanted(all.len(), target.count, target.fraction);
     if wanted == all.len() {

@@ -75,6 +75,8 @@ pub struct Kubelets {
     pulled: FxHashSet<(NodeId, Symbol)>,
     /// Boot and reconnect timers under way.
     awaited: FxHashMap<NodeId, Ticket>,
+    /// How long a machine's next boot takes, if that is special.
+    next_boot: FxHashMap<NodeId, SimDuration>,
     /// Renewals that are held up.
     late: FxHashMap<NodeId, Ticket>,
     /// Machines that booted while nobody could be told: their pods' containers are gone.
@@ -226,6 +228,9 @@ impl Component for Kubelets {
     fn machine_changed(&mut self, change: &MachineChange, ctx: &mut Ctx<'_, Self>) {
         match *change {
             MachineChange::PowerOff(node) | MachineChange::InstanceGone(node) => self.lost_power(node, ctx),
+            MachineChange::NextBootTakes { node, length_ns } => {
+                self.next_boot.insert(node, SimDuration::from_nanos(length_ns));
+            }
             MachineChange::PowerOn(node) => self.boots(node, ctx),
             MachineChange::InstanceCreated { name, pool } => {
                 let Some(node) = ctx.store.find_node(name) else { return };

@@ -28,7 +28,8 @@ impl Kubelets {
         let name = ctx.store.node_name(node);
         let boot = self.boots.entry(node).or_insert(0);
         *boot += 1;
-        let delay = Latencies::draw(&ctx.config.latency.node_boot, ctx.streams, "node-boot", name.as_str(), *boot);
+        let usual = Latencies::draw(&ctx.config.latency.node_boot, ctx.streams, "node-boot", name.as_str(), *boot);
+        let delay = self.next_boot.remove(&node).unwrap_or(usual);
         self.stop_waiting(node, ctx);
         let ticket = ctx.arm_in(delay, Timer::Booted(node));
         self.awaited.insert(node, ticket);
@@ -45,7 +46,7 @@ impl Kubelets {
 
     /// The operating system is up and a fresh kubelet runs: it registers, or finds its Node and reports.
     pub(super) fn booted(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        if !ctx.store.machine(node).linked || self.api_down {
+        if !ctx.store.machine(node).talks() || self.api_down {
             // Which pods it has, a kubelet learns from the API server only.
             self.booted_unheard.insert(node);
             return;

@@ -34,12 +34,13 @@ fn fields_of(kind: FaultKind) -> &'static [(&'static str, bool)] {
         FaultKind::ControlPlaneOutage => &[("components", true), ("for", false)],
         FaultKind::ContainerCrash => &[("pods", true), ("nodes", false), ("exitCode", false)],
         FaultKind::OomKill | FaultKind::PodKill => &[("pods", true), ("nodes", false)],
-        FaultKind::Reboot | FaultKind::InstanceGone => &[("nodes", true)],
-        FaultKind::Crash
-        | FaultKind::KubeletStop
+        FaultKind::InstanceGone => &[("nodes", true)],
+        FaultKind::Reboot => &[("nodes", true), ("boot", false)],
+        FaultKind::Crash | FaultKind::GracefulShutdown => &[("nodes", true), ("for", false), ("boot", false)],
+        FaultKind::SlowHeartbeats => &[("nodes", true), ("for", false), ("delay", true)],
+        FaultKind::KubeletStop
         | FaultKind::Partition
         | FaultKind::NotReady
-        | FaultKind::GracefulShutdown
         | FaultKind::MemoryPressure
         | FaultKind::DiskPressure
         | FaultKind::PidPressure
@@ -77,6 +78,7 @@ fn check_fields(root: &Node, fault: &Fault<'_>, diagnostics: &mut Diagnostics) {
             let help = match *field {
                 "nodes" => "add `nodes: {names: [...]}`, `{zone: ...}`, `{pool: ...}` or `{selector: ...}`; `{}` means all nodes",
                 "pods" => "add `pods: {namespace: ...}`, `{selector: ...}` or `{names: [...]}`",
+                "delay" => "add `delay: 30s` or a distribution",
                 "components" => "add `components: [kube-controller-manager]` or others of the control plane",
                 _ => "add it",
             };

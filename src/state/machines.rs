@@ -47,6 +47,8 @@ pub struct Machine {
     pub linked: bool,
     /// Whether the kubelet process runs.
     pub kubelet_running: bool,
+    /// The kubelet process was stopped by itself: booting does not start it.
+    pub kubelet_held: bool,
     /// What the kubelet observes.
     pub reported: ReportedConditions,
     /// Condition `NetworkUnavailable`, as the network would write it.
@@ -65,6 +67,7 @@ impl Default for Machine {
             power: Power::Off,
             linked: true,
             kubelet_running: false,
+            kubelet_held: false,
             reported: ReportedConditions::default(),
             network_unavailable: false,
             booted_at: SimTime::ZERO,
@@ -132,6 +135,13 @@ pub enum MachineChange {
     PowerOff(NodeId),
     /// Power is back (or the reboot began): it boots, and its kubelet starts after the boot latency.
     PowerOn(NodeId),
+    /// The next boot takes this long (nanoseconds), whatever the scenario says of boots in general.
+    NextBootTakes {
+        /// Node.
+        node: NodeId,
+        /// How long, in nanoseconds.
+        length_ns: u64,
+    },
     /// The operating system is up and the kubelet process starts.
     Booted(NodeId),
     /// The link to the control plane is cut, both ways.
@@ -232,7 +242,7 @@ impl Store {
             MachineChange::Booted(node) => {
                 let machine = self.machine_mut(node);
                 machine.power = Power::On;
-                machine.kubelet_running = true;
+                machine.kubelet_running = !machine.kubelet_held;
                 machine.reported.shutting_down = false;
                 machine.booted_at = now;
                 machine.boots += 1;
@@ -247,11 +257,15 @@ impl Store {
                 return None;
             }
             MachineChange::KubeletStopped(node) => {
-                self.machine_mut(node).kubelet_running = false;
+                let machine = self.machine_mut(node);
+                machine.kubelet_running = false;
+                machine.kubelet_held = true;
                 node
             }
             MachineChange::KubeletStarted(node) => {
-                self.machine_mut(node).kubelet_running = true;
+                let machine = self.machine_mut(node);
+                machine.kubelet_running = machine.power == Power::On;
+                machine.kubelet_held = false;
                 return None;
             }
             MachineChange::ShutdownBegins(node) => {
@@ -278,6 +292,7 @@ impl Store {
                 return None;
             }
             MachineChange::HeartbeatsDelayed { delay_ns: 0, .. }
+            | MachineChange::NextBootTakes { .. }
             | MachineChange::ContainerEnds { .. }
             | MachineChange::ProcessDown(_)
             | MachineChange::ProcessUp(_) => return None,

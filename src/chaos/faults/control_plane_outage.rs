@@ -1,6 +1,7 @@
 //! Processes of the control plane are down; kubelets and containers go on.
 
 use super::super::Chaos;
+use super::super::nesting::Nesting;
 use super::super::spec::{FaultSpec, ProcessName};
 use crate::component::Ctx;
 use crate::state::{ControlPlaneProcess, MachineChange};
@@ -22,14 +23,18 @@ fn processes(fault: &FaultSpec) -> Vec<ControlPlaneProcess> {
     fault.components.iter().copied().map(of).collect()
 }
 
-pub(super) fn begin(fault: &FaultSpec, ctx: &mut Ctx<'_, Chaos>) {
+pub(super) fn begin(fault: &FaultSpec, nesting: &mut Nesting, ctx: &mut Ctx<'_, Chaos>) {
     for process in processes(fault) {
-        ctx.change_machine(MachineChange::ProcessDown(process));
+        if nesting.begin_outage(process) {
+            ctx.change_machine(MachineChange::ProcessDown(process));
+        }
     }
 }
 
-pub(super) fn end(fault: &FaultSpec, ctx: &mut Ctx<'_, Chaos>) {
+pub(super) fn end(fault: &FaultSpec, nesting: &mut Nesting, ctx: &mut Ctx<'_, Chaos>) {
     for process in processes(fault) {
-        ctx.change_machine(MachineChange::ProcessUp(process));
+        if nesting.end_outage(process) {
+            ctx.change_machine(MachineChange::ProcessUp(process));
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! Faults that take something away from a machine, and give it back.
 
 use super::super::Chaos;
-use super::super::nesting::{Loss, Nesting};
-use super::super::spec::FaultKind;
+use super::super::nesting::Loss;
+use super::super::spec::{FaultKind, FaultSpec};
+use super::Damage;
 use crate::component::Ctx;
 use crate::state::{MachineChange, NodeConditionKind, NodeId, Power};
 
@@ -11,38 +12,73 @@ fn loss(kind: FaultKind) -> Option<Loss> {
         FaultKind::Crash | FaultKind::GracefulShutdown => Loss::Power,
         FaultKind::Partition => Loss::Link,
         FaultKind::KubeletStop => Loss::Kubelet,
+        FaultKind::SlowHeartbeats => Loss::Punctuality,
         FaultKind::NotReady => Loss::Condition(NodeConditionKind::Ready),
         FaultKind::MemoryPressure => Loss::Condition(NodeConditionKind::MemoryPressure),
         FaultKind::DiskPressure => Loss::Condition(NodeConditionKind::DiskPressure),
         FaultKind::PidPressure => Loss::Condition(NodeConditionKind::PidPressure),
         FaultKind::NetworkUnavailable => Loss::Condition(NodeConditionKind::NetworkUnavailable),
-        _ => return None,
+        FaultKind::Reboot
+        | FaultKind::InstanceGone
+        | FaultKind::ContainerCrash
+        | FaultKind::OomKill
+        | FaultKind::PodKill
+        | FaultKind::ControlPlaneOutage => return None,
     })
 }
 
-pub(super) fn begin(kind: FaultKind, node: NodeId, nesting: &mut Nesting, ctx: &mut Ctx<'_, Chaos>) {
-    match kind {
+/// Tells the machine how long its next boot takes, if the fault says so.
+fn time_boot(fault: &FaultSpec, name: &str, node: NodeId, ctx: &mut Ctx<'_, Chaos>) {
+    if let Some(boot) = &fault.boot {
+        let entity = format!("{name}/{}", ctx.store.node_name(node));
+        let begun = ctx.now.as_nanos().unsigned_abs() / 1_000_000;
+        let length = boot.sample(&mut ctx.streams.at("fault-boot", &entity, begun));
+        ctx.change_machine(MachineChange::NextBootTakes { node, length_ns: length.as_nanos() });
+    }
+}
+
+pub(super) fn begin(fault: &FaultSpec, name: &str, node: NodeId, damage: &mut Damage, ctx: &mut Ctx<'_, Chaos>) {
+    if !ctx.store.machine(node).exists {
+        return;
+    }
+    match fault.kind {
         FaultKind::InstanceGone => {
-            nesting.forget(node);
+            damage.nesting.forget(node);
+            damage.delays.remove(&node);
+            damage.returning.remove(&node);
             ctx.change_machine(MachineChange::InstanceGone(node));
             return;
         }
         FaultKind::Reboot => {
-            ctx.change_machine(MachineChange::PowerOff(node));
-            ctx.change_machine(MachineChange::PowerOn(node));
+            // A machine that something keeps off cannot be rebooted.
+            if !damage.nesting.holds(node, Loss::Power) {
+                time_boot(fault, name, node, ctx);
+                ctx.change_machine(MachineChange::PowerOff(node));
+                ctx.change_machine(MachineChange::PowerOn(node));
+            }
             return;
         }
+        FaultKind::Crash | FaultKind::GracefulShutdown => time_boot(fault, name, node, ctx),
         _ => {}
     }
-    let Some(loss) = loss(kind) else { return };
-    if !nesting.begin(node, loss) {
-        return;
-    }
-    let change = match (kind, loss) {
-        (FaultKind::GracefulShutdown, _) => MachineChange::ShutdownBegins(node),
+    let Some(loss) = loss(fault.kind) else { return };
+    let is_first = damage.nesting.begin(node, loss);
+    let power = ctx.store.machine(node).power;
+    let change = match (fault.kind, loss) {
+        // A crash also takes a machine that is shutting down in good order.
+        (FaultKind::Crash, _) if is_first || power != Power::Off => MachineChange::PowerOff(node),
+        _ if !is_first => return,
+        (FaultKind::GracefulShutdown, _) if power == Power::On => MachineChange::ShutdownBegins(node),
         (_, Loss::Power) => MachineChange::PowerOff(node),
         (_, Loss::Link) => MachineChange::LinkDown(node),
         (_, Loss::Kubelet) => MachineChange::KubeletStopped(node),
+        (_, Loss::Punctuality) => {
+            let Some(delay) = &fault.delay else { return };
+            let stream = ctx.streams.stream(&format!("fault-delay/{name}"), ctx.store.node_name(node).as_str());
+            damage.delays.insert(node, (delay.clone(), stream));
+            damage.hold_up(node, ctx);
+            return;
+        }
         (_, Loss::Condition(NodeConditionKind::Ready)) => {
             MachineChange::Observed { node, condition: NodeConditionKind::Ready, holds: false }
         }
@@ -51,18 +87,26 @@ pub(super) fn begin(kind: FaultKind, node: NodeId, nesting: &mut Nesting, ctx: &
     ctx.change_machine(change);
 }
 
-pub(super) fn end(kind: FaultKind, node: NodeId, nesting: &mut Nesting, ctx: &mut Ctx<'_, Chaos>) {
+pub(super) fn end(kind: FaultKind, node: NodeId, damage: &mut Damage, ctx: &mut Ctx<'_, Chaos>) {
     let Some(loss) = loss(kind) else { return };
-    if !nesting.end(node, loss) || !ctx.store.machine(node).exists {
+    if !damage.nesting.end(node, loss) || !ctx.store.machine(node).exists {
         return;
     }
-    let is_off = ctx.store.machine(node).power == Power::Off;
     let change = match loss {
-        Loss::Power if is_off => MachineChange::PowerOn(node),
-        Loss::Power => return,
+        Loss::Power => match ctx.store.machine(node).power {
+            Power::Off => MachineChange::PowerOn(node),
+            Power::Booting => return,
+            Power::On => {
+                damage.returning.insert(node);
+                return;
+            }
+        },
         Loss::Link => MachineChange::LinkUp(node),
-        Loss::Kubelet if is_off => return,
         Loss::Kubelet => MachineChange::KubeletStarted(node),
+        Loss::Punctuality => {
+            damage.delays.remove(&node);
+            return;
+        }
         Loss::Condition(NodeConditionKind::Ready) => {
             MachineChange::Observed { node, condition: NodeConditionKind::Ready, holds: true }
         }

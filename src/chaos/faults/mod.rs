@@ -1,42 +1,72 @@
-//! The kinds of faults, a file each where there is more to it than one loss.
+//! The kinds of faults: those of processes, of machines and of pods.
 
 mod control_plane_outage;
 mod losses;
 mod pods;
 
-use super::nesting::Nesting;
-use super::spec::{FaultKind, FaultSpec};
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::Chaos;
+use super::nesting::{Loss, Nesting};
+use super::spec::{FaultKind, FaultSpec};
 use crate::component::Ctx;
-use crate::state::NodeId;
+use crate::engine::{Distribution, Stream};
+use crate::state::{MachineChange, NodeId};
+use crate::units::SimDuration;
+
+/// What faults have done to the world and not yet undone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Damage {
+    nesting: Nesting,
+    /// Machines in graceful shutdown whose fault is over already: they are powered on as soon as they are off.
+    returning: FxHashSet<NodeId>,
+    /// How late the renewals of a node are.
+    delays: FxHashMap<NodeId, (Distribution, Stream)>,
+}
 
 /// A fault begins.
-pub(super) fn begin(fault: &FaultSpec, name: &str, nodes: &[NodeId], nesting: &mut Nesting, ctx: &mut Ctx<'_, Chaos>) {
+pub(super) fn begin(fault: &FaultSpec, name: &str, nodes: &[NodeId], damage: &mut Damage, ctx: &mut Ctx<'_, Chaos>) {
     match fault.kind {
-        FaultKind::ControlPlaneOutage => control_plane_outage::begin(fault, ctx),
+        FaultKind::ControlPlaneOutage => control_plane_outage::begin(fault, &mut damage.nesting, ctx),
         FaultKind::ContainerCrash | FaultKind::OomKill | FaultKind::PodKill => pods::hit(fault, name, nodes, ctx),
-        kind => begin_kind(kind, nodes, nesting, ctx),
+        _ => {
+            for &node in nodes {
+                losses::begin(fault, name, node, damage, ctx);
+            }
+        }
     }
 }
 
 /// A fault ends.
-pub(super) fn end(fault: &FaultSpec, nodes: &[NodeId], nesting: &mut Nesting, ctx: &mut Ctx<'_, Chaos>) {
-    match fault.kind {
-        FaultKind::ControlPlaneOutage => control_plane_outage::end(fault, ctx),
-        kind => end_kind(kind, nodes, nesting, ctx),
+pub(super) fn end(fault: &FaultSpec, nodes: &[NodeId], damage: &mut Damage, ctx: &mut Ctx<'_, Chaos>) {
+    if fault.kind == FaultKind::ControlPlaneOutage {
+        control_plane_outage::end(fault, &mut damage.nesting, ctx);
+        return;
+    }
+    for &node in nodes {
+        losses::end(fault.kind, node, damage, ctx);
     }
 }
 
-/// A fault of nodes begins.
-pub(super) fn begin_kind(kind: FaultKind, nodes: &[NodeId], nesting: &mut Nesting, ctx: &mut Ctx<'_, Chaos>) {
-    for &node in nodes {
-        losses::begin(kind, node, nesting, ctx);
+impl Damage {
+    /// What follows from a change of the machines: the world goes on in the middle of a fault.
+    pub(super) fn machine_changed(&mut self, change: &MachineChange, ctx: &mut Ctx<'_, Chaos>) {
+        match *change {
+            MachineChange::PowerOff(node) => {
+                if self.returning.remove(&node) && !self.nesting.holds(node, Loss::Power) {
+                    ctx.change_machine(MachineChange::PowerOn(node));
+                }
+            }
+            MachineChange::HeartbeatBegins { node, .. } => self.hold_up(node, ctx),
+            _ => {}
+        }
     }
-}
 
-/// A fault of nodes ends.
-pub(super) fn end_kind(kind: FaultKind, nodes: &[NodeId], nesting: &mut Nesting, ctx: &mut Ctx<'_, Chaos>) {
-    for &node in nodes {
-        losses::end(kind, node, nesting, ctx);
+    /// Draws by how much the next renewal of a slow node is late.
+    fn hold_up(&mut self, node: NodeId, ctx: &mut Ctx<'_, Chaos>) {
+        if let Some((distribution, stream)) = self.delays.get_mut(&node) {
+            let delay = distribution.sample(stream).max(SimDuration::from_nanos(1));
+            ctx.change_machine(MachineChange::HeartbeatsDelayed { node, delay_ns: delay.as_nanos() });
+        }
     }
 }

@@ -14,5 +14,6 @@ pub mod observe;
 pub mod report;
 pub mod scenario;
 pub mod scheduler;
+pub mod simulation;
 pub mod state;
 pub mod units;

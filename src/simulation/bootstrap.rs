@@ -12,6 +12,7 @@ use super::{Inputs, Simulation};
 use crate::apiserver::{self, ApiServer};
 use crate::component::{Config, Latencies, Request, Start};
 use crate::engine::{Distribution, Streams};
+use crate::kubelet::PoolTemplate;
 use crate::model::Object;
 use crate::observe::Observers;
 use crate::scenario::{Bootstrap, ResolvedScenario};
@@ -42,6 +43,7 @@ impl Prepared {
         let config = Arc::new(scenario.config.clone());
         let inputs = Arc::new(Inputs {
             chaos: Arc::clone(&scenario.chaos),
+            pools: Arc::new(pool_templates(scenario)),
             kubectl: Arc::clone(&scenario.kubectl),
             timeline: scenario.timeline.clone(),
         });
@@ -76,7 +78,7 @@ impl Prepared {
     /// Plays the workload controllers, the scheduler and the kubelets until t=0.
     fn settle(&mut self, streams: Streams, begin: SimTime) {
         let config = Arc::new(unhurried(&self.config));
-        let inputs = Arc::new(Inputs { timeline: Vec::new(), chaos: Arc::default(), kubectl: Arc::default() });
+        let inputs = Arc::new(Inputs::default());
         let components = Components::new(&config, &inputs);
         let store = std::mem::take(&mut self.store);
         let api = std::mem::take(&mut self.api);
@@ -126,6 +128,15 @@ impl Prepared {
     pub fn config(&self) -> &Config {
         &self.config
     }
+}
+
+/// How the machines of each pool register.
+fn pool_templates(scenario: &ResolvedScenario) -> Vec<PoolTemplate> {
+    let template = |pool: &crate::chaos::PoolPlan| PoolTemplate {
+        registration: pool.registration.clone(),
+        zones: pool.zones.clone(),
+    };
+    scenario.chaos.pools.iter().map(template).collect()
 }
 
 /// Order in which kinds are created, so that admission finds what it looks up.
@@ -189,7 +200,7 @@ fn unhurried(config: &Config) -> Config {
     let mut config = config.clone();
     let at_once = || Distribution::Constant(SimDuration::ZERO);
     config.kube_controller_manager.kube_api_qps = f64::INFINITY;
-    config.kube_scheduler.client_connection.qps = f64::INFINITY;
+    config.kube_scheduler.client_connection.qps = Some(f64::INFINITY);
     config.latency = Latencies {
         pod_start: at_once(),
         image_pull: at_once(),

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::component::{Answer, ClientLimit, Component, Config, EventDraft, EventRecorder, Start, TokenBucket};
+use crate::component::{Answer, Controller, ClientLimit, Component, Config, EventDraft, EventRecorder, Start, TokenBucket};
 use crate::state::{CauseId, Change, ControlPlaneProcess, MachineChange};
 
 use super::kernel::Kernel;
@@ -153,6 +153,8 @@ macro_rules! components {
 
 components! {
     Chaos chaos: crate::chaos::Chaos = |_, inputs| crate::chaos::Chaos::new(std::sync::Arc::clone(&inputs.chaos));
+    Kubelets kubelets: crate::kubelet::Kubelets =
+        |_, inputs| crate::kubelet::Kubelets::new(std::sync::Arc::clone(&inputs.pools));
     NodeLifecycle node_lifecycle: crate::controllers::node_lifecycle::NodeLifecycle =
         |config, _| crate::controllers::node_lifecycle::NodeLifecycle::new(config);
     TaintEviction taint_eviction: crate::controllers::taint_eviction::TaintEviction =
@@ -160,5 +162,12 @@ components! {
     PodGc pod_gc: crate::controllers::pod_gc::PodGc = |_, _| crate::controllers::pod_gc::PodGc::new();
     CloudNodeLifecycle cloud_node_lifecycle: crate::controllers::cloud_node_lifecycle::CloudNodeLifecycle =
         |config, _| crate::controllers::cloud_node_lifecycle::CloudNodeLifecycle::new(config);
+    Deployments deployments: Controller<crate::controllers::deployment::Deployments> =
+        |config, _| Controller::new(Default::default(), config);
+    ReplicaSets replica_sets: Controller<crate::controllers::replica_set::ReplicaSets> =
+        |config, _| Controller::new(Default::default(), config);
+    DaemonSets daemon_sets: Controller<crate::controllers::daemon_set::DaemonSets> =
+        |config, _| Controller::new(Default::default(), config);
+    Scheduler scheduler: crate::scheduler::Scheduler = |config, _| crate::scheduler::Scheduler::new(config);
     Kubectl kubectl: crate::kubectl::Kubectl = |_, inputs| crate::kubectl::Kubectl::new(std::sync::Arc::clone(&inputs.kubectl));
 }

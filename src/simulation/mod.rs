@@ -19,6 +19,7 @@ use crate::chaos::{self, ChaosPlan};
 use crate::component::{Config, Start};
 use crate::engine::Streams;
 use crate::kubectl::{self, Runbook};
+use crate::kubelet::PoolTemplate;
 use crate::observe::Observers;
 use crate::scenario::TimelineAction;
 use crate::state::{CauseId, Changed, ControlPlaneProcess, MachineChange, Store};
@@ -29,6 +30,8 @@ use crate::units::{SimDuration, SimTime};
 pub struct Inputs {
     /// Faults, random processes and node pools.
     pub chaos: Arc<ChaosPlan>,
+    /// How the machines of each pool register.
+    pub pools: Arc<Vec<PoolTemplate>>,
     /// kubectl lines.
     pub kubectl: Arc<Runbook>,
     /// When which of them happens, in file order.

@@ -1,0 +1,4 @@
+//! The integration tests, as one binary.
+
+mod recordings;
+mod tidy;

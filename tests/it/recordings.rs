@@ -313,7 +313,7 @@ fn differences(dir: &Path) -> (usize, Vec<(String, String)>) {
     let recording: Value =
         serde_json::from_slice(&fs::read(dir.join("recording.json")).expect("a recording")).expect("JSON");
     let real = facts(&recorded(&recording));
-    let resolved = scenario::load(&dir.join("scenario.yaml"), &scenario::Overrides::default()).expect("a valid scenario");
+    let resolved = scenario::load(&dir.join("scenario.yaml"), &scenario::Overrides::none()).expect("a valid scenario");
     let prepared = Prepared::new(&resolved);
     let plays: Vec<Facts> = (1..=SEEDS)
         .map(|seed| {

@@ -129,9 +129,9 @@ pub(crate) fn decode<T: DeserializeOwned>(root: &mut Node, diagnostics: &mut Dia
         let mut ignored = Vec::new();
         let near_misses = RefCell::new(Vec::new());
         let cursor = Cursor { node: &*root, near_misses: &near_misses };
-        let result = T::deserialize(serde_ignored::Deserializer::new(cursor, &mut |path: serde_ignored::Path<'_>| {
-            ignored.push(FieldPath::from(&path));
-        }));
+        let mut report = |path: serde_ignored::Path<'_>| ignored.push(FieldPath::from(&path));
+        let mut report: &mut dyn FnMut(serde_ignored::Path<'_>) = &mut report;
+        let result = T::deserialize(serde_ignored::Deserializer::new(cursor, &mut report));
         let error = match result {
             Ok(value) => return Decoded { value: Some(value), ignored, near_misses: near_misses.into_inner() },
             Err(error) => error,

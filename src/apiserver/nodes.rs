@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::admission::not_ready_taint;
 use super::{ApiServer, Session, already_exists, not_found};
 use crate::arena::Symbol;
-use crate::component::{Answer, NodeConditionUpdate, NodeRegistration, Reply};
+use crate::component::{Answer, ApiError, ErrorReason, NodeConditionUpdate, NodeRegistration, Reply};
 use crate::model::{Labels, TaintEffect};
 use crate::state::{Changed, Node, NodeCondition, NodeConditions, NodeDelta, NodeId, TaintOnNode};
 
@@ -104,7 +104,21 @@ pub(super) fn set_annotations(s: &mut Session<'_>, id: NodeId, annotations: Arc<
     })
 }
 
-pub(super) fn patch_status(s: &mut Session<'_>, id: NodeId, conditions: &[NodeConditionUpdate]) -> Answer {
+pub(super) fn patch_status(
+    s: &mut Session<'_>,
+    id: NodeId,
+    conditions: &[NodeConditionUpdate],
+    base: Option<&Arc<Node>>,
+) -> Answer {
+    let is_stale = |base: &Arc<Node>| s.store.node(id).is_some_and(|node| !Arc::ptr_eq(node, base));
+    if base.is_some_and(is_stale) {
+        let name = s.store.node_name(id);
+        let message = format!(
+            "Operation cannot be fulfilled on nodes \"{name}\": the object has been modified; please apply your changes \
+             to the latest version and try again"
+        );
+        return Err(ApiError::new(ErrorReason::Conflict, message));
+    }
     update(s, id, |node| {
         let mut delta = NodeDelta::NONE;
         for update in conditions {

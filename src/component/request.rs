@@ -9,7 +9,7 @@ use crate::arena::Symbol;
 use crate::model::{self, Labels, PodTemplateSpec, Resources, TaintEffect};
 use crate::state::{
     ContainerStatus, DaemonSetId, DaemonSetStatus, DeletionCause, DeploymentId, DeploymentStatus, DisruptionReason, JobId,
-    JobStatus, NodeCondition, NodeConditionKind, NodeId, Owner, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId,
+    JobStatus, Node, NodeCondition, NodeConditionKind, NodeId, Owner, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId,
     PodPhase, Propagation, ReplicaSetId, ReplicaSetStatus, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid,
     WorkloadId,
 };
@@ -283,6 +283,8 @@ pub enum Request {
         node: NodeId,
         /// Conditions.
         conditions: SmallVec<[NodeConditionUpdate; 5]>,
+        /// `metadata.resourceVersion`: the object as it was read; 409 if it was written since. None = whatever it is.
+        base: Option<Arc<Node>>,
     },
     /// POST replicasets.
     CreateReplicaSet(Box<NewReplicaSet>),

@@ -318,9 +318,10 @@ impl World {
         let not_found = || Err(ApiError::new(ErrorReason::NotFound, "not found"));
         match request {
             Request::Get => Ok(Reply::Done),
-            Request::PatchNodeStatus { node, conditions, .. } => {
-                if self.store.node(*node).is_none() {
-                    return not_found();
+            Request::PatchNodeStatus { node, conditions, base } => {
+                let Some(object) = self.store.node(*node) else { return not_found() };
+                if base.as_ref().is_some_and(|base| !Arc::ptr_eq(base, object)) {
+                    return Err(ApiError::new(ErrorReason::Conflict, "modified"));
                 }
                 self.set_conditions(*node, conditions);
                 Ok(Reply::Node(*node))

@@ -60,7 +60,7 @@ impl Kubelets {
             let condition = NodeCondition { status, reason, since: ctx.now };
             updates.push(NodeConditionUpdate { kind: NodeConditionKind::NetworkUnavailable, condition });
         }
-        tell(ctx, Request::PatchNodeStatus { node, conditions: updates });
+        tell(ctx, Request::PatchNodeStatus { node, conditions: updates, base: None });
         heartbeat::posted(node, ctx);
         let name = ctx.store.node_name(node);
         for reason in flipped {

@@ -257,7 +257,8 @@ impl NodeLifecycle {
         let is_silent = probe.is_some_and(|probe| ctx.now > probe + Self::grace(ready, ctx));
         if is_silent && ready != Some(Status::Unknown) {
             let conditions = unknown_conditions(&object, ctx.now);
-            ctx.call(Request::PatchNodeStatus { node, conditions }, Tag(Waiting::Status(node)));
+            let request = Request::PatchNodeStatus { node, conditions, base: Some(object) };
+            ctx.call(request, Tag(Waiting::Status(node)));
             return Progress::Waiting;
         }
         self.judge(node, ctx)

@@ -186,6 +186,28 @@ fn a_failed_write_is_tried_again_and_a_node_out_of_tries_is_left_to_the_next_pas
 }
 
 #[test]
+fn a_post_of_the_kubelet_that_overtakes_the_unknown_wins() {
+    let play = || {
+        bench(|world| {
+            add_nodes(world, "", 3);
+            world.last_renewal("0", secs(0.0));
+        })
+    };
+    let mut undisturbed = play();
+    undisturbed.run_until(60.0);
+    let written_at = undisturbed.unknown_writes()[0].0;
+    let mut raced = play();
+    raced.at(written_at - 0.002, |world| {
+        world.revive("0");
+        world.post_ready("0", Status::True);
+    });
+    raced.run_until(200.0);
+    assert_eq!(raced.unknown_writes().len(), 1);
+    assert_eq!(ready(&raced, "0"), Status::True);
+    check_taints(&raced, "0", &[]);
+}
+
+#[test]
 fn renewals_rarer_than_the_grace_make_a_living_node_flap() {
     let mut config = config();
     config.kube_controller_manager.node_monitor_grace_period = SimDuration::from_secs(4);

@@ -389,7 +389,8 @@ impl ApiServer {
             return publish(s, id, delta);
         }
         let meta = self.meta(s, &o.metadata);
-        let cron_job = CronJob { meta, spec: Arc::new(o.spec), last_scheduled_at: None, active: Vec::new() };
+        let last_scheduled_at = o.status.last_schedule_time.map(|_| self.instant(o.status.last_schedule_time, s.now));
+        let cron_job = CronJob { meta, spec: Arc::new(o.spec), last_scheduled_at, active: Vec::new() };
         let id = WorkloadId::CronJob(s.store.cron_jobs.insert(cron_job));
         added(s, id)
     }

@@ -18,11 +18,68 @@ use crate::model::config::{
 };
 use crate::model::{Labels, PodSpec, QosClass, Resources, TaintEffect, Toleration};
 use crate::state::{
-    AdmittedSpec, CauseId, Change, Changed, Deletion, DisruptionTarget, HeartbeatLoop, MachineChange, Node,
-    NodeCondition, NodeConditionKind, NodeConditions, NodeDelta, NodeId, Pod, PodCondition, PodDelta, PodId, PodPhase,
+    AdmittedSpec, CauseId, Change, Changed, Deletion, DisruptionTarget, HeartbeatLoop, MachineChange, Meta, Node,
+    NodeCondition, NodeConditionKind, NodeConditions, NodeDelta, NodeId, Owner, Pod, PodCondition, PodDelta, PodId, PodPhase,
     Status, Store, TaintOnNode, Uid,
 };
 use crate::units::{SimDuration, SimTime};
+
+/// A Pending pod of the default namespace that nobody owns, created at t=0.
+pub(super) fn bare_pod(name: &str, uid: u128) -> Pod {
+    let spec = AdmittedSpec {
+        spec: PodSpec::default(),
+        annotations: Arc::default(),
+        requests: Resources::default(),
+        non_zero_requests: Resources::default(),
+        qos: QosClass::BestEffort,
+        priority: 0,
+    };
+    Pod {
+        namespace: Symbol::new("default"),
+        name: Arc::from(name),
+        uid: Uid(uid),
+        labels: Labels::default(),
+        owner: None,
+        spec: Arc::new(spec),
+        pinned_node: None,
+        is_mirror: false,
+        node: None,
+        nominated_node: None,
+        created_at: SimTime::ZERO,
+        scheduled_at: None,
+        started_at: None,
+        deletion: None,
+        job_tracking: false,
+        phase: PodPhase::Pending,
+        reason: Symbol::empty(),
+        ready: None,
+        unschedulable: None,
+        disruption_target: None,
+        containers: SmallVec::new(),
+        init_containers: SmallVec::new(),
+    }
+}
+
+/// Metadata of an object of the default namespace.
+pub(super) fn meta(name: &str, owner: Option<Owner>) -> Meta {
+    Meta {
+        namespace: Symbol::new("default"),
+        name: Symbol::new(name),
+        uid: Uid(u128::from(crate::arena::stable_hash(name.as_bytes()))),
+        labels: Labels::default(),
+        annotations: Arc::default(),
+        created_at: SimTime::ZERO,
+        generation: 1,
+        deleting: None,
+        owner,
+    }
+}
+
+/// The deletion of a pod on a node that cannot confirm it.
+pub(super) fn marked(at: SimTime) -> Deletion {
+    let grace = SimDuration::from_secs(30);
+    Deletion { requested_at: at, deadline: at + grace, grace, cause: crate::state::DeletionCause::Kubectl }
+}
 
 type Script<C> = Box<dyn FnOnce(&mut World, &mut C)>;
 type Refusal = Box<dyn FnMut(&Request, SimTime) -> Option<ErrorReason>>;
@@ -236,38 +293,16 @@ impl World {
         let tolerations: Vec<Toleration> = serde_json::from_str(tolerations).expect("tolerations are JSON");
         let node = node.map(|node| self.store.node_slot(Symbol::new(node)));
         self.next_uid += 1;
-        let spec = AdmittedSpec {
-            spec: PodSpec { tolerations, ..PodSpec::default() },
-            annotations: Arc::default(),
-            requests: Resources::default(),
-            non_zero_requests: Resources::default(),
-            qos: QosClass::BestEffort,
-            priority: 0,
-        };
-        let pod = Pod {
-            namespace: Symbol::new("default"),
-            name: Arc::from(name),
-            uid: Uid(self.next_uid),
-            labels: Labels::default(),
-            owner: None,
-            spec: Arc::new(spec),
-            pinned_node: None,
-            is_mirror: false,
-            node,
-            nominated_node: None,
-            created_at: self.now,
-            scheduled_at: node.map(|_| self.now),
-            started_at: node.map(|_| self.now),
-            deletion: None,
-            job_tracking: false,
-            phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
-            reason: Symbol::empty(),
-            ready: node.map(|_| PodCondition { status: Status::True, since: self.now }),
-            unschedulable: None,
-            disruption_target: None,
-            containers: SmallVec::new(),
-            init_containers: SmallVec::new(),
-        };
+        let mut pod = bare_pod(name, self.next_uid);
+        Arc::make_mut(&mut pod.spec).spec.tolerations = tolerations;
+        pod.created_at = self.now;
+        if node.is_some() {
+            pod.node = node;
+            pod.scheduled_at = Some(self.now);
+            pod.started_at = Some(self.now);
+            pod.phase = PodPhase::Running;
+            pod.ready = Some(PodCondition { status: Status::True, since: self.now });
+        }
         let id = self.store.insert_pod(pod);
         self.changed.push(Changed::PodAdded(id));
         id

@@ -442,3 +442,188 @@ impl Reconcile for Disruption {
         answer.as_ref().is_err_and(|error| error.reason != ErrorReason::NotFound)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::{bare_pod, marked, meta};
+    use super::*;
+    use crate::state::{
+        DaemonSetId, Deployment, DeploymentStatus, DisruptionTarget, PodCondition, ReplicaSet, ReplicaSetStatus, Status,
+    };
+
+    const NOW: SimTime = SimTime::from_secs(1000);
+
+    fn set(store: &mut Store, name: &str, replicas: i32, owner: Option<Owner>) -> Owner {
+        let set = ReplicaSet {
+            meta: meta(name, owner),
+            is_replication_controller: false,
+            replicas,
+            spec: Arc::default(),
+            status: ReplicaSetStatus::default(),
+        };
+        Owner::ReplicaSet(store.replica_sets.insert(set))
+    }
+
+    fn add(store: &mut Store, name: &str, owner: Option<Owner>, is_ready: bool) -> PodId {
+        let mut pod = bare_pod(name, 1);
+        pod.owner = owner;
+        pod.ready = is_ready.then_some(PodCondition { status: Status::True, since: SimTime::ZERO });
+        store.insert_pod(pod)
+    }
+
+    fn budget(spec: &str) -> PodDisruptionBudget {
+        PodDisruptionBudget {
+            meta: meta("pdb", None),
+            spec: Arc::new(serde_json::from_str(spec).expect("a spec")),
+            status: PodDisruptionBudgetStatus::default(),
+            resource_version: 1,
+        }
+    }
+
+    fn verdict(store: &Store, budget: &PodDisruptionBudget) -> Result<Verdict, String> {
+        let pods: Vec<_> = store.pods().collect();
+        judge(store, budget, &pods, NOW)
+    }
+
+    /// (allowed, healthy, desired, expected)
+    #[track_caller]
+    fn check(store: &Store, spec: &str, expected: (i32, i32, i32, i32)) {
+        let status = verdict(store, &budget(spec)).expect("no error").status;
+        let found = (status.disruptions_allowed, status.current_healthy, status.desired_healthy, status.expected_pods);
+        assert_eq!(found, expected, "{spec}");
+    }
+
+    #[test]
+    fn a_number_that_must_be_available_asks_no_owner() {
+        let mut store = Store::default();
+        check(&store, r#"{"minAvailable":3}"#, (0, 0, 3, 0));
+        add(&mut store, "a", None, true);
+        check(&store, r#"{"minAvailable":3}"#, (0, 1, 3, 1));
+        for name in ["b", "c"] {
+            add(&mut store, name, None, true);
+        }
+        let last = add(&mut store, "d", Some(Owner::DaemonSet(missing_daemon_set())), true);
+        check(&store, r#"{"minAvailable":3}"#, (1, 4, 3, 4));
+        store.update_pod(last, |pod| pod.ready = None);
+        check(&store, r#"{"minAvailable":3}"#, (0, 3, 3, 4));
+    }
+
+    fn missing_daemon_set() -> DaemonSetId {
+        let mut store = Store::default();
+        let spec = Arc::default();
+        store.daemon_sets.insert(crate::state::DaemonSet { meta: meta("ds", None), spec, status: Default::default() })
+    }
+
+    #[test]
+    fn other_forms_ask_what_the_owners_want_and_round_up() {
+        let with_set = |replicas: i32, ready: usize| {
+            let mut store = Store::default();
+            let owner = set(&mut store, "rs", replicas, None);
+            for index in 0..ready {
+                add(&mut store, &format!("p{index}"), Some(owner), true);
+            }
+            store
+        };
+        check(&with_set(7, 1), r#"{"maxUnavailable":2}"#, (0, 1, 5, 7));
+        check(&with_set(5, 1), r#"{"maxUnavailable":2}"#, (0, 1, 3, 5));
+        check(&with_set(7, 1), r#"{"maxUnavailable":"30%"}"#, (0, 1, 4, 7));
+        check(&with_set(3, 1), r#"{"maxUnavailable":"30%"}"#, (0, 1, 2, 3));
+        check(&with_set(11, 1), r#"{"minAvailable":"28%"}"#, (0, 1, 4, 11));
+        check(&with_set(3, 1), r#"{"minAvailable":"34%"}"#, (0, 1, 2, 3));
+        check(&with_set(3, 2), r#"{"minAvailable":"34%"}"#, (0, 2, 2, 3));
+        check(&with_set(3, 3), r#"{"minAvailable":"34%"}"#, (1, 3, 2, 3));
+        check(&with_set(10, 1), r#"{"minAvailable":"20%"}"#, (0, 1, 2, 10));
+        check(&with_set(1, 2), r#"{"minAvailable":"1%"}"#, (1, 2, 1, 1));
+        let mut store = with_set(3, 3);
+        add(&mut store, "naked", None, true);
+        check(&store, r#"{"minAvailable":"34%"}"#, (2, 4, 2, 3));
+    }
+
+    #[test]
+    fn pods_without_a_controller_are_reported() {
+        let mut store = Store::default();
+        add(&mut store, "naked", None, true);
+        let found = verdict(&store, &budget(r#"{"maxUnavailable":1}"#)).expect("no error");
+        assert!(found.has_unmanaged);
+        assert_eq!((found.status.disruptions_allowed, found.status.expected_pods), (0, 0));
+    }
+
+    #[test]
+    fn sets_of_one_deployment_count_once() {
+        let mut store = Store::default();
+        let spec = serde_json::from_str(r#"{"replicas":3}"#).expect("a spec");
+        let deployment =
+            Deployment { meta: meta("web", None), spec: Arc::new(spec), status: DeploymentStatus::default() };
+        let deployment = Some(Owner::Deployment(store.deployments.insert(deployment)));
+        for name in ["old", "new"] {
+            let owner = set(&mut store, name, 2, deployment);
+            add(&mut store, &format!("{name}-1"), Some(owner), true);
+            add(&mut store, &format!("{name}-2"), Some(owner), true);
+        }
+        check(&store, r#"{"maxUnavailable":1}"#, (2, 4, 2, 3));
+    }
+
+    #[test]
+    fn owners_without_a_scale_fail_the_sync() {
+        let mut store = Store::default();
+        add(&mut store, "a", Some(Owner::DaemonSet(missing_daemon_set())), true);
+        let error = verdict(&store, &budget(r#"{"maxUnavailable":1}"#)).expect_err("no scale");
+        assert_eq!(error, "daemonsets.apps does not implement the scale subresource");
+        let mut store = Store::default();
+        let owner = set(&mut store, "rs", 3, None);
+        add(&mut store, "x", Some(owner), true);
+        let Owner::ReplicaSet(gone) = owner else { unreachable!() };
+        store.replica_sets.remove(gone);
+        let spec = budget(r#"{"minAvailable":"50%"}"#);
+        let error = verdict(&store, &spec).expect_err("no owner");
+        assert_eq!(error, "found no controllers for pod \"x\"");
+        let status = fail_safe(&spec, &error);
+        assert_eq!(status.disruptions_allowed, 0);
+        assert!(matches!(status.condition, Some((false, "SyncFailed", _))));
+    }
+
+    #[test]
+    fn a_terminating_pod_is_not_healthy() {
+        let mut store = Store::default();
+        let pod = add(&mut store, "a", None, true);
+        add(&mut store, "b", None, true);
+        store.update_pod(pod, |pod| pod.deletion = Some(marked(NOW)));
+        check(&store, r#"{"minAvailable":1}"#, (0, 1, 1, 2));
+    }
+
+    #[test]
+    fn granted_evictions_count_as_gone_for_two_minutes() {
+        let mut store = Store::default();
+        let deleting = add(&mut store, "p1", None, true);
+        let late = add(&mut store, "p2", None, true);
+        add(&mut store, "p3", None, true);
+        store.update_pod(deleting, |pod| pod.deletion = Some(marked(NOW)));
+        let mut budget = budget(r#"{"minAvailable":1}"#);
+        for (name, seconds_ago) in [("p1", 10), ("p2", 180), ("p3", 60), ("ghost", 10)] {
+            budget.status.disrupted_pods.insert(Arc::from(name), SimTime::from_secs(1000 - seconds_ago));
+        }
+        let found = verdict(&store, &budget).expect("no error");
+        let status = &found.status;
+        let counts =
+            (status.disruptions_allowed, status.current_healthy, status.desired_healthy, status.expected_pods);
+        assert_eq!(counts, (0, 1, 1, 3));
+        assert_eq!(status.disrupted_pods.keys().map(|name| &**name).collect::<Vec<_>>(), ["p3"]);
+        assert_eq!(found.not_deleted, [late]);
+        assert_eq!(found.recheck_after, Some(SimDuration::from_secs(60)));
+    }
+
+    #[test]
+    fn a_disruption_condition_becomes_stale_after_two_minutes() {
+        let check = |reason, seconds_ago: i64, is_deleting: bool, expected_s: Option<u64>| {
+            let mut pod = bare_pod("a", 1);
+            let since = SimTime::from_secs(1000 - seconds_ago);
+            pod.disruption_target = Some(DisruptionTarget { reason, since, status: true });
+            pod.deletion = is_deleting.then(|| marked(NOW));
+            assert_eq!(stale_after(&pod, NOW), expected_s.map(SimDuration::from_secs));
+        };
+        check(DisruptionReason::EvictionByEvictionApi, 121, false, Some(0));
+        check(DisruptionReason::EvictionByEvictionApi, 119, false, Some(1));
+        check(DisruptionReason::EvictionByEvictionApi, 121, true, None);
+        check(DisruptionReason::TerminationByKubelet, 121, false, None);
+    }
+}

@@ -3,11 +3,13 @@
 //! A controller sees the others' work only in the store. None of them imports another.
 
 pub mod cloud_node_lifecycle;
+pub mod cron_job;
 pub mod daemon_set;
 pub mod deployment;
 pub mod disruption;
 pub mod garbage_collector;
 pub mod job;
+pub mod namespace;
 pub mod node_lifecycle;
 pub mod pod_gc;
 pub mod replica_set;

@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::arena::Symbol;
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, EventDraft, Expectations, ObjectRef, Plan, Planned,
@@ -17,9 +19,6 @@ use crate::units::{SimDuration, SimTime};
 
 /// Creates and deletes of one sync at most.
 const BURST_REPLICAS: usize = 500;
-
-/// Sets larger than this are not searched for owned pods that were relabeled by hand; their pods' own change tells.
-const CLAIM_SCAN_MAX: usize = 64;
 
 /// What a call of this controller was for.
 #[derive(Copy, Clone, Debug)]
@@ -40,7 +39,11 @@ pub enum Memo {
 pub struct ReplicaSets {
     expectations: Expectations<ReplicaSetId>,
     /// Pods whose deletion was asked for and not yet seen; each is counted once.
-    deleting: rustc_hash::FxHashMap<PodId, ReplicaSetId>,
+    deleting: FxHashMap<PodId, ReplicaSetId>,
+    /// Names of pods whose deletion was asked for: an answer may come after the object has gone.
+    names: FxHashMap<PodId, Arc<str>>,
+    /// Sets whose pods have to be held against the selector: new ones, and those of which a pod was relabeled.
+    unchecked: FxHashSet<ReplicaSetId>,
 }
 
 impl ReplicaSets {
@@ -90,14 +93,21 @@ impl Reconcile for ReplicaSets {
 
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<ReplicaSetId>) {
         for id in ctx.store.replica_sets.ids() {
+            self.unchecked.insert(id);
             queue.now(id);
         }
     }
 
     fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<ReplicaSetId>) {
         match &change.what {
-            Changed::WorkloadAdded(WorkloadId::ReplicaSet(id)) => queue.now(*id),
+            Changed::WorkloadAdded(WorkloadId::ReplicaSet(id)) => {
+                self.unchecked.insert(*id);
+                queue.now(*id);
+            }
             Changed::WorkloadUpdated(WorkloadId::ReplicaSet(id), delta) => {
+                if delta.touches(ObjectDelta::SPEC) {
+                    self.unchecked.insert(*id);
+                }
                 if delta.touches(ObjectDelta::SPEC | ObjectDelta::METADATA | ObjectDelta::DELETION) {
                     queue.now(*id);
                 }
@@ -124,6 +134,9 @@ impl Reconcile for ReplicaSets {
                 }
                 match object.owner {
                     Some(Owner::ReplicaSet(set)) => {
+                        if delta.touches(PodDelta::LABELS | PodDelta::OWNER) {
+                            self.unchecked.insert(set);
+                        }
                         queue.now(set);
                         let min_ready = min_ready(ctx.store, set);
                         if delta.touches(PodDelta::READY) && object.is_ready() && min_ready > SimDuration::ZERO {
@@ -153,7 +166,7 @@ impl Reconcile for ReplicaSets {
             return Plan::nothing();
         };
         let mut plan = Plan::nothing();
-        let claims = claim(ctx.store, id, set);
+        let claims = claim(ctx.store, id, set, self.unchecked.remove(&id));
         if !claims.is_empty() {
             plan.steps.push(Step::Concurrent(claims));
         }
@@ -173,6 +186,9 @@ impl Reconcile for ReplicaSets {
                     let cause = deletion_cause(ctx.store, set);
                     let calls = victims.iter().map(|&pod| {
                         self.deleting.insert(pod, id);
+                        if let Some(object) = ctx.store.pod(pod) {
+                            self.names.insert(pod, Arc::clone(&object.name));
+                        }
                         let options = DeleteOptions::default();
                         Planned { request: Request::DeletePod { pod, options, cause }, memo: Memo::Delete(pod) }
                     });
@@ -205,12 +221,17 @@ impl Reconcile for ReplicaSets {
                     ctx.event(EventDraft::warning("FailedCreate", about, format!("Error creating: {}", error.message)));
                 }
             }
-            (Memo::Delete(pod), Ok(_)) => {
-                if let (Some(about), Some(pod)) = (about, ctx.store.pod(pod)) {
-                    ctx.event(EventDraft::normal("SuccessfulDelete", about, format!("Deleted pod: {}", pod.name)));
+            (Memo::Delete(pod), answer) => {
+                let name = self.names.remove(&pod);
+                let (Some(about), Some(name)) = (about, name) else { return };
+                if let Err(error) = answer {
+                    self.deletion_seen(pod);
+                    let message = format!("Error deleting: {}", error.message);
+                    ctx.event(EventDraft::warning("FailedDelete", about, message));
+                } else {
+                    ctx.event(EventDraft::normal("SuccessfulDelete", about, format!("Deleted pod: {name}")));
                 }
             }
-            (Memo::Delete(pod), Err(_)) => self.deletion_seen(pod),
             _ => {}
         }
     }
@@ -218,7 +239,10 @@ impl Reconcile for ReplicaSets {
     fn skipped(&mut self, id: ReplicaSetId, memo: Memo) {
         match memo {
             Memo::Create => self.expectations.creation_observed(id),
-            Memo::Delete(pod) => self.deletion_seen(pod),
+            Memo::Delete(pod) => {
+                self.names.remove(&pod);
+                self.deletion_seen(pod);
+            }
             Memo::Other => {}
         }
     }
@@ -239,8 +263,8 @@ fn min_ready(store: &Store, id: ReplicaSetId) -> SimDuration {
     SimDuration::from_secs(seconds.max(0).unsigned_abs().into())
 }
 
-/// Pods to adopt and to release.
-fn claim(store: &Store, id: ReplicaSetId, set: &ReplicaSet) -> Vec<Planned<Memo>> {
+/// Pods to adopt and, if the pods of the set have to be looked at, to release.
+fn claim(store: &Store, id: ReplicaSetId, set: &ReplicaSet, is_unchecked: bool) -> Vec<Planned<Memo>> {
     let Some(selector) = &set.spec.selector else { return Vec::new() };
     let workload = WorkloadId::ReplicaSet(id);
     let mut calls = Vec::new();
@@ -260,13 +284,9 @@ fn claim(store: &Store, id: ReplicaSetId, set: &ReplicaSet) -> Vec<Planned<Memo>
             judge(pod_id, pod);
         }
     }
-    // Labels of owned pods change only by hand: look when a label differs from the template's.
-    if set.meta.deleting.is_none() && store.pods_of(workload).len() < CLAIM_SCAN_MAX {
+    if is_unchecked && set.meta.deleting.is_none() {
         for &pod_id in store.pods_of(workload) {
-            if let Some(pod) = store.pod(pod_id)
-                && pod.is_active()
-                && pod.labels != set.spec.template.metadata.labels
-            {
+            if let Some(pod) = store.pod(pod_id).filter(|pod| pod.is_active()) {
                 judge(pod_id, pod);
             }
         }
@@ -326,8 +346,8 @@ fn victims(store: &Store, id: ReplicaSetId, count: usize, now: SimTime) -> Vec<P
 }
 
 /// Active pods per node that belong to any ReplicaSet of the same Deployment; none without a Deployment.
-fn ranks(store: &Store, id: ReplicaSetId) -> rustc_hash::FxHashMap<Option<crate::state::NodeId>, i32> {
-    let mut ranks = rustc_hash::FxHashMap::default();
+fn ranks(store: &Store, id: ReplicaSetId) -> FxHashMap<Option<crate::state::NodeId>, i32> {
+    let mut ranks = FxHashMap::default();
     let Some(Owner::Deployment(deployment)) = store.replica_sets.get(id).and_then(|set| set.meta.owner) else {
         return ranks;
     };
@@ -412,4 +432,103 @@ fn status(store: &Store, id: ReplicaSetId, set: &ReplicaSet, now: SimTime) -> (R
         failure: None,
     };
     (status, next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::bare_pod;
+    use super::*;
+    use crate::state::{ContainerStatus, NodeId, PodCondition, Status};
+
+    const NOW: SimTime = SimTime::from_secs(100_000_000);
+    const HOUR: i64 = 3600;
+
+    fn node(name: &str) -> Option<NodeId> {
+        Some(Store::default().node_slot(Symbol::new(name)))
+    }
+
+    fn ago(seconds: i64) -> SimTime {
+        SimTime::from_secs(100_000_000 - seconds)
+    }
+
+    fn running(uid: u128, ready_since: Option<SimTime>) -> Pod {
+        let mut pod = bare_pod("p", uid);
+        pod.node = node("n");
+        pod.phase = PodPhase::Running;
+        pod.created_at = ago(1000 * HOUR);
+        pod.ready = ready_since.map(|since| PodCondition { status: Status::True, since });
+        pod
+    }
+
+    fn restarted(restarts: u32) -> Pod {
+        let mut pod = running(1, Some(ago(1)));
+        pod.containers.push(ContainerStatus { restarts, ..ContainerStatus::default() });
+        pod
+    }
+
+    fn created(uid: u128, at: SimTime) -> Pod {
+        let mut pod = bare_pod("p", uid);
+        pod.created_at = at;
+        pod
+    }
+
+    /// The first goes before the second, whichever way they are compared.
+    #[track_caller]
+    fn check_before(first: &Pod, second: &Pod, ranks: (i32, i32)) {
+        assert_eq!(victim_order(first, second, ranks.0, ranks.1, NOW), Ordering::Less);
+        assert_eq!(victim_order(second, first, ranks.1, ranks.0, NOW), Ordering::Greater);
+    }
+
+    #[test]
+    fn pods_that_do_less_go_first() {
+        let unscheduled = created(1, ago(1));
+        let pending = Pod { node: node("n"), ..created(1, ago(1)) };
+        let not_ready = running(1, None);
+        let ready_now = running(1, Some(NOW));
+        let ready_long_ago = running(1, Some(ago(30 * 24 * HOUR)));
+        let order = [unscheduled, pending, not_ready, ready_now, ready_long_ago];
+        for pair in order.windows(2) {
+            check_before(&pair[0], &pair[1], (0, 0));
+        }
+        check_before(&restarted(9001), &restarted(0), (0, 0));
+    }
+
+    #[test]
+    fn a_pod_on_a_fuller_node_goes_before_any_rule_of_time() {
+        check_before(&running(1, Some(ago(1000))), &running(2, Some(ago(1))), (2, 1));
+    }
+
+    #[test]
+    fn deletion_cost_goes_before_rank() {
+        let costs = |cost: &str| {
+            let mut pod = running(1, Some(ago(1)));
+            let annotations =
+                [(Symbol::new("controller.kubernetes.io/pod-deletion-cost"), Symbol::new(cost))].into_iter().collect();
+            Arc::make_mut(&mut pod.spec).annotations = Arc::new(annotations);
+            pod
+        };
+        check_before(&costs("10"), &costs("100"), (1, 2));
+        check_before(&costs("-1"), &costs("none"), (0, 0));
+    }
+
+    #[test]
+    fn ready_times_count_by_powers_of_two() {
+        check_before(&running(2, Some(ago(2 * HOUR))), &running(1, Some(ago(5 * HOUR))), (0, 0));
+        // 5 h and 8 h are in one bucket: the lower UID decides.
+        check_before(&running(1, Some(ago(5 * HOUR))), &running(2, Some(ago(8 * HOUR))), (0, 0));
+        check_before(&running(1, Some(ago(8 * HOUR))), &running(2, Some(ago(5 * HOUR))), (0, 0));
+        check_before(&created(1, ago(5 * HOUR)), &created(2, ago(8 * HOUR)), (0, 0));
+        check_before(&created(2, NOW), &created(1, ago(30 * 24 * HOUR)), (0, 0));
+    }
+
+    #[test]
+    fn pods_that_are_ready_long_enough_are_available() {
+        let min_ready = SimDuration::from_secs(10);
+        let check = |ready_for_s: i64, expected: bool| {
+            assert_eq!(running(1, Some(ago(ready_for_s))).is_available(min_ready, NOW), expected, "{ready_for_s} s");
+        };
+        check(9, false);
+        check(10, true);
+        check(11, true);
+    }
 }

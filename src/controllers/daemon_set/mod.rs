@@ -56,6 +56,8 @@ pub struct DaemonSets {
     templates: revision::Templates,
     /// Back-off of failed pods per set and node: delay, and when it was last advanced.
     failed: FxHashMap<(DaemonSetId, NodeId), (SimDuration, SimTime)>,
+    /// Names of pods whose deletion was asked for: an answer may come after the object has gone.
+    names: FxHashMap<PodId, Arc<str>>,
     /// Sets that the last look at a node found to be affected.
     affected: Vec<DaemonSetId>,
 }
@@ -274,6 +276,9 @@ impl DaemonSets {
         let deletes: Vec<_> = delete
             .into_iter()
             .map(|(pod, cause)| {
+                if let Some(object) = ctx.store.pod(pod) {
+                    self.names.insert(pod, Arc::clone(&object.name));
+                }
                 let request = Request::DeletePod { pod, options: DeleteOptions::default(), cause };
                 Planned { request, memo: Memo::Delete(pod) }
             })
@@ -536,12 +541,17 @@ impl Reconcile for DaemonSets {
                 self.expectations.creation_observed(id);
                 event(ctx, id, "FailedCreate", format!("Error creating: {}", error.message), false);
             }
-            (Memo::Delete(pod), Ok(_)) => {
-                if let Some(pod) = ctx.store.pod(pod) {
-                    event(ctx, id, "SuccessfulDelete", format!("Deleted pod: {}", pod.name), true);
+            (Memo::Delete(pod), answer) => {
+                let name = self.names.remove(&pod);
+                match (answer, name) {
+                    (Ok(_), Some(name)) => event(ctx, id, "SuccessfulDelete", format!("Deleted pod: {name}"), true),
+                    (Ok(_), None) => {}
+                    (Err(error), _) => {
+                        self.expectations.deletion_observed(id);
+                        event(ctx, id, "FailedDelete", format!("Error deleting: {}", error.message), false);
+                    }
                 }
             }
-            (Memo::Delete(_), Err(_)) => self.expectations.deletion_observed(id),
             (Memo::Create | Memo::Other, _) => {}
         }
     }
@@ -550,7 +560,10 @@ impl Reconcile for DaemonSets {
         if let Key::Set(id) = key {
             match memo {
                 Memo::Create => self.expectations.creation_observed(id),
-                Memo::Delete(_) => self.expectations.deletion_observed(id),
+                Memo::Delete(pod) => {
+                    self.names.remove(&pod);
+                    self.expectations.deletion_observed(id);
+                }
                 Memo::Other => {}
             }
         }

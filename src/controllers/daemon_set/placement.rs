@@ -94,3 +94,67 @@ pub(super) fn automatic_tolerations(host_network: bool) -> Vec<Toleration> {
     }
     tolerations
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::controllers::bench::{Bench, config, meta};
+    use crate::model::DaemonSetSpec;
+    use crate::state::DaemonSetStatus;
+
+    fn set(template_spec: &str) -> DaemonSet {
+        let json = format!(r#"{{"template":{{"spec":{template_spec}}}}}"#);
+        let spec: DaemonSetSpec = serde_json::from_str(&json).expect("a spec");
+        DaemonSet { meta: meta("ds", None), spec: Arc::new(spec), status: DaemonSetStatus::default() }
+    }
+
+    /// Taints are `key:Effect`.
+    #[track_caller]
+    fn check(template_spec: &str, taints: &[&str], expected: (bool, bool)) {
+        let mut bench = Bench::new(crate::controllers::pod_gc::PodGc::new(), config(), 0);
+        bench.world.add_silent_node("n", "a", true);
+        for taint in taints {
+            let (key, effect) = taint.split_once(':').expect("key:Effect");
+            let effect = match effect {
+                "NoSchedule" => TaintEffect::NoSchedule,
+                "NoExecute" => TaintEffect::NoExecute,
+                _ => TaintEffect::PreferNoSchedule,
+            };
+            bench.world.taint("n", key, effect);
+        }
+        let placement = judge(&set(template_spec), Symbol::new("n"), bench.world.node("n"));
+        assert_eq!((placement.should_run, placement.should_continue), expected, "{template_spec} {taints:?}");
+    }
+
+    #[test]
+    fn node_name_and_selector_decide_before_taints() {
+        check("{}", &[], (true, true));
+        check(r#"{"nodeName":"other"}"#, &[], (false, false));
+        check(r#"{"nodeName":"n"}"#, &[], (true, true));
+        check(r#"{"nodeSelector":{"disk":"ssd"}}"#, &[], (false, false));
+        check(r#"{"nodeSelector":{"topology.kubernetes.io/zone":"a"}}"#, &[], (true, true));
+    }
+
+    #[test]
+    fn an_untolerated_no_schedule_taint_keeps_the_pod_but_makes_no_new_one() {
+        check("{}", &["custom:NoSchedule"], (false, true));
+        check("{}", &["custom:PreferNoSchedule"], (true, true));
+        check("{}", &["custom:NoExecute"], (false, false));
+        check(r#"{"tolerations":[{"operator":"Exists"}]}"#, &["custom:NoExecute", "x:NoSchedule"], (true, true));
+    }
+
+    #[test]
+    fn automatic_tolerations_cover_pressure_and_no_execute_of_lost_nodes() {
+        let pressure = |kind: &str| format!("node.kubernetes.io/{kind}-pressure:NoSchedule");
+        let pressures: Vec<String> = ["disk", "memory", "pid"].into_iter().map(pressure).collect();
+        check("{}", &pressures.iter().map(String::as_str).collect::<Vec<_>>(), (true, true));
+        check("{}", &["node.kubernetes.io/unschedulable:NoSchedule"], (true, true));
+        check("{}", &["node.kubernetes.io/not-ready:NoExecute"], (true, true));
+        check("{}", &["node.kubernetes.io/not-ready:NoSchedule"], (false, true));
+        check("{}", &["node.kubernetes.io/unreachable:NoSchedule", "node.kubernetes.io/unreachable:NoExecute"], (false, true));
+        check("{}", &["node.kubernetes.io/network-unavailable:NoSchedule"], (false, true));
+        check(r#"{"hostNetwork":true}"#, &["node.kubernetes.io/network-unavailable:NoSchedule"], (true, true));
+    }
+}

@@ -7,6 +7,8 @@ mod scale;
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::arena::Symbol;
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, Enqueue, EventDraft, ObjectRef, Plan, Planned, Reconcile, Request, Start,
@@ -35,7 +37,10 @@ pub enum Memo {
 /// # Source
 /// kube-controller-manager, deployment-controller.
 #[derive(Clone, Debug, Default)]
-pub struct Deployments;
+pub struct Deployments {
+    /// The Deployment of each ReplicaSet: a ReplicaSet that has gone can no longer tell.
+    owners: FxHashMap<ReplicaSetId, DeploymentId>,
+}
 
 /// A Deployment with its ReplicaSets, as one sync sees them.
 struct View<'a> {
@@ -115,6 +120,7 @@ impl Reconcile for Deployments {
 
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<DeploymentId>) {
         for id in ctx.store.deployments.ids() {
+            self.owners.extend(ctx.store.replica_sets_of(id).iter().map(|&set| (set, id)));
             queue.now(id);
         }
     }
@@ -126,7 +132,10 @@ impl Reconcile for Deployments {
             Changed::WorkloadAdded(WorkloadId::ReplicaSet(id)) | Changed::WorkloadUpdated(WorkloadId::ReplicaSet(id), _) => {
                 let Some(set) = ctx.store.replica_sets.get(*id) else { return };
                 match set.meta.owner {
-                    Some(Owner::Deployment(deployment)) => queue.now(deployment),
+                    Some(Owner::Deployment(deployment)) => {
+                        self.owners.insert(*id, deployment);
+                        queue.now(deployment);
+                    }
                     None => {
                         for (deployment, object) in ctx.store.deployments.iter() {
                             let matches = object.spec.selector.as_ref().is_some_and(|s| s.matches(&set.meta.labels));
@@ -138,9 +147,10 @@ impl Reconcile for Deployments {
                     Some(_) => {}
                 }
             }
-            Changed::WorkloadRemoved(WorkloadId::ReplicaSet(_)) => {
-                // Its owner is no longer known here: only Recreate roll-outs and pruning wait for this, and both are
-                // woken by the status of the ReplicaSets that are left.
+            Changed::WorkloadRemoved(WorkloadId::ReplicaSet(id)) => {
+                if let Some(deployment) = self.owners.remove(id) {
+                    queue.now(deployment);
+                }
             }
             Changed::PodRemoved { last, .. } => {
                 // Recreate waits for the last pod of the old ReplicaSets to go.

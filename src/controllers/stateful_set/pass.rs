@@ -205,3 +205,168 @@ pub(super) fn max_unavailable(set: &StatefulSet) -> i32 {
     let limit = update.and_then(|u| u.max_unavailable);
     limit.map_or(1, |v| v.resolve(set.spec.replicas.unwrap_or(1), Rounding::Down)).max(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::controllers::bench::{bare_pod, marked, meta};
+    use crate::model::StatefulSetSpec;
+    use crate::state::{PodCondition, Status, StatefulSetStatus, Store};
+
+    const NOW: SimTime = SimTime::from_secs(1000);
+
+    /// One letter a pod: `r` ready (new template), `o` ready (old template), `n` not ready, `b` not ready (old template), `p`
+    /// pending, `f` failed, `s` succeeded, `t` terminating, `y` ready for ten seconds (old template), `-` none.
+    fn pod(letter: char, name: &str) -> Option<Pod> {
+        let mut pod = bare_pod(name, 1);
+        let is_old = matches!(letter, 'o' | 'b' | 'y');
+        let revision = Symbol::new(if is_old { "old" } else { "new" });
+        pod.labels = pod.labels.with(revision_hash_label(), revision);
+        let mut store = Store::default();
+        pod.node = Some(store.node_slot(Symbol::new("n")));
+        pod.phase = match letter {
+            '-' => return None,
+            'p' => PodPhase::Pending,
+            'f' => PodPhase::Failed,
+            's' => PodPhase::Succeeded,
+            _ => PodPhase::Running,
+        };
+        if matches!(letter, 'r' | 'o' | 't' | 'y') {
+            let since = if letter == 'y' { SimTime::from_secs(990) } else { SimTime::from_secs(900) };
+            pod.ready = Some(PodCondition { status: Status::True, since });
+        }
+        pod.deletion = (letter == 't').then(|| marked(SimTime::from_secs(990)));
+        Some(pod)
+    }
+
+    struct Case {
+        /// Spec without replicas.
+        spec: &'static str,
+        max_unavailable: Option<i32>,
+    }
+
+    impl Case {
+        /// Ordinals created and deleted.
+        #[track_caller]
+        fn check(&self, replicas: &str, condemned: &str, created: &[i32], deleted: &[i32]) {
+            let mut store = Store::default();
+            let spec: StatefulSetSpec = serde_json::from_str(self.spec).expect("a spec");
+            let set = StatefulSet { meta: meta("web", None), spec: Arc::new(spec), status: StatefulSetStatus::default() };
+            let mut ids = Vec::new();
+            for (ordinal, letter) in replicas.chars().chain(condemned.chars()).enumerate() {
+                ids.push(pod(letter, &format!("web-{ordinal}")).map(|pod| store.insert_pod(pod)));
+            }
+            let slot = |ordinal: usize| {
+                let pod = ids[ordinal].and_then(|id| store.pod(id).map(|pod| (id, pod)));
+                (ordinal as i32, pod)
+            };
+            let view = View {
+                set: &set,
+                replicas: (0..replicas.len()).map(slot).collect(),
+                condemned: (replicas.len()..ids.len()).rev().map(slot).collect(),
+                update_revision: Symbol::new("new"),
+                max_unavailable: self.max_unavailable,
+                counts_min_ready: true,
+                now: NOW,
+            };
+            let work = view.pass();
+            assert_eq!(work.create, created, "created of {replicas}|{condemned}");
+            let ordinal = |pod: PodId| ids.iter().position(|id| *id == Some(pod)).expect("a pod of the set") as i32;
+            let found: Vec<i32> = work.delete.iter().map(|(pod, _)| ordinal(*pod)).collect();
+            assert_eq!(found, deleted, "deleted of {replicas}|{condemned}");
+        }
+    }
+
+    const ORDERED: Case = Case { spec: "{}", max_unavailable: None };
+    const PARALLEL: Case = Case { spec: r#"{"podManagementPolicy":"Parallel"}"#, max_unavailable: None };
+
+    #[test]
+    fn pods_are_made_one_after_the_other() {
+        ORDERED.check("---", "", &[0], &[]);
+        ORDERED.check("p--", "", &[], &[]);
+        ORDERED.check("n--", "", &[], &[]);
+        ORDERED.check("r--", "", &[1], &[]);
+        ORDERED.check("-r-r-", "", &[0], &[]);
+        ORDERED.check("rr-r-", "", &[2], &[]);
+        ORDERED.check("rrr", "", &[], &[]);
+        PARALLEL.check("---", "", &[0, 1, 2], &[]);
+        PARALLEL.check("n-t", "", &[1], &[]);
+    }
+
+    #[test]
+    fn finished_pods_are_replaced() {
+        ORDERED.check("frr", "", &[], &[0]);
+        ORDERED.check("srr", "", &[], &[0]);
+        PARALLEL.check("f-s", "", &[1], &[0, 2]);
+    }
+
+    #[test]
+    fn a_terminating_pod_keeps_its_place() {
+        ORDERED.check("rt-", "", &[], &[]);
+        ORDERED.check("t----", "", &[], &[]);
+        PARALLEL.check("rt-", "", &[2], &[]);
+    }
+
+    #[test]
+    fn scaling_down_goes_from_the_top_and_waits_for_the_sick() {
+        ORDERED.check("rrr", "rr", &[], &[4]);
+        ORDERED.check("rrr", "rt", &[], &[]);
+        ORDERED.check("rrr", "tt", &[], &[]);
+        ORDERED.check("rnr", "rr", &[], &[]);
+        ORDERED.check("rrr", "rn", &[], &[4]);
+        ORDERED.check("rrr", "nn", &[], &[]);
+        PARALLEL.check("rnr", "rr", &[], &[4, 3]);
+    }
+
+    #[test]
+    fn an_update_goes_one_by_one_from_the_top() {
+        ORDERED.check("ooo", "", &[], &[2]);
+        ORDERED.check("oor", "", &[], &[1]);
+        ORDERED.check("oon", "", &[], &[]);
+        ORDERED.check("oob", "", &[], &[]);
+        PARALLEL.check("oob", "", &[], &[2]);
+        PARALLEL.check("oon", "", &[], &[]);
+        PARALLEL.check("oot", "", &[], &[]);
+    }
+
+    #[test]
+    fn partition_and_min_ready_seconds_hold_an_update_back() {
+        let partition = Case { spec: r#"{"updateStrategy":{"rollingUpdate":{"partition":2}}}"#, max_unavailable: None };
+        partition.check("ooo", "", &[], &[2]);
+        partition.check("oor", "", &[], &[]);
+        let min_ready = Case { spec: r#"{"minReadySeconds":30}"#, max_unavailable: None };
+        min_ready.check("yyy", "", &[], &[]);
+        min_ready.check("ooo", "", &[], &[2]);
+        let by_hand = Case { spec: r#"{"updateStrategy":{"type":"OnDelete"}}"#, max_unavailable: None };
+        by_hand.check("ooo", "", &[], &[]);
+    }
+
+    #[test]
+    fn with_the_gate_as_many_go_as_may_be_unavailable() {
+        let spec = r#"{"podManagementPolicy":"Parallel","updateStrategy":{"rollingUpdate":{"partition":3}}}"#;
+        let case = Case { spec, max_unavailable: Some(2) };
+        case.check("oooooo", "", &[], &[5, 4]);
+        case.check("ooootn", "", &[], &[]);
+        case.check("oooorn", "", &[], &[4]);
+        case.check("nooooo", "", &[], &[5]);
+    }
+
+    #[test]
+    fn max_unavailable_rounds_down_to_one_at_least() {
+        let check = |value: &str, replicas: i32, expected: i32| {
+            let spec = format!(
+                r#"{{"replicas":{replicas},"updateStrategy":{{"rollingUpdate":{{"maxUnavailable":{value}}}}}}}"#
+            );
+            let spec: StatefulSetSpec = serde_json::from_str(&spec).expect("a spec");
+            let set = StatefulSet { meta: meta("web", None), spec: Arc::new(spec), status: StatefulSetStatus::default() };
+            assert_eq!(max_unavailable(&set), expected, "{value} of {replicas}");
+        };
+        check("null", 5, 1);
+        check("\"10%\"", 25, 2);
+        check("\"50%\"", 5, 2);
+        check("\"1%\"", 5, 1);
+        check("0", 5, 1);
+    }
+}

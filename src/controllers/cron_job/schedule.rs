@@ -1,0 +1,205 @@
+//! Cron schedules: which minutes they name.
+
+/// A schedule in UTC, to the minute.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Schedule {
+    /// Bits of the minutes, hours, days, months and weekdays that match.
+    Calendar(Calendar),
+    /// `@every`: a fixed number of seconds.
+    Every(i64),
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Calendar {
+    minutes: u64,
+    hours: u64,
+    days: u64,
+    months: u64,
+    weekdays: u64,
+    /// Both a day and a weekday are given: either is enough.
+    either_day: bool,
+}
+
+const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+const DAY_S: i64 = 86_400;
+
+impl Schedule {
+    /// Reads a schedule; none if it is not one.
+    ///
+    /// # Source
+    /// cronjob-controller: standard five fields, or `@hourly`, `@daily` (`@midnight`), `@weekly`, `@monthly`, `@yearly`
+    /// (`@annually`), `@every 5m`.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if let Some(every) = text.strip_prefix("@every ") {
+            let every: crate::units::SimDuration = every.trim().parse().ok()?;
+            return Some(Self::Every(i64::try_from(every.as_secs()).ok()?.max(1)));
+        }
+        let text = match text {
+            "@hourly" => "0 * * * *",
+            "@daily" | "@midnight" => "0 0 * * *",
+            "@weekly" => "0 0 * * 0",
+            "@monthly" => "0 0 1 * *",
+            "@yearly" | "@annually" => "0 0 1 1 *",
+            other => other,
+        };
+        let fields: Vec<&str> = text.split_whitespace().collect();
+        let [minutes, hours, days, months, weekdays] = fields.as_slice() else { return None };
+        let is_open = |field: &str| field.starts_with('*') || field == "?";
+        let either_day = !is_open(days) && !is_open(weekdays);
+        let weekdays = parse_field(weekdays, 0, 7, &WEEKDAYS)?;
+        Some(Self::Calendar(Calendar {
+            minutes: parse_field(minutes, 0, 59, &[])?,
+            hours: parse_field(hours, 0, 23, &[])?,
+            days: parse_field(days, 1, 31, &[])?,
+            months: parse_field(months, 1, 12, &MONTHS)?,
+            // Sunday is 0 and 7.
+            weekdays: (weekdays | (weekdays >> 7)) & 0x7f,
+            either_day,
+        }))
+    }
+
+    /// The first time after `after_s`, in Unix seconds; none within five years.
+    pub(super) fn next(&self, after_s: i64) -> Option<i64> {
+        match self {
+            Self::Every(seconds) => Some(after_s + seconds),
+            Self::Calendar(calendar) => calendar.next(after_s),
+        }
+    }
+
+    /// The last time in `(after_s, until_s]`, and how many there are (of a long stretch only the end is looked at).
+    pub(super) fn latest(&self, after_s: i64, until_s: i64) -> Option<(i64, u32)> {
+        for window_s in [3600, DAY_S, 32 * DAY_S, 367 * DAY_S, 1830 * DAY_S] {
+            let from = after_s.max(until_s - window_s);
+            let mut found = None;
+            let mut at = from;
+            while let Some(next) = self.next(at).filter(|next| *next <= until_s) {
+                found = Some((next, found.map_or(1, |(_, count): (i64, u32)| count + 1)));
+                at = next;
+            }
+            if found.is_some() || from == after_s {
+                return found;
+            }
+        }
+        None
+    }
+}
+
+impl Calendar {
+    fn is_day(&self, day: i64) -> bool {
+        let (month, day_of_month) = month_and_day(day);
+        let in_days = self.days & (1 << day_of_month) != 0;
+        // 1970-01-01 was a Thursday.
+        let in_weekdays = self.weekdays & (1 << (day + 4).rem_euclid(7)) != 0;
+        let matches = if self.either_day { in_days || in_weekdays } else { in_days && in_weekdays };
+        self.months & (1 << month) != 0 && matches
+    }
+
+    fn next(&self, after_s: i64) -> Option<i64> {
+        let first_minute = after_s.div_euclid(60) + 1;
+        let (first_day, minute_of_day) = (first_minute.div_euclid(1440), first_minute.rem_euclid(1440));
+        for day in first_day..first_day + 1830 {
+            if !self.is_day(day) {
+                continue;
+            }
+            let from = if day == first_day { minute_of_day } else { 0 };
+            let in_time = |minute: &i64| self.hours & (1 << (minute / 60)) != 0 && self.minutes & (1 << (minute % 60)) != 0;
+            if let Some(minute) = (from..1440).find(in_time) {
+                return Some((day * 1440 + minute) * 60);
+            }
+        }
+        None
+    }
+}
+
+/// Month (1 to 12) and day of the month of a day since 1970-01-01, in the Gregorian calendar.
+fn month_and_day(day: i64) -> (i64, i64) {
+    // Years begin in March here, so that the leap day is the last.
+    let shifted = day + 719_468;
+    let era_day = shifted.rem_euclid(146_097);
+    let year = (era_day - era_day / 1460 + era_day / 36_524 - era_day / 146_096) / 365;
+    let year_day = era_day - (365 * year + year / 4 - year / 100);
+    let month = (5 * year_day + 2) / 153;
+    let day_of_month = year_day - (153 * month + 2) / 5 + 1;
+    (if month < 10 { month + 3 } else { month - 9 }, day_of_month)
+}
+
+fn parse_field(text: &str, min: u32, max: u32, names: &[&str]) -> Option<u64> {
+    let number = |text: &str| -> Option<u32> {
+        let lower = text.to_ascii_lowercase();
+        let named = names.iter().position(|name| *name == lower);
+        // Months are counted from one, weekdays from zero.
+        named.map(|index| index as u32 + min).or_else(|| text.parse().ok()).filter(|n| (min..=max).contains(n))
+    };
+    let mut bits = 0u64;
+    for part in text.split(',') {
+        let (range, step) = match part.split_once('/') {
+            Some((range, step)) => (range, Some(step.parse::<u32>().ok().filter(|step| *step > 0)?)),
+            None => (part, None),
+        };
+        let (from, to) = match range {
+            "*" | "?" => (min, max),
+            range => match range.split_once('-') {
+                Some((from, to)) => (number(from)?, number(to)?),
+                // `5/10` runs to the end.
+                None => (number(range)?, if step.is_some() { max } else { number(range)? }),
+            },
+        };
+        if from > to {
+            return None;
+        }
+        for value in (from..=to).step_by(step.unwrap_or(1) as usize) {
+            bits |= 1 << value;
+        }
+    }
+    Some(bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Unix seconds of a time on a day after 1970-01-01.
+    fn at(day: i64, hour: i64, minute: i64) -> i64 {
+        day * DAY_S + hour * 3600 + minute * 60
+    }
+
+    #[track_caller]
+    fn check(text: &str, after: i64, expected: i64) {
+        let schedule = Schedule::parse(text).expect("a schedule");
+        assert_eq!(schedule.next(after), Some(expected), "{text} after {after}");
+    }
+
+    #[test]
+    fn the_next_time_is_after_and_matches_every_field() {
+        check("*/5 * * * *", at(0, 0, 0), at(0, 0, 5));
+        check("*/5 * * * *", at(0, 0, 4) + 59, at(0, 0, 5));
+        check("0 3 * * *", at(0, 3, 0), at(1, 3, 0));
+        check("@hourly", at(0, 1, 1), at(0, 2, 0));
+        check("30 1-3 * * *", at(0, 3, 31), at(1, 1, 30));
+        // 1970-01-04 was a Sunday, 1970-02-01 another.
+        check("0 0 * * sun", at(0, 0, 0), at(3, 0, 0));
+        check("0 0 * * 7", at(0, 0, 0), at(3, 0, 0));
+        check("0 0 1 feb *", at(0, 0, 0), at(31, 0, 0));
+        check("0 0 29 2 *", at(0, 0, 0), at(789, 0, 0));
+        // The second or a Sunday.
+        check("0 0 2 * 0", at(1, 1, 0), at(3, 0, 0));
+        check("@every 90s", 10, 100);
+    }
+
+    #[test]
+    fn what_is_no_schedule_is_refused() {
+        for text in ["", "* * * *", "60 * * * *", "* * * * 8", "*/0 * * * *", "5-1 * * * *", "@never"] {
+            assert_eq!(Schedule::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn of_missed_times_the_latest_counts() {
+        let schedule = Schedule::parse("*/10 * * * *").expect("a schedule");
+        assert_eq!(schedule.latest(at(0, 0, 0), at(0, 0, 35)), Some((at(0, 0, 30), 3)));
+        assert_eq!(schedule.latest(at(0, 0, 30), at(0, 0, 35)), None);
+        assert_eq!(schedule.latest(at(0, 0, 0), at(300, 0, 5)).map(|(time, _)| time), Some(at(300, 0, 0)));
+    }
+}

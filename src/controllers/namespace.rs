@@ -1,0 +1,134 @@
+//! The namespace controller: empties a namespace that is being deleted, pods first.
+
+use crate::arena::Symbol;
+use crate::component::{
+    Answer, ClientLimit, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, Plan, Planned, Reconcile, Request,
+    Start, Step,
+};
+use crate::state::{Change, Changed, DeletionCause, Propagation, Store, WorkloadId};
+use crate::units::SimDuration;
+
+/// Time after the deletion's request before the first pass.
+const GRACE: SimDuration = SimDuration::from_secs(5);
+
+/// The namespace controller.
+///
+/// # Source
+/// kube-controller-manager, namespace-controller with the gate OrderedNamespaceDeletion (1.33+).
+///
+/// # Differs
+/// A collection is deleted object by object. ConfigMaps and other kinds that are not modelled take no time.
+#[derive(Clone, Debug, Default)]
+pub struct Namespaces;
+
+/// Requests that delete everything of a namespace but its pods.
+fn rest(store: &Store, namespace: Symbol) -> Vec<Request> {
+    let workloads = (store.deployments.ids().map(WorkloadId::Deployment))
+        .chain(store.replica_sets.ids().map(WorkloadId::ReplicaSet))
+        .chain(store.daemon_sets.ids().map(WorkloadId::DaemonSet))
+        .chain(store.stateful_sets.ids().map(WorkloadId::StatefulSet))
+        .chain(store.jobs.ids().map(WorkloadId::Job))
+        .chain(store.cron_jobs.ids().map(WorkloadId::CronJob));
+    let is_here = |id: &WorkloadId| store.workload_meta(*id).is_some_and(|meta| meta.namespace == namespace);
+    let mut requests: Vec<Request> = workloads
+        .filter(is_here)
+        .map(|workload| Request::DeleteWorkload { workload, propagation: Propagation::Background })
+        .collect();
+    let others = (store.budgets.iter().map(|(_, o)| ("PodDisruptionBudget", &o.meta)))
+        .chain(store.services.iter().map(|(_, o)| ("Service", &o.meta)))
+        .chain(store.claims.iter().map(|(_, o)| ("PersistentVolumeClaim", &o.meta)));
+    let others = others.filter(|(_, meta)| meta.namespace == namespace);
+    requests.extend(others.map(|(kind, meta)| Request::DeleteOther { kind, namespace, name: meta.name }));
+    let revisions = store.controller_revisions.iter().filter(|(_, revision)| revision.meta.namespace == namespace);
+    requests.extend(revisions.map(|(id, _)| Request::DeleteRevision { id }));
+    requests
+}
+
+/// Deletes the pods that are not being deleted yet, and says how long the slowest may take; none if no pod is left.
+fn delete_pods(store: &Store, namespace: Symbol) -> Option<(Vec<Request>, SimDuration)> {
+    let mut requests = Vec::new();
+    let mut estimate_s = 0;
+    let mut pods: Vec<_> = store.pods_in(namespace).iter().copied().collect();
+    if pods.is_empty() {
+        return None;
+    }
+    pods.sort_unstable();
+    for (id, pod) in pods.into_iter().filter_map(|id| store.pod(id).map(|pod| (id, pod))) {
+        estimate_s = estimate_s.max(pod.spec.termination_grace_period_seconds.unwrap_or(30).max(0).unsigned_abs());
+        if pod.deletion.is_none() {
+            let options = DeleteOptions::default();
+            requests.push(Request::DeletePod { pod: id, options, cause: DeletionCause::OwnerDeleted });
+        }
+    }
+    Some((requests, SimDuration::from_secs(estimate_s / 2 + 1)))
+}
+
+fn concurrent(requests: Vec<Request>) -> Step<()> {
+    Step::Concurrent(requests.into_iter().map(|request| Planned { request, memo: () }).collect())
+}
+
+impl Reconcile for Namespaces {
+    type Key = Symbol;
+    type Memo = ();
+    const NAME: &'static str = "namespace-controller";
+
+    fn workers(config: &Config) -> usize {
+        config.kube_controller_manager.concurrent_namespace_syncs.max(1) as usize
+    }
+
+    fn client(config: &Config) -> ClientLimit {
+        let limit = config.controller_client();
+        ClientLimit { qps: limit.qps * 20.0, burst: limit.burst * 100 }
+    }
+
+    fn retry() -> (SimDuration, SimDuration, bool) {
+        (SimDuration::from_millis(5), SimDuration::from_secs(60), true)
+    }
+
+    fn watches(changed: &Changed) -> bool {
+        matches!(changed, Changed::NamespaceChanged(_))
+    }
+
+    fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Symbol>) {
+        for (_, namespace) in ctx.store.namespaces.iter().filter(|(_, n)| n.deleting_since.is_some()) {
+            queue.after(namespace.name, GRACE);
+        }
+    }
+
+    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Symbol>) {
+        let Changed::NamespaceChanged(id) = &change.what else { return };
+        if let Some(namespace) = ctx.store.namespaces.get(*id).filter(|n| n.deleting_since.is_some()) {
+            queue.after(namespace.name, GRACE);
+        }
+    }
+
+    fn sync(&mut self, name: Symbol, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<()> {
+        let mut plan = Plan::nothing();
+        let store = ctx.store;
+        if store.namespace(name).is_none_or(|(_, namespace)| namespace.deleting_since.is_none()) {
+            return plan;
+        }
+        match delete_pods(store, name) {
+            Some((requests, estimate)) => {
+                plan.requeue_after = Some(estimate);
+                if !requests.is_empty() {
+                    plan.steps.push(concurrent(requests));
+                }
+            }
+            None => {
+                let requests = rest(store, name);
+                if !requests.is_empty() {
+                    plan.steps.push(concurrent(requests));
+                }
+                plan.then(Request::FinalizeNamespace { name }, ());
+            }
+        }
+        plan
+    }
+
+    fn answered(&mut self, _: Symbol, (): (), _: &Answer, _: &mut Ctx<'_, Controller<Self>>) {}
+
+    fn is_failure((): (), answer: &Answer) -> bool {
+        answer.as_ref().is_err_and(|error| error.reason != ErrorReason::NotFound)
+    }
+}

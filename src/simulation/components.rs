@@ -168,6 +168,17 @@ components! {
         |config, _| Controller::new(Default::default(), config);
     DaemonSets daemon_sets: Controller<crate::controllers::daemon_set::DaemonSets> =
         |config, _| Controller::new(Default::default(), config);
+    StatefulSets stateful_sets: Controller<crate::controllers::stateful_set::StatefulSets> =
+        |config, _| Controller::new(Default::default(), config);
+    Jobs jobs: Controller<crate::controllers::job::Jobs> = |config, _| Controller::new(Default::default(), config);
+    CronJobs cron_jobs: Controller<crate::controllers::cron_job::CronJobs> =
+        |config, _| Controller::new(Default::default(), config);
+    Disruption disruption: Controller<crate::controllers::disruption::Disruption> =
+        |config, _| Controller::new(Default::default(), config);
+    GarbageCollector garbage_collector: Controller<crate::controllers::garbage_collector::GarbageCollector> =
+        |config, _| Controller::new(Default::default(), config);
+    Namespaces namespaces: Controller<crate::controllers::namespace::Namespaces> =
+        |config, _| Controller::new(Default::default(), config);
     Scheduler scheduler: crate::scheduler::Scheduler = |config, _| crate::scheduler::Scheduler::new(config);
     Kubectl kubectl: crate::kubectl::Kubectl = |_, inputs| crate::kubectl::Kubectl::new(std::sync::Arc::clone(&inputs.kubectl));
 }

@@ -8,8 +8,6 @@ mod nesting;
 mod process;
 mod spec;
 mod target;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
@@ -21,7 +19,7 @@ use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange};
 use crate::units::SimTime;
 use faults::Damage;
 pub use process::FaultProcess;
-pub use spec::{FaultKind, FaultProcessSpec, FaultSpec, PodTarget};
+pub use spec::{FaultKind, FaultProcessSpec, FaultSpec, PodTarget, ProcessName};
 pub use target::NodeTarget;
 
 /// What can go wrong in a scenario, and when.

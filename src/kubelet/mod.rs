@@ -14,8 +14,6 @@ mod restart;
 mod settings;
 mod shutdown;
 mod termination;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
@@ -280,3 +278,6 @@ impl Component for Kubelets {
 fn tell(ctx: &mut Ctx<'_, Kubelets>, request: Request) {
     ctx.tell(request);
 }
+
+#[cfg(test)]
+mod tests;

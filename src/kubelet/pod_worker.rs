@@ -41,6 +41,8 @@ pub(super) struct Worker {
     pub(super) ticket: Option<Ticket>,
     /// When that timer fires, if containers are being stopped.
     pub(super) stops_at: Option<SimTime>,
+    /// Since when containers run that this worker started; their status may not have reached the API yet.
+    pub(super) since: Option<SimTime>,
     /// Fires when containers end by themselves.
     pub(super) end: Option<Ticket>,
     pub(super) restarts: u32,
@@ -59,6 +61,7 @@ impl Worker {
             stage,
             ticket: None,
             stops_at: None,
+            since: None,
             end: None,
             restarts: 0,
             back_off: BackOff::default(),
@@ -190,6 +193,7 @@ impl Kubelets {
         let restarts = worker.restarts;
         worker.ticket = None;
         worker.stage = Stage::Running;
+        worker.since = Some(ctx.now);
         let delay = settings::ready_latency(object, restarts, ctx);
         let is_ready = delay == SimDuration::ZERO;
         let status = ContainerStatus { state: ContainerState::Running { since: ctx.now }, ready: is_ready, restarts };

@@ -45,7 +45,9 @@ impl Kubelets {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
         let machine = ctx.store.machine(node);
-        if object.phase != PodPhase::Running || machine.power != Power::On {
+        // A container that ends at once does so before its start has reached the API.
+        let runs = self.workers.get(&pod).map_or(object.phase == PodPhase::Running, |w| w.stage == Stage::Running);
+        if !runs || object.phase.is_terminal() || machine.power != Power::On {
             return;
         }
         let code = code.unwrap_or_else(|| settings::exit_code(object));
@@ -60,6 +62,7 @@ impl Kubelets {
             ContainerState::Running { since } => since,
             _ => object.created_at,
         });
+        let started_at = self.workers.get(&pod).and_then(|w| w.since).unwrap_or(started_at);
         let restarts = match object.spec.restart_policy {
             RestartPolicy::Always => true,
             RestartPolicy::OnFailure => code != 0,
@@ -77,7 +80,7 @@ impl Kubelets {
         }
         let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
         let wait = worker.back_off.next(started_at, ctx.now, ctx.config.kubelet.restart_period_max);
-        worker.restarts = object.restarts_max() + 1;
+        worker.restarts = worker.restarts.max(object.restarts_max()) + 1;
         if wait == SimDuration::ZERO {
             self.post_if_heard(pod, patch, ctx);
             self.restart(pod, ctx);

@@ -1,1 +1,341 @@
-//! Kubelets on a bench.
+//! Kubelets and chaos together with an API server, without any controller.
+
+#[cfg(test)]
+mod bench;
+
+use bench::Bench;
+
+use crate::chaos::{FaultKind, FaultSpec};
+use crate::engine::Distribution;
+use crate::state::{PodPhase, Status};
+use crate::units::SimDuration;
+
+fn crash(bench: &mut Bench, at_s: u64, for_s: u64) {
+    bench.fault(at_s, FaultKind::Crash, Some(for_s));
+}
+
+/// A pod on node `n`, with more lines of its spec and annotations.
+fn bound(annotations: &str, spec: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: Pod, metadata: {{name: p, namespace: default, annotations: {{{annotations}}}}}, \
+         spec: {{nodeName: n, {spec}}}}}"
+    )
+}
+
+const ONE: &str = "containers: [{name: c, image: i}]";
+
+#[test]
+fn a_bound_pod_is_ready_after_the_start_latency() {
+    let mut bench = Bench::new();
+    bench.create(1.0, &bound("", ONE));
+    bench.run_until(10.0);
+    assert_eq!(bench.ready_changes("p"), [(3.01, true)]);
+    assert_eq!(bench.pod("p").phase, PodPhase::Running);
+}
+
+#[test]
+fn untolerated_no_execute_taints_fail_a_pod_and_no_schedule_taints_do_not() {
+    for (effect, expected) in [("NoExecute", PodPhase::Failed), ("NoSchedule", PodPhase::Running)] {
+        let mut bench = Bench::new();
+        bench.taint("k", effect);
+        bench.create(1.0, &bound("", ONE));
+        bench.run_until(10.0);
+        let pod = bench.pod("p");
+        assert_eq!(pod.phase, expected, "{effect}");
+        assert_eq!(pod.reason.as_str(), if effect == "NoExecute" { "TaintToleration" } else { "" });
+    }
+}
+
+#[test]
+fn only_the_first_lacking_resource_is_reported() {
+    let mut bench = Bench::new();
+    let spec = "containers: [{name: c, image: i, resources: {requests: {cpu: '100', memory: 1Ti}}}]";
+    bench.create(1.0, &bound("", spec));
+    bench.run_until(10.0);
+    assert_eq!(bench.pod("p").reason.as_str(), "OutOfcpu");
+}
+
+#[test]
+fn crash_loops_start_again_after_10_20_40_80_160_300_seconds() {
+    let mut bench = Bench::new();
+    bench.config.latency.pod_start = Distribution::Constant(SimDuration::ZERO);
+    bench.create(0.0, &bound("kubesquall.sim/run-for: 0s, kubesquall.sim/exit-code: '1'", ONE));
+    bench.run_until(1000.0);
+    let starts: Vec<u64> = bench.events("Started").iter().map(|at| *at as u64).collect();
+    assert_eq!(starts, [0, 0, 10, 30, 70, 150, 310, 610, 910]);
+    assert_eq!(bench.pod("p").phase, PodPhase::Running);
+}
+
+#[test]
+fn containers_that_end_give_the_phase_of_their_restart_policy() {
+    for (policy, code, expected) in [
+        ("Always", 1, PodPhase::Running),
+        ("Never", 1, PodPhase::Failed),
+        ("Never", 0, PodPhase::Succeeded),
+        ("OnFailure", 1, PodPhase::Running),
+        ("OnFailure", 0, PodPhase::Succeeded),
+    ] {
+        let mut bench = Bench::new();
+        let annotations = format!("kubesquall.sim/run-for: 5s, kubesquall.sim/exit-code: '{code}'");
+        bench.create(0.0, &bound(&annotations, &format!("restartPolicy: {policy}, {ONE}")));
+        bench.run_until(7.5);
+        assert_eq!(bench.pod("p").phase, expected, "{policy} {code}");
+    }
+}
+
+#[test]
+fn readiness_is_probed_when_the_container_runs_and_not_a_period_later() {
+    let mut bench = Bench::new();
+    let spec = "containers: [{name: c, image: i, readinessProbe: {httpGet: {port: 80}, periodSeconds: 30}}]";
+    bench.create(0.0, &bound("", spec));
+    bench.run_until(60.0);
+    let changes = bench.ready_changes("p");
+    assert!(changes.iter().any(|(at, ready)| *ready && *at < 3.5), "{changes:?}");
+}
+
+#[test]
+fn a_deleted_pod_is_gone_when_its_containers_have_stopped() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", ONE));
+    bench.delete(10.0, "p", None);
+    bench.run_until(20.0);
+    assert_eq!(bench.gone_at("p"), Some(11.01));
+}
+
+#[test]
+fn a_shorter_grace_kills_that_long_after_it_was_asked_for() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubesquall.sim/stop: 1000s", ONE));
+    bench.delete(10.0, "p", Some(30));
+    bench.delete(12.0, "p", Some(5));
+    bench.run_until(60.0);
+    assert_eq!(bench.gone_at("p"), Some(17.01));
+}
+
+#[test]
+fn a_short_crash_restarts_the_same_pod_in_place() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", ONE));
+    crash(&mut bench, 10, 30);
+    bench.run_until(60.0);
+    assert_eq!(bench.ready_changes("p"), [(2.01, true), (40.005, false), (42.005, true)]);
+    assert_eq!(bench.pod("p").restarts_max(), 1);
+    assert_eq!(bench.events("Rebooted").len(), 1);
+    assert!(bench.heard());
+}
+
+#[test]
+fn containers_that_never_restart_have_failed_after_a_crash() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", &format!("restartPolicy: Never, {ONE}")));
+    crash(&mut bench, 10, 30);
+    bench.run_until(60.0);
+    assert_eq!(bench.pod("p").phase, PodPhase::Failed);
+}
+
+#[test]
+fn a_pod_deleted_behind_a_partition_dies_when_the_link_is_back() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", ONE));
+    bench.fault(10, FaultKind::Partition, Some(100));
+    bench.delete(50.0, "p", None);
+    bench.run_until(109.0);
+    assert!(bench.pod_exists("p"));
+    bench.run_until(200.0);
+    assert_eq!(bench.gone_at("p"), Some(111.005));
+}
+
+#[test]
+fn a_stopped_kubelet_starts_nothing_and_kills_nothing() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", ONE));
+    bench.fault(10, FaultKind::KubeletStop, Some(100));
+    bench.delete(50.0, "p", None);
+    bench.run_until(109.0);
+    assert!(bench.pod_exists("p") && bench.pod("p").is_ready() && !bench.heard());
+    bench.run_until(120.0);
+    assert!(!bench.pod_exists("p") && bench.heard());
+}
+
+#[test]
+fn a_kubelet_restart_leaves_ready_pods_ready() {
+    let mut bench = Bench::new();
+    let spec = "containers: [{name: c, image: i, readinessProbe: {httpGet: {port: 80}, periodSeconds: 30}}]";
+    bench.create(0.0, &bound("", spec));
+    bench.fault(10, FaultKind::KubeletStop, Some(5));
+    bench.run_until(100.0);
+    assert!(!bench.ready_changes("p").iter().any(|(at, _)| *at > 10.0));
+}
+
+#[test]
+fn before_1_35_a_kubelet_restart_unreadies_probed_pods_for_up_to_a_period() {
+    let mut bench = Bench::new();
+    bench.config.version = "1.34".parse().expect("a version");
+    let spec = "containers: [{name: c, image: i, readinessProbe: {httpGet: {port: 80}, periodSeconds: 30}}]";
+    bench.create(0.0, &bound("", spec));
+    bench.fault(10, FaultKind::KubeletStop, Some(5));
+    bench.run_until(100.0);
+    let after: Vec<(f64, bool)> = bench.ready_changes("p").into_iter().filter(|(at, _)| *at > 10.0).collect();
+    assert_eq!(after.iter().map(|(_, ready)| *ready).collect::<Vec<_>>(), [false, true]);
+    assert!(after[1].0 - after[0].0 <= 30.0);
+}
+
+#[test]
+fn a_deleted_node_comes_back_only_with_a_new_kubelet_process() {
+    let mut bench = Bench::new();
+    bench.delete_node(10.0);
+    bench.fault(20, FaultKind::Partition, Some(10));
+    bench.fault(100, FaultKind::KubeletStop, Some(10));
+    bench.run_until(99.0);
+    assert!(!bench.node_exists());
+    bench.run_until(120.0);
+    assert!(bench.node_exists());
+    assert_eq!(bench.node_ready(), Some(Status::True));
+}
+
+#[test]
+fn a_graceful_shutdown_fails_its_pods_and_keeps_them() {
+    let mut bench = Bench::new();
+    bench.shutdown_grace(30, 10);
+    bench.create(0.0, &bound("", ONE));
+    bench.fault(10, FaultKind::GracefulShutdown, Some(100));
+    bench.run_until(20.0);
+    let pod = bench.pod("p");
+    assert_eq!((pod.phase, pod.reason.as_str(), pod.deletion), (PodPhase::Failed, "Terminated", None));
+    assert!(!bench.is_on() && bench.node_ready() == Some(Status::False));
+    bench.run_until(120.0);
+    assert!(bench.is_on() && bench.node_ready() == Some(Status::True));
+}
+
+#[test]
+fn a_shutdown_whose_fault_is_over_early_ends_in_a_boot() {
+    let mut bench = Bench::new();
+    bench.shutdown_grace(30, 10);
+    bench.create(0.0, &bound("kubesquall.sim/stop: 1000s", ONE));
+    bench.fault(10, FaultKind::GracefulShutdown, Some(5));
+    bench.run_until(29.0);
+    assert!(bench.is_on());
+    bench.run_until(31.0);
+    assert!(bench.is_on() && bench.boots() == 1);
+}
+
+#[test]
+fn overlapping_crashes_end_with_the_last_of_them() {
+    let mut bench = Bench::new();
+    crash(&mut bench, 10, 30);
+    crash(&mut bench, 20, 60);
+    bench.fault(50, FaultKind::Reboot, None);
+    bench.run_until(79.0);
+    assert!(!bench.is_on());
+    bench.run_until(81.0);
+    assert!(bench.is_on() && bench.boots() == 1);
+}
+
+#[test]
+fn a_kubelet_that_is_stopped_does_not_start_with_the_machine() {
+    let mut bench = Bench::new();
+    bench.fault(5, FaultKind::KubeletStop, Some(95));
+    crash(&mut bench, 10, 30);
+    bench.run_until(99.0);
+    assert!(bench.is_on() && !bench.heard());
+    bench.run_until(101.0);
+    assert!(bench.heard());
+}
+
+#[test]
+fn a_machine_that_boots_behind_a_partition_reports_when_the_link_is_back() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", ONE));
+    bench.fault(5, FaultKind::Partition, Some(95));
+    crash(&mut bench, 10, 30);
+    bench.run_until(99.0);
+    assert!(bench.pod("p").is_ready());
+    bench.run_until(110.0);
+    assert_eq!(bench.pod("p").restarts_max(), 1);
+    assert!(bench.heard() && bench.pod("p").is_ready());
+}
+
+#[test]
+fn an_api_server_outage_silences_every_kubelet_and_loses_no_status() {
+    let mut bench = Bench::new();
+    bench.create(9.0, &bound("", ONE));
+    bench.fault(10, FaultKind::ControlPlaneOutage, Some(60));
+    bench.run_until(69.0);
+    assert!(!bench.heard() && bench.pod("p").phase == PodPhase::Pending);
+    bench.run_until(80.0);
+    assert!(bench.heard() && bench.pod("p").is_ready());
+}
+
+#[test]
+fn slow_heartbeats_are_silent_for_interval_and_delay() {
+    let mut bench = Bench::new();
+    let delay = Some(Distribution::Constant(SimDuration::from_secs(60)));
+    let fault = FaultSpec { delay, length: Some(SimDuration::from_secs(300)), ..FaultSpec::new(FaultKind::SlowHeartbeats) };
+    bench.fault_spec(10, fault);
+    bench.run_until(600.0);
+    let gaps: Vec<u64> = bench.renewals().windows(2).map(|pair| (pair[1] - pair[0]).round() as u64).collect();
+    assert_eq!(gaps, [70, 70, 70, 70]);
+    assert!(bench.heard());
+}
+
+#[test]
+fn an_overwritten_readiness_is_put_right_within_ten_seconds() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", ONE));
+    bench.unready(20.0, "p");
+    bench.run_until(60.0);
+    let changes = bench.ready_changes("p");
+    assert_eq!(changes.len(), 3, "{changes:?}");
+    assert!(changes[2].1 && changes[2].0 - changes[1].0 <= 10.1);
+}
+
+#[test]
+fn under_memory_pressure_the_pod_over_its_request_goes() {
+    let mut bench = Bench::new();
+    let request = "containers: [{name: c, image: i, resources: {requests: {memory: 100Mi}}}]";
+    bench.create(0.0, &bound("kubesquall.sim/usage: '{memory: 900Mi}'", request));
+    bench.create(0.0, &bound("kubesquall.sim/usage: '{memory: 90Mi}'", request).replace("name: p", "name: within"));
+    bench.fault(10, FaultKind::MemoryPressure, Some(100));
+    bench.run_until(50.0);
+    assert_eq!((bench.pod("p").phase, bench.pod("p").reason.as_str()), (PodPhase::Failed, "Evicted"));
+    assert_eq!(bench.pod("within").phase, PodPhase::Running);
+}
+
+#[test]
+fn a_mirror_that_is_deleted_is_made_anew() {
+    let mut bench = Bench::new();
+    let mirror = bound("kubernetes.io/config.mirror: x, kubernetes.io/config.source: file", ONE);
+    bench.create(0.0, &mirror);
+    bench.delete(10.0, "p", None);
+    bench.run_until(30.0);
+    assert!(bench.pod("p").is_mirror && bench.pod("p").is_ready());
+}
+
+#[test]
+fn added_machines_go_on_with_the_pools_numbers_and_zones() {
+    let mut bench = Bench::new();
+    bench.add_nodes(10, "n", 2);
+    bench.run_until(30.0);
+    let zones: Vec<(String, String)> = bench.nodes_and_zones();
+    let expected = [("n-0", "a"), ("n-1", "b")].map(|(n, z)| (n.to_owned(), z.to_owned()));
+    assert_eq!(zones[1..], expected);
+}
+
+#[test]
+fn a_quiet_node_costs_no_events() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", ONE));
+    bench.run_until(20.0);
+    assert_eq!(bench.pending_events(), 0);
+}
+
+#[test]
+fn a_fault_that_matches_nothing_is_a_warning() {
+    let mut bench = Bench::new();
+    let mut fault = FaultSpec::new(FaultKind::Crash);
+    fault.nodes.names = vec!["other".to_owned()];
+    bench.fault_spec(10, fault);
+    bench.run_until(20.0);
+    assert!(bench.is_on());
+    assert_eq!(bench.events("NothingToFail"), [10.0]);
+}

@@ -1,1 +1,0 @@
-//! Chaos on a bench.

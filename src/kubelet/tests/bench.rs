@@ -1,0 +1,383 @@
+//! A cluster of one node `n` whose objects only the test, the kubelet and chaos touch.
+
+use std::sync::Arc;
+
+use crate::apiserver::ApiServer;
+use crate::arena::Symbol;
+use crate::chaos::{self, Chaos, ChaosPlan, FaultKind, FaultSpec, PoolPlan};
+use crate::component::{
+    Answer, ApiError, Component, Config, Ctx, DeleteOptions, ErrorReason, Latencies, NodeRegistration, Outbox,
+    PodStatusPatch, Record, Request, Start, Timers,
+};
+use crate::engine::{Distribution, EventQueue, Streams, Ticket};
+use crate::kubelet::{Kubelets, PoolTemplate, Timer};
+use crate::model::config::{
+    KubeApiserver, KubeControllerManager, KubeSchedulerConfiguration, KubeletConfiguration, KubernetesVersion,
+};
+use crate::model::{self, Object};
+use crate::state::{
+    CauseId, Change, Changed, ControlPlaneProcess, DeletionCause, Machine, MachineChange, NodeId, Pod, PodDelta, PodId,
+    Power, Status, Store,
+};
+use crate::units::{SimDuration, SimTime};
+
+const NODE: &str = "{apiVersion: v1, kind: Node, metadata: {name: n, labels: {topology.kubernetes.io/zone: a}}, \
+    status: {allocatable: {cpu: '8', memory: 16Gi, pods: '110'}, conditions: [{type: Ready, status: 'True'}]}}";
+
+#[derive(Clone, Debug)]
+enum Event {
+    Kubelet(Timer),
+    Chaos(chaos::Timer),
+    Arrive(Request, Option<NodeId>),
+    Answer(NodeId, Answer),
+    Deliver(Change),
+    Delete(String, Option<i64>),
+    Unready(String),
+}
+
+struct BenchTimers<'a, T> {
+    queue: &'a mut EventQueue<Event>,
+    wrap: fn(T) -> Event,
+}
+
+impl<T> Timers<T> for BenchTimers<'_, T> {
+    fn arm(&mut self, at: SimTime, timer: T) -> Ticket {
+        self.queue.push(at, (self.wrap)(timer))
+    }
+
+    fn cancel(&mut self, ticket: Ticket) -> bool {
+        self.queue.cancel(ticket).is_some()
+    }
+}
+
+/// Kubelets, chaos and an API server.
+pub(super) struct Bench {
+    pub(super) config: Config,
+    now: SimTime,
+    store: Store,
+    api: ApiServer,
+    api_is_up: bool,
+    streams: Streams,
+    kubelets: Kubelets,
+    chaos: Option<Chaos>,
+    plan: ChaosPlan,
+    queue: EventQueue<Event>,
+    changed: Vec<Changed>,
+    machine_changes: Vec<MachineChange>,
+    records: Vec<(SimTime, &'static str)>,
+    ready: Vec<(String, f64, bool)>,
+    gone: Vec<(String, f64)>,
+    renewals: Vec<f64>,
+}
+
+fn secs(secs: f64) -> SimTime {
+    SimTime::from_millis((secs * 1e3).round() as i64)
+}
+
+fn seconds(at: SimTime) -> f64 {
+    at.as_nanos() as f64 / 1e9
+}
+
+fn config() -> Config {
+    let version = KubernetesVersion::NEWEST;
+    let constant = |secs| Distribution::Constant(SimDuration::from_secs(secs));
+    Config {
+        version,
+        kube_apiserver: KubeApiserver::defaults(version),
+        kube_controller_manager: KubeControllerManager::defaults(version),
+        kube_scheduler: KubeSchedulerConfiguration::default(),
+        kubelet: KubeletConfiguration::default().resolve(version),
+        latency: Latencies {
+            pod_start: constant(2),
+            node_boot: constant(0),
+            kubelet_reconnect: constant(0),
+            ..Latencies::default()
+        },
+        round_trip: SimDuration::from_millis(10),
+    }
+}
+
+impl Bench {
+    /// One healthy node; nothing has started.
+    pub(super) fn new() -> Self {
+        let node: model::Node = serde_saphyr::from_str(NODE).expect("a node");
+        let registration = NodeRegistration::from(&node);
+        let zones = vec![Symbol::new("a"), Symbol::new("b")];
+        let template = PoolTemplate { registration: registration.clone(), zones: zones.clone() };
+        let pool = PoolPlan { name: Symbol::new("n"), registration, zones };
+        let mut bench = Self {
+            config: config(),
+            now: SimTime::ZERO,
+            store: Store::default(),
+            api: ApiServer::new(),
+            api_is_up: true,
+            streams: Streams::new(1),
+            kubelets: Kubelets::new(Arc::new(vec![template])),
+            chaos: None,
+            plan: ChaosPlan { pools: vec![pool], ..ChaosPlan::default() },
+            queue: EventQueue::new(),
+            changed: Vec::new(),
+            machine_changes: Vec::new(),
+            records: Vec::new(),
+            ready: Vec::new(),
+            gone: Vec::new(),
+            renewals: Vec::new(),
+        };
+        bench.handle_request(Request::Create(Box::new(Object::Node(Box::new(node))))).expect("a new node");
+        bench.changed.clear();
+        let id = bench.node_id();
+        *bench.store.machine_mut(id) = Machine::running();
+        bench
+    }
+
+    fn node_id(&self) -> NodeId {
+        self.store.find_node(Symbol::new("n")).expect("the node has a place")
+    }
+
+    // ---- the plot ---------------------------------------------------------------------------------------------------
+
+    pub(super) fn create(&mut self, at_s: f64, pod: &str) {
+        let pod: model::Pod = serde_saphyr::from_str(pod).expect("a pod");
+        let mut pod = pod;
+        pod.apply_defaults();
+        let request = Request::Create(Box::new(Object::Pod(Box::new(pod))));
+        self.queue.push(secs(at_s), Event::Arrive(request, None));
+    }
+
+    pub(super) fn delete(&mut self, at_s: f64, pod: &str, grace_s: Option<i64>) {
+        self.queue.push(secs(at_s), Event::Delete(pod.to_owned(), grace_s));
+    }
+
+    pub(super) fn unready(&mut self, at_s: f64, pod: &str) {
+        self.queue.push(secs(at_s), Event::Unready(pod.to_owned()));
+    }
+
+    pub(super) fn delete_node(&mut self, at_s: f64) {
+        let node = self.node_id();
+        self.queue.push(secs(at_s), Event::Arrive(Request::DeleteNode { node }, None));
+    }
+
+    pub(super) fn taint(&mut self, key: &str, effect: &str) {
+        let taint: model::Taint = serde_saphyr::from_str(&format!("{{key: {key}, effect: {effect}}}")).expect("a taint");
+        let id = self.node_id();
+        let taint = crate::state::TaintOnNode { key: taint.key, value: taint.value, effect: taint.effect, added_at: None };
+        self.store.node_mut(id).expect("the node").taints.push(taint);
+    }
+
+    pub(super) fn shutdown_grace(&mut self, total_s: u64, critical_s: u64) {
+        let kubelet = KubeletConfiguration {
+            shutdown_grace_period: Some(SimDuration::from_secs(total_s)),
+            shutdown_grace_period_critical_pods: Some(SimDuration::from_secs(critical_s)),
+            ..KubeletConfiguration::default()
+        };
+        self.config.kubelet = kubelet.resolve(self.config.version);
+    }
+
+    pub(super) fn fault(&mut self, at_s: u64, kind: FaultKind, for_s: Option<u64>) {
+        let components = if kind == FaultKind::ControlPlaneOutage { vec![chaos::ProcessName::KubeApiserver] } else { Vec::new() };
+        self.fault_spec(at_s, FaultSpec { length: for_s.map(SimDuration::from_secs), components, ..FaultSpec::new(kind) });
+    }
+
+    pub(super) fn fault_spec(&mut self, at_s: u64, fault: FaultSpec) {
+        let at = secs(at_s as f64);
+        self.queue.push(at, Event::Chaos(chaos::Timer::Fault(self.plan.faults.len())));
+        self.plan.faults.push((at, fault));
+    }
+
+    pub(super) fn add_nodes(&mut self, at_s: u64, _pool: &str, count: u32) {
+        let at = secs(at_s as f64);
+        self.queue.push(at, Event::Chaos(chaos::Timer::AddNodes(self.plan.add_nodes.len())));
+        self.plan.add_nodes.push((at, 0, count));
+    }
+
+    // ---- the play ---------------------------------------------------------------------------------------------------
+
+    pub(super) fn run_until(&mut self, until_s: f64) {
+        if self.chaos.is_none() {
+            self.chaos = Some(Chaos::new(Arc::new(self.plan.clone())));
+            self.chaos(|chaos, ctx| chaos.started(Start::Initial, ctx));
+            self.kubelet(|kubelets, ctx| kubelets.started(Start::Initial, ctx));
+            self.settle();
+        }
+        let end = secs(until_s);
+        while self.queue.peek_time().is_some_and(|at| at <= end) {
+            let next = self.queue.pop().expect("there is an event");
+            self.now = next.at;
+            self.play(next.event);
+            self.settle();
+        }
+        self.now = end;
+    }
+
+    fn play(&mut self, event: Event) {
+        match event {
+            Event::Kubelet(timer) => self.kubelet(|kubelets, ctx| kubelets.fired(timer, ctx)),
+            Event::Chaos(timer) => self.chaos(|chaos, ctx| chaos.fired(timer, ctx)),
+            Event::Answer(node, answer) => self.kubelet(|kubelets, ctx| kubelets.answered(node, &answer, ctx)),
+            Event::Deliver(change) => {
+                self.kubelet(|kubelets, ctx| kubelets.changed(&change, ctx));
+                self.chaos(|chaos, ctx| {
+                    if Chaos::watches(&change.what) {
+                        chaos.changed(&change, ctx);
+                    }
+                });
+            }
+            Event::Arrive(request, tag) => {
+                let answer = if self.api_is_up {
+                    self.handle_request(request)
+                } else {
+                    Err(ApiError::new(ErrorReason::Unavailable, "down"))
+                };
+                if let Some(tag) = tag {
+                    self.queue.push(self.now + SimDuration::from_millis(5), Event::Answer(tag, answer));
+                }
+            }
+            Event::Delete(pod, grace_s) => {
+                let pod = self.pod_id(&pod).expect("the pod exists");
+                let options = DeleteOptions { grace_s, uid: None };
+                let request = Request::DeletePod { pod, options, cause: DeletionCause::Kubectl };
+                self.handle_request(request).expect("a deletion");
+            }
+            Event::Unready(pod) => {
+                let pod = self.pod_id(&pod).expect("the pod exists");
+                let patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
+                self.handle_request(Request::PatchPodStatus { pod, patch: Box::new(patch) }).expect("a patch");
+            }
+        }
+    }
+
+    fn handle_request(&mut self, request: Request) -> Answer {
+        self.api.handle(&mut self.store, &self.config, &self.streams, self.now, request, &mut self.changed)
+    }
+
+    fn settle(&mut self) {
+        self.publish();
+        while !self.machine_changes.is_empty() {
+            let change = self.machine_changes.remove(0);
+            match change {
+                MachineChange::ProcessDown(ControlPlaneProcess::KubeApiserver) => self.api_is_up = false,
+                MachineChange::ProcessUp(ControlPlaneProcess::KubeApiserver) => self.api_is_up = true,
+                MachineChange::HeartbeatBegins { .. } if self.now > secs(11.0) => self.renewals.push(seconds(self.now)),
+                _ => {}
+            }
+            self.store.apply_machine_change(&change, self.now);
+            self.chaos(|chaos, ctx| chaos.machine_changed(&change, ctx));
+            self.kubelet(|kubelets, ctx| kubelets.machine_changed(&change, ctx));
+            self.publish();
+        }
+    }
+
+    fn publish(&mut self) {
+        for what in std::mem::take(&mut self.changed) {
+            match &what {
+                Changed::PodUpdated { pod, delta, .. } if delta.touches(PodDelta::READY) => {
+                    let pod = self.store.pod(*pod).expect("the pod was updated");
+                    self.ready.push((pod.name.to_string(), seconds(self.now), pod.is_ready()));
+                }
+                Changed::PodRemoved { last, .. } => self.gone.push((last.name.to_string(), seconds(self.now))),
+                _ => {}
+            }
+            let change = Change { at: self.now, cause: CauseId::NONE, what };
+            self.queue.push(self.now + SimDuration::from_millis(5), Event::Deliver(change));
+        }
+    }
+
+    fn kubelet(&mut self, handler: impl FnOnce(&mut Kubelets, &mut Ctx<'_, Kubelets>)) {
+        let mut outbox = Outbox::default();
+        let mut timers = BenchTimers { queue: &mut self.queue, wrap: Event::Kubelet };
+        let (store, config, streams) = (&self.store, &self.config, &self.streams);
+        let mut ctx = Ctx::new(self.now, store, config, streams, CauseId::NONE, &mut timers, &mut outbox);
+        handler(&mut self.kubelets, &mut ctx);
+        self.take(outbox);
+    }
+
+    fn chaos(&mut self, handler: impl FnOnce(&mut Chaos, &mut Ctx<'_, Chaos>)) {
+        let mut outbox = Outbox::default();
+        let mut timers = BenchTimers { queue: &mut self.queue, wrap: Event::Chaos };
+        let (store, config, streams) = (&self.store, &self.config, &self.streams);
+        let mut ctx = Ctx::new(self.now, store, config, streams, CauseId::NONE, &mut timers, &mut outbox);
+        handler(self.chaos.as_mut().expect("chaos has started"), &mut ctx);
+        let outbox = Outbox {
+            calls: Vec::new(),
+            events: outbox.events,
+            records: outbox.records,
+            machine_changes: outbox.machine_changes,
+        };
+        self.take(outbox);
+    }
+
+    fn take(&mut self, outbox: Outbox<NodeId>) {
+        for call in outbox.calls {
+            self.queue.push(self.now + SimDuration::from_millis(5), Event::Arrive(call.request, call.tag));
+        }
+        for (record, _) in outbox.records {
+            if let Record::Event { event, .. } = record {
+                self.records.push((self.now, event.reason));
+            }
+        }
+        self.machine_changes.extend(outbox.machine_changes.into_iter().map(|(change, _)| change));
+    }
+
+    // ---- what happened ----------------------------------------------------------------------------------------------
+
+    fn pod_id(&self, name: &str) -> Option<PodId> {
+        self.store.find_pod(Symbol::new("default"), &Arc::from(name))
+    }
+
+    pub(super) fn pod_exists(&self, name: &str) -> bool {
+        self.pod_id(name).is_some()
+    }
+
+    pub(super) fn pod(&self, name: &str) -> &Pod {
+        self.pod_id(name).and_then(|id| self.store.pod(id)).expect("the pod exists")
+    }
+
+    pub(super) fn ready_changes(&self, name: &str) -> Vec<(f64, bool)> {
+        self.ready.iter().filter(|(pod, ..)| pod == name).map(|(_, at, ready)| (*at, *ready)).collect()
+    }
+
+    pub(super) fn gone_at(&self, name: &str) -> Option<f64> {
+        self.gone.iter().find(|(pod, _)| pod == name).map(|(_, at)| *at)
+    }
+
+    pub(super) fn events(&self, reason: &str) -> Vec<f64> {
+        self.records.iter().filter(|(_, other)| *other == reason).map(|(at, _)| seconds(*at)).collect()
+    }
+
+    pub(super) fn heard(&self) -> bool {
+        self.store.heartbeat(self.node_id()).is_alive()
+    }
+
+    pub(super) fn renewals(&self) -> &[f64] {
+        &self.renewals
+    }
+
+    pub(super) fn node_exists(&self) -> bool {
+        self.store.node(self.node_id()).is_some()
+    }
+
+    pub(super) fn node_ready(&self) -> Option<Status> {
+        self.store.node(self.node_id()).and_then(|node| node.conditions.ready())
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.store.machine(self.node_id()).power == Power::On
+    }
+
+    pub(super) fn boots(&self) -> u32 {
+        self.store.machine(self.node_id()).boots
+    }
+
+    pub(super) fn nodes_and_zones(&self) -> Vec<(String, String)> {
+        let zone = Symbol::new("topology.kubernetes.io/zone");
+        let of = |(id, node): (NodeId, &Arc<crate::state::Node>)| {
+            let zone = node.labels.get(zone).map_or("", |zone| zone.as_str());
+            (self.store.node_name(id).to_string(), zone.to_owned())
+        };
+        self.store.nodes().map(of).collect()
+    }
+
+    pub(super) fn pending_events(&self) -> usize {
+        self.queue.len()
+    }
+}

@@ -217,6 +217,11 @@ fn unhurried(config: &Config) -> Config {
 fn takes_part_in_settling(which: Which) -> bool {
     !matches!(
         which,
-        Which::NodeLifecycle | Which::TaintEviction | Which::PodGc | Which::CloudNodeLifecycle
+        Which::NodeLifecycle
+            | Which::TaintEviction
+            | Which::PodGc
+            | Which::CloudNodeLifecycle
+            | Which::CronJobs
+            | Which::Namespaces
     )
 }

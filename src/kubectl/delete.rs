@@ -20,7 +20,7 @@ pub(super) fn plan(args: &DeleteArgs, objects: &[Object], store: &Store, plan: &
         }
     }
     if args.force {
-        plan.stderr.push(
+        plan.warnings.push(
             "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. \
              The resource may continue to run on the cluster indefinitely."
                 .to_owned(),
@@ -29,7 +29,6 @@ pub(super) fn plan(args: &DeleteArgs, objects: &[Object], store: &Store, plan: &
     if found.is_empty() && errors.is_empty() {
         plan.stdout.push("No resources found".to_owned());
     }
-    let warnings = plan.stderr.len();
     for object in found {
         if let Some(step) = step(args, &object, store) {
             plan.steps.push(step);
@@ -37,10 +36,6 @@ pub(super) fn plan(args: &DeleteArgs, objects: &[Object], store: &Store, plan: &
     }
     if !args.ignore_not_found {
         plan.stderr.extend(errors);
-    }
-    // A warning alone is no failure.
-    if plan.stderr.len() == warnings && warnings > 0 {
-        plan.stdout.splice(0..0, std::mem::take(&mut plan.stderr));
     }
 }
 

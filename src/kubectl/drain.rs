@@ -28,7 +28,10 @@ pub(super) struct Drain {
     /// Raised at each node: timers of an earlier one are void.
     round: u32,
     began_at: SimTime,
+    /// Pods of all nodes so far: an answer that comes late finds the pod it is about.
     tasks: Vec<Task>,
+    /// Where the current node's pods begin in `tasks`.
+    first: usize,
     /// Nodes that could not be drained, with what is printed about them at the end.
     failed: Vec<(NodeId, Vec<String>)>,
     policy: TokenBucket,
@@ -42,6 +45,8 @@ struct Task {
     namespace: Symbol,
     name: Arc<str>,
     state: State,
+    /// When the last look was due.
+    looked_at: SimTime,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +127,7 @@ impl Drain {
             round: 0,
             began_at: SimTime::ZERO,
             tasks: Vec::new(),
+            first: 0,
             failed: Vec::new(),
             policy: bucket(),
             core: bucket(),
@@ -193,7 +199,7 @@ impl Kubectl {
         drain.began_at = ctx.now;
         let mut refusals: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut warnings: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        drain.tasks.clear();
+        drain.first = drain.tasks.len();
         let mut pods: Vec<(PodId, &Pod)> =
             ctx.store.pods_on(node).iter().filter_map(|&pod| ctx.store.pod(pod).map(|p| (pod, p))).collect();
         pods.sort_by(|(_, a), (_, b)| a.namespace.cmp(&b.namespace).then_with(|| a.name.cmp(&b.name)));
@@ -216,12 +222,12 @@ impl Kubectl {
                 Verdict::Delete => {}
             }
             let (namespace, name) = (pod.namespace, Arc::clone(&pod.name));
-            drain.tasks.push(Task { pod: pod_id, namespace, name, state: State::Evicting });
+            drain.tasks.push(Task { pod: pod_id, namespace, name, state: State::Evicting, looked_at: ctx.now });
         }
         if !refusals.is_empty() {
             let lines: Vec<String> =
                 refusals.iter().map(|(text, pods)| format!("cannot delete {text}: {}", pods.join(", "))).collect();
-            drain.tasks.clear();
+            drain.tasks.truncate(drain.first);
             fail_node(process, &mut drain, node, lines, ctx);
             process.drain = Some(drain);
             self.drain_node(id, ctx);
@@ -235,9 +241,10 @@ impl Kubectl {
         if let Some(timeout) = drain.args.timeout {
             ctx.arm_in(timeout, Timer::Timeout(id, drain.round));
         }
-        let count = drain.tasks.len() as u32;
+        let first = drain.first;
+        let tasks = first as u32..drain.tasks.len() as u32;
         if drain.args.dry_run == DryRun::Client {
-            for task in &mut drain.tasks {
+            for task in &mut drain.tasks[first..] {
                 process.stdout.push(format!("evicting pod {}/{} (dry run)", task.namespace, task.name));
                 task.state = State::Done;
             }
@@ -246,13 +253,13 @@ impl Kubectl {
             return;
         }
         process.drain = Some(drain);
-        for index in 0..count {
+        for index in tasks {
             self.evict(id, index, ctx);
         }
         self.check_node(id, ctx);
     }
 
-    /// Sends the eviction of one pod, or its deletion.
+    /// Announces the eviction of one pod, or its deletion; it leaves when the process's own clients let it.
     pub(super) fn evict(&mut self, id: Id<Process>, index: u32, ctx: &mut Ctx<'_, Self>) {
         let Some((process, mut drain)) = self.drain_of(id) else { return };
         let timed_out = drain.args.timeout.is_some_and(|t| ctx.now > drain.began_at + t);
@@ -273,24 +280,34 @@ impl Kubectl {
             self.check_node(id, ctx);
             return;
         }
-        let pod = task.pod;
-        let (request, bucket) = if drain.args.disable_eviction {
+        let bucket = if drain.args.disable_eviction { &mut drain.core } else { &mut drain.policy };
+        let leaves_at = bucket.reserve(ctx.now);
+        process.drain = Some(drain);
+        if leaves_at > ctx.now {
+            ctx.arm(leaves_at, Timer::Send(id, index));
+        } else {
+            self.send(id, index, ctx);
+        }
+    }
+
+    /// Sends the eviction of one pod, or its deletion.
+    pub(super) fn send(&mut self, id: Id<Process>, index: u32, ctx: &mut Ctx<'_, Self>) {
+        let Some(drain) = self.processes.get(id).and_then(|process| process.drain.as_ref()) else { return };
+        let pod = drain.tasks[index as usize].pod;
+        let request = if drain.args.disable_eviction {
             let options = DeleteOptions { grace_s: drain.args.grace_s, uid: None };
-            (Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }, &mut drain.core)
+            Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }
         } else {
             let dry_run = drain.args.dry_run == DryRun::Server;
-            (Request::EvictPod { pod, grace_s: drain.args.grace_s, dry_run }, &mut drain.policy)
+            Request::EvictPod { pod, grace_s: drain.args.grace_s, dry_run }
         };
-        // The process's own clients hold back what comes too fast.
-        let _ = bucket.reserve(ctx.now);
         ctx.call(request, Tag::Evict(id, index));
-        process.drain = Some(drain);
     }
 
     pub(super) fn evicted(&mut self, id: Id<Process>, index: u32, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         let Some((process, mut drain)) = self.drain_of(id) else { return };
         let is_dry = drain.args.dry_run == DryRun::Server;
-        let Some(task) = drain.tasks.get_mut(index as usize) else { return };
+        let task = &mut drain.tasks[index as usize];
         match answer {
             Ok(_) if is_dry => task.state = State::Done,
             Ok(_) => {
@@ -317,29 +334,41 @@ impl Kubectl {
         self.check_node(id, ctx);
     }
 
-    /// Looks whether a pod is gone.
+    /// A look at a pod is due; it leaves when the process's own client lets it.
     pub(super) fn poll(&mut self, id: Id<Process>, index: u32, ctx: &mut Ctx<'_, Self>) {
         let Some((process, mut drain)) = self.drain_of(id) else { return };
-        let pod = drain.tasks.get(index as usize).filter(|t| t.state == State::Leaving).map(|t| t.pod);
-        if let Some(pod) = pod {
-            let _ = drain.core.reserve(ctx.now);
-            ctx.call(Request::GetPod { pod }, Tag::Poll(id, index));
-        }
+        let task = &mut drain.tasks[index as usize];
+        let is_leaving = task.state == State::Leaving;
+        task.looked_at = ctx.now;
+        let leaves_at = if is_leaving { drain.core.reserve(ctx.now) } else { ctx.now };
         process.drain = Some(drain);
+        if leaves_at > ctx.now {
+            ctx.arm(leaves_at, Timer::Look(id, index));
+        } else {
+            self.look(id, index, ctx);
+        }
+    }
+
+    /// Looks whether a pod is gone.
+    pub(super) fn look(&mut self, id: Id<Process>, index: u32, ctx: &mut Ctx<'_, Self>) {
+        let Some(drain) = self.processes.get(id).and_then(|process| process.drain.as_ref()) else { return };
+        let task = &drain.tasks[index as usize];
+        if task.state == State::Leaving {
+            ctx.call(Request::GetPod { pod: task.pod }, Tag::Poll(id, index));
+        }
     }
 
     pub(super) fn polled(&mut self, id: Id<Process>, index: u32, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         let Some((process, mut drain)) = self.drain_of(id) else { return };
         let done = if drain.args.disable_eviction { "deleted" } else { "evicted" };
-        let Some(task) = drain.tasks.get_mut(index as usize) else { return };
+        let task = &mut drain.tasks[index as usize];
         if task.state == State::Leaving {
             if answer.is_err() {
                 task.state = State::Done;
                 process.stdout.push(format!("pod/{} {done}", task.name));
             } else {
-                // The clients' shared allowance spreads the looks at many pods.
-                let spread = SimDuration::from_millis(200) * u64::from(drain.tasks.len() as u32);
-                ctx.arm_in(POLL.max(spread), Timer::Poll(id, index));
+                // A look that was held back beyond the next beat is followed by another at once.
+                ctx.arm(ctx.now.max(task.looked_at + POLL), Timer::Poll(id, index));
             }
         }
         process.drain = Some(drain);
@@ -371,7 +400,7 @@ impl Kubectl {
         }
         let node = drain.nodes[drain.current];
         let failures: Vec<String> = drain
-            .tasks
+            .tasks[drain.first..]
             .iter()
             .filter_map(|t| if let State::Failed(text) = &t.state { Some(text.clone()) } else { None })
             .collect();
@@ -382,11 +411,10 @@ impl Kubectl {
             let name = ctx.store.node_name(node);
             let joined = aggregated(&failures);
             process.stderr.push(format!("There are pending pods in node \"{name}\" when an error occurred: {joined}"));
-            let pending = drain.tasks.iter().filter(|t| ctx.store.pod(t.pod).is_some());
+            let pending = drain.tasks[drain.first..].iter().filter(|t| ctx.store.pod(t.pod).is_some());
             process.stderr.extend(pending.map(|t| format!("pod/{}", t.name)));
             fail_node(process, &mut drain, node, failures, ctx);
         }
-        drain.tasks.clear();
         process.drain = Some(drain);
         self.drain_node(id, ctx);
     }

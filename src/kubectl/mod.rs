@@ -60,8 +60,12 @@ pub enum Timer {
     Begin(Id<Process>),
     /// A drain's eviction of its n-th pod is due.
     Evict(Id<Process>, u32),
-    /// A drain looks whether its n-th pod is gone.
+    /// The eviction of the n-th pod leaves the drain's client.
+    Send(Id<Process>, u32),
+    /// A drain's look at its n-th pod is due.
     Poll(Id<Process>, u32),
+    /// The look leaves the drain's client.
+    Look(Id<Process>, u32),
     /// The drain's timeout.
     Timeout(Id<Process>, u32),
 }
@@ -120,6 +124,9 @@ pub struct Process {
 struct Plan {
     steps: Vec<Step>,
     stdout: Vec<String>,
+    /// Lines of standard error that are no failure.
+    warnings: Vec<String>,
+    /// Lines of standard error that make the exit status 1.
     stderr: Vec<String>,
 }
 
@@ -183,6 +190,7 @@ impl Kubectl {
             process.exit = 1;
         }
         process.stdout.extend(plan.stdout);
+        process.stderr.extend(plan.warnings);
         process.stderr.extend(plan.stderr);
         process.steps.extend(plan.steps);
         self.next_step(id, ctx);
@@ -300,7 +308,9 @@ impl Component for Kubectl {
             }
             Timer::Begin(id) => self.begin(id, ctx),
             Timer::Evict(id, pod) => self.evict(id, pod, ctx),
+            Timer::Send(id, pod) => self.send(id, pod, ctx),
             Timer::Poll(id, pod) => self.poll(id, pod, ctx),
+            Timer::Look(id, pod) => self.look(id, pod, ctx),
             Timer::Timeout(id, node) => self.timed_out(id, node, ctx),
         }
     }

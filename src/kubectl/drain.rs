@@ -14,6 +14,9 @@ use crate::units::{SimDuration, SimTime};
 /// Pause after a refused eviction.
 const RETRY: SimDuration = SimDuration::from_secs(5);
 
+/// How often a client repeats a request that a server answers with a time to wait.
+const REPEATS_MAX: u32 = 10;
+
 /// Pause between two looks at a pod that is going.
 const POLL: SimDuration = SimDuration::from_secs(1);
 
@@ -47,6 +50,8 @@ struct Task {
     state: State,
     /// When the last look was due.
     looked_at: SimTime,
+    /// How often in a row the server has asked for patience.
+    repeats: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -222,7 +227,7 @@ impl Kubectl {
                 Verdict::Delete => {}
             }
             let (namespace, name) = (pod.namespace, Arc::clone(&pod.name));
-            drain.tasks.push(Task { pod: pod_id, namespace, name, state: State::Evicting, looked_at: ctx.now });
+            drain.tasks.push(Task { pod: pod_id, namespace, name, state: State::Evicting, looked_at: ctx.now, repeats: 0 });
         }
         if !refusals.is_empty() {
             let lines: Vec<String> =
@@ -315,13 +320,18 @@ impl Kubectl {
                 ctx.arm(ctx.now, Timer::Poll(id, index));
             }
             Err(error) if error.reason == ErrorReason::NotFound => task.state = State::Done,
+            Err(error) if error.retry_after.is_some() && task.repeats < REPEATS_MAX => {
+                // A server that asks for patience is asked again by the client itself, unseen.
+                task.repeats += 1;
+                ctx.arm_in(error.retry_after.unwrap_or(RETRY), Timer::Send(id, index));
+            }
             Err(error) if error.reason == ErrorReason::TooManyRequests => {
+                task.repeats = 0;
                 process.stderr.push(format!(
                     "error when evicting pods/\"{}\" -n \"{}\" (will retry after 5s): {}",
                     task.name, task.namespace, error.message
                 ));
-                // A server that asks for patience is asked again by the client itself, unseen.
-                ctx.arm_in(error.retry_after.unwrap_or(RETRY), Timer::Evict(id, index));
+                ctx.arm_in(RETRY, Timer::Evict(id, index));
             }
             Err(error) => {
                 task.state = State::Failed(format!(

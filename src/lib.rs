@@ -3,6 +3,8 @@
 pub mod apiserver;
 pub mod arena;
 pub mod chaos;
+#[doc(hidden)]
+pub mod cli;
 pub mod component;
 pub mod controllers;
 pub mod diagnostics;

@@ -4,4 +4,6 @@
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    kubesquall::cli::main()
+}

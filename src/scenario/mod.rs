@@ -117,7 +117,7 @@ impl Invalid {
 /// Everything that is wrong with it, and the warnings.
 pub fn load(path: &Path, overrides: &Overrides) -> Result<ResolvedScenario, Invalid> {
     let name = path.to_string_lossy();
-    let text = files::read(path, &name).map_err(Invalid::of)?;
+    let text = read_text(path)?;
     let base_dir = path.parent().unwrap_or(Path::new(""));
     load_text(&name, &text, base_dir, overrides)
 }
@@ -155,6 +155,15 @@ pub fn load(path: &Path, overrides: &Overrides) -> Result<ResolvedScenario, Inva
 /// ```
 pub fn load_text(name: &str, text: &str, base_dir: &Path, overrides: &Overrides) -> Result<ResolvedScenario, Invalid> {
     resolve::resolve(name, text, base_dir, overrides)
+}
+
+/// Reads the text of a document; too large files and such that are not text are refused.
+///
+/// # Errors
+///
+/// Why it cannot be had.
+pub fn read_text(path: &Path) -> Result<String, Invalid> {
+    files::read(path, &path.to_string_lossy()).map_err(Invalid::of)
 }
 
 /// What a file says it is.

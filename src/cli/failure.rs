@@ -1,0 +1,111 @@
+//! Why a command ends without a result, and what to do about it.
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{BROKEN_INVARIANT, Ending, UNUSABLE_INPUT};
+use crate::report::OutputError;
+use crate::scenario::{Invalid, ResolvedScenario, lock_file};
+
+/// Why a command ends without a result.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The user's text.
+    Invalid(Invalid),
+    /// The user's files or arguments: what was tried, and what to do.
+    Input { message: String, help: Option<String> },
+    /// Standard output is closed, as by `| head`: nobody is there to be told.
+    ClosedOutput,
+    /// Us.
+    Bug { what: String },
+}
+
+impl Failure {
+    pub(super) fn input(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Input { message: message.into(), help: Some(help.into()) }
+    }
+
+    pub(super) fn exit_status(&self) -> u8 {
+        match self {
+            Self::Invalid(_) | Self::Input { .. } => UNUSABLE_INPUT,
+            Self::ClosedOutput => 0,
+            Self::Bug { .. } => BROKEN_INVARIANT,
+        }
+    }
+}
+
+impl From<Invalid> for Failure {
+    fn from(invalid: Invalid) -> Self {
+        Self::Invalid(invalid)
+    }
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        Self::Input { message: error.to_string(), help: None }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    /// For standard output; files are reported with their names.
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Self::ClosedOutput,
+            _ => Self::Input { message: format!("cannot write to standard output: {error}"), help: None },
+        }
+    }
+}
+
+/// The scenario that is being played, for the report of a bug.
+static PLAYING: Mutex<Option<Arc<ResolvedScenario>>> = Mutex::new(None);
+
+/// Where the last panic happened and what it said.
+static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// Remembers what is played, in case it breaks.
+pub(super) fn now_playing(scenario: &Arc<ResolvedScenario>) {
+    *PLAYING.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(scenario));
+}
+
+/// Runs a command; a panic in it becomes a failure that says what to report.
+pub(super) fn catching_bugs(command: impl FnOnce() -> Result<Ending, Failure>) -> Result<Ending, Failure> {
+    panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|location| format!(" at {}:{}", location.file(), location.line()));
+        let text = format!("{}{}", message_of(info.payload()), place.unwrap_or_default());
+        *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+    }));
+    let result = panic::catch_unwind(AssertUnwindSafe(command));
+    drop(panic::take_hook());
+    result.unwrap_or_else(|payload| {
+        let last = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Err(Failure::Bug { what: last.unwrap_or_else(|| message_of(&*payload)) })
+    })
+}
+
+fn message_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
+}
+
+/// What to report about a bug.
+pub(super) struct BugReport<'a> {
+    pub(super) what: &'a str,
+}
+
+impl fmt::Display for BugReport<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "an invariant of kubesquall itself does not hold; this is a bug, not a mistake of yours")?;
+        writeln!(formatter, "  broken:   {}", self.what)?;
+        writeln!(formatter, "  version:  kubesquall {}", env!("CARGO_PKG_VERSION"))?;
+        let playing = PLAYING.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(scenario) = playing.as_ref() else {
+            return write!(formatter, "Please report these lines, with the command line and its files.");
+        };
+        let digest = crate::arena::stable_hash(lock_file(scenario).as_bytes());
+        writeln!(formatter, "  scenario: {}, digest {digest:016x}", scenario.name)?;
+        writeln!(formatter, "  seed:     {}", scenario.seed)?;
+        write!(formatter, "Please report these lines, with the scenario and its manifests if you may share them.")
+    }
+}

@@ -1,0 +1,122 @@
+//! The command line: one file a subcommand; colors, progress, exit status. It has no rules of its own.
+//!
+//! Results go to files, progress and problems to standard error, a short summary for people to standard output; with
+//! `-o json` nothing but JSON goes there.
+
+mod check;
+mod completions;
+mod failure;
+mod man;
+mod report;
+mod ui;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use failure::Failure;
+use ui::Ui;
+
+/// Plays a Kubernetes cluster under failures, second by second, without a cluster.
+///
+/// kubesquall reads your own YAML, plays node failures, zone outages, drains and rollouts through a model of the control
+/// plane, and tells who is evicted when, who stays Pending and why, and how long each workload is short of replicas. The same
+/// inputs and seed give the same bytes, anywhere.
+#[derive(Debug, Parser)]
+#[command(name = "kubesquall", version, propagate_version = true, max_term_width = 100, after_help = EXIT_STATUS)]
+struct Cli {
+    #[command(flatten)]
+    shared: Shared,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_STATUS: &str = "\
+Exit status:
+  0  done
+  1  the run finished, but an `expect` of the scenario does not hold
+  2  the input or the arguments cannot be used
+  3  an internal invariant broke, which is a bug of kubesquall";
+
+/// What every command takes.
+#[derive(Args, Clone, Debug)]
+struct Shared {
+    /// When to use colors; NO_COLOR is respected
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    color: Color,
+    /// Print errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Print more, such as the digest of a run's events
+    #[arg(short, long, global = true)]
+    verbose: bool,
+}
+
+/// When to use colors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The form of what goes to standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::CheckArgs),
+    Report(report::ReportArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+}
+
+/// How a command ended, unless it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// Everything asked for is done.
+    Done,
+    /// The run finished, but something that was expected of it does not hold.
+    NotAsExpected,
+}
+
+const UNUSABLE_INPUT: u8 = 2;
+const BROKEN_INVARIANT: u8 = 3;
+
+/// Runs the program on the arguments of the process; what it returns is the exit status.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors and go to standard output. Nothing can be done if even that fails.
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::from(UNUSABLE_INPUT) } else { ExitCode::SUCCESS };
+        }
+    };
+    let ui = Ui::new(&cli.shared);
+    let result = failure::catching_bugs(|| match &cli.command {
+        Command::Check(arguments) => check::check(arguments, &ui),
+        Command::Report(arguments) => report::report(arguments, &ui),
+        Command::Completions(arguments) => completions::completions(arguments, &ui),
+        Command::Man(arguments) => man::man(arguments, &ui),
+    });
+    match result {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::NotAsExpected) => ExitCode::from(1),
+        Err(failure) => {
+            ui.failure(&failure);
+            ExitCode::from(failure.exit_status())
+        }
+    }
+}

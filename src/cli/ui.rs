@@ -1,0 +1,110 @@
+//! What the user sees besides results: colors, warnings, progress.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::failure::{BugReport, Failure};
+use super::{Color, Shared};
+use crate::diagnostics::{Diagnostics, Sources, Style};
+
+/// Problems that are drawn; the rest is counted.
+const PROBLEMS_MAX: usize = 30;
+
+/// How to talk to the user.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ui {
+    pub(super) is_quiet: bool,
+    pub(super) is_verbose: bool,
+    stderr: Style,
+    pub(super) stdout: Style,
+}
+
+impl Ui {
+    pub(super) fn new(shared: &Shared) -> Self {
+        #[allow(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let style = |is_terminal: bool| match shared.color {
+            Color::Always => Style::Colored,
+            Color::Auto if is_terminal && !no_color => Style::Colored,
+            Color::Auto | Color::Never => Style::Plain,
+        };
+        Self {
+            is_quiet: shared.quiet,
+            is_verbose: shared.verbose,
+            stderr: style(io::stderr().is_terminal()),
+            stdout: style(io::stdout().is_terminal()),
+        }
+    }
+
+    /// Writes to standard output.
+    #[allow(clippy::unused_self, reason = "all output goes through here")]
+    pub(super) fn out(&self, text: &str) -> Result<(), Failure> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes())?;
+        stdout.flush()?;
+        Ok(())
+    }
+
+    /// Says something that is neither a result nor a problem.
+    pub(super) fn note(&self, text: impl Display) {
+        if !self.is_quiet {
+            self.err(format_args!("{text}\n"));
+        }
+    }
+
+    /// Shows problems; warnings only if they are wanted.
+    pub(super) fn diagnostics(&self, diagnostics: &Diagnostics, sources: &Sources) {
+        if diagnostics.is_empty() || (self.is_quiet && !diagnostics.has_errors()) {
+            return;
+        }
+        self.err(diagnostics.render(sources, self.stderr, PROBLEMS_MAX));
+    }
+
+    /// Says why there is no result.
+    pub(super) fn failure(&self, failure: &Failure) {
+        match failure {
+            Failure::Invalid(invalid) => self.diagnostics(&invalid.diagnostics, &invalid.sources),
+            Failure::Input { message, help } => {
+                self.err(format_args!("{} {message}\n", self.error_word("error:")));
+                if let Some(help) = help {
+                    self.err(format_args!("  = help: {help}\n"));
+                }
+            }
+            Failure::ClosedOutput => {}
+            Failure::Bug { what } => {
+                self.err(format_args!("{} {}\n", self.error_word("internal error:"), BugReport { what }));
+            }
+        }
+    }
+
+    fn error_word(&self, word: &str) -> String {
+        match self.stderr {
+            Style::Plain => word.to_owned(),
+            Style::Colored => format!("\u{1b}[1;31m{word}\u{1b}[0m"),
+        }
+    }
+
+    #[allow(clippy::unused_self, reason = "all output goes through here")]
+    fn err(&self, text: impl Display) {
+        // Nobody is left to be told if standard error is closed.
+        let _ = write!(io::stderr().lock(), "{text}");
+    }
+
+    /// A bar on a terminal, nothing when piped.
+    pub(super) fn progress(&self, length: u64, what: &str) -> ProgressBar {
+        let is_shown = !self.is_quiet && io::stderr().is_terminal();
+        let target = if is_shown { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(length), target);
+        let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} % {eta:>4}")
+            .expect("the template is well formed");
+        bar.set_style(style);
+        bar.set_message(what.to_owned());
+        if is_shown {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        bar
+    }
+}

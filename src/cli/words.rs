@@ -1,0 +1,90 @@
+//! Numbers and times in words.
+
+/// A number with its noun.
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+    let noun = if count == 1 { one } else { many };
+    format!("{} {noun}", grouped(count as u64))
+}
+
+/// A number with commas between groups of three digits.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A length of time as people say it: two units at most, tenths of a second only for short times.
+pub(super) fn length(seconds: f64) -> String {
+    if seconds < 10.0 {
+        let tenths = (seconds * 10.0).round();
+        // What is not zero must not look like it.
+        return if tenths == 0.0 && seconds > 0.0 { "<0.1s".to_owned() } else { format!("{}s", tenths / 10.0) };
+    }
+    let total = seconds.round() as u64;
+    let (days, hours, minutes, seconds) = (total / 86_400, total / 3600 % 24, total / 60 % 60, total % 60);
+    let two = |first: u64, unit: &str, second: u64, smaller: &str| {
+        if second == 0 { format!("{first}{unit}") } else { format!("{first}{unit}{second}{smaller}") }
+    };
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds}s"),
+        (0, 0, _) => two(minutes, "m", seconds, "s"),
+        (0, _, _) => two(hours, "h", minutes, "m"),
+        _ => two(days, "d", hours, "h"),
+    }
+}
+
+/// A share in percent, with as many digits as tell it from 100 %.
+pub(super) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let trimmed = |digits: usize| {
+        let text = format!("{percent:.digits$}");
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    };
+    let texts = (1..=5).map(trimmed);
+    let text = texts.into_iter().find(|text| share >= 1.0 || text != "100").unwrap_or_else(|| "<100".to_owned());
+    format!("{text}%")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_two_units_at_most() {
+        let check = |seconds: f64, expected: &str| assert_eq!(length(seconds), expected);
+        check(0.0, "0s");
+        check(0.004, "<0.1s");
+        check(2.34, "2.3s");
+        check(10.4, "10s");
+        check(59.7, "1m");
+        check(340.0, "5m40s");
+        check(7_260.0, "2h1m");
+        check(86_400.0 * 3.0 + 3_600.0 * 5.0, "3d5h");
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        let check = |number: u64, expected: &str| assert_eq!(grouped(number), expected);
+        check(0, "0");
+        check(999, "999");
+        check(1_000, "1,000");
+        check(1_234_567, "1,234,567");
+    }
+
+    #[test]
+    fn shares_below_all_do_not_look_like_all() {
+        let check = |share: f64, expected: &str| assert_eq!(percent(share), expected);
+        check(1.0, "100%");
+        check(0.9999, "99.99%");
+        check(0.5, "50%");
+        check(0.858, "85.8%");
+        check(0.0, "0%");
+        check(0.999_999_999, "<100%");
+    }
+}

@@ -8,6 +8,8 @@ mod completions;
 mod failure;
 mod man;
 mod report;
+mod run;
+mod summary;
 mod ui;
 mod words;
 
@@ -75,6 +77,7 @@ enum Output {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::RunArgs),
     Check(check::CheckArgs),
     Report(report::ReportArgs),
     Completions(completions::CompletionsArgs),
@@ -106,6 +109,7 @@ pub fn main() -> ExitCode {
     };
     let ui = Ui::new(&cli.shared);
     let result = failure::catching_bugs(|| match &cli.command {
+        Command::Run(arguments) => run::run(arguments, &ui),
         Command::Check(arguments) => check::check(arguments, &ui),
         Command::Report(arguments) => report::report(arguments, &ui),
         Command::Completions(arguments) => completions::completions(arguments, &ui),

@@ -3,8 +3,6 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use comfy_table::Table;
-
 use crate::observe::{Observed, WorkloadOutcome};
 use crate::scenario::{ExpectationOutcome, ResolvedScenario};
 use crate::units::{SimDuration, SimTime};
@@ -84,8 +82,8 @@ fn workloads(out: &mut String, all: &[WorkloadOutcome]) {
     if hurt.is_empty() {
         return;
     }
-    let mut table = Table::new();
-    table.set_header(["workload", "ready min/wanted", "short for", "longest gap", "now", "objective"]);
+    let header = ["workload", "ready min/wanted", "short for", "longest gap", "now", "objective"].map(str::to_owned);
+    let mut rows = vec![header];
     for workload in hurt.iter().take(NAMED_MAX) {
         let objective = match (workload.objective, workload.objective_met) {
             (Some(objective), Some(met)) => {
@@ -94,7 +92,7 @@ fn workloads(out: &mut String, all: &[WorkloadOutcome]) {
             }
             _ => String::new(),
         };
-        table.add_row([
+        rows.push([
             format!("{}/{}/{}", workload.kind.to_ascii_lowercase(), workload.namespace, workload.name),
             format!("{}/{}", workload.ready_min, workload.desired),
             span(workload.below_desired_s),
@@ -103,7 +101,12 @@ fn workloads(out: &mut String, all: &[WorkloadOutcome]) {
             objective,
         ]);
     }
-    line(out, format_args!("{table}"));
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    for row in &rows {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        line(out, format_args!("  {}", cells.join("  ").trim_end()));
+    }
     if hurt.len() > NAMED_MAX {
         line(out, format_args!("  and {} more (summary.json)", hurt.len() - NAMED_MAX));
     }

@@ -10,13 +10,13 @@ use super::components::{Components, Which};
 use super::kernel::Kernel;
 use super::{Inputs, Simulation};
 use crate::apiserver::{self, ApiServer};
-use crate::component::{Config, Latencies, Request, Start};
+use crate::component::{Config, Latencies, NodeConditionUpdate, Request, Start};
 use crate::engine::{Distribution, Streams};
 use crate::kubelet::PoolTemplate;
 use crate::model::Object;
 use crate::observe::Observers;
 use crate::scenario::{Bootstrap, ResolvedScenario};
-use crate::state::{Machine, Status, Store};
+use crate::state::{Machine, NodeCondition, NodeConditionKind, Status, Store};
 use crate::units::{SimDuration, SimTime};
 
 /// How long before t=0 a settled cluster is brought up; an OrderedReady set of a thousand pods fits.
@@ -67,6 +67,7 @@ impl Prepared {
             changed.clear();
         }
         apiserver::link_owners(&mut store);
+        post_first_status(&mut api, &mut store, &config, &streams, begin);
         start_machines(&mut store);
         mark_cloud_instances(&mut store, scenario.objects.iter().map(|o| &o.object));
         let created_at_start = later.into_iter().cloned().collect();
@@ -161,6 +162,26 @@ fn rank_of_nodes() -> u8 {
     5
 }
 
+/// Nodes that come without conditions, as those of pools do, have long been reported Ready by their kubelets.
+fn post_first_status(api: &mut ApiServer, store: &mut Store, config: &Config, streams: &Streams, now: SimTime) {
+    let silent: Vec<_> = store.nodes().filter(|(_, node)| node.conditions.ready().is_none()).map(|(id, _)| id).collect();
+    let kinds = [
+        (NodeConditionKind::MemoryPressure, Status::False, "KubeletHasSufficientMemory"),
+        (NodeConditionKind::DiskPressure, Status::False, "KubeletHasNoDiskPressure"),
+        (NodeConditionKind::PidPressure, Status::False, "KubeletHasSufficientPID"),
+        (NodeConditionKind::Ready, Status::True, "KubeletReady"),
+    ];
+    for node in silent {
+        let conditions = kinds.iter().map(|&(kind, status, reason)| NodeConditionUpdate {
+            kind,
+            condition: NodeCondition { status, reason, since: now },
+        });
+        let request = Request::PatchNodeStatus { node, conditions: conditions.collect() };
+        let answer = api.handle(store, config, streams, now, request, &mut Vec::new());
+        debug_assert!(answer.is_ok(), "a node of the input takes its first status");
+    }
+}
+
 /// Every Node object of the input has a machine; its conditions tell in which state.
 fn start_machines(store: &mut Store) {
     let nodes: Vec<_> = store.nodes().map(|(id, node)| (id, node.conditions)).collect();
@@ -176,10 +197,10 @@ fn start_machines(store: &mut Store) {
             Some(Status::False) => machine.reported.not_ready = true,
             Some(Status::True) | None => {}
         }
-        machine.reported.memory_pressure = conditions.is_true(crate::state::NodeConditionKind::MemoryPressure);
-        machine.reported.disk_pressure = conditions.is_true(crate::state::NodeConditionKind::DiskPressure);
-        machine.reported.pid_pressure = conditions.is_true(crate::state::NodeConditionKind::PidPressure);
-        machine.network_unavailable = conditions.is_true(crate::state::NodeConditionKind::NetworkUnavailable);
+        machine.reported.memory_pressure = conditions.is_true(NodeConditionKind::MemoryPressure);
+        machine.reported.disk_pressure = conditions.is_true(NodeConditionKind::DiskPressure);
+        machine.reported.pid_pressure = conditions.is_true(NodeConditionKind::PidPressure);
+        machine.network_unavailable = conditions.is_true(NodeConditionKind::NetworkUnavailable);
     }
 }
 

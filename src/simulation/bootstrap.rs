@@ -176,7 +176,7 @@ fn post_first_status(api: &mut ApiServer, store: &mut Store, config: &Config, st
             kind,
             condition: NodeCondition { status, reason, since: now },
         });
-        let request = Request::PatchNodeStatus { node, conditions: conditions.collect() };
+        let request = Request::PatchNodeStatus { node, conditions: conditions.collect(), base: None };
         let answer = api.handle(store, config, streams, now, request, &mut Vec::new());
         debug_assert!(answer.is_ok(), "a node of the input takes its first status");
     }

@@ -51,7 +51,7 @@ fn sources() -> Vec<(PathBuf, String)> {
             let path = entry.expect("a readable entry").path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") {
+            } else if path.extension().is_some_and(|e| e == "rs") && !is_test_code(&path) {
                 let text = fs::read_to_string(&path).expect("a readable file");
                 found.push((path, text));
             }
@@ -59,6 +59,11 @@ fn sources() -> Vec<(PathBuf, String)> {
     }
     found.sort();
     found
+}
+
+/// Files that are only compiled for tests: benches of a room and its test modules.
+fn is_test_code(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == "tests") || path.file_stem().is_some_and(|s| s == "bench" || s == "tests")
 }
 
 /// The room a file belongs to: the first part of its path below `src`.

@@ -82,7 +82,9 @@ impl ApiServer {
             Request::SetNodeUnschedulable { node, unschedulable } => nodes::set_unschedulable(s, node, unschedulable),
             Request::SetNodeLabels { node, labels } => nodes::set_labels(s, node, labels),
             Request::SetNodeAnnotations { node, annotations } => nodes::set_annotations(s, node, annotations),
-            Request::PatchNodeStatus { node, conditions, base } => nodes::patch_status(s, node, &conditions, base.as_ref()),
+            Request::PatchNodeStatus { node, conditions, base } => {
+                nodes::patch_status(s, node, &conditions, base.as_ref())
+            }
             Request::CreateReplicaSet(new) => self.create_replica_set(s, *new),
             Request::UpdateReplicaSet { replica_set, replicas, annotations } => {
                 workloads::update_replica_set(s, replica_set, replicas, annotations)

@@ -124,7 +124,8 @@ pub(super) fn patch_status(
         for update in conditions {
             let old = node.conditions.get(update.kind);
             let flips = old.is_none_or(|old| old.status != update.condition.status);
-            let since = if flips { update.condition.since } else { old.map_or(update.condition.since, |old| old.since) };
+            let since =
+                if flips { update.condition.since } else { old.map_or(update.condition.since, |old| old.since) };
             let new = NodeCondition { since, ..update.condition };
             if old != Some(new) {
                 delta = delta | NodeDelta::CONDITIONS;

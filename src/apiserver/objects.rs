@@ -418,7 +418,8 @@ impl ApiServer {
             expected_pods: o.status.expected_pods,
             ..PodDisruptionBudgetStatus::default()
         };
-        let id = s.store.budgets.insert(PodDisruptionBudget { meta, spec: Arc::new(o.spec), status, resource_version: 1 });
+        let id =
+            s.store.budgets.insert(PodDisruptionBudget { meta, spec: Arc::new(o.spec), status, resource_version: 1 });
         s.changed.push(Changed::BudgetAdded(id));
         Ok(Reply::Done)
     }

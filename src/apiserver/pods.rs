@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::{ApiServer, Session, already_exists};
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
-use crate::model::{Labels, LabelSelector, UnhealthyPodEvictionPolicy};
+use crate::model::{LabelSelector, Labels, UnhealthyPodEvictionPolicy};
 use crate::state::{
-    Changed, Deletion, DeletionCause, DisruptionReason, DisruptionTarget, NodeId, Owner, Pod, PodCondition, PodDelta,
-    PodId, PodPhase, PodDisruptionBudgetId, ObjectDelta,
+    Changed, Deletion, DeletionCause, DisruptionReason, DisruptionTarget, NodeId, ObjectDelta, Owner, Pod,
+    PodCondition, PodDelta, PodDisruptionBudgetId, PodId, PodPhase,
 };
 use crate::units::SimDuration;
 
@@ -77,7 +77,10 @@ pub(super) fn get(s: &Session<'_>, id: PodId) -> Answer {
 pub(super) fn delete(s: &mut Session<'_>, id: PodId, options: DeleteOptions, cause: DeletionCause) -> Answer {
     let Some(pod) = s.store.pod(id) else { return Err(gone()) };
     if options.uid.is_some_and(|uid| uid != pod.uid) {
-        let message = format!("Operation cannot be fulfilled on pods \"{}\": the UID in the precondition does not match", pod.name);
+        let message = format!(
+            "Operation cannot be fulfilled on pods \"{}\": the UID in the precondition does not match",
+            pod.name
+        );
         return Err(ApiError::new(ErrorReason::Conflict, message));
     }
     let asked_s = options.grace_s.unwrap_or_else(|| pod.spec.termination_grace_period_seconds.unwrap_or(30));
@@ -155,7 +158,8 @@ pub(super) fn evict(s: &mut Session<'_>, id: PodId, grace_s: Option<i64>, dry_ru
         let enough = status.current_healthy >= status.desired_healthy && status.desired_healthy > 0;
         if pod.is_ready() || !(always || enough) {
             if status.observed_generation < budget.meta.generation {
-                let detail = format!("The disruption budget {} is still being processed by the server.", budget.meta.name);
+                let detail =
+                    format!("The disruption budget {} is still being processed by the server.", budget.meta.name);
                 return Err(too_many(Some(SimDuration::from_secs(10)), detail));
             }
             if status.disruptions_allowed < 0 {
@@ -217,7 +221,9 @@ fn exhausted(s: &Session<'_>, id: PodDisruptionBudgetId) -> String {
     }
     let base = format!("The disruption budget {name} does not allow evicting pods currently");
     match &status.condition {
-        Some((false, "SyncFailed", message)) if !message.is_empty() => format!("{base} because it failed sync: {message}"),
+        Some((false, "SyncFailed", message)) if !message.is_empty() => {
+            format!("{base} because it failed sync: {message}")
+        }
         _ if status.current_healthy <= status.desired_healthy => needs,
         Some((false, reason, message)) if !message.is_empty() => format!("{base} ({reason}): {message}"),
         _ => base,
@@ -227,11 +233,17 @@ fn exhausted(s: &Session<'_>, id: PodDisruptionBudgetId) -> String {
 pub(super) fn bind(s: &mut Session<'_>, id: PodId, node: NodeId) -> Answer {
     let Some(pod) = s.store.pod(id) else { return Err(gone()) };
     if pod.deletion.is_some() {
-        let message = format!("Operation cannot be fulfilled on pods/binding \"{}\": pod {} is being deleted, cannot be assigned to a host", pod.name, pod.name);
+        let message = format!(
+            "Operation cannot be fulfilled on pods/binding \"{}\": pod {} is being deleted, cannot be assigned to a host",
+            pod.name, pod.name
+        );
         return Err(ApiError::new(ErrorReason::Conflict, message));
     }
     if pod.node.is_some() {
-        let message = format!("Operation cannot be fulfilled on pods/binding \"{}\": pod {} is already assigned to node", pod.name, pod.name);
+        let message = format!(
+            "Operation cannot be fulfilled on pods/binding \"{}\": pod {} is already assigned to node",
+            pod.name, pod.name
+        );
         return Err(ApiError::new(ErrorReason::Conflict, message));
     }
     let now = s.now;

@@ -7,8 +7,8 @@ use super::{ApiServer, Session, already_exists, not_found};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, ErrorReason, NewReplicaSet, NewRevision, Reply, StatusUpdate};
 use crate::state::{
-    Changed, ControllerRevision, ControllerRevisionId, CronJobId, Job, JobStatus, Meta, ObjectDelta, Owner, Propagation,
-    ReplicaSet, ReplicaSetId, ReplicaSetStatus, WorkloadId,
+    Changed, ControllerRevision, ControllerRevisionId, CronJobId, Job, JobStatus, Meta, ObjectDelta, Owner,
+    Propagation, ReplicaSet, ReplicaSetId, ReplicaSetStatus, WorkloadId,
 };
 use crate::units::SimTime;
 
@@ -61,7 +61,13 @@ impl ApiServer {
         Ok(Reply::Revision(id))
     }
 
-    pub(super) fn create_job(&mut self, s: &mut Session<'_>, id: CronJobId, name: Symbol, scheduled_at: SimTime) -> Answer {
+    pub(super) fn create_job(
+        &mut self,
+        s: &mut Session<'_>,
+        id: CronJobId,
+        name: Symbol,
+        scheduled_at: SimTime,
+    ) -> Answer {
         let Some(cron_job) = s.store.cron_jobs.get(id) else { return Err(not_found("cronjobs.batch", "")) };
         let (namespace, template) = (cron_job.meta.namespace, cron_job.spec.job_template.clone());
         if s.store.find_workload("Job", namespace, name).is_some() {
@@ -201,7 +207,9 @@ pub(super) fn update_status(s: &mut Session<'_>, update: StatusUpdate) -> Answer
             };
             if budget.resource_version != read_version {
                 let name = budget.meta.name;
-                let message = format!("Operation cannot be fulfilled on poddisruptionbudgets.policy \"{name}\": the object has been modified; please apply your changes to the latest version and try again");
+                let message = format!(
+                    "Operation cannot be fulfilled on poddisruptionbudgets.policy \"{name}\": the object has been modified; please apply your changes to the latest version and try again"
+                );
                 return Err(ApiError::new(ErrorReason::Conflict, message));
             }
             if set(&mut budget.status, *new).is_none() {

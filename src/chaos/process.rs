@@ -48,7 +48,13 @@ impl FaultProcess {
             this.add(process, node, spec, ctx);
         }
         if this.instances.is_empty() {
-            note(ctx, Severity::Warning, "NothingToFail", &spec.name, format!("{}: no node matches", spec.kind.as_str()));
+            note(
+                ctx,
+                Severity::Warning,
+                "NothingToFail",
+                &spec.name,
+                format!("{}: no node matches", spec.kind.as_str()),
+            );
         }
         this
     }

@@ -125,7 +125,12 @@ pub struct FaultSpec {
     #[serde(default, skip_serializing_if = "NodeTarget::is_everything")]
     pub nodes: NodeTarget,
     /// For how long; without it, until the end of the run.
-    #[serde(rename = "for", default, skip_serializing_if = "Option::is_none", with = "crate::units::with_days::option")]
+    #[serde(
+        rename = "for",
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "crate::units::with_days::option"
+    )]
     pub length: Option<SimDuration>,
     /// Which processes (ControlPlaneOutage).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

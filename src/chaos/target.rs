@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::spec::PodTarget;
 use super::Chaos;
+use super::spec::PodTarget;
 use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::model::LabelSelector;

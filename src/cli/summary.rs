@@ -21,7 +21,10 @@ pub(super) fn text(
     let mut out = String::new();
     let first = observed.nodes.iter().filter(|row| row.at == SimTime::ZERO).count();
     let pods = observed.pods.iter().filter(|row| row.initial).count();
-    line(&mut out, format_args!("{}: {duration} of {first} nodes and {pods} pods, seed {}", scenario.name, scenario.seed));
+    line(
+        &mut out,
+        format_args!("{}: {duration} of {first} nodes and {pods} pods, seed {}", scenario.name, scenario.seed),
+    );
     out.push('\n');
     happened(&mut out, observed);
     workloads(&mut out, &observed.summary.workloads);
@@ -78,7 +81,15 @@ fn happened(out: &mut String, observed: &Observed) {
 fn workloads(out: &mut String, all: &[WorkloadOutcome]) {
     let mut hurt: Vec<&WorkloadOutcome> = all.iter().filter(|w| w.unready_replica_s > 0.0).collect();
     hurt.sort_by(|a, b| b.unready_replica_s.total_cmp(&a.unready_replica_s).then_with(|| a.name.cmp(&b.name)));
-    line(out, format_args!("\n{} of {} workloads were short of ready pods{}", hurt.len(), all.len(), if hurt.is_empty() { "." } else { "; the worst:" }));
+    line(
+        out,
+        format_args!(
+            "\n{} of {} workloads were short of ready pods{}",
+            hurt.len(),
+            all.len(),
+            if hurt.is_empty() { "." } else { "; the worst:" }
+        ),
+    );
     if hurt.is_empty() {
         return;
     }
@@ -127,7 +138,13 @@ fn now(out: &mut String, observed: &Observed) {
     if last.pods_unscheduled > 0
         && let Some(event) = reasons.into_iter().next()
     {
-        line(out, format_args!("  {} pods have no node; the last try, {}/{}:", last.pods_unscheduled, event.namespace, event.name));
+        line(
+            out,
+            format_args!(
+                "  {} pods have no node; the last try, {}/{}:",
+                last.pods_unscheduled, event.namespace, event.name
+            ),
+        );
         line(out, format_args!("  {}", event.message));
     }
     let short = observed.summary.workloads.iter().filter(|w| w.ready < w.desired).count();

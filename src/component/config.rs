@@ -1,7 +1,9 @@
 //! What the components are told about their world: flags, configuration files, latencies.
 
 use crate::engine::{Distribution, Streams};
-use crate::model::config::{KubeApiserver, KubeControllerManager, KubeSchedulerConfiguration, Kubelet, KubernetesVersion};
+use crate::model::config::{
+    KubeApiserver, KubeControllerManager, KubeSchedulerConfiguration, Kubelet, KubernetesVersion,
+};
 use crate::units::SimDuration;
 
 /// How long things take that no manifest says. Each is drawn from its own stream.
@@ -63,7 +65,13 @@ pub struct Config {
 impl Latencies {
     /// Draws the `index`-th value of a concern and entity; a constant draws nothing.
     #[must_use]
-    pub fn draw(distribution: &Distribution, streams: &Streams, concern: &str, entity: &str, index: u64) -> SimDuration {
+    pub fn draw(
+        distribution: &Distribution,
+        streams: &Streams,
+        concern: &str,
+        entity: &str,
+        index: u64,
+    ) -> SimDuration {
         match distribution {
             Distribution::Constant(value) => *value,
             other => other.sample(&mut streams.at(concern, entity, index)),

@@ -23,7 +23,8 @@ pub fn export_workload(store: &Store, id: WorkloadId) -> Option<Object> {
         }
         WorkloadId::ReplicaSet(id) => {
             let set = store.replica_sets.get(id)?;
-            let spec = model::ReplicaSetSpec { replicas: Some(set.replicas), ..model::ReplicaSetSpec::clone(&set.spec) };
+            let spec =
+                model::ReplicaSetSpec { replicas: Some(set.replicas), ..model::ReplicaSetSpec::clone(&set.spec) };
             Object::ReplicaSet(Box::new(model::ReplicaSet { metadata, spec, ..Default::default() }))
         }
         WorkloadId::DaemonSet(id) => {

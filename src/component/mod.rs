@@ -29,7 +29,8 @@ pub use request::{
     NodeRegistration, PodDraft, PodName, PodStatusPatch, Reply, Request, StatusUpdate,
 };
 pub use revision::{
-    PresentRevision, RevisionOwner, present_revision, prune_revisions, revision_hash_label, same_template, template_hash,
+    PresentRevision, RevisionOwner, present_revision, prune_revisions, revision_hash_label, same_template,
+    template_hash,
 };
 pub use work_queue::WorkQueue;
 

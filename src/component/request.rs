@@ -8,10 +8,10 @@ use smallvec::SmallVec;
 use crate::arena::Symbol;
 use crate::model::{self, Labels, PodTemplateSpec, Resources, TaintEffect};
 use crate::state::{
-    ContainerStatus, DaemonSetId, DaemonSetStatus, DeletionCause, DeploymentId, DeploymentStatus, DisruptionReason, JobId,
-    JobStatus, Node, NodeCondition, NodeConditionKind, NodeId, Owner, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId,
-    PodPhase, Propagation, ReplicaSetId, ReplicaSetStatus, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid,
-    WorkloadId,
+    ContainerStatus, DaemonSetId, DaemonSetStatus, DeletionCause, DeploymentId, DeploymentStatus, DisruptionReason,
+    JobId, JobStatus, Node, NodeCondition, NodeConditionKind, NodeId, Owner, PodDisruptionBudgetId,
+    PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, ReplicaSetId, ReplicaSetStatus, StatefulSetId,
+    StatefulSetStatus, Status, TaintOnNode, Uid, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -98,8 +98,12 @@ impl From<&model::Node> for NodeRegistration {
     /// What a kubelet would register of the node.
     fn from(node: &model::Node) -> Self {
         let taints = node.spec.taints.iter();
-        let taints =
-            taints.map(|taint| TaintOnNode { key: taint.key, value: taint.value, effect: taint.effect, added_at: None });
+        let taints = taints.map(|taint| TaintOnNode {
+            key: taint.key,
+            value: taint.value,
+            effect: taint.effect,
+            added_at: None,
+        });
         let status = &node.status;
         Self {
             labels: node.metadata.labels.clone(),

@@ -70,7 +70,12 @@ pub struct RevisionOwner<'a> {
 ///
 /// # Source
 /// kube-controller-manager, `constructHistory` of DaemonSets and `getStatefulSetRevisions`.
-pub fn present_revision<M: Copy>(store: &Store, owner: RevisionOwner<'_>, memo: M, plan: &mut Plan<M>) -> PresentRevision {
+pub fn present_revision<M: Copy>(
+    store: &Store,
+    owner: RevisionOwner<'_>,
+    memo: M,
+    plan: &mut Plan<M>,
+) -> PresentRevision {
     let meta = store.workload_meta(owner.id);
     let (namespace, owner_name) = meta.map_or((Symbol::empty(), Symbol::empty()), |m| (m.namespace, m.name));
     let mut revisions: Vec<(ControllerRevisionId, &ControllerRevision)> = store

@@ -19,8 +19,8 @@ use crate::model::config::{
 use crate::model::{Labels, PodSpec, QosClass, Resources, TaintEffect, Toleration};
 use crate::state::{
     AdmittedSpec, CauseId, Change, Changed, Deletion, DisruptionTarget, HeartbeatLoop, MachineChange, Meta, Node,
-    NodeCondition, NodeConditionKind, NodeConditions, NodeDelta, NodeId, Owner, Pod, PodCondition, PodDelta, PodId, PodPhase,
-    Status, Store, TaintOnNode, Uid,
+    NodeCondition, NodeConditionKind, NodeConditions, NodeDelta, NodeId, Owner, Pod, PodCondition, PodDelta, PodId,
+    PodPhase, Status, Store, TaintOnNode, Uid,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -181,7 +181,8 @@ impl World {
         let id = self.store.node_slot(Symbol::new(name));
         let mut conditions = NodeConditions::default();
         if has_conditions {
-            for kind in NodeConditionKind::ALL.into_iter().filter(|kind| *kind != NodeConditionKind::NetworkUnavailable) {
+            for kind in NodeConditionKind::ALL.into_iter().filter(|kind| *kind != NodeConditionKind::NetworkUnavailable)
+            {
                 let status = if kind == NodeConditionKind::Ready { Status::True } else { Status::False };
                 conditions.set(kind, Some(NodeCondition { status, reason: "KubeletReady", since: self.now }));
             }

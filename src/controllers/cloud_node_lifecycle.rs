@@ -193,7 +193,8 @@ impl Component for CloudNodeLifecycle {
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Self>) {
         let part = ctx.streams.stream("cloud-node-lifecycle", "").unit();
         self.anchor = ctx.now + SimDuration::from_nanos((self.period.as_nanos() as f64 * part) as u64);
-        self.suspects = ctx.store.nodes().map(|(node, _)| node).filter(|node| self.judge(*node, ctx).is_some()).collect();
+        self.suspects =
+            ctx.store.nodes().map(|(node, _)| node).filter(|node| self.judge(*node, ctx).is_some()).collect();
         self.arm(ctx);
     }
 

@@ -252,7 +252,8 @@ impl Disruption {
     /// Enqueues the budget of a pod and says if there are several.
     fn enqueue_budget_of(&self, pod: &Pod, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Key>) {
         let Some(budgets) = self.by_namespace.get(&pod.namespace) else { return };
-        let selects = |id: &&PodDisruptionBudgetId| selector_of(ctx.store, **id).is_some_and(|s| s.matches(&pod.labels));
+        let selects =
+            |id: &&PodDisruptionBudgetId| selector_of(ctx.store, **id).is_some_and(|s| s.matches(&pod.labels));
         let mut matching = budgets.values().filter(selects).copied();
         let Some(first) = matching.next() else { return };
         let is_one_of_several = matching.next().is_some();
@@ -400,7 +401,8 @@ impl Reconcile for Disruption {
                 self.enqueue_budget_of(pod, ctx, queue);
             }
             Changed::PodUpdated { pod: id, delta, .. } => {
-                let counts = PodDelta::LABELS | PodDelta::OWNER | PodDelta::DELETION | PodDelta::READY | PodDelta::PHASE;
+                let counts =
+                    PodDelta::LABELS | PodDelta::OWNER | PodDelta::DELETION | PodDelta::READY | PodDelta::PHASE;
                 let Some(pod) = ctx.store.pod(*id) else { return };
                 if delta.touches(PodDelta::LABELS) {
                     self.place(*id, pod, ctx.store);
@@ -604,8 +606,7 @@ mod tests {
         }
         let found = verdict(&store, &budget).expect("no error");
         let status = &found.status;
-        let counts =
-            (status.disruptions_allowed, status.current_healthy, status.desired_healthy, status.expected_pods);
+        let counts = (status.disruptions_allowed, status.current_healthy, status.desired_healthy, status.expected_pods);
         assert_eq!(counts, (0, 1, 1, 3));
         assert_eq!(status.disrupted_pods.keys().map(|name| &**name).collect::<Vec<_>>(), ["p3"]);
         assert_eq!(found.not_deleted, [late]);

@@ -231,7 +231,9 @@ impl Reconcile for GarbageCollector {
                 }
             }
             Changed::PodUpdated { pod, delta, .. } => {
-                if delta.touches(PodDelta::OWNER) && store.pod(*pod).is_some_and(|p| fate(store, p.owner) != Fate::Stays) {
+                if delta.touches(PodDelta::OWNER)
+                    && store.pod(*pod).is_some_and(|p| fate(store, p.owner) != Fate::Stays)
+                {
                     queue.now(Item::Pod(*pod));
                 }
             }

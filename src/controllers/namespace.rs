@@ -2,8 +2,8 @@
 
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, ClientLimit, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, Plan, Planned, Reconcile, Request,
-    Start, Step,
+    Answer, ClientLimit, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, Plan, Planned, Reconcile,
+    Request, Start, Step,
 };
 use crate::state::{Change, Changed, DeletionCause, Propagation, Store, WorkloadId};
 use crate::units::SimDuration;

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::arena::Symbol;
-use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, DeleteOptions, PodStatusPatch, Request, Start,
-};
+use crate::component::{Answer, ClientLimit, Component, Config, Ctx, DeleteOptions, PodStatusPatch, Request, Start};
 use crate::engine::Ticket;
 use crate::state::{
     Change, Changed, ControlPlaneProcess, DeletionCause, DisruptionReason, NodeDelta, NodeId, Pod, PodDelta, PodId,
@@ -361,7 +359,9 @@ impl Component for PodGc {
 
     fn watches(changed: &Changed) -> bool {
         match changed {
-            Changed::PodAdded(_) | Changed::PodRemoved { .. } | Changed::NodeAdded(_) | Changed::NodeRemoved { .. } => true,
+            Changed::PodAdded(_) | Changed::PodRemoved { .. } | Changed::NodeAdded(_) | Changed::NodeRemoved { .. } => {
+                true
+            }
             Changed::PodUpdated { delta, .. } => delta.touches(PodDelta::NODE | PodDelta::DELETION | PodDelta::PHASE),
             Changed::NodeUpdated { delta, .. } => delta.touches(NodeDelta::TAINTS | NodeDelta::CONDITIONS),
             _ => false,

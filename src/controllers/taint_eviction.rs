@@ -12,8 +12,8 @@ use crate::component::{
 use crate::engine::Ticket;
 use crate::model::{NoExecuteStay, Taint, TaintEffect, no_execute_stay};
 use crate::state::{
-    Change, Changed, ControlPlaneProcess, DeletionCause, DisruptionReason, Node, NodeDelta, NodeId, Pod, PodDelta, PodId,
-    TaintOnNode,
+    Change, Changed, ControlPlaneProcess, DeletionCause, DisruptionReason, Node, NodeDelta, NodeId, Pod, PodDelta,
+    PodId, TaintOnNode,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -351,7 +351,9 @@ impl Component for TaintEviction {
 
     fn watches(changed: &Changed) -> bool {
         match changed {
-            Changed::NodeAdded(_) | Changed::NodeRemoved { .. } | Changed::PodAdded(_) | Changed::PodRemoved { .. } => true,
+            Changed::NodeAdded(_) | Changed::NodeRemoved { .. } | Changed::PodAdded(_) | Changed::PodRemoved { .. } => {
+                true
+            }
             Changed::NodeUpdated { delta, .. } => delta.touches(NodeDelta::TAINTS),
             Changed::PodUpdated { delta, .. } => delta.touches(PodDelta::NODE | PodDelta::SPEC),
             _ => false,
@@ -383,9 +385,10 @@ impl Component for TaintEviction {
             Changed::PodAdded(pod) => self.handle_pod(*pod, ctx),
             Changed::PodUpdated { pod, delta, before } => {
                 let is_relevant = delta.touches(PodDelta::NODE)
-                    || before.as_ref().zip(ctx.store.pod(*pod)).is_none_or(|(before, now)| {
-                        before.spec.tolerations != now.spec.tolerations
-                    });
+                    || before
+                        .as_ref()
+                        .zip(ctx.store.pod(*pod))
+                        .is_none_or(|(before, now)| before.spec.tolerations != now.spec.tolerations);
                 if is_relevant {
                     self.handle_pod(*pod, ctx);
                 }

@@ -537,7 +537,8 @@ fn delete(mut arguments: Arguments) -> Result<Command, CommandLineError> {
 }
 
 fn scale(mut arguments: Arguments, line: &str) -> Result<Command, CommandLineError> {
-    let replicas = arguments.number("--replicas")?.ok_or_else(|| error(line, "kubectl scale needs --replicas=COUNT"))?;
+    let replicas =
+        arguments.number("--replicas")?.ok_or_else(|| error(line, "kubectl scale needs --replicas=COUNT"))?;
     let current = arguments.number::<i32>("--current-replicas")?.filter(|c| *c >= 0);
     arguments.take(&["--timeout"]);
     let selection = arguments.selection()?;
@@ -696,8 +697,7 @@ fn patch(mut arguments: Arguments, line: &str) -> Result<Command, CommandLineErr
     };
     let patch: serde_json::Value = match serde_json::from_str(&text) {
         Ok(value) => value,
-        Err(_) => serde_saphyr::from_str(&text)
-            .map_err(|_| error(&text, "the patch is neither JSON nor YAML"))?,
+        Err(_) => serde_saphyr::from_str(&text).map_err(|_| error(&text, "the patch is neither JSON nor YAML"))?,
     };
     let selection = arguments.selection()?;
     arguments.end("patch", &["-p", "--patch", "--type", "-n"])?;

@@ -58,7 +58,8 @@ fn step(args: &DeleteArgs, object: &Found, store: &Store) -> Option<Step> {
     };
     let kind = object.kind();
     let force = if args.force { "force " } else { "" };
-    let place = if kind.is_namespaced() { format!(" from {} namespace", args.selection.namespace) } else { String::new() };
+    let place =
+        if kind.is_namespaced() { format!(" from {} namespace", args.selection.namespace) } else { String::new() };
     let line = format!("{} \"{}\" {force}deleted{place}", kind.printed(), object.name(store));
     Some(Step { request, line, unchanged: None, subject: object.name(store), wait: gone.filter(|_| args.wait) })
 }

@@ -167,7 +167,10 @@ impl Kubectl {
                 drain.current += 1;
                 continue;
             }
-            ctx.call(Request::SetNodeUnschedulable { node, unschedulable: true }, Tag::Cordon(id, drain.current as u32));
+            ctx.call(
+                Request::SetNodeUnschedulable { node, unschedulable: true },
+                Tag::Cordon(id, drain.current as u32),
+            );
             process.drain = Some(drain);
             return;
         }
@@ -227,7 +230,14 @@ impl Kubectl {
                 Verdict::Delete => {}
             }
             let (namespace, name) = (pod.namespace, Arc::clone(&pod.name));
-            drain.tasks.push(Task { pod: pod_id, namespace, name, state: State::Evicting, looked_at: ctx.now, repeats: 0 });
+            drain.tasks.push(Task {
+                pod: pod_id,
+                namespace,
+                name,
+                state: State::Evicting,
+                looked_at: ctx.now,
+                repeats: 0,
+            });
         }
         if !refusals.is_empty() {
             let lines: Vec<String> =
@@ -409,8 +419,7 @@ impl Kubectl {
             return;
         }
         let node = drain.nodes[drain.current];
-        let failures: Vec<String> = drain
-            .tasks[drain.first..]
+        let failures: Vec<String> = drain.tasks[drain.first..]
             .iter()
             .filter_map(|t| if let State::Failed(text) = &t.state { Some(text.clone()) } else { None })
             .collect();

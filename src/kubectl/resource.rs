@@ -45,18 +45,43 @@ pub enum Kind {
 const KINDS: [(Kind, &[&str], &str, &str); 14] = [
     (Kind::Pod, &["pod", "pods", "po"], "pod", "pods"),
     (Kind::Node, &["node", "nodes", "no"], "node", "nodes"),
-    (Kind::Deployment, &["deployment", "deployments", "deploy", "deployment.apps", "deployments.apps"], "deployment.apps", "deployments.apps"),
+    (
+        Kind::Deployment,
+        &["deployment", "deployments", "deploy", "deployment.apps", "deployments.apps"],
+        "deployment.apps",
+        "deployments.apps",
+    ),
     (Kind::ReplicaSet, &["replicaset", "replicasets", "rs"], "replicaset.apps", "replicasets.apps"),
-    (Kind::ReplicationController, &["replicationcontroller", "replicationcontrollers", "rc"], "replicationcontroller", "replicationcontrollers"),
+    (
+        Kind::ReplicationController,
+        &["replicationcontroller", "replicationcontrollers", "rc"],
+        "replicationcontroller",
+        "replicationcontrollers",
+    ),
     (Kind::DaemonSet, &["daemonset", "daemonsets", "ds"], "daemonset.apps", "daemonsets.apps"),
     (Kind::StatefulSet, &["statefulset", "statefulsets", "sts"], "statefulset.apps", "statefulsets.apps"),
     (Kind::Job, &["job", "jobs"], "job.batch", "jobs.batch"),
     (Kind::CronJob, &["cronjob", "cronjobs", "cj"], "cronjob.batch", "cronjobs.batch"),
-    (Kind::PodDisruptionBudget, &["poddisruptionbudget", "poddisruptionbudgets", "pdb"], "poddisruptionbudget.policy", "poddisruptionbudgets.policy"),
+    (
+        Kind::PodDisruptionBudget,
+        &["poddisruptionbudget", "poddisruptionbudgets", "pdb"],
+        "poddisruptionbudget.policy",
+        "poddisruptionbudgets.policy",
+    ),
     (Kind::Service, &["service", "services", "svc"], "service", "services"),
     (Kind::Namespace, &["namespace", "namespaces", "ns"], "namespace", "namespaces"),
-    (Kind::PriorityClass, &["priorityclass", "priorityclasses", "pc"], "priorityclass.scheduling.k8s.io", "priorityclasses.scheduling.k8s.io"),
-    (Kind::PersistentVolumeClaim, &["persistentvolumeclaim", "persistentvolumeclaims", "pvc"], "persistentvolumeclaim", "persistentvolumeclaims"),
+    (
+        Kind::PriorityClass,
+        &["priorityclass", "priorityclasses", "pc"],
+        "priorityclass.scheduling.k8s.io",
+        "priorityclasses.scheduling.k8s.io",
+    ),
+    (
+        Kind::PersistentVolumeClaim,
+        &["persistentvolumeclaim", "persistentvolumeclaims", "pvc"],
+        "persistentvolumeclaim",
+        "persistentvolumeclaims",
+    ),
 ];
 
 impl Kind {
@@ -243,7 +268,9 @@ fn all(kind: Kind, namespace: Symbol, store: &Store) -> Vec<Found> {
         Kind::Pod => store.pods_in(namespace).iter().copied().map(Found::Pod).collect(),
         Kind::Node => store.nodes().map(|(id, _)| Found::Node(id)).collect(),
         Kind::Deployment => of(store.deployments.ids().map(WorkloadId::Deployment).collect()),
-        Kind::ReplicaSet | Kind::ReplicationController => of(store.replica_sets.ids().map(WorkloadId::ReplicaSet).collect()),
+        Kind::ReplicaSet | Kind::ReplicationController => {
+            of(store.replica_sets.ids().map(WorkloadId::ReplicaSet).collect())
+        }
         Kind::DaemonSet => of(store.daemon_sets.ids().map(WorkloadId::DaemonSet).collect()),
         Kind::StatefulSet => of(store.stateful_sets.ids().map(WorkloadId::StatefulSet).collect()),
         Kind::Job => of(store.jobs.ids().map(WorkloadId::Job).collect()),

@@ -15,7 +15,13 @@ pub(super) struct Refusal {
 /// # Source
 /// kubelet, lifecycle predicates: node pressure, resources, then node affinity, then untolerated NoExecute taints; the first counts.
 /// Mirror pods are exempt.
-pub(super) fn refuses(store: &Store, node: &Node, name: crate::arena::Symbol, pod: &Pod, reported: &ReportedConditions) -> Option<Refusal> {
+pub(super) fn refuses(
+    store: &Store,
+    node: &Node,
+    name: crate::arena::Symbol,
+    pod: &Pod,
+    reported: &ReportedConditions,
+) -> Option<Refusal> {
     if reported.shutting_down {
         let message = "Pod was rejected as the node is shutting down.".to_owned();
         return Some(Refusal { reason: "NodeShutdown", message });
@@ -35,7 +41,8 @@ pub(super) fn refuses(store: &Store, node: &Node, name: crate::arena::Symbol, po
     }
     let untolerated = node.taints.iter().any(|t| {
         let taint = Taint::new(t.key, t.value, t.effect);
-        t.effect == TaintEffect::NoExecute && !pod.spec.tolerations.iter().any(|toleration| toleration.tolerates(&taint))
+        t.effect == TaintEffect::NoExecute
+            && !pod.spec.tolerations.iter().any(|toleration| toleration.tolerates(&taint))
     });
     untolerated.then(|| Refusal {
         reason: "TaintToleration",

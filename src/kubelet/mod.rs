@@ -20,7 +20,9 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Symbol;
-use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventDraft, NodeRegistration, Record, Request, Start};
+use crate::component::{
+    Answer, ClientLimit, Component, Config, Ctx, EventDraft, NodeRegistration, Record, Request, Start,
+};
 use crate::engine::Ticket;
 use crate::state::{
     Change, Changed, ContainerFate, ControlPlaneProcess, MachineChange, NodeId, PodDelta, PodId, Power,
@@ -133,7 +135,10 @@ impl Component for Kubelets {
     fn watches(changed: &Changed) -> bool {
         matches!(
             changed,
-            Changed::PodAdded(_) | Changed::PodUpdated { .. } | Changed::PodRemoved { .. } | Changed::NodeRemoved { .. }
+            Changed::PodAdded(_)
+                | Changed::PodUpdated { .. }
+                | Changed::PodRemoved { .. }
+                | Changed::NodeRemoved { .. }
         )
     }
 

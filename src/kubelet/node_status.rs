@@ -40,8 +40,18 @@ impl Kubelets {
                 "KubeletHasInsufficientMemory",
                 "KubeletHasSufficientMemory",
             ),
-            (NodeConditionKind::DiskPressure, reported.disk_pressure, "KubeletHasDiskPressure", "KubeletHasNoDiskPressure"),
-            (NodeConditionKind::PidPressure, reported.pid_pressure, "KubeletHasInsufficientPID", "KubeletHasSufficientPID"),
+            (
+                NodeConditionKind::DiskPressure,
+                reported.disk_pressure,
+                "KubeletHasDiskPressure",
+                "KubeletHasNoDiskPressure",
+            ),
+            (
+                NodeConditionKind::PidPressure,
+                reported.pid_pressure,
+                "KubeletHasInsufficientPID",
+                "KubeletHasSufficientPID",
+            ),
             (NodeConditionKind::Ready, is_ready, "KubeletReady", "KubeletNotReady"),
         ];
         let mut updates = SmallVec::new();
@@ -55,8 +65,11 @@ impl Kubelets {
             }
         }
         if machine.network_unavailable || old.get(NodeConditionKind::NetworkUnavailable).is_some() {
-            let (status, reason) =
-                if machine.network_unavailable { (Status::True, "NoRouteCreated") } else { (Status::False, "RouteCreated") };
+            let (status, reason) = if machine.network_unavailable {
+                (Status::True, "NoRouteCreated")
+            } else {
+                (Status::False, "RouteCreated")
+            };
             let condition = NodeCondition { status, reason, since: ctx.now };
             updates.push(NodeConditionUpdate { kind: NodeConditionKind::NetworkUnavailable, condition });
         }

@@ -108,9 +108,8 @@ impl Kubelets {
     pub(super) fn go_on(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node.filter(|&node| ctx.store.machine(node).kubelet_alive()) else { return };
-        let is_down = |c: &ContainerStatus| {
-            matches!(c.state, ContainerState::Waiting | ContainerState::CrashLoopBackOff)
-        };
+        let is_down =
+            |c: &ContainerStatus| matches!(c.state, ContainerState::Waiting | ContainerState::CrashLoopBackOff);
         if object.containers.iter().any(is_down) {
             self.restart(pod, ctx);
             return;
@@ -202,7 +201,8 @@ impl Kubelets {
             ready: Some(if is_ready { Status::True } else { Status::False }),
             started: Some(ctx.now),
             containers: Some(object.spec.containers.iter().map(|_| status).collect()),
-            init_containers: (!object.spec.init_containers.is_empty()).then(|| init_statuses(object, restarts, ctx.now)),
+            init_containers: (!object.spec.init_containers.is_empty())
+                .then(|| init_statuses(object, restarts, ctx.now)),
             ..PodStatusPatch::default()
         };
         if !is_ready {
@@ -241,7 +241,8 @@ impl Kubelets {
         let Some(object) = ctx.store.pod(pod) else { return };
         let restarts = self.workers.get(&pod).map_or(0, |w| w.restarts);
         let Some(run_for) = settings::run_for(object, restarts, ctx) else { return };
-        let runs_already = matches!(object.containers.first(), Some(c) if matches!(c.state, ContainerState::Running { .. }));
+        let runs_already =
+            matches!(object.containers.first(), Some(c) if matches!(c.state, ContainerState::Running { .. }));
         let since = if runs_already && object.restarts_max() == restarts { running_since(object) } else { ctx.now };
         let ticket = ctx.arm(since + run_for, Timer::Ended(pod));
         let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));

@@ -68,7 +68,8 @@ impl Kubelets {
             return;
         }
         let candidates = ctx.store.pods_on(node).iter().copied();
-        let first = candidates.filter_map(|pod| Some((self.rank_of(pod, shortage, ctx)?, pod))).min_by_key(|(rank, _)| *rank);
+        let first =
+            candidates.filter_map(|pod| Some((self.rank_of(pod, shortage, ctx)?, pod))).min_by_key(|(rank, _)| *rank);
         let Some((_, pod)) = first else { return };
         let took = self.evict_for(pod, node, shortage, ctx);
         ctx.arm_in(took, Timer::Pressure(node));

@@ -40,7 +40,14 @@ fn entity(pod: &Pod) -> String {
     format!("{}/{}", pod.namespace, pod.name)
 }
 
-fn draw(pod: &Pod, name: &'static str, concern: &str, default: &Distribution, index: u64, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
+fn draw(
+    pod: &Pod,
+    name: &'static str,
+    concern: &str,
+    default: &Distribution,
+    index: u64,
+    ctx: &Ctx<'_, Kubelets>,
+) -> SimDuration {
     let own = distribution(pod, name);
     let chosen = own.as_ref().unwrap_or(default);
     match chosen {

@@ -88,9 +88,7 @@ fn shutdown_members(
     ctx: &Ctx<'_, Kubelets>,
 ) -> Vec<PodId> {
     let is_member = |pod: PodId| {
-        ctx.store
-            .pod(pod)
-            .is_some_and(|p| p.phase != PodPhase::Failed && group_of(groups, p.spec.priority) == index)
+        ctx.store.pod(pod).is_some_and(|p| p.phase != PodPhase::Failed && group_of(groups, p.spec.priority) == index)
     };
     ctx.store.pods_on(node).iter().copied().filter(|&pod| is_member(pod)).collect()
 }

@@ -270,7 +270,8 @@ fn an_api_server_outage_silences_every_kubelet_and_loses_no_status() {
 fn slow_heartbeats_are_silent_for_interval_and_delay() {
     let mut bench = Bench::new();
     let delay = Some(Distribution::Constant(SimDuration::from_secs(60)));
-    let fault = FaultSpec { delay, length: Some(SimDuration::from_secs(300)), ..FaultSpec::new(FaultKind::SlowHeartbeats) };
+    let fault =
+        FaultSpec { delay, length: Some(SimDuration::from_secs(300)), ..FaultSpec::new(FaultKind::SlowHeartbeats) };
     bench.fault_spec(10, fault);
     bench.run_until(600.0);
     let gaps: Vec<u64> = bench.renewals().windows(2).map(|pair| (pair[1] - pair[0]).round() as u64).collect();

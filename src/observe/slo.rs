@@ -203,10 +203,8 @@ impl Slo {
         let index = match self.index.get(&id) {
             Some(index) => *index,
             None => {
-                let objective = self
-                    .objectives
-                    .iter()
-                    .position(|o| o.matches(kind, meta.namespace.as_str(), meta.name.as_str()));
+                let objective =
+                    self.objectives.iter().position(|o| o.matches(kind, meta.namespace.as_str(), meta.name.as_str()));
                 self.tracked.push(Tracked {
                     kind,
                     namespace: meta.namespace,

@@ -75,8 +75,7 @@ impl OutputDir {
     /// If `place` is not ours to replace, or a directory cannot be made.
     pub fn begin(place: &Path, overwrite: Overwrite) -> Result<Self, OutputError> {
         let is_ours = place.join("summary.json").is_file();
-        let is_empty_dir =
-            place.is_dir() && fs::read_dir(place).map_err(io_error("read", place))?.next().is_none();
+        let is_empty_dir = place.is_dir() && fs::read_dir(place).map_err(io_error("read", place))?.next().is_none();
         if place.exists() && !is_ours && !is_empty_dir && overwrite == Overwrite::OnlyOurs {
             return Err(OutputError::NotOurs(place.to_owned()));
         }

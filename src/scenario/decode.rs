@@ -9,8 +9,8 @@ use std::fmt;
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, Expected, IntoDeserializer, MapAccess, SeqAccess,
-    Unexpected, VariantAccess, Visitor,
+    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, Expected, IntoDeserializer, MapAccess,
+    SeqAccess, Unexpected, VariantAccess, Visitor,
 };
 
 use super::document::{Entry, Node, Value};
@@ -210,9 +210,7 @@ fn diagnostic(error: &DecodeError, location: Location, root: &Node, culprit: *co
                 Some(entry) => (format!("`{}` lacks `{field}`", entry.key), entry.key_location.clone()),
                 None => (format!("`{field}` is missing"), location),
             };
-            Diagnostic::error("scenario::missing_field", message)
-                .at(location, "")
-                .help(format!("add `{field}`"))
+            Diagnostic::error("scenario::missing_field", message).at(location, "").help(format!("add `{field}`"))
         }
         Problem::UnknownVariant { variant, expected } => {
             let place = parent().map_or_else(String::new, |entry| format!(" for `{}`", entry.key));
@@ -243,7 +241,8 @@ fn number(text: &str) -> Option<Number> {
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     let is_digits = |text: &str, radix| !text.is_empty() && text.chars().all(|character| character.is_digit(radix));
-    let with_radix = |text: &str, radix| is_digits(text, radix).then(|| u64::from_str_radix(text, radix).ok()).flatten();
+    let with_radix =
+        |text: &str, radix| is_digits(text, radix).then(|| u64::from_str_radix(text, radix).ok()).flatten();
     let magnitude = if let Some(hex) = digits.strip_prefix("0x") {
         with_radix(hex, 16)
     } else if let Some(octal) = digits.strip_prefix("0o") {

@@ -26,7 +26,10 @@ pub(crate) struct Node {
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     /// Text of one value; what it means depends on what is asked for.
-    Scalar { text: Arc<str>, is_plain: bool },
+    Scalar {
+        text: Arc<str>,
+        is_plain: bool,
+    },
     List(Vec<Node>),
     Map(Vec<Entry>),
     /// Taken out, because it has been found wrong and reported.
@@ -280,7 +283,8 @@ impl<'a> Reader<'a> {
             }
             let key = self.node(parser, event, &span, depth + 1)?;
             let Value::Scalar { text, is_plain } = key.value else {
-                let diagnostic = Diagnostic::error("scenario::syntax", "a field's name is one word here, not a map or a list");
+                let diagnostic =
+                    Diagnostic::error("scenario::syntax", "a field's name is one word here, not a map or a list");
                 return Err(Box::new(diagnostic.at(key.location, "")));
             };
             let (event, span) = self.next(parser)?;
@@ -337,12 +341,8 @@ pub(crate) fn parse_first(file: &Arc<str>, text: &str) -> Result<FirstDocument, 
         let diagnostic = Diagnostic::error("scenario::empty", "there is nothing in this file");
         return Err(Box::new(diagnostic.at(Location::file(Arc::clone(file)), "")));
     };
-    let root = parse(&Text {
-        file,
-        text: &first.text,
-        line_offset: first.line_offset,
-        column_offset: first.column_offset,
-    })?;
+    let root =
+        parse(&Text { file, text: &first.text, line_offset: first.line_offset, column_offset: first.column_offset })?;
     let mut rest = String::new();
     if let Some(second) = pieces.get(1) {
         // Lines count from the file's beginning, so that places in the rest are places in the file.

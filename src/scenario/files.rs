@@ -16,7 +16,9 @@ const FILE_SIZE_MAX: u64 = 1 << 30;
 pub(super) fn read(path: &Path, name: &str) -> Result<String, Diagnostic> {
     let unreadable = |error: &std::io::Error| {
         let help = match error.kind() {
-            std::io::ErrorKind::NotFound => "check the path; it is relative to the current directory, or to the file that names it",
+            std::io::ErrorKind::NotFound => {
+                "check the path; it is relative to the current directory, or to the file that names it"
+            }
             std::io::ErrorKind::IsADirectory => "name a file in it",
             _ => "check that it is a file you may read",
         };

@@ -97,9 +97,8 @@ fn apply_one(file: &Arc<str>, number: u32, line: &str, root: &mut Node) -> Resul
     if value.location.length == 0 {
         value.location = whole;
     }
-    put(root, path.steps(), value, &path_location).or_else(|reason| {
-        refuse(format!("`{path_text}` cannot be set"), path_location.clone(), reason)
-    })
+    put(root, path.steps(), value, &path_location)
+        .or_else(|reason| refuse(format!("`{path_text}` cannot be set"), path_location.clone(), reason))
 }
 
 /// The sign that ends the path; one inside quotes does not.

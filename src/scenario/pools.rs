@@ -44,11 +44,8 @@ impl NodePool {
         let mut like = self.node(0);
         // A name and a zone are given to each machine when it joins.
         let labels = like.metadata.labels.without(Symbol::new("kubernetes.io/hostname"));
-        like.metadata.labels = if self.zones.is_empty() {
-            labels
-        } else {
-            labels.without(Symbol::new("topology.kubernetes.io/zone"))
-        };
+        like.metadata.labels =
+            if self.zones.is_empty() { labels } else { labels.without(Symbol::new("topology.kubernetes.io/zone")) };
         PoolPlan { name: self.name, registration: NodeRegistration::from(&like), zones: self.zones.clone() }
     }
 
@@ -115,7 +112,8 @@ mod tests {
     #[test]
     fn zones_are_handed_out_in_turn_and_given_labels_stay() {
         let mut pool = pool(&["eu-1a", "eu-1b"]);
-        pool.template.metadata.labels = [(Symbol::from("kubernetes.io/arch"), Symbol::from("arm64"))].into_iter().collect();
+        pool.template.metadata.labels =
+            [(Symbol::from("kubernetes.io/arch"), Symbol::from("arm64"))].into_iter().collect();
         let label = |index, key: &str| pool.node(index).metadata.labels.get(Symbol::from(key)).unwrap();
         assert_eq!([0, 1, 2].map(|i| label(i, "topology.kubernetes.io/zone").as_str()), ["eu-1a", "eu-1b", "eu-1a"]);
         assert_eq!(label(0, "topology.kubernetes.io/region"), "eu-1");

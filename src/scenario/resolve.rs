@@ -7,11 +7,11 @@ use super::decode::{Decoded, decode};
 use super::document::{self, Node, Value};
 use super::files::{self, Files};
 use super::overrides::Overrides;
+use super::pools::NodePool;
 use super::schema::{API_VERSION, KINDS, ScenarioDocument, Spec};
 use super::validate::{self, Inventory};
 use super::{Invalid, ResolvedScenario, TimelineAction};
 use crate::arena::Symbol;
-use super::pools::NodePool;
 use crate::chaos::ChaosPlan;
 use crate::component::{Config, Latencies};
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
@@ -50,7 +50,9 @@ pub(super) fn resolve(
     files::add_sources(&diagnostics, base_dir, &mut sources);
     diagnostics.sort();
     match resolved {
-        Some(scenario) if !diagnostics.has_errors() => Ok(ResolvedScenario { warnings: diagnostics, sources, ..scenario }),
+        Some(scenario) if !diagnostics.has_errors() => {
+            Ok(ResolvedScenario { warnings: diagnostics, sources, ..scenario })
+        }
         _ => Err(Invalid { diagnostics, sources }),
     }
 }
@@ -107,7 +109,8 @@ impl Resolver<'_> {
         match (text("apiVersion"), text("kind")) {
             (Some(API_VERSION), Some("Scenario")) => true,
             (Some(API_VERSION), Some(kind @ ("Study" | "Plan"))) => {
-                let diagnostic = Diagnostic::error("scenario::not_a_scenario", format!("this is a {kind}, not a Scenario"));
+                let diagnostic =
+                    Diagnostic::error("scenario::not_a_scenario", format!("this is a {kind}, not a Scenario"));
                 let help = "a study runs a scenario many times; name the scenario itself here";
                 self.diagnostics.push(diagnostic.at(root.locate_text("kind"), "").help(help));
                 false
@@ -124,7 +127,8 @@ impl Resolver<'_> {
             }
             (api_version, kind) => {
                 let kind = kind.unwrap_or("document");
-                let diagnostic = Diagnostic::error("scenario::not_a_scenario", format!("this {kind} is not a scenario"));
+                let diagnostic =
+                    Diagnostic::error("scenario::not_a_scenario", format!("this {kind} is not a scenario"));
                 let (location, label) = match api_version {
                     Some(found) => (root.locate_text("apiVersion"), format!("`{found}` is not `{API_VERSION}`")),
                     None => (root.location.clone(), "has no `apiVersion`".to_owned()),
@@ -180,7 +184,8 @@ impl Resolver<'_> {
     /// How rows name a file. Rows must not depend on the directory in which the program was started.
     fn file_of_row(&self, file: &Arc<str>) -> Symbol {
         if *file == self.file {
-            let name = Path::new(&**file).file_name().map_or_else(|| file.to_string(), |name| name.to_string_lossy().into());
+            let name =
+                Path::new(&**file).file_name().map_or_else(|| file.to_string(), |name| name.to_string_lossy().into());
             Symbol::from(name)
         } else {
             Symbol::from(&**file)
@@ -398,8 +403,9 @@ impl Resolver<'_> {
                     _ => None,
                 });
                 match known {
-                    Some(known) => (status.allocatable, status.capacity) =
-                        (known.allocatable.clone(), known.capacity.clone()),
+                    Some(known) => {
+                        (status.allocatable, status.capacity) = (known.allocatable.clone(), known.capacity.clone())
+                    }
                     None => {
                         status.allocatable = default_capacity();
                         let message = format!("node pool `{}` does not say what its nodes can give", entry.name);
@@ -531,11 +537,7 @@ fn excerpt(node: &Node) -> String {
         }
         Value::Removed => String::new(),
     };
-    if text.chars().count() > LENGTH_MAX {
-        text.chars().take(LENGTH_MAX).chain(['…']).collect()
-    } else {
-        text
-    }
+    if text.chars().count() > LENGTH_MAX { text.chars().take(LENGTH_MAX).chain(['…']).collect() } else { text }
 }
 
 fn node_of_pool(pool: &Symbol, node: &crate::model::Node) -> bool {

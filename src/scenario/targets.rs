@@ -57,10 +57,12 @@ fn check_fields(root: &Node, fault: &Fault<'_>, diagnostics: &mut Diagnostics) {
     let kind = fault.kind.as_str();
     for entry in entries.iter().filter(|entry| !entry.node.is_removed()) {
         let key = &*entry.key;
-        let is_known = key == "kind" || (is_process && PROCESS_FIELDS.contains(&key)) || fields.iter().any(|field| field.0 == key);
+        let is_known =
+            key == "kind" || (is_process && PROCESS_FIELDS.contains(&key)) || fields.iter().any(|field| field.0 == key);
         if !is_known {
             let message = format!("`{key}` means nothing for a {kind}");
-            let fields: Vec<&str> = fields.iter().map(|field| field.0).filter(|field| !is_process || *field != "for").collect();
+            let fields: Vec<&str> =
+                fields.iter().map(|field| field.0).filter(|field| !is_process || *field != "for").collect();
             diagnostics.push(
                 Diagnostic::error("scenario::unknown_field", message)
                     .at(entry.key_location.clone(), "")
@@ -76,7 +78,9 @@ fn check_fields(root: &Node, fault: &Fault<'_>, diagnostics: &mut Diagnostics) {
             let message = format!("a {kind} needs `{field}`");
             let location = root.locate_text(&format!("{}.kind", fault.path));
             let help = match *field {
-                "nodes" => "add `nodes: {names: [...]}`, `{zone: ...}`, `{pool: ...}` or `{selector: ...}`; `{}` means all nodes",
+                "nodes" => {
+                    "add `nodes: {names: [...]}`, `{zone: ...}`, `{pool: ...}` or `{selector: ...}`; `{}` means all nodes"
+                }
                 "pods" => "add `pods: {namespace: ...}`, `{selector: ...}` or `{names: [...]}`",
                 "delay" => "add `delay: 30s` or a distribution",
                 "components" => "add `components: [kube-controller-manager]` or others of the control plane",
@@ -87,13 +91,7 @@ fn check_fields(root: &Node, fault: &Fault<'_>, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn check_nodes(
-    root: &Node,
-    path: &str,
-    target: &NodeTarget,
-    inventory: &Inventory,
-    diagnostics: &mut Diagnostics,
-) {
+fn check_nodes(root: &Node, path: &str, target: &NodeTarget, inventory: &Inventory, diagnostics: &mut Diagnostics) {
     let before = diagnostics.len();
     for (index, name) in target.names.iter().enumerate() {
         if !inventory.has_node(Symbol::from(name)) {
@@ -173,13 +171,7 @@ fn check_selector(
     }
 }
 
-fn check_pods(
-    root: &Node,
-    path: &str,
-    target: &PodTarget,
-    inventory: &Inventory,
-    diagnostics: &mut Diagnostics,
-) {
+fn check_pods(root: &Node, path: &str, target: &PodTarget, inventory: &Inventory, diagnostics: &mut Diagnostics) {
     check_selector(root, path, target.selector.as_deref(), diagnostics);
     if let Some(namespace) = &target.namespace
         && !inventory.namespaces().contains(&Symbol::from(namespace))
@@ -187,7 +179,8 @@ fn check_pods(
         let names = inventory.namespaces().iter().map(|name| name.as_str());
         let mut diagnostic = unknown("namespace", namespace, names);
         diagnostic.severity = Severity::Warning;
-        diagnostics.push(diagnostic.at(root.locate_text(&format!("{path}.namespace")), "nothing in the manifests is in it"));
+        diagnostics
+            .push(diagnostic.at(root.locate_text(&format!("{path}.namespace")), "nothing in the manifests is in it"));
     }
     check_share(root, path, target.count, target.fraction, diagnostics);
 }

@@ -74,14 +74,10 @@ impl Inventory {
 
     fn add_node(&mut self, metadata: &crate::model::ObjectMeta) {
         let label = |key: &str| metadata.labels.get(Symbol::new(key));
-        self.zones.extend(
-            label("topology.kubernetes.io/zone").or_else(|| label("failure-domain.beta.kubernetes.io/zone")),
-        );
+        self.zones
+            .extend(label("topology.kubernetes.io/zone").or_else(|| label("failure-domain.beta.kubernetes.io/zone")));
         self.names.insert(metadata.name);
-        self.nodes.push(KnownNode {
-            name: metadata.name,
-            labels: metadata.labels.clone(),
-        });
+        self.nodes.push(KnownNode { name: metadata.name, labels: metadata.labels.clone() });
     }
 
     pub(super) fn nodes(&self) -> impl Iterator<Item = &KnownNode> + Clone {
@@ -134,7 +130,8 @@ fn check_head(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics
     }
     if spec.duration == SimDuration::ZERO {
         let location = root.locate_text("spec.duration");
-        diagnostics.push(Diagnostic::error("scenario::bad_value", "a scenario of no duration shows nothing").at(location, ""));
+        diagnostics
+            .push(Diagnostic::error("scenario::bad_value", "a scenario of no duration shows nothing").at(location, ""));
     }
     let has_nodes = scenario.objects.iter().any(|object| matches!(object.object, Object::Node(_)));
     if !has_nodes && scenario.chaos.add_nodes.is_empty() && !diagnostics.has_errors() {
@@ -194,7 +191,9 @@ fn check_pools(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostic
             for (name, amount) in resources.iter().filter(|(_, amount)| amount.is_negative()) {
                 let message = format!("a node cannot have {amount} of `{name}`");
                 let location = place(&format!("template.status.{field}[\"{name}\"]"));
-                diagnostics.push(Diagnostic::error("scenario::impossible_quantity", message).at(location, "less than nothing"));
+                diagnostics.push(
+                    Diagnostic::error("scenario::impossible_quantity", message).at(location, "less than nothing"),
+                );
             }
         }
         for (name, amount) in status.allocatable.iter() {
@@ -215,7 +214,8 @@ fn check_pools(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostic
 
 /// Objects of different sources with the same name; those of one source have been reported by the loader.
 fn check_repeated_objects(root: &Node, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
-    let is_ours = |location: &Location| *location.file == *root.location.file || &*location.file == super::OVERRIDES_SOURCE_NAME;
+    let is_ours =
+        |location: &Location| *location.file == *root.location.file || &*location.file == super::OVERRIDES_SOURCE_NAME;
     let mut seen: BTreeMap<(ObjectKind, Symbol, Symbol), &Location> = BTreeMap::new();
     for object in &scenario.objects {
         let key = object.object.key();
@@ -248,13 +248,17 @@ fn check_objects(scenario: &ResolvedScenario, inventory: &Inventory, diagnostics
         match &object.object {
             Object::Node(node) => {
                 let amounts = node.status.allocatable.iter().chain(node.status.capacity.iter());
-                let is_of_pool = scenario.pools.iter().any(|pool| pool.index_of(node.metadata.name.as_str()).is_some_and(|index| index < pool.count));
+                let is_of_pool = scenario
+                    .pools
+                    .iter()
+                    .any(|pool| pool.index_of(node.metadata.name.as_str()).is_some_and(|index| index < pool.count));
                 if let Some((name, amount)) = amounts.into_iter().find(|(_, amount)| amount.is_negative())
                     && !is_of_pool
                 {
                     let message = format!("{} cannot have {amount} of `{name}`", label());
                     diagnostics.push(
-                        Diagnostic::error("scenario::impossible_quantity", message).at(object.source.clone(), "this node"),
+                        Diagnostic::error("scenario::impossible_quantity", message)
+                            .at(object.source.clone(), "this node"),
                     );
                 }
             }
@@ -358,9 +362,9 @@ fn check_timeline(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: 
         if count != 1 {
             let message = if count == 0 { "nothing happens here" } else { "more than one thing happens here" };
             diagnostics.push(
-                Diagnostic::error("scenario::bad_entry", message)
-                    .at(root.locate_text(&path), "")
-                    .help("an entry has exactly one of `fault`, `kubectl` and `addNodes`; entries may have the same `at`"),
+                Diagnostic::error("scenario::bad_entry", message).at(root.locate_text(&path), "").help(
+                    "an entry has exactly one of `fault`, `kubectl` and `addNodes`; entries may have the same `at`",
+                ),
             );
         }
         if let Some(fault) = &entry.fault {
@@ -398,7 +402,8 @@ fn check_processes(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics:
         targets::check(root, &checked, inventory, diagnostics);
         if process.time_to_failure.is_zero() {
             let message = format!("random process `{}` fails again at once, without end", process.name);
-            diagnostics.push(Diagnostic::error("scenario::bad_value", message).at(place("timeToFailure"), "always zero"));
+            diagnostics
+                .push(Diagnostic::error("scenario::bad_value", message).at(place("timeToFailure"), "always zero"));
         }
         if let Some(domain) = &process.domain {
             let selector = process.nodes.selector.as_ref().and_then(|text| LabelSelector::parse(text).ok());
@@ -430,7 +435,8 @@ fn check_objectives(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
         };
         if !known.iter().any(matches) {
             let message = format!("no workload is called `{}`", entry.workload);
-            let diagnostic = Diagnostic::warning("scenario::selects_nothing", message).at(location, "nothing is judged by this");
+            let diagnostic =
+                Diagnostic::warning("scenario::selects_nothing", message).at(location, "nothing is judged by this");
             diagnostics.push(match nearest(&entry.workload, known.iter().map(String::as_str)) {
                 Some(nearest) => diagnostic.help(format!("the nearest is `{nearest}`")),
                 None => diagnostic.help("workloads are named `kind/namespace/name`; `*` stands for any text"),
@@ -444,11 +450,7 @@ pub(super) fn expectations(root: &Node, spec: &Spec, diagnostics: &mut Diagnosti
     let mut expectations = Vec::new();
     for (index, entry) in spec.expect.iter().enumerate() {
         if METRICS.contains(&entry.metric.as_str()) {
-            expectations.push(Expectation {
-                metric: entry.metric.clone(),
-                comparison: entry.op,
-                value: entry.value.0,
-            });
+            expectations.push(Expectation { metric: entry.metric.clone(), comparison: entry.op, value: entry.value.0 });
             continue;
         }
         let location = root.locate_text(&format!("spec.expect[{index}].metric"));

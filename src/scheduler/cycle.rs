@@ -118,8 +118,7 @@ fn score(cache: &Cache, cycle: &Cycle<'_>, decision: &mut Decision) {
     let mut scores = vec![NodeScore::default(); decision.feasible.len()];
     for plugin in registry::SCORERS {
         let (Some(weight), true) = (plugin.weight(), plugin.scores(cycle)) else { continue };
-        let mut raw: Vec<i64> =
-            decision.feasible.iter().map(|&node| plugin.score(cycle, cache.node(node))).collect();
+        let mut raw: Vec<i64> = decision.feasible.iter().map(|&node| plugin.score(cycle, cache.node(node))).collect();
         plugin.normalize(&mut raw);
         for (score, raw) in scores.iter_mut().zip(raw) {
             score.by_plugin.push((plugin.name(), raw * weight));

@@ -10,7 +10,12 @@ use crate::model::config::KubernetesVersion;
 /// # Source
 /// kube-scheduler, `FitError`: each reason with the number of nodes that gave it, sorted as text, then what preemption
 /// had to say.
-pub(super) fn unschedulable(cycle: &Cycle<'_>, decision: &Decision, nodes: usize, version: KubernetesVersion) -> String {
+pub(super) fn unschedulable(
+    cycle: &Cycle<'_>,
+    decision: &Decision,
+    nodes: usize,
+    version: KubernetesVersion,
+) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for reason in decision.filtered.values().flat_map(|r| &r.reasons) {
         *counts.entry(reason).or_insert(0) += 1;

@@ -61,12 +61,7 @@ impl Scheduler {
     /// A scheduler that has seen nothing yet.
     #[must_use]
     pub fn new(config: &Config) -> Self {
-        Self {
-            cache: Cache::new(config.version),
-            queue: SchedulingQueue::default(),
-            is_awake: false,
-            flush_at: None,
-        }
+        Self { cache: Cache::new(config.version), queue: SchedulingQueue::default(), is_awake: false, flush_at: None }
     }
 
     /// One decision on the cluster as the store has it, without binding: what `kubesquall schedule` shows.
@@ -240,9 +235,9 @@ impl Component for Scheduler {
             }
             Changed::NodeUpdated { node, delta, before } => {
                 self.cache.set_node(*node, ctx.store);
-                if delta.touches(
-                    NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE | NodeDelta::LABELS | NodeDelta::ALLOCATABLE,
-                ) {
+                if delta
+                    .touches(NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE | NodeDelta::LABELS | NodeDelta::ALLOCATABLE)
+                {
                     self.event(&ClusterEvent::NodeUpdated { node: *node, delta: *delta, before }, ctx);
                 }
             }

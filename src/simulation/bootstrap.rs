@@ -110,8 +110,14 @@ impl Prepared {
         for object in &self.created_at_start {
             let request = Request::Create(Box::new(object.clone()));
             let kernel = &mut run.kernel;
-            let answer =
-                kernel.api.handle(&mut kernel.store, &kernel.config, &kernel.streams, kernel.now, request, &mut kernel.changed);
+            let answer = kernel.api.handle(
+                &mut kernel.store,
+                &kernel.config,
+                &kernel.streams,
+                kernel.now,
+                request,
+                &mut kernel.changed,
+            );
             debug_assert!(answer.is_ok(), "a validated object was refused");
             kernel.publish();
         }
@@ -151,7 +157,10 @@ fn rank(object: &Object) -> u8 {
         Object::PersistentVolumeClaim(_) => 6,
         Object::Service(_) | Object::PodDisruptionBudget(_) => 7,
         Object::CronJob(_) | Object::Deployment(_) => 8,
-        Object::ReplicaSet(_) | Object::ReplicationController(_) | Object::DaemonSet(_) | Object::StatefulSet(_)
+        Object::ReplicaSet(_)
+        | Object::ReplicationController(_)
+        | Object::DaemonSet(_)
+        | Object::StatefulSet(_)
         | Object::Job(_) => 9,
         Object::Pod(_) => 11,
         _ => 10,
@@ -164,7 +173,8 @@ fn rank_of_nodes() -> u8 {
 
 /// Nodes that come without conditions, as those of pools do, have long been reported Ready by their kubelets.
 fn post_first_status(api: &mut ApiServer, store: &mut Store, config: &Config, streams: &Streams, now: SimTime) {
-    let silent: Vec<_> = store.nodes().filter(|(_, node)| node.conditions.ready().is_none()).map(|(id, _)| id).collect();
+    let silent: Vec<_> =
+        store.nodes().filter(|(_, node)| node.conditions.ready().is_none()).map(|(id, _)| id).collect();
     let kinds = [
         (NodeConditionKind::MemoryPressure, Status::False, "KubeletHasSufficientMemory"),
         (NodeConditionKind::DiskPressure, Status::False, "KubeletHasNoDiskPressure"),

@@ -5,7 +5,9 @@
 
 use std::collections::VecDeque;
 
-use crate::component::{Answer, Controller, ClientLimit, Component, Config, EventDraft, EventRecorder, Start, TokenBucket};
+use crate::component::{
+    Answer, ClientLimit, Component, Config, Controller, EventDraft, EventRecorder, Start, TokenBucket,
+};
 use crate::state::{CauseId, Change, ControlPlaneProcess, MachineChange};
 
 use super::kernel::Kernel;
@@ -30,7 +32,15 @@ impl<C: Component> Slot<C> {
         if clients.is_empty() {
             clients.push(TokenBucket::new(ClientLimit::UNLIMITED));
         }
-        Self { component, clients, recorder: EventRecorder::default(), unposted: VecDeque::new(), is_posting: false, epoch: 0, is_up: false }
+        Self {
+            component,
+            clients,
+            recorder: EventRecorder::default(),
+            unposted: VecDeque::new(),
+            is_posting: false,
+            epoch: 0,
+            is_up: false,
+        }
     }
 }
 

@@ -118,8 +118,7 @@ impl Kernel {
         handler: impl FnOnce(&mut C, &mut Ctx<'_, C>),
     ) {
         let mut outbox = Outbox::default();
-        let mut timers =
-            QueueTimers { queue: &mut self.queue, wrap: wrap_timer, epoch: slot.epoch, cause: self.cause };
+        let mut timers = QueueTimers { queue: &mut self.queue, wrap: wrap_timer, epoch: slot.epoch, cause: self.cause };
         let mut ctx =
             Ctx::new(self.now, &self.store, &self.config, &self.streams, self.cause, &mut timers, &mut outbox);
         handler(&mut slot.component, &mut ctx);

@@ -252,14 +252,25 @@ impl Simulation {
     /// Ends the run.
     #[must_use]
     pub fn finish(self) -> Finished {
-        Finished { observers: self.kernel.observers, store: self.kernel.store, events: self.events, digest: self.digest }
+        Finished {
+            observers: self.kernel.observers,
+            store: self.kernel.store,
+            events: self.events,
+            digest: self.digest,
+        }
     }
 }
 
 impl Kernel {
     /// A kernel at `now` over the given cluster, with an empty queue.
-    fn new(store: Store, api: crate::apiserver::ApiServer, config: Arc<Config>, streams: Streams, now: SimTime,
-           observers: Observers) -> Self {
+    fn new(
+        store: Store,
+        api: crate::apiserver::ApiServer,
+        config: Arc<Config>,
+        streams: Streams,
+        now: SimTime,
+        observers: Observers,
+    ) -> Self {
         Self {
             now,
             cause: CauseId::NONE,

@@ -278,7 +278,8 @@ impl Pod {
     /// Ready, and for at least `min_ready` (0 = ready is enough).
     #[must_use]
     pub fn is_available(&self, min_ready: SimDuration, now: SimTime) -> bool {
-        self.ready.is_some_and(|c| c.status == Status::True && (min_ready == SimDuration::ZERO || c.since + min_ready <= now))
+        self.ready
+            .is_some_and(|c| c.status == Status::True && (min_ready == SimDuration::ZERO || c.since + min_ready <= now))
     }
 
     /// Neither finished nor being deleted.

@@ -248,8 +248,7 @@ fn pod_facts(play: &Play, facts: &mut Facts) {
         for (index, pod) in pods.into_iter().enumerate() {
             let up = pod.ready.iter().find(|flip| flip.1).map(|flip| flip.0);
             let shape = format!("{} {} {}", pod.scheduled_s.is_some(), up.is_some(), pod.deletion_s.is_some());
-            let times =
-                std::iter::once(pod.created_s).chain(pod.scheduled_s).chain(up).chain(pod.deletion_s).collect();
+            let times = std::iter::once(pod.created_s).chain(pod.scheduled_s).chain(up).chain(pod.deletion_s).collect();
             facts.insert(format!("new {group} #{index}"), (shape, times));
         }
     }
@@ -334,7 +333,8 @@ fn differences(dir: &Path) -> (usize, Vec<(String, String)>) {
             }
             continue;
         };
-        let alike: Vec<&Vec<f64>> = plays.iter().filter_map(|p| p.get(key)).filter(|f| f.0 == *shape).map(|f| &f.1).collect();
+        let alike: Vec<&Vec<f64>> =
+            plays.iter().filter_map(|p| p.get(key)).filter(|f| f.0 == *shape).map(|f| &f.1).collect();
         if alike.is_empty() {
             let seen = plays.iter().find_map(|p| p.get(key));
             wrong.push((key.clone(), format!("real: {shape} at {times:?}; ours: {seen:?}")));
@@ -356,7 +356,8 @@ fn differences(dir: &Path) -> (usize, Vec<(String, String)>) {
 
 fn cases() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings");
-    let mut cases: Vec<PathBuf> = fs::read_dir(root).expect("recordings").map(|e| e.expect("an entry").path()).collect();
+    let mut cases: Vec<PathBuf> =
+        fs::read_dir(root).expect("recordings").map(|e| e.expect("an entry").path()).collect();
     cases.sort();
     cases.retain(|path| path.join("recording.json").exists());
     cases
@@ -369,8 +370,11 @@ fn recorded_incidents_play_as_they_did() {
     for dir in cases() {
         let name = dir.file_name().expect("a name").to_string_lossy().into_owned();
         let known = fs::read_to_string(dir.join("known_differences.txt")).unwrap_or_default();
-        let known: BTreeSet<&str> =
-            known.lines().filter(|l| !l.starts_with('#') && !l.is_empty()).map(|l| l.split(" # ").next().unwrap_or(l)).collect();
+        let known: BTreeSet<&str> = known
+            .lines()
+            .filter(|l| !l.starts_with('#') && !l.is_empty())
+            .map(|l| l.split(" # ").next().unwrap_or(l))
+            .collect();
         let (right, wrong) = differences(&dir);
         let new: Vec<_> = wrong.iter().filter(|(key, _)| !known.contains(key.as_str())).collect();
         let vanished: Vec<_> = known.iter().filter(|key| !wrong.iter().any(|(k, _)| k == *key)).collect();

@@ -23,7 +23,16 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "scenario",
         &[
-            "chaos", "kubectl", "observe", "scheduler", "component", "state", "engine", "model", "units", "arena",
+            "chaos",
+            "kubectl",
+            "observe",
+            "scheduler",
+            "component",
+            "state",
+            "engine",
+            "model",
+            "units",
+            "arena",
             "diagnostics",
         ],
     ),
@@ -31,8 +40,21 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "simulation",
         &[
-            "scenario", "apiserver", "scheduler", "controllers", "kubelet", "kubectl", "chaos", "observe", "component",
-            "state", "engine", "model", "units", "arena", "diagnostics",
+            "scenario",
+            "apiserver",
+            "scheduler",
+            "controllers",
+            "kubelet",
+            "kubectl",
+            "chaos",
+            "observe",
+            "component",
+            "state",
+            "engine",
+            "model",
+            "units",
+            "arena",
+            "diagnostics",
         ],
     ),
     ("inspect", &["report", "diagnostics", "units", "arena"]),
@@ -63,7 +85,8 @@ fn sources() -> Vec<(PathBuf, String)> {
 
 /// Files that are only compiled for tests: benches of a room and its test modules.
 fn is_test_code(path: &Path) -> bool {
-    path.components().any(|part| part.as_os_str() == "tests") || path.file_stem().is_some_and(|s| s == "bench" || s == "tests")
+    path.components().any(|part| part.as_os_str() == "tests")
+        || path.file_stem().is_some_and(|s| s == "bench" || s == "tests")
 }
 
 /// The room a file belongs to: the first part of its path below `src`.
@@ -144,8 +167,15 @@ fn nothing_is_left_half_done() {
 
 #[test]
 fn only_the_api_server_writes_api_state() {
-    let writers =
-        [".insert_pod(", ".remove_pod(", ".update_pod(", ".set_pod_node(", ".insert_node(", ".remove_node(", ".node_mut("];
+    let writers = [
+        ".insert_pod(",
+        ".remove_pod(",
+        ".update_pod(",
+        ".set_pod_node(",
+        ".insert_node(",
+        ".remove_node(",
+        ".node_mut(",
+    ];
     let mut wrong = Vec::new();
     for (path, text) in sources() {
         let room = room_of(&path);

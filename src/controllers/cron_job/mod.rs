@@ -6,10 +6,13 @@ use rustc_hash::FxHashMap;
 
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Reconcile, Reply, Request, Start,
+    Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Reconcile, Reply, Request,
+    Start,
 };
 use crate::model::ConcurrencyPolicy;
-use crate::state::{Change, Changed, CronJob, CronJobId, Job, JobId, ObjectDelta, Owner, Propagation, Store, WorkloadId};
+use crate::state::{
+    Change, Changed, CronJob, CronJobId, Job, JobId, ObjectDelta, Owner, Propagation, Store, WorkloadId,
+};
 use crate::units::{SimDuration, SimTime};
 use schedule::Schedule;
 
@@ -99,7 +102,8 @@ impl CronJobs {
         }
         let Some((slot_s, missed)) = schedule.latest(since_s, now_s) else { return plan };
         if missed > MISSED_MAX {
-            let message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew";
+            let message =
+                "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew";
             ctx.event(EventDraft::warning("TooManyMissedTimes", about.clone(), message));
         }
         let active: Vec<(JobId, &Job)> = store

@@ -104,7 +104,8 @@ impl Calendar {
                 continue;
             }
             let from = if day == first_day { minute_of_day } else { 0 };
-            let in_time = |minute: &i64| self.hours & (1 << (minute / 60)) != 0 && self.minutes & (1 << (minute % 60)) != 0;
+            let in_time =
+                |minute: &i64| self.hours & (1 << (minute / 60)) != 0 && self.minutes & (1 << (minute % 60)) != 0;
             if let Some(minute) = (from..1440).find(in_time) {
                 return Some((day * 1440 + minute) * 60);
             }

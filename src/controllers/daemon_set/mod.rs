@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::arena::Symbol;
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, EventDraft, Expectations, ObjectRef, Plan, Planned,
     PodDraft, PodName, Reconcile, Reply, Request, Start, StatusUpdate, Step, judge_claim,
 };
-use crate::arena::Symbol;
 use crate::model::DaemonSetUpdateStrategyType;
 use crate::state::{
-    Change, Changed, DaemonSet, DaemonSetId, DeletionCause, NodeDelta, NodeId, ObjectDelta, Owner,
-    Pod, PodDelta, PodId, PodPhase, Store, WorkloadId,
+    Change, Changed, DaemonSet, DaemonSetId, DeletionCause, NodeDelta, NodeId, ObjectDelta, Owner, Pod, PodDelta,
+    PodId, PodPhase, Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 use placement::{Placement, Placements};
@@ -167,7 +167,18 @@ impl DaemonSets {
             match pod.phase {
                 PodPhase::Failed => self.failed_pod(id, set, node, pod_id, ctx, work),
                 PodPhase::Succeeded => {
-                    event(ctx, id, "SucceededDaemonPod", format!("Found succeeded daemon pod {}/{} on node {}, will try to delete it", pod.namespace, pod.name, ctx.store.node_name(node)), true);
+                    event(
+                        ctx,
+                        id,
+                        "SucceededDaemonPod",
+                        format!(
+                            "Found succeeded daemon pod {}/{} on node {}, will try to delete it",
+                            pod.namespace,
+                            pod.name,
+                            ctx.store.node_name(node)
+                        ),
+                        true,
+                    );
                     work.delete.push((pod_id, DeletionCause::Completed));
                 }
                 PodPhase::Pending | PodPhase::Running => running.push(pod_id),
@@ -258,7 +269,14 @@ impl DaemonSets {
         work.delete.push((pod_id, DeletionCause::DaemonSetController));
     }
 
-    fn plan(&mut self, id: DaemonSetId, work: Work, set: &DaemonSet, hash: Symbol, ctx: &Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+    fn plan(
+        &mut self,
+        id: DaemonSetId,
+        work: Work,
+        set: &DaemonSet,
+        hash: Symbol,
+        ctx: &Ctx<'_, Controller<Self>>,
+    ) -> Plan<Memo> {
         let mut plan = Plan::nothing();
         let Work { mut create, mut delete, again_after } = work;
         create.truncate(BURST_REPLICAS);

@@ -32,7 +32,14 @@ impl Placements {
         }
     }
 
-    pub(super) fn of(&mut self, id: DaemonSetId, set: &DaemonSet, node: NodeId, name: Symbol, object: &Node) -> Placement {
+    pub(super) fn of(
+        &mut self,
+        id: DaemonSetId,
+        set: &DaemonSet,
+        node: NodeId,
+        name: Symbol,
+        object: &Node,
+    ) -> Placement {
         let verdicts = self.by_set.entry(id).or_default();
         *verdicts.entry(node).or_insert_with(|| judge(set, name, object))
     }
@@ -153,7 +160,11 @@ mod tests {
         check("{}", &["node.kubernetes.io/unschedulable:NoSchedule"], (true, true));
         check("{}", &["node.kubernetes.io/not-ready:NoExecute"], (true, true));
         check("{}", &["node.kubernetes.io/not-ready:NoSchedule"], (false, true));
-        check("{}", &["node.kubernetes.io/unreachable:NoSchedule", "node.kubernetes.io/unreachable:NoExecute"], (false, true));
+        check(
+            "{}",
+            &["node.kubernetes.io/unreachable:NoSchedule", "node.kubernetes.io/unreachable:NoExecute"],
+            (false, true),
+        );
         check("{}", &["node.kubernetes.io/network-unavailable:NoSchedule"], (false, true));
         check(r#"{"hostNetwork":true}"#, &["node.kubernetes.io/network-unavailable:NoSchedule"], (true, true));
     }

@@ -16,8 +16,7 @@ use crate::component::{
 };
 use crate::model::DeploymentStrategyType;
 use crate::state::{
-    Change, Changed, Deployment, DeploymentId, DeploymentStatus, Owner, ReplicaSet, ReplicaSetId, Store,
-    WorkloadId,
+    Change, Changed, Deployment, DeploymentId, DeploymentStatus, Owner, ReplicaSet, ReplicaSetId, Store, WorkloadId,
 };
 use crate::units::SimTime;
 
@@ -60,7 +59,9 @@ impl<'a> View<'a> {
             .iter()
             .filter_map(|&rs| store.replica_sets.get(rs).map(|set| (rs, set)))
             .collect();
-        sets.sort_by(|(_, a), (_, b)| a.meta.created_at.cmp(&b.meta.created_at).then_with(|| a.meta.name.cmp(&b.meta.name)));
+        sets.sort_by(|(_, a), (_, b)| {
+            a.meta.created_at.cmp(&b.meta.created_at).then_with(|| a.meta.name.cmp(&b.meta.name))
+        });
         let newest = sets.iter().position(|(_, set)| same_template(&set.spec.template, &deployment.spec.template));
         let newest = newest.map(|index| sets.remove(index));
         Self { id, deployment, newest, old: sets, now }
@@ -129,7 +130,8 @@ impl Reconcile for Deployments {
         match &change.what {
             Changed::WorkloadAdded(WorkloadId::Deployment(id)) => queue.now(*id),
             Changed::WorkloadUpdated(WorkloadId::Deployment(id), _) => queue.now(*id),
-            Changed::WorkloadAdded(WorkloadId::ReplicaSet(id)) | Changed::WorkloadUpdated(WorkloadId::ReplicaSet(id), _) => {
+            Changed::WorkloadAdded(WorkloadId::ReplicaSet(id))
+            | Changed::WorkloadUpdated(WorkloadId::ReplicaSet(id), _) => {
                 let Some(set) = ctx.store.replica_sets.get(*id) else { return };
                 match set.meta.owner {
                     Some(Owner::Deployment(deployment)) => {
@@ -227,7 +229,8 @@ fn adopt(store: &Store, id: DeploymentId, deployment: &Deployment, plan: &mut Pl
     let workload = WorkloadId::Deployment(id);
     for (set_id, set) in store.replica_sets.iter() {
         // Ownerless ReplicaSets are few; owned ones are ours already or not our business.
-        if set.meta.owner.is_some() || set.meta.namespace != deployment.meta.namespace || set.is_replication_controller {
+        if set.meta.owner.is_some() || set.meta.namespace != deployment.meta.namespace || set.is_replication_controller
+        {
             continue;
         }
         let deleting = (deployment.meta.deleting.is_some(), set.meta.deleting.is_some());

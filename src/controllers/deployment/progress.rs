@@ -11,8 +11,7 @@ const TIMED_OUT: &str = "ProgressDeadlineExceeded";
 pub(super) fn status(store: &Store, view: &View<'_>, created: bool) -> DeploymentStatus {
     let old = view.deployment.status;
     let sum = |field: fn(&crate::state::ReplicaSetStatus) -> i32| view.all().map(|(_, set)| field(&set.status)).sum();
-    let terminating =
-        view.all().map(|(id, _)| store.tally(WorkloadId::ReplicaSet(*id)).terminating).sum();
+    let terminating = view.all().map(|(id, _)| store.tally(WorkloadId::ReplicaSet(*id)).terminating).sum();
     let mut status = DeploymentStatus {
         observed_generation: view.deployment.meta.generation,
         replicas: sum(|s| s.replicas),
@@ -83,8 +82,7 @@ fn deadline(view: &View<'_>) -> Option<SimDuration> {
 
 fn has_timed_out(view: &View<'_>, condition: Option<DeploymentCondition>) -> bool {
     let (Some(condition), Some(deadline)) = (condition, deadline(view)) else { return false };
-    condition.reason == TIMED_OUT
-        || (condition.reason != NEW_AVAILABLE && condition.updated_at + deadline < view.now)
+    condition.reason == TIMED_OUT || (condition.reason != NEW_AVAILABLE && condition.updated_at + deadline < view.now)
 }
 
 /// All pods are of the new template, and available.

@@ -60,11 +60,8 @@ pub(super) fn roll(view: &View<'_>, plan: &mut Plan<Memo>, created: &mut bool) -
         return true;
     };
     revision::refresh(view, id, newest, plan);
-    let wanted = if newest.replicas > replicas {
-        replicas
-    } else {
-        new_size(replicas, surge, newest.replicas, view.total())
-    };
+    let wanted =
+        if newest.replicas > replicas { replicas } else { new_size(replicas, surge, newest.replicas, view.total()) };
     if wanted != newest.replicas {
         plan.steps.push(Step::Concurrent(vec![scale_call(view, id, newest, wanted)]));
         return true;
@@ -151,11 +148,12 @@ mod tests {
     #[test]
     fn surge_rounds_up_and_unavailability_down() {
         use IntOrPercent::{Int, Percent};
-        let check = |surge: Option<IntOrPercent>, unavailable: Option<IntOrPercent>, replicas: i32, expected: (i32, i32)| {
-            let update = RollingUpdateDeployment { max_surge: surge, max_unavailable: unavailable };
-            let posts = fenceposts(Some(&update), replicas);
-            assert_eq!((posts.surge, posts.unavailable), expected, "{surge:?} {unavailable:?} of {replicas}");
-        };
+        let check =
+            |surge: Option<IntOrPercent>, unavailable: Option<IntOrPercent>, replicas: i32, expected: (i32, i32)| {
+                let update = RollingUpdateDeployment { max_surge: surge, max_unavailable: unavailable };
+                let posts = fenceposts(Some(&update), replicas);
+                assert_eq!((posts.surge, posts.unavailable), expected, "{surge:?} {unavailable:?} of {replicas}");
+            };
         check(Some(Percent(39)), Some(Percent(39)), 10, (4, 3));
         check(Some(Percent(39)), None, 10, (4, 0));
         check(None, None, 10, (0, 1));

@@ -53,7 +53,8 @@ pub(super) fn scale(view: &View<'_>, plan: &mut Plan<Memo>) {
         let target = active.first().copied().or(view.newest).or_else(|| view.old.last().copied());
         if let Some((id, set)) = target {
             let call = scale_call(view, id, set, view.replicas());
-            if set.replicas != view.replicas() || !matches!(call.memo, Memo::Other) || has_stale_annotations(view, set) {
+            if set.replicas != view.replicas() || !matches!(call.memo, Memo::Other) || has_stale_annotations(view, set)
+            {
                 plan.steps.push(Step::Concurrent(vec![call]));
             }
         }
@@ -62,8 +63,12 @@ pub(super) fn scale(view: &View<'_>, plan: &mut Plan<Memo>) {
     if let Some((_, set)) = view.newest
         && is_saturated(view, set)
     {
-        let calls: Vec<_> =
-            view.old.iter().filter(|(_, old)| old.replicas > 0).map(|(id, old)| scale_call(view, *id, old, 0)).collect();
+        let calls: Vec<_> = view
+            .old
+            .iter()
+            .filter(|(_, old)| old.replicas > 0)
+            .map(|(id, old)| scale_call(view, *id, old, 0))
+            .collect();
         plan.steps.push(Step::Concurrent(calls));
         return;
     }
@@ -111,7 +116,9 @@ fn proportion(view: &View<'_>, set: &ReplicaSet, left: i32, grows: bool) -> i32 
         -set.replicas
     } else {
         let target = i64::from(view.replicas() + rolling::max_surge(view));
-        let base = i64::from(annotated(set, max_key()).filter(|max| *max > 0).unwrap_or(view.deployment.status.replicas).max(1));
+        let base = i64::from(
+            annotated(set, max_key()).filter(|max| *max > 0).unwrap_or(view.deployment.status.replicas).max(1),
+        );
         // Rounds half away from zero, as the real controller's float arithmetic does.
         let scaled = (2 * i64::from(set.replicas) * target + base) / (2 * base);
         (scaled - i64::from(set.replicas)) as i32

@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn the_delay_doubles_up_to_ten_minutes() {
-        for (count, expected_s) in [(0, 0), (1, 10), (2, 20), (3, 40), (4, 80), (5, 160), (6, 320), (7, 600), (8, 600)] {
+        for (count, expected_s) in [(0, 0), (1, 10), (2, 20), (3, 40), (4, 80), (5, 160), (6, 320), (7, 600), (8, 600)]
+        {
             check_delay(count, 0, expected_s);
         }
         check_delay(1, 1, 9);

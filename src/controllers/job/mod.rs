@@ -210,7 +210,8 @@ impl Jobs {
             return false;
         }
         self.expectations.set(id, indexes.len(), 0, now);
-        let calls = indexes.into_iter().map(|index| Planned { request: create_request(id, job, index), memo: Memo::Create });
+        let calls =
+            indexes.into_iter().map(|index| Planned { request: create_request(id, job, index), memo: Memo::Create });
         plan.steps.push(Step::SlowStart(calls.collect()));
         false
     }
@@ -296,7 +297,13 @@ fn failure_message(reason: &str) -> &'static str {
     }
 }
 
-fn event(ctx: &mut Ctx<'_, Controller<Jobs>>, id: JobId, make: fn(&'static str, ObjectRef, String) -> EventDraft, reason: &'static str, text: &str) {
+fn event(
+    ctx: &mut Ctx<'_, Controller<Jobs>>,
+    id: JobId,
+    make: fn(&'static str, ObjectRef, String) -> EventDraft,
+    reason: &'static str,
+    text: &str,
+) {
     if let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::Job(id)) {
         ctx.event(make(reason, about, text.to_owned()));
     }
@@ -351,9 +358,8 @@ impl Jobs {
         }
         // The counters are written before the finalizers go: calls of one client keep their order.
         let releases = counted.iter().chain(&census.held);
-        plan.finally.extend(
-            releases.map(|&pod| Planned { request: Request::ReleasePodFromJob { pod }, memo: Memo::Other }),
-        );
+        plan.finally
+            .extend(releases.map(|&pod| Planned { request: Request::ReleasePodFromJob { pod }, memo: Memo::Other }));
         plan
     }
 

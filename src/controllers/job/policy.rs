@@ -32,7 +32,11 @@ pub(super) fn is_failed(spec: &JobSpec, pod: &Pod) -> bool {
 }
 
 /// What the first matching rule says of a failed pod; none if no rule matches.
-pub(super) fn action(policy: &PodFailurePolicy, pod: &Pod, names: &[crate::arena::Symbol]) -> Option<PodFailurePolicyAction> {
+pub(super) fn action(
+    policy: &PodFailurePolicy,
+    pod: &Pod,
+    names: &[crate::arena::Symbol],
+) -> Option<PodFailurePolicyAction> {
     policy.rules.iter().find(|rule| matches(rule, pod, names)).map(|rule| rule.action)
 }
 

@@ -84,8 +84,10 @@ impl NodeLifecycle {
         self.take_due_deadlines(ctx.now);
         self.dirty.extend(self.retry.iter().copied());
         let dirty = std::mem::take(&mut self.dirty);
-        let mut list: Vec<Listed> =
-            dirty.into_iter().filter_map(|node| ctx.store.node(node).map(|object| (node, Arc::clone(object)))).collect();
+        let mut list: Vec<Listed> = dirty
+            .into_iter()
+            .filter_map(|node| ctx.store.node(node).map(|object| (node, Arc::clone(object))))
+            .collect();
         list.sort_by_cached_key(|(node, _)| (Self::order_key(*node, index, ctx), *node));
         let tainted = self.tainted.iter().filter_map(|node| Some((*node, Arc::clone(ctx.store.node(*node)?))));
         let tainted = tainted.collect();

@@ -271,12 +271,8 @@ impl NodeLifecycle {
 fn patch(edit: &Edit, node: NodeId, object: &Node, keys: &Keys, now: SimTime) -> Option<Request> {
     match edit {
         Edit::Add(list, effect) => {
-            let taint = |key: &Symbol| TaintOnNode {
-                key: *key,
-                value: Symbol::empty(),
-                effect: *effect,
-                added_at: Some(now),
-            };
+            let taint =
+                |key: &Symbol| TaintOnNode { key: *key, value: Symbol::empty(), effect: *effect, added_at: Some(now) };
             let add = list.iter().map(taint).collect();
             Some(Request::PatchNodeTaints { node, add, remove: SmallVec::new() })
         }
@@ -285,8 +281,6 @@ fn patch(edit: &Edit, node: NodeId, object: &Node, keys: &Keys, now: SimTime) ->
             let remove: SmallVec<[(Symbol, TaintEffect); 2]> = present.map(|key| (*key, *effect)).collect();
             (!remove.is_empty()).then(|| Request::PatchNodeTaints { node, add: SmallVec::new(), remove })
         }
-        Edit::Labels => {
-            keys.reconciled_labels(&object.labels).map(|labels| Request::SetNodeLabels { node, labels })
-        }
+        Edit::Labels => keys.reconciled_labels(&object.labels).map(|labels| Request::SetNodeLabels { node, labels }),
     }
 }

@@ -668,10 +668,7 @@ fn beta_labels_follow_the_stable_ones() {
     };
     check(&[], None);
     check(&[("beta.kubernetes.io/os", "linux")], None);
-    check(
-        &[("kubernetes.io/os", "linux")],
-        Some(&[("kubernetes.io/os", "linux"), ("beta.kubernetes.io/os", "linux")]),
-    );
+    check(&[("kubernetes.io/os", "linux")], Some(&[("kubernetes.io/os", "linux"), ("beta.kubernetes.io/os", "linux")]));
     check(
         &[("kubernetes.io/arch", "arm64"), ("beta.kubernetes.io/arch", "amd64")],
         Some(&[("kubernetes.io/arch", "arm64"), ("beta.kubernetes.io/arch", "arm64")]),

@@ -22,7 +22,8 @@ pub(super) fn missing(store: &Store, set: &StatefulSet, ordinals: &[i32]) -> Vec
     for &ordinal in ordinals {
         for template in &set.spec.volume_claim_templates {
             let name = claim_name(template.metadata.name, set.meta.name, ordinal);
-            let of_name = |c: &crate::state::PersistentVolumeClaim| c.meta.namespace == set.meta.namespace && c.meta.name == name;
+            let of_name =
+                |c: &crate::state::PersistentVolumeClaim| c.meta.namespace == set.meta.namespace && c.meta.name == name;
             if store.claims.iter().any(|(_, claim)| of_name(claim)) {
                 continue;
             }

@@ -15,9 +15,7 @@ use crate::component::{
     present_revision, prune_revisions, revision_hash_label,
 };
 use crate::model::{LabelSelector, PodTemplateSpec};
-use crate::state::{
-    Change, Changed, Owner, Pod, PodDelta, PodId, StatefulSet, StatefulSetId, Store, WorkloadId,
-};
+use crate::state::{Change, Changed, Owner, Pod, PodDelta, PodId, StatefulSet, StatefulSetId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 use pass::{Slot, View, Why};
 
@@ -139,7 +137,14 @@ impl StatefulSets {
     }
 
     /// Turns a pass into calls.
-    fn act(&mut self, id: StatefulSetId, view: &View<'_>, current: Symbol, ctx: &mut Ctx<'_, Controller<Self>>, plan: &mut Plan<Memo>) {
+    fn act(
+        &mut self,
+        id: StatefulSetId,
+        view: &View<'_>,
+        current: Symbol,
+        ctx: &mut Ctx<'_, Controller<Self>>,
+        plan: &mut Plan<Memo>,
+    ) {
         let set = view.set;
         let work = view.pass();
         for request in claims::missing(ctx.store, set, &work.claims) {
@@ -178,7 +183,13 @@ impl StatefulSets {
 }
 
 /// Says that a finished pod is going to be replaced.
-fn announce_replacement(id: StatefulSetId, set: &StatefulSet, pod: &Pod, why: Why, ctx: &mut Ctx<'_, Controller<StatefulSets>>) {
+fn announce_replacement(
+    id: StatefulSetId,
+    set: &StatefulSet,
+    pod: &Pod,
+    why: Why,
+    ctx: &mut Ctx<'_, Controller<StatefulSets>>,
+) {
     let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::StatefulSet(id)) else { return };
     let (namespace, name) = (set.meta.namespace, set.meta.name);
     match why {
@@ -329,7 +340,8 @@ impl Reconcile for StatefulSets {
             Err(error) if error.reason == ErrorReason::AlreadyExists => return,
             Err(error) => {
                 let reason = if creates { "FailedCreate" } else { "FailedDelete" };
-                let message = format!("{verb} Pod {name} in StatefulSet {} failed error: {}", about.name, error.message);
+                let message =
+                    format!("{verb} Pod {name} in StatefulSet {} failed error: {}", about.name, error.message);
                 EventDraft::warning(reason, about, message)
             }
         };

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
     use crate::controllers::bench::{bare_pod, marked, meta};
     use crate::model::StatefulSetSpec;
-    use crate::state::{PodCondition, Status, StatefulSetStatus, Store};
+    use crate::state::{PodCondition, StatefulSetStatus, Status, Store};
 
     const NOW: SimTime = SimTime::from_secs(1000);
 
@@ -253,7 +253,8 @@ mod tests {
         fn check(&self, replicas: &str, condemned: &str, created: &[i32], deleted: &[i32]) {
             let mut store = Store::default();
             let spec: StatefulSetSpec = serde_json::from_str(self.spec).expect("a spec");
-            let set = StatefulSet { meta: meta("web", None), spec: Arc::new(spec), status: StatefulSetStatus::default() };
+            let set =
+                StatefulSet { meta: meta("web", None), spec: Arc::new(spec), status: StatefulSetStatus::default() };
             let mut ids = Vec::new();
             for (ordinal, letter) in replicas.chars().chain(condemned.chars()).enumerate() {
                 ids.push(pod(letter, &format!("web-{ordinal}")).map(|pod| store.insert_pod(pod)));
@@ -360,7 +361,8 @@ mod tests {
                 r#"{{"replicas":{replicas},"updateStrategy":{{"rollingUpdate":{{"maxUnavailable":{value}}}}}}}"#
             );
             let spec: StatefulSetSpec = serde_json::from_str(&spec).expect("a spec");
-            let set = StatefulSet { meta: meta("web", None), spec: Arc::new(spec), status: StatefulSetStatus::default() };
+            let set =
+                StatefulSet { meta: meta("web", None), spec: Arc::new(spec), status: StatefulSetStatus::default() };
             assert_eq!(max_unavailable(&set), expected, "{value} of {replicas}");
         };
         check("null", 5, 1);

@@ -22,7 +22,8 @@ pub(super) fn status(view: &View<'_>, current_revision: Symbol) -> (StatefulSetS
         ..StatefulSetStatus::default()
     };
     let mut next: Option<SimDuration> = None;
-    for (_, pod) in view.replicas.iter().chain(&view.condemned).filter_map(|(ordinal, pod)| pod.map(|p| (ordinal, p.1))) {
+    for (_, pod) in view.replicas.iter().chain(&view.condemned).filter_map(|(ordinal, pod)| pod.map(|p| (ordinal, p.1)))
+    {
         status.replicas += 1;
         if is_running_and_ready(pod) {
             status.ready += 1;

@@ -158,9 +158,11 @@ impl Bench {
     }
 
     pub(super) fn taint(&mut self, key: &str, effect: &str) {
-        let taint: model::Taint = serde_saphyr::from_str(&format!("{{key: {key}, effect: {effect}}}")).expect("a taint");
+        let taint: model::Taint =
+            serde_saphyr::from_str(&format!("{{key: {key}, effect: {effect}}}")).expect("a taint");
         let id = self.node_id();
-        let taint = crate::state::TaintOnNode { key: taint.key, value: taint.value, effect: taint.effect, added_at: None };
+        let taint =
+            crate::state::TaintOnNode { key: taint.key, value: taint.value, effect: taint.effect, added_at: None };
         self.store.node_mut(id).expect("the node").taints.push(taint);
     }
 
@@ -174,8 +176,12 @@ impl Bench {
     }
 
     pub(super) fn fault(&mut self, at_s: u64, kind: FaultKind, for_s: Option<u64>) {
-        let components = if kind == FaultKind::ControlPlaneOutage { vec![chaos::ProcessName::KubeApiserver] } else { Vec::new() };
-        self.fault_spec(at_s, FaultSpec { length: for_s.map(SimDuration::from_secs), components, ..FaultSpec::new(kind) });
+        let components =
+            if kind == FaultKind::ControlPlaneOutage { vec![chaos::ProcessName::KubeApiserver] } else { Vec::new() };
+        self.fault_spec(
+            at_s,
+            FaultSpec { length: for_s.map(SimDuration::from_secs), components, ..FaultSpec::new(kind) },
+        );
     }
 
     pub(super) fn fault_spec(&mut self, at_s: u64, fault: FaultSpec) {

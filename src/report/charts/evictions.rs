@@ -67,9 +67,7 @@ fn panel(
         chart
             .draw_series(LineSeries::new(style::steps(samples, tables.end_s), color.stroke_width(px(2))))?
             .label(*name)
-            .legend(move |(x, y)| {
-                PathElement::new([(x, y), (x + px(18) as i32, y)], color.stroke_width(px(2)))
-            });
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + px(18) as i32, y)], color.stroke_width(px(2))));
     }
     chart
         .configure_series_labels()

@@ -59,10 +59,8 @@ pub(super) fn draw(tables: &Tables) -> Option<String> {
     let lines = shown.len().div_ceil(columns) as u32;
     let (width, height) = (1100, 64 + lines * 150);
     style::canvas(width, height, |area| {
-        let title = format!(
-            "Ready replicas against wanted: {hurt} of {} workloads were short, the worst first",
-            all.len()
-        );
+        let title =
+            format!("Ready replicas against wanted: {hurt} of {} workloads were short, the worst first", all.len());
         area.draw(&Text::new(title, (px(16) as i32, px(12) as i32), font(18)))?;
         let legend = "blue: ready   gray line: wanted   red: missing   yellow band: fault on";
         area.draw(&Text::new(legend, (px(16) as i32, px(36) as i32), font(11)))?;
@@ -74,11 +72,7 @@ pub(super) fn draw(tables: &Tables) -> Option<String> {
     })
 }
 
-fn draw_panel(
-    panel: &style::Area<'_>,
-    workload: &Workload,
-    tables: &Tables,
-) -> Result<(), Box<dyn std::error::Error>> {
+fn draw_panel(panel: &style::Area<'_>, workload: &Workload, tables: &Tables) -> Result<(), Box<dyn std::error::Error>> {
     let max = workload.desired.iter().chain(&workload.ready).map(|s| s.1).fold(1.0, f64::max);
     let top = style::ceiling(max);
     let mut chart = ChartBuilder::on(panel)

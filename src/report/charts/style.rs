@@ -85,7 +85,11 @@ pub(super) fn canvas(
 pub(super) fn moment(at_s: f64, end_s: f64) -> String {
     let plain = |value: f64, unit: &str| {
         let rounded = (value * 10.0).round() / 10.0;
-        if (rounded - rounded.round()).abs() < 0.05 { format!("{rounded:.0}{unit}") } else { format!("{rounded:.1}{unit}") }
+        if (rounded - rounded.round()).abs() < 0.05 {
+            format!("{rounded:.0}{unit}")
+        } else {
+            format!("{rounded:.1}{unit}")
+        }
     };
     match end_s {
         end if end <= 180.0 => plain(at_s, " s"),
@@ -134,9 +138,7 @@ pub(super) fn steps(samples: &[(f64, f64)], end_s: f64) -> Vec<(f64, f64)> {
 
 /// The bands behind a chart in which something was broken.
 pub(super) fn bands(faults: &[Span], top: f64) -> impl Iterator<Item = Rectangle<(f64, f64)>> + '_ {
-    faults.iter().map(move |span| {
-        Rectangle::new([(span.from_s, 0.0), (span.to_s, top)], FAULT.mix(0.28).filled())
-    })
+    faults.iter().map(move |span| Rectangle::new([(span.from_s, 0.0), (span.to_s, top)], FAULT.mix(0.28).filled()))
 }
 
 /// A round upper end for a value axis that has to show `max`.

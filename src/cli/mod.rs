@@ -9,6 +9,7 @@ mod failure;
 mod man;
 mod report;
 mod run;
+mod run_files;
 mod summary;
 mod ui;
 mod words;
@@ -17,7 +18,6 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use failure::Failure;
 use ui::Ui;
 
 /// Plays a Kubernetes cluster under failures, second by second, without a cluster.

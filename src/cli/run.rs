@@ -1,47 +1,53 @@
-//! `run`: plays a scenario and writes what happened.
+//! `run`: plays a scenario, writes its directory and tells what happened.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use serde::Serialize;
 
 use super::failure::{self, Failure};
+use super::run_files;
+use super::summary;
 use super::ui::Ui;
-use super::{Ending, Output, summary};
-use crate::observe::{Detail, Observed, Observers, Summary};
-use crate::report::{OutputDir, Overwrite, draw_charts, write_tables};
+use super::{Ending, Output};
+use crate::observe::{Detail, Observed, Observers};
+use crate::report::{OutputDir, Overwrite, draw_charts};
 use crate::scenario::{self, ExpectationOutcome, Overrides, ResolvedScenario};
 use crate::simulation::Prepared;
-use crate::units::{SimDuration, SimTime, with_days};
+use crate::units::{SimDuration, SimTime};
 
 /// Play a scenario and write what happened
+///
+/// The results go to a directory of CSV files, charts and a summary.json; a short summary is printed. Nothing is left behind
+/// when a run is interrupted, and only directories of earlier runs are replaced.
 #[derive(Args, Debug)]
 pub(super) struct RunArgs {
     /// The scenario
-    #[arg(value_name = "SCENARIO")]
     scenario: PathBuf,
-    /// Draw from this seed in place of the scenario's
-    #[arg(long)]
+    /// What chance is drawn from, in place of the scenario's seed
+    #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Where to write; by default reports/<scenario name>
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Set a value of the scenario, such as spec.duration=1h
+    /// Set a value of the scenario, such as spec.timeline[0].at=2m
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
-    /// End earlier than the scenario says, such as 10m
+    /// End earlier than the scenario says, such as at 10m
     #[arg(long, value_name = "T", value_parser = duration)]
     until: Option<SimDuration>,
-    /// Thin the rows of cluster.csv to one in this time
-    #[arg(long, value_name = "T", value_parser = duration)]
-    sample: Option<SimDuration>,
     /// Draw no charts
     #[arg(long)]
     no_charts: bool,
-    /// Replace the output directory whatever is in it
+    /// Play everything twice and compare
+    #[arg(long)]
+    verify: bool,
+    /// Replace the output directory even if it is not one of ours
     #[arg(long)]
     force: bool,
+    /// Keep at most one row of cluster.csv per this length of time
+    #[arg(long, value_name = "T", value_parser = duration)]
+    sample: Option<SimDuration>,
     /// What to print
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
@@ -51,98 +57,107 @@ fn duration(text: &str) -> Result<SimDuration, String> {
     SimDuration::parse_with_days(text).map_err(|error| error.to_string())
 }
 
-/// `summary.json`.
-#[derive(Debug, Serialize)]
-struct SummaryFile<'a> {
-    scenario: &'a str,
-    seed: u64,
-    version: &'static str,
-    #[serde(rename = "kubernetesVersion")]
-    kubernetes_version: String,
-    #[serde(with = "with_days")]
-    duration: SimDuration,
-    duration_s: f64,
-    #[serde(flatten)]
-    summary: &'a Summary,
-    expectations: &'a [ExpectationOutcome],
+/// A run that is over.
+struct Played {
+    observed: Observed,
+    digest: u64,
 }
 
 pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let mut overrides: Overrides = arguments.set.iter().cloned().collect();
-    if let Some(seed) = arguments.seed {
-        overrides.set("spec.seed", &seed.to_string());
+    let mut scenario = scenario::load(&arguments.scenario, &overrides(arguments))?;
+    if let Some(until) = arguments.until {
+        // The lock file then says what was played.
+        scenario.duration = until.min(scenario.duration);
     }
-    let scenario = Arc::new(scenario::load(&arguments.scenario, &overrides)?);
+    let scenario = Arc::new(scenario);
     ui.diagnostics(&scenario.warnings, &scenario.sources);
     failure::now_playing(&scenario);
-    let place = arguments.out.clone().unwrap_or_else(|| Path::new("reports").join(&scenario.name));
+    let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&scenario.name));
     let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
+    // Before anything is played, so that a refusal costs no time.
     let out = OutputDir::begin(&place, overwrite)?;
-    let duration = arguments.until.map_or(scenario.duration, |until| until.min(scenario.duration));
-    let observed = play(&scenario, duration, arguments, ui);
-    let expectations: Vec<ExpectationOutcome> =
-        scenario.expectations.iter().map(|e| e.judge(&observed.summary.metrics)).collect();
-    write_tables(&observed, &out)?;
-    out.write("not-modelled.csv", &not_modelled(&scenario))?;
-    out.write("scenario.lock.yaml", scenario::lock_file(&scenario).as_bytes())?;
-    let file = SummaryFile {
-        scenario: &scenario.name,
-        seed: scenario.seed,
-        version: env!("CARGO_PKG_VERSION"),
-        kubernetes_version: scenario.config.version.to_string(),
-        duration,
-        duration_s: duration.as_secs_f64(),
-        summary: &observed.summary,
-        expectations: &expectations,
-    };
-    let mut text = serde_json::to_vec_pretty(&file).expect("a summary is plain data");
-    text.push(b'\n');
-    out.write("summary.json", &text)?;
+    let sample = arguments.sample.unwrap_or(SimDuration::ZERO);
+    let played = play(&scenario, sample, ui);
+    if arguments.verify {
+        verify(&scenario, &played, sample, ui)?;
+    }
+    let outcomes: Vec<ExpectationOutcome> =
+        scenario.expectations.iter().map(|e| e.judge(&played.observed.summary.metrics)).collect();
+    let summary_json = run_files::summary_json(&scenario, &played.observed.summary, &outcomes);
+    run_files::write(&scenario, &played.observed, &summary_json, &out)?;
     if !arguments.no_charts {
         for (name, picture) in draw_charts(out.path()) {
             out.write(&format!("charts/{name}"), picture.as_bytes())?;
         }
     }
     let place = out.finish()?;
-    match arguments.output {
-        Output::Json => ui.out(&String::from_utf8_lossy(&text))?,
-        Output::Text if ui.is_quiet => {}
-        Output::Text => ui.out(&summary::text(&scenario, duration, &observed, &expectations, &place))?,
+    if ui.is_verbose {
+        let events = played.observed.summary.counts.simulation_events;
+        ui.note(format_args!("{events} events played, digest {:016x}", played.digest));
     }
-    let holds = expectations.iter().all(|e| e.holds);
-    Ok(if holds { Ending::Done } else { Ending::NotAsExpected })
+    match arguments.output {
+        Output::Json => ui.out(&summary_json)?,
+        Output::Text if ui.is_quiet => {}
+        Output::Text => ui.out(&summary::text(&scenario, &played.observed, &outcomes, &place, ui.stdout))?,
+    }
+    if outcomes.iter().all(|outcome| outcome.holds) {
+        return Ok(Ending::Done);
+    }
+    if ui.is_quiet || arguments.output == Output::Json {
+        ui.always(summary::broken_expectations(&outcomes));
+    }
+    Ok(Ending::NotAsExpected)
 }
 
-/// Plays the scenario with a progress bar.
-fn play(scenario: &ResolvedScenario, duration: SimDuration, arguments: &RunArgs, ui: &Ui) -> Observed {
-    const PARTS: u64 = 100;
+fn overrides(arguments: &RunArgs) -> Overrides {
+    let mut overrides: Overrides = arguments.set.iter().cloned().collect();
+    if let Some(seed) = arguments.seed {
+        overrides.set("spec.seed", &seed.to_string());
+    }
+    overrides
+}
+
+/// Plays the scenario, with a bar that follows the simulated clock.
+fn play(scenario: &ResolvedScenario, sample: SimDuration, ui: &Ui) -> Played {
+    const STEPS: u64 = 400;
     let prepared = Prepared::new(scenario);
-    let sample = arguments.sample.unwrap_or(SimDuration::ZERO);
     let observers = Observers::new(Detail::Files, scenario.objectives.clone(), sample);
     let mut run = prepared.start(scenario.seed, observers);
-    let bar = ui.progress(PARTS, &scenario.name);
-    let end = SimTime::ZERO + duration;
-    for part in 1..=PARTS {
-        let until = SimTime::from_nanos((duration.as_nanos() / PARTS * part) as i64);
-        run.run_until(if part == PARTS { end } else { until });
-        bar.set_position(part);
+    let end = SimTime::ZERO + scenario.duration;
+    let bar = ui.progress(STEPS, &scenario.name);
+    for step in 1..STEPS {
+        run.run_until(SimTime::ZERO + (scenario.duration / STEPS) * step);
+        bar.inc(1);
     }
+    run.run_until(end);
     bar.finish_and_clear();
     let finished = run.finish();
-    if ui.is_verbose {
-        ui.note(format_args!("{} events, digest {:016x}", finished.events, finished.digest));
-    }
-    finished.observers.finish(end, &finished.store, finished.events)
+    let observed = finished.observers.finish(end, &finished.store, finished.events);
+    Played { observed, digest: finished.digest }
 }
 
-/// `not-modelled.csv`: what of the input had no effect.
-fn not_modelled(scenario: &ResolvedScenario) -> Vec<u8> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(["file", "line", "object", "path", "value", "count"]).expect("writing to memory");
-    for row in &scenario.not_modelled {
-        let (line, count) = (row.line.to_string(), row.count.to_string());
-        let record = [row.file.as_str(), &line, &row.object, &row.path, &row.value_excerpt, &count];
-        writer.write_record(record).expect("writing to memory");
+/// Plays once more, from the lock file, and compares.
+fn verify(
+    scenario: &Arc<ResolvedScenario>,
+    played: &Played,
+    sample: SimDuration,
+    ui: &Ui,
+) -> Result<(), Failure> {
+    let again = play(scenario, sample, ui);
+    let lock = scenario::lock_file(scenario);
+    let locked = scenario::load_text("scenario.lock.yaml", &lock, std::path::Path::new(""), &Overrides::none());
+    let locked = locked.map_err(|invalid| Failure::Bug { what: format!("the lock file cannot be read:\n{invalid}") })?;
+    let from_lock = play(&locked, sample, ui);
+    for (other, what) in [(&again, "a second run"), (&from_lock, "a run from the lock file")] {
+        if other.digest != played.digest {
+            let what = format!("{what} differs: digest {:016x}, then {:016x}", played.digest, other.digest);
+            return Err(Failure::Bug { what });
+        }
     }
-    writer.into_inner().expect("writing to memory")
+    let lock_again = scenario::lock_file(&locked);
+    if lock_again != lock {
+        return Err(Failure::Bug { what: "the lock file of the lock file differs".to_owned() });
+    }
+    ui.note(format_args!("verified: a second run and a run from the lock file gave the same events"));
+    Ok(())
 }

@@ -55,6 +55,11 @@ impl Ui {
         }
     }
 
+    /// Says something that must not be missed.
+    pub(super) fn always(&self, text: impl Display) {
+        self.err(format_args!("{text}\n"));
+    }
+
     /// Shows problems; warnings only if they are wanted.
     pub(super) fn diagnostics(&self, diagnostics: &Diagnostics, sources: &Sources) {
         if diagnostics.is_empty() || (self.is_quiet && !diagnostics.has_errors()) {

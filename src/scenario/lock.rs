@@ -58,9 +58,7 @@ fn spec(scenario: &ResolvedScenario) -> Value {
     if !scenario.files.is_empty() {
         fields.insert("files".to_owned(), json!(scenario.files));
     }
-    if !scenario.not_modelled.is_empty() {
-        fields.insert("notModelled".to_owned(), scenario.not_modelled.iter().map(not_modelled).collect());
-    }
+    fields.insert("notModelled".to_owned(), scenario.not_modelled.iter().map(not_modelled).collect());
     spec
 }
 

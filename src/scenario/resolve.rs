@@ -222,15 +222,6 @@ impl Resolver<'_> {
             let behind = manifest::load_text(&self.file, rest);
             objects.extend(self.take(behind, not_modelled));
         }
-        let listed = spec.not_modelled.iter().map(|row| NotModelled {
-            file: row.file,
-            line: row.line,
-            object: row.object.clone(),
-            path: row.path.clone(),
-            value_excerpt: row.value.clone(),
-            count: row.count,
-        });
-        not_modelled.extend(listed);
         objects
     }
 
@@ -280,6 +271,10 @@ impl Resolver<'_> {
             let at = |field: &str| root.locate_text(&format!("spec.faults[{index}].{field}"));
             self.observations(&mut process.time_to_failure, at("timeToFailure"), files);
             self.observations(&mut process.time_to_repair, at("timeToRepair"), files);
+        }
+        // A lock file tells what the scenario it was made of did.
+        if let Some(listed) = &spec.not_modelled {
+            not_modelled = listed.iter().map(NotModelled::from).collect();
         }
         not_modelled.sort_by_key(|row| (row.file, row.line));
         let scenario = ResolvedScenario {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::arena::Symbol;
 use crate::chaos::{FaultProcessSpec, FaultSpec};
 use crate::engine::Distribution;
-use crate::model::Node;
+use crate::model::{Node, NotModelled};
 use crate::model::config::{FlagMap, KubeSchedulerConfiguration, KubeletConfiguration, KubernetesVersion};
 use crate::units::{IntOrPercent, SimDuration, with_days};
 
@@ -64,8 +64,9 @@ pub(crate) struct Spec {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) files: BTreeMap<String, String>,
     /// What had no effect when this document was made from another; lock files have it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) not_modelled: Vec<NotModelledEntry>,
+    /// Nothing but this is reported as being without effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) not_modelled: Option<Vec<NotModelledEntry>>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -275,4 +276,17 @@ pub(crate) struct NotModelledEntry {
 
 const fn one_field() -> usize {
     1
+}
+
+impl From<&NotModelledEntry> for NotModelled {
+    fn from(row: &NotModelledEntry) -> Self {
+        Self {
+            file: row.file,
+            line: row.line,
+            object: row.object.clone(),
+            path: row.path.clone(),
+            value_excerpt: row.value.clone(),
+            count: row.count,
+        }
+    }
 }

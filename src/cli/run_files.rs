@@ -1,0 +1,72 @@
+//! The files of a run's directory besides its tables and charts.
+
+use serde::Serialize;
+
+use crate::model::NotModelled;
+use crate::model::config::KubernetesVersion;
+use crate::observe::{Observed, Summary};
+use crate::report::{OutputDir, OutputError, write_tables};
+use crate::scenario::{ExpectationOutcome, ResolvedScenario, lock_file};
+use crate::units::SimDuration;
+
+/// Writes everything but the charts.
+pub(super) fn write(
+    scenario: &ResolvedScenario,
+    observed: &Observed,
+    summary_json: &str,
+    out: &OutputDir,
+) -> Result<(), OutputError> {
+    write_tables(observed, out)?;
+    out.write("not-modelled.csv", &not_modelled(&scenario.not_modelled))?;
+    out.write("scenario.lock.yaml", lock_file(scenario).as_bytes())?;
+    // Last, as it marks a directory that is whole.
+    out.write("summary.json", summary_json.as_bytes())
+}
+
+/// `summary.json`: what was run, and the run in numbers.
+#[derive(Debug, Serialize)]
+struct SummaryFile<'a> {
+    scenario: &'a str,
+    seed: u64,
+    version: &'static str,
+    #[serde(rename = "kubernetesVersion")]
+    kubernetes_version: KubernetesVersion,
+    duration: SimDuration,
+    duration_s: f64,
+    #[serde(flatten)]
+    summary: &'a Summary,
+    expectations: &'a [ExpectationOutcome],
+}
+
+/// The text of `summary.json`.
+pub(super) fn summary_json(
+    scenario: &ResolvedScenario,
+    summary: &Summary,
+    expectations: &[ExpectationOutcome],
+) -> String {
+    let file = SummaryFile {
+        scenario: &scenario.name,
+        seed: scenario.seed,
+        version: env!("CARGO_PKG_VERSION"),
+        kubernetes_version: scenario.config.version,
+        duration: scenario.duration,
+        duration_s: scenario.duration.as_secs_f64(),
+        summary,
+        expectations,
+    };
+    let mut text = serde_json::to_string_pretty(&file).expect("a summary is plain data");
+    text.push('\n');
+    text
+}
+
+fn not_modelled(rows: &[NotModelled]) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let header = ["file", "line", "object", "path", "value", "count"];
+    writer.write_record(header).expect("writing to memory");
+    for row in rows {
+        let (line, count) = (row.line.to_string(), row.count.to_string());
+        let record = [row.file.as_str(), &line, &row.object, &row.path, &row.value_excerpt, &count];
+        writer.write_record(record).expect("writing to memory");
+    }
+    writer.into_inner().expect("writing to memory")
+}

@@ -24,16 +24,37 @@ fn uniform(stream: &mut Stream, length: SimDuration) -> SimDuration {
     SimDuration::from_secs_f64(stream.unit() * length.as_secs_f64())
 }
 
-/// The kubelet has been running since long before t=0.
+/// The kubelet has been running since before t=0.
 pub(super) fn begin_long_ago(node: NodeId, ctx: &mut Ctx<'_, Kubelets>) {
     let mut stream = stream(node, ctx);
     let interval = lease_interval(ctx);
     let report = ctx.config.kubelet.node_status_report_frequency;
-    let lease_first = ctx.now - LONG_AGO - uniform(&mut stream, interval);
+    let lease_first = lease_phase(node, &mut stream, ctx);
     let report_first = ctx.now - LONG_AGO - uniform(&mut stream, report);
     let lease = HeartbeatLoop::new(lease_first, interval, stream.next_u64());
     let reports = HeartbeatLoop::new(report_first, report, stream.next_u64());
     ctx.change_machine(MachineChange::HeartbeatBegins { node, lease, reports });
+}
+
+/// A renewal of the past, from which the others are counted.
+///
+/// # Source
+/// Kubelet, lease controller: the first renewal comes with the registration, each further one 100 to 104 % of the interval
+/// after the last. So kubelets that joined together renew together until jitter has pulled them apart, which takes hours.
+fn lease_phase(node: NodeId, stream: &mut Stream, ctx: &Ctx<'_, Kubelets>) -> SimTime {
+    let interval = lease_interval(ctx);
+    let created_at = ctx.store.node(node).map_or(ctx.now, |object| object.created_at);
+    let renewal_count = ctx.now.saturating_since(created_at).as_nanos() / interval.as_nanos().max(1);
+    // As wide as the sum of so many jitters of 4 %.
+    let spread = interval * renewal_count.isqrt() / 25;
+    if spread >= interval {
+        return ctx.now - LONG_AGO - uniform(stream, interval);
+    }
+    // What passed between the last time stamp of the input and t=0 is not known, but the same for all. The node's own part
+    // holds the second to which its time stamp is cut.
+    let since_input = uniform(&mut ctx.streams.stream("node-heartbeat", ""), interval);
+    let own = uniform(stream, spread + SimDuration::from_secs(1));
+    created_at - LONG_AGO - since_input + own
 }
 
 /// The kubelet renews its lease now and goes on from here.

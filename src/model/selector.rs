@@ -221,10 +221,10 @@ impl NodeSelectorRequirement {
             NodeSelectorOperator::Exists | NodeSelectorOperator::DoesNotExist if !self.values.is_empty() => {
                 return fail("no value may be given");
             }
-            NodeSelectorOperator::Gt | NodeSelectorOperator::Lt => {
-                if self.values.len() != 1 || self.values[0].as_str().parse::<i64>().is_err() {
-                    return fail("exactly one value is needed, and it must be an integer");
-                }
+            NodeSelectorOperator::Gt | NodeSelectorOperator::Lt
+                if self.values.len() != 1 || self.values[0].as_str().parse::<i64>().is_err() =>
+            {
+                return fail("exactly one value is needed, and it must be an integer");
             }
             _ => {}
         }

@@ -50,8 +50,7 @@ pub(crate) fn documents(text: &str) -> Vec<Piece<'_>> {
     let mut documents = Vec::new();
     let mut start = (0, 0, 0);
     let mut offset = 0;
-    let mut line_count = 0;
-    for line in text.split_inclusive('\n') {
+    for (line_count, line) in text.split_inclusive('\n').enumerate() {
         let bare = line.trim_end();
         let marker = bare.strip_prefix("---").or_else(|| bare.strip_prefix("..."));
         if marker.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])) {
@@ -62,7 +61,6 @@ pub(crate) fn documents(text: &str) -> Vec<Piece<'_>> {
             start = (offset + line.len(), line_count + 1, 0);
         }
         offset += line.len();
-        line_count += 1;
     }
     push_document(&mut documents, &text[start.0..], start.1, start.2);
     documents

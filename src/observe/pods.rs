@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::arena::{Column, Symbol};
 use crate::component::controller_name;
 use crate::model::QosClass;
-use crate::state::{Change, Changed, DeletionCause, Pod, PodDelta, PodPhase, Store};
+use crate::state::{Change, Changed, DeletionCause, DisruptionReason, Pod, PodDelta, PodPhase, Store};
 use crate::units::{SimDuration, SimTime};
 
 /// A row of `pods.csv`.
@@ -136,6 +136,33 @@ fn row(pod: &Pod, store: &Store, at: SimTime, initial: bool) -> PodRow {
     }
 }
 
+/// The cause that the API shows of a pod being deleted for a reason it shows nowhere: its DisruptionTarget condition, which
+/// an eviction also writes on pods that somebody else deleted before.
+fn disruption_of_deleted(pod: &Pod) -> Option<DeletionCause> {
+    match pod.deletion?.cause {
+        DeletionCause::ScaleDown
+        | DeletionCause::RollingUpdate
+        | DeletionCause::DaemonSetController
+        | DeletionCause::OwnerDeleted
+        | DeletionCause::Kubectl
+        | DeletionCause::Completed => {}
+        DeletionCause::TaintManagerEviction
+        | DeletionCause::EvictionByEvictionApi
+        | DeletionCause::DeletionByPodGc
+        | DeletionCause::PreemptionByScheduler
+        | DeletionCause::TerminationByKubelet
+        | DeletionCause::NodePressure => return None,
+    }
+    let target = pod.disruption_target.filter(|target| target.status)?;
+    Some(match target.reason {
+        DisruptionReason::PreemptionByScheduler => DeletionCause::PreemptionByScheduler,
+        DisruptionReason::DeletionByTaintManager => DeletionCause::TaintManagerEviction,
+        DisruptionReason::EvictionByEvictionApi => DeletionCause::EvictionByEvictionApi,
+        DisruptionReason::DeletionByPodGc => DeletionCause::DeletionByPodGc,
+        DisruptionReason::TerminationByKubelet => DeletionCause::TerminationByKubelet,
+    })
+}
+
 fn update(row: &mut PodRow, pod: &Pod, delta: PodDelta, at: SimTime, store: &Store) {
     if delta.touches(PodDelta::NODE)
         && let Some(node) = pod.node
@@ -162,6 +189,9 @@ fn update(row: &mut PodRow, pod: &Pod, delta: PodDelta, at: SimTime, store: &Sto
     {
         row.deletion_at.get_or_insert(at);
         row.deletion_cause.get_or_insert(deletion.cause);
+    }
+    if let Some(cause) = disruption_of_deleted(pod) {
+        row.deletion_cause = Some(cause);
     }
     if delta.touches(PodDelta::CONTAINERS) {
         row.restarts = pod.restarts_total();

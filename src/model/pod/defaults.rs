@@ -126,10 +126,9 @@ impl Container {
                 PullPolicy::IfNotPresent
             }
         });
-        for probe in [&mut self.readiness_probe, &mut self.liveness_probe, &mut self.startup_probe] {
-            if let Some(probe) = probe {
-                probe.apply_defaults();
-            }
+        let probes = [&mut self.readiness_probe, &mut self.liveness_probe, &mut self.startup_probe];
+        for probe in probes.into_iter().flatten() {
+            probe.apply_defaults();
         }
     }
 }

@@ -137,16 +137,12 @@ fn play(scenario: &ResolvedScenario, sample: SimDuration, ui: &Ui) -> Played {
 }
 
 /// Plays once more, from the lock file, and compares.
-fn verify(
-    scenario: &Arc<ResolvedScenario>,
-    played: &Played,
-    sample: SimDuration,
-    ui: &Ui,
-) -> Result<(), Failure> {
+fn verify(scenario: &Arc<ResolvedScenario>, played: &Played, sample: SimDuration, ui: &Ui) -> Result<(), Failure> {
     let again = play(scenario, sample, ui);
     let lock = scenario::lock_file(scenario);
     let locked = scenario::load_text("scenario.lock.yaml", &lock, std::path::Path::new(""), &Overrides::none());
-    let locked = locked.map_err(|invalid| Failure::Bug { what: format!("the lock file cannot be read:\n{invalid}") })?;
+    let locked =
+        locked.map_err(|invalid| Failure::Bug { what: format!("the lock file cannot be read:\n{invalid}") })?;
     let from_lock = play(&locked, sample, ui);
     for (other, what) in [(&again, "a second run"), (&from_lock, "a run from the lock file")] {
         if other.digest != played.digest {

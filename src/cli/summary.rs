@@ -297,9 +297,8 @@ fn end(text: &mut String, observed: &Observed, paint: Paint) {
 
 /// Pods that wait at the end, by reason.
 fn waiting(text: &mut String, observed: &Observed, end: SimTime, paint: Paint) {
-    let is_waiting = |pod: &&PodRow| {
-        pod.phase == PodPhase::Pending && pod.gone_at.is_none() && pod.deletion_at.is_none()
-    };
+    let is_waiting =
+        |pod: &&PodRow| pod.phase == PodPhase::Pending && pod.gone_at.is_none() && pod.deletion_at.is_none();
     let pods: Vec<&PodRow> = observed.pods.iter().filter(is_waiting).collect();
     if pods.is_empty() {
         return;
@@ -344,7 +343,8 @@ fn waiting(text: &mut String, observed: &Observed, end: SimTime, paint: Paint) {
 /// Deletions that nobody who owns the pods asked for, by cause.
 fn evictions(text: &mut String, observed: &Observed, paint: Paint) {
     let counts = &observed.summary.counts;
-    let causes: Vec<(u64, &str)> = counts.deletions.iter().filter_map(|(cause, count)| Some((*count, words(cause)?))).collect();
+    let causes: Vec<(u64, &str)> =
+        counts.deletions.iter().filter_map(|(cause, count)| Some((*count, words(cause)?))).collect();
     if causes.is_empty() {
         return;
     }
@@ -355,7 +355,8 @@ fn evictions(text: &mut String, observed: &Observed, paint: Paint) {
     }
     if let (Some(median), Some(longest)) = (observed.summary.rescheduling.p50_s, observed.summary.rescheduling.max_s) {
         let (median, longest) = (length(median), length(longest));
-        let _ = writeln!(text, "         a replacement was Ready after {median} in the median, {longest} at the longest");
+        let _ =
+            writeln!(text, "         a replacement was Ready after {median} in the median, {longest} at the longest");
     }
 }
 

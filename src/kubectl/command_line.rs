@@ -283,6 +283,8 @@ fn words(line: &str) -> Result<Vec<String>, CommandLineError> {
 struct Arguments {
     words: Vec<String>,
     flags: Vec<(String, Option<String>)>,
+    /// The last flag, when its value is missing.
+    valueless: Option<String>,
 }
 
 /// Flags that take no value when none is joined with `=`.
@@ -317,7 +319,7 @@ const WITHOUT_EFFECT: [&str; 10] = [
 
 impl Arguments {
     fn split(all: Vec<String>) -> Result<Self, CommandLineError> {
-        let (mut words, mut flags) = (Vec::new(), Vec::new());
+        let (mut words, mut flags, mut valueless) = (Vec::new(), Vec::new(), None);
         let mut rest = all.into_iter();
         while let Some(word) = rest.next() {
             if !word.starts_with('-') || word == "-" {
@@ -331,11 +333,17 @@ impl Arguments {
             let value = match joined {
                 Some(value) => Some(value),
                 None if SWITCHES.contains(&name.as_str()) => None,
-                None => Some(rest.next().ok_or_else(|| error(&name, format!("flag needs an argument: {name}")))?),
+                None => {
+                    let next = rest.next();
+                    if next.is_none() {
+                        valueless = Some(name.clone());
+                    }
+                    next
+                }
             };
             flags.push((name, value));
         }
-        Ok(Self { words, flags })
+        Ok(Self { words, flags, valueless })
     }
 
     fn take(&mut self, names: &[&str]) -> Option<Option<String>> {
@@ -385,7 +393,10 @@ impl Arguments {
     /// Refuses flags that nobody took.
     fn end(mut self, verb: &str, known: &[&'static str]) -> Result<(), CommandLineError> {
         self.take(&WITHOUT_EFFECT);
-        let Some((name, _)) = self.flags.first() else { return Ok(()) };
+        let Some((name, _)) = self.flags.first() else {
+            let without = self.valueless.map(|name| error(&name, format!("flag needs an argument: {name}")));
+            return without.map_or(Ok(()), Err);
+        };
         let nearest = crate::diagnostics::suggest::nearest(name, known.iter().copied());
         Err(CommandLineError {
             message: format!("unknown flag of kubectl {verb}: {name}"),

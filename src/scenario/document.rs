@@ -404,6 +404,6 @@ mod tests {
         check("a: 1\nb: 2\na: 3\n", "scenario::repeated_key", 3);
         let bomb: String = (1..30).map(|i| format!("a{i}: &a{i} [*a{0}, *a{0}, *a{0}]\n", i - 1)).collect();
         check(&format!("a0: &a0 [x, x, x]\n{bomb}"), "scenario::too_many_values", 5);
-        check(&"[".repeat(200), "scenario::too_deep", 1);
+        check(&format!("{}{}", "[".repeat(200), "]".repeat(200)), "scenario::too_deep", 1);
     }
 }

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::arena::Symbol;
 use crate::chaos::{FaultProcessSpec, FaultSpec};
 use crate::engine::Distribution;
-use crate::model::{Node, NotModelled};
 use crate::model::config::{FlagMap, KubeSchedulerConfiguration, KubeletConfiguration, KubernetesVersion};
+use crate::model::{Node, NotModelled};
 use crate::units::{IntOrPercent, SimDuration, with_days};
 
 /// The version of the documents that are understood.

@@ -170,7 +170,7 @@ pub struct ControllerTag<K, M> {
 
 /// A pass in progress.
 #[derive(Clone, Debug)]
-pub struct Run<K, M> {
+pub(super) struct Run<K, M> {
     key: K,
     cause: CauseId,
     parts: VecDeque<Part<M>>,

@@ -158,10 +158,8 @@ impl EventRecorder {
             similar.messages.clear();
         }
         similar.last = now;
-        if !similar.messages.contains(&event.message) {
-            if similar.messages.len() < SIMILAR_MAX {
-                similar.messages.push(event.message.clone());
-            }
+        if !similar.messages.contains(&event.message) && similar.messages.len() < SIMILAR_MAX {
+            similar.messages.push(event.message.clone());
         }
         if similar.messages.len() >= SIMILAR_MAX {
             event.message = format!("(combined from similar events): {}", event.message);

@@ -225,17 +225,14 @@ impl Reconcile for GarbageCollector {
     fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Item>) {
         let store = ctx.store;
         match &change.what {
-            Changed::PodAdded(id) => {
-                if store.pod(*id).is_some_and(|pod| fate(store, pod.owner) != Fate::Stays) {
-                    queue.now(Item::Pod(*id));
-                }
+            Changed::PodAdded(id) if store.pod(*id).is_some_and(|pod| fate(store, pod.owner) != Fate::Stays) => {
+                queue.now(Item::Pod(*id));
             }
-            Changed::PodUpdated { pod, delta, .. } => {
+            Changed::PodUpdated { pod, delta, .. }
                 if delta.touches(PodDelta::OWNER)
-                    && store.pod(*pod).is_some_and(|p| fate(store, p.owner) != Fate::Stays)
-                {
-                    queue.now(Item::Pod(*pod));
-                }
+                    && store.pod(*pod).is_some_and(|p| fate(store, p.owner) != Fate::Stays) =>
+            {
+                queue.now(Item::Pod(*pod));
             }
             Changed::PodRemoved { last, .. } => {
                 if let Some(owner) = last.owner.and_then(WorkloadId::from_owner)
@@ -251,17 +248,15 @@ impl Reconcile for GarbageCollector {
                     }
                 }
             }
-            Changed::WorkloadAdded(id) => {
-                if store.workload_meta(*id).is_some_and(|meta| fate(store, meta.owner) != Fate::Stays) {
-                    queue.now(Item::Workload(*id));
-                }
+            Changed::WorkloadAdded(id)
+                if store.workload_meta(*id).is_some_and(|meta| fate(store, meta.owner) != Fate::Stays) =>
+            {
+                queue.now(Item::Workload(*id));
             }
-            Changed::WorkloadUpdated(id, delta) => {
-                if delta.touches(ObjectDelta::DELETION | ObjectDelta::METADATA) {
-                    let Some(meta) = store.workload_meta(*id) else { return };
-                    if meta.deleting.is_some() || fate(store, meta.owner) != Fate::Stays {
-                        queue.now(Item::Workload(*id));
-                    }
+            Changed::WorkloadUpdated(id, delta) if delta.touches(ObjectDelta::DELETION | ObjectDelta::METADATA) => {
+                let Some(meta) = store.workload_meta(*id) else { return };
+                if meta.deleting.is_some() || fate(store, meta.owner) != Fate::Stays {
+                    queue.now(Item::Workload(*id));
                 }
             }
             Changed::WorkloadRemoved(id) => {

@@ -75,7 +75,7 @@ fn under_pressure(pod: &Pod, reported: &ReportedConditions) -> Option<Refusal> {
 }
 
 fn out_of_resources(store: &Store, node: &Node, pod: &Pod) -> Option<Refusal> {
-    let Some(id) = pod.node else { return None };
+    let id = pod.node?;
     let mut used = (0, 0, 0);
     for other in store.pods_on(id).iter().filter_map(|&other| store.pod(other)) {
         if other.uid != pod.uid && !other.phase.is_terminal() {

@@ -178,7 +178,7 @@ impl Kubelets {
             self.event(node, EventDraft::normal("Pulling", ObjectRef::pod(object), "Pulling images"), ctx);
         }
         let restarts = object.restarts_max();
-        begin = begin + settings::init_latency(object, restarts, ctx);
+        begin += settings::init_latency(object, restarts, ctx);
         let ticket = ctx.arm(begin + settings::start_latency(object, restarts, ctx), Timer::Started(pod));
         let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Starting));
         worker.restarts = restarts;

@@ -77,7 +77,7 @@ pub(super) fn pull_latency(
     let mut total = SimDuration::ZERO;
     for (index, container) in pod.spec.init_containers.iter().chain(&pod.spec.containers).enumerate() {
         if !is_present(container.image) && pulled.insert((on, container.image)) {
-            total = total + Latencies::draw(latency, ctx.streams, "image-pull", &entity(pod), index as u64);
+            total += Latencies::draw(latency, ctx.streams, "image-pull", &entity(pod), index as u64);
         }
     }
     total

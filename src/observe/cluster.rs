@@ -165,9 +165,7 @@ impl Cluster {
             Changed::PodRemoved { pod, last } => {
                 let was_counted = last.deletion.is_some();
                 self.set_pod(*pod, PodPart::default());
-                if !was_counted {
-                    return;
-                }
+                if !was_counted {}
             }
             Changed::NodeAdded(node) | Changed::NodeRemoved { node, .. } | Changed::NodeUpdated { node, .. } => {
                 self.set_node(*node, store);

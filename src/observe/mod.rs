@@ -178,7 +178,7 @@ impl Observers {
 
     /// Ends the run and hands over the rows.
     #[must_use]
-    pub fn finish(mut self, end: SimTime, store: &Store, event_count: u64) -> Observed {
+    pub fn finish(self, end: SimTime, store: &Store, event_count: u64) -> Observed {
         let pods = self.pods.finish(end, store);
         let (cluster, zones) = self.cluster.finish(end, store);
         let outcomes = self.slo.finish(end, store);

@@ -103,7 +103,7 @@ impl Pods {
 impl PodRow {
     fn close(&mut self, at: SimTime) {
         if let Some(since) = self.unready_since.take() {
-            self.unready_for = self.unready_for + at.saturating_since(since);
+            self.unready_for += at.saturating_since(since);
         }
     }
 }

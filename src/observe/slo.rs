@@ -261,11 +261,11 @@ impl Slo {
         let enough = tracked.objective.map_or(tracked.desired, |o| self.objectives[o].min_ready.of(tracked.desired));
         let missing = tracked.desired - tracked.ready;
         if missing > 0 {
-            tracked.below_desired = tracked.below_desired + passed;
+            tracked.below_desired += passed;
             tracked.unready_ns += u128::from(passed.as_nanos()) * u128::from(missing.unsigned_abs());
         }
         if tracked.gap_since.is_some() {
-            tracked.below_min = tracked.below_min + passed;
+            tracked.below_min += passed;
         }
         tracked.since = at;
         tracked.ready_min = tracked.ready_min.min(tracked.ready);

@@ -52,10 +52,8 @@ impl Damage {
     /// What follows from a change of the machines: the world goes on in the middle of a fault.
     pub(super) fn machine_changed(&mut self, change: &MachineChange, ctx: &mut Ctx<'_, Chaos>) {
         match *change {
-            MachineChange::PowerOff(node) => {
-                if self.returning.remove(&node) && !self.nesting.holds(node, Loss::Power) {
-                    ctx.change_machine(MachineChange::PowerOn(node));
-                }
+            MachineChange::PowerOff(node) if self.returning.remove(&node) && !self.nesting.holds(node, Loss::Power) => {
+                ctx.change_machine(MachineChange::PowerOn(node));
             }
             MachineChange::HeartbeatBegins { node, .. } => self.hold_up(node, ctx),
             _ => {}

@@ -161,10 +161,10 @@ impl Reconcile for CronJobs {
     fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<CronJobId>) {
         match &change.what {
             Changed::WorkloadAdded(WorkloadId::CronJob(id)) => queue.now(*id),
-            Changed::WorkloadUpdated(WorkloadId::CronJob(id), delta) => {
-                if delta.touches(ObjectDelta::SPEC | ObjectDelta::METADATA) {
-                    queue.now(*id);
-                }
+            Changed::WorkloadUpdated(WorkloadId::CronJob(id), delta)
+                if delta.touches(ObjectDelta::SPEC | ObjectDelta::METADATA) =>
+            {
+                queue.now(*id);
             }
             Changed::WorkloadAdded(WorkloadId::Job(job)) | Changed::WorkloadUpdated(WorkloadId::Job(job), _) => {
                 let Some(object) = ctx.store.jobs.get(*job) else { return };

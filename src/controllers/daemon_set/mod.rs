@@ -479,11 +479,9 @@ impl Reconcile for DaemonSets {
                 self.placements.node_changed(*node);
                 queue.now(Key::Node(*node));
             }
-            Changed::NodeUpdated { node, delta, .. } => {
-                if delta.touches(NodeDelta::LABELS | NodeDelta::TAINTS) {
-                    self.placements.node_changed(*node);
-                    queue.now(Key::Node(*node));
-                }
+            Changed::NodeUpdated { node, delta, .. } if delta.touches(NodeDelta::LABELS | NodeDelta::TAINTS) => {
+                self.placements.node_changed(*node);
+                queue.now(Key::Node(*node));
             }
             Changed::NodeRemoved { node, .. } => self.placements.node_changed(*node),
             Changed::PodAdded(id) => {

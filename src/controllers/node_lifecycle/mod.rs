@@ -369,13 +369,12 @@ impl Component for NodeLifecycle {
             }
             Changed::NodeUpdated { node, delta, before } => self.node_updated(*node, *delta, before, ctx),
             Changed::NodeRemoved { node, .. } => self.node_removed(*node),
-            Changed::HeartbeatChanged(node) => {
+            Changed::HeartbeatChanged(node)
                 // A revived node keeps its deadline: should it come before the first renewal, the node is lost first.
-                if self.is_renewal_sparse || !ctx.store.heartbeat(*node).is_alive() {
+                if (self.is_renewal_sparse || !ctx.store.heartbeat(*node).is_alive()) => {
                     self.causes.insert(*node, ctx.cause);
                     self.refresh_deadline(*node, ctx);
                 }
-            }
             Changed::PodAdded(pod) | Changed::PodUpdated { pod, .. } => self.pod_bound(*pod, 0, ctx),
             _ => {}
         }

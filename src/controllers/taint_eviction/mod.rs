@@ -238,12 +238,11 @@ impl TaintEviction {
         let Some(Work::Waiting(id)) = self.work.remove(key) else { return };
         let group = &mut self.groups[id];
         group.waiting_count -= 1;
-        if group.waiting_count == 0 {
-            if let Some(group) = self.groups.remove(id)
-                && let Some(ticket) = group.ticket
-            {
-                ctx.cancel(ticket);
-            }
+        if group.waiting_count == 0
+            && let Some(group) = self.groups.remove(id)
+            && let Some(ticket) = group.ticket
+        {
+            ctx.cancel(ticket);
         }
         post("Cancelling deletion of Pod", key, ctx);
     }

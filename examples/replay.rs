@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release --example replay -- scenarios/zone-outage.yaml`
 
+#![expect(clippy::print_stdout, clippy::print_stderr, clippy::disallowed_methods, reason = "it is a program")]
+
 use std::path::Path;
 
 use kubesquall::observe::{Detail, Observers};

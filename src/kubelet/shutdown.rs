@@ -101,7 +101,6 @@ mod tests {
         let group = |&(priority, seconds): &(i32, i64)| ShutdownGracePeriodByPodPriority {
             priority,
             shutdown_grace_period_seconds: seconds,
-            ..ShutdownGracePeriodByPodPriority::default()
         };
         of.iter().map(group).collect()
     }

@@ -103,7 +103,10 @@ struct NodePart {
     not_ready: bool,
     unschedulable: bool,
     zone: usize,
+    /// What it offers.
     room: Room,
+    /// What the pods bound to it ask for.
+    requested: Room,
 }
 
 #[derive(Debug)]
@@ -163,9 +166,12 @@ impl Cluster {
                 }
             }
             Changed::PodRemoved { pod, last } => {
-                let was_counted = last.deletion.is_some();
+                let was_terminating = self.pods.get(*pod).terminating;
                 self.set_pod(*pod, PodPart::default());
-                if !was_counted {}
+                // Without grace the mark and the end are one change.
+                if let Some(deletion) = last.deletion.filter(|_| !was_terminating) {
+                    self.count_deletion(deletion.cause);
+                }
             }
             Changed::NodeAdded(node) | Changed::NodeRemoved { node, .. } | Changed::NodeUpdated { node, .. } => {
                 self.set_node(*node, store);
@@ -203,21 +209,21 @@ impl Cluster {
             self.now.pods_terminating += sign * i64::from(part.terminating);
             self.now.requested.add(part.room, sign);
             if let Some(node) = part.node {
-                let zone = self.nodes.get(node).zone;
-                if let Some(row) = self.zones_now.get_mut(zone)
-                    && part.room != Room::default()
-                {
-                    row.requested.add(part.room, sign);
-                    self.dirty_zones.push(zone);
+                let node = self.nodes.get_mut(node);
+                node.requested.add(part.room, sign);
+                if node.ready {
+                    self.zones_now[node.zone].requested.add(part.room, sign);
+                    self.dirty_zones.push(node.zone);
                 }
             }
         }
     }
 
     fn set_node(&mut self, id: NodeId, store: &Store) {
+        let &NodePart { zone, requested, .. } = self.nodes.get(id);
         let part = match store.node(id) {
-            Some(node) => self.node_part(node),
-            None => NodePart { zone: self.nodes.get(id).zone, ..NodePart::default() },
+            Some(node) => NodePart { requested, ..self.node_part(node) },
+            None => NodePart { zone, requested, ..NodePart::default() },
         };
         let old = std::mem::replace(self.nodes.get_mut(id), part);
         if old == part {
@@ -238,6 +244,7 @@ impl Cluster {
             row.nodes += sign;
             row.nodes_ready += sign * i64::from(part.ready);
             row.allocatable.add(offered, sign);
+            row.requested.add(if part.ready { part.requested } else { Room::default() }, sign);
             self.dirty_zones.push(part.zone);
         }
     }
@@ -259,6 +266,7 @@ impl Cluster {
                 memory: node.allocatable.memory,
                 pods: node.allocatable_pods,
             },
+            requested: Room::default(),
         }
     }
 

@@ -364,6 +364,7 @@ fn cases() -> Vec<PathBuf> {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the score is worth reading when all is well, too")]
 fn recorded_incidents_play_as_they_did() {
     let mut report = String::new();
     let (mut right_total, mut wrong_total, mut surprises) = (0, 0, 0);

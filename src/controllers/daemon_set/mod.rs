@@ -1,10 +1,13 @@
 //! The DaemonSet controller: one pod on every node that should have one.
 
+mod manage;
 mod placement;
 mod revision;
 mod status;
 mod update;
+mod view;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -16,11 +19,13 @@ use crate::component::{
 };
 use crate::model::DaemonSetUpdateStrategyType;
 use crate::state::{
-    Change, Changed, DaemonSet, DaemonSetId, DeletionCause, NodeDelta, NodeId, ObjectDelta, Owner, Pod, PodDelta,
-    PodId, PodPhase, Store, WorkloadId,
+    Change, Changed, DaemonSet, DaemonSetId, NodeDelta, NodeId, ObjectDelta, Owner, Pod, PodDelta, PodId, Store,
+    WorkloadId,
 };
-use crate::units::{SimDuration, SimTime};
-use placement::{Placement, Placements};
+use crate::units::SimDuration;
+use manage::{FailedPods, Work};
+use placement::Placements;
+use view::View;
 
 /// Creates, and deletes, of one sync at most.
 const BURST_REPLICAS: usize = 250;
@@ -54,49 +59,20 @@ pub struct DaemonSets {
     expectations: Expectations<DaemonSetId>,
     placements: Placements,
     templates: revision::Templates,
-    /// Back-off of failed pods per set and node: delay, and when it was last advanced.
-    failed: FxHashMap<(DaemonSetId, NodeId), (SimDuration, SimTime)>,
+    failed: FailedPods,
+    /// Sets of which a pod was relabeled: it may have to be released.
+    relabeled: BTreeSet<DaemonSetId>,
     /// Names of pods whose deletion was asked for: an answer may come after the object has gone.
     names: FxHashMap<PodId, Arc<str>>,
     /// Sets that the last look at a node found to be affected.
     affected: Vec<DaemonSetId>,
 }
 
-/// The live pods of a set by node, in node order.
-type PodsByNode = std::collections::BTreeMap<NodeId, Vec<PodId>>;
-
 fn owner_set(owner: Option<Owner>) -> Option<DaemonSetId> {
     match owner {
         Some(Owner::DaemonSet(id)) => Some(id),
         _ => None,
     }
-}
-
-/// The node a daemon pod is on or aims at.
-fn node_of(pod: &Pod) -> Option<NodeId> {
-    pod.node.or(pod.pinned_node)
-}
-
-fn pods_by_node(store: &Store, id: DaemonSetId) -> PodsByNode {
-    let mut map = PodsByNode::new();
-    for &pod_id in store.pods_of(WorkloadId::DaemonSet(id)) {
-        let Some(pod) = store.pod(pod_id) else { continue };
-        if pod.phase.is_terminal() && pod.deletion.is_some() {
-            continue;
-        }
-        if let Some(node) = node_of(pod) {
-            map.entry(node).or_default().push(pod_id);
-        }
-    }
-    map
-}
-
-/// What one pass wants created and deleted.
-#[derive(Debug, Default)]
-struct Work {
-    create: Vec<NodeId>,
-    delete: Vec<(PodId, DeletionCause)>,
-    again_after: Option<SimDuration>,
 }
 
 impl DaemonSets {
@@ -115,11 +91,10 @@ impl DaemonSets {
     /// daemonset-controller, `syncNodeUpdate` (1.33+).
     fn sync_node(&mut self, node: NodeId, ctx: &mut Ctx<'_, Controller<Self>>) -> Vec<DaemonSetId> {
         let mut affected = Vec::new();
-        let Some(object) = ctx.store.node(node) else { return affected };
         let sets: Vec<DaemonSetId> = ctx.store.daemon_sets.ids().collect();
         for id in sets {
             let Some(set) = ctx.store.daemon_sets.get(id) else { continue };
-            let placement = self.placements.of(id, set, node, ctx.store.node_name(node), object);
+            let Some(placement) = self.placements.of(id, set, node, ctx.store) else { continue };
             let pods = ctx.store.pods_on(node).iter().filter_map(|&pod| ctx.store.pod(pod));
             let is_here = pods.into_iter().any(|pod| owner_set(pod.owner) == Some(id));
             let misscheduled = ctx.config.version.at_least(34) && is_here && set.status.misscheduled > 0;
@@ -132,151 +107,8 @@ impl DaemonSets {
         affected
     }
 
-    /// Decides what one node needs.
-    ///
-    /// # Source
-    /// daemonset-controller, `podsShouldBeOnNode`.
-    fn manage_node(
-        &mut self,
-        id: DaemonSetId,
-        set: &DaemonSet,
-        node: NodeId,
-        placement: Placement,
-        pods: &[PodId],
-        hash: Symbol,
-        ctx: &mut Ctx<'_, Controller<Self>>,
-        work: &mut Work,
-    ) {
-        if pods.is_empty() {
-            if placement.should_run {
-                work.create.push(node);
-            }
-            return;
-        }
-        if !placement.should_continue {
-            let live = pods.iter().filter(|&&pod| ctx.store.pod(pod).is_some_and(|p| p.deletion.is_none()));
-            work.delete.extend(live.map(|&pod| (pod, DeletionCause::DaemonSetController)));
-            return;
-        }
-        let mut running: Vec<PodId> = Vec::new();
-        for &pod_id in pods {
-            let Some(pod) = ctx.store.pod(pod_id) else { continue };
-            if pod.deletion.is_some() {
-                continue;
-            }
-            match pod.phase {
-                PodPhase::Failed => self.failed_pod(id, set, node, pod_id, ctx, work),
-                PodPhase::Succeeded => {
-                    event(
-                        ctx,
-                        id,
-                        "SucceededDaemonPod",
-                        format!(
-                            "Found succeeded daemon pod {}/{} on node {}, will try to delete it",
-                            pod.namespace,
-                            pod.name,
-                            ctx.store.node_name(node)
-                        ),
-                        true,
-                    );
-                    work.delete.push((pod_id, DeletionCause::Completed));
-                }
-                PodPhase::Pending | PodPhase::Running => running.push(pod_id),
-            }
-        }
-        let surge = update::max_surge(set);
-        if surge > 0 {
-            self.manage_surge(set, node, placement, &running, hash, ctx, work);
-        } else if running.len() > 1 {
-            running.sort_by(|&a, &b| keep_order(ctx.store, a, b));
-            work.delete.extend(running[1..].iter().map(|&pod| (pod, DeletionCause::DaemonSetController)));
-        }
-    }
-
-    /// A node under a surging update: at most one pod of the old and one of the new template.
-    fn manage_surge(
-        &mut self,
-        set: &DaemonSet,
-        node: NodeId,
-        placement: Placement,
-        running: &[PodId],
-        hash: Symbol,
-        ctx: &mut Ctx<'_, Controller<Self>>,
-        work: &mut Work,
-    ) {
-        if running.is_empty() {
-            if placement.should_run {
-                work.create.push(node);
-            }
-            return;
-        }
-        if running.len() == 1 {
-            return;
-        }
-        let store = ctx.store;
-        let oldest = |is_new: bool| {
-            let mut pods: Vec<PodId> = running
-                .iter()
-                .copied()
-                .filter(|&pod| store.pod(pod).is_some_and(|p| revision::has_hash(p, hash) == is_new))
-                .collect();
-            pods.sort_by(|&a, &b| keep_order(store, a, b));
-            pods
-        };
-        let (new, old) = (oldest(true), oldest(false));
-        let surplus = new.iter().skip(1).chain(old.iter().skip(1));
-        work.delete.extend(surplus.map(|&pod| (pod, DeletionCause::DaemonSetController)));
-        let (Some(&new), Some(&old)) = (new.first(), old.first()) else { return };
-        let min_ready = status::min_ready(set);
-        let old_is_ready = store.pod(old).is_some_and(Pod::is_ready);
-        let new_is_available = store.pod(new).is_some_and(|pod| pod.is_available(min_ready, ctx.now));
-        if !old_is_ready || new_is_available {
-            work.delete.push((old, DeletionCause::RollingUpdate));
-        }
-    }
-
-    /// A failed pod is deleted, but not faster than its node's back-off allows.
-    fn failed_pod(
-        &mut self,
-        id: DaemonSetId,
-        _set: &DaemonSet,
-        node: NodeId,
-        pod_id: PodId,
-        ctx: &mut Ctx<'_, Controller<Self>>,
-        work: &mut Work,
-    ) {
-        const FIRST: SimDuration = SimDuration::from_secs(1);
-        const LONGEST: SimDuration = SimDuration::from_secs(15 * 60);
-        let now = ctx.now;
-        let entry = self.failed.get(&(id, node)).copied().filter(|(_, at)| now.saturating_since(*at) <= LONGEST * 2);
-        if let Some((delay, at)) = entry
-            && now.saturating_since(at) < delay
-        {
-            work.again_after = Some(work.again_after.map_or(delay, |other| other.min(delay)));
-            return;
-        }
-        let next = entry.map_or(FIRST, |(delay, _)| (delay * 2).min(LONGEST));
-        self.failed.insert((id, node), (next, now));
-        if let Some(pod) = ctx.store.pod(pod_id) {
-            let message = format!(
-                "Found failed daemon pod {}/{} on node {}, will try to kill it",
-                pod.namespace,
-                pod.name,
-                ctx.store.node_name(node)
-            );
-            event(ctx, id, "FailedDaemonPod", message, false);
-        }
-        work.delete.push((pod_id, DeletionCause::DaemonSetController));
-    }
-
-    fn plan(
-        &mut self,
-        id: DaemonSetId,
-        work: Work,
-        set: &DaemonSet,
-        hash: Symbol,
-        ctx: &Ctx<'_, Controller<Self>>,
-    ) -> Plan<Memo> {
+    fn plan(&mut self, work: Work, view: &View<'_>, ctx: &Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+        let View { id, set, hash, .. } = *view;
         let mut plan = Plan::nothing();
         let Work { mut create, mut delete, again_after } = work;
         create.truncate(BURST_REPLICAS);
@@ -327,36 +159,19 @@ impl DaemonSets {
         }
         let mut prelude = Plan::nothing();
         let hash = revision::current(store, id, set, &mut prelude);
-        claim(store, id, set, &mut prelude);
-        let nodes = self.placements.all(id, set, store);
-        let pods = pods_by_node(store, id);
+        claim(store, id, set, self.relabeled.remove(&id), &mut prelude);
+        let view = View::new(store, id, set, hash, ctx.now, self.placements.all(id, set, store));
         let mut plan = Plan::nothing();
         if self.expectations.satisfied(id, ctx.now) {
-            let mut work = Work::default();
-            // A pass judges every node, as the real controller does; verdicts are cached until labels or taints change.
-            for &(node, placement) in &nodes {
-                let here = pods.get(&node).map_or(&[][..], Vec::as_slice);
-                if here.is_empty() && !placement.should_run {
-                    continue;
-                }
-                self.manage_node(id, set, node, placement, here, hash, ctx, &mut work);
-            }
-            // Unbound pods that aim at a node that is gone.
-            for (&node, here) in &pods {
-                if store.node(node).is_none() {
-                    let unbound = here.iter().filter(|&&p| store.pod(p).is_some_and(|p| p.node.is_none()));
-                    work.delete.extend(unbound.map(|&pod| (pod, DeletionCause::DaemonSetController)));
-                }
-            }
-            let idle = work.create.is_empty() && work.delete.is_empty();
+            let mut work = self.failed.manage(&view, ctx);
             let rolls = set.spec.update_strategy.strategy_type != Some(DaemonSetUpdateStrategyType::OnDelete);
-            if idle && rolls {
-                update::roll(store, set, &nodes, &pods, hash, ctx.now, &mut work.create, &mut work.delete);
+            if work.create.is_empty() && work.delete.is_empty() && rolls {
+                update::roll(&view, &mut work);
             }
-            plan = self.plan(id, work, set, hash, ctx);
+            plan = self.plan(work, &view, ctx);
         }
         prelude.steps.append(&mut plan.steps);
-        let (status, next) = status::status(store, set, &nodes, &pods, hash, ctx.now);
+        let (status, next) = status::status(&view);
         if status != set.status {
             let request = Request::UpdateStatus(StatusUpdate::DaemonSet(id, status));
             prelude.finally.push(Planned { request, memo: Memo::Other });
@@ -366,16 +181,6 @@ impl DaemonSets {
             (a, b) => a.or(b),
         };
         prelude
-    }
-}
-
-/// Pods of one node in the order in which they are kept: bound before unbound, older first, then by name.
-fn keep_order(store: &Store, a: PodId, b: PodId) -> std::cmp::Ordering {
-    match (store.pod(a), store.pod(b)) {
-        (Some(a), Some(b)) => (b.node.is_some().cmp(&a.node.is_some()))
-            .then_with(|| a.created_at.cmp(&b.created_at))
-            .then_with(|| a.name.cmp(&b.name)),
-        _ => std::cmp::Ordering::Equal,
     }
 }
 
@@ -407,15 +212,12 @@ fn create_request(
     }))
 }
 
-/// Pods to adopt; released ones show by their own change.
-fn claim(store: &Store, id: DaemonSetId, set: &DaemonSet, plan: &mut Plan<Memo>) {
+/// Pods to adopt, and to release if some were `relabeled`.
+fn claim(store: &Store, id: DaemonSetId, set: &DaemonSet, relabeled: bool, plan: &mut Plan<Memo>) {
     let Some(selector) = &set.spec.selector else { return };
     let workload = WorkloadId::DaemonSet(id);
     let mut calls = Vec::new();
-    let owned = store.pods_of(workload).iter().filter(|&&pod| {
-        // Only pods whose labels were changed by hand can fail the selector that made them.
-        store.pod(pod).is_some_and(|p| !selector.matches(&p.labels))
-    });
+    let owned = store.pods_of(workload).iter().filter(|_| relabeled);
     for &pod_id in store.ownerless_pods(set.meta.namespace).iter().chain(owned) {
         let Some(pod) = store.pod(pod_id) else { continue };
         let owner = match judge_claim(workload, false, selector, pod.owner, &pod.labels, pod.deletion.is_some()) {
@@ -456,6 +258,7 @@ impl Reconcile for DaemonSets {
 
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Key>) {
         for id in ctx.store.daemon_sets.ids() {
+            self.relabeled.insert(id);
             queue.now(Key::Set(id));
         }
     }
@@ -476,14 +279,14 @@ impl Reconcile for DaemonSets {
                 self.placements.forget(*id);
             }
             Changed::NodeAdded(node) => {
-                self.placements.node_changed(*node);
+                self.placements.node_came_or_went(*node);
                 queue.now(Key::Node(*node));
             }
             Changed::NodeUpdated { node, delta, .. } if delta.touches(NodeDelta::LABELS | NodeDelta::TAINTS) => {
                 self.placements.node_changed(*node);
                 queue.now(Key::Node(*node));
             }
-            Changed::NodeRemoved { node, .. } => self.placements.node_changed(*node),
+            Changed::NodeRemoved { node, .. } => self.placements.node_came_or_went(*node),
             Changed::PodAdded(id) => {
                 let Some(pod) = ctx.store.pod(*id) else { return };
                 match pod.owner {
@@ -504,6 +307,9 @@ impl Reconcile for DaemonSets {
                     Some(Owner::DaemonSet(set)) => {
                         if delta.touches(PodDelta::DELETION) {
                             self.expectations.deletion_observed(set);
+                        }
+                        if delta.touches(PodDelta::LABELS | PodDelta::OWNER) {
+                            self.relabeled.insert(set);
                         }
                         queue.now(Key::Set(set));
                         let min_ready = ctx.store.daemon_sets.get(set).map_or(SimDuration::ZERO, status::min_ready);

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::arena::Symbol;
+use crate::arena::{Column, Symbol};
 use crate::model::{Taint, TaintEffect, Toleration, TolerationOperator};
-use crate::state::{DaemonSet, DaemonSetId, Node, NodeId, Store};
+use crate::state::{DaemonSet, DaemonSetId, Node, NodeId, NodeSlot, Store};
 
 /// The verdict on one node.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,9 @@ pub(super) struct Placement {
 /// Verdicts by set and node, kept until the node's labels or taints or the set's template change.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Placements {
-    by_set: BTreeMap<DaemonSetId, BTreeMap<NodeId, Placement>>,
+    by_set: BTreeMap<DaemonSetId, Column<NodeSlot, Option<Placement>>>,
+    /// The existing nodes by name; empty when out of date.
+    order: Vec<NodeId>,
 }
 
 impl Placements {
@@ -28,31 +30,35 @@ impl Placements {
 
     pub(super) fn node_changed(&mut self, node: NodeId) {
         for verdicts in self.by_set.values_mut() {
-            verdicts.remove(&node);
+            *verdicts.get_mut(node) = None;
         }
     }
 
-    pub(super) fn of(
-        &mut self,
-        id: DaemonSetId,
-        set: &DaemonSet,
-        node: NodeId,
-        name: Symbol,
-        object: &Node,
-    ) -> Placement {
-        let verdicts = self.by_set.entry(id).or_default();
-        *verdicts.entry(node).or_insert_with(|| judge(set, name, object))
+    pub(super) fn node_came_or_went(&mut self, node: NodeId) {
+        self.node_changed(node);
+        self.order.clear();
+    }
+
+    pub(super) fn of(&mut self, id: DaemonSetId, set: &DaemonSet, node: NodeId, store: &Store) -> Option<Placement> {
+        let object = store.node(node)?;
+        let verdict = self.by_set.entry(id).or_default().get_mut(node);
+        Some(*verdict.get_or_insert_with(|| judge(set, store.node_name(node), object)))
     }
 
     /// The verdicts on all existing nodes, in the order of their names.
     pub(super) fn all(&mut self, id: DaemonSetId, set: &DaemonSet, store: &Store) -> Vec<(NodeId, Placement)> {
-        let mut nodes: Vec<(Symbol, NodeId, Placement)> = store
-            .nodes()
-            .map(|(node, object)| (store.node_name(node), node, object))
-            .map(|(name, node, object)| (name, node, self.of(id, set, node, name, object)))
-            .collect();
-        nodes.sort_by_key(|(name, ..)| *name);
-        nodes.into_iter().map(|(_, node, placement)| (node, placement)).collect()
+        if self.order.is_empty() {
+            self.order.extend(store.nodes().map(|(node, _)| node));
+            self.order.sort_by_cached_key(|node| store.node_name(*node));
+        }
+        let verdicts = self.by_set.entry(id).or_default();
+        let judged = self.order.iter().filter_map(|&node| {
+            // A node may have gone since, and its removal not have been delivered yet.
+            let object = store.node(node)?;
+            let verdict = verdicts.get_mut(node);
+            Some((node, *verdict.get_or_insert_with(|| judge(set, store.node_name(node), object))))
+        });
+        judged.collect()
     }
 }
 

@@ -1,10 +1,9 @@
 //! The status of a DaemonSet.
 
-use super::placement::Placement;
-use super::{PodsByNode, keep_order, revision};
-use crate::arena::Symbol;
-use crate::state::{DaemonSet, DaemonSetStatus, NodeId, Store};
-use crate::units::{SimDuration, SimTime};
+use super::revision;
+use super::view::{View, keep_order};
+use crate::state::{DaemonSet, DaemonSetStatus};
+use crate::units::SimDuration;
 
 pub(super) fn min_ready(set: &DaemonSet) -> SimDuration {
     SimDuration::from_secs(set.spec.min_ready_seconds.max(0).unsigned_abs().into())
@@ -14,33 +13,25 @@ pub(super) fn min_ready(set: &DaemonSet) -> SimDuration {
 ///
 /// # Source
 /// daemonset-controller, `updateDaemonSetStatus`: of several pods on a node the one that would be kept counts.
-pub(super) fn status(
-    store: &Store,
-    set: &DaemonSet,
-    nodes: &[(NodeId, Placement)],
-    pods: &PodsByNode,
-    hash: Symbol,
-    now: SimTime,
-) -> (DaemonSetStatus, Option<SimDuration>) {
-    let min_ready = min_ready(set);
+pub(super) fn status(view: &View<'_>) -> (DaemonSetStatus, Option<SimDuration>) {
+    let min_ready = min_ready(view.set);
     let mut status = DaemonSetStatus {
-        observed_generation: set.meta.generation,
-        collision_count: set.status.collision_count,
+        observed_generation: view.set.meta.generation,
+        collision_count: view.set.status.collision_count,
         ..DaemonSetStatus::default()
     };
-    for (node, placement) in nodes {
-        let here = pods.get(node).map_or(&[][..], Vec::as_slice);
+    for (node, placement) in &view.nodes {
+        let mut here = view.pods_on(*node).map(|(_, pod)| pod);
         if !placement.should_run {
-            status.misscheduled += i32::from(!here.is_empty());
+            status.misscheduled += i32::from(here.next().is_some());
             continue;
         }
         status.desired += 1;
-        let Some(&kept) = here.iter().min_by(|&&a, &&b| keep_order(store, a, b)) else { continue };
-        let Some(pod) = store.pod(kept) else { continue };
+        let Some(kept) = here.min_by(|a, b| keep_order(a, b)) else { continue };
         status.current += 1;
-        status.ready += i32::from(pod.is_ready());
-        status.available += i32::from(pod.is_available(min_ready, now));
-        status.updated += i32::from(revision::has_hash(pod, hash));
+        status.ready += i32::from(kept.is_ready());
+        status.available += i32::from(view.is_available(kept));
+        status.updated += i32::from(revision::has_hash(kept, view.hash));
     }
     let waits = min_ready > SimDuration::ZERO && status.ready != status.available;
     (status, waits.then_some(min_ready))

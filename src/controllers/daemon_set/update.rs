@@ -1,11 +1,11 @@
 //! The rolling update: which old pods go next.
 
-use super::placement::Placement;
-use super::{PodsByNode, revision, status};
-use crate::arena::Symbol;
+use super::manage::Work;
+use super::revision;
+use super::view::View;
 use crate::model::DaemonSetUpdateStrategyType;
-use crate::state::{DaemonSet, DeletionCause, NodeId, PodId, Store};
-use crate::units::{Rounding, SimTime};
+use crate::state::{DaemonSet, DeletionCause, NodeId, PodId};
+use crate::units::Rounding;
 
 fn is_rolling(set: &DaemonSet) -> bool {
     set.spec.update_strategy.strategy_type != Some(DaemonSetUpdateStrategyType::OnDelete)
@@ -42,14 +42,10 @@ enum Found {
     Both(PodId, PodId),
 }
 
-fn find(store: &Store, pods: &[PodId], hash: Symbol) -> Found {
+fn find(view: &View<'_>, node: NodeId) -> Found {
     let (mut new, mut old) = (Vec::new(), Vec::new());
-    for &id in pods {
-        if let Some(pod) = store.pod(id)
-            && pod.deletion.is_none()
-        {
-            if revision::has_hash(pod, hash) { &mut new } else { &mut old }.push(id);
-        }
+    for (id, pod) in view.pods_on(node).filter(|(_, pod)| pod.deletion.is_none()) {
+        if revision::has_hash(pod, view.hash) { &mut new } else { &mut old }.push(id);
     }
     match (new.as_slice(), old.as_slice()) {
         ([new], []) => Found::New(*new),
@@ -66,68 +62,58 @@ fn find(store: &Store, pods: &[PodId], hash: Symbol) -> Found {
 ///
 /// # Differs
 /// The real controller takes candidates in map order; here by node name.
-pub(super) fn roll(
-    store: &Store,
-    set: &DaemonSet,
-    nodes: &[(NodeId, Placement)],
-    pods: &PodsByNode,
-    hash: Symbol,
-    now: SimTime,
-    create: &mut Vec<NodeId>,
-    delete: &mut Vec<(PodId, DeletionCause)>,
-) {
-    let desired = nodes.iter().filter(|(_, placement)| placement.should_run).count() as i32;
-    let (surge, max_unavailable) = limits(set, desired);
-    let available = |id: PodId| store.pod(id).is_some_and(|pod| pod.is_available(status::min_ready(set), now));
-    let replaced = |id: PodId| (id, DeletionCause::RollingUpdate);
-    if surge == 0 {
-        let mut unavailable = 0;
-        let mut candidates = Vec::new();
-        for (node, placement) in nodes {
-            let here = pods.get(node).map_or(&[][..], Vec::as_slice);
-            if here.is_empty() && !placement.should_run {
-                continue;
-            }
-            match find(store, here, hash) {
-                Found::Unclear | Found::Both(..) => unavailable += 1,
-                Found::New(pod) => unavailable += i32::from(!available(pod)),
-                Found::Old(pod) if available(pod) => candidates.push(pod),
-                Found::Old(pod) => {
-                    unavailable += 1;
-                    delete.push(replaced(pod));
-                }
+pub(super) fn roll(view: &View<'_>, work: &mut Work) {
+    let desired = view.nodes.iter().filter(|(_, placement)| placement.should_run).count() as i32;
+    let (surge, max_unavailable) = limits(view.set, desired);
+    if surge == 0 { replace(view, max_unavailable, work) } else { surge_ahead(view, surge, desired, work) }
+}
+
+fn replaced(id: PodId) -> (PodId, DeletionCause) {
+    (id, DeletionCause::RollingUpdate)
+}
+
+/// Deletes old pods and lets the next pass create their successors.
+fn replace(view: &View<'_>, max_unavailable: i32, work: &mut Work) {
+    let available = |id: PodId| view.store.pod(id).is_some_and(|pod| view.is_available(pod));
+    let mut unavailable = 0;
+    let mut candidates = Vec::new();
+    for (node, placement) in &view.nodes {
+        if !placement.should_run && view.pods_on(*node).next().is_none() {
+            continue;
+        }
+        match find(view, *node) {
+            Found::Unclear | Found::Both(..) => unavailable += 1,
+            Found::New(pod) => unavailable += i32::from(!available(pod)),
+            Found::Old(pod) if available(pod) => candidates.push(pod),
+            Found::Old(pod) => {
+                unavailable += 1;
+                work.delete.push(replaced(pod));
             }
         }
-        let room = (max_unavailable - unavailable).max(0) as usize;
-        delete.extend(candidates.into_iter().take(room).map(replaced));
-        return;
     }
+    let room = (max_unavailable - unavailable).max(0) as usize;
+    work.delete.extend(candidates.into_iter().take(room).map(replaced));
+}
+
+/// Creates new pods beside old ones and deletes the old ones once the new are available.
+fn surge_ahead(view: &View<'_>, max_surge: i32, desired: i32, work: &mut Work) {
+    let available = |id: PodId| view.store.pod(id).is_some_and(|pod| view.is_available(pod));
     let mut surging = 0;
     let mut candidates = Vec::new();
     let mut unwanted = Vec::new();
-    for (node, placement) in nodes {
-        let here = pods.get(node).map_or(&[][..], Vec::as_slice);
-        match find(store, here, hash) {
-            Found::Unclear => {
-                if placement.should_run {
-                    surging += 1;
-                }
-            }
+    for (node, placement) in &view.nodes {
+        match find(view, *node) {
+            Found::Unclear => surging += i32::from(placement.should_run),
             Found::New(pod) => surging += i32::from(!available(pod)),
-            Found::Both(new, old) => {
-                if available(new) {
-                    delete.push(replaced(old));
-                } else {
-                    surging += 1;
-                }
-            }
+            Found::Both(new, old) if available(new) => work.delete.push(replaced(old)),
+            Found::Both(..) => surging += 1,
             Found::Old(pod) if !placement.should_run => unwanted.push(pod),
             Found::Old(pod) if available(pod) => candidates.push(*node),
-            Found::Old(_) => create.push(*node),
+            Found::Old(_) => work.create.push(*node),
         }
     }
-    let room = (surge - surging).max(0) as usize;
-    create.extend(candidates.into_iter().take(room));
-    let surplus = (set.status.available - desired).max(0) as usize;
-    delete.extend(unwanted.into_iter().take(surplus).map(replaced));
+    let room = (max_surge - surging).max(0) as usize;
+    work.create.extend(candidates.into_iter().take(room));
+    let surplus = (view.set.status.available - desired).max(0) as usize;
+    work.delete.extend(unwanted.into_iter().take(surplus).map(replaced));
 }

@@ -1,5 +1,7 @@
 //! What a pod asks of its node, and the quality of service that follows.
 
+use std::sync::LazyLock;
+
 use super::{Container, PodSpec, QosClass};
 use crate::arena::Symbol;
 use crate::model::resources::{Amounts, ResourceList, ResourceRequirements, Resources, is_pod_level_resource};
@@ -36,7 +38,7 @@ pub fn non_zero_requests(spec: &PodSpec) -> Resources {
     let mut pod_level = spec.resources.iter().flat_map(|resources| resources.requests.iter());
     let is_pod_level_set = pod_level.any(|(name, _)| is_pod_level_resource(name.as_str()));
     let named = if is_pod_level_set { exact_requests(spec, PodLevel::Counted, &[]) } else { Amounts::default() };
-    let unnamed: Vec<_> = unnamed_defaults().into_iter().filter(|(name, _)| !named.names(name.as_str())).collect();
+    let unnamed: Vec<_> = UNNAMED.iter().copied().filter(|(name, _)| !named.names(name.as_str())).collect();
     exact_requests(spec, PodLevel::Counted, &unnamed).rounded_up()
 }
 
@@ -48,7 +50,7 @@ pub fn non_zero_requests(spec: &PodSpec) -> Resources {
 /// Scheduler, `NodeResourcesFit` scoring, up to 1.36.
 #[must_use]
 pub fn non_zero_container_requests(spec: &PodSpec) -> Resources {
-    exact_requests(spec, PodLevel::Ignored, &unnamed_defaults()).rounded_up()
+    exact_requests(spec, PodLevel::Ignored, &*UNNAMED).rounded_up()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,10 +59,11 @@ enum PodLevel {
     Ignored,
 }
 
-fn unnamed_defaults() -> [(Symbol, Quantity); 2] {
+/// What counts for a resource that a container does not name.
+static UNNAMED: LazyLock<[(Symbol, Quantity); 2]> = LazyLock::new(|| {
     let quantity = |text: &str| text.parse().expect("the constant is a quantity");
     [(Symbol::from("cpu"), quantity(UNNAMED_CPU)), (Symbol::from("memory"), quantity(UNNAMED_MEMORY))]
-}
+});
 
 fn exact_requests(spec: &PodSpec, pod_level: PodLevel, unnamed: &[(Symbol, Quantity)]) -> Amounts {
     let mut total = container_requests(spec, unnamed);

@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 
 use super::Tables;
-use super::style::{self, BAD, CALM, DIM, FAINT, WARN, font, px};
+use super::style::{self, BAD, CALM, DIM, FAINT, MarkedAxis, WARN, font, px};
 use crate::report::tables::number;
 
 pub(super) fn draw(tables: &Tables) -> Option<String> {
@@ -46,7 +46,7 @@ fn panel(
         .margin(px(10))
         .x_label_area_size(px(26))
         .y_label_area_size(px(46))
-        .build_cartesian_2d(0.0..tables.end_s, 0.0..top)?;
+        .build_cartesian_2d(MarkedAxis::time(tables.end_s), 0.0..top)?;
     chart.draw_series(style::bands(&tables.faults, top))?;
     chart
         .configure_mesh()
@@ -57,7 +57,7 @@ fn panel(
         .label_style(font(11))
         .y_desc("pods")
         .axis_desc_style(font(11))
-        .x_labels(style::time_labels(tables.end_s))
+        .x_labels(style::TIME_LABELS_MAX)
         .y_labels(5)
         .x_label_formatter(&|at| style::moment(*at, tables.end_s))
         .y_label_formatter(&|value| format!("{value:.0}"))

@@ -14,15 +14,15 @@ use style::Span;
 
 /// The tables that charts read.
 #[derive(Debug)]
-pub(super) struct Tables {
-    pub(super) nodes: Table,
-    pub(super) pods: Table,
-    pub(super) workloads: Table,
-    pub(super) cluster: Table,
-    pub(super) zones: Table,
-    pub(super) faults: Vec<Span>,
+struct Tables {
+    nodes: Table,
+    pods: Table,
+    workloads: Table,
+    cluster: Table,
+    zones: Table,
+    faults: Vec<Span>,
     /// Length of the run in seconds.
-    pub(super) end_s: f64,
+    end_s: f64,
 }
 
 impl Tables {

@@ -131,12 +131,12 @@ fn axis(
         let corners = [(x(*from_s), y + px(2) as i32), (x(*to_s).max(x(*from_s) + px(1) as i32), y + px(8) as i32)];
         area.draw(&Rectangle::new(corners, style::FAULT.filled()))?;
     }
-    let labels = style::time_labels(tables.end_s);
-    for index in 0..=labels {
-        let at_s = tables.end_s * index as f64 / labels as f64;
+    let last = x(tables.end_s);
+    for at_s in style::time_marks(tables.end_s) {
         area.draw(&PathElement::new([(x(at_s), y), (x(at_s), y + px(11) as i32)], DIM.stroke_width(px(1))))?;
         let label = style::moment(at_s, tables.end_s);
-        let shift = if index == labels { px(30) as i32 } else { 0 };
+        // A label at the very end would be cut off.
+        let shift = if x(at_s) + px(20) as i32 > last { px(30) as i32 } else { 0 };
         area.draw(&Text::new(label, (x(at_s) - shift, y + px(14) as i32), font(11)))?;
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plotters::prelude::*;
 
 use super::Tables;
-use super::style::{self, BAD, CALM, DIM, FAINT, font, px};
+use super::style::{self, BAD, CALM, DIM, FAINT, MarkedAxis, font, px};
 use crate::report::tables::{number, text};
 
 const PANELS_MAX: usize = 12;
@@ -80,7 +80,7 @@ fn draw_panel(panel: &style::Area<'_>, workload: &Workload, tables: &Tables) -> 
         .margin(px(6))
         .x_label_area_size(px(22))
         .y_label_area_size(px(34))
-        .build_cartesian_2d(0.0..tables.end_s, 0.0..top)?;
+        .build_cartesian_2d(MarkedAxis::time(tables.end_s), MarkedAxis::count(max))?;
     chart.draw_series(style::bands(&tables.faults, top))?;
     chart
         .configure_mesh()
@@ -89,8 +89,8 @@ fn draw_panel(panel: &style::Area<'_>, workload: &Workload, tables: &Tables) -> 
         .bold_line_style(FAINT)
         .axis_style(DIM.stroke_width(px(1)))
         .label_style(font(10))
-        .x_labels(style::time_labels(tables.end_s).min(6))
-        .y_labels((max as usize).clamp(1, 4))
+        .x_labels(style::TIME_LABELS_MAX)
+        .y_labels(5)
         .x_label_formatter(&|at| style::moment(*at, tables.end_s))
         .y_label_formatter(&|value| format!("{value:.0}"))
         .draw()?;

@@ -1,6 +1,10 @@
 //! What the charts share: canvas, colors, time axis, fault bands, stepped lines.
 
+use std::ops::Range;
+
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 /// Charts are drawn this much larger and scaled down by the viewBox: the SVG backend rounds to whole pixels.
@@ -99,15 +103,73 @@ pub(super) fn moment(at_s: f64, end_s: f64) -> String {
     }
 }
 
-/// How many labels a time axis of that length gets, so that they fall on round values.
-pub(super) fn time_labels(end_s: f64) -> usize {
-    let unit = match end_s {
-        end if end <= 180.0 => 1.0,
-        end if end <= 3.0 * 3600.0 => 60.0,
-        end if end <= 3.0 * 86_400.0 => 3600.0,
-        _ => 86_400.0,
-    };
-    ((end_s / unit) as usize).clamp(4, 12)
+/// No time axis has more labels than this.
+pub(super) const TIME_LABELS_MAX: usize = 12;
+
+/// The moments at which a time axis of that length is labeled: round values of the unit that [`moment`] uses.
+pub(super) fn time_marks(end_s: f64) -> Vec<f64> {
+    const STEPS: [f64; 21] = [
+        1.0,
+        2.0,
+        5.0,
+        10.0,
+        15.0,
+        30.0,
+        60.0,
+        120.0,
+        300.0,
+        600.0,
+        900.0,
+        1800.0,
+        3600.0,
+        7200.0,
+        10_800.0,
+        21_600.0,
+        43_200.0,
+        86_400.0,
+        172_800.0,
+        604_800.0,
+        2_592_000.0,
+    ];
+    let is_wide_enough = |step: &f64| end_s / step < TIME_LABELS_MAX as f64;
+    let step =
+        STEPS.into_iter().find(is_wide_enough).unwrap_or_else(|| (end_s / 8.0 / 2_592_000.0).ceil() * 2_592_000.0);
+    (0..TIME_LABELS_MAX).map(|index| index as f64 * step).take_while(|at| *at <= end_s).collect()
+}
+
+/// An axis from zero that is labeled where it is told to.
+pub(super) struct MarkedAxis {
+    coordinate: RangedCoordf64,
+    marks: Vec<f64>,
+}
+
+impl MarkedAxis {
+    /// Time, for a run of that length.
+    pub(super) fn time(end_s: f64) -> Self {
+        Self { coordinate: (0.0..end_s).into(), marks: time_marks(end_s) }
+    }
+
+    /// A count that gets as high as `max`.
+    pub(super) fn count(max: f64) -> Self {
+        Self { coordinate: (0.0..ceiling(max)).into(), marks: whole_marks(max) }
+    }
+}
+
+impl Ranged for MarkedAxis {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        self.coordinate.map(value, limit)
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() { Vec::new() } else { self.marks.clone() }
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.coordinate.range()
+    }
 }
 
 /// Turns samples that hold until the next one into the corners of a stepped line, thinned to what the eye can see.
@@ -157,6 +219,16 @@ pub(super) fn ceiling(max: f64) -> f64 {
         .unwrap_or(max * 1.1)
 }
 
+/// Whole numbers to label an axis with that has to show `max`: zero, `max`, and what is round between them.
+pub(super) fn whole_marks(max: f64) -> Vec<f64> {
+    let is_wide_enough = |step: &f64| max / step <= 4.0;
+    let steps = std::iter::successors(Some(1.0), |magnitude| Some(magnitude * 10.0))
+        .flat_map(|magnitude| [1.0, 2.0, 5.0].map(|step| step * magnitude));
+    let step = steps.take(60).find(is_wide_enough).unwrap_or(max);
+    let below = (0..5).map(|index| f64::from(index) * step).take_while(|mark| *mark <= max - step / 2.0);
+    below.chain([max]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,6 +242,22 @@ mod tests {
     fn overlapping_spans_become_one() {
         let span = |from_s, to_s| Span { from_s, to_s };
         assert_eq!(merged(vec![span(5.0, 9.0), span(0.0, 6.0), span(20.0, 21.0)]), [span(0.0, 9.0), span(20.0, 21.0)]);
+    }
+
+    #[test]
+    fn time_axes_are_labeled_at_round_moments() {
+        assert_eq!(time_marks(2400.0), [0.0, 300.0, 600.0, 900.0, 1200.0, 1500.0, 1800.0, 2100.0, 2400.0]);
+        assert_eq!(time_marks(45.0).last(), Some(&45.0));
+        assert!((4..TIME_LABELS_MAX).contains(&time_marks(365.0 * 86_400.0).len()));
+        assert!(time_marks(1e12).len() <= TIME_LABELS_MAX);
+    }
+
+    #[test]
+    fn counts_are_labeled_with_whole_numbers() {
+        assert_eq!(whole_marks(1.0), [0.0, 1.0]);
+        assert_eq!(whole_marks(3.0), [0.0, 1.0, 2.0, 3.0]);
+        assert_eq!(whole_marks(12.0), [0.0, 5.0, 12.0]);
+        assert_eq!(whole_marks(100.0), [0.0, 50.0, 100.0]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plotters::prelude::*;
 
 use super::Tables;
-use super::style::{self, BAD, DIM, FAINT, SERIES, font, px};
+use super::style::{self, BAD, DIM, FAINT, MarkedAxis, SERIES, font, px};
 use crate::report::tables::{number, text};
 
 pub(super) fn draw(tables: &Tables) -> Option<String> {
@@ -47,7 +47,7 @@ fn panel(
         .margin(px(10))
         .x_label_area_size(px(26))
         .y_label_area_size(px(46))
-        .build_cartesian_2d(0.0..tables.end_s, 0.0..top)?;
+        .build_cartesian_2d(MarkedAxis::time(tables.end_s), 0.0..top)?;
     chart.draw_series(style::bands(&tables.faults, top))?;
     chart
         .configure_mesh()
@@ -56,7 +56,7 @@ fn panel(
         .bold_line_style(FAINT)
         .axis_style(DIM.stroke_width(px(1)))
         .label_style(font(11))
-        .x_labels(style::time_labels(tables.end_s))
+        .x_labels(style::TIME_LABELS_MAX)
         .y_labels(5)
         .x_label_formatter(&|at| style::moment(*at, tables.end_s))
         .y_label_formatter(&|share| format!("{:.0} %", share * 100.0))

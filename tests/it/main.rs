@@ -1,4 +1,5 @@
 //! The integration tests, as one binary.
 
+mod determinism;
 mod recordings;
 mod tidy;

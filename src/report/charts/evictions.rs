@@ -44,6 +44,7 @@ fn panel(
     let mut chart = ChartBuilder::on(area)
         .caption(title, font(18))
         .margin(px(10))
+        .margin_right(px(26))
         .x_label_area_size(px(26))
         .y_label_area_size(px(46))
         .build_cartesian_2d(MarkedAxis::time(tables.end_s), 0.0..top)?;

@@ -29,6 +29,7 @@ pub(super) fn draw(tables: &Tables) -> Option<String> {
         let mut chart = ChartBuilder::on(area)
             .caption(title, font(18))
             .margin(px(10))
+            .margin_right(px(26))
             .x_label_area_size(px(36))
             .y_label_area_size(px(52))
             .build_cartesian_2d(0.0..top, 0.0..1.02)?;

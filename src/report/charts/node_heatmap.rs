@@ -110,9 +110,11 @@ pub(super) fn draw(tables: &Tables) -> Option<String> {
                 let label: String = name.chars().take(28).collect();
                 area.draw(&Text::new(label, (px(8) as i32, y0 + px(2) as i32), font(size)))?;
             }
-            for (position, &(from, state)) in states.iter().enumerate() {
+            area.draw(&Rectangle::new([(x(states[0].0), y0), (x(tables.end_s), y1)], State::Ready.color().filled()))?;
+            for (position, &(from, state)) in states.iter().enumerate().filter(|(_, s)| s.1 != State::Ready) {
                 let to = states.get(position + 1).map_or(tables.end_s, |next| next.0);
-                let corners = [(x(from), y0), (x(to).max(x(from) + 1), y1)];
+                // In a long run an outage is thinner than a pixel, and must be seen all the same.
+                let corners = [(x(from), y0), (x(to).max(x(from) + px(1) as i32), y1)];
                 area.draw(&Rectangle::new(corners, state.color().filled()))?;
             }
         }

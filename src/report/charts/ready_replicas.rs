@@ -78,6 +78,7 @@ fn draw_panel(panel: &style::Area<'_>, workload: &Workload, tables: &Tables) -> 
     let mut chart = ChartBuilder::on(panel)
         .caption(&workload.name, font(13))
         .margin(px(6))
+        .margin_right(px(26))
         .x_label_area_size(px(22))
         .y_label_area_size(px(34))
         .build_cartesian_2d(MarkedAxis::time(tables.end_s), MarkedAxis::count(max))?;

@@ -172,23 +172,28 @@ impl Ranged for MarkedAxis {
     }
 }
 
-/// Turns samples that hold until the next one into the corners of a stepped line, thinned to what the eye can see.
+/// Turns samples that hold until the next one into the corners of a stepped line, thinned to what the eye can see: of a
+/// crowded column of the picture the extremes and the last value stay.
 pub(super) fn steps(samples: &[(f64, f64)], end_s: f64) -> Vec<(f64, f64)> {
     const COLUMNS: f64 = 1600.0;
-    let mut kept: Vec<(f64, f64)> = Vec::new();
     let column = |at: f64| (at / end_s.max(f64::MIN_POSITIVE) * COLUMNS) as i64;
-    for (index, &(at, value)) in samples.iter().enumerate() {
-        let neighbors = |other: usize| samples.get(other).map(|s| column(s.0));
-        let crowded = index > 0 && neighbors(index - 1) == Some(column(at)) && neighbors(index + 1) == Some(column(at));
-        let extreme = kept.last().is_none_or(|last| last.1 != value);
-        if !crowded || (extreme && kept.len() < 2 * COLUMNS as usize) {
-            kept.push((at, value));
-        }
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    for crowd in samples.chunk_by(|a, b| column(a.0) == column(b.0)) {
+        let by_value = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+        let mut chosen: Vec<(f64, f64)> = [crowd.iter().min_by(by_value), crowd.iter().max_by(by_value), crowd.last()]
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect();
+        chosen.sort_by(|a, b| a.0.total_cmp(&b.0));
+        kept.extend(chosen);
     }
-    let mut out = Vec::with_capacity(kept.len() * 2 + 1);
+    let mut out: Vec<(f64, f64)> = Vec::with_capacity(kept.len() * 2 + 1);
     for (at, value) in kept {
-        if let Some(&(_, before)) = out.last() {
-            out.push((at, before));
+        match out.last() {
+            Some(&last) if last == (at, value) => continue,
+            Some(&(_, before)) => out.push((at, before)),
+            None => {}
         }
         out.push((at, value));
     }
@@ -236,6 +241,14 @@ mod tests {
     #[test]
     fn a_sample_holds_until_the_next() {
         assert_eq!(steps(&[(0.0, 1.0), (5.0, 2.0)], 10.0), [(0.0, 1.0), (5.0, 1.0), (5.0, 2.0), (10.0, 2.0)]);
+    }
+
+    #[test]
+    fn of_a_crowd_the_extremes_stay() {
+        let crowd: Vec<(f64, f64)> =
+            (0..900).map(|i| (f64::from(i), f64::from(if i == 450 { 9 } else { i % 2 }))).collect();
+        let line = steps(&crowd, 1e9);
+        assert!(line.len() < 10 && line.contains(&(450.0, 9.0)), "{line:?}");
     }
 
     #[test]

@@ -6,8 +6,12 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{BROKEN_INVARIANT, Ending, UNUSABLE_INPUT};
+use crate::inspect::InspectError;
 use crate::report::OutputError;
 use crate::scenario::{Invalid, ResolvedScenario, lock_file};
+
+/// What to do when a directory is not a run's.
+pub(super) const NAME_A_RUN: &str = "name the directory that `run` wrote, by default reports/<scenario name>";
 
 /// Why a command ends without a result.
 #[derive(Debug)]
@@ -45,6 +49,20 @@ impl From<Invalid> for Failure {
 impl From<OutputError> for Failure {
     fn from(error: OutputError) -> Self {
         Self::Input { message: error.to_string(), help: None }
+    }
+}
+
+impl From<InspectError> for Failure {
+    fn from(error: InspectError) -> Self {
+        let help = match &error {
+            InspectError::NoRun(_) => Some(NAME_A_RUN.to_owned()),
+            InspectError::NoObject { alike, .. } if !alike.is_empty() => Some(format!("there is {}", alike.join(", "))),
+            InspectError::NoObject { .. } => {
+                Some("objects are named pod/NAMESPACE/NAME, node/NAME or deployment/NAMESPACE/NAME".to_owned())
+            }
+            InspectError::Unreadable { .. } => None,
+        };
+        Self::Input { message: error.to_string(), help }
     }
 }
 

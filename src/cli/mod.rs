@@ -5,6 +5,8 @@
 
 mod check;
 mod completions;
+mod diff;
+mod explain;
 mod failure;
 mod man;
 mod report;
@@ -79,6 +81,8 @@ enum Output {
 enum Command {
     Run(run::RunArgs),
     Check(check::CheckArgs),
+    Explain(explain::ExplainArgs),
+    Diff(diff::DiffArgs),
     Report(report::ReportArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
@@ -111,6 +115,8 @@ pub fn main() -> ExitCode {
     let result = failure::catching_bugs(|| match &cli.command {
         Command::Run(arguments) => run::run(arguments, &ui),
         Command::Check(arguments) => check::check(arguments, &ui),
+        Command::Explain(arguments) => explain::explain(arguments, &ui),
+        Command::Diff(arguments) => diff::diff(arguments, &ui),
         Command::Report(arguments) => report::report(arguments, &ui),
         Command::Completions(arguments) => completions::completions(arguments, &ui),
         Command::Man(arguments) => man::man(arguments, &ui),

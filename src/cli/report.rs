@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Ending;
-use super::failure::Failure;
+use super::failure::{Failure, NAME_A_RUN};
 use super::ui::Ui;
 use super::words::counted;
 use crate::report::draw_charts;
@@ -23,7 +23,7 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
     let dir = &arguments.dir;
     if !dir.join("summary.json").is_file() {
         let message = format!("`{}` is not the directory of a run: it has no summary.json", dir.display());
-        return Err(Failure::input(message, "name the directory that `run` wrote, by default reports/<scenario name>"));
+        return Err(Failure::input(message, NAME_A_RUN));
     }
     let charts = draw_charts(dir);
     let place = dir.join("charts");

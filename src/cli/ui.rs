@@ -48,6 +48,13 @@ impl Ui {
         Ok(())
     }
 
+    /// Writes JSON to standard output.
+    pub(super) fn json(&self, value: &impl serde::Serialize) -> Result<(), Failure> {
+        let mut text = serde_json::to_string_pretty(value).expect("results are plain data");
+        text.push('\n');
+        self.out(&text)
+    }
+
     /// Says something that is neither a result nor a problem.
     pub(super) fn note(&self, text: impl Display) {
         if !self.is_quiet {

@@ -39,6 +39,19 @@ pub(super) fn length(seconds: f64) -> String {
     }
 }
 
+/// A moment of a run: `5m43.9s`, `2d03h04m`.
+pub(super) fn moment(seconds: f64) -> String {
+    let tenths = (seconds * 10.0).round() as u64;
+    let (whole, tenth) = (tenths / 10, tenths % 10);
+    let (days, hours, minutes, seconds) = (whole / 86_400, whole / 3600 % 24, whole / 60 % 60, whole % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds}.{tenth}s"),
+        (0, 0, _) => format!("{minutes}m{seconds:02}.{tenth}s"),
+        (0, _, _) => format!("{hours}h{minutes:02}m{seconds:02}s"),
+        _ => format!("{days}d{hours:02}h{minutes:02}m"),
+    }
+}
+
 /// A share in percent, with as many digits as tell it from 100 %.
 pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -66,6 +79,15 @@ mod tests {
         check(340.0, "5m40s");
         check(7_260.0, "2h1m");
         check(86_400.0 * 3.0 + 3_600.0 * 5.0, "3d5h");
+    }
+
+    #[test]
+    fn moments_are_as_exact_as_their_size_allows() {
+        let check = |seconds: f64, expected: &str| assert_eq!(moment(seconds), expected);
+        check(0.0, "0.0s");
+        check(343.909, "5m43.9s");
+        check(3_600.0 * 2.0 + 61.0, "2h01m01s");
+        check(86_400.0 * 12.0 + 60.0, "12d00h01m");
     }
 
     #[test]

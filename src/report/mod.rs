@@ -11,3 +11,4 @@ mod tables;
 pub use charts::draw_charts;
 pub use csv::write_tables;
 pub use run_dir::{OutputDir, OutputError, Overwrite};
+pub(crate) use tables::{Table, number, text};

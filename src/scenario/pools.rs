@@ -70,6 +70,13 @@ impl NodePool {
         if let Some(region) = self.region() {
             default("topology.kubernetes.io/region", Symbol::from(region));
         }
+        for (stable, beta) in
+            [("kubernetes.io/os", "beta.kubernetes.io/os"), ("kubernetes.io/arch", "beta.kubernetes.io/arch")]
+        {
+            if let Some(value) = labels.get(Symbol::new(stable)) {
+                labels = labels.with(Symbol::new(beta), value);
+            }
+        }
         node.metadata.name = name;
         node.metadata.labels = labels;
         if node.status.allocatable.is_empty() {

@@ -41,7 +41,7 @@ pub struct ClusterRow {
     pub evictions: i64,
     /// Deletions by preemption so far.
     pub preemptions: i64,
-    /// Evictions and creations that the API server refused so far.
+    /// Evictions that the API server refused for a budget's sake so far.
     pub refusals: i64,
 }
 
@@ -151,26 +151,26 @@ impl Cluster {
         self.is_dirty = true;
     }
 
-    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+    /// Takes a change in; if a pod is deleted by it, says what for.
+    pub(super) fn changed(&mut self, change: &Change, store: &Store) -> Option<DeletionCause> {
         self.flush(change.at);
         match &change.what {
             Changed::PodAdded(id) => self.set_pod(*id, store.pod(*id).map(part_of).unwrap_or_default()),
             Changed::PodUpdated { pod, delta, .. } => {
-                if let Some(object) = store.pod(*pod) {
-                    self.set_pod(*pod, part_of(object));
-                    if delta.touches(PodDelta::DELETION)
-                        && let Some(deletion) = object.deletion
-                    {
-                        self.count_deletion(deletion.cause);
-                    }
+                let object = store.pod(*pod)?;
+                let was_terminating = self.pods.get(*pod).terminating;
+                self.set_pod(*pod, part_of(object));
+                // Grace that is cut short is no second deletion.
+                if delta.touches(PodDelta::DELETION) && !was_terminating {
+                    return self.count_deletion(object.deletion?.cause);
                 }
             }
             Changed::PodRemoved { pod, last } => {
                 let was_terminating = self.pods.get(*pod).terminating;
                 self.set_pod(*pod, PodPart::default());
                 // Without grace the mark and the end are one change.
-                if let Some(deletion) = last.deletion.filter(|_| !was_terminating) {
-                    self.count_deletion(deletion.cause);
+                if !was_terminating {
+                    return self.count_deletion(last.deletion?.cause);
                 }
             }
             Changed::NodeAdded(node) | Changed::NodeRemoved { node, .. } | Changed::NodeUpdated { node, .. } => {
@@ -178,9 +178,17 @@ impl Cluster {
             }
             _ => {}
         }
+        None
     }
 
-    fn count_deletion(&mut self, cause: DeletionCause) {
+    /// An eviction was refused.
+    pub(super) fn refused(&mut self, at: SimTime) {
+        self.flush(at);
+        self.now.refusals += 1;
+        self.is_dirty = true;
+    }
+
+    fn count_deletion(&mut self, cause: DeletionCause) -> Option<DeletionCause> {
         match cause {
             DeletionCause::TaintManagerEviction
             | DeletionCause::EvictionByEvictionApi
@@ -188,9 +196,10 @@ impl Cluster {
             | DeletionCause::TerminationByKubelet
             | DeletionCause::NodePressure => self.now.evictions += 1,
             DeletionCause::PreemptionByScheduler => self.now.preemptions += 1,
-            _ => return,
+            _ => return Some(cause),
         }
         self.is_dirty = true;
+        Some(cause)
     }
 
     fn set_pod(&mut self, id: PodId, part: PodPart) {

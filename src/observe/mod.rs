@@ -143,14 +143,23 @@ impl Observers {
         if self.detail == Detail::Nothing {
             return;
         }
-        self.counts.changed(change, store);
+        self.counts.changed(change);
         self.slo.changed(change, store);
         self.pods.changed(change, store);
-        self.cluster.changed(change, store);
+        if let Some(cause) = self.cluster.changed(change, store) {
+            self.counts.deleted(cause);
+        }
         if self.files() {
             self.readiness.changed(change, store);
             self.nodes.changed(change, store);
             self.workloads.changed(change, store);
+        }
+    }
+
+    /// The API server refused an eviction for a budget's sake.
+    pub fn refused(&mut self, now: SimTime) {
+        if self.detail != Detail::Nothing {
+            self.cluster.refused(now);
         }
     }
 

@@ -8,7 +8,7 @@ use super::cluster::ClusterRow;
 use super::pods::PodRow;
 use super::slo::WorkloadOutcome;
 use crate::component::Record;
-use crate::state::{Change, Changed, DeletionCause, MachineChange, PodDelta, Store};
+use crate::state::{Change, Changed, DeletionCause, MachineChange};
 use crate::units::{SimDuration, SimTime};
 
 /// Counts over the whole run.
@@ -74,10 +74,11 @@ pub struct Summary {
 }
 
 /// Names of the metrics that a summary can hold.
-pub const METRICS: [&str; 24] = [
+pub const METRICS: [&str; 25] = [
     "events",
     "evictions",
     "preemptions",
+    "refusals",
     "machine_failures",
     "pods_created",
     "restarts",
@@ -107,19 +108,13 @@ pub(super) struct Tallies {
 }
 
 impl Tallies {
-    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
-        match &change.what {
-            Changed::PodAdded(_) => self.counts.pods_created += 1,
-            Changed::PodUpdated { pod, delta, .. } if delta.touches(PodDelta::DELETION) => {
-                if let Some(deletion) = store.pod(*pod).and_then(|p| p.deletion) {
-                    self.deleted(deletion.cause);
-                }
-            }
-            _ => {}
+    pub(super) fn changed(&mut self, change: &Change) {
+        if let Changed::PodAdded(_) = change.what {
+            self.counts.pods_created += 1;
         }
     }
 
-    fn deleted(&mut self, cause: DeletionCause) {
+    pub(super) fn deleted(&mut self, cause: DeletionCause) {
         *self.counts.deletions.entry(cause.as_str()).or_default() += 1;
         match cause {
             DeletionCause::PreemptionByScheduler => self.counts.preemptions += 1,
@@ -226,6 +221,7 @@ fn metrics(
         ("events", counts.events as f64),
         ("evictions", counts.evictions as f64),
         ("preemptions", counts.preemptions as f64),
+        ("refusals", end(|r| r.refusals)),
         ("machine_failures", counts.machine_failures as f64),
         ("pods_created", counts.pods_created as f64),
         ("restarts", counts.restarts as f64),

@@ -176,6 +176,9 @@ impl Kernel {
             Err(ApiError::new(ErrorReason::Unavailable, "the server is currently unable to handle the request"))
         };
         self.publish();
+        if answer.as_ref().is_err_and(|error| error.reason == ErrorReason::TooManyRequests) {
+            self.observers.refused(self.now);
+        }
         if let Some(tag) = call.tag {
             let id = self.answers.insert(PendingAnswer { epoch: call.epoch, tag, answer });
             let at = self.now + self.config.round_trip / 2;

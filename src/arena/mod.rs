@@ -13,4 +13,4 @@ pub use column::Column;
 pub use symbol::{Symbol, stable_hash};
 pub use table::{Id, Table};
 
-pub(crate) use symbol::StableHasher;
+pub(crate) use symbol::{StableHasher, sym};

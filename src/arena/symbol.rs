@@ -72,6 +72,16 @@ impl Symbol {
     }
 }
 
+/// The symbol of a literal, interned once: for texts that hot paths compare with.
+macro_rules! sym {
+    ($text:literal) => {{
+        static SYMBOL: std::sync::LazyLock<$crate::arena::Symbol> =
+            std::sync::LazyLock::new(|| $crate::arena::Symbol::new($text));
+        *SYMBOL
+    }};
+}
+pub(crate) use sym;
+
 /// A hash of bytes that is the same on every machine and in every version: 64-bit FNV-1a.
 ///
 /// Random streams are numbered with it, so it must never change.

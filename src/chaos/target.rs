@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Chaos;
 use super::spec::PodTarget;
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::component::Ctx;
 use crate::model::LabelSelector;
 use crate::state::{NodeId, PodId};
@@ -68,7 +68,7 @@ pub(super) fn matches(target: &NodeTarget, node: NodeId, ctx: &Ctx<'_, Chaos>) -
 fn admits(target: &NodeTarget, selector: Option<&LabelSelector>, node: NodeId, ctx: &Ctx<'_, Chaos>) -> bool {
     let name = ctx.store.node_name(node);
     let labels = ctx.store.node(node).map(|node| &node.labels);
-    let zone = || labels.and_then(|l| l.get(Symbol::new("topology.kubernetes.io/zone")));
+    let zone = || labels.and_then(|l| l.get(sym!("topology.kubernetes.io/zone")));
     ctx.store.machine(node).exists
         && (target.names.is_empty() || target.names.iter().any(|n| n == name.as_str()))
         && target.zone.as_ref().is_none_or(|z| zone().is_some_and(|v| v.as_str() == z))

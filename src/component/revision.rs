@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::controller::Plan;
 use super::request::{NewRevision, Request};
-use crate::arena::{Symbol, stable_hash};
+use crate::arena::{Symbol, stable_hash, sym};
 use crate::model::{LabelSelector, PodTemplateSpec};
 use crate::state::{ControllerRevision, ControllerRevisionId, Store, WorkloadId};
 
 /// The label that names a pod's or revision's template.
 #[must_use]
 pub fn revision_hash_label() -> Symbol {
-    Symbol::new("controller-revision-hash")
+    sym!("controller-revision-hash")
 }
 
 /// A short hash of a template in letters and digits that spell no words.
@@ -37,7 +37,7 @@ pub fn same_template(a: &Arc<PodTemplateSpec>, b: &Arc<PodTemplateSpec>) -> bool
     if Arc::ptr_eq(a, b) {
         return true;
     }
-    let hash = Symbol::new("pod-template-hash");
+    let hash = sym!("pod-template-hash");
     a.spec == b.spec
         && a.metadata.annotations == b.metadata.annotations
         && a.metadata.labels.without(hash) == b.metadata.labels.without(hash)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, EventDraft, Expectations, ObjectRef, Plan, Planned,
     PodDraft, PodName, Reconcile, Reply, Request, Start, StatusUpdate, Step, judge_claim, same_template,
@@ -362,7 +362,7 @@ fn ranks(store: &Store, id: ReplicaSetId) -> FxHashMap<Option<crate::state::Node
 }
 
 fn deletion_cost(pod: &Pod) -> i32 {
-    let annotation = pod.spec.annotations.get(&Symbol::new("controller.kubernetes.io/pod-deletion-cost"));
+    let annotation = pod.spec.annotations.get(&sym!("controller.kubernetes.io/pod-deletion-cost"));
     annotation.and_then(|cost| cost.as_str().parse().ok()).unwrap_or(0)
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, EventDraft, Expectations, ObjectRef, Plan, Planned,
     PodDraft, PodName, Reconcile, Reply, Request, Start, StatusUpdate, Step, judge_claim,
@@ -200,7 +200,7 @@ fn create_request(
     hash: Symbol,
 ) -> Request {
     let mut extra_labels = smallvec::SmallVec::new();
-    extra_labels.push((Symbol::new("controller-revision-hash"), hash));
+    extra_labels.push((sym!("controller-revision-hash"), hash));
     Request::CreatePod(Box::new(PodDraft {
         namespace: set.meta.namespace,
         name: PodName::Generate(Symbol::new(&format!("{}-", set.meta.name))),

@@ -1,6 +1,7 @@
 //! Which nodes should run a daemon pod.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use crate::arena::{Column, Symbol};
 use crate::model::{Taint, TaintEffect, Toleration, TolerationOperator};
@@ -71,7 +72,7 @@ pub(super) fn judge(set: &DaemonSet, name: Symbol, node: &Node) -> Placement {
         return no;
     }
     let automatic = automatic_tolerations(spec.host_network);
-    let tolerated = |taint: &Taint| spec.tolerations.iter().chain(&automatic).any(|t| t.tolerates(taint));
+    let tolerated = |taint: &Taint| spec.tolerations.iter().chain(automatic).any(|t| t.tolerates(taint));
     let untolerated = |effects: &[TaintEffect]| {
         node.taints
             .iter()
@@ -86,7 +87,13 @@ pub(super) fn judge(set: &DaemonSet, name: Symbol, node: &Node) -> Placement {
 
 /// # Source
 /// daemonset-controller, `AddOrUpdateDaemonPodTolerations`.
-pub(super) fn automatic_tolerations(host_network: bool) -> Vec<Toleration> {
+pub(super) fn automatic_tolerations(host_network: bool) -> &'static [Toleration] {
+    // The last one is for pods in the host's network alone.
+    let count = AUTOMATIC.len() - usize::from(!host_network);
+    &AUTOMATIC[..count]
+}
+
+static AUTOMATIC: LazyLock<[Toleration; 7]> = LazyLock::new(|| {
     let toleration = |key: &str, effect| Toleration {
         key: Symbol::new(key),
         operator: TolerationOperator::Exists,
@@ -94,19 +101,16 @@ pub(super) fn automatic_tolerations(host_network: bool) -> Vec<Toleration> {
         effect: Some(effect),
         toleration_seconds: None,
     };
-    let mut tolerations = vec![
+    [
         toleration("node.kubernetes.io/not-ready", TaintEffect::NoExecute),
         toleration("node.kubernetes.io/unreachable", TaintEffect::NoExecute),
         toleration("node.kubernetes.io/disk-pressure", TaintEffect::NoSchedule),
         toleration("node.kubernetes.io/memory-pressure", TaintEffect::NoSchedule),
         toleration("node.kubernetes.io/pid-pressure", TaintEffect::NoSchedule),
         toleration("node.kubernetes.io/unschedulable", TaintEffect::NoSchedule),
-    ];
-    if host_network {
-        tolerations.push(toleration("node.kubernetes.io/network-unavailable", TaintEffect::NoSchedule));
-    }
-    tolerations
-}
+        toleration("node.kubernetes.io/network-unavailable", TaintEffect::NoSchedule),
+    ]
+});
 
 #[cfg(test)]
 mod tests {

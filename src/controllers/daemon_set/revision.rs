@@ -28,8 +28,8 @@ impl Templates {
         for toleration in automatic_tolerations(template.spec.host_network) {
             let same = |t: &crate::model::Toleration| t.key == toleration.key && t.effect == toleration.effect;
             match template.spec.tolerations.iter_mut().find(|t| same(t)) {
-                Some(old) => *old = toleration,
-                None => template.spec.tolerations.push(toleration),
+                Some(old) => *old = toleration.clone(),
+                None => template.spec.tolerations.push(toleration.clone()),
             }
         }
         let prepared = Arc::new(template);

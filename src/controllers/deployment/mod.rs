@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, Enqueue, EventDraft, ObjectRef, Plan, Planned, Reconcile, Request, Start,
     StatusUpdate, judge_claim, same_template,
@@ -251,7 +251,7 @@ fn finish(view: &View<'_>, status: DeploymentStatus, plan: &mut Plan<Memo>) {
 
 /// The annotation that holds a ReplicaSet's or Deployment's revision.
 fn revision_key() -> Symbol {
-    Symbol::new("deployment.kubernetes.io/revision")
+    sym!("deployment.kubernetes.io/revision")
 }
 
 /// Annotations with one more entry.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::{Memo, View, revision_key, scale, with};
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::component::{NewReplicaSet, Plan, Planned, Request, Step, template_hash};
 use crate::model::{LabelSelector, PodTemplateSpec, ReplicaSetSpec};
 use crate::state::{Propagation, ReplicaSet, ReplicaSetId, WorkloadId};
 
 fn hash_label() -> Symbol {
-    Symbol::new("pod-template-hash")
+    sym!("pod-template-hash")
 }
 
 fn revision_of(set: &ReplicaSet) -> i64 {

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Memo, View, rolling, scale_call};
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::component::{Plan, Step};
 use crate::state::{ReplicaSet, ReplicaSetId};
 
 fn desired_key() -> Symbol {
-    Symbol::new("deployment.kubernetes.io/desired-replicas")
+    sym!("deployment.kubernetes.io/desired-replicas")
 }
 
 fn max_key() -> Symbol {
-    Symbol::new("deployment.kubernetes.io/max-replicas")
+    sym!("deployment.kubernetes.io/max-replicas")
 }
 
 fn annotated(set: &ReplicaSet, key: Symbol) -> Option<i32> {

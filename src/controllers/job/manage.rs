@@ -2,13 +2,13 @@
 
 use std::cmp::Ordering;
 
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::model::{CompletionMode, JobSpec};
 use crate::state::{Pod, PodId, PodPhase};
 
 /// The label that holds a pod's index.
 pub(super) fn index_label() -> Symbol {
-    Symbol::new("batch.kubernetes.io/job-completion-index")
+    sym!("batch.kubernetes.io/job-completion-index")
 }
 
 pub(super) fn is_indexed(spec: &JobSpec) -> bool {

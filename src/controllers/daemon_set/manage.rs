@@ -3,19 +3,11 @@
 use rustc_hash::FxHashMap;
 
 use super::placement::Placement;
-use super::view::{View, keep_order};
+use super::view::{View, Work, keep_order};
 use super::{DaemonSets, event, revision, update};
 use crate::component::{Controller, Ctx};
 use crate::state::{DaemonSetId, DeletionCause, NodeId, Pod, PodId, PodPhase};
 use crate::units::{SimDuration, SimTime};
-
-/// What one pass wants created and deleted.
-#[derive(Debug, Default)]
-pub(super) struct Work {
-    pub(super) create: Vec<NodeId>,
-    pub(super) delete: Vec<(PodId, DeletionCause)>,
-    pub(super) again_after: Option<SimDuration>,
-}
 
 /// Back-off of failed pods per set and node: delay, and when it was last advanced.
 #[derive(Clone, Debug, Default)]

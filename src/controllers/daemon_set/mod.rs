@@ -23,9 +23,9 @@ use crate::state::{
     WorkloadId,
 };
 use crate::units::SimDuration;
-use manage::{FailedPods, Work};
+use manage::FailedPods;
 use placement::Placements;
-use view::View;
+use view::{View, Work};
 
 /// Creates, and deletes, of one sync at most.
 const BURST_REPLICAS: usize = 250;
@@ -312,7 +312,7 @@ impl Reconcile for DaemonSets {
                             self.relabeled.insert(set);
                         }
                         queue.now(Key::Set(set));
-                        let min_ready = ctx.store.daemon_sets.get(set).map_or(SimDuration::ZERO, status::min_ready);
+                        let min_ready = ctx.store.daemon_sets.get(set).map_or(SimDuration::ZERO, view::min_ready);
                         if delta.touches(PodDelta::READY) && object.is_ready() && min_ready > SimDuration::ZERO {
                             queue.after(Key::Set(set), min_ready + SimDuration::from_secs(1));
                         }

@@ -2,19 +2,14 @@
 
 use super::revision;
 use super::view::{View, keep_order};
-use crate::state::{DaemonSet, DaemonSetStatus};
+use crate::state::DaemonSetStatus;
 use crate::units::SimDuration;
-
-pub(super) fn min_ready(set: &DaemonSet) -> SimDuration {
-    SimDuration::from_secs(set.spec.min_ready_seconds.max(0).unsigned_abs().into())
-}
 
 /// The status to write, and when to look again because pods become available.
 ///
 /// # Source
 /// daemonset-controller, `updateDaemonSetStatus`: of several pods on a node the one that would be kept counts.
 pub(super) fn status(view: &View<'_>) -> (DaemonSetStatus, Option<SimDuration>) {
-    let min_ready = min_ready(view.set);
     let mut status = DaemonSetStatus {
         observed_generation: view.set.meta.generation,
         collision_count: view.set.status.collision_count,
@@ -33,6 +28,7 @@ pub(super) fn status(view: &View<'_>) -> (DaemonSetStatus, Option<SimDuration>) 
         status.available += i32::from(view.is_available(kept));
         status.updated += i32::from(revision::has_hash(kept, view.hash));
     }
+    let min_ready = view.min_ready();
     let waits = min_ready > SimDuration::ZERO && status.ready != status.available;
     (status, waits.then_some(min_ready))
 }

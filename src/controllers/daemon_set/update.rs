@@ -1,8 +1,7 @@
 //! The rolling update: which old pods go next.
 
-use super::manage::Work;
 use super::revision;
-use super::view::View;
+use super::view::{View, Work};
 use crate::model::DaemonSetUpdateStrategyType;
 use crate::state::{DaemonSet, DeletionCause, NodeId, PodId};
 use crate::units::Rounding;

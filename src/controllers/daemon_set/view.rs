@@ -1,10 +1,9 @@
 //! A DaemonSet as one pass of the controller sees it.
 
-use crate::arena::{Column, Symbol};
-use crate::state::{DaemonSet, DaemonSetId, NodeId, NodeSlot, Pod, PodId, Store, WorkloadId};
-use crate::units::SimTime;
-
 use super::placement::Placement;
+use crate::arena::{Column, Symbol};
+use crate::state::{DaemonSet, DaemonSetId, DeletionCause, NodeId, NodeSlot, Pod, PodId, Store, WorkloadId};
+use crate::units::{SimDuration, SimTime};
 
 /// A set with its nodes and pods at one moment.
 #[derive(Debug)]
@@ -62,10 +61,22 @@ impl<'a> View<'a> {
         aimless.filter(|(_, pod)| self.store.pod(*pod).is_some_and(|p| p.node.is_none())).map(|(_, pod)| *pod)
     }
 
+    pub(super) fn min_ready(&self) -> SimDuration {
+        min_ready(self.set)
+    }
+
     /// Whether that pod has been Ready for `minReadySeconds`.
     pub(super) fn is_available(&self, pod: &Pod) -> bool {
-        pod.is_available(super::status::min_ready(self.set), self.now)
+        pod.is_available(self.min_ready(), self.now)
     }
+}
+
+/// What one pass wants created and deleted.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    pub(super) create: Vec<NodeId>,
+    pub(super) delete: Vec<(PodId, DeletionCause)>,
+    pub(super) again_after: Option<SimDuration>,
 }
 
 /// The node a daemon pod is on or aims at.
@@ -78,4 +89,9 @@ pub(super) fn keep_order(a: &Pod, b: &Pod) -> std::cmp::Ordering {
     (b.node.is_some().cmp(&a.node.is_some()))
         .then_with(|| a.created_at.cmp(&b.created_at))
         .then_with(|| a.name.cmp(&b.name))
+}
+
+/// How long a pod has to be Ready to count as available.
+pub(super) fn min_ready(set: &DaemonSet) -> SimDuration {
+    SimDuration::from_secs(set.spec.min_ready_seconds.max(0).unsigned_abs().into())
 }

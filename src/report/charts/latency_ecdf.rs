@@ -50,18 +50,9 @@ pub(super) fn draw(tables: &Tables) -> Option<String> {
             chart
                 .draw_series(LineSeries::new(curve, color.stroke_width(px(2))))?
                 .label(name)
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + px(18) as i32, y)], color.stroke_width(px(2))));
+                .legend(move |(x, y)| style::legend_key(x, y, color));
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::LowerRight)
-            .background_style(WHITE.mix(0.85))
-            .border_style(FAINT)
-            .label_font(font(11))
-            .legend_area_size(px(24))
-            .margin(px(6))
-            .draw()?;
-        Ok(())
+        style::legend(&mut chart, SeriesLabelPosition::LowerRight)
     })
 }
 

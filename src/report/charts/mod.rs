@@ -2,10 +2,11 @@
 
 mod evictions;
 mod latency_ecdf;
+mod lines;
 mod node_heatmap;
 mod ready_replicas;
 mod style;
-mod utilisation;
+mod utilization;
 
 use std::path::Path;
 
@@ -78,7 +79,7 @@ const CHARTS: [Chart; 5] = [
     Chart { file: "ready-replicas.svg", draw: ready_replicas::draw },
     Chart { file: "evictions-and-pending.svg", draw: evictions::draw },
     Chart { file: "rescheduling-latency.svg", draw: latency_ecdf::draw },
-    Chart { file: "utilization-per-zone.svg", draw: utilisation::draw },
+    Chart { file: "utilization-per-zone.svg", draw: utilization::draw },
 ];
 
 /// Draws every chart from the tables in `dir`: file name and SVG text.

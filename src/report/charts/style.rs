@@ -208,6 +208,32 @@ pub(super) fn bands(faults: &[Span], top: f64) -> impl Iterator<Item = Rectangle
     faults.iter().map(move |span| Rectangle::new([(span.from_s, 0.0), (span.to_s, top)], FAULT.mix(0.28).filled()))
 }
 
+/// What stands beside a line's name in a legend.
+pub(super) fn legend_key(x: i32, y: i32, color: RGBColor) -> PathElement<(i32, i32)> {
+    PathElement::new([(x, y), (x + px(18) as i32, y)], color.stroke_width(px(2)))
+}
+
+/// Draws the legend of a chart.
+pub(super) fn legend<'a, X, Y>(
+    chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, Y>>,
+    position: SeriesLabelPosition,
+) -> Result<(), Box<dyn std::error::Error>>
+where
+    X: Ranged<ValueType = f64>,
+    Y: Ranged<ValueType = f64>,
+{
+    chart
+        .configure_series_labels()
+        .position(position)
+        .background_style(WHITE.mix(0.85))
+        .border_style(FAINT)
+        .label_font(font(11))
+        .legend_area_size(px(24))
+        .margin(px(6))
+        .draw()?;
+    Ok(())
+}
+
 /// A round upper end for a value axis that has to show `max`.
 pub(super) fn ceiling(max: f64) -> f64 {
     if max <= 0.0 {

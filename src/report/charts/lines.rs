@@ -1,0 +1,61 @@
+//! Lines over time, with fault bands behind them and a legend: the panel that several charts share.
+
+use plotters::prelude::*;
+
+use super::Tables;
+use super::style::{self, BAD, DIM, FAINT, MarkedAxis, font, px};
+
+/// A line: its name, its samples, which hold until the next one, and its color.
+pub(super) type Line = (String, Vec<(f64, f64)>, RGBColor);
+
+/// A panel of lines.
+pub(super) struct Lines<'a> {
+    pub(super) title: &'a str,
+    pub(super) lines: Vec<Line>,
+    /// Upper end of the value axis.
+    pub(super) top: f64,
+    /// What values are called; empty to leave it out.
+    pub(super) unit: &'a str,
+    pub(super) label: fn(f64) -> String,
+    /// A value that must not be exceeded.
+    pub(super) limit: Option<f64>,
+}
+
+impl Lines<'_> {
+    pub(super) fn draw(&self, area: &style::Area<'_>, tables: &Tables) -> Result<(), Box<dyn std::error::Error>> {
+        let mut chart = ChartBuilder::on(area)
+            .caption(self.title, font(18))
+            .margin(px(10))
+            .margin_right(px(26))
+            .x_label_area_size(px(26))
+            .y_label_area_size(px(46))
+            .build_cartesian_2d(MarkedAxis::time(tables.end_s), 0.0..self.top)?;
+        chart.draw_series(style::bands(&tables.faults, self.top))?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .light_line_style(WHITE)
+            .bold_line_style(FAINT)
+            .axis_style(DIM.stroke_width(px(1)))
+            .label_style(font(11))
+            .y_desc(self.unit)
+            .axis_desc_style(font(11))
+            .x_labels(style::TIME_LABELS_MAX)
+            .y_labels(5)
+            .x_label_formatter(&|at| style::moment(*at, tables.end_s))
+            .y_label_formatter(&|value| (self.label)(*value))
+            .draw()?;
+        if let Some(limit) = self.limit {
+            let line = [(0.0, limit), (tables.end_s, limit)];
+            chart.draw_series(LineSeries::new(line, BAD.mix(0.6).stroke_width(px(1))))?;
+        }
+        for (name, samples, color) in &self.lines {
+            let color = *color;
+            chart
+                .draw_series(LineSeries::new(style::steps(samples, tables.end_s), color.stroke_width(px(2))))?
+                .label(name.as_str())
+                .legend(move |(x, y)| style::legend_key(x, y, color));
+        }
+        style::legend(&mut chart, SeriesLabelPosition::UpperRight)
+    }
+}

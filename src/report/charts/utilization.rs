@@ -1,0 +1,42 @@
+//! Requested against allocatable, per zone: how much room a zone had when another one's pods came.
+
+use std::collections::BTreeMap;
+
+use super::Tables;
+use super::lines::Lines;
+use super::style::{self, SERIES, px};
+use crate::report::tables::{number, text};
+
+pub(super) fn draw(tables: &Tables) -> Option<String> {
+    if tables.zones.is_empty() {
+        return None;
+    }
+    style::canvas(1100, 600, |area| {
+        let (upper, lower) = area.split_vertically(px(300));
+        room("CPU requested, share of what Ready nodes offer", "cpu_milli", tables).draw(&upper, tables)?;
+        room("Memory requested, share of what Ready nodes offer", "memory_bytes", tables).draw(&lower, tables)
+    })
+}
+
+fn shares(tables: &Tables, resource: &str) -> BTreeMap<String, Vec<(f64, f64)>> {
+    let table = &tables.zones;
+    let (at, zone) = (table.column("time_s"), table.column("zone"));
+    let requested = table.column(&format!("requested_{resource}"));
+    let allocatable = table.column(&format!("allocatable_{resource}"));
+    let mut by_zone: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    for row in table.rows() {
+        let offered = number(row, allocatable);
+        let share = if offered > 0.0 { (number(row, requested) / offered).min(1.5) } else { 0.0 };
+        let name = if text(row, zone).is_empty() { "no zone" } else { text(row, zone) };
+        by_zone.entry(name.to_owned()).or_default().push((number(row, at), share));
+    }
+    by_zone
+}
+
+fn room<'a>(title: &'a str, resource: &str, tables: &Tables) -> Lines<'a> {
+    let zones = shares(tables, resource);
+    let top = zones.values().flatten().map(|s| s.1).fold(1.0, f64::max) * 1.04;
+    let colored = zones.into_iter().zip(SERIES.iter().cycle());
+    let lines = colored.map(|((zone, samples), color)| (zone, samples, *color)).collect();
+    Lines { title, lines, top, unit: "", label: |share| format!("{:.0} %", share * 100.0), limit: Some(1.0) }
+}

@@ -4,30 +4,27 @@
 //! knowledge of who asks.
 
 mod admission;
+mod names;
 mod nodes;
 mod objects;
 mod pods;
 mod workloads;
-
-use std::sync::Arc;
 
 pub use objects::link_owners;
 
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, Config, ErrorReason, Reply, Request};
 use crate::engine::Streams;
-use crate::state::{Changed, Store, Uid};
+use crate::state::{Changed, Store};
 use crate::units::{SimTime, unix_nanos_from_rfc3339};
 use admission::AdmissionCache;
+use names::Names;
 
 /// The API server.
 #[derive(Clone, Debug, Default)]
 pub struct ApiServer {
     admission: AdmissionCache,
-    /// Objects given a UID so far.
-    uids: u64,
-    /// Names generated so far.
-    names: u64,
+    names: Names,
     /// Unix time of t=0 in nanoseconds, if the input has time stamps.
     epoch_unix_nanos: Option<i64>,
 }
@@ -105,37 +102,6 @@ impl ApiServer {
             Request::Create(object) => self.create(s, *object),
             Request::DeleteOther { kind, namespace, name } => objects::delete_other(s, kind, namespace, name),
             Request::FinalizeNamespace { name } => objects::finalize_namespace(s, name),
-        }
-    }
-
-    /// A new UID from the object's own place in the UID stream.
-    fn new_uid(&mut self, s: &Session<'_>) -> Uid {
-        let mut stream = s.streams.at("uid", "", self.uids);
-        self.uids += 1;
-        Uid((u128::from(stream.next_u64()) << 64) | u128::from(stream.next_u64()))
-    }
-
-    /// Five characters for a generated name.
-    ///
-    /// # Source
-    /// apiserver, name generation: base of 58 characters at most, five letters and digits that spell no words.
-    fn generated_name(&mut self, s: &Session<'_>, namespace: Symbol, prefix: Symbol) -> Arc<str> {
-        const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
-        const BASE_MAX: usize = 58;
-        let base = prefix.as_str();
-        let base = &base[..base.len().min(BASE_MAX)];
-        loop {
-            let mut stream = s.streams.at("generated-name", "", self.names);
-            self.names += 1;
-            let mut name = String::with_capacity(base.len() + 5);
-            name.push_str(base);
-            for _ in 0..5 {
-                name.push(char::from(LETTERS[stream.below(LETTERS.len() as u32) as usize]));
-            }
-            let name: Arc<str> = name.into();
-            if s.store.find_pod(namespace, &name).is_none() {
-                return name;
-            }
         }
     }
 

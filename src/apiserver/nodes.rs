@@ -21,7 +21,7 @@ impl ApiServer {
             taints.push(not_ready);
         }
         let node = Node {
-            uid: self.new_uid(s),
+            uid: self.new_uid(s, "Node", Symbol::empty(), s.store.node_name(id).as_str()),
             labels: new.labels,
             annotations: new.annotations,
             created_at: s.now,

@@ -62,11 +62,11 @@ impl ApiServer {
         }
     }
 
-    fn meta(&mut self, s: &Session<'_>, metadata: &ObjectMeta) -> Meta {
+    fn meta(&mut self, s: &Session<'_>, kind: &str, metadata: &ObjectMeta) -> Meta {
         Meta {
             namespace: metadata.namespace,
             name: metadata.name,
-            uid: self.uid(s, metadata),
+            uid: self.uid(s, kind, metadata),
             labels: metadata.labels.clone(),
             annotations: Arc::new(metadata.annotations.clone()),
             created_at: self.instant(metadata.creation_timestamp, s.now),
@@ -76,10 +76,10 @@ impl ApiServer {
         }
     }
 
-    fn uid(&mut self, s: &Session<'_>, metadata: &ObjectMeta) -> Uid {
+    fn uid(&mut self, s: &Session<'_>, kind: &str, metadata: &ObjectMeta) -> Uid {
         match metadata.uid {
             Some(uid) if !uid.as_str().is_empty() => Uid::from_text(uid.as_str()),
-            _ => self.new_uid(s),
+            _ => self.new_uid(s, kind, metadata.namespace, metadata.name.as_str()),
         }
     }
 
@@ -94,7 +94,7 @@ impl ApiServer {
             s.changed.push(Changed::NamespaceChanged(id));
             return Ok(Reply::Done);
         }
-        let uid = self.uid(s, &o.metadata);
+        let uid = self.uid(s, "Namespace", &o.metadata);
         let annotations = Arc::new(o.metadata.annotations);
         let id = s.store.namespaces.insert(Namespace { name, uid, labels, annotations, deleting_since: None });
         s.changed.push(Changed::NamespaceChanged(id));
@@ -107,7 +107,7 @@ impl ApiServer {
         let registration = NodeRegistration::from(&o);
         let taints = registration.taints.clone();
         let answer = self.create_node(s, id, registration)?;
-        let (uid, created_at) = (self.uid(s, &o.metadata), self.instant(o.metadata.creation_timestamp, s.now));
+        let (uid, created_at) = (self.uid(s, "Node", &o.metadata), self.instant(o.metadata.creation_timestamp, s.now));
         let now = s.now;
         let conditions: Vec<(NodeConditionKind, NodeCondition)> = o
             .status
@@ -134,10 +134,11 @@ impl ApiServer {
 
     fn put_pod(&mut self, s: &mut Session<'_>, o: model::Pod) -> Answer {
         let metadata = &o.metadata;
-        let name: Arc<str> = if metadata.name.as_str().is_empty() {
-            self.generated_name(s, metadata.namespace, metadata.generate_name)
+        let (name, generated_uid) = if metadata.name.as_str().is_empty() {
+            let (name, uid) = self.generated_name(s, metadata.namespace, metadata.generate_name);
+            (name, Some(uid))
         } else {
-            Arc::from(metadata.name.as_str())
+            (Arc::from(metadata.name.as_str()), None)
         };
         if s.store.find_pod(metadata.namespace, &name).is_some() {
             return Err(already_exists("pods", &name));
@@ -195,7 +196,7 @@ impl ApiServer {
             containers: SmallVec::from_vec(containers(&status.container_statuses)),
             init_containers: SmallVec::from_vec(containers(&status.init_container_statuses)),
         };
-        let uid = self.uid(s, metadata);
+        let uid = generated_uid.unwrap_or_else(|| self.uid(s, "Pod", metadata));
         let id = s.store.insert_pod(Pod { uid, ..pod });
         s.changed.push(Changed::PodAdded(id));
         Ok(Reply::Pod(id))
@@ -246,7 +247,7 @@ impl ApiServer {
             availability: condition("Available"),
             collision_count: o.status.collision_count.unwrap_or(0),
         };
-        let meta = self.meta(s, &o.metadata);
+        let meta = self.meta(s, "Deployment", &o.metadata);
         let id = WorkloadId::Deployment(s.store.deployments.insert(Deployment { meta, spec, status }));
         added(s, id)
     }
@@ -294,7 +295,7 @@ impl ApiServer {
             }
             return publish(s, id, delta);
         }
-        let meta = self.meta(s, metadata);
+        let meta = self.meta(s, kind, metadata);
         let set = ReplicaSet {
             meta,
             is_replication_controller: kind == "ReplicationController",
@@ -325,7 +326,7 @@ impl ApiServer {
             updated: o.status.updated_number_scheduled,
             collision_count: o.status.collision_count.unwrap_or(0),
         };
-        let meta = self.meta(s, &o.metadata);
+        let meta = self.meta(s, "DaemonSet", &o.metadata);
         let set = DaemonSet { meta, spec: Arc::new(o.spec), status };
         let id = WorkloadId::DaemonSet(s.store.daemon_sets.insert(set));
         added(s, id)
@@ -351,7 +352,7 @@ impl ApiServer {
             update_revision: o.status.update_revision,
             collision_count: o.status.collision_count.unwrap_or(0),
         };
-        let meta = self.meta(s, &o.metadata);
+        let meta = self.meta(s, "StatefulSet", &o.metadata);
         let set = StatefulSet { meta, spec: Arc::new(o.spec), status };
         let id = WorkloadId::StatefulSet(s.store.stateful_sets.insert(set));
         added(s, id)
@@ -374,7 +375,7 @@ impl ApiServer {
             failed: o.status.failed,
             ..JobStatus::default()
         };
-        let meta = self.meta(s, &o.metadata);
+        let meta = self.meta(s, "Job", &o.metadata);
         let id = WorkloadId::Job(s.store.jobs.insert(Job { meta, spec: Arc::new(o.spec), status }));
         added(s, id)
     }
@@ -388,7 +389,7 @@ impl ApiServer {
             let delta = replace(&mut old.meta, &o.metadata, &mut old.spec, o.spec);
             return publish(s, id, delta);
         }
-        let meta = self.meta(s, &o.metadata);
+        let meta = self.meta(s, "CronJob", &o.metadata);
         let last_scheduled_at = o.status.last_schedule_time.map(|_| self.instant(o.status.last_schedule_time, s.now));
         let cron_job = CronJob { meta, spec: Arc::new(o.spec), last_scheduled_at, active: Vec::new() };
         let id = WorkloadId::CronJob(s.store.cron_jobs.insert(cron_job));
@@ -409,7 +410,7 @@ impl ApiServer {
             s.changed.push(Changed::BudgetUpdated(id, delta));
             return Ok(Reply::Done);
         }
-        let meta = self.meta(s, &o.metadata);
+        let meta = self.meta(s, "PodDisruptionBudget", &o.metadata);
         let status = PodDisruptionBudgetStatus {
             observed_generation: o.status.observed_generation,
             disruptions_allowed: o.status.disruptions_allowed,
@@ -450,21 +451,21 @@ impl ApiServer {
             s.changed.push(Changed::ServiceChanged(id));
             return Ok(Reply::Done);
         }
-        let meta = self.meta(s, &o.metadata);
+        let meta = self.meta(s, "Service", &o.metadata);
         let id = s.store.services.insert(Service { meta, spec: Arc::new(o.spec) });
         s.changed.push(Changed::ServiceChanged(id));
         Ok(Reply::Done)
     }
 
     fn put_volume(&mut self, s: &mut Session<'_>, o: model::PersistentVolume) -> Answer {
-        let meta = self.meta(s, &o.metadata);
+        let meta = self.meta(s, "PersistentVolume", &o.metadata);
         s.store.volumes.insert(PersistentVolume { meta, spec: Arc::new(o.spec) });
         s.changed.push(Changed::VolumeChanged);
         Ok(Reply::Done)
     }
 
     fn put_claim(&mut self, s: &mut Session<'_>, o: model::PersistentVolumeClaim) -> Answer {
-        let meta = self.meta(s, &o.metadata);
+        let meta = self.meta(s, "PersistentVolumeClaim", &o.metadata);
         s.store.claims.insert(PersistentVolumeClaim { meta, spec: Arc::new(o.spec) });
         s.changed.push(Changed::VolumeChanged);
         Ok(Reply::Done)
@@ -478,7 +479,7 @@ impl ApiServer {
         let template = o.data.as_ref().and_then(|d| d.pointer("/spec/template")).cloned().unwrap_or_default();
         let mut template: model::PodTemplateSpec = serde_json::from_value(template).unwrap_or_default();
         template.spec.apply_defaults();
-        let meta = self.meta(s, &o.metadata);
+        let meta = self.meta(s, "ControllerRevision", &o.metadata);
         let revision = ControllerRevision { meta, hash, revision: o.revision, template: Arc::new(template) };
         Ok(Reply::Revision(s.store.insert_revision(revision)))
     }

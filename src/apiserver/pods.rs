@@ -21,13 +21,16 @@ impl ApiServer {
             return Err(ApiError::new(ErrorReason::Forbidden, message));
         }
         let spec = self.admission.admit(s, &draft.template, draft.pinned_node.is_some())?;
-        let name = match draft.name {
-            PodName::Exact(name) => name,
+        let (name, uid) = match draft.name {
+            PodName::Exact(name) if s.store.find_pod(draft.namespace, &name).is_some() => {
+                return Err(already_exists("pods", &name));
+            }
+            PodName::Exact(name) => {
+                let uid = self.new_uid(s, "Pod", draft.namespace, &name);
+                (name, uid)
+            }
             PodName::Generate(prefix) => self.generated_name(s, draft.namespace, prefix),
         };
-        if s.store.find_pod(draft.namespace, &name).is_some() {
-            return Err(already_exists("pods", &name));
-        }
         let mut labels = draft.template.metadata.labels.clone();
         for (key, value) in draft.extra_labels {
             labels = labels.with(key, value);
@@ -36,7 +39,7 @@ impl ApiServer {
         let pod = Pod {
             namespace: draft.namespace,
             name,
-            uid: self.new_uid(s),
+            uid,
             labels,
             owner: draft.owner,
             spec,

@@ -24,7 +24,7 @@ impl ApiServer {
             meta: Meta {
                 namespace,
                 name: new.name,
-                uid: self.new_uid(s),
+                uid: self.new_uid(s, "ReplicaSet", namespace, new.name.as_str()),
                 labels: new.labels,
                 annotations: new.annotations,
                 created_at: s.now,
@@ -45,10 +45,11 @@ impl ApiServer {
 
     pub(super) fn create_revision(&mut self, s: &mut Session<'_>, new: NewRevision) -> Answer {
         let Some(owner) = s.store.workload_meta(new.owner) else { return Err(not_found("workloads", "")) };
+        let (namespace, name) = (owner.namespace, Symbol::new(&format!("{}-{}", owner.name, new.hash)));
         let meta = Meta {
-            namespace: owner.namespace,
-            name: Symbol::new(&format!("{}-{}", owner.name, new.hash)),
-            uid: self.new_uid(s),
+            namespace,
+            name,
+            uid: self.new_uid(s, "ControllerRevision", namespace, name.as_str()),
             labels: new.template.metadata.labels.with(Symbol::new("controller-revision-hash"), new.hash),
             annotations: Arc::default(),
             created_at: s.now,
@@ -76,7 +77,7 @@ impl ApiServer {
         let meta = Meta {
             namespace,
             name,
-            uid: self.new_uid(s),
+            uid: self.new_uid(s, "Job", namespace, name.as_str()),
             labels: template.metadata.labels.clone(),
             annotations: Arc::new(template.metadata.annotations.clone()),
             created_at: s.now,

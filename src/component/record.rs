@@ -134,6 +134,8 @@ pub enum Record {
 /// more than ten alike but for the message within ten minutes become one event "(combined from similar events)".
 #[derive(Clone, Debug, Default)]
 pub struct EventRecorder {
+    /// The process began in the middle of the run: it has posted nothing before.
+    is_fresh: bool,
     spam: FxHashMap<ObjectRef, (f64, SimTime)>,
     similar: FxHashMap<(ObjectRef, &'static str), Similar>,
 }
@@ -150,8 +152,16 @@ const SIMILAR_MAX: usize = 10;
 const SIMILAR_INTERVAL: SimDuration = SimDuration::from_secs(600);
 
 impl EventRecorder {
+    /// The recorder of a process that has just begun.
+    #[must_use]
+    pub fn fresh() -> Self {
+        Self { is_fresh: true, ..Self::default() }
+    }
+
     /// Decides what becomes of an event: dropped (none), or posted, perhaps with the text of a combined one.
-    pub fn admit(&mut self, now: SimTime, mut event: EventDraft) -> Option<EventDraft> {
+    ///
+    /// A process that ran before t=0 has posted an event for each pod that its workloads had made by then.
+    pub fn admit(&mut self, now: SimTime, mut event: EventDraft, store: &Store) -> Option<EventDraft> {
         let key = (event.about.clone(), event.reason);
         let similar = self.similar.entry(key).or_insert_with(|| Similar { messages: Vec::new(), last: now });
         if now.saturating_since(similar.last) > SIMILAR_INTERVAL {
@@ -164,7 +174,12 @@ impl EventRecorder {
         if similar.messages.len() >= SIMILAR_MAX {
             event.message = format!("(combined from similar events): {}", event.message);
         }
-        let (tokens, at) = self.spam.entry(event.about.clone()).or_insert((SPAM_BURST, now));
+        let full = (SPAM_BURST, now);
+        let is_fresh = self.is_fresh;
+        let (tokens, at) = self
+            .spam
+            .entry(event.about.clone())
+            .or_insert_with(|| if is_fresh { full } else { left_before_the_run(store, &event.about).unwrap_or(full) });
         *tokens = (*tokens + now.saturating_since(*at).as_secs_f64() * SPAM_REFILL_PER_S).min(SPAM_BURST);
         *at = now;
         if *tokens < 1.0 {
@@ -173,4 +188,21 @@ impl EventRecorder {
         *tokens -= 1.0;
         Some(event)
     }
+}
+
+/// What a workload's creations before t=0 have left of its burst, and when the last one was; none if there were none.
+fn left_before_the_run(store: &Store, about: &ObjectRef) -> Option<(f64, SimTime)> {
+    let workload = store.find_workload(about.kind, about.namespace, Symbol::new(&about.name))?;
+    let pods = store.pods_of(workload).iter().filter_map(|&pod| store.pod(pod));
+    let mut created: Vec<SimTime> = pods.map(|pod| pod.created_at).filter(|at| *at < SimTime::ZERO).collect();
+    created.sort_unstable();
+    let (mut tokens, mut last) = (SPAM_BURST, *created.first()?);
+    for at in created {
+        tokens = (tokens + at.saturating_since(last).as_secs_f64() * SPAM_REFILL_PER_S).min(SPAM_BURST);
+        last = at;
+        if tokens >= 1.0 {
+            tokens -= 1.0;
+        }
+    }
+    Some((tokens, last))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::command_line::{DrainArgs, DryRun};
-use super::resource::{Found, find};
+use super::resource::{Found, find, server_error};
 use super::{Kubectl, Process, Tag, Timer, cordon};
 use crate::arena::{Id, Symbol};
 use crate::component::{Answer, ClientLimit, Ctx, DeleteOptions, ErrorReason, Request, TokenBucket};
@@ -196,6 +196,7 @@ impl Kubectl {
 
     /// Looks at the current node's pods and begins to evict them.
     fn drain_node(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
+        let runbook = Arc::clone(&self.runbook);
         let Some((process, mut drain)) = self.drain_of(id) else { return };
         let Some(&node) = drain.nodes.get(drain.current) else {
             end(process, &drain, ctx);
@@ -205,6 +206,11 @@ impl Kubectl {
         };
         drain.round += 1;
         drain.began_at = ctx.now;
+        // kubectl keeps these texts in a map, whose order differs from run to run.
+        let mut order = ctx.streams.stream(
+            "kubectl-text-order",
+            &format!("{} {} {}", runbook.lines[process.line].text, process.at, ctx.store.node_name(node)),
+        );
         let mut refusals: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut warnings: BTreeMap<String, Vec<String>> = BTreeMap::new();
         drain.first = drain.tasks.len();
@@ -240,8 +246,9 @@ impl Kubectl {
             });
         }
         if !refusals.is_empty() {
-            let lines: Vec<String> =
+            let mut lines: Vec<String> =
                 refusals.iter().map(|(text, pods)| format!("cannot delete {text}: {}", pods.join(", "))).collect();
+            order.shuffle(&mut lines);
             drain.tasks.truncate(drain.first);
             fail_node(process, &mut drain, node, lines, ctx);
             process.drain = Some(drain);
@@ -249,8 +256,9 @@ impl Kubectl {
             return;
         }
         if !warnings.is_empty() {
-            let texts: Vec<String> =
+            let mut texts: Vec<String> =
                 warnings.iter().map(|(text, pods)| format!("{text}: {}", pods.join(", "))).collect();
+            order.shuffle(&mut texts);
             process.stderr.push(format!("Warning: {}", texts.join("; ")));
         }
         if let Some(timeout) = drain.args.timeout {
@@ -267,8 +275,10 @@ impl Kubectl {
             self.check_node(id, ctx);
             return;
         }
+        // Deletions go out one after the other, evictions side by side.
+        let at_once = if drain.args.disable_eviction { 1 } else { usize::MAX };
         process.drain = Some(drain);
-        for index in tasks {
+        for index in tasks.take(at_once) {
             self.evict(id, index, ctx);
         }
         self.check_node(id, ctx);
@@ -321,6 +331,11 @@ impl Kubectl {
 
     pub(super) fn evicted(&mut self, id: Id<Process>, index: u32, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         let Some((process, mut drain)) = self.drain_of(id) else { return };
+        if drain.args.disable_eviction {
+            process.drain = Some(drain);
+            self.deleted(id, index, answer, ctx);
+            return;
+        }
         let is_dry = drain.args.dry_run == DryRun::Server;
         let task = &mut drain.tasks[index as usize];
         match answer {
@@ -354,12 +369,61 @@ impl Kubectl {
         self.check_node(id, ctx);
     }
 
+    /// One pod was deleted without asking its budget: the next one follows; after the last begins the common wait.
+    ///
+    /// # Source
+    /// kubectl, `deletePods`: the first error other than 404 ends it; then one loop looks at all pods every second.
+    fn deleted(&mut self, id: Id<Process>, index: u32, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        let Some((process, mut drain)) = self.drain_of(id) else { return };
+        let (done, rest) = drain.tasks.split_at_mut(index as usize + 1);
+        let Some(task) = done.last_mut() else { return };
+        match answer {
+            Ok(_) => task.state = State::Leaving,
+            Err(error) if error.reason == ErrorReason::NotFound => task.state = State::Leaving,
+            Err(error) => {
+                task.state = State::Failed(server_error(error, &task.name));
+                for task in done.iter_mut().chain(rest).filter(|t| matches!(t.state, State::Evicting | State::Leaving))
+                {
+                    task.state = State::Done;
+                }
+                process.drain = Some(drain);
+                self.check_node(id, ctx);
+                return;
+            }
+        }
+        let (is_last, first) = (rest.is_empty(), drain.first as u32);
+        process.drain = Some(drain);
+        if is_last {
+            self.poll(id, first, ctx);
+        } else {
+            self.evict(id, index + 1, ctx);
+        }
+    }
+
+    /// After the look at one pod of the common wait: the next one, or the next round a second after this one began.
+    fn looked(&mut self, id: Id<Process>, index: u32, ctx: &mut Ctx<'_, Self>) {
+        let Some(drain) = self.processes.get(id).and_then(|process| process.drain.as_ref()) else { return };
+        let is_leaving = |i: &usize| drain.tasks[*i].state == State::Leaving;
+        let (first, count) = (drain.first, drain.tasks.len());
+        if let Some(next) = (index as usize + 1..count).find(is_leaving) {
+            self.poll(id, next as u32, ctx);
+        } else if let Some(next) = (first..count).find(is_leaving) {
+            let began_at = drain.tasks[first].looked_at;
+            ctx.arm(ctx.now.max(began_at + POLL), Timer::Poll(id, next as u32));
+        }
+    }
+
     /// A look at a pod is due; it leaves when the process's own client lets it.
     pub(super) fn poll(&mut self, id: Id<Process>, index: u32, ctx: &mut Ctx<'_, Self>) {
         let Some((process, mut drain)) = self.drain_of(id) else { return };
         let task = &mut drain.tasks[index as usize];
         let is_leaving = task.state == State::Leaving;
         task.looked_at = ctx.now;
+        let is_round = !drain.tasks[drain.first..index as usize].iter().any(|t| t.state == State::Leaving);
+        if drain.args.disable_eviction && is_round {
+            let first = drain.first;
+            drain.tasks[first].looked_at = ctx.now;
+        }
         let leaves_at = if is_leaving { drain.core.reserve(ctx.now) } else { ctx.now };
         process.drain = Some(drain);
         if leaves_at > ctx.now {
@@ -386,12 +450,16 @@ impl Kubectl {
             if answer.is_err() {
                 task.state = State::Done;
                 process.stdout.push(format!("pod/{} {done}", task.name));
-            } else {
+            } else if !drain.args.disable_eviction {
                 // A look that was held back beyond the next beat is followed by another at once.
                 ctx.arm(ctx.now.max(task.looked_at + POLL), Timer::Poll(id, index));
             }
         }
+        let is_common = drain.args.disable_eviction;
         process.drain = Some(drain);
+        if is_common {
+            self.looked(id, index, ctx);
+        }
         self.check_node(id, ctx);
     }
 

@@ -99,7 +99,7 @@ macro_rules! components {
                     if self.$field.epoch > 0 {
                         let make: fn(&Config, &super::Inputs) -> $ty = $make;
                         let epoch = self.$field.epoch;
-                        self.$field = Slot { epoch, ..Slot::new(make(&kernel.config, inputs), &kernel.config) };
+                        self.$field = Slot { epoch, recorder: EventRecorder::fresh(), ..Slot::new(make(&kernel.config, inputs), &kernel.config) };
                     }
                     self.$field.is_up = true;
                     kernel.handle(Which::$variant, &mut self.$field, AnyTimer::$variant, AnyTag::$variant,

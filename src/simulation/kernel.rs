@@ -133,7 +133,7 @@ impl Kernel {
             self.queue.push(at, Scheduled { cause: call.cause, event: Event::Arrive(id) });
         }
         for (client, event, cause) in outbox.events {
-            if let Some(event) = slot.recorder.admit(self.now, event)
+            if let Some(event) = slot.recorder.admit(self.now, event, &self.store)
                 && slot.unposted.len() < EVENTS_QUEUED_MAX
             {
                 slot.unposted.push_back((client, event, cause));

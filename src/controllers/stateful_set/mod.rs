@@ -17,7 +17,7 @@ use crate::component::{
 use crate::model::{LabelSelector, PodTemplateSpec};
 use crate::state::{Change, Changed, Owner, Pod, PodDelta, PodId, StatefulSet, StatefulSetId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
-use pass::{Slot, View, Why};
+use pass::{Slot, View};
 
 /// Creates of one batch at most.
 const BATCH_MAX: usize = 500;
@@ -175,33 +175,9 @@ impl StatefulSets {
         for (pod_id, why) in work.delete {
             let Some(pod) = ctx.store.pod(pod_id) else { continue };
             self.deleting.insert(pod_id, Arc::clone(&pod.name));
-            announce_replacement(id, set, pod, why, ctx);
             let options = DeleteOptions::default();
             plan.then(Request::DeletePod { pod: pod_id, options, cause: why.cause() }, Memo::Delete(pod_id));
         }
-    }
-}
-
-/// Says that a finished pod is going to be replaced.
-fn announce_replacement(
-    id: StatefulSetId,
-    set: &StatefulSet,
-    pod: &Pod,
-    why: Why,
-    ctx: &mut Ctx<'_, Controller<StatefulSets>>,
-) {
-    let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::StatefulSet(id)) else { return };
-    let (namespace, name) = (set.meta.namespace, set.meta.name);
-    match why {
-        Why::Failed => {
-            let message = format!("StatefulSet {namespace}/{name} is recreating failed Pod {}", pod.name);
-            ctx.event(EventDraft::warning("RecreatingFailedPod", about, message));
-        }
-        Why::Succeeded => {
-            let message = format!("StatefulSet {namespace}/{name} is recreating terminated Pod {}", pod.name);
-            ctx.event(EventDraft::normal("RecreatingTerminatedPod", about, message));
-        }
-        Why::ScaleDown | Why::Update => {}
     }
 }
 

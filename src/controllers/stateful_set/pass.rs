@@ -26,11 +26,10 @@ pub(super) struct View<'a> {
     pub(super) now: SimTime,
 }
 
-/// Why a pod is deleted, for the event that goes with it.
+/// Why a pod is deleted.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    Failed,
-    Succeeded,
+    Finished,
     ScaleDown,
     Update,
 }
@@ -38,7 +37,7 @@ pub(super) enum Why {
 impl Why {
     pub(super) fn cause(self) -> DeletionCause {
         match self {
-            Self::Failed | Self::Succeeded => DeletionCause::Completed,
+            Self::Finished => DeletionCause::Completed,
             Self::ScaleDown => DeletionCause::ScaleDown,
             Self::Update => DeletionCause::RollingUpdate,
         }
@@ -128,8 +127,7 @@ impl View<'_> {
             return true;
         };
         let why = match pod.phase {
-            PodPhase::Failed => Some(Why::Failed),
-            PodPhase::Succeeded => Some(Why::Succeeded),
+            PodPhase::Failed | PodPhase::Succeeded => Some(Why::Finished),
             PodPhase::Pending => {
                 work.claims.push(ordinal);
                 None

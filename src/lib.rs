@@ -19,4 +19,5 @@ pub mod scenario;
 pub mod scheduler;
 pub mod simulation;
 pub mod state;
+pub mod study;
 pub mod units;

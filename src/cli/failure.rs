@@ -9,6 +9,7 @@ use super::{BROKEN_INVARIANT, Ending, UNUSABLE_INPUT};
 use crate::inspect::InspectError;
 use crate::report::OutputError;
 use crate::scenario::{Invalid, ResolvedScenario, lock_file};
+use crate::study::JournalError;
 
 /// What to do when a directory is not a run's.
 pub(super) const NAME_A_RUN: &str = "name the directory that `run` wrote, by default reports/<scenario name>";
@@ -63,6 +64,19 @@ impl From<InspectError> for Failure {
             InspectError::Unreadable { .. } => None,
         };
         Self::Input { message: error.to_string(), help }
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        let help = match &error {
+            JournalError::InUse(_) => {
+                Some("go on with --resume, begin anew with --force, or name another place with --out")
+            }
+            JournalError::OtherStudy(_) => Some("name another place with --out, or begin anew with --force"),
+            JournalError::Io { .. } => None,
+        };
+        Self::Input { message: error.to_string(), help: help.map(str::to_owned) }
     }
 }
 

@@ -13,6 +13,7 @@ mod report;
 mod run;
 mod run_files;
 mod summary;
+mod sweep;
 mod ui;
 mod words;
 
@@ -83,6 +84,9 @@ enum Command {
     Check(check::CheckArgs),
     Explain(explain::ExplainArgs),
     Diff(diff::DiffArgs),
+    Sweep(sweep::SweepArgs),
+    Tune(sweep::TuneArgs),
+    Merge(sweep::MergeArgs),
     Report(report::ReportArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
@@ -117,6 +121,9 @@ pub fn main() -> ExitCode {
         Command::Check(arguments) => check::check(arguments, &ui),
         Command::Explain(arguments) => explain::explain(arguments, &ui),
         Command::Diff(arguments) => diff::diff(arguments, &ui),
+        Command::Sweep(arguments) => sweep::sweep(arguments, &ui),
+        Command::Tune(arguments) => sweep::tune(arguments, &ui),
+        Command::Merge(arguments) => sweep::merge(arguments, &ui),
         Command::Report(arguments) => report::report(arguments, &ui),
         Command::Completions(arguments) => completions::completions(arguments, &ui),
         Command::Man(arguments) => man::man(arguments, &ui),

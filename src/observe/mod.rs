@@ -9,6 +9,7 @@ mod events;
 mod nodes;
 mod pods;
 mod readiness;
+mod replacements;
 mod slo;
 mod summary;
 mod transcript;
@@ -22,7 +23,7 @@ pub use events::EventRow;
 pub use nodes::NodeRow;
 pub use pods::PodRow;
 pub use readiness::ReadinessRow;
-pub use slo::{MinReady, Objective, WorkloadOutcome};
+pub use slo::{MinReady, Objective, WorkloadOutcome, workload_matches};
 pub use summary::{Counts, METRICS, Quantiles, Summary};
 pub use transcript::TranscriptRow;
 pub use workloads::WorkloadRow;
@@ -57,6 +58,7 @@ pub struct Observers {
     transcript: transcript::Transcripts,
     slo: slo::Slo,
     counts: summary::Tallies,
+    recoveries: replacements::Recoveries,
 }
 
 /// Everything a finished run has to tell.
@@ -100,6 +102,7 @@ impl Observers {
             transcript: transcript::Transcripts::default(),
             slo: slo::Slo::new(objectives),
             counts: summary::Tallies::default(),
+            recoveries: replacements::Recoveries::default(),
         }
     }
 
@@ -121,6 +124,7 @@ impl Observers {
         self.slo.begin(store);
         self.pods.begin(store);
         self.cluster.begin(store);
+        self.recoveries.begin(store);
         if self.files() {
             self.readiness.begin(store);
             self.nodes.begin(store);
@@ -146,6 +150,7 @@ impl Observers {
         self.counts.changed(change);
         self.slo.changed(change, store);
         self.pods.changed(change, store);
+        self.recoveries.changed(change, store);
         if let Some(cause) = self.cluster.changed(change, store) {
             self.counts.deleted(cause);
         }
@@ -191,7 +196,7 @@ impl Observers {
         let pods = self.pods.finish(end, store);
         let (cluster, zones) = self.cluster.finish(end, store);
         let outcomes = self.slo.finish(end, store);
-        let summary = self.counts.finish(end, &pods, outcomes, &cluster, event_count);
+        let summary = self.counts.finish(end, &pods, &self.recoveries, outcomes, &cluster, event_count);
         Observed {
             events: self.events.finish(),
             pods: if self.detail == Detail::Files { pods } else { Vec::new() },

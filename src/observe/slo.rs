@@ -40,12 +40,13 @@ impl Objective {
     /// Whether it speaks of that workload.
     #[must_use]
     pub fn matches(&self, kind: &str, namespace: &str, name: &str) -> bool {
-        glob_matches(&self.workload, &format!("{}/{namespace}/{name}", kind.to_ascii_lowercase()))
+        workload_matches(&self.workload, &format!("{}/{namespace}/{name}", kind.to_ascii_lowercase()))
     }
 }
 
-/// Matches text against a pattern in which `*` stands for any text.
-fn glob_matches(pattern: &str, text: &str) -> bool {
+/// Whether a workload, as `kind/namespace/name`, is what a pattern means in which `*` stands for any text.
+#[must_use]
+pub fn workload_matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
     let parts: Vec<&str> = parts.collect();
@@ -344,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_star_stands_for_any_text() {
-        let check = |pattern: &str, text: &str, expected: bool| assert_eq!(glob_matches(pattern, text), expected);
+        let check = |pattern: &str, text: &str, expected: bool| assert_eq!(workload_matches(pattern, text), expected);
         check("deployment/shop/*", "deployment/shop/web", true);
         check("deployment/*/web", "deployment/shop/web", true);
         check("*", "anything", true);

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::cluster::ClusterRow;
 use super::pods::PodRow;
+use super::replacements::{self, Recoveries};
 use super::slo::WorkloadOutcome;
 use crate::component::Record;
 use crate::state::{Change, Changed, DeletionCause, MachineChange};
@@ -26,6 +27,10 @@ pub struct Counts {
     pub deletions: BTreeMap<&'static str, u64>,
     /// Deletions by taints, evictions, pod GC and kubelets.
     pub evictions: u64,
+    /// Evictions by taints after which the node was Ready again before the replacement was.
+    pub needless_evictions: u64,
+    /// Pods of StatefulSets that the cluster took away.
+    pub stateful_interruptions: u64,
     /// Deletions by preemption.
     pub preemptions: u64,
     /// Container restarts.
@@ -74,9 +79,11 @@ pub struct Summary {
 }
 
 /// Names of the metrics that a summary can hold.
-pub const METRICS: [&str; 25] = [
+pub const METRICS: [&str; 27] = [
     "events",
     "evictions",
+    "needless_evictions",
+    "stateful_interruptions",
     "preemptions",
     "refusals",
     "machine_failures",
@@ -149,6 +156,7 @@ impl Tallies {
         mut self,
         _end: SimTime,
         pods: &[PodRow],
+        recoveries: &Recoveries,
         workloads: Vec<WorkloadOutcome>,
         cluster: &[ClusterRow],
         event_count: u64,
@@ -160,7 +168,9 @@ impl Tallies {
             .filter(|p| !p.initial)
             .filter_map(|p| p.ready_at.map(|ready| ready.saturating_since(p.created_at)))
             .collect();
-        let rescheduling = Quantiles::of(rescheduling(pods));
+        let rescheduling = Quantiles::of(replacements::rescheduling(pods));
+        self.counts.needless_evictions = replacements::needless_evictions(pods, recoveries);
+        self.counts.stateful_interruptions = replacements::stateful_interruptions(pods);
         let metrics = metrics(&self.counts, &workloads, cluster, &rescheduling);
         Summary {
             counts: self.counts,
@@ -170,40 +180,6 @@ impl Tallies {
             rescheduling,
         }
     }
-}
-
-/// For each owner, matches the k-th pod taken away with the k-th pod created afterwards.
-fn rescheduling(pods: &[PodRow]) -> Vec<SimDuration> {
-    type Lost = Vec<SimTime>;
-    type Gained = Vec<(SimTime, Option<SimTime>)>;
-    let mut owners: BTreeMap<(&str, &str, &str), (Lost, Gained)> = BTreeMap::new();
-    for pod in pods.iter().filter(|p| !p.owner_name.as_str().is_empty()) {
-        let key = (pod.namespace.as_str(), pod.owner_kind.as_str(), pod.owner_name.as_str());
-        let (lost, gained) = owners.entry(key).or_default();
-        if let Some(at) = pod.deletion_at.or(pod.gone_at) {
-            lost.push(at);
-        }
-        if !pod.initial {
-            gained.push((pod.created_at, pod.ready_at));
-        }
-    }
-    let mut out = Vec::new();
-    for (mut lost, mut gained) in owners.into_values() {
-        lost.sort_unstable();
-        gained.sort_unstable();
-        let mut next = 0;
-        for at in lost {
-            while next < gained.len() && gained[next].0 < at {
-                next += 1;
-            }
-            let Some((_, ready)) = gained.get(next) else { break };
-            next += 1;
-            if let Some(ready) = ready {
-                out.push(ready.saturating_since(at));
-            }
-        }
-    }
-    out
 }
 
 fn metrics(
@@ -220,6 +196,8 @@ fn metrics(
     BTreeMap::from([
         ("events", counts.events as f64),
         ("evictions", counts.evictions as f64),
+        ("needless_evictions", counts.needless_evictions as f64),
+        ("stateful_interruptions", counts.stateful_interruptions as f64),
         ("preemptions", counts.preemptions as f64),
         ("refusals", end(|r| r.refusals)),
         ("machine_failures", counts.machine_failures as f64),

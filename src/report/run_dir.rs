@@ -74,11 +74,7 @@ impl OutputDir {
     /// # Errors
     /// If `place` is not ours to replace, or a directory cannot be made.
     pub fn begin(place: &Path, overwrite: Overwrite) -> Result<Self, OutputError> {
-        let is_ours = place.join("summary.json").is_file();
-        let is_empty_dir = place.is_dir() && fs::read_dir(place).map_err(io_error("read", place))?.next().is_none();
-        if place.exists() && !is_ours && !is_empty_dir && overwrite == Overwrite::OnlyOurs {
-            return Err(OutputError::NotOurs(place.to_owned()));
-        }
+        Self::check(place, overwrite)?;
         let mut name = place.file_name().unwrap_or_else(|| "out".as_ref()).to_owned();
         name.push(".unfinished.tmp");
         let building = place.with_file_name(name);
@@ -87,6 +83,19 @@ impl OutputDir {
         }
         fs::create_dir_all(&building).map_err(io_error("create", &building))?;
         Ok(Self { place: place.to_owned(), building, is_finished: false })
+    }
+
+    /// Checks that `place` may be written.
+    ///
+    /// # Errors
+    /// If `place` is not ours to replace.
+    pub fn check(place: &Path, overwrite: Overwrite) -> Result<(), OutputError> {
+        let is_ours = place.join("summary.json").is_file();
+        let is_empty_dir = place.is_dir() && fs::read_dir(place).map_err(io_error("read", place))?.next().is_none();
+        if place.exists() && !is_ours && !is_empty_dir && overwrite == Overwrite::OnlyOurs {
+            return Err(OutputError::NotOurs(place.to_owned()));
+        }
+        Ok(())
     }
 
     /// Where to write now.

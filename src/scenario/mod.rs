@@ -157,6 +157,47 @@ pub fn load_text(name: &str, text: &str, base_dir: &Path, overrides: &Overrides)
     resolve::resolve(name, text, base_dir, overrides)
 }
 
+/// A document of ours that is not a scenario, read.
+pub(crate) struct OwnDocument<T> {
+    /// What it says; none if something it cannot do without is missing or wrong.
+    pub(crate) value: Option<T>,
+    /// Where its values stand.
+    pub(crate) root: document::Node,
+    /// Every problem.
+    pub(crate) diagnostics: Diagnostics,
+}
+
+/// Reads a document of ours of that kind.
+///
+/// # Errors
+///
+/// If it is not YAML, or another kind.
+pub(crate) fn read_own<T: serde::de::DeserializeOwned>(
+    name: &str,
+    text: &str,
+    kind: &str,
+) -> Result<OwnDocument<T>, Invalid> {
+    let in_source = |diagnostic: Diagnostic| Invalid {
+        diagnostics: diagnostic.into(),
+        sources: Sources::from_iter([Source::new(name, text)]),
+    };
+    let file: Arc<str> = name.into();
+    let mut root = document::parse_first(&file, text).map_err(|diagnostic| in_source(*diagnostic))?.root;
+    let field = |name: &str| root.get(name).and_then(document::Node::text).unwrap_or_default();
+    if (field("apiVersion"), field("kind")) != (API_VERSION, kind) {
+        let message = format!("this is not a {kind}");
+        let help = format!("a {kind} begins with `apiVersion: {API_VERSION}` and `kind: {kind}`");
+        let diagnostic = Diagnostic::error("scenario::another_kind", message);
+        return Err(in_source(diagnostic.at(root.locate_text("kind"), "").help(help)));
+    }
+    let mut diagnostics = Diagnostics::new();
+    let decoded = decode::decode::<T>(&mut root, &mut diagnostics);
+    for near_miss in decoded.near_misses {
+        diagnostics.push(near_miss);
+    }
+    Ok(OwnDocument { value: decoded.value, root, diagnostics })
+}
+
 /// Reads the text of a document; too large files and such that are not text are refused.
 ///
 /// # Errors

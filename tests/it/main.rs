@@ -2,4 +2,5 @@
 
 mod determinism;
 mod recordings;
+mod study;
 mod tidy;

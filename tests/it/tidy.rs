@@ -58,6 +58,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("inspect", &["report", "diagnostics", "units", "arena"]),
+    ("study", &["simulation", "scenario", "observe", "model", "engine", "diagnostics", "units", "arena"]),
 ];
 
 const BELOW_COMPONENTS: &[&str] = &["component", "state", "engine", "model", "units", "arena", "diagnostics"];

@@ -5,10 +5,13 @@ mod latency_ecdf;
 mod lines;
 mod node_heatmap;
 mod ready_replicas;
+mod study;
 mod style;
 mod utilization;
 
 use std::path::Path;
+
+pub use study::{StudyChart, draw_study_charts};
 
 use super::tables::{Table, number, text};
 use style::Span;

@@ -1,0 +1,156 @@
+//! The charts of a study: cost of each variant, the trade-off, and how long recoveries took.
+
+use plotters::prelude::*;
+
+use super::style::{self, BAD, CALM, DIM, FAINT, SERIES, font, px};
+
+/// What the charts of a study show.
+#[derive(Clone, Debug, Default)]
+pub struct StudyChart {
+    /// Name of the study.
+    pub title: String,
+    /// What is varied.
+    pub axes: String,
+    /// What the cost is called.
+    pub value: String,
+    /// The values of each variant.
+    pub labels: Vec<String>,
+    /// Mean, low and high of each variant's cost.
+    pub costs: Vec<(f64, f64, f64)>,
+    /// Unready replica-seconds and needless evictions of each variant.
+    pub trade_offs: Vec<(f64, f64)>,
+    /// Whether no other variant beats it in both.
+    pub is_on_front: Vec<bool>,
+    /// The longest gap of each run, ascending, by variant.
+    pub recoveries: Vec<Vec<f64>>,
+}
+
+/// More lines than this cannot be told apart.
+const LINES_MAX: usize = 8;
+
+/// Draws them: file name and SVG text.
+#[must_use]
+pub fn draw_study_charts(chart: &StudyChart) -> Vec<(&'static str, String)> {
+    let drawn =
+        [("cost-curve.svg", cost_curve(chart)), ("trade-off.svg", trade_off(chart)), ("recovery.svg", recovery(chart))];
+    drawn.into_iter().filter_map(|(name, svg)| Some((name, svg?))).collect()
+}
+
+/// The cost of each variant with its interval.
+fn cost_curve(chart: &StudyChart) -> Option<String> {
+    let count = chart.costs.len();
+    let top = style::ceiling(chart.costs.iter().map(|cost| cost.2).fold(0.0, f64::max));
+    style::canvas(1100, 440, |area| {
+        let title = format!("{}: {} by {}, mean with its 95 % interval", chart.title, chart.value, chart.axes);
+        let mut plot = ChartBuilder::on(area)
+            .caption(title, font(18))
+            .margin(px(10))
+            .margin_right(px(26))
+            .x_label_area_size(px(30))
+            .y_label_area_size(px(64))
+            .build_cartesian_2d(-0.5..count as f64 - 0.5, 0.0..top)?;
+        let label = |at: &f64| {
+            let index = at.round();
+            let is_whole = (at - index).abs() < 1e-6 && index >= 0.0;
+            if is_whole { chart.labels.get(index as usize).cloned().unwrap_or_default() } else { String::new() }
+        };
+        plot.configure_mesh()
+            .disable_x_mesh()
+            .light_line_style(WHITE)
+            .bold_line_style(FAINT)
+            .axis_style(DIM.stroke_width(px(1)))
+            .label_style(font(11))
+            .x_labels(count.min(24) + 1)
+            .y_labels(6)
+            .x_label_formatter(&label)
+            .y_label_formatter(&|value| format!("{value:.0}"))
+            .draw()?;
+        let at = |index: usize| index as f64;
+        let band: Vec<(f64, f64)> = (0..count)
+            .map(|index| (at(index), chart.costs[index].2))
+            .chain((0..count).rev().map(|index| (at(index), chart.costs[index].1)))
+            .collect();
+        plot.draw_series([Polygon::new(band, CALM.mix(0.18).filled())])?;
+        let line = (0..count).map(|index| (at(index), chart.costs[index].0));
+        plot.draw_series(LineSeries::new(line.clone(), CALM.stroke_width(px(2))))?;
+        plot.draw_series(line.map(|point| Circle::new(point, px(4), CALM.filled())))?;
+        let best = chart.costs.iter().enumerate().min_by(|a, b| a.1.0.total_cmp(&b.1.0));
+        if let Some((index, cost)) = best {
+            plot.draw_series([Circle::new((at(index), cost.0), px(7), BAD.stroke_width(px(2)))])?;
+        }
+        Ok(())
+    })
+}
+
+/// Unavailability against needless evictions.
+fn trade_off(chart: &StudyChart) -> Option<String> {
+    let right = style::ceiling(chart.trade_offs.iter().map(|point| point.0).fold(0.0, f64::max));
+    let top = style::ceiling(chart.trade_offs.iter().map(|point| point.1).fold(0.0, f64::max));
+    style::canvas(1100, 440, |area| {
+        let mut plot = ChartBuilder::on(area)
+            .caption(format!("{}: what less unavailability costs in needless evictions", chart.title), font(18))
+            .margin(px(10))
+            .margin_right(px(60))
+            .x_label_area_size(px(36))
+            .y_label_area_size(px(64))
+            .build_cartesian_2d(0.0..right, 0.0..top)?;
+        plot.configure_mesh()
+            .light_line_style(WHITE)
+            .bold_line_style(FAINT)
+            .axis_style(DIM.stroke_width(px(1)))
+            .label_style(font(11))
+            .axis_desc_style(font(11))
+            .x_desc("unready replica-seconds, mean")
+            .y_desc("needless evictions, mean")
+            .x_label_formatter(&|value| format!("{value:.0}"))
+            .y_label_formatter(&|value| format!("{value:.1}"))
+            .draw()?;
+        let mut front: Vec<(f64, f64)> =
+            chart.trade_offs.iter().zip(&chart.is_on_front).filter(|(_, is)| **is).map(|(point, _)| *point).collect();
+        front.sort_by(|a, b| a.0.total_cmp(&b.0));
+        plot.draw_series(LineSeries::new(front, CALM.stroke_width(px(1))))?;
+        for ((point, label), is_on_front) in chart.trade_offs.iter().zip(&chart.labels).zip(&chart.is_on_front) {
+            let color = if *is_on_front { CALM } else { DIM };
+            plot.draw_series([Circle::new(*point, px(4), color.filled())])?;
+            let beside =
+                EmptyElement::at(*point) + Text::new(label.clone(), (px(7) as i32, -(px(14) as i32)), font(11));
+            plot.draw_series([beside])?;
+        }
+        Ok(())
+    })
+}
+
+/// How long the longest gap of a run was, by variant.
+fn recovery(chart: &StudyChart) -> Option<String> {
+    let longest = chart.recoveries.iter().flatten().copied().fold(0.0, f64::max);
+    let right = style::ceiling(longest);
+    style::canvas(1100, 440, |area| {
+        let mut plot = ChartBuilder::on(area)
+            .caption(format!("{}: share of runs whose longest gap was at most so long", chart.title), font(18))
+            .margin(px(10))
+            .margin_right(px(26))
+            .x_label_area_size(px(36))
+            .y_label_area_size(px(52))
+            .build_cartesian_2d(0.0..right, 0.0..1.02)?;
+        plot.configure_mesh()
+            .light_line_style(WHITE)
+            .bold_line_style(FAINT)
+            .axis_style(DIM.stroke_width(px(1)))
+            .label_style(font(11))
+            .axis_desc_style(font(11))
+            .x_desc("seconds below minReady")
+            .x_label_formatter(&|value| format!("{value:.0}"))
+            .y_label_formatter(&|share| format!("{:.0} %", share * 100.0))
+            .draw()?;
+        let shown = chart.recoveries.iter().zip(&chart.labels).zip(SERIES).take(LINES_MAX);
+        for ((gaps, label), color) in shown {
+            let count = gaps.len().max(1) as f64;
+            let steps = gaps.iter().enumerate().map(|(index, gap)| (*gap, (index + 1) as f64 / count));
+            let samples: Vec<(f64, f64)> = std::iter::once((0.0, 0.0)).chain(steps).collect();
+            plot.draw_series(LineSeries::new(style::steps(&samples, right), color.stroke_width(px(2))))?
+                .label(label.as_str())
+                .legend(move |(x, y)| style::legend_key(x, y, color));
+        }
+        style::legend(&mut plot, SeriesLabelPosition::LowerRight)
+    })
+}

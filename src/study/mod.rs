@@ -1,0 +1,33 @@
+//! Studies: many runs of one scenario, with values varied and seeds repeated, and what they say together.
+//!
+//! A study is a grid of variants. Each variant's scenario is resolved and its cluster settled once; every replication is
+//! forked from that. Replication `r` of every variant has the same seed, and faults are drawn from streams of their own,
+//! so that the same faults hit every variant: differences between variants are differences, not luck.
+
+mod document;
+mod edit;
+mod grid;
+mod journal;
+mod patch;
+mod results;
+mod runner;
+mod statistics;
+
+pub use document::{Study, load};
+pub use grid::{Axis, Variant};
+pub use journal::{Journal, JournalError};
+pub use patch::{Patches, patches};
+pub use results::{Comparison, Results, Statistic, VariantStatistics};
+pub use runner::{Progress, RunRow, Shard, run, run_until_precise};
+pub use statistics::{Interval, Sample};
+
+use crate::observe::METRICS;
+
+/// The metrics of a run that a study keeps, in the order of its columns: those of the summary, then the cost.
+#[must_use]
+pub fn metric_names() -> Vec<&'static str> {
+    METRICS.iter().copied().chain([COST]).collect()
+}
+
+/// The metric that prices make of the others.
+pub const COST: &str = "cost";

@@ -1,0 +1,204 @@
+//! What a sample says about the population it was drawn from.
+
+/// Observations of one quantity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    sorted: Vec<f64>,
+}
+
+/// A mean with the interval in which the true one lies with 95 % confidence.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Interval {
+    /// The mean of the sample.
+    pub mean: f64,
+    /// The lower end; equal to the mean if one observation is all there is.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    /// Whether zero cannot be told from the mean.
+    #[must_use]
+    pub fn has_zero(&self) -> bool {
+        self.low <= 0.0 && self.high >= 0.0
+    }
+
+    /// Half the interval's width.
+    #[must_use]
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+}
+
+impl Sample {
+    /// A sample of these observations, in any order.
+    #[must_use]
+    pub fn new(mut observations: Vec<f64>) -> Self {
+        observations.sort_by(f64::total_cmp);
+        Self { sorted: observations }
+    }
+
+    /// The observations, ascending.
+    #[must_use]
+    pub fn sorted(&self) -> &[f64] {
+        &self.sorted
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
+    /// The mean; 0 of nothing.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        if self.is_empty() { 0.0 } else { self.sorted.iter().sum::<f64>() / self.len() as f64 }
+    }
+
+    /// The standard deviation of the population, estimated with `n - 1`; 0 for fewer than two observations.
+    #[must_use]
+    pub fn deviation(&self) -> f64 {
+        if self.len() < 2 {
+            return 0.0;
+        }
+        let mean = self.mean();
+        let squares: f64 = self.sorted.iter().map(|value| (value - mean) * (value - mean)).sum();
+        (squares / (self.len() - 1) as f64).sqrt()
+    }
+
+    /// The value below which a share of the observations lies, interpolated linearly.
+    ///
+    /// # Source
+    ///
+    /// Hyndman and Fan, Sample quantiles in statistical packages, The American Statistician 50 (1996), definition 7.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> f64 {
+        let Some(last) = self.len().checked_sub(1) else { return 0.0 };
+        let position = share.clamp(0.0, 1.0) * last as f64;
+        let below = position.floor() as usize;
+        let above = (below + 1).min(last);
+        self.sorted[below] + (position - below as f64) * (self.sorted[above] - self.sorted[below])
+    }
+
+    /// The mean with its interval of that confidence, by Student's t.
+    ///
+    /// # Source
+    ///
+    /// Student, The probable error of a mean, Biometrika 6 (1908).
+    #[must_use]
+    pub fn interval(&self, confidence: f64) -> Interval {
+        let mean = self.mean();
+        if self.len() < 2 {
+            return Interval { mean, low: mean, high: mean };
+        }
+        let t = student_t_quantile(0.5 + confidence / 2.0, (self.len() - 1) as f64);
+        let half = t * self.deviation() / (self.len() as f64).sqrt();
+        Interval { mean, low: mean - half, high: mean + half }
+    }
+}
+
+/// The value that a variable with Student's t distribution stays below with probability `p`, for `p` of at least one half.
+fn student_t_quantile(p: f64, degrees: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    while student_t_cdf(high, degrees) < p && high < 1e12 {
+        high *= 2.0;
+    }
+    for _ in 0..100 {
+        let middle = low + (high - low) / 2.0;
+        if student_t_cdf(middle, degrees) < p { low = middle } else { high = middle }
+    }
+    low + (high - low) / 2.0
+}
+
+fn student_t_cdf(t: f64, degrees: f64) -> f64 {
+    1.0 - incomplete_beta(degrees / 2.0, 0.5, degrees / (degrees + t * t)) / 2.0
+}
+
+/// The regularized incomplete beta function.
+///
+/// # Source
+///
+/// Its continued fraction, NIST Digital Library of Mathematical Functions, 8.17.22, evaluated by Lentz's method.
+fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
+    if x <= 0.0 || x >= 1.0 {
+        return x.clamp(0.0, 1.0);
+    }
+    // The fraction converges fast only on this side of the mean.
+    if x > (a + 1.0) / (a + b + 2.0) {
+        return 1.0 - incomplete_beta(b, a, 1.0 - x);
+    }
+    let log_front = libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b) + a * libm::log(x) + b * libm::log1p(-x);
+    let away_from_zero = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
+    let (mut c, mut d) = (1.0, 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0)));
+    let mut fraction = d;
+    for m in 1..500 {
+        let m = f64::from(m);
+        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+        let before = fraction;
+        for term in [even, odd] {
+            d = 1.0 / away_from_zero(1.0 + term * d);
+            c = away_from_zero(1.0 + term / c);
+            fraction *= c * d;
+        }
+        if (fraction - before).abs() <= 1e-15 * fraction.abs() {
+            break;
+        }
+    }
+    libm::exp(log_front) * fraction / a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn student_t_quantiles_are_those_of_the_tables() {
+        let check = |p: f64, degrees: f64, expected: f64| {
+            let found = student_t_quantile(p, degrees);
+            assert!((found - expected).abs() < 5e-4, "{p} {degrees}: {found}");
+        };
+        check(0.975, 1.0, 12.7062);
+        check(0.975, 4.0, 2.7764);
+        check(0.975, 29.0, 2.0452);
+        check(0.995, 9.0, 3.2498);
+        check(0.975, 1e6, 1.9600);
+    }
+
+    #[test]
+    fn quantiles_are_interpolated() {
+        let sample = Sample::new(vec![4.0, 1.0, 3.0, 2.0]);
+        assert_eq!(sample.quantile(0.5), 2.5);
+        assert_eq!(sample.quantile(1.0), 4.0);
+        assert_eq!(Sample::new(vec![7.0]).quantile(0.9), 7.0);
+    }
+
+    #[test]
+    fn the_interval_covers_the_true_mean_as_often_as_it_says() {
+        let mut stream = crate::engine::Streams::new(1).stream("coverage", "");
+        let covered = (0..300).filter(|_| {
+            // The sum of twelve uniform variables is close to normal, with mean 6.
+            let draws = (0..15).map(|_| (0..12).map(|_| stream.unit()).sum());
+            let interval = Sample::new(draws.collect()).interval(0.95);
+            (interval.low..=interval.high).contains(&6.0)
+        });
+        let count = covered.count();
+        assert!((276..=294).contains(&count), "{count} of 300");
+    }
+
+    #[test]
+    fn an_interval_is_as_wide_as_its_formula() {
+        let interval = Sample::new(vec![1.0, 2.0, 3.0, 4.0, 5.0]).interval(0.95);
+        let half = 2.776_445 * 2.5f64.sqrt() / 5f64.sqrt();
+        assert!((interval.high - 3.0 - half).abs() < 1e-5 && (interval.half_width() - half).abs() < 1e-5);
+        assert!(!interval.has_zero());
+    }
+}

@@ -123,3 +123,6 @@ fn not_found(resource: &str, name: &str) -> ApiError {
 fn already_exists(resource: &str, name: &str) -> ApiError {
     ApiError::new(ErrorReason::AlreadyExists, format!("{resource} \"{name}\" already exists"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,708 @@
+//! The API server alone: what a request leaves behind, and what it is answered.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::ApiServer;
+use crate::arena::Symbol;
+use crate::component::{
+    Answer, Config, DeleteOptions, ErrorReason, Latencies, NodeConditionUpdate, NodeRegistration, PodDraft, PodName,
+    PodStatusPatch, Reply, Request, StatusUpdate,
+};
+use crate::engine::Streams;
+use crate::model::config::{
+    KubeApiserver, KubeControllerManager, KubeSchedulerConfiguration, KubeletConfiguration, KubernetesVersion,
+};
+use crate::model::{self, Object, PodTemplateSpec, TaintEffect, Toleration};
+use crate::state::{
+    Changed, DeletionCause, NodeCondition, NodeConditionKind, NodeId, Pod, PodDisruptionBudgetId,
+    PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, Status, Store, TaintOnNode,
+};
+use crate::units::{SimDuration, SimTime};
+
+/// An API server with a cluster of its own.
+struct Api {
+    api: ApiServer,
+    store: Store,
+    config: Config,
+    now: SimTime,
+    changed: Vec<Changed>,
+}
+
+impl Api {
+    fn new() -> Self {
+        Self::of_version(KubernetesVersion::NEWEST)
+    }
+
+    fn of_version(version: KubernetesVersion) -> Self {
+        let config = Config {
+            version,
+            kube_apiserver: KubeApiserver::defaults(version),
+            kube_controller_manager: KubeControllerManager::defaults(version),
+            kube_scheduler: KubeSchedulerConfiguration::default(),
+            kubelet: KubeletConfiguration::default().resolve(version),
+            latency: Latencies::default(),
+            round_trip: SimDuration::from_millis(10),
+        };
+        let now = SimTime::from_secs(100);
+        Self { api: ApiServer::new(), store: Store::default(), config, now, changed: Vec::new() }
+    }
+
+    fn ask(&mut self, request: Request) -> Answer {
+        self.changed.clear();
+        self.api.handle(&mut self.store, &self.config, &Streams::new(7), self.now, request, &mut self.changed)
+    }
+
+    fn refusal(&mut self, request: Request) -> (ErrorReason, String) {
+        let error = self.ask(request).expect_err("a refusal");
+        (error.reason, error.detail.unwrap_or(error.message))
+    }
+
+    /// Creates an object of this kind and text.
+    #[track_caller]
+    fn create(&mut self, object: Object) -> Answer {
+        self.ask(Request::Create(Box::new(object)))
+    }
+
+    #[track_caller]
+    fn pod(&mut self, text: &str) -> PodId {
+        match self.create(pod(text)).expect("a new pod") {
+            Reply::Pod(id) => id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A Running pod `name` of label `app: a` on a node, ready or not.
+    #[track_caller]
+    fn running(&mut self, name: &str, is_ready: bool) -> PodId {
+        let id = self.pod(&format!("{{metadata: {{name: {name}, labels: {{app: a}}}}, spec: {{nodeName: n, {ONE}}}}}"));
+        let ready = Some(if is_ready { Status::True } else { Status::False });
+        let patch = PodStatusPatch { phase: Some(PodPhase::Running), ready, ..PodStatusPatch::default() };
+        self.ask(Request::PatchPodStatus { pod: id, patch: Box::new(patch) }).expect("a patch");
+        id
+    }
+
+    /// A budget of pods `app: a` with this status: allowed, healthy, desired.
+    #[track_caller]
+    fn budget(&mut self, spec: &str, status: (i32, i32, i32)) -> PodDisruptionBudgetId {
+        let text = format!("{{metadata: {{name: b, namespace: default, generation: 1}}, spec: {{{spec}}}}}");
+        let budget: model::PodDisruptionBudget = serde_saphyr::from_str(&text).expect("a budget");
+        self.create(Object::PodDisruptionBudget(Box::new(budget))).expect("a new budget");
+        let id = self.store.budgets.ids().last().expect("the budget");
+        let (disruptions_allowed, current_healthy, desired_healthy) = status;
+        self.set_budget(id, |old| PodDisruptionBudgetStatus {
+            observed_generation: 1,
+            disruptions_allowed,
+            current_healthy,
+            desired_healthy,
+            ..old
+        });
+        id
+    }
+
+    fn set_budget(
+        &mut self,
+        id: PodDisruptionBudgetId,
+        edit: impl FnOnce(PodDisruptionBudgetStatus) -> PodDisruptionBudgetStatus,
+    ) {
+        let budget = &self.store.budgets[id];
+        let (version, status) = (budget.resource_version, edit(budget.status.clone()));
+        self.ask(Request::UpdateStatus(StatusUpdate::Budget(id, version, Box::new(status)))).expect("a status");
+    }
+
+    fn evict(&mut self, pod: PodId) -> Answer {
+        self.ask(Request::EvictPod { pod, grace_s: None, dry_run: false })
+    }
+
+    fn get(&self, id: PodId) -> &Pod {
+        self.store.pod(id).expect("the pod exists")
+    }
+
+    fn node(&mut self, registration: NodeRegistration) -> NodeId {
+        let node = self.store.node_slot(Symbol::new("n"));
+        self.ask(Request::CreateNode { node, registration: Box::new(registration) }).expect("a new node");
+        node
+    }
+}
+
+const ONE: &str = "containers: [{name: c, image: i}]";
+const APP_A: &str = "selector: {matchLabels: {app: a}}, minAvailable: 1";
+
+fn pod(text: &str) -> Object {
+    let mut pod: model::Pod = serde_saphyr::from_str(text).expect("a pod");
+    if pod.metadata.namespace.as_str().is_empty() {
+        pod.metadata.namespace = Symbol::new("default");
+    }
+    pod.apply_defaults();
+    Object::Pod(Box::new(pod))
+}
+
+fn registration(text: &str) -> NodeRegistration {
+    let node: model::Node = serde_saphyr::from_str(text).expect("a node");
+    NodeRegistration::from(&node)
+}
+
+fn draft(name: PodName, namespace: &str) -> Request {
+    let template: PodTemplateSpec = serde_saphyr::from_str(&format!("{{spec: {{{ONE}}}}}")).expect("a template");
+    Request::CreatePod(Box::new(PodDraft {
+        namespace: Symbol::new(namespace),
+        name,
+        template: Arc::new(template),
+        extra_labels: smallvec::SmallVec::new(),
+        owner: None,
+        pinned_node: None,
+        job_tracking: false,
+    }))
+}
+
+// ---- admission --------------------------------------------------------------------------------------------------------
+
+#[test]
+fn missing_tolerations_of_lost_nodes_are_added_with_300_seconds() {
+    let check = |tolerations: &str, expected: &[(&str, Option<i64>)]| {
+        let mut api = Api::new();
+        let id = api.pod(&format!("{{metadata: {{name: p}}, spec: {{tolerations: {tolerations}, {ONE}}}}}"));
+        let found: Vec<(&str, Option<i64>)> =
+            api.get(id).spec.tolerations.iter().map(|t| (t.key.as_str(), t.toleration_seconds)).collect();
+        assert_eq!(found, expected, "{tolerations}");
+    };
+    let (not_ready, unreachable) = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable");
+    let both = [(not_ready, Some(300)), (unreachable, Some(300))];
+    check("[]", &both);
+    check(
+        "[{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 5}]",
+        &[(unreachable, Some(5)), (not_ready, Some(300))],
+    );
+    check("[{key: node.kubernetes.io/not-ready, operator: Exists}]", &[(not_ready, None), (unreachable, Some(300))]);
+    // Operator and value are not looked at: this one suppresses the default and will never match.
+    check(
+        "[{key: node.kubernetes.io/not-ready, operator: Equal, value: x, effect: NoExecute}]",
+        &[(not_ready, None), (unreachable, Some(300))],
+    );
+    check("[{operator: Exists}]", &[("", None)]);
+    check("[{operator: Exists, effect: NoSchedule}]", &[("", None), both[0], both[1]]);
+    check("[{key: k, operator: Exists, effect: NoExecute}]", &[("k", None), both[0], both[1]]);
+}
+
+#[test]
+fn the_flags_of_the_server_say_how_long_a_lost_node_is_tolerated() {
+    let mut api = Api::new();
+    api.config.kube_apiserver.default_not_ready_toleration_seconds = 30;
+    api.config.kube_apiserver.default_unreachable_toleration_seconds = 40;
+    let id = api.pod(&format!("{{metadata: {{name: p}}, spec: {{{ONE}}}}}"));
+    let found: Vec<Option<i64>> =
+        api.get(id).spec.tolerations.iter().map(|t: &Toleration| t.toleration_seconds).collect();
+    assert_eq!(found, [Some(30), Some(40)]);
+}
+
+#[test]
+fn a_priority_class_decides_the_priority() {
+    let mut api = Api::new();
+    for text in [
+        "{metadata: {name: high}, value: 1000, preemptionPolicy: Never}",
+        "{metadata: {name: usual}, value: 7, globalDefault: true}",
+    ] {
+        let class: model::PriorityClass = serde_saphyr::from_str(text).expect("a class");
+        api.create(Object::PriorityClass(Box::new(class))).expect("a new class");
+    }
+    let mut check = |name: &str, spec: &str, expected: i32| {
+        let id = api.pod(&format!("{{metadata: {{name: {name}}}, spec: {{{spec} {ONE}}}}}"));
+        assert_eq!(api.get(id).spec.priority, expected, "{spec}");
+    };
+    check("a", "priorityClassName: high,", 1000);
+    check("b", "", 7);
+    check("c", "priorityClassName: system-node-critical,", 2_000_001_000);
+    check("d", "priorityClassName: system-cluster-critical,", 2_000_000_000);
+    let unknown = pod(&format!("{{metadata: {{name: e}}, spec: {{priorityClassName: no, {ONE}}}}}"));
+    let (reason, message) = api.refusal(Request::Create(Box::new(unknown)));
+    assert_eq!(reason, ErrorReason::Forbidden);
+    assert_eq!(message, "no PriorityClass with name no was found");
+}
+
+#[test]
+fn without_classes_the_priority_is_zero() {
+    let mut api = Api::new();
+    let id = api.pod(&format!("{{metadata: {{name: p}}, spec: {{{ONE}}}}}"));
+    assert_eq!(api.get(id).spec.priority, 0);
+}
+
+#[test]
+fn a_node_that_registers_is_tainted_not_ready_once() {
+    let check = |taints: &str, expected: &[&str]| {
+        let mut api = Api::new();
+        let node = api.node(registration(&format!("{{metadata: {{name: n}}, spec: {{taints: {taints}}}}}")));
+        let taints = &api.store.node(node).expect("the node").taints;
+        assert_eq!(taints.iter().map(|t| t.key.as_str()).collect::<Vec<_>>(), expected);
+    };
+    check("[]", &["node.kubernetes.io/not-ready"]);
+    check("[{key: k, effect: NoSchedule}]", &["k", "node.kubernetes.io/not-ready"]);
+    check("[{key: node.kubernetes.io/not-ready, effect: NoSchedule}]", &["node.kubernetes.io/not-ready"]);
+    check(
+        "[{key: node.kubernetes.io/not-ready, effect: NoExecute}]",
+        &["node.kubernetes.io/not-ready", "node.kubernetes.io/not-ready"],
+    );
+}
+
+#[test]
+fn a_node_is_registered_under_its_name_once() {
+    let mut api = Api::new();
+    let node = api.node(registration("{metadata: {name: n}}"));
+    let again = Request::CreateNode { node, registration: Box::new(registration("{metadata: {name: n}}")) };
+    assert_eq!(api.refusal(again).0, ErrorReason::AlreadyExists);
+}
+
+// ---- names ------------------------------------------------------------------------------------------------------------
+
+fn name_of(api: &mut Api, prefix: &str, namespace: &str) -> String {
+    match api.ask(draft(PodName::Generate(Symbol::new(prefix)), namespace)).expect("a new pod") {
+        Reply::Pod(id) => api.get(id).name.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_generated_name_is_58_characters_of_prefix_and_5_of_27() {
+    let mut api = Api::new();
+    let name = name_of(&mut api, &"x".repeat(70), "default");
+    assert_eq!(name.len(), 63);
+    assert!(name[58..].bytes().all(|b| b"bcdfghjklmnpqrstvwxz2456789".contains(&b)), "{name}");
+}
+
+#[test]
+fn one_more_pod_renames_no_pod_of_another_prefix_or_namespace() {
+    let names = |others: usize| {
+        let mut api = Api::new();
+        for _ in 0..others {
+            name_of(&mut api, "other-", "default");
+            name_of(&mut api, "web-", "elsewhere");
+            api.ask(draft(PodName::Exact("bare".into()), &format!("x{others}"))).ok();
+        }
+        let name = name_of(&mut api, "web-", "default");
+        let uid = api.store.pods().map(|(_, pod)| (pod.name.to_string(), pod.uid)).find(|(n, _)| *n == name);
+        (name, uid)
+    };
+    assert_eq!(names(0), names(5));
+}
+
+#[test]
+fn pods_of_one_name_in_turn_have_different_uids() {
+    let mut api = Api::new();
+    let uids: Vec<_> = (0..3)
+        .map(|_| {
+            let Ok(Reply::Pod(id)) = api.ask(draft(PodName::Exact("db-0".into()), "default")) else { panic!("no pod") };
+            let uid = api.get(id).uid;
+            api.ask(Request::DeletePod { pod: id, options: DeleteOptions::default(), cause: DeletionCause::Kubectl })
+                .expect("a deletion");
+            uid
+        })
+        .collect();
+    assert!(uids[0] != uids[1] && uids[1] != uids[2] && uids[0] != uids[2]);
+}
+
+#[test]
+fn a_name_is_taken_once_per_namespace() {
+    let mut api = Api::new();
+    api.ask(draft(PodName::Exact("p".into()), "default")).expect("a new pod");
+    api.ask(draft(PodName::Exact("p".into()), "other")).expect("a new pod");
+    let (reason, message) = api.refusal(draft(PodName::Exact("p".into()), "default"));
+    assert_eq!((reason, &*message), (ErrorReason::AlreadyExists, "pods \"p\" already exists"));
+}
+
+#[test]
+fn a_terminating_namespace_takes_no_new_pods() {
+    let mut api = Api::new();
+    let namespace: model::Namespace = serde_saphyr::from_str("{metadata: {name: going}}").expect("a namespace");
+    api.create(Object::Namespace(Box::new(namespace))).expect("a new namespace");
+    let name = Symbol::new("going");
+    api.ask(Request::DeleteOther { kind: "Namespace", namespace: Symbol::empty(), name }).expect("a deletion");
+    let (reason, message) = api.refusal(draft(PodName::Exact("p".into()), "going"));
+    assert_eq!(reason, ErrorReason::Forbidden);
+    assert!(message.contains("because it is being terminated"), "{message}");
+}
+
+// ---- deletion ---------------------------------------------------------------------------------------------------------
+
+fn delete(api: &mut Api, pod: PodId, grace_s: Option<i64>) -> Answer {
+    let options = DeleteOptions { grace_s, uid: None };
+    api.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl })
+}
+
+#[test]
+fn a_bound_live_pod_is_marked_and_others_are_removed_at_once() {
+    let check = |spec: &str, phase: PodPhase, grace_s: Option<i64>, expected_s: Option<i64>| {
+        let mut api = Api::new();
+        let id = api.pod(&format!("{{metadata: {{name: p}}, spec: {{{spec} {ONE}}}}}"));
+        let patch = PodStatusPatch { phase: Some(phase), ..PodStatusPatch::default() };
+        api.ask(Request::PatchPodStatus { pod: id, patch: Box::new(patch) }).expect("a patch");
+        delete(&mut api, id, grace_s).expect("a deletion");
+        let deadline = api.store.pod(id).map(|pod| pod.deletion.expect("a mark").deadline);
+        assert_eq!(deadline, expected_s.map(|s| SimTime::from_secs(100 + s)), "{spec} {phase:?} {grace_s:?}");
+    };
+    check("nodeName: n,", PodPhase::Running, None, Some(30));
+    check("nodeName: n, terminationGracePeriodSeconds: 7,", PodPhase::Running, None, Some(7));
+    check("nodeName: n,", PodPhase::Pending, Some(5), Some(5));
+    check("nodeName: n,", PodPhase::Running, Some(-1), Some(1));
+    check("nodeName: n,", PodPhase::Running, Some(0), None);
+    check("nodeName: n,", PodPhase::Failed, None, None);
+    check("nodeName: n,", PodPhase::Succeeded, None, None);
+    check("", PodPhase::Pending, None, None);
+}
+
+#[test]
+fn a_second_deletion_can_only_shorten_the_grace() {
+    let mut api = Api::new();
+    let id = api.running("p", true);
+    delete(&mut api, id, None).expect("a deletion");
+    let deadline = |api: &Api| api.get(id).deletion.map(|d| d.deadline);
+    api.now = SimTime::from_secs(110);
+    delete(&mut api, id, Some(60)).expect("a deletion");
+    assert_eq!(deadline(&api), Some(SimTime::from_secs(130)));
+    assert!(api.changed.is_empty());
+    delete(&mut api, id, Some(5)).expect("a deletion");
+    assert_eq!(deadline(&api), Some(SimTime::from_secs(115)));
+    delete(&mut api, id, Some(0)).expect("a deletion");
+    assert!(api.store.pod(id).is_none());
+}
+
+#[test]
+fn a_deletion_with_another_pods_uid_is_a_conflict() {
+    let mut api = Api::new();
+    let id = api.running("p", true);
+    let options = DeleteOptions { grace_s: Some(0), uid: Some(crate::state::Uid(1)) };
+    let request = Request::DeletePod { pod: id, options, cause: DeletionCause::Kubectl };
+    assert_eq!(api.refusal(request).0, ErrorReason::Conflict);
+}
+
+#[test]
+fn a_finalizer_keeps_a_deleted_pod_until_it_is_released() {
+    let mut api = Api::new();
+    let text = "{metadata: {name: p, finalizers: [batch.kubernetes.io/job-tracking]}, spec: {nodeName: n, ";
+    let id = api.pod(&format!("{text}{ONE}}}}}"));
+    delete(&mut api, id, Some(0)).expect("a deletion");
+    assert!(api.get(id).deletion.is_some());
+    api.ask(Request::ReleasePodFromJob { pod: id }).expect("a release");
+    assert!(api.store.pod(id).is_none());
+}
+
+#[test]
+fn a_pod_that_is_released_before_its_grace_is_over_stays() {
+    let mut api = Api::new();
+    let text = "{metadata: {name: p, finalizers: [batch.kubernetes.io/job-tracking]}, spec: {nodeName: n, ";
+    let id = api.pod(&format!("{text}{ONE}}}}}"));
+    delete(&mut api, id, None).expect("a deletion");
+    api.ask(Request::ReleasePodFromJob { pod: id }).expect("a release");
+    assert!(api.get(id).deletion.is_some());
+}
+
+#[test]
+fn a_workload_goes_at_once_or_waits_for_its_dependents() {
+    for (propagation, stays) in
+        [(Propagation::Background, false), (Propagation::Foreground, true), (Propagation::Orphan, true)]
+    {
+        let mut api = Api::new();
+        let text = format!(
+            "{{metadata: {{name: d, namespace: default}}, spec: {{selector: {{matchLabels: {{a: b}}}}, \
+             template: {{metadata: {{labels: {{a: b}}}}, spec: {{{ONE}}}}}}}}}"
+        );
+        let deployment: model::Deployment = serde_saphyr::from_str(&text).expect("a deployment");
+        let Ok(Reply::Workload(workload)) = api.create(Object::Deployment(Box::new(deployment))) else {
+            panic!("no deployment")
+        };
+        api.ask(Request::DeleteWorkload { workload, propagation }).expect("a deletion");
+        assert_eq!(api.store.workload_meta(workload).is_some(), stays, "{propagation:?}");
+        if stays {
+            api.ask(Request::FinalizeWorkload { workload }).expect("the end");
+            assert!(api.store.workload_meta(workload).is_none());
+        }
+    }
+}
+
+// ---- binding ----------------------------------------------------------------------------------------------------------
+
+#[test]
+fn a_pod_is_bound_once_and_not_while_it_goes() {
+    let mut api = Api::new();
+    let node = api.node(registration("{metadata: {name: n}}"));
+    let id = api.pod(&format!("{{metadata: {{name: p}}, spec: {{{ONE}}}}}"));
+    let nominated = PodStatusPatch {
+        nominated_node: Some(Some(node)),
+        unschedulable: Some(Some(Arc::from("no room"))),
+        ..PodStatusPatch::default()
+    };
+    api.ask(Request::PatchPodStatus { pod: id, patch: Box::new(nominated) }).expect("a patch");
+    api.ask(Request::BindPod { pod: id, node }).expect("a binding");
+    let pod = api.get(id);
+    assert_eq!((pod.node, pod.scheduled_at), (Some(node), Some(api.now)));
+    assert!(pod.unschedulable.is_none() && pod.nominated_node.is_none());
+    let (reason, message) = api.refusal(Request::BindPod { pod: id, node });
+    assert_eq!(reason, ErrorReason::Conflict);
+    assert!(message.contains("already assigned"), "{message}");
+    let going = api.running("going", true);
+    delete(&mut api, going, None).expect("a deletion");
+    let (reason, message) = api.refusal(Request::BindPod { pod: going, node });
+    assert_eq!(reason, ErrorReason::Conflict);
+    assert!(message.contains("is being deleted"), "{message}");
+}
+
+// ---- eviction ---------------------------------------------------------------------------------------------------------
+
+#[test]
+fn an_eviction_takes_from_the_budget_and_leaves_a_condition() {
+    let mut api = Api::new();
+    let budget = api.budget(APP_A, (1, 2, 1));
+    let (a, b) = (api.running("a", true), api.running("b", true));
+    api.evict(a).expect("an eviction");
+    let pod = api.get(a);
+    assert_eq!(pod.deletion.map(|d| d.cause), Some(DeletionCause::EvictionByEvictionApi));
+    assert_eq!(pod.disruption_target.map(|t| t.reason.as_str()), Some("EvictionByEvictionAPI"));
+    let status = &api.store.budgets[budget].status;
+    assert_eq!(status.disruptions_allowed, 0);
+    assert!(status.disrupted_pods.contains_key("a"));
+    assert_eq!(status.condition.as_ref().map(|c| (c.0, c.1)), Some((false, "InsufficientPods")));
+    let error = api.evict(b).expect_err("no room");
+    assert_eq!(error.reason, ErrorReason::TooManyRequests);
+    assert_eq!(error.retry_after, None);
+    assert_eq!(error.message, "Cannot evict pod as it would violate the pod's disruption budget.");
+}
+
+/// Evicts one pod under a budget: the cause of a refusal, or nothing.
+#[track_caller]
+fn check_eviction(policy: &str, status: (i32, i32, i32), is_ready: bool, refusal: Option<&str>) {
+    let mut api = Api::new();
+    let spec =
+        if policy.is_empty() { APP_A.to_owned() } else { format!("{APP_A}, unhealthyPodEvictionPolicy: {policy}") };
+    let budget = api.budget(&spec, status);
+    let pod = api.running("p", is_ready);
+    let answer = api.evict(pod);
+    let found = answer.err().map(|error| error.detail.unwrap_or(error.message));
+    assert_eq!(found.as_deref(), refusal, "{policy} {status:?} ready {is_ready}");
+    if refusal.is_none() && !is_ready {
+        assert!(api.store.budgets[budget].status.disrupted_pods.is_empty(), "the budget is not touched");
+    }
+}
+
+#[test]
+fn unhealthy_pods_pass_when_the_healthy_are_enough_or_always() {
+    let needs = |desired: i32, has: i32| {
+        format!("The disruption budget b needs {desired} healthy pods and has {has} currently")
+    };
+    check_eviction("", (0, 0, 0), false, Some(&needs(0, 0)));
+    check_eviction("IfHealthyBudget", (0, 0, 0), false, Some(&needs(0, 0)));
+    check_eviction("", (0, 2, 2), true, Some(&needs(2, 2)));
+    check_eviction("IfHealthyBudget", (0, 2, 2), false, None);
+    check_eviction("", (0, 2, 2), false, None);
+    check_eviction("IfHealthyBudget", (0, 1, 2), false, Some(&needs(2, 1)));
+    check_eviction("AlwaysAllow", (0, 1, 2), false, None);
+    check_eviction("AlwaysAllow", (0, 1, 2), true, Some(&needs(2, 1)));
+    check_eviction("", (-1, 1, 2), true, Some("pdb disruptions allowed is negative"));
+}
+
+#[test]
+fn pods_that_never_ran_or_have_ended_or_go_already_ask_no_budget() {
+    for phase in [PodPhase::Pending, PodPhase::Succeeded, PodPhase::Failed] {
+        let mut api = Api::new();
+        let budget = api.budget(APP_A, (0, 0, 0));
+        let pod = api.running("p", false);
+        let patch = PodStatusPatch { phase: Some(phase), ..PodStatusPatch::default() };
+        api.ask(Request::PatchPodStatus { pod, patch: Box::new(patch) }).expect("a patch");
+        api.evict(pod).expect("an eviction");
+        assert!(api.store.budgets[budget].status.disrupted_pods.is_empty());
+    }
+    let mut api = Api::new();
+    api.budget(APP_A, (0, 2, 2));
+    let pod = api.running("p", true);
+    delete(&mut api, pod, None).expect("a deletion");
+    api.evict(pod).expect("an eviction");
+    assert_eq!(api.get(pod).deletion.map(|d| d.cause), Some(DeletionCause::Kubectl));
+}
+
+#[test]
+fn the_selector_says_which_pods_a_budget_protects() {
+    let check = |selector: &str, is_protected: bool| {
+        let mut api = Api::new();
+        api.budget(&format!("{selector} minAvailable: 1"), (0, 1, 1));
+        let pod = api.running("p", true);
+        assert_eq!(api.evict(pod).is_err(), is_protected, "{selector}");
+    };
+    check("selector: {matchLabels: {app: a}},", true);
+    check("selector: {matchLabels: {app: b}},", false);
+    check("selector: {},", true);
+    check("", false);
+}
+
+#[test]
+fn two_budgets_on_one_pod_are_an_error_of_the_server() {
+    let mut api = Api::new();
+    for name in ["b1", "b2"] {
+        let text = format!("{{metadata: {{name: {name}, namespace: default}}, spec: {{{APP_A}}}}}");
+        let budget: model::PodDisruptionBudget = serde_saphyr::from_str(&text).expect("a budget");
+        api.create(Object::PodDisruptionBudget(Box::new(budget))).expect("a new budget");
+        let id = api.store.budgets.ids().last().expect("the budget");
+        api.set_budget(id, |old| PodDisruptionBudgetStatus { disruptions_allowed: 5, ..old });
+    }
+    let pod = api.running("p", true);
+    let (reason, message) = api.refusal(Request::EvictPod { pod, grace_s: None, dry_run: false });
+    assert_eq!(reason, ErrorReason::InternalError);
+    assert_eq!(
+        message,
+        "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+    );
+}
+
+#[test]
+fn a_budget_that_was_changed_asks_for_ten_seconds_of_patience() {
+    let mut api = Api::new();
+    let budget = api.budget(APP_A, (1, 2, 1));
+    api.set_budget(budget, |old| PodDisruptionBudgetStatus { observed_generation: 0, ..old });
+    let pod = api.running("p", true);
+    let error = api.evict(pod).expect_err("a refusal");
+    assert_eq!(error.reason, ErrorReason::TooManyRequests);
+    assert_eq!(error.retry_after, Some(SimDuration::from_secs(10)));
+    assert_eq!(error.detail.as_deref(), Some("The disruption budget b is still being processed by the server."));
+}
+
+#[test]
+fn a_dry_run_asks_the_budget_and_changes_nothing() {
+    let mut api = Api::new();
+    let budget = api.budget(APP_A, (1, 2, 1));
+    let pod = api.running("p", true);
+    let dry = Request::EvictPod { pod, grace_s: None, dry_run: true };
+    api.ask(dry.clone()).expect("room");
+    assert!(api.get(pod).deletion.is_none() && api.get(pod).disruption_target.is_none());
+    assert_eq!(api.store.budgets[budget].status.disruptions_allowed, 1);
+    api.set_budget(budget, |old| PodDisruptionBudgetStatus { disruptions_allowed: 0, ..old });
+    assert_eq!(api.refusal(dry).0, ErrorReason::TooManyRequests);
+}
+
+#[test]
+fn more_than_2000_unconfirmed_evictions_are_too_many() {
+    let mut api = Api::new();
+    let budget = api.budget(APP_A, (1, 5000, 1));
+    let disrupted: BTreeMap<Arc<str>, SimTime> =
+        (0..2001).map(|i| (Arc::from(format!("x{i}")), SimTime::ZERO)).collect();
+    api.set_budget(budget, |old| PodDisruptionBudgetStatus { disrupted_pods: disrupted.into_iter().collect(), ..old });
+    let pod = api.running("p", true);
+    let (reason, _) = api.refusal(Request::EvictPod { pod, grace_s: None, dry_run: false });
+    assert_eq!(reason, ErrorReason::Forbidden);
+}
+
+#[test]
+fn three_evictions_at_once_and_room_for_one() {
+    let mut api = Api::new();
+    api.budget(APP_A, (1, 3, 2));
+    let pods = ["a", "b", "c"].map(|name| api.running(name, true));
+    let granted = pods.into_iter().filter(|&pod| api.evict(pod).is_ok()).count();
+    assert_eq!(granted, 1);
+}
+
+#[test]
+fn a_refusal_says_why_as_far_as_its_version_knows() {
+    let check = |minor: u32, condition: (&'static str, &str), healthy: i32, expected: &str| {
+        let version = format!("1.{minor}").parse().expect("a version");
+        let mut api = Api::of_version(version);
+        let budget = api.budget(APP_A, (0, healthy, 2));
+        let (reason, message) = condition;
+        api.set_budget(budget, |old| PodDisruptionBudgetStatus {
+            condition: Some((false, reason, Arc::from(message))),
+            ..old
+        });
+        let pod = api.running("p", true);
+        let (_, detail) = api.refusal(Request::EvictPod { pod, grace_s: None, dry_run: false });
+        assert_eq!(detail, format!("The disruption budget b {expected}"), "1.{minor} {condition:?}");
+    };
+    check(36, ("SyncFailed", "e"), 2, "does not allow evicting pods currently because it failed sync: e");
+    check(36, ("r", "m"), 3, "does not allow evicting pods currently (r): m");
+    check(36, ("InsufficientPods", ""), 2, "needs 2 healthy pods and has 2 currently");
+    check(36, ("InsufficientPods", ""), 3, "does not allow evicting pods currently");
+    check(34, ("SyncFailed", "e"), 3, "needs 2 healthy pods and has 3 currently");
+}
+
+#[test]
+fn the_grace_of_an_eviction_is_the_one_asked_for() {
+    let mut api = Api::new();
+    let (a, b) = (api.running("a", true), api.running("b", true));
+    api.ask(Request::EvictPod { pod: a, grace_s: Some(5), dry_run: false }).expect("an eviction");
+    assert_eq!(api.get(a).deletion.map(|d| d.grace), Some(SimDuration::from_secs(5)));
+    api.ask(Request::EvictPod { pod: b, grace_s: Some(0), dry_run: false }).expect("an eviction");
+    assert!(api.store.pod(b).is_none());
+    assert_eq!(api.evict(b).expect_err("gone").reason, ErrorReason::NotFound);
+}
+
+// ---- status -----------------------------------------------------------------------------------------------------------
+
+#[test]
+fn a_write_that_changes_nothing_is_published_to_nobody() {
+    let mut api = Api::new();
+    let pod = api.running("p", true);
+    let patch = PodStatusPatch { ready: Some(Status::True), ..PodStatusPatch::default() };
+    let answer = api.ask(Request::PatchPodStatus { pod, patch: Box::new(patch) });
+    assert!(matches!(answer, Ok(Reply::Unchanged)) && api.changed.is_empty());
+    let node = api.node(registration("{metadata: {name: n}}"));
+    api.ask(Request::SetNodeUnschedulable { node, unschedulable: true }).expect("a cordon");
+    let again = api.ask(Request::SetNodeUnschedulable { node, unschedulable: true });
+    assert!(matches!(again, Ok(Reply::Unchanged)) && api.changed.is_empty());
+}
+
+#[test]
+fn a_budget_status_over_an_older_read_is_a_conflict() {
+    let mut api = Api::new();
+    let budget = api.budget(APP_A, (1, 2, 1));
+    let read = api.store.budgets[budget].resource_version;
+    let pod = api.running("p", true);
+    api.evict(pod).expect("an eviction");
+    let late = StatusUpdate::Budget(budget, read, Box::default());
+    assert_eq!(api.refusal(Request::UpdateStatus(late)).0, ErrorReason::Conflict);
+}
+
+#[test]
+fn taints_are_one_by_key_and_effect() {
+    let mut api = Api::new();
+    let node = api.node(registration("{metadata: {name: n}}"));
+    let key = Symbol::new("k");
+    let taint =
+        |effect, at_s| TaintOnNode { key, value: Symbol::empty(), effect, added_at: Some(SimTime::from_secs(at_s)) };
+    let patch = |add: Vec<TaintOnNode>, remove: Vec<(Symbol, TaintEffect)>| Request::PatchNodeTaints {
+        node,
+        add: add.into(),
+        remove: remove.into(),
+    };
+    api.ask(patch(vec![taint(TaintEffect::NoSchedule, 1), taint(TaintEffect::NoExecute, 1)], vec![])).expect("taints");
+    api.ask(patch(vec![taint(TaintEffect::NoExecute, 2)], vec![])).expect("taints");
+    let found: Vec<_> =
+        api.store.node(node).expect("the node").taints.iter().filter(|t| t.key == key).copied().collect();
+    assert_eq!(found, [taint(TaintEffect::NoSchedule, 1), taint(TaintEffect::NoExecute, 2)]);
+    api.ask(patch(vec![], vec![(key, TaintEffect::NoSchedule)])).expect("taints");
+    assert_eq!(api.store.node(node).expect("the node").taints.iter().filter(|t| t.key == key).count(), 1);
+}
+
+#[test]
+fn a_condition_keeps_its_transition_time_until_its_status_flips() {
+    let mut api = Api::new();
+    let node = api.node(registration("{metadata: {name: n}}"));
+    let post = |status, reason, at_s| Request::PatchNodeStatus {
+        node,
+        conditions: vec![NodeConditionUpdate {
+            kind: NodeConditionKind::Ready,
+            condition: NodeCondition { status, reason, since: SimTime::from_secs(at_s) },
+        }]
+        .into(),
+        base: None,
+    };
+    let since =
+        |api: &Api| api.store.node(node).and_then(|n| n.conditions.get(NodeConditionKind::Ready)).map(|c| c.since);
+    api.ask(post(Status::True, "KubeletReady", 1)).expect("a status");
+    api.ask(post(Status::True, "Other", 5)).expect("a status");
+    assert_eq!(since(&api), Some(SimTime::from_secs(1)));
+    api.ask(post(Status::Unknown, "NodeStatusUnknown", 9)).expect("a status");
+    assert_eq!(since(&api), Some(SimTime::from_secs(9)));
+}
+
+#[test]
+fn a_status_over_an_older_node_is_a_conflict() {
+    let mut api = Api::new();
+    let node = api.node(registration("{metadata: {name: n}}"));
+    let base = api.store.node(node).map(Arc::clone);
+    api.ask(Request::SetNodeUnschedulable { node, unschedulable: true }).expect("a cordon");
+    let late = Request::PatchNodeStatus { node, conditions: Vec::new().into(), base };
+    assert_eq!(api.refusal(late).0, ErrorReason::Conflict);
+}

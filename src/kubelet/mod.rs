@@ -5,10 +5,12 @@
 
 mod admission;
 mod heartbeat;
+mod image;
 mod mirror;
 mod node_status;
 mod pod_worker;
 mod pressure;
+mod probe;
 mod recovery;
 mod restart;
 mod settings;
@@ -27,8 +29,9 @@ use crate::engine::Ticket;
 use crate::state::{
     Change, Changed, ContainerFate, ControlPlaneProcess, MachineChange, NodeId, PodDelta, PodId, Power,
 };
-use crate::units::{SimDuration, SimTime};
+use crate::units::SimDuration;
 use pod_worker::Worker;
+pub use probe::ProbeKind;
 
 /// What a kubelet waits for.
 #[derive(Copy, Clone, Debug)]
@@ -53,6 +56,10 @@ pub enum Timer {
     Stopped(PodId),
     /// A container ends by itself.
     Ended(PodId),
+    /// A probe has failed often enough.
+    ProbeFailed(PodId, ProbeKind),
+    /// The containers that failed their probe have stopped, with this exit code.
+    ProbeKilled(PodId, i32),
     /// The back-off before a restart is over.
     Restart(PodId),
     /// The status manager compares its pods with the API's.
@@ -69,10 +76,7 @@ pub type Registrations = FxHashMap<NodeId, Arc<NodeRegistration>>;
 #[derive(Clone, Debug, Default)]
 pub struct Kubelets {
     workers: FxHashMap<PodId, Worker>,
-    /// When the images being pulled on a node will all be there; pulls are serial.
-    pulls_until: FxHashMap<NodeId, SimTime>,
-    /// Images pulled in this run, besides those the Node object lists.
-    pulled: FxHashSet<(NodeId, Symbol)>,
+    images: image::Images,
     /// Boot and reconnect timers under way.
     awaited: FxHashMap<NodeId, Ticket>,
     /// How long a machine's next boot takes, if that is special.
@@ -202,6 +206,8 @@ impl Component for Kubelets {
             Timer::Ready(pod) => self.became_ready(pod, ctx),
             Timer::Stopped(pod) => self.containers_stopped(pod, ctx),
             Timer::Ended(pod) => self.container_ended(pod, None, ctx),
+            Timer::ProbeFailed(pod, kind) => self.probe_failed(pod, kind, ctx),
+            Timer::ProbeKilled(pod, code) => self.probe_killed(pod, code, ctx),
             Timer::Restart(pod) => self.restart(pod, ctx),
             Timer::Resync(pod) => self.post_ready_again(pod, ctx),
         }

@@ -45,6 +45,10 @@ pub(super) struct Worker {
     pub(super) since: Option<SimTime>,
     /// Fires when containers end by themselves.
     pub(super) end: Option<Ticket>,
+    /// Fires when a probe fails for good, or when what failed it has stopped.
+    pub(super) probe: Option<Ticket>,
+    /// The readiness probe has failed for good: nobody answers it any more.
+    pub(super) is_silent: bool,
     pub(super) restarts: u32,
     pub(super) back_off: BackOff,
     /// A status that could not be posted.
@@ -63,6 +67,8 @@ impl Worker {
             stops_at: None,
             since: None,
             end: None,
+            probe: None,
+            is_silent: false,
             restarts: 0,
             back_off: BackOff::default(),
             unposted: None,
@@ -84,7 +90,7 @@ impl Kubelets {
     /// Forgets what was under way with a pod.
     pub(super) fn forget(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         if let Some(worker) = self.workers.remove(&pod) {
-            for ticket in worker.ticket.into_iter().chain(worker.end) {
+            for ticket in [worker.ticket, worker.end, worker.probe].into_iter().flatten() {
                 ctx.cancel(ticket);
             }
         }
@@ -169,12 +175,8 @@ impl Kubelets {
     fn start(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
-        let pull = settings::pull_latency(object, node, &mut self.pulled, ctx);
-        let mut begin = ctx.now;
-        if pull > SimDuration::ZERO {
-            let until = self.pulls_until.entry(node).or_insert(ctx.now);
-            *until = (*until).max(ctx.now) + pull;
-            begin = *until;
+        let mut begin = self.images.ready_at(object, node, ctx);
+        if begin > ctx.now {
             self.event(node, EventDraft::normal("Pulling", ObjectRef::pod(object), "Pulling images"), ctx);
         }
         let restarts = object.restarts_max();
@@ -193,6 +195,7 @@ impl Kubelets {
         worker.ticket = None;
         worker.stage = Stage::Running;
         worker.since = Some(ctx.now);
+        worker.is_silent = false;
         let delay = settings::ready_latency(object, restarts, ctx);
         let is_ready = delay == SimDuration::ZERO;
         let status = ContainerStatus { state: ContainerState::Running { since: ctx.now }, ready: is_ready, restarts };
@@ -214,6 +217,7 @@ impl Kubelets {
         let node = object.node;
         self.post_if_heard(pod, patch, ctx);
         self.arm_end(pod, ctx);
+        self.watch_probes(pod, ctx);
         if let Some(node) = node {
             self.watch_pressure(node, ctx);
         }
@@ -228,6 +232,7 @@ impl Kubelets {
             w.stage == Stage::Running
                 && w.ticket.is_none()
                 && w.end.is_none()
+                && w.probe.is_none()
                 && w.restarts == 0
                 && w.unposted.is_none()
                 && w.ended_unseen.is_none()
@@ -281,7 +286,8 @@ impl Kubelets {
 
     pub(super) fn post_ready_again(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
-        let under_way = self.workers.get(&pod).is_some_and(|w| w.stage != Stage::Running || w.ticket.is_some());
+        let under_way =
+            self.workers.get(&pod).is_some_and(|w| w.is_silent || w.stage != Stage::Running || w.ticket.is_some());
         let is_heard = object.node.is_some_and(|node| self.hears(node, ctx));
         if is_heard && object.is_active() && object.phase == PodPhase::Running && !object.is_ready() && !under_way {
             self.post_ready(pod, ctx);

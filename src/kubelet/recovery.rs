@@ -40,7 +40,7 @@ impl Kubelets {
         for pod in Self::pods_on(node, ctx) {
             self.forget(pod, ctx);
         }
-        self.pulls_until.remove(&node);
+        self.images.lost_power(node, ctx.now);
         self.stop_waiting(node, ctx);
     }
 
@@ -99,7 +99,7 @@ impl Kubelets {
         };
         tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
         if !never {
-            self.restart(pod, ctx);
+            self.restart_whole(pod, ctx);
         }
     }
 
@@ -107,7 +107,7 @@ impl Kubelets {
     pub(super) fn kubelet_stopped(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         for pod in Self::pods_on(node, ctx) {
             let Some(worker) = self.workers.get_mut(&pod) else { continue };
-            if let Some(ticket) = worker.ticket.take() {
+            for ticket in [worker.ticket.take(), worker.probe.take()].into_iter().flatten() {
                 ctx.cancel(ticket);
             }
             worker.stops_at = None;
@@ -244,5 +244,6 @@ impl Kubelets {
         } else if !was_ready {
             self.go_on(pod, ctx);
         }
+        self.watch_probes(pod, ctx);
     }
 }

@@ -103,6 +103,17 @@ impl Kubelets {
 
     /// Starts the pod's containers once more.
     pub(super) fn restart(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        self.restart_after(pod, SimDuration::ZERO, ctx);
+    }
+
+    /// Makes the pod anew in place: its init containers run first.
+    pub(super) fn restart_whole(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let init = settings::init_latency(object, object.restarts_max() + 1, ctx);
+        self.restart_after(pod, init, ctx);
+    }
+
+    fn restart_after(&mut self, pod: PodId, wait: SimDuration, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
         if !ctx.store.machine(node).kubelet_alive() || object.deletion.is_some() {
@@ -110,7 +121,7 @@ impl Kubelets {
         }
         let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
         worker.restarts = worker.restarts.max(object.restarts_max() + 1);
-        let delay = settings::start_latency(object, worker.restarts, ctx);
+        let delay = wait + settings::start_latency(object, worker.restarts, ctx);
         let ticket = ctx.arm_in(delay, Timer::Started(pod));
         worker.replace(Stage::Starting, Some(ticket), ctx);
     }

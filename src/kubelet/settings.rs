@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use rustc_hash::FxHashSet;
-
 use super::Kubelets;
 use crate::arena::Symbol;
 use crate::component::{Ctx, Latencies};
 use crate::engine::Distribution;
-use crate::state::{NodeId, Pod};
+use crate::state::Pod;
 use crate::units::{Quantity, SimDuration};
 
 const START: &str = "kubesquall.sim/start";
 const READY: &str = "kubesquall.sim/ready";
 const STOP: &str = "kubesquall.sim/stop";
+const INIT: &str = "kubesquall.sim/init";
+const HEALTHY_FOR: &str = "kubesquall.sim/healthy-for";
 const RUN_FOR: &str = "kubesquall.sim/run-for";
 const EXIT_CODE: &str = "kubesquall.sim/exit-code";
 const USAGE: &str = "kubesquall.sim/usage";
@@ -61,26 +61,24 @@ pub(super) fn start_latency(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -
     draw(pod, START, "pod-start", &ctx.config.latency.pod_start, u64::from(restarts), ctx)
 }
 
-/// All pulls of images that are not on the node; they are there afterwards.
-pub(super) fn pull_latency(
-    pod: &Pod,
-    on: NodeId,
-    pulled: &mut FxHashSet<(NodeId, Symbol)>,
-    ctx: &Ctx<'_, Kubelets>,
-) -> SimDuration {
-    let latency = &ctx.config.latency.image_pull;
-    if *latency == Distribution::Constant(SimDuration::ZERO) {
+/// One pull of the image of the pod's container of that number.
+pub(super) fn pull_latency(pod: &Pod, container: usize, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
+    Latencies::draw(&ctx.config.latency.image_pull, ctx.streams, "image-pull", &entity(pod), container as u64)
+}
+
+/// Running -> the application answers, whatever its probes say.
+pub(super) fn application_latency(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
+    let is_probed = pod.spec.containers.iter().any(|c| c.readiness_probe.is_some());
+    if is_probed && distribution(pod, READY).is_none() {
         return SimDuration::ZERO;
     }
-    let node = ctx.store.node(on);
-    let is_present = |image: Symbol| node.is_some_and(|n| n.images.iter().any(|(names, _)| names.contains(&image)));
-    let mut total = SimDuration::ZERO;
-    for (index, container) in pod.spec.init_containers.iter().chain(&pod.spec.containers).enumerate() {
-        if !is_present(container.image) && pulled.insert((on, container.image)) {
-            total += Latencies::draw(latency, ctx.streams, "image-pull", &entity(pod), index as u64);
-        }
-    }
-    total
+    draw(pod, READY, "pod-ready", &ctx.config.latency.pod_ready, u64::from(restarts), ctx)
+}
+
+/// How long the application answers its probes; none if it does so until it ends.
+pub(super) fn healthy_for(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> Option<SimDuration> {
+    let distribution = distribution(pod, HEALTHY_FOR)?;
+    Some(Latencies::draw(&distribution, ctx.streams, "pod-healthy-for", &entity(pod), u64::from(restarts)))
 }
 
 /// Running -> Ready.
@@ -90,13 +88,8 @@ pub(super) fn pull_latency(
 /// `successThreshold` successes a period apart. A startup probe comes first.
 pub(super) fn ready_latency(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
     let seconds = |s: i32| SimDuration::from_secs(s.max(0).unsigned_abs().into());
-    let own = distribution(pod, READY).is_some();
     let probes: Vec<_> = pod.spec.containers.iter().filter_map(|c| c.readiness_probe.as_ref()).collect();
-    let app = if own || probes.is_empty() {
-        draw(pod, READY, "pod-ready", &ctx.config.latency.pod_ready, u64::from(restarts), ctx)
-    } else {
-        SimDuration::ZERO
-    };
+    let app = application_latency(pod, restarts, ctx);
     let startup = pod.spec.containers.iter().filter_map(|c| c.startup_probe.as_ref());
     let startup = startup.map(|p| seconds(p.initial_delay_seconds)).max().unwrap_or(SimDuration::ZERO);
     let probed = probes.iter().map(|probe| {
@@ -111,20 +104,32 @@ pub(super) fn ready_latency(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -
     probed.max().unwrap_or(app).max(startup)
 }
 
-/// What init containers add before the regular ones start.
+/// What init containers add before the regular ones start: the run times their annotation gives.
 ///
 /// # Source
 /// kubelet, `SyncPod`: one after another; before 1.36 the end of each is noticed up to a second late.
+///
+/// # Differs
+/// Init containers do not fail, and a sidecar has started at once.
 pub(super) fn init_latency(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
-    if ctx.config.version.at_least(36) {
+    const CONTAINERS_MAX: u64 = 64;
+    let count = pod.spec.init_containers.iter().filter(|c| !c.is_sidecar()).count() as u64;
+    let runs = distribution(pod, INIT);
+    let is_noticed_late = !ctx.config.version.at_least(36);
+    if count == 0 || (runs.is_none() && !is_noticed_late) {
         return SimDuration::ZERO;
     }
-    let count = pod.spec.init_containers.iter().filter(|c| !c.is_sidecar()).count();
-    if count == 0 {
-        return SimDuration::ZERO;
-    }
-    let mut stream = ctx.streams.at("init-noticed", &entity(pod), u64::from(restarts));
-    (0..count).map(|_| SimDuration::from_secs_f64(stream.unit())).sum()
+    let entity = entity(pod);
+    let first = u64::from(restarts) * CONTAINERS_MAX;
+    let ran = |index| match &runs {
+        Some(runs) => Latencies::draw(runs, ctx.streams, "init-run", &entity, first + index),
+        None => SimDuration::ZERO,
+    };
+    let noticed = |index| {
+        let late = if is_noticed_late { ctx.streams.at("init-noticed", &entity, first + index).unit() } else { 0.0 };
+        SimDuration::from_secs_f64(late)
+    };
+    (0..count).map(|index| ran(index) + noticed(index)).sum()
 }
 
 /// The period of the pod's slowest readiness probe; none without one.

@@ -56,8 +56,8 @@ impl Kubelets {
         let ticket = ctx.arm(at, Timer::Stopped(pod));
         worker.replace(Stage::Stopping, Some(ticket), ctx);
         worker.stops_at = Some(at);
-        if let Some(end) = worker.end.take() {
-            ctx.cancel(end);
+        for ticket in [worker.end.take(), worker.probe.take()].into_iter().flatten() {
+            ctx.cancel(ticket);
         }
     }
 

@@ -94,6 +94,109 @@ fn readiness_is_probed_when_the_container_runs_and_not_a_period_later() {
 }
 
 #[test]
+fn an_application_that_hangs_is_killed_and_restarted_by_its_liveness_probe() {
+    let mut bench = Bench::new();
+    let spec =
+        "terminationGracePeriodSeconds: 7, containers: [{name: c, image: i, livenessProbe: {httpGet: {port: 80}}}]";
+    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 55s, kubesquall.sim/stop: 1000s", spec));
+    bench.run_until(95.0);
+    // Silent from 57 s on: runs at 60, 70 and 80 s fail, the last after its timeout.
+    assert_eq!(bench.events("Unhealthy"), [81.0]);
+    assert_eq!(bench.events("Killing"), [81.0]);
+    // SIGKILL after the pod's grace; the first restart waits for nothing.
+    assert_eq!(bench.ready_changes("p"), [(2.01, true), (88.005, false), (90.005, true)]);
+    assert_eq!(bench.pod("p").restarts_max(), 1);
+}
+
+#[test]
+fn a_probe_has_a_grace_of_its_own() {
+    let mut bench = Bench::new();
+    let spec =
+        "containers: [{name: c, image: i, livenessProbe: {httpGet: {port: 80}, terminationGracePeriodSeconds: 3}}]";
+    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 55s, kubesquall.sim/stop: 1000s", spec));
+    bench.run_until(95.0);
+    assert_eq!(bench.ready_changes("p")[1], (84.005, false));
+}
+
+#[test]
+fn an_application_that_hangs_without_a_liveness_probe_is_only_taken_out_of_traffic() {
+    let mut bench = Bench::new();
+    let spec = "containers: [{name: c, image: i, readinessProbe: {httpGet: {port: 80}, periodSeconds: 5, failureThreshold: 2}}]";
+    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 30s", spec));
+    bench.run_until(300.0);
+    let changes = bench.ready_changes("p");
+    assert_eq!(changes.len(), 2, "{changes:?}");
+    assert!(!changes[1].1 && (37.5..=38.5).contains(&changes[1].0), "{changes:?}");
+    assert_eq!(bench.pod("p").restarts_max(), 0);
+}
+
+#[test]
+fn an_application_without_probes_may_hang_for_ever() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 30s", ONE));
+    bench.run_until(300.0);
+    assert_eq!(bench.ready_changes("p"), [(2.01, true)]);
+}
+
+#[test]
+fn an_application_slower_than_its_startup_probe_allows_never_comes_up() {
+    let mut bench = Bench::new();
+    let spec = "containers: [{name: c, image: i, startupProbe: {httpGet: {port: 80}, failureThreshold: 3}}]";
+    bench.create(0.0, &bound("kubesquall.sim/ready: 60s", spec));
+    bench.run_until(200.0);
+    assert!(bench.ready_changes("p").iter().all(|(_, ready)| !ready));
+    assert!(bench.pod("p").restarts_max() >= 3, "{}", bench.pod("p").restarts_max());
+    let mut patient = Bench::new();
+    let spec = "containers: [{name: c, image: i, startupProbe: {httpGet: {port: 80}, failureThreshold: 30}}]";
+    patient.create(0.0, &bound("kubesquall.sim/ready: 60s", spec));
+    patient.run_until(200.0);
+    assert_eq!(patient.pod("p").restarts_max(), 0);
+    assert!(patient.pod("p").is_ready());
+}
+
+#[test]
+fn a_probe_that_fails_during_termination_is_not_looked_at() {
+    let mut bench = Bench::new();
+    let spec = "containers: [{name: c, image: i, livenessProbe: {httpGet: {port: 80}}}]";
+    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 55s, kubesquall.sim/stop: 1000s", spec));
+    bench.delete(70.0, "p", Some(30));
+    bench.run_until(150.0);
+    assert!(bench.events("Unhealthy").is_empty());
+    assert_eq!(bench.gone_at("p"), Some(100.01));
+}
+
+#[test]
+fn init_containers_run_one_after_the_other_and_again_after_a_reboot() {
+    let mut bench = Bench::new();
+    let spec = format!("initContainers: [{{name: a, image: i}}, {{name: b, image: i}}], {ONE}");
+    bench.create(0.0, &bound("kubesquall.sim/init: 10s", &spec));
+    crash(&mut bench, 50, 10);
+    bench.run_until(120.0);
+    assert_eq!(bench.ready_changes("p"), [(22.01, true), (60.005, false), (82.005, true)]);
+}
+
+#[test]
+fn a_crash_does_not_run_init_containers_again() {
+    let mut bench = Bench::new();
+    let spec = format!("initContainers: [{{name: a, image: i}}], {ONE}");
+    bench.create(0.0, &bound("kubesquall.sim/init: 10s, kubesquall.sim/run-for: 20s", &spec));
+    bench.run_until(40.0);
+    assert_eq!(bench.events("Started"), [12.005, 34.005]);
+}
+
+#[test]
+fn two_pods_that_need_one_image_wait_for_one_pull() {
+    let mut bench = Bench::new();
+    bench.config.latency.image_pull = Distribution::Constant(SimDuration::from_secs(10));
+    bench.create(0.0, &bound("", ONE));
+    bench.create(1.0, &bound("", ONE).replace("name: p", "name: q"));
+    bench.create(1.0, &bound("", "containers: [{name: c, image: other}]").replace("name: p", "name: r"));
+    bench.run_until(60.0);
+    let up = |bench: &Bench, pod: &str| bench.ready_changes(pod)[0].0 as u64;
+    assert_eq!(["p", "q", "r"].map(|pod| up(&bench, pod)), [12, 12, 22]);
+}
+
+#[test]
 fn a_deleted_pod_is_gone_when_its_containers_have_stopped() {
     let mut bench = Bench::new();
     bench.create(0.0, &bound("", ONE));

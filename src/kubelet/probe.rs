@@ -1,0 +1,200 @@
+//! Probes that fail: applications that stop answering are taken out of traffic and killed.
+
+use smallvec::SmallVec;
+
+use super::pod_worker::{Stage, Worker};
+use super::termination::stop_time;
+use super::{Kubelets, Timer, settings};
+use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
+use crate::model::{Container, Probe};
+use crate::state::{ContainerStatus, Pod, PodId, Status};
+use crate::units::{SimDuration, SimTime};
+
+/// Exit code of a container that ended at SIGTERM.
+const TERMINATED: i32 = 143;
+/// Exit code of a container that had to be killed.
+const KILLED: i32 = 137;
+
+/// Which probe failed for good.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum ProbeKind {
+    /// The container is killed.
+    Startup,
+    /// The container is killed.
+    Liveness,
+    /// The pod is not ready.
+    Readiness,
+}
+
+impl ProbeKind {
+    fn of(self, container: &Container) -> Option<&Probe> {
+        match self {
+            Self::Startup => container.startup_probe.as_deref(),
+            Self::Liveness => container.liveness_probe.as_deref(),
+            Self::Readiness => container.readiness_probe.as_deref(),
+        }
+    }
+
+    /// How an event's text names it, at its beginning and within.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Startup => ("Startup", "startup"),
+            Self::Liveness => ("Liveness", "liveness"),
+            Self::Readiness => ("Readiness", "readiness"),
+        }
+    }
+}
+
+fn seconds(count: i32) -> SimDuration {
+    SimDuration::from_secs(count.max(0).unsigned_abs().into())
+}
+
+fn period(probe: &Probe) -> SimDuration {
+    seconds(probe.period_seconds.unwrap_or(10).max(1))
+}
+
+/// How many failures in a row count.
+fn threshold(probe: &Probe) -> u64 {
+    probe.failure_threshold.unwrap_or(3).max(1).unsigned_abs().into()
+}
+
+/// When the failures of a probe count, for an application that does not answer from `silent_at` on.
+///
+/// # Source
+/// kubelet, prober: a worker runs every period from its own start, not before `initialDelaySeconds` of the container; the
+/// result changes after `failureThreshold` failures in a row, the last of which takes `timeoutSeconds`.
+fn fails_at(probe: &Probe, worker_at: SimTime, container_at: SimTime, silent_at: SimTime) -> SimTime {
+    let from = silent_at.max(container_at + seconds(probe.initial_delay_seconds));
+    let period = period(probe);
+    let periods = from.saturating_since(worker_at).as_nanos().div_ceil(period.as_nanos());
+    let first = worker_at + period * periods;
+    first + period * (threshold(probe) - 1) + seconds(probe.timeout_seconds.unwrap_or(1).max(1))
+}
+
+/// The next failure of this pod that counts for something, given what has failed already.
+fn next_failure(
+    pod: &Pod,
+    worker: &Worker,
+    restarts: u32,
+    since: SimTime,
+    ctx: &Ctx<'_, Kubelets>,
+) -> Option<(SimTime, ProbeKind)> {
+    let worker_at = pod.scheduled_at.unwrap_or(pod.created_at);
+    let earliest = |kind: ProbeKind, worker_at: SimTime, silent_at: SimTime| {
+        let probes = pod.spec.containers.iter().filter_map(|container| kind.of(container));
+        probes.map(|probe| fails_at(probe, worker_at, since, silent_at)).min().map(|at| (at, kind))
+    };
+    let has_startup_probe = pod.spec.containers.iter().any(|c| c.startup_probe.is_some());
+    let up_at = since + settings::application_latency(pod, restarts, ctx);
+    let startup = earliest(ProbeKind::Startup, worker_at, since).filter(|(at, _)| *at < up_at);
+    if has_startup_probe && startup.is_some() {
+        return startup;
+    }
+    let silent_at = since + settings::healthy_for(pod, restarts, ctx)?;
+    // A first success has set the beat of the readiness probe.
+    let readiness = earliest(ProbeKind::Readiness, since, silent_at).filter(|_| !worker.is_silent);
+    let liveness = earliest(ProbeKind::Liveness, worker_at, silent_at);
+    [readiness, liveness].into_iter().flatten().min_by_key(|(at, _)| *at)
+}
+
+impl Kubelets {
+    /// Waits for the next probe failure that counts; most pods have none.
+    pub(super) fn watch_probes(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let is_probed = object
+            .spec
+            .containers
+            .iter()
+            .any(|c| c.startup_probe.is_some() || c.liveness_probe.is_some() || c.readiness_probe.is_some());
+        if !is_probed || object.spec.annotations.is_empty() {
+            return;
+        }
+        let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
+        let (restarts, since) = (worker.restarts, worker.since.unwrap_or(ctx.now));
+        let next = next_failure(object, worker, restarts, since, ctx);
+        let ticket = next.map(|(at, kind)| ctx.arm(at, Timer::ProbeFailed(pod, kind)));
+        if let Some(old) = std::mem::replace(&mut worker.probe, ticket) {
+            ctx.cancel(old);
+        }
+        self.settle(pod);
+    }
+
+    /// A probe has failed often enough.
+    ///
+    /// # Source
+    /// kubelet, prober and `doBackOff`: a container that fails its liveness or startup probe is killed with the probe's own
+    /// grace, else the pod's, and then restarted as if it had ended.
+    ///
+    /// # Differs
+    /// One event tells of the failed runs. Containers of a pod fail together.
+    pub(super) fn probe_failed(&mut self, pod: PodId, kind: ProbeKind, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let Some(node) = object.node else { return };
+        let Some(worker) = self.workers.get_mut(&pod).filter(|w| w.stage == Stage::Running) else { return };
+        worker.probe = None;
+        let Some(container) = object.spec.containers.iter().find(|c| kind.of(c).is_some()) else { return };
+        let (title, word) = kind.words();
+        let text = format!("{title} probe failed: no answer");
+        self.event(node, EventDraft::warning("Unhealthy", ObjectRef::pod(object), text), ctx);
+        if kind == ProbeKind::Readiness {
+            self.silence(pod, ctx);
+            return;
+        }
+        let text = format!("Container {} failed {word} probe, will be restarted", container.name);
+        self.event(node, EventDraft::normal("Killing", ObjectRef::pod(object), text), ctx);
+        let own = kind.of(container).and_then(|probe| probe.termination_grace_period_seconds);
+        let grace_s = own.or(object.spec.termination_grace_period_seconds).unwrap_or(30).max(1);
+        let grace = SimDuration::from_secs(grace_s.unsigned_abs());
+        let takes = stop_time(settings::pre_stop(object), settings::exit_latency(object, ctx), grace);
+        let ticket = ctx.arm_in(takes, Timer::ProbeKilled(pod, if takes < grace { TERMINATED } else { KILLED }));
+        if let Some(worker) = self.workers.get_mut(&pod) {
+            worker.probe = Some(ticket);
+        }
+    }
+
+    /// The container that failed its probe has stopped.
+    pub(super) fn probe_killed(&mut self, pod: PodId, code: i32, ctx: &mut Ctx<'_, Self>) {
+        if let Some(worker) = self.workers.get_mut(&pod) {
+            worker.probe = None;
+            if let Some(ticket) = worker.ticket.take() {
+                ctx.cancel(ticket);
+            }
+        }
+        self.container_ended(pod, Some(code), ctx);
+    }
+
+    /// The pod is taken out of traffic.
+    fn silence(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let Some(worker) = self.workers.get_mut(&pod) else { return };
+        worker.is_silent = true;
+        if let Some(ticket) = worker.ticket.take() {
+            ctx.cancel(ticket);
+        }
+        let containers: SmallVec<[ContainerStatus; 1]> =
+            object.containers.iter().map(|c| ContainerStatus { ready: false, ..*c }).collect();
+        let patch =
+            PodStatusPatch { ready: Some(Status::False), containers: Some(containers), ..PodStatusPatch::default() };
+        self.post_if_heard(pod, patch, ctx);
+        self.watch_probes(pod, ctx);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_count_on_the_workers_beat_and_after_the_threshold() {
+        let check = |probe: &str, container_s: i64, silent_s: i64, expected_s: i64| {
+            let probe: Probe = serde_saphyr::from_str(probe).expect("a probe");
+            let at = fails_at(&probe, SimTime::ZERO, SimTime::from_secs(container_s), SimTime::from_secs(silent_s));
+            assert_eq!(at, SimTime::from_secs(expected_s), "{probe:?}");
+        };
+        // Runs at 60, 70, 80; the last one takes its timeout.
+        check("{}", 2, 55, 81);
+        check("{}", 2, 60, 81);
+        check("{periodSeconds: 5, failureThreshold: 1, timeoutSeconds: 3}", 2, 57, 63);
+        check("{initialDelaySeconds: 90}", 2, 10, 121);
+    }
+}

@@ -72,6 +72,7 @@ impl ApiServer {
             Request::PatchPodStatus { pod, patch } => pods::patch_status(s, pod, *patch),
             Request::SetPodOwner { pod, owner } => pods::set_owner(s, pod, owner),
             Request::SetPodLabels { pod, labels } => pods::set_labels(s, pod, labels),
+            Request::SetPodAnnotations { pod, annotations } => pods::set_annotations(s, pod, annotations),
             Request::ReleasePodFromJob { pod } => pods::release_from_job(s, pod),
             Request::CreateNode { node, registration } => self.create_node(s, node, *registration),
             Request::DeleteNode { node } => nodes::delete(s, node),

@@ -1,8 +1,10 @@
 //! Requests about pods.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{ApiServer, Session, already_exists};
+use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
 use crate::model::{LabelSelector, Labels, UnhealthyPodEvictionPolicy};
 use crate::state::{
@@ -350,6 +352,16 @@ pub(super) fn set_labels(s: &mut Session<'_>, id: PodId, labels: Labels) -> Answ
         return Ok(Reply::Unchanged);
     }
     update_whole(s, id, PodDelta::LABELS, |s| s.store.update_pod(id, |pod| pod.labels = labels))
+}
+
+/// Annotations stand beside the spec that pods of one template share: the pod gets one of its own.
+pub(super) fn set_annotations(s: &mut Session<'_>, id: PodId, annotations: Arc<BTreeMap<Symbol, Symbol>>) -> Answer {
+    if s.store.pod(id).is_some_and(|pod| pod.spec.annotations == annotations) {
+        return Ok(Reply::Unchanged);
+    }
+    update_whole(s, id, PodDelta::ANNOTATIONS, |s| {
+        s.store.update_pod(id, |pod| Arc::make_mut(&mut pod.spec).annotations = annotations);
+    })
 }
 
 pub(super) fn release_from_job(s: &mut Session<'_>, id: PodId) -> Answer {

@@ -227,6 +227,13 @@ pub enum Request {
         /// Owner.
         owner: Option<Owner>,
     },
+    /// PATCH a pod's annotations.
+    SetPodAnnotations {
+        /// Which.
+        pod: PodId,
+        /// All annotations.
+        annotations: Arc<BTreeMap<Symbol, Symbol>>,
+    },
     /// PATCH labels.
     SetPodLabels {
         /// Pod.

@@ -35,6 +35,9 @@ pub enum Memo {
 ///
 /// # Source
 /// kube-controller-manager, replicaset-controller.
+///
+/// # Differs
+/// The condition ReplicaFailure appears with the retry, a few milliseconds after the refusal.
 #[derive(Clone, Debug, Default)]
 pub struct ReplicaSets {
     expectations: Expectations<ReplicaSetId>,
@@ -44,6 +47,8 @@ pub struct ReplicaSets {
     names: FxHashMap<PodId, Arc<str>>,
     /// Sets whose pods have to be held against the selector: new ones, and those of which a pod was relabeled.
     unchecked: FxHashSet<ReplicaSetId>,
+    /// Sets whose last create or delete was refused, with the condition's reason.
+    failing: FxHashMap<ReplicaSetId, &'static str>,
 }
 
 impl ReplicaSets {
@@ -112,7 +117,10 @@ impl Reconcile for ReplicaSets {
                     queue.now(*id);
                 }
             }
-            Changed::WorkloadRemoved(WorkloadId::ReplicaSet(id)) => self.expectations.forget(*id),
+            Changed::WorkloadRemoved(WorkloadId::ReplicaSet(id)) => {
+                self.expectations.forget(*id);
+                self.failing.remove(id);
+            }
             Changed::PodAdded(id) => {
                 let Some(pod) = ctx.store.pod(*id) else { return };
                 match pod.owner {
@@ -198,7 +206,8 @@ impl Reconcile for ReplicaSets {
                 Ordering::Equal => {}
             }
         }
-        let (status, next) = status(ctx.store, id, set, ctx.now);
+        let (mut status, next) = status(ctx.store, id, set, ctx.now);
+        status.failure = self.failing.get(&id).copied();
         if status != set.status {
             let request = Request::UpdateStatus(StatusUpdate::ReplicaSet(id, status));
             plan.finally.push(Planned { request, memo: Memo::Other });
@@ -211,12 +220,14 @@ impl Reconcile for ReplicaSets {
         let about = ObjectRef::workload(ctx.store, WorkloadId::ReplicaSet(id));
         match (memo, answer) {
             (Memo::Create, Ok(Reply::Pod(pod))) => {
+                self.failing.remove(&id);
                 if let (Some(about), Some(pod)) = (about, ctx.store.pod(*pod)) {
                     ctx.event(EventDraft::normal("SuccessfulCreate", about, format!("Created pod: {}", pod.name)));
                 }
             }
             (Memo::Create, Err(error)) => {
                 self.expectations.creation_observed(id);
+                self.failing.insert(id, "FailedCreate");
                 if let Some(about) = about {
                     ctx.event(EventDraft::warning("FailedCreate", about, format!("Error creating: {}", error.message)));
                 }
@@ -226,6 +237,7 @@ impl Reconcile for ReplicaSets {
                 let (Some(about), Some(name)) = (about, name) else { return };
                 if let Err(error) = answer {
                     self.deletion_seen(pod);
+                    self.failing.insert(id, "FailedDelete");
                     let message = format!("Error deleting: {}", error.message);
                     ctx.event(EventDraft::warning("FailedDelete", about, message));
                 } else {

@@ -1,11 +1,15 @@
 //! `kubectl apply -f` and `kubectl create -f`.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use super::Plan;
 use super::command_line::{ApplyArgs, ApplyVerb};
 use super::resource::{Found, Kind, find_one};
+use crate::arena::Symbol;
 use crate::component::Request;
-use crate::model::Object;
-use crate::state::Store;
+use crate::model::{Labels, Object};
+use crate::state::{NodeId, PodId, Store, TaintOnNode};
 
 pub(super) fn plan(args: &ApplyArgs, objects: &[Object], store: &Store, plan: &mut Plan) {
     if objects.is_empty() {
@@ -26,7 +30,14 @@ pub(super) fn plan(args: &ApplyArgs, objects: &[Object], store: &Store, plan: &m
             (ApplyVerb::Apply, None) => {
                 plan.step(Request::Apply(Box::new(object.clone())), format!("{name} created"), name);
             }
-            (ApplyVerb::Apply, Some(Found::Pod(_) | Found::Node(_))) => plan.stdout.push(format!("{name} unchanged")),
+            (ApplyVerb::Apply, Some(Found::Pod(pod))) => {
+                let requests = change_pod(pod, object, store);
+                all_or_unchanged(requests, &name, plan);
+            }
+            (ApplyVerb::Apply, Some(Found::Node(node))) => {
+                let requests = change_node(node, object, store);
+                all_or_unchanged(requests, &name, plan);
+            }
             (ApplyVerb::Apply, Some(_)) => {
                 let request = Request::Apply(Box::new(object.clone()));
                 plan.step(request, format!("{name} configured"), name.clone());
@@ -36,4 +47,70 @@ pub(super) fn plan(args: &ApplyArgs, objects: &[Object], store: &Store, plan: &m
             }
         }
     }
+}
+
+/// Requests of one object, with the line at the last of them.
+fn all_or_unchanged(requests: Vec<Request>, name: &str, plan: &mut Plan) {
+    if requests.is_empty() {
+        plan.stdout.push(format!("{name} unchanged"));
+        return;
+    }
+    let last = requests.len() - 1;
+    for (index, request) in requests.into_iter().enumerate() {
+        plan.step(request, if index == last { format!("{name} configured") } else { String::new() }, name);
+    }
+}
+
+fn merged_labels(old: &Labels, written: &Labels) -> Option<Labels> {
+    let new = written.iter().fold(old.clone(), |labels, (key, value)| labels.with(key, value));
+    (new != *old).then_some(new)
+}
+
+type Annotations = Arc<BTreeMap<Symbol, Symbol>>;
+
+fn merged_annotations(old: &Annotations, written: &BTreeMap<Symbol, Symbol>) -> Option<Annotations> {
+    let mut new = BTreeMap::clone(old);
+    new.extend(written.iter().map(|(key, value)| (*key, *value)));
+    (new != **old).then(|| Arc::new(new))
+}
+
+/// What of a pod can be changed by applying it again.
+///
+/// # Differs
+/// Only labels and annotations; the API server would refuse most of the spec.
+fn change_pod(pod: PodId, object: &Object, store: &Store) -> Vec<Request> {
+    let Some(old) = store.pod(pod) else { return Vec::new() };
+    let metadata = object.metadata();
+    let labels = merged_labels(&old.labels, &metadata.labels).map(|labels| Request::SetPodLabels { pod, labels });
+    let annotations = merged_annotations(&old.spec.annotations, &metadata.annotations)
+        .map(|annotations| Request::SetPodAnnotations { pod, annotations });
+    labels.into_iter().chain(annotations).collect()
+}
+
+/// What of a node can be changed by applying it again: metadata, taints, and whether it is schedulable.
+fn change_node(node: NodeId, object: &Object, store: &Store) -> Vec<Request> {
+    let (Some(old), Object::Node(new)) = (store.node(node), object) else { return Vec::new() };
+    let mut requests = Vec::new();
+    if let Some(labels) = merged_labels(&old.labels, &new.metadata.labels) {
+        requests.push(Request::SetNodeLabels { node, labels });
+    }
+    if let Some(annotations) = merged_annotations(&old.annotations, &new.metadata.annotations) {
+        requests.push(Request::SetNodeAnnotations { node, annotations });
+    }
+    let is_same =
+        |a: &TaintOnNode, b: &crate::model::Taint| a.key == b.key && a.effect == b.effect && a.value == b.value;
+    let add: Vec<TaintOnNode> = new
+        .spec
+        .taints
+        .iter()
+        .filter(|taint| !old.taints.iter().any(|t| is_same(t, taint)))
+        .map(|t| TaintOnNode { key: t.key, value: t.value, effect: t.effect, added_at: None })
+        .collect();
+    if !add.is_empty() {
+        requests.push(Request::PatchNodeTaints { node, add: add.into(), remove: Vec::new().into() });
+    }
+    if new.spec.unschedulable && !old.unschedulable {
+        requests.push(Request::SetNodeUnschedulable { node, unschedulable: true });
+    }
+    requests
 }

@@ -199,6 +199,8 @@ pub enum RolloutVerb {
     Resume,
     /// `undo`.
     Undo,
+    /// `status`.
+    Status,
 }
 
 /// Arguments of `rollout`.
@@ -210,6 +212,10 @@ pub struct RolloutArgs {
     pub selection: Selection,
     /// `--to-revision`; 0 is the one before.
     pub to_revision: i64,
+    /// `--watch`: `status` waits for the end.
+    pub watch: bool,
+    /// `--timeout` of `status`; none waits for ever.
+    pub timeout: Option<SimDuration>,
 }
 
 /// Arguments of `set image`.
@@ -288,7 +294,7 @@ struct Arguments {
 }
 
 /// Flags that take no value when none is joined with `=`.
-const SWITCHES: [&str; 12] = [
+const SWITCHES: [&str; 13] = [
     "--all",
     "--force",
     "--ignore-daemonsets",
@@ -297,6 +303,7 @@ const SWITCHES: [&str; 12] = [
     "--disable-eviction",
     "--overwrite",
     "--wait",
+    "--watch",
     "--now",
     "--ignore-not-found",
     "--server-side",
@@ -667,7 +674,7 @@ fn drain(mut arguments: Arguments) -> Result<Command, CommandLineError> {
 
 fn rollout(mut arguments: Arguments, line: &str) -> Result<Command, CommandLineError> {
     if arguments.words.is_empty() {
-        return Err(error(line, "kubectl rollout needs restart, pause, resume or undo"));
+        return Err(error(line, "kubectl rollout needs restart, pause, resume, status or undo"));
     }
     let word = arguments.words.remove(0);
     let verb = match word.as_str() {
@@ -675,12 +682,16 @@ fn rollout(mut arguments: Arguments, line: &str) -> Result<Command, CommandLineE
         "pause" => RolloutVerb::Pause,
         "resume" => RolloutVerb::Resume,
         "undo" => RolloutVerb::Undo,
-        _ => return Err(error(&word, "kubectl rollout can be played with restart, pause, resume and undo")),
+        "status" => RolloutVerb::Status,
+        _ => return Err(error(&word, "kubectl rollout can be played with restart, pause, resume, status and undo")),
     };
     let to_revision = arguments.number("--to-revision")?.unwrap_or(0);
+    let watch = arguments.switch("--watch", true)?;
+    let timeout = arguments.text(&["--timeout"]).map(|t| duration(&t)).transpose()?;
+    let timeout = timeout.filter(|t| *t > SimDuration::ZERO);
     let selection = arguments.selection()?;
-    arguments.end("rollout", &["--to-revision", "-n", "-l"])?;
-    Ok(Command::Rollout(RolloutArgs { verb, selection, to_revision }))
+    arguments.end("rollout", &["--to-revision", "--watch", "--timeout", "-n", "-l"])?;
+    Ok(Command::Rollout(RolloutArgs { verb, selection, to_revision, watch, timeout }))
 }
 
 fn set_image(mut arguments: Arguments, line: &str) -> Result<Command, CommandLineError> {

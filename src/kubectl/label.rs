@@ -66,7 +66,8 @@ fn annotations(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan
     let old = match object {
         Found::Node(node) => store.node(*node).map(|n| Arc::clone(&n.annotations)),
         Found::Workload(_, id) => store.workload_meta(*id).map(|m| Arc::clone(&m.annotations)),
-        Found::Pod(_) | Found::Other(..) => None,
+        Found::Pod(pod) => store.pod(*pod).map(|p| Arc::clone(&p.spec.annotations)),
+        Found::Other(..) => None,
     };
     let Some(old) = old else {
         plan.stdout.push(format!("{name} annotated"));
@@ -92,7 +93,8 @@ fn annotations(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan
     let request = match object {
         Found::Node(node) => Request::SetNodeAnnotations { node: *node, annotations },
         Found::Workload(_, id) => Request::SetWorkloadAnnotations { workload: *id, annotations },
-        Found::Pod(_) | Found::Other(..) => return,
+        Found::Pod(pod) => Request::SetPodAnnotations { pod: *pod, annotations },
+        Found::Other(..) => return,
     };
     plan.step(request, format!("{name} annotated"), name);
 }

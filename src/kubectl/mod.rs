@@ -12,6 +12,7 @@ mod label;
 mod patch;
 mod resource;
 mod rollout;
+mod rollout_status;
 mod scale;
 mod set;
 mod taint;
@@ -27,6 +28,7 @@ use crate::model::Object;
 use crate::state::{Change, Changed, ControlPlaneProcess, NodeId, PodId, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
+use command_line::RolloutVerb;
 pub use command_line::{Command, CommandLineError, parse};
 use drain::Drain;
 
@@ -68,6 +70,8 @@ pub enum Timer {
     Look(Id<Process>, u32),
     /// The drain's timeout.
     Timeout(Id<Process>, u32),
+    /// The timeout of `rollout status`.
+    RolloutTimeout(Id<Process>),
 }
 
 /// What an answer was for.
@@ -114,6 +118,8 @@ pub struct Process {
     current: Option<Step>,
     waits: Vec<Gone>,
     drain: Option<Box<Drain>>,
+    /// Whose roll-out is being watched.
+    rollout: Option<WorkloadId>,
     stdout: Vec<String>,
     stderr: Vec<String>,
     exit: i32,
@@ -166,6 +172,10 @@ impl Kubectl {
             Command::Label(args) => label::plan(args, ctx.store, &mut plan),
             Command::Taint(args) => taint::plan(args, ctx.store, ctx.now, &mut plan),
             Command::Cordon(args) => cordon::plan(args, ctx.store, &mut plan),
+            Command::Rollout(args) if args.verb == RolloutVerb::Status => {
+                self.watch_rollout(id, args, ctx);
+                return;
+            }
             Command::Rollout(args) => rollout::plan(args, ctx.store, ctx.now, &mut plan),
             Command::SetImage(args) => set::plan(args, ctx.store, &mut plan),
             Command::Patch(args) => patch::plan(args, ctx.store, &mut plan),
@@ -273,12 +283,26 @@ impl Component for Kubectl {
     }
 
     fn watches(changed: &Changed) -> bool {
-        matches!(changed, Changed::PodRemoved { .. } | Changed::NodeRemoved { .. } | Changed::WorkloadRemoved(_))
+        matches!(
+            changed,
+            Changed::PodRemoved { .. }
+                | Changed::NodeRemoved { .. }
+                | Changed::WorkloadRemoved(_)
+                | Changed::WorkloadUpdated(..)
+        )
     }
 
     fn started(&mut self, _start: Start, _ctx: &mut Ctx<'_, Self>) {}
 
-    fn changed(&mut self, _change: &Change, ctx: &mut Ctx<'_, Self>) {
+    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Self>) {
+        if let Changed::WorkloadUpdated(workload, _) | Changed::WorkloadRemoved(workload) = change.what {
+            let watches = |p: &Process| p.rollout == Some(workload);
+            let watching: Vec<Id<Process>> =
+                self.processes.iter().filter(|(_, p)| watches(p)).map(|(id, _)| id).collect();
+            for id in watching {
+                self.look_at_rollout(id, workload, ctx);
+            }
+        }
         let waiting: Vec<Id<Process>> =
             self.processes.iter().filter(|(_, p)| !p.waits.is_empty()).map(|(id, _)| id).collect();
         for id in waiting {
@@ -300,6 +324,7 @@ impl Component for Kubectl {
                     current: None,
                     waits: Vec::new(),
                     drain: None,
+                    rollout: None,
                     stdout: Vec::new(),
                     stderr: Vec::new(),
                     exit: 0,
@@ -311,6 +336,7 @@ impl Component for Kubectl {
             Timer::Send(id, pod) => self.send(id, pod, ctx),
             Timer::Poll(id, pod) => self.poll(id, pod, ctx),
             Timer::Look(id, pod) => self.look(id, pod, ctx),
+            Timer::RolloutTimeout(id) => self.rollout_timed_out(id, ctx),
             Timer::Timeout(id, node) => self.timed_out(id, node, ctx),
         }
     }

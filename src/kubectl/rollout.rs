@@ -42,6 +42,8 @@ pub(super) fn plan(args: &RolloutArgs, store: &Store, now: SimTime, plan: &mut P
                 value["spec"]["paused"] = json!(pauses);
                 if pauses { "paused" } else { "resumed" }
             }
+            // Played by a process that waits.
+            RolloutVerb::Status => continue,
             RolloutVerb::Undo => {
                 let Some(template) = previous(store, id, args.to_revision) else {
                     plan.fail(format!("error: no rollout history found for {name}"));

@@ -77,6 +77,8 @@ delta! {
         SPEC = 9;
         /// Finalizers.
         FINALIZERS = 10;
+        /// Annotations.
+        ANNOTATIONS = 11;
     }
 }
 

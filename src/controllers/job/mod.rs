@@ -3,6 +3,7 @@
 mod backoff;
 mod manage;
 mod policy;
+mod success;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -319,7 +320,8 @@ impl Jobs {
             status.started_at = Some(now);
         }
         let ended_by_policy = self.count(id, job, &census, &mut status);
-        let failed = ended_by_policy.or_else(|| failure(job, &status, &census, now));
+        let has_succeeded = condition(&status, "SuccessCriteriaMet").is_some();
+        let failed = ended_by_policy.or_else(|| failure(job, &status, &census, now)).filter(|_| !has_succeeded);
         let mut active = census.active.len() as i32;
         let mut counted: Vec<PodId> = census.succeeded.iter().chain(&census.failed).map(|(pod, _)| *pod).collect();
         let satisfied = self.expectations.satisfied(id, now) && job.meta.deleting.is_none();
@@ -386,11 +388,14 @@ impl Jobs {
             None => status.succeeded > 0 && active == 0,
             Some(completions) => status.succeeded >= completions,
         };
-        if is_enough {
+        let is_policy_met = manage::is_indexed(&job.spec) && success::is_met(&job.spec, &status.completed_indexes);
+        let earlier = condition(status, "SuccessCriteriaMet").map(|(reason, _)| reason);
+        if is_enough || is_policy_met || earlier.is_some() {
+            let reason = earlier.unwrap_or(if is_policy_met { "SuccessPolicy" } else { "CompletionsReached" });
             self.delete(id, &census.active, DeletionCause::Completed, now, plan);
-            set_condition(status, "SuccessCriteriaMet", "CompletionsReached", now);
+            set_condition(status, "SuccessCriteriaMet", reason, now);
             if census.terminating.is_empty() && active == 0 {
-                finish(status, "Complete", "CompletionsReached", now);
+                finish(status, "Complete", reason, now);
                 status.completed_at = Some(now);
                 event(ctx, id, EventDraft::normal, "Completed", "Job completed");
             }

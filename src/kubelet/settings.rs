@@ -32,7 +32,9 @@ fn distribution(pod: &Pod, name: &str) -> Option<Distribution> {
     if let Ok(duration) = SimDuration::from_str(text) {
         return Some(Distribution::Constant(duration));
     }
-    serde_saphyr::from_str(text).ok()
+    // Scenarios cannot say otherwise, but a kubectl line can: there is no file to draw from.
+    let drawable = |distribution: &Distribution| !matches!(distribution, Distribution::Empirical { .. });
+    serde_saphyr::from_str(text).ok().filter(drawable)
 }
 
 /// The pod in the user's words, for its random streams.

@@ -63,7 +63,8 @@ impl Error for DecodeError {
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::custom(format_args!("expected {expected}, found {}", Found(found)))
+        let expected = expected.to_string();
+        Self::custom(format_args!("expected {}, found {}", in_words(&expected), Found(found)))
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -102,6 +103,22 @@ impl fmt::Display for Found<'_> {
             Unexpected::Map => formatter.write_str("a map"),
             other => write!(formatter, "{other}"),
         }
+    }
+}
+
+/// What serde expects, for people.
+fn in_words(expected: &str) -> &str {
+    match expected {
+        "u8" | "u16" | "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number of at least 0",
+        "i8" | "i16" | "i32" => "a whole number from -2147483648 to 2147483647",
+        "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "`true` or `false`",
+        "a string" | "a borrowed string" => "text",
+        "a sequence" => "a list",
+        other if other.starts_with("struct ") => "a map",
+        other => other,
     }
 }
 
@@ -623,11 +640,11 @@ share: [1]
         let expected = [
             (2, "scenario::unknown_field", "`lst` is not a field here"),
             (4, "scenario::unknown_field", "`b` is not a field here"),
-            (5, "scenario::bad_value", "expected u32, found the text `x`"),
-            (6, "scenario::bad_value", "expected u32, found the number -1"),
+            (5, "scenario::bad_value", "expected a whole number from 0 to 4294967295, found the text `x`"),
+            (6, "scenario::bad_value", "expected a whole number from 0 to 4294967295, found the number -1"),
             (6, "scenario::unknown_value", "`Crsh` is not a value for `kind`"),
             (7, "scenario::missing_field", "`a` is missing"),
-            (9, "scenario::bad_value", "expected f64, found a list"),
+            (9, "scenario::bad_value", "expected a number, found a list"),
         ];
         let mut problems: Vec<_> = problems.iter().map(|(line, code, text)| (*line, *code, text.as_str())).collect();
         problems.sort_by_key(|problem| problem.0);

@@ -70,6 +70,19 @@ impl Node {
         }
     }
 
+    /// Whether a field of that name, or one whose name is near, has been found wrong and taken out.
+    pub(crate) fn has_removed(&self, key: &str) -> bool {
+        let Value::Map(entries) = &self.value else { return false };
+        let is_near = |entry: &Entry| crate::diagnostics::nearest(&entry.key, [key]).is_some();
+        entries.iter().any(|entry| entry.node.is_removed() && is_near(entry))
+    }
+
+    /// The keys of a map, without those that have been taken out.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        let entries = if let Value::Map(entries) = &self.value { entries.as_slice() } else { &[] };
+        entries.iter().filter(|entry| !entry.node.is_removed()).map(|entry| &*entry.key)
+    }
+
     /// The text, if this is one value.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.value {
@@ -180,6 +193,9 @@ fn check_json(text: &Text<'_>) -> Result<(), Box<Diagnostic>> {
         return Ok(());
     }
     let location = text.location(error.line(), error.column().saturating_sub(1), 1);
+    if error.to_string().contains("recursion limit") {
+        return Err(too_deep(location));
+    }
     let (message, help) = if error.is_eof() {
         ("this JSON ends in the middle", "the file is incomplete: write it again")
     } else {
@@ -188,6 +204,11 @@ fn check_json(text: &Text<'_>) -> Result<(), Box<Diagnostic>> {
     let what = error.to_string();
     let what = what.split(" at line ").next().unwrap_or_default().to_lowercase();
     Err(Box::new(Diagnostic::error("scenario::syntax", message).at(location, what).help(help)))
+}
+
+fn too_deep(location: Location) -> Box<Diagnostic> {
+    let message = format!("values are nested more than {DEPTH_MAX} deep");
+    Box::new(Diagnostic::error("scenario::too_deep", message).at(location, ""))
 }
 
 type Events<'a> = Parser<'a, serde_saphyr::granit_parser::StrInput<'a>>;
@@ -203,6 +224,9 @@ impl<'a> Reader<'a> {
     fn syntax_error(&self, error: &serde_saphyr::granit_parser::ScanError) -> Box<Diagnostic> {
         let marker = error.marker();
         let location = self.text.location(marker.line(), marker.col(), 1);
+        if error.info().contains("recursion limit") {
+            return too_deep(location);
+        }
         Box::new(Diagnostic::error("scenario::syntax", "this is not YAML").at(location, error.info()))
     }
 
@@ -235,8 +259,7 @@ impl<'a> Reader<'a> {
         let location = self.text.span(span);
         self.spend(1, &location)?;
         if depth > DEPTH_MAX {
-            let message = format!("values are nested more than {DEPTH_MAX} deep");
-            return Err(Box::new(Diagnostic::error("scenario::too_deep", message).at(location, "")));
+            return Err(too_deep(location));
         }
         let (value, anchor) = match event {
             Event::Scalar(text, style, anchor, _) => {
@@ -311,7 +334,8 @@ impl<'a> Reader<'a> {
             entries.push(Entry { key: text, key_location: key.location, node });
         }
         for entry in merged {
-            if !entries.iter().any(|known| known.key == entry.key) {
+            if !first_places.contains_key(&entry.key) {
+                first_places.insert(Arc::clone(&entry.key), entries.len());
                 entries.push(entry);
             }
         }

@@ -1,56 +1,14 @@
 //! The files that a scenario names.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::whole_file;
 use crate::diagnostics::{Diagnostic, Diagnostics, Sources};
 use crate::model::manifest::{self, Loaded};
 
-/// The largest file that is read, in bytes.
-const FILE_SIZE_MAX: u64 = 1 << 30;
-
 /// The text of a file, or why it cannot be had.
 pub(super) fn read(path: &Path, name: &str) -> Result<String, Diagnostic> {
-    let unreadable = |error: &std::io::Error| {
-        let help = match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                "check the path; it is relative to the current directory, or to the file that names it"
-            }
-            std::io::ErrorKind::IsADirectory => "name a file in it",
-            _ => "check that it is a file you may read",
-        };
-        let message = match error.kind() {
-            std::io::ErrorKind::NotFound => format!("there is no file `{name}`"),
-            std::io::ErrorKind::IsADirectory => format!("`{name}` is a directory"),
-            _ => format!("cannot read `{name}`: {error}"),
-        };
-        Diagnostic::error("scenario::unreadable", message).help(help)
-    };
-    let file = File::open(path).map_err(|error| unreadable(&error))?;
-    let size = file.metadata().map_err(|error| unreadable(&error))?.len();
-    let too_large = || {
-        let message = format!("`{name}` is larger than {} MiB, the most that is read", FILE_SIZE_MAX >> 20);
-        Diagnostic::error("scenario::file_too_large", message)
-            .help("a scenario names its manifests; dump kinds or namespaces into files of their own")
-    };
-    if size > FILE_SIZE_MAX {
-        return Err(too_large());
-    }
-    let mut bytes = Vec::new();
-    // What is no plain file, such as a pipe, does not tell its size.
-    file.take(FILE_SIZE_MAX + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
-    if bytes.len() as u64 > FILE_SIZE_MAX {
-        return Err(too_large());
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
-        let message = format!("`{name}` is not UTF-8 text: line {line} has other bytes");
-        Diagnostic::error("scenario::not_text", message).at(whole_file(name), "")
-    })
+    manifest::read_text(path, name).map_err(|diagnostic| *diagnostic)
 }
 
 /// The files of one scenario: those that its document holds itself, and those on disk.
@@ -108,7 +66,8 @@ pub(super) fn exists(path: &str, base_dir: &Path) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let diagnostic = Diagnostic::error("scenario::unreadable", format!("there is no file or directory `{path}`"));
-    let siblings = full.parent().and_then(|parent| std::fs::read_dir(parent).ok());
+    let parent = full.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+    let siblings = parent.and_then(|parent| std::fs::read_dir(parent).ok());
     let mut names: Vec<String> = siblings
         .into_iter()
         .flatten()

@@ -4,11 +4,13 @@
 //! decoded into typed fields; these are resolved (defaults, manifests, node pools, files) and checked. The result is plain
 //! data. Nothing here runs a scenario, and nothing but the loaders reads files.
 
+mod control_plane;
 mod decode;
 mod document;
 mod expect;
 mod files;
 mod lock;
+mod objects;
 mod overrides;
 mod pools;
 mod resolve;
@@ -30,7 +32,7 @@ pub use schema::{API_VERSION, Bootstrap, KINDS};
 
 use crate::chaos::ChaosPlan;
 use crate::component::Config;
-use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources};
+use crate::diagnostics::{Diagnostic, Diagnostics, Source, Sources};
 use crate::kubectl::Runbook;
 use crate::model::{ManifestObject, NotModelled};
 use crate::observe::Objective;
@@ -245,9 +247,4 @@ pub fn recognize(name: &str, text: &str) -> Result<DocumentKind, Invalid> {
         "Study" | "Plan" => Ok(DocumentKind::Study),
         other => Err(in_source(resolve::unknown_kind(other, root.locate_text("kind")))),
     }
-}
-
-/// The place of a whole file.
-fn whole_file(name: &str) -> Location {
-    Location::file(name)
 }

@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::control_plane;
 use super::decode::{Decoded, decode};
 use super::document::{self, Node, Value};
 use super::files::{self, Files};
+use super::objects;
 use super::overrides::Overrides;
 use super::pools::NodePool;
 use super::schema::{API_VERSION, KINDS, ScenarioDocument, Spec};
@@ -22,7 +24,10 @@ use crate::model::field_path::FieldPath;
 use crate::model::manifest::{self, Loaded};
 use crate::model::{ManifestObject, NotModelled, Object, ResourceList};
 use crate::observe::{MinReady, Objective};
-use crate::units::{IntOrPercent, Quantity, SimTime, unix_nanos_from_rfc3339};
+use crate::units::{IntOrPercent, Quantity, SimDuration, SimTime, unix_nanos_from_rfc3339};
+
+/// The most nodes that are played.
+const NODES_MAX: u64 = 50_000;
 
 /// What a node can give if nothing says it.
 const DEFAULT_CAPACITY: [(&str, &str); 2] = [("cpu", "8"), ("memory", "32Gi")];
@@ -94,9 +99,35 @@ impl Resolver<'_> {
         let document = value?;
         let mut files = Files::new(self.base_dir, document.spec.files.clone());
         let mut not_modelled = self.ignored_fields(&root, &ignored, &document.metadata.name);
+        not_modelled.extend(self.ignored_fields(&root, &control_plane::without_effect(&root), &document.metadata.name));
         let objects = self.load_objects(&root, &document.spec, &rest, &mut not_modelled);
+        if !self.can_have_nodes(&root, &document.spec) {
+            return None;
+        }
         let scenario = self.build(&root, document, objects, not_modelled, &mut files);
         Some(ResolvedScenario { files: files.into_used(), ..scenario })
+    }
+
+    /// Whether the nodes of all pools are as many as can be played; they are made one by one.
+    fn can_have_nodes(&mut self, root: &Node, spec: &Spec) -> bool {
+        let pools = spec.cluster.node_pools.iter().enumerate();
+        let pools = pools.map(|(index, pool)| (format!("spec.cluster.nodePools[{index}].count"), pool.count));
+        let timeline = spec.timeline.iter().enumerate();
+        let added = timeline.filter_map(|(index, entry)| {
+            Some((format!("spec.timeline[{index}].addNodes.count"), entry.add_nodes.as_ref()?.count))
+        });
+        let counts: Vec<(String, u32)> = pools.chain(added).collect();
+        let total: u64 = counts.iter().map(|(_, count)| u64::from(*count)).sum();
+        if total <= NODES_MAX {
+            return true;
+        }
+        let most = counts.iter().max_by_key(|(_, count)| *count).map_or("spec.cluster", |(path, _)| path.as_str());
+        self.diagnostics.push(
+            Diagnostic::error("scenario::too_many", format!("the cluster would have {total} nodes"))
+                .at(root.locate_text(most), "most of them come from here")
+                .help(format!("at most {NODES_MAX} can be played; Kubernetes itself is made for 5000")),
+        );
+        false
     }
 
     fn is_scenario(&mut self, root: &Node) -> bool {
@@ -271,6 +302,11 @@ impl Resolver<'_> {
             let at = |field: &str| root.locate_text(&format!("spec.faults[{index}].{field}"));
             self.observations(&mut process.time_to_failure, at("timeToFailure"), files);
             self.observations(&mut process.time_to_repair, at("timeToRepair"), files);
+            for (distribution, field) in [(&mut process.boot, "boot"), (&mut process.delay, "delay")] {
+                if let Some(distribution) = distribution {
+                    self.observations(distribution, at(field), files);
+                }
+            }
         }
         // A lock file tells what the scenario it was made of did.
         if let Some(listed) = &spec.not_modelled {
@@ -377,8 +413,8 @@ impl Resolver<'_> {
         if let Err(error) = result {
             let diagnostic = unreadable.unwrap_or_else(|| Diagnostic::error("scenario::bad_value", error.to_string()));
             self.diagnostics.push(diagnostic.at(location, ""));
-            // Something that can be sampled, as checks go on.
-            *distribution = Distribution::default();
+            // Something that can be sampled, as checks go on, and that gives no further trouble.
+            *distribution = Distribution::Constant(SimDuration::MAX);
         }
     }
 
@@ -438,7 +474,14 @@ impl Resolver<'_> {
             let at = SimTime::ZERO + entry.at;
             if let Some(fault) = &entry.fault {
                 timeline.push((at, TimelineAction::Fault(chaos.faults.len())));
-                chaos.faults.push((at, fault.clone()));
+                let mut fault = fault.clone();
+                for (distribution, field) in [(&mut fault.boot, "boot"), (&mut fault.delay, "delay")] {
+                    if let Some(distribution) = distribution {
+                        let place = root.locate_text(&format!("spec.timeline[{index}].fault.{field}"));
+                        self.observations(distribution, place, files);
+                    }
+                }
+                chaos.faults.push((at, fault));
             } else if let Some(line) = &entry.kubectl {
                 let place = root.locate_text(&format!("spec.timeline[{index}].kubectl"));
                 if let Some(line) = self.runbook_line(line, &place, not_modelled, files) {
@@ -495,6 +538,7 @@ impl Resolver<'_> {
             loaded.diagnostics = with_place(loaded.diagnostics, &place);
             objects.extend(self.take(loaded, not_modelled).into_iter().map(|object| object.object));
         }
+        objects::check_line(&command, &objects, location, &mut self.diagnostics);
         Some(RunbookLine { text: trimmed.into(), command, objects })
     }
 }
@@ -503,11 +547,13 @@ impl Resolver<'_> {
 fn word_in(location: &Location, text: &str, word: &str) -> Location {
     let Some(offset) = text.find(word).filter(|_| !word.is_empty()) else { return location.clone() };
     let length = |text: &str| u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
-    // Quotes and escapes make the written text longer than the text it means.
-    if location.length != length(text) {
-        return location.clone();
-    }
-    let column = location.column + length(&text[..offset]);
+    // Quotes make the written text longer than the text it means by two; escapes by something else.
+    let quote = match location.length.checked_sub(length(text)) {
+        Some(0) => 0,
+        Some(2) => 1,
+        _ => return location.clone(),
+    };
+    let column = location.column + quote + length(&text[..offset]);
     Location { column, length: length(word), ..location.clone() }
 }
 

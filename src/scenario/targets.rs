@@ -60,22 +60,22 @@ fn check_fields(root: &Node, fault: &Fault<'_>, diagnostics: &mut Diagnostics) {
         let is_known =
             key == "kind" || (is_process && PROCESS_FIELDS.contains(&key)) || fields.iter().any(|field| field.0 == key);
         if !is_known {
-            let message = format!("`{key}` means nothing for a {kind}");
+            let message = format!("`{key}` means nothing for {kind}");
             let fields: Vec<&str> =
                 fields.iter().map(|field| field.0).filter(|field| !is_process || *field != "for").collect();
             diagnostics.push(
                 Diagnostic::error("scenario::unknown_field", message)
                     .at(entry.key_location.clone(), "")
-                    .help(format!("a {kind} has the fields `{}`", fields.join("`, `"))),
+                    .help(format!("{kind} has the fields `{}`", fields.join("`, `"))),
             );
         }
     }
     for (field, _) in fields.iter().filter(|field| field.1) {
-        let is_there = entries.iter().any(|entry| &*entry.key == *field);
+        let is_there = entries.iter().any(|entry| &*entry.key == *field) || node.has_removed(field);
         // A random process without nodes runs on every node, or takes those of its domain.
         let is_said = *field == "nodes" && is_process;
         if !is_there && !is_said {
-            let message = format!("a {kind} needs `{field}`");
+            let message = format!("{kind} needs `{field}`");
             let location = root.locate_text(&format!("{}.kind", fault.path));
             let help = match *field {
                 "nodes" => {

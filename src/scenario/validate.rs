@@ -4,16 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
 
+use super::control_plane;
 use super::document::Node;
+use super::objects;
 use super::schema::Spec;
 use super::targets::{self, Fault, unknown};
 use super::workloads;
 use super::{Expectation, ResolvedScenario};
 use crate::arena::Symbol;
+use crate::chaos::FaultProcessSpec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
-use crate::model::{LabelSelector, Labels, Object, ObjectKind, PodSpec, ResourceList, is_dns_subdomain};
+use crate::model::{LabelSelector, Labels, Object, ObjectKind, is_dns_subdomain};
 use crate::observe::METRICS;
 use crate::units::SimDuration;
+
+/// The most failures of one random process that are played.
+const FAILURES_MAX: f64 = 1e7;
 
 /// A node as selections see it.
 #[derive(Debug)]
@@ -110,12 +116,12 @@ pub(super) fn validate(
     diagnostics: &mut Diagnostics,
 ) {
     check_head(root, spec, scenario, diagnostics);
-    check_scheduler_kind(root, scenario, diagnostics);
+    control_plane::check(root, spec, scenario, diagnostics);
     check_pools(root, spec, scenario, diagnostics);
     check_repeated_objects(root, scenario, diagnostics);
-    check_objects(scenario, inventory, diagnostics);
+    objects::check(scenario, inventory, diagnostics);
     check_timeline(root, spec, inventory, diagnostics);
-    check_processes(root, spec, inventory, diagnostics);
+    check_processes(root, spec, scenario, inventory, diagnostics);
     check_objectives(root, spec, scenario, diagnostics);
 }
 
@@ -141,22 +147,6 @@ fn check_head(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics
                 .at(root.locate_text("spec.cluster"), "every pod will stay Pending")
                 .help("add `nodePools`, or manifests with nodes, such as `kubectl get nodes -o yaml`"),
         );
-    }
-}
-
-fn check_scheduler_kind(root: &Node, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
-    let configuration = &scenario.config.kube_scheduler;
-    let expected = [
-        ("apiVersion", configuration.api_version, "kubescheduler.config.k8s.io/v1"),
-        ("kind", configuration.kind, "KubeSchedulerConfiguration"),
-    ];
-    for (field, found, expected) in expected {
-        if !found.is_empty() && found != expected {
-            let message = format!("`{found}` is not the `{field}` of a configuration of kube-scheduler");
-            let location = root.locate_text(&format!("spec.controlPlane.kubeScheduler.{field}"));
-            let diagnostic = Diagnostic::error("scenario::bad_value", message);
-            diagnostics.push(diagnostic.at(location, "").help(format!("write `{field}: {expected}`")));
-        }
     }
 }
 
@@ -212,6 +202,11 @@ fn check_pools(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostic
     debug_assert_eq!(spec.cluster.node_pools.len(), scenario.pools.len());
 }
 
+fn pools_repeat(scenario: &ResolvedScenario) -> bool {
+    let names: BTreeSet<Symbol> = scenario.pools.iter().map(|pool| pool.name).collect();
+    names.len() < scenario.pools.len()
+}
+
 /// Objects of different sources with the same name; those of one source have been reported by the loader.
 fn check_repeated_objects(root: &Node, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
     let is_ours =
@@ -223,6 +218,11 @@ fn check_repeated_objects(root: &Node, scenario: &ResolvedScenario, diagnostics:
             continue;
         }
         let Some(first) = seen.insert(key, &object.source) else { continue };
+        // Two pools of one name have been reported as such.
+        let is_of_pools = matches!(object.object, Object::Node(_)) && is_ours(first) && pools_repeat(scenario);
+        if is_of_pools {
+            continue;
+        }
         if is_ours(&object.source) {
             let label = object.object.label();
             diagnostics.push(
@@ -233,117 +233,6 @@ fn check_repeated_objects(root: &Node, scenario: &ResolvedScenario, diagnostics:
             );
         }
     }
-}
-
-fn check_objects(scenario: &ResolvedScenario, inventory: &Inventory, diagnostics: &mut Diagnostics) {
-    let classes: BTreeSet<Symbol> = scenario
-        .objects
-        .iter()
-        .filter(|object| object.object.kind() == ObjectKind::PriorityClass)
-        .map(|object| object.object.metadata().name)
-        .chain(["system-cluster-critical", "system-node-critical"].map(Symbol::new))
-        .collect();
-    for object in &scenario.objects {
-        let label = || object.object.label();
-        match &object.object {
-            Object::Node(node) => {
-                let amounts = node.status.allocatable.iter().chain(node.status.capacity.iter());
-                let is_of_pool = scenario
-                    .pools
-                    .iter()
-                    .any(|pool| pool.index_of(node.metadata.name.as_str()).is_some_and(|index| index < pool.count));
-                if let Some((name, amount)) = amounts.into_iter().find(|(_, amount)| amount.is_negative())
-                    && !is_of_pool
-                {
-                    let message = format!("{} cannot have {amount} of `{name}`", label());
-                    diagnostics.push(
-                        Diagnostic::error("scenario::impossible_quantity", message)
-                            .at(object.source.clone(), "this node"),
-                    );
-                }
-            }
-            Object::Pod(pod) => {
-                if let Some(node) = pod.spec.node_name
-                    && !node.is_empty()
-                    && !inventory.has_node(node)
-                {
-                    let names = inventory.nodes().map(|node| node.name.as_str());
-                    let mut diagnostic = unknown("node", node.as_str(), names);
-                    diagnostic.severity = crate::diagnostics::Severity::Warning;
-                    diagnostic.code = "scenario::missing_node";
-                    diagnostic.message = format!("{} is bound to node `{node}`, which does not exist", label());
-                    let label = "Kubernetes accepts it and removes it within a minute";
-                    diagnostics.push(diagnostic.at(object.source.clone(), label));
-                }
-                check_pod(&pod.spec, object, &classes, true, diagnostics);
-            }
-            other => {
-                if let Some(template) = pod_template(other) {
-                    check_pod(template, object, &classes, false, diagnostics);
-                }
-            }
-        }
-    }
-}
-
-fn pod_template(object: &Object) -> Option<&PodSpec> {
-    match object {
-        Object::Deployment(object) => Some(&object.spec.template.spec),
-        Object::ReplicaSet(object) => Some(&object.spec.template.spec),
-        Object::ReplicationController(object) => Some(&object.spec.template.spec),
-        Object::DaemonSet(object) => Some(&object.spec.template.spec),
-        Object::StatefulSet(object) => Some(&object.spec.template.spec),
-        Object::Job(object) => Some(&object.spec.template.spec),
-        Object::CronJob(object) => Some(&object.spec.job_template.spec.template.spec),
-        _ => None,
-    }
-}
-
-/// What the API server would refuse of a pod.
-fn check_pod(
-    spec: &PodSpec,
-    object: &crate::model::ManifestObject,
-    classes: &BTreeSet<Symbol>,
-    is_pod: bool,
-    diagnostics: &mut Diagnostics,
-) {
-    let label = object.object.label();
-    for container in spec.init_containers.iter().chain(&spec.containers) {
-        if let Some(problem) = impossible(&container.resources.requests, &container.resources.limits) {
-            let message = format!("container `{}` of {label} {problem}", container.name);
-            diagnostics.push(
-                Diagnostic::error("scenario::impossible_quantity", message)
-                    .at(object.source.clone(), "in this object")
-                    .help("the API server refuses such a pod; correct the resources"),
-            );
-        }
-    }
-    let Some(class) = spec.priority_class_name.filter(|class| !class.is_empty() && !classes.contains(class)) else {
-        return;
-    };
-    let message = format!("{label} has the priority class `{class}`, which does not exist");
-    let diagnostic = if is_pod {
-        Diagnostic::error("scenario::unknown_name", message)
-    } else {
-        Diagnostic::warning("scenario::unknown_name", message)
-    };
-    let diagnostic = diagnostic.at(object.source.clone(), "its pods are refused by the API server");
-    diagnostics.push(match nearest(class.as_str(), classes.iter().map(|class| class.as_str())) {
-        Some(nearest) => diagnostic.help(format!("the nearest is `{nearest}`")),
-        None => diagnostic.help("add the PriorityClass to the manifests"),
-    });
-}
-
-fn impossible(requests: &ResourceList, limits: &ResourceList) -> Option<String> {
-    for (verb, resources) in [("requests", requests), ("is limited to", limits)] {
-        if let Some((name, amount)) = resources.iter().find(|(_, amount)| amount.is_negative()) {
-            return Some(format!("{verb} {amount} of `{name}`"));
-        }
-    }
-    requests.iter().find_map(|(name, amount)| {
-        let limit = limits.get(name).filter(|limit| *limit < amount)?;
-        Some(format!("requests {amount} of `{name}` and is limited to {limit}"))
-    })
 }
 
 fn check_timeline(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: &mut Diagnostics) {
@@ -359,7 +248,12 @@ fn check_timeline(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: 
         }
         let actions = [entry.fault.is_some(), entry.kubectl.is_some(), entry.add_nodes.is_some()];
         let count = actions.iter().filter(|is_there| **is_there).count();
-        if count != 1 {
+        // What has been taken out has been reported.
+        let is_reported = super::overrides::parse_path(&path)
+            .ok()
+            .and_then(|path| root.find(&path))
+            .is_some_and(|node| ["fault", "kubectl", "addNodes"].into_iter().any(|key| node.has_removed(key)));
+        if count > 1 || (count == 0 && !is_reported) {
             let message = if count == 0 { "nothing happens here" } else { "more than one thing happens here" };
             diagnostics.push(
                 Diagnostic::error("scenario::bad_entry", message).at(root.locate_text(&path), "").help(
@@ -371,6 +265,15 @@ fn check_timeline(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: 
             let path = format!("{path}.fault");
             let checked = Fault { path, kind: fault.kind, nodes: &fault.nodes, pods: fault.pods.as_ref() };
             targets::check(root, &checked, inventory, diagnostics);
+            if fault.length == Some(SimDuration::ZERO) {
+                let message = format!("this {} ends in the instant in which it begins", fault.kind.as_str());
+                let place = root.locate_text(&format!("spec.timeline[{index}].fault.for"));
+                diagnostics.push(
+                    Diagnostic::warning("scenario::no_time", message)
+                        .at(place, "for no time")
+                        .help("say how long it lasts; without `for` it lasts until the end of the run"),
+                );
+            }
         }
         if let Some(add) = &entry.add_nodes
             && !inventory.pools().contains(&add.pool)
@@ -382,9 +285,15 @@ fn check_timeline(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: 
     }
 }
 
-fn check_processes(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: &mut Diagnostics) {
+fn check_processes(
+    root: &Node,
+    spec: &Spec,
+    scenario: &ResolvedScenario,
+    inventory: &Inventory,
+    diagnostics: &mut Diagnostics,
+) {
     let mut first_places: BTreeMap<&str, Location> = BTreeMap::new();
-    for (index, process) in spec.faults.iter().enumerate() {
+    for (index, process) in scenario.chaos.processes.iter().enumerate() {
         let path = format!("spec.faults[{index}]");
         let place = |field: &str| root.locate_text(&format!("{path}.{field}"));
         if let Some(first) = first_places.get(process.name.as_str()) {
@@ -404,6 +313,14 @@ fn check_processes(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics:
             let message = format!("random process `{}` fails again at once, without end", process.name);
             diagnostics
                 .push(Diagnostic::error("scenario::bad_value", message).at(place("timeToFailure"), "always zero"));
+        } else if let Some(count) = failures(process, inventory, spec.duration).filter(|count| *count > FAILURES_MAX) {
+            let message = format!("random process `{}` would fail about {count:.1e} times", process.name);
+            diagnostics.push(
+                Diagnostic::error("scenario::too_many", message)
+                    .at(place("timeToFailure"), "too short")
+                    .at(root.locate_text("spec.duration"), "in this time")
+                    .help(format!("at most about {FAILURES_MAX:e} failures can be played; make the times longer")),
+            );
         }
         if let Some(domain) = &process.domain {
             let selector = process.nodes.selector.as_ref().and_then(|text| LabelSelector::parse(text).ok());
@@ -418,6 +335,13 @@ fn check_processes(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics:
             }
         }
     }
+}
+
+/// About how often a random process fails in a time.
+fn failures(process: &FaultProcessSpec, inventory: &Inventory, duration: SimDuration) -> Option<f64> {
+    let cycle = process.time_to_failure.mean()?.as_secs_f64() + process.time_to_repair.mean()?.as_secs_f64();
+    let instances = if process.kind.needs_nodes() { inventory.nodes().count() } else { 1 };
+    Some(instances as f64 * duration.as_secs_f64() / cycle.max(1e-9))
 }
 
 fn check_objectives(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {

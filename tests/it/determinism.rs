@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every file below `dir` with its path there, in order.
-fn files(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn files(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut open = vec![dir.to_path_buf()];
     while let Some(next) = open.pop() {

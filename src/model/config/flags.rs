@@ -36,8 +36,10 @@ pub struct FlagError {
 }
 
 impl FlagError {
-    pub(super) fn unknown(component: &str, flag: Symbol, flags: &[Flag]) -> Self {
-        let nearest = suggest::nearest(flag.as_str(), flags.iter().map(|flag| flag.name));
+    pub(super) fn unknown(component: &str, flag: Symbol, flags: &[Flag], without_effect: &[&str]) -> Self {
+        let known = flags.iter().map(|flag| flag.name).chain(without_effect.iter().copied());
+        let name = flag.as_str().trim_start_matches('-');
+        let nearest = suggest::nearest(name, known);
         Self {
             flag,
             message: format!("`{}` is not a flag of {component}", flag.as_str()),
@@ -200,7 +202,7 @@ pub(super) fn default_value<T: FlagValue>(text: &str, _version: KubernetesVersio
 /// Writes the flags of a component: a line each with the field, its type, the flag and the default, which may be an
 /// expression over `version`. The comment of the field is also the flag's help.
 macro_rules! component_flags {
-    ($(#[$meta:meta])* pub struct $name:ident for $component:literal {
+    ($(#[$meta:meta])* pub struct $name:ident for $component:literal, $without_effect:path {
         $(#[doc = $help:literal] $field:ident : $type:ty = $flag:literal, |$version:ident| $default:expr;)+
     }) => {
         $(#[$meta])*
@@ -211,6 +213,12 @@ macro_rules! component_flags {
             /// Every flag that is understood.
             pub const FLAGS: &'static [crate::model::config::Flag] =
                 &[$(crate::model::config::Flag { name: $flag, help: $help },)+];
+
+            /// Whether it is a flag of the real component that decides nothing here.
+            #[must_use]
+            pub fn is_without_effect(flag: &str) -> bool {
+                $without_effect.contains(&flag)
+            }
 
             /// What the component runs with when no flag is given.
             #[must_use]
@@ -239,7 +247,8 @@ macro_rules! component_flags {
                             Some(value) => resolved.$field = value,
                             None => errors.push(FlagError::value(flag, value, <$type as FlagValue>::EXPECTED)),
                         },)+
-                        _ => errors.push(FlagError::unknown($component, flag, Self::FLAGS)),
+                        other if Self::is_without_effect(other) => {}
+                        _ => errors.push(FlagError::unknown($component, flag, Self::FLAGS, $without_effect)),
                     }
                 }
                 (resolved, errors)

@@ -1,12 +1,13 @@
 //! Flags of kube-controller-manager.
 
 use super::flags::component_flags;
+use super::without_effect;
 use crate::arena::Symbol;
 use crate::units::SimDuration;
 
 component_flags! {
     /// What kube-controller-manager runs with. Rates are per second.
-    pub struct KubeControllerManager for "kube-controller-manager" {
+    pub struct KubeControllerManager for "kube-controller-manager", without_effect::KUBE_CONTROLLER_MANAGER {
         /// Time between two looks of the node lifecycle controller at the nodes.
         node_monitor_period: SimDuration = "node-monitor-period", |_version| "5s";
         /// Silence after which a node counts as unreachable; 40s up to 1.31.
@@ -34,8 +35,6 @@ component_flags! {
         concurrent_deployment_syncs: i64 = "concurrent-deployment-syncs", |_version| "5";
         /// Replica sets synced at a time.
         concurrent_replicaset_syncs: i64 = "concurrent-replicaset-syncs", |_version| "5";
-        /// Replication controllers synced at a time.
-        concurrent_rc_syncs: i64 = "concurrent-rc-syncs", |_version| "5";
         /// Stateful sets synced at a time.
         concurrent_statefulset_syncs: i64 = "concurrent-statefulset-syncs", |_version| "5";
         /// Daemon sets synced at a time.
@@ -44,32 +43,12 @@ component_flags! {
         concurrent_job_syncs: i64 = "concurrent-job-syncs", |_version| "5";
         /// Cron jobs synced at a time.
         concurrent_cron_job_syncs: i64 = "concurrent-cron-job-syncs", |_version| "5";
-        /// Services whose endpoint slices are synced at a time.
-        concurrent_service_endpoint_syncs: i64 = "concurrent-service-endpoint-syncs", |_version| "5";
         /// Objects that the garbage collector looks at, at a time.
         concurrent_gc_syncs: i64 = "concurrent-gc-syncs", |_version| "20";
         /// Namespaces emptied at a time.
         concurrent_namespace_syncs: i64 = "concurrent-namespace-syncs", |_version| "10";
-        /// Autoscalers synced at a time.
-        concurrent_horizontal_pod_autoscaler_syncs: i64 = "concurrent-horizontal-pod-autoscaler-syncs", |_version| "5";
-        /// Finished jobs looked at, at a time.
-        concurrent_ttl_after_finished_syncs: i64 = "concurrent-ttl-after-finished-syncs", |_version| "5";
-        /// Time between two passes of the autoscaler.
-        horizontal_pod_autoscaler_sync_period: SimDuration = "horizontal-pod-autoscaler-sync-period", |_version| "15s";
-        /// Shortest time after which controllers look at everything again; drawn once between one and two times this.
-        min_resync_period: SimDuration = "min-resync-period", |_version| "12h";
-        /// Time between two binding passes over volumes and claims.
-        pvclaimbinder_sync_period: SimDuration = "pvclaimbinder-sync-period", |_version| "15s";
         /// Whether dependents of deleted owners are removed.
         enable_garbage_collector: bool = "enable-garbage-collector", |_version| "true";
-        /// Whether a restarted controller manager waits for the lease of its predecessor.
-        leader_elect: bool = "leader-elect", |_version| "true";
-        /// Time after which the lease of a silent leader can be taken.
-        leader_elect_lease_duration: SimDuration = "leader-elect-lease-duration", |_version| "15s";
-        /// Time for which a leader tries to renew its lease before it gives up.
-        leader_elect_renew_deadline: SimDuration = "leader-elect-renew-deadline", |_version| "10s";
-        /// Time between two tries to take or renew the lease.
-        leader_elect_retry_period: SimDuration = "leader-elect-retry-period", |_version| "2s";
         /// Feature gates set by hand, as `Name=true` joined by commas.
         feature_gates: Vec<Symbol> = "feature-gates", |_version| "";
     }
@@ -92,12 +71,12 @@ mod tests {
     fn flags_take_text_and_numbers() {
         let (resolved, errors) = resolve(
             r#"{"node-monitor-grace-period":"1m30s","node-eviction-rate":0.5,"kube-api-qps":"7","kube-api-burst":9,
-                "leader-elect":false,"controllers":"*,-ttl"}"#,
+                "enable-garbage-collector":false,"leader-elect":false,"controllers":"*,-ttl"}"#,
         );
         assert_eq!(errors, Vec::<String>::new());
         assert_eq!(resolved.node_monitor_grace_period, "90s".parse::<SimDuration>().unwrap());
         assert_eq!((resolved.node_eviction_rate, resolved.kube_api_qps), (0.5, 7.0));
-        assert_eq!((resolved.kube_api_burst, resolved.leader_elect), (9, false));
+        assert_eq!((resolved.kube_api_burst, resolved.enable_garbage_collector), (9, false));
         assert_eq!(resolved.controllers, ["*", "-ttl"]);
         assert_eq!(resolved.node_startup_grace_period, "60s".parse::<SimDuration>().unwrap());
         let (again, errors) = KubeControllerManager::resolve(&resolved.to_flags(), KubernetesVersion::OLDEST);
@@ -106,14 +85,15 @@ mod tests {
 
     #[test]
     fn a_wrong_flag_is_named_with_what_would_be_right() {
-        let (resolved, errors) = resolve(r#"{"node-monitor-graceperiod":"1s","kube-api-qps":"fast","leader-elect":1}"#);
+        let (resolved, errors) =
+            resolve(r#"{"node-monitor-graceperiod":"1s","kube-api-qps":"fast","enable-garbage-collector":1}"#);
         assert_eq!(
             errors,
             [
                 "`node-monitor-graceperiod` is not a flag of kube-controller-manager; \
                  the nearest flag is `node-monitor-grace-period`",
                 "`fast` is not a value of `kube-api-qps`, expected a number of at least 0; -",
-                "`1` is not a value of `leader-elect`, expected `true` or `false`; -",
+                "`1` is not a value of `enable-garbage-collector`, expected `true` or `false`; -",
             ]
         );
         assert_eq!(resolved, KubeControllerManager::defaults(KubernetesVersion::NEWEST));

@@ -100,6 +100,65 @@ const EVICTION_HARD: [(&str, &str); 5] = [
 ];
 
 impl KubeletConfiguration {
+    /// Fields that are read and written again but decide nothing yet, as the API names them.
+    pub const WITHOUT_EFFECT: &'static [&'static str] = &[
+        "eventBurst",
+        "eventRecordQPS",
+        "evictionHard",
+        "evictionMaxPodGracePeriod",
+        "evictionMinimumReclaim",
+        "evictionPressureTransitionPeriod",
+        "evictionSoft",
+        "evictionSoftGracePeriod",
+        "featureGates",
+        "mergeDefaultEvictionSettings",
+        "registryBurst",
+        "registryPullQPS",
+        "syncFrequency",
+    ];
+
+    /// What a kubelet would refuse to start with: the field, and what it must be.
+    ///
+    /// # Source
+    /// kubelet, validation of its configuration.
+    #[must_use]
+    pub fn problems(&self) -> Vec<(&'static str, &'static str)> {
+        const AT_LEAST_0: &str = "at least 0";
+        const A_SECOND: &str = "0s, or at least 1s";
+        let second = SimDuration::from_secs(1);
+        let is_short = |period: Option<SimDuration>| period.is_some_and(|period| !period.is_zero() && period < second);
+        let (total, critical) = (self.shutdown_grace_period, self.shutdown_grace_period_critical_pods);
+        let restart = self.crash_loop_back_off.max_container_restart_period;
+        let is_negative = |number: Option<i64>| number.is_some_and(|number| number < 0);
+        let is_below = |rate: Option<f64>| rate.is_some_and(|rate| rate < 0.0 || !rate.is_finite());
+        let groups = &self.shutdown_grace_period_by_pod_priority;
+        let rules = [
+            ("nodeLeaseDurationSeconds", self.node_lease_duration_seconds.is_some_and(|s| s < 0), "above 0"),
+            ("maxPods", self.max_pods.is_some_and(|pods| pods < 0), AT_LEAST_0),
+            ("kubeAPIQPS", is_below(self.kube_api_qps), AT_LEAST_0),
+            ("kubeAPIBurst", is_negative(self.kube_api_burst), AT_LEAST_0),
+            ("eventRecordQPS", is_below(self.event_record_qps), AT_LEAST_0),
+            ("eventBurst", is_negative(self.event_burst), AT_LEAST_0),
+            ("registryPullQPS", is_below(self.registry_pull_qps), AT_LEAST_0),
+            ("registryBurst", is_negative(self.registry_burst), AT_LEAST_0),
+            ("maxParallelImagePulls", self.max_parallel_image_pulls.is_some_and(|pulls| pulls < 0), "at least 1"),
+            ("shutdownGracePeriod", is_short(total), A_SECOND),
+            ("shutdownGracePeriodCriticalPods", is_short(critical), A_SECOND),
+            ("shutdownGracePeriodCriticalPods", critical > total, "at most `shutdownGracePeriod`"),
+            (
+                "shutdownGracePeriodByPodPriority",
+                groups.iter().any(|group| group.shutdown_grace_period_seconds < 0),
+                "of at least 0 seconds each",
+            ),
+            (
+                "crashLoopBackOff.maxContainerRestartPeriod",
+                restart.is_some_and(|period| period < second || period > SimDuration::from_secs(300)),
+                "between 1s and 300s",
+            ),
+        ];
+        rules.into_iter().filter(|rule| rule.1).map(|(field, _, expected)| (field, expected)).collect()
+    }
+
     /// This configuration with the defaults of a version. None of the fields known here has changed its default since
     /// 1.33.
     #[must_use]

@@ -9,6 +9,7 @@ mod kube_controller_manager;
 mod kube_scheduler;
 mod kubelet;
 mod version;
+mod without_effect;
 
 pub use flags::{Flag, FlagError, FlagMap};
 pub use kube_apiserver::KubeApiserver;

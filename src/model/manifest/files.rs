@@ -1,15 +1,17 @@
 //! Which files the paths of a scenario stand for.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::diagnostics::{Diagnostic, Diagnostics};
+use crate::diagnostics::{Diagnostic, Diagnostics, Location};
 
 /// The largest file that is read, in bytes. Whatever needs more is better cut into files per kind.
 const FILE_SIZE_MAX: u64 = 1 << 30;
 
-/// Directories below directories that are looked into; deeper ones are loops of links.
-const DEPTH_MAX: usize = 32;
+/// Files of one scenario that are read; whoever names more has named the wrong directory.
+const FILES_MAX: usize = 50_000;
 
 /// A file to read.
 #[derive(Debug)]
@@ -25,7 +27,15 @@ pub(super) fn find(paths: &[PathBuf], base_dir: &Path, diagnostics: &mut Diagnos
     for path in paths {
         let full = base_dir.join(path);
         if full.is_dir() {
-            find_in_directory(&full, &path.to_string_lossy(), 0, &mut files, diagnostics);
+            let before = files.len();
+            let mut seen = BTreeSet::new();
+            find_in_directory(&full, &path.to_string_lossy(), &mut seen, &mut files, diagnostics);
+            if files.len() == before {
+                diagnostics.push(
+                    Diagnostic::warning("manifest::not_found", format!("there is no manifest in `{}`", path.display()))
+                        .help("in directories, files are read whose names end in .yaml, .yml or .json"),
+                );
+            }
         } else if full.exists() {
             files.push(FoundFile { name: path.to_string_lossy().into_owned(), path: full });
         } else if path.to_string_lossy().contains(['*', '?', '[']) {
@@ -37,16 +47,27 @@ pub(super) fn find(paths: &[PathBuf], base_dir: &Path, diagnostics: &mut Diagnos
             );
         }
     }
+    if files.len() > FILES_MAX {
+        let message = format!("there are more than {FILES_MAX} manifests");
+        let help = "name the directories and files that belong to the cluster";
+        diagnostics.push(Diagnostic::error("manifest::too_many_files", message).help(help));
+        files.clear();
+    }
     files
 }
 
+/// Looks into a directory and those below it; `seen` are the directories around and before it, as links make loops.
 fn find_in_directory(
     directory: &Path,
     name: &str,
-    depth: usize,
+    seen: &mut BTreeSet<PathBuf>,
     files: &mut Vec<FoundFile>,
     diagnostics: &mut Diagnostics,
 ) {
+    let is_new = fs::canonicalize(directory).is_ok_and(|canonical| seen.insert(canonical));
+    if !is_new || files.len() > FILES_MAX {
+        return;
+    }
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) => return diagnostics.push(unreadable(name, &error)),
@@ -57,9 +78,7 @@ fn find_in_directory(
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = format!("{}/{file_name}", name.trim_end_matches('/'));
         if path.is_dir() {
-            if depth < DEPTH_MAX {
-                find_in_directory(&path, &name, depth + 1, files, diagnostics);
-            }
+            find_in_directory(&path, &name, seen, files, diagnostics);
         } else if is_manifest(&path) {
             files.push(FoundFile { name, path });
         }
@@ -84,7 +103,7 @@ fn find_by_pattern(pattern: &Path, base_dir: &Path, files: &mut Vec<FoundFile>, 
     for path in matches.filter_map(Result::ok) {
         let name = path.strip_prefix(base_dir).unwrap_or(&path).to_string_lossy().into_owned();
         if path.is_dir() {
-            find_in_directory(&path, &name, 0, files, diagnostics);
+            find_in_directory(&path, &name, &mut BTreeSet::new(), files, diagnostics);
         } else {
             files.push(FoundFile { name, path });
         }
@@ -97,41 +116,67 @@ fn find_by_pattern(pattern: &Path, base_dir: &Path, files: &mut Vec<FoundFile>, 
 
 /// The text of a file.
 pub(super) fn read(file: &FoundFile, diagnostics: &mut Diagnostics) -> Option<String> {
-    let size = match fs::metadata(&file.path) {
-        Ok(metadata) => metadata.len(),
-        Err(error) => {
-            diagnostics.push(unreadable(&file.name, &error));
-            return None;
-        }
-    };
-    if size > FILE_SIZE_MAX {
-        let message =
-            format!("`{}` has {size} bytes; files of more than {FILE_SIZE_MAX} bytes are not read", file.name);
-        diagnostics.push(
-            Diagnostic::error("manifest::file_too_large", message)
-                .help("dump kinds or namespaces into files of their own; JSON is read much faster than YAML"),
-        );
-        return None;
-    }
-    let bytes = match fs::read(&file.path) {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            diagnostics.push(unreadable(&file.name, &error));
-            return None;
-        }
-    };
-    match String::from_utf8(bytes) {
+    match read_text(&file.path, &file.name) {
         Ok(text) => Some(text),
-        Err(error) => {
-            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
-            let message = format!("`{}` is not UTF-8 text: line {line} has other bytes", file.name);
-            diagnostics.push(Diagnostic::error("manifest::not_text", message));
+        Err(diagnostic) => {
+            diagnostics.push(*diagnostic);
             None
         }
     }
 }
 
+/// The text of a file of the user; `name` is how messages name it.
+///
+/// # Errors
+///
+/// Why it cannot be had: it is missing, larger than anybody's manifests, or no text.
+pub fn read_text(path: &Path, name: &str) -> Result<String, Box<Diagnostic>> {
+    let unreadable = |error: std::io::Error| Box::new(unreadable(name, &error));
+    let file = fs::File::open(path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    if metadata.is_dir() {
+        return Err(unreadable(std::io::ErrorKind::IsADirectory.into()));
+    }
+    let too_large = || {
+        let message = format!("`{name}` is larger than {} MiB, the most that is read", FILE_SIZE_MAX >> 20);
+        let diagnostic = Diagnostic::error("file::too_large", message);
+        Box::new(
+            diagnostic.help("dump kinds or namespaces into files of their own; JSON is read much faster than YAML"),
+        )
+    };
+    // Before anything is read, so that a refusal costs no time.
+    if metadata.len() > FILE_SIZE_MAX {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+    // What is no plain file, such as a pipe or a device, does not tell its size.
+    file.take(FILE_SIZE_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > FILE_SIZE_MAX {
+        return Err(too_large());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let bytes = error.as_bytes();
+        let valid = &bytes[..error.utf8_error().valid_up_to()];
+        let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let message = format!("`{name}` is not UTF-8 text: line {line} has other bytes");
+        let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+        let help = if is_utf16 {
+            "it is UTF-16, which `>` writes in older PowerShells; save it as UTF-8"
+        } else {
+            "save it as UTF-8"
+        };
+        Box::new(Diagnostic::error("file::not_text", message).at(Location::file(name), "").help(help))
+    })
+}
+
 fn unreadable(name: &str, error: &std::io::Error) -> Diagnostic {
-    Diagnostic::error("manifest::unreadable", format!("cannot read `{name}`: {error}"))
+    let (message, help) = match error.kind() {
+        std::io::ErrorKind::NotFound => (
+            format!("there is no file `{name}`"),
+            "check the path; it is relative to the current directory, or to the file that names it",
+        ),
+        std::io::ErrorKind::IsADirectory => (format!("`{name}` is a directory"), "name a file in it"),
+        _ => (format!("cannot read `{name}`: {error}"), "check that it is a file you may read"),
+    };
+    Diagnostic::error("file::unreadable", message).help(help)
 }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+pub use files::read_text;
 pub use object::{Object, ObjectKind, Scope};
 
 use super::field_path::FieldPath;

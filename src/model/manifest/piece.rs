@@ -10,6 +10,7 @@ use super::{ManifestObject, NotModelled};
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, suggest};
 use crate::model::field_path::FieldPath;
+use crate::model::selector::LabelSelector;
 use crate::model::yaml::{self, Piece};
 
 /// Characters of a value that a row shows.
@@ -495,7 +496,7 @@ impl TextPiece<'_> {
         }
         let Some((line_index, column_index)) = error.place.filter(|_| !error.is_syntax) else {
             let location = self.location(file, error.place, self.first_line().0);
-            return Diagnostic::error("manifest::syntax", error.message.clone()).at(location, "here");
+            return syntax_error(&error.message, location);
         };
         // Parsers name the key or the end of the value; the value itself is what the user must change.
         let path = locate::path_at(text, line_index, column_index);
@@ -606,6 +607,9 @@ fn settle(object: &mut Object, api_version: &str) {
         Scope::Namespaced => {}
     }
     let takes_labels_of_template = api_version.starts_with("extensions/") || api_version == "apps/v1beta1";
+    if takes_labels_of_template {
+        select_by_labels_of_template(object);
+    }
     let labels = match object {
         // An empty selector selected nothing before `policy/v1`.
         Object::PodDisruptionBudget(budget) if api_version == "policy/v1beta1" => {
@@ -622,4 +626,35 @@ fn settle(object: &mut Object, api_version: &str) {
     if takes_labels_of_template && metadata.labels.is_empty() {
         metadata.labels = labels;
     }
+}
+
+/// What old versions did with workloads that had no selector.
+fn select_by_labels_of_template(object: &mut Object) {
+    let (selector, template) = match object {
+        Object::Deployment(object) => (&mut object.spec.selector, &object.spec.template),
+        Object::ReplicaSet(object) => (&mut object.spec.selector, &object.spec.template),
+        Object::StatefulSet(object) => (&mut object.spec.selector, &object.spec.template),
+        Object::DaemonSet(object) => (&mut object.spec.selector, &object.spec.template),
+        _ => return,
+    };
+    selector.get_or_insert_with(|| LabelSelector::from_labels(&template.metadata.labels));
+}
+
+/// What to say about a text that cannot be read at all, from what its parser says.
+fn syntax_error(message: &str, location: Location) -> Diagnostic {
+    if message.starts_with("EOF") {
+        return Diagnostic::error("manifest::syntax", "this JSON ends in the middle")
+            .at(location, "here")
+            .help("the file is incomplete: write it again");
+    }
+    if message.contains("limits breached") {
+        return Diagnostic::error("manifest::too_many_values", "the aliases of this document multiply without end")
+            .at(location, "here it has more values than its text has characters")
+            .help("write out what the aliases stand for");
+    }
+    if message.contains("recursion limit") {
+        let diagnostic = Diagnostic::error("manifest::too_deep", "values are nested too deep");
+        return diagnostic.at(location, "no object of Kubernetes is nested like this");
+    }
+    Diagnostic::error("manifest::syntax", message).at(location, "here")
 }

@@ -1,0 +1,352 @@
+//! Checks of the objects of the manifests: what the API server would refuse, and what is more than can be played.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ResolvedScenario;
+use super::targets::unknown;
+use super::validate::Inventory;
+use crate::arena::Symbol;
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
+use crate::engine::Distribution;
+use crate::kubectl::Command;
+use crate::model::{
+    LabelSelector, ManifestObject, Object, ObjectKind, ObjectMeta, PodSpec, PodTemplateSpec, ResourceList,
+    RestartPolicy, is_dns_subdomain,
+};
+use crate::units::{Quantity, SimDuration};
+
+/// The most pods that are played. Kubernetes is tested with 150,000.
+const PODS_MAX: u64 = 500_000;
+
+/// How annotations begin that set what no field of the API says.
+const ANNOTATION_PREFIX: &str = "kubesquall.sim/";
+
+/// What stands behind the prefix.
+const ANNOTATIONS: [&str; 6] = ["start", "ready", "stop", "run-for", "exit-code", "usage"];
+
+/// Checks each object by itself, and that they are not more than can be played.
+pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnostics: &mut Diagnostics) {
+    check_pod_count(scenario, inventory, diagnostics);
+    let classes: BTreeSet<Symbol> = scenario
+        .objects
+        .iter()
+        .filter(|object| object.object.kind() == ObjectKind::PriorityClass)
+        .map(|object| object.object.metadata().name)
+        .chain(["system-cluster-critical", "system-node-critical"].map(Symbol::new))
+        .collect();
+    for object in &scenario.objects {
+        let label = || object.object.label();
+        check_refused(object, diagnostics);
+        match &object.object {
+            Object::Node(node) => {
+                let amounts = node.status.allocatable.iter().chain(node.status.capacity.iter());
+                let is_of_pool = scenario
+                    .pools
+                    .iter()
+                    .any(|pool| pool.index_of(node.metadata.name.as_str()).is_some_and(|index| index < pool.count));
+                if let Some((name, amount)) = amounts.into_iter().find(|(_, amount)| amount.is_negative())
+                    && !is_of_pool
+                {
+                    let message = format!("{} cannot have {amount} of `{name}`", label());
+                    diagnostics.push(
+                        Diagnostic::error("scenario::impossible_quantity", message)
+                            .at(object.source.clone(), "this node"),
+                    );
+                }
+            }
+            Object::Pod(pod) => {
+                if let Some(node) = pod.spec.node_name
+                    && !node.is_empty()
+                    && !inventory.has_node(node)
+                {
+                    let names = inventory.nodes().map(|node| node.name.as_str());
+                    let mut diagnostic = unknown("node", node.as_str(), names);
+                    diagnostic.severity = crate::diagnostics::Severity::Warning;
+                    diagnostic.code = "scenario::missing_node";
+                    diagnostic.message = format!("{} is bound to node `{node}`, which does not exist", label());
+                    let label = "Kubernetes accepts it and removes it within a minute";
+                    diagnostics.push(diagnostic.at(object.source.clone(), label));
+                }
+                check_annotations(&pod.metadata, object, diagnostics);
+                check_pod(&pod.spec, object, &classes, true, diagnostics);
+            }
+            other => {
+                if let Some(template) = pod_template(other) {
+                    check_annotations(&template.metadata, object, diagnostics);
+                    check_pod(&template.spec, object, &classes, false, diagnostics);
+                }
+            }
+        }
+    }
+}
+
+fn pod_template(object: &Object) -> Option<&PodTemplateSpec> {
+    match object {
+        Object::Deployment(object) => Some(&object.spec.template),
+        Object::ReplicaSet(object) => Some(&object.spec.template),
+        Object::ReplicationController(object) => Some(&object.spec.template),
+        Object::DaemonSet(object) => Some(&object.spec.template),
+        Object::StatefulSet(object) => Some(&object.spec.template),
+        Object::Job(object) => Some(&object.spec.template),
+        Object::CronJob(object) => Some(&object.spec.job_template.spec.template),
+        _ => None,
+    }
+}
+
+/// The selector of a workload that must have one; none for other kinds.
+fn workload_selector(object: &Object) -> Option<Option<&LabelSelector>> {
+    match object {
+        Object::Deployment(object) => Some(object.spec.selector.as_ref()),
+        Object::ReplicaSet(object) => Some(object.spec.selector.as_ref()),
+        Object::DaemonSet(object) => Some(object.spec.selector.as_ref()),
+        Object::StatefulSet(object) => Some(object.spec.selector.as_ref()),
+        _ => None,
+    }
+}
+
+/// Counts that must not be negative, by their fields.
+fn counts(object: &Object) -> Vec<(&'static str, Option<i32>)> {
+    match object {
+        Object::Deployment(object) => vec![("replicas", object.spec.replicas)],
+        Object::ReplicaSet(object) => vec![("replicas", object.spec.replicas)],
+        Object::ReplicationController(object) => vec![("replicas", object.spec.replicas)],
+        Object::StatefulSet(object) => vec![("replicas", object.spec.replicas)],
+        Object::Job(object) => {
+            let spec = &object.spec;
+            vec![
+                ("parallelism", spec.parallelism),
+                ("completions", spec.completions),
+                ("backoffLimit", spec.backoff_limit),
+            ]
+        }
+        Object::CronJob(object) => {
+            let spec = &object.spec.job_template.spec;
+            vec![("parallelism", spec.parallelism), ("completions", spec.completions)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What the API server would refuse whatever else there is.
+fn check_refused(object: &ManifestObject, diagnostics: &mut Diagnostics) {
+    let kind = object.object.kind().as_str();
+    let label = object.object.label();
+    let mut refuse = |message: String, help: &str| {
+        diagnostics.push(
+            Diagnostic::error("scenario::refused_object", message)
+                .at(object.source.clone(), "the API server refuses this object")
+                .help(help.to_owned()),
+        );
+    };
+    let name = object.object.metadata().name;
+    if !name.is_empty() && !is_dns_subdomain(name.as_str()) {
+        let help = "use lower-case letters, digits, `-` and `.`, at most 253 of them";
+        refuse(format!("`{name}` cannot be the name of a {kind}"), help);
+    }
+    for (field, count) in counts(&object.object) {
+        if let Some(count) = count.filter(|count| *count < 0) {
+            refuse(format!("`{field}` of {label} is {count}"), "it must be at least 0");
+        }
+    }
+    let Some(template) = pod_template(&object.object) else { return };
+    match workload_selector(&object.object) {
+        Some(None) => {
+            refuse(format!("{label} has no `selector`"), "add `selector: {matchLabels: …}` with labels of its template")
+        }
+        Some(Some(selector)) if selector.is_empty() => {
+            refuse(format!("{label} has an empty `selector`"), "select by labels of its template");
+        }
+        Some(Some(selector)) if !selector.matches(&template.metadata.labels) => {
+            let labels = &template.metadata.labels;
+            let labels = if labels.is_empty() { "no labels".to_owned() } else { format!("the labels `{labels}`") };
+            let message = format!("the `selector` of {label} does not match its own template, which has {labels}");
+            refuse(message, "give the template the labels that the selector asks for");
+        }
+        _ => {}
+    }
+    let is_job = matches!(object.object, Object::Job(_) | Object::CronJob(_));
+    match template.spec.restart_policy {
+        RestartPolicy::Always if is_job => {
+            refuse(format!("the pods of {label} would restart for ever"), "add `restartPolicy: Never` or `OnFailure`");
+        }
+        RestartPolicy::OnFailure | RestartPolicy::Never if !is_job => {
+            let message = format!("the pods of {label} would not be restarted always");
+            refuse(message, "remove `restartPolicy`; only Jobs may have another than `Always`");
+        }
+        _ => {}
+    }
+}
+
+/// How many pods an object wants.
+fn pods_wanted(object: &Object, node_count: u64) -> u64 {
+    let count = |count: Option<i32>, default: u64| count.map_or(default, |count| count.max(0).unsigned_abs().into());
+    match object {
+        Object::Deployment(object) => count(object.spec.replicas, 1),
+        Object::ReplicaSet(object) if object.metadata.owner_references.is_empty() => count(object.spec.replicas, 1),
+        Object::ReplicationController(object) => count(object.spec.replicas, 1),
+        Object::StatefulSet(object) => count(object.spec.replicas, 1),
+        Object::Job(object) => {
+            count(object.spec.parallelism, 1).min(count(object.spec.completions, u64::from(u32::MAX)))
+        }
+        Object::CronJob(object) => {
+            let spec = &object.spec.job_template.spec;
+            count(spec.parallelism, 1).min(count(spec.completions, u64::from(u32::MAX)))
+        }
+        Object::DaemonSet(_) => node_count,
+        Object::Pod(pod) if pod.metadata.owner_references.is_empty() => 1,
+        _ => 0,
+    }
+}
+
+fn check_pod_count(scenario: &ResolvedScenario, inventory: &Inventory, diagnostics: &mut Diagnostics) {
+    let node_count = inventory.nodes().count() as u64;
+    let wanted = |object: &ManifestObject| pods_wanted(&object.object, node_count);
+    let total: u64 = scenario.objects.iter().map(wanted).sum();
+    if total <= PODS_MAX {
+        return;
+    }
+    let Some(most) = scenario.objects.iter().max_by_key(|object| wanted(object)) else { return };
+    let message = format!("the cluster would have {total} pods");
+    let label = format!("{} wants {} of them", most.object.label(), wanted(most));
+    diagnostics.push(
+        Diagnostic::error("scenario::too_many", message)
+            .at(most.source.clone(), label)
+            .help(format!("at most {PODS_MAX} can be played; Kubernetes itself is made for 150000")),
+    );
+}
+
+/// Checks that a kubectl line does not make more pods than can be played.
+pub(super) fn check_line(command: &Command, objects: &[Object], place: &Location, diagnostics: &mut Diagnostics) {
+    let count = match command {
+        Command::Scale(arguments) => arguments.replicas.max(0).unsigned_abs().into(),
+        Command::Patch(arguments) => replicas_in(&arguments.patch),
+        Command::Apply(_) => objects.iter().map(|object| pods_wanted(object, 0)).sum(),
+        _ => 0,
+    };
+    if count > PODS_MAX {
+        let help = format!("at most {PODS_MAX} can be played; Kubernetes itself is made for 150000");
+        let diagnostic = Diagnostic::error("scenario::too_many", format!("this asks for {count} pods"));
+        diagnostics.push(diagnostic.at(place.clone(), "").help(help));
+    }
+}
+
+/// The largest number of replicas that a patch sets.
+fn replicas_in(patch: &serde_json::Value) -> u64 {
+    match patch {
+        serde_json::Value::Object(fields) => {
+            let own = ["replicas", "parallelism"].into_iter().filter_map(|field| fields.get(field)?.as_u64());
+            let is_replicas = |path: &serde_json::Value| path.as_str().is_some_and(|path| path.ends_with("/replicas"));
+            let set = fields.get("path").filter(|path| is_replicas(path)).and_then(|_| fields.get("value")?.as_u64());
+            own.chain(set).chain(fields.values().map(replicas_in)).max().unwrap_or(0)
+        }
+        serde_json::Value::Array(items) => items.iter().map(replicas_in).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// What the pods' own annotations say about them.
+fn check_annotations(metadata: &ObjectMeta, object: &ManifestObject, diagnostics: &mut Diagnostics) {
+    for (key, value) in &metadata.annotations {
+        let Some(name) = key.as_str().strip_prefix(ANNOTATION_PREFIX) else { continue };
+        let (problem, help) = match name {
+            "start" | "ready" | "stop" | "run-for" => match check_length(value.as_str()) {
+                Ok(()) => continue,
+                Err(problem) => {
+                    (problem, "write a duration such as `60s`, or a distribution such as `{exponential: {mean: 60s}}`")
+                }
+            },
+            "exit-code" if value.as_str().parse::<i32>().is_ok() => continue,
+            "exit-code" => (format!("`{value}` is not an exit code"), "write a whole number in quotes"),
+            "usage" => match serde_saphyr::from_str::<BTreeMap<String, Quantity>>(value.as_str()) {
+                Ok(_) => continue,
+                Err(_) => (format!("`{value}` is not a map of resources"), "write it as `{memory: 900Mi}`"),
+            },
+            _ => {
+                let diagnostic = Diagnostic::error(
+                    "scenario::unknown_annotation",
+                    format!("{} has the annotation `{key}`, which does not exist", object.object.label()),
+                );
+                let known = ANNOTATIONS.join("`, `");
+                let help = match nearest(name, ANNOTATIONS) {
+                    Some(nearest) => format!("the nearest is `{ANNOTATION_PREFIX}{nearest}`"),
+                    None => format!("behind `{ANNOTATION_PREFIX}` stands one of `{known}`"),
+                };
+                diagnostics.push(diagnostic.at(object.source.clone(), "in this object").help(help));
+                continue;
+            }
+        };
+        let message = format!("the annotation `{key}` of {} cannot be read: {problem}", object.object.label());
+        let diagnostic = Diagnostic::error("scenario::bad_value", message);
+        diagnostics.push(diagnostic.at(object.source.clone(), "in this object").help(help.to_owned()));
+    }
+}
+
+/// A duration or a distribution, as annotations hold them.
+fn check_length(text: &str) -> Result<(), String> {
+    let problem = match text.parse::<SimDuration>() {
+        Ok(_) => return Ok(()),
+        Err(problem) => problem.to_string(),
+    };
+    if !text.trim_start().starts_with('{') {
+        return Err(problem);
+    }
+    match serde_saphyr::from_str::<Distribution>(text) {
+        Ok(Distribution::Empirical { .. }) => Err("an annotation cannot name a file".to_owned()),
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!("`{text}` is not a distribution")),
+    }
+}
+
+/// What the API server would refuse of a pod.
+fn check_pod(
+    spec: &PodSpec,
+    object: &ManifestObject,
+    classes: &BTreeSet<Symbol>,
+    is_pod: bool,
+    diagnostics: &mut Diagnostics,
+) {
+    let label = object.object.label();
+    if spec.containers.is_empty() {
+        diagnostics.push(
+            Diagnostic::error("scenario::refused_object", format!("the pods of {label} have no container"))
+                .at(object.source.clone(), "the API server refuses this object")
+                .help("add `containers`"),
+        );
+    }
+    for container in spec.init_containers.iter().chain(&spec.containers) {
+        if let Some(problem) = impossible(&container.resources.requests, &container.resources.limits) {
+            let message = format!("container `{}` of {label} {problem}", container.name);
+            diagnostics.push(
+                Diagnostic::error("scenario::impossible_quantity", message)
+                    .at(object.source.clone(), "in this object")
+                    .help("the API server refuses such a pod; correct the resources"),
+            );
+        }
+    }
+    let Some(class) = spec.priority_class_name.filter(|class| !class.is_empty() && !classes.contains(class)) else {
+        return;
+    };
+    let message = format!("{label} has the priority class `{class}`, which does not exist");
+    let diagnostic = if is_pod {
+        Diagnostic::error("scenario::unknown_name", message)
+    } else {
+        Diagnostic::warning("scenario::unknown_name", message)
+    };
+    let diagnostic = diagnostic.at(object.source.clone(), "its pods are refused by the API server");
+    diagnostics.push(match nearest(class.as_str(), classes.iter().map(|class| class.as_str())) {
+        Some(nearest) => diagnostic.help(format!("the nearest is `{nearest}`")),
+        None => diagnostic.help("add the PriorityClass to the manifests"),
+    });
+}
+
+fn impossible(requests: &ResourceList, limits: &ResourceList) -> Option<String> {
+    for (verb, resources) in [("requests", requests), ("is limited to", limits)] {
+        if let Some((name, amount)) = resources.iter().find(|(_, amount)| amount.is_negative()) {
+            return Some(format!("{verb} {amount} of `{name}`"));
+        }
+    }
+    requests.iter().find_map(|(name, amount)| {
+        let limit = limits.get(name).filter(|limit| *limit < amount)?;
+        Some(format!("requests {amount} of `{name}` and is limited to {limit}"))
+    })
+}

@@ -78,22 +78,17 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
 
 /// What is configured and decides nothing: paths below the document's root.
 pub(super) fn without_effect(root: &Node) -> Vec<FieldPath> {
-    let in_kubelet = |field: &str| KubeletConfiguration::WITHOUT_EFFECT.contains(&field);
-    let parts: [(&str, &dyn Fn(&str) -> bool); 3] = [
-        ("kubeApiserver", &KubeApiserver::is_without_effect),
-        ("kubeControllerManager", &KubeControllerManager::is_without_effect),
-        ("kubelet", &in_kubelet),
-    ];
-    let mut paths = Vec::new();
-    for (part, is_without_effect) in parts {
-        let path = super::overrides::parse_path(&format!("spec.controlPlane.{part}")).expect("a well-formed path");
-        let keys = root.find(&path).into_iter().flat_map(Node::keys);
-        for key in keys.filter(|key| is_without_effect(key)) {
-            let quoted = format!("spec.controlPlane.{part}[\"{key}\"]");
-            paths.push(super::overrides::parse_path(&quoted).expect("a well-formed path"));
-        }
-    }
+    let mut paths = below(root, "kubeApiserver", KubeApiserver::is_without_effect);
+    paths.extend(below(root, "kubeControllerManager", KubeControllerManager::is_without_effect));
+    paths.extend(below(root, "kubelet", |field| KubeletConfiguration::WITHOUT_EFFECT.contains(&field)));
     paths
+}
+
+/// The keys of a part of the control plane of which something is true, as paths.
+fn below(root: &Node, part: &str, is_meant: fn(&str) -> bool) -> Vec<FieldPath> {
+    let path = |text: &str| super::overrides::parse_path(text).expect("a well-formed path");
+    let keys = root.find(&path(&format!("spec.controlPlane.{part}"))).into_iter().flat_map(Node::keys);
+    keys.filter(|key| is_meant(key)).map(|key| path(&format!("spec.controlPlane.{part}[\"{key}\"]"))).collect()
 }
 
 fn check_scheduler_kind(root: &Node, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {

@@ -6,13 +6,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assert_cmd::Command;
 
 use super::determinism::files;
 
-/// Far above what any of the cases takes, far below what a user would call hanging.
+/// Far above what any of the cases takes; a case that takes longer has no exit status.
 const TIME_MAX: Duration = Duration::from_secs(20);
 
 fn dir() -> PathBuf {
@@ -44,7 +44,6 @@ fn check(name: &str) -> Result<(), String> {
     let place = earlier_result(root.path());
     let before = files(root.path());
     let out = if status == 0 { root.path().join("new") } else { place };
-    let started = Instant::now();
     let output = Command::cargo_bin("kubesquall")
         .expect("the binary")
         .current_dir(dir())
@@ -56,9 +55,6 @@ fn check(name: &str) -> Result<(), String> {
         .output()
         .map_err(|error| format!("{name}: {error}"))?;
     let mut problems = Vec::new();
-    if started.elapsed() >= TIME_MAX {
-        problems.push("it takes too long".to_owned());
-    }
     if output.status.code() != Some(status) {
         problems.push(format!("exit status {:?}, expected {status}", output.status.code()));
     }

@@ -18,3 +18,5 @@ pub mod taint_eviction;
 
 #[cfg(test)]
 mod bench;
+#[cfg(test)]
+mod tests;

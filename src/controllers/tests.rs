@@ -1,0 +1,713 @@
+//! Workload controllers, one at a time, with a whole API server and nobody else.
+
+use std::sync::Arc;
+
+use super::deployment::Deployments;
+use super::job::Jobs;
+use super::replica_set::ReplicaSets;
+use super::stateful_set::StatefulSets;
+use crate::apiserver::{ApiServer, link_owners};
+use crate::arena::Symbol;
+use crate::component::{
+    Answer, ApiError, Component, Config, Controller, Ctx, DeleteOptions, ErrorReason, EventDraft, Outbox, PodDraft,
+    PodName, PodStatusPatch, Reconcile, Reply, Request, Start, StatusUpdate, Timers,
+};
+use crate::engine::{EventQueue, Streams, Ticket};
+use crate::model::{self, Object};
+use crate::state::{
+    CauseId, Change, Changed, DeletionCause, DeploymentId, JobId, Owner, Pod, PodId, PodPhase, ReplicaSetId,
+    ReplicaSetStatus, StatefulSetId, Status, Store, WorkloadId,
+};
+use crate::units::{SimDuration, SimTime};
+
+type Timer<R> = <Controller<R> as Component>::Timer;
+type Tag<R> = <Controller<R> as Component>::Tag;
+
+enum Event<R: Reconcile> {
+    Timer(Timer<R>),
+    Arrive(Request, Option<Tag<R>>),
+    Answer(Tag<R>, Answer),
+    Deliver(Change),
+}
+
+struct Alarms<'a, R: Reconcile> {
+    queue: &'a mut EventQueue<Event<R>>,
+}
+
+impl<R: Reconcile> Timers<Timer<R>> for Alarms<'_, R> {
+    fn arm(&mut self, at: SimTime, timer: Timer<R>) -> Ticket {
+        self.queue.push(at, Event::Timer(timer))
+    }
+
+    fn cancel(&mut self, ticket: Ticket) -> bool {
+        self.queue.cancel(ticket).is_some()
+    }
+}
+
+/// A cluster with one controller. A call takes 10 ms, a watch 5 ms.
+struct Cluster<R: Reconcile> {
+    controller: Controller<R>,
+    api: ApiServer,
+    store: Store,
+    config: Config,
+    now: SimTime,
+    queue: EventQueue<Event<R>>,
+    changed: Vec<Changed>,
+    /// How many more pods the API server creates.
+    room: usize,
+    /// Creations of pods that were tried, and when.
+    creates: Vec<SimTime>,
+    /// Pods whose deletion was asked for.
+    deletes: Vec<String>,
+    /// Only the first sizes that ReplicaSets are given count.
+    is_only_once: bool,
+    scaled_at: Option<SimTime>,
+    events: Vec<EventDraft>,
+}
+
+const WAY: SimDuration = SimDuration::from_millis(5);
+
+impl<R: Reconcile> Cluster<R> {
+    fn new(rules: R) -> Self {
+        let config = super::bench::config();
+        Self {
+            controller: Controller::new(rules, &config),
+            api: ApiServer::new(),
+            store: Store::default(),
+            config,
+            now: SimTime::from_secs(1_000_000),
+            queue: EventQueue::new(),
+            changed: Vec::new(),
+            room: usize::MAX,
+            creates: Vec::new(),
+            deletes: Vec::new(),
+            is_only_once: false,
+            scaled_at: None,
+            events: Vec::new(),
+        }
+    }
+
+    fn ask(&mut self, request: Request) -> Answer {
+        let answer =
+            self.api.handle(&mut self.store, &self.config, &Streams::new(3), self.now, request, &mut self.changed);
+        for what in std::mem::take(&mut self.changed) {
+            if R::watches(&what) {
+                let change = Change { at: self.now, cause: CauseId::NONE, what };
+                self.queue.push(self.now + WAY, Event::Deliver(change));
+            }
+        }
+        answer
+    }
+
+    #[track_caller]
+    fn create(&mut self, object: Object) -> Reply {
+        self.ask(Request::Create(Box::new(object))).expect("a new object")
+    }
+
+    /// A pod of the owner, as the kubelet would leave it.
+    #[track_caller]
+    fn pod(&mut self, name: &str, owner: Owner, node: Option<&str>, phase: PodPhase, is_ready: bool) -> PodId {
+        self.labeled_pod(name, owner, node, phase, is_ready, &[])
+    }
+
+    #[track_caller]
+    fn labeled_pod(
+        &mut self,
+        name: &str,
+        owner: Owner,
+        node: Option<&str>,
+        phase: PodPhase,
+        is_ready: bool,
+        labels: &[(&str, &str)],
+    ) -> PodId {
+        let node = node.map_or(String::new(), |node| format!("nodeName: {node}, "));
+        let template =
+            format!("{{metadata: {{labels: {{a: b}}}}, spec: {{{node}containers: [{{name: c, image: i}}]}}}}");
+        let draft = PodDraft {
+            namespace: Symbol::new("default"),
+            name: PodName::Exact(name.into()),
+            template: Arc::new(serde_saphyr::from_str(&template).expect("a template")),
+            extra_labels: labels.iter().map(|(k, v)| (Symbol::new(k), Symbol::new(v))).collect(),
+            owner: Some(owner),
+            pinned_node: None,
+            job_tracking: matches!(owner, Owner::Job(_)),
+        };
+        let Ok(Reply::Pod(id)) = self.ask(Request::CreatePod(Box::new(draft))) else { panic!("no pod {name}") };
+        let ready = (phase != PodPhase::Pending).then_some(if is_ready { Status::True } else { Status::False });
+        self.patch(id, PodStatusPatch { phase: Some(phase), ready, ..PodStatusPatch::default() });
+        id
+    }
+
+    fn patch(&mut self, pod: PodId, patch: PodStatusPatch) {
+        self.ask(Request::PatchPodStatus { pod, patch: Box::new(patch) }).expect("a patch");
+    }
+
+    fn delete(&mut self, pod: PodId) {
+        let options = DeleteOptions::default();
+        self.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }).expect("a deletion");
+    }
+
+    /// The controller begins with what there is.
+    fn start(&mut self) {
+        self.queue = EventQueue::new();
+        self.handle(|controller, ctx| controller.started(Start::Fresh, ctx));
+    }
+
+    fn run_for(&mut self, seconds: f64) {
+        let end = self.now + SimDuration::from_secs_f64(seconds);
+        while self.queue.peek_time().is_some_and(|at| at <= end) {
+            let next = self.queue.pop().expect("there is an event");
+            self.now = next.at;
+            match next.event {
+                Event::Timer(timer) => self.handle(|controller, ctx| controller.fired(timer, ctx)),
+                Event::Deliver(change) => self.handle(|controller, ctx| controller.changed(&change, ctx)),
+                Event::Answer(tag, answer) => self.handle(|controller, ctx| controller.answered(tag, &answer, ctx)),
+                Event::Arrive(request, tag) => {
+                    let answer = self.arrive(request);
+                    if let Some(tag) = tag {
+                        self.queue.push(self.now + WAY, Event::Answer(tag, answer));
+                    }
+                }
+            }
+        }
+        self.now = end;
+    }
+
+    fn arrive(&mut self, request: Request) -> Answer {
+        match &request {
+            Request::CreatePod(_) => {
+                self.creates.push(self.now);
+                if self.room == 0 {
+                    return Err(ApiError::new(ErrorReason::Forbidden, "quota"));
+                }
+                self.room -= 1;
+            }
+            Request::DeletePod { pod, .. } => {
+                self.deletes.extend(self.store.pod(*pod).map(|pod| pod.name.to_string()));
+            }
+            Request::UpdateReplicaSet { replica_set, replicas: Some(size), .. }
+                if self.is_only_once
+                    && *size != self.store.replica_sets[*replica_set].replicas
+                    && *self.scaled_at.get_or_insert(self.now) != self.now =>
+            {
+                return Ok(Reply::Unchanged);
+            }
+            _ => {}
+        }
+        self.ask(request)
+    }
+
+    fn handle(&mut self, handler: impl FnOnce(&mut Controller<R>, &mut Ctx<'_, Controller<R>>)) {
+        let mut outbox = Outbox::default();
+        let mut timers = Alarms { queue: &mut self.queue };
+        let streams = Streams::new(3);
+        let mut ctx = Ctx::new(self.now, &self.store, &self.config, &streams, CauseId::NONE, &mut timers, &mut outbox);
+        handler(&mut self.controller, &mut ctx);
+        for call in outbox.calls {
+            self.queue.push(self.now + WAY, Event::Arrive(call.request, call.tag));
+        }
+        self.events.extend(outbox.events.into_iter().map(|(_, event, _)| event));
+    }
+
+    fn pods(&self) -> Vec<&Pod> {
+        self.store.pods().map(|(_, pod)| pod).collect()
+    }
+
+    fn reasons(&self, wanted: &str) -> usize {
+        self.events.iter().filter(|event| event.reason == wanted).count()
+    }
+}
+
+const TEMPLATE: &str = "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}";
+
+fn text(name: &str, spec: &str) -> String {
+    format!("{{metadata: {{name: {name}, namespace: default}}, spec: {{{spec}}}}}")
+}
+
+// ---- ReplicaSet -------------------------------------------------------------------------------------------------------
+
+fn replica_set(cluster: &mut Cluster<ReplicaSets>, replicas: usize) -> ReplicaSetId {
+    let text = text("web", &format!("replicas: {replicas}, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}"));
+    let set: model::ReplicaSet = serde_saphyr::from_str(&text).expect("a set");
+    match cluster.create(Object::ReplicaSet(Box::new(set))) {
+        Reply::Workload(WorkloadId::ReplicaSet(id)) => id,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn creations_start_slowly_and_stop_at_the_first_refusal() {
+    let check = |room: usize, tried: usize, batches: usize| {
+        let mut cluster = Cluster::new(ReplicaSets::default());
+        replica_set(&mut cluster, 10);
+        cluster.room = room;
+        cluster.start();
+        // The first retry comes 5 ms after the end of the pass.
+        let pass = match room {
+            0 => 0.012,
+            5 => 0.032,
+            _ => 0.05,
+        };
+        cluster.run_for(pass);
+        assert_eq!(cluster.creates.len(), tried, "room for {room}");
+        let mut times = cluster.creates.clone();
+        times.dedup();
+        assert_eq!(times.len(), batches);
+    };
+    check(0, 1, 1);
+    check(5, 7, 3);
+    check(10, 10, 4);
+}
+
+#[test]
+fn at_most_500_are_created_before_all_of_them_were_seen() {
+    let mut cluster = Cluster::new(ReplicaSets::default());
+    replica_set(&mut cluster, 1200);
+    cluster.start();
+    cluster.run_for(30.0);
+    assert_eq!(cluster.pods().len(), 1200);
+    let batches = cluster.creates.chunk_by(|a, b| a == b).map(<[SimTime]>::len).collect::<Vec<_>>();
+    assert_eq!(batches[..9].iter().sum::<usize>(), 500, "{batches:?}");
+    assert_eq!(batches[9], 1, "the next five hundred begin anew");
+}
+
+#[test]
+fn a_refused_creation_is_tried_again_and_shown_as_a_condition() {
+    let mut cluster = Cluster::new(ReplicaSets::default());
+    let id = replica_set(&mut cluster, 2);
+    cluster.room = 1;
+    cluster.start();
+    cluster.run_for(1.0);
+    assert_eq!(cluster.pods().len(), 1);
+    assert_eq!(cluster.store.replica_sets[id].status.failure, Some("FailedCreate"));
+    assert!(cluster.reasons("FailedCreate") >= 2);
+    cluster.room = 10;
+    cluster.run_for(60.0);
+    assert_eq!(cluster.pods().len(), 2);
+    assert_eq!(cluster.store.replica_sets[id].status.failure, None);
+}
+
+#[test]
+fn the_pods_that_do_least_are_deleted() {
+    let mut cluster = Cluster::new(ReplicaSets::default());
+    let id = replica_set(&mut cluster, 2);
+    let owner = Owner::ReplicaSet(id);
+    cluster.pod("ready-1", owner, Some("n1"), PodPhase::Running, true);
+    cluster.pod("ready-2", owner, Some("n2"), PodPhase::Running, true);
+    cluster.pod("not-ready", owner, Some("n1"), PodPhase::Running, false);
+    cluster.pod("pending", owner, Some("n2"), PodPhase::Pending, false);
+    cluster.pod("unscheduled", owner, None, PodPhase::Pending, false);
+    cluster.pod("failed", owner, Some("n1"), PodPhase::Failed, false);
+    cluster.start();
+    cluster.run_for(1.0);
+    cluster.deletes.sort();
+    assert_eq!(cluster.deletes, ["not-ready", "pending", "unscheduled"]);
+}
+
+#[test]
+fn a_pod_marked_for_deletion_is_replaced_at_once_and_stays() {
+    let mut cluster = Cluster::new(ReplicaSets::default());
+    let id = replica_set(&mut cluster, 2);
+    let lost = cluster.pod("lost", Owner::ReplicaSet(id), Some("n1"), PodPhase::Running, true);
+    cluster.pod("kept", Owner::ReplicaSet(id), Some("n2"), PodPhase::Running, true);
+    cluster.start();
+    cluster.run_for(1.0);
+    assert!(cluster.creates.is_empty());
+    let at = cluster.now;
+    cluster.delete(lost);
+    cluster.run_for(10.0);
+    assert_eq!(cluster.creates, [at + WAY * 2]);
+    assert!(cluster.store.pod(lost).is_some());
+    assert_eq!(cluster.store.replica_sets[id].status.replicas, 2);
+}
+
+#[test]
+fn a_set_that_is_being_deleted_neither_creates_nor_adopts() {
+    let mut cluster = Cluster::new(ReplicaSets::default());
+    let id = replica_set(&mut cluster, 3);
+    let workload = WorkloadId::ReplicaSet(id);
+    let propagation = crate::state::Propagation::Foreground;
+    cluster.ask(Request::DeleteWorkload { workload, propagation }).expect("a deletion");
+    cluster.start();
+    cluster.run_for(5.0);
+    assert!(cluster.creates.is_empty());
+}
+
+// ---- Deployment -------------------------------------------------------------------------------------------------------
+
+/// ReplicaSets of a Deployment: size, available pods, oldest first. The last one has the Deployment's template if `+` stands
+/// before it.
+struct Rollout<'a> {
+    spec: &'a str,
+    sets: &'a [(i32, i32)],
+    has_new: bool,
+    /// The size they were made for and with surge; none: as the spec says.
+    made_for: Option<(i32, i32)>,
+}
+
+impl Rollout<'_> {
+    /// The sizes after one pass.
+    #[track_caller]
+    fn check(&self, expected: &[i32]) {
+        let mut cluster = Cluster::new(Deployments::default());
+        let text = text("web", &format!("{}, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}", self.spec));
+        let deployment: model::Deployment = serde_saphyr::from_str(&text).expect("a deployment");
+        let Reply::Workload(WorkloadId::Deployment(id)) = cluster.create(Object::Deployment(Box::new(deployment)))
+        else {
+            panic!("no deployment")
+        };
+        let ids = self.make_sets(&mut cluster, id);
+        cluster.is_only_once = true;
+        cluster.start();
+        cluster.run_for(0.1);
+        let found: Vec<i32> = ids.iter().map(|&set| cluster.store.replica_sets[set].replicas).collect();
+        assert_eq!(found, expected, "{} {:?}", self.spec, self.sets);
+    }
+
+    fn make_sets(&self, cluster: &mut Cluster<Deployments>, id: DeploymentId) -> Vec<ReplicaSetId> {
+        let spec = Arc::clone(&cluster.store.deployments[id].spec);
+        let replicas = spec.replicas.unwrap_or(1);
+        let mut ids = Vec::new();
+        for (index, &(size, available)) in self.sets.iter().enumerate() {
+            let is_new = self.has_new && index + 1 == self.sets.len();
+            let image = if is_new { "i".to_owned() } else { format!("old{index}") };
+            let (desired, max) = self.made_for.unwrap_or((replicas, replicas));
+            let text = format!(
+                "{{metadata: {{name: web-{index}, namespace: default, labels: {{a: b, pod-template-hash: h{index}}}, \
+                 annotations: {{deployment.kubernetes.io/revision: '{index}', \
+                 deployment.kubernetes.io/desired-replicas: '{desired}', deployment.kubernetes.io/max-replicas: '{max}'}}}}, \
+                 spec: {{replicas: {size}, selector: {{matchLabels: {{a: b, pod-template-hash: h{index}}}}}, template: {{metadata: \
+                 {{labels: {{a: b, pod-template-hash: h{index}}}}}, spec: {{containers: [{{name: c, image: {image}}}]}}}}}}}}"
+            );
+            let set: model::ReplicaSet = serde_saphyr::from_str(&text).expect("a set");
+            cluster.now += SimDuration::from_secs(1);
+            let Reply::Workload(workload) = cluster.create(Object::ReplicaSet(Box::new(set))) else { panic!("no set") };
+            let WorkloadId::ReplicaSet(set) = workload else { panic!("no set") };
+            cluster.ask(Request::SetWorkloadOwner { workload, owner: Some(Owner::Deployment(id)) }).expect("an owner");
+            let status =
+                ReplicaSetStatus { replicas: size, ready: available, available, ..ReplicaSetStatus::default() };
+            cluster.ask(Request::UpdateStatus(StatusUpdate::ReplicaSet(set, status))).expect("a status");
+            ids.push(set);
+        }
+        ids
+    }
+}
+
+fn rolling(surge: &str, unavailable: &str, replicas: i32) -> String {
+    format!("replicas: {replicas}, strategy: {{rollingUpdate: {{maxSurge: {surge}, maxUnavailable: {unavailable}}}}}")
+}
+
+#[test]
+fn the_new_set_grows_as_far_as_the_surge_allows() {
+    let check = |surge: &str, old: i32, new: i32, expected: i32| {
+        let spec = rolling(surge, "0", 10);
+        let rollout = Rollout { spec: &spec, sets: &[(old, old), (new, new)], has_new: true, made_for: None };
+        rollout.check(&[old, expected]);
+    };
+    check("2", 10, 0, 2);
+    check("2", 5, 0, 7);
+    check("2", 5, 1, 7);
+}
+
+#[test]
+fn a_new_set_that_is_too_large_shrinks_to_the_wanted_size() {
+    let spec = rolling("0", "2", 10);
+    Rollout { spec: &spec, sets: &[(11, 11)], has_new: true, made_for: None }.check(&[10]);
+}
+
+#[test]
+fn old_sets_shrink_unhealthy_pods_first_and_no_further_than_must_be_available() {
+    let check = |unavailable: &str, old: (i32, i32), new: (i32, i32), expected: i32| {
+        let spec = rolling("1", unavailable, 10);
+        // The surge is used up, so the new set cannot grow.
+        let new = (new.0.max(11 - old.0), new.1);
+        let rollout = Rollout { spec: &spec, sets: &[old, new], has_new: true, made_for: None };
+        rollout.check(&[expected, new.0]);
+    };
+    check("0", (10, 10), (1, 1), 9);
+    check("2", (10, 10), (1, 0), 8);
+    check("2", (10, 8), (1, 0), 8);
+    check("2", (10, 9), (1, 0), 8);
+    check("0", (10, 10), (1, 0), 10);
+    check("2", (8, 8), (3, 0), 8);
+}
+
+#[test]
+fn a_new_set_without_an_available_pod_leaves_the_old_alone() {
+    let spec = rolling("0", "2", 10);
+    Rollout { spec: &spec, sets: &[(8, 8), (2, 0)], has_new: true, made_for: None }.check(&[8, 2]);
+}
+
+#[test]
+fn unhealthy_pods_of_the_oldest_set_go_first() {
+    let spec = rolling("0", "4", 10);
+    Rollout { spec: &spec, sets: &[(4, 2), (4, 3), (2, 2)], has_new: true, made_for: None }.check(&[1, 3, 2]);
+}
+
+#[test]
+fn scaling_in_the_middle_of_a_roll_out_is_shared_in_proportion() {
+    let check = |from: i32, to: i32, sets: &[i32], expected: &[i32]| {
+        let spec = rolling("0", "1", to);
+        let sets: Vec<(i32, i32)> = sets.iter().map(|&size| (size, size)).collect();
+        Rollout { spec: &spec, sets: &sets, has_new: true, made_for: Some((from, from)) }.check(expected);
+    };
+    // Oldest first; the last one is the new set.
+    check(5, 10, &[3, 2], &[6, 4]);
+    check(5, 3, &[3, 2], &[2, 1]);
+    check(9, 4, &[1, 8], &[0, 4]);
+    check(7, 10, &[2, 3, 2], &[3, 4, 3]);
+    check(13, 8, &[3, 8, 2], &[2, 5, 1]);
+    check(3, 4, &[1, 1, 1], &[1, 1, 2]);
+    check(3, 2, &[1, 1, 1], &[0, 1, 1]);
+    check(12, 0, &[6, 6], &[0, 0]);
+}
+
+#[test]
+fn the_surge_counts_when_a_roll_out_is_scaled() {
+    let check = |surge: &str, to: i32, made_for: (i32, i32), sets: &[(i32, i32)], expected: &[i32]| {
+        let spec = rolling(surge, "1", to);
+        Rollout { spec: &spec, sets, has_new: true, made_for: Some(made_for) }.check(expected);
+    };
+    check("2", 20, (10, 12), &[(6, 6), (6, 6)], &[11, 11]);
+    check("6", 50, (10, 13), &[(8, 8), (5, 5)], &[34, 22]);
+}
+
+#[test]
+fn recreate_empties_the_old_set_before_anything_else() {
+    let spec = "replicas: 3, strategy: {type: Recreate}";
+    Rollout { spec, sets: &[(3, 3), (0, 0)], has_new: true, made_for: None }.check(&[0, 0]);
+    Rollout { spec, sets: &[(0, 0), (0, 0)], has_new: true, made_for: None }.check(&[0, 3]);
+}
+
+#[test]
+fn recreate_waits_for_every_old_pod_that_has_not_ended() {
+    for (phase, is_marked, grows) in [
+        (PodPhase::Running, false, false),
+        (PodPhase::Running, true, false),
+        (PodPhase::Pending, false, false),
+        (PodPhase::Failed, false, true),
+        (PodPhase::Succeeded, false, true),
+    ] {
+        let mut cluster = Cluster::new(Deployments::default());
+        let spec = "replicas: 3, strategy: {type: Recreate}";
+        let text = text("web", &format!("{spec}, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}"));
+        let deployment: model::Deployment = serde_saphyr::from_str(&text).expect("a deployment");
+        let Reply::Workload(WorkloadId::Deployment(id)) = cluster.create(Object::Deployment(Box::new(deployment)))
+        else {
+            panic!("no deployment")
+        };
+        let rollout = Rollout { spec, sets: &[(0, 0), (0, 0)], has_new: true, made_for: None };
+        let sets = rollout.make_sets(&mut cluster, id);
+        let last = cluster.pod("last", Owner::ReplicaSet(sets[0]), Some("n"), phase, false);
+        if is_marked {
+            cluster.delete(last);
+        }
+        cluster.start();
+        cluster.run_for(1.0);
+        let size = |cluster: &Cluster<Deployments>| cluster.store.replica_sets[sets[1]].replicas;
+        assert_eq!(size(&cluster), if grows { 3 } else { 0 }, "{phase:?} marked {is_marked}");
+        // Its object gone, the roll-out goes on by itself.
+        if !grows {
+            let options = DeleteOptions { grace_s: Some(0), uid: None };
+            cluster.ask(Request::DeletePod { pod: last, options, cause: DeletionCause::Kubectl }).expect("a deletion");
+            cluster.run_for(1.0);
+            assert_eq!(size(&cluster), 3);
+        }
+    }
+}
+
+// ---- StatefulSet ------------------------------------------------------------------------------------------------------
+
+fn stateful_set(cluster: &mut Cluster<StatefulSets>, spec: &str) -> StatefulSetId {
+    let text = text("db", &format!("{spec}, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}"));
+    let set: model::StatefulSet = serde_saphyr::from_str(&text).expect("a set");
+    match cluster.create(Object::StatefulSet(Box::new(set))) {
+        Reply::Workload(WorkloadId::StatefulSet(id)) => id,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn one_template_is_one_revision_and_an_earlier_one_gets_a_new_number() {
+    let mut cluster = Cluster::new(StatefulSets::default());
+    let id = stateful_set(&mut cluster, "replicas: 0");
+    let revisions = |cluster: &Cluster<StatefulSets>| {
+        let mut numbers: Vec<i64> = cluster
+            .store
+            .revisions_of(WorkloadId::StatefulSet(id))
+            .iter()
+            .map(|&r| cluster.store.controller_revisions[r].revision)
+            .collect();
+        numbers.sort_unstable();
+        numbers
+    };
+    let set_image = |cluster: &mut Cluster<StatefulSets>, image: &str| {
+        let spec = format!("replicas: 0, selector: {{matchLabels: {{a: b}}}}, {}", TEMPLATE.replace("image: i", image));
+        let set: model::StatefulSet = serde_saphyr::from_str(&text("db", &spec)).expect("a set");
+        cluster.ask(Request::Apply(Box::new(Object::StatefulSet(Box::new(set))))).expect("an update");
+        cluster.run_for(5.0);
+    };
+    cluster.start();
+    cluster.run_for(5.0);
+    assert_eq!(revisions(&cluster), [1]);
+    set_image(&mut cluster, "image: j");
+    assert_eq!(revisions(&cluster), [1, 2]);
+    set_image(&mut cluster, "image: i");
+    assert_eq!(revisions(&cluster), [2, 3]);
+}
+
+#[test]
+fn parallel_pods_are_made_in_batches_of_500_at_most() {
+    let mut cluster = Cluster::new(StatefulSets::default());
+    stateful_set(&mut cluster, "replicas: 1200, podManagementPolicy: Parallel");
+    cluster.start();
+    cluster.run_for(30.0);
+    assert_eq!(cluster.pods().len(), 1200);
+    let largest = cluster.creates.chunk_by(|a, b| a == b).map(<[SimTime]>::len).max();
+    assert!(largest.is_some_and(|n| n <= 500), "{largest:?}");
+}
+
+#[test]
+fn a_pod_stuck_on_a_dead_node_holds_up_its_ordered_set() {
+    for (policy, expected) in [("OrderedReady", vec!["db-0", "db-1"]), ("Parallel", vec!["db-0", "db-1", "db-2"])] {
+        let mut cluster = Cluster::new(StatefulSets::default());
+        let id = stateful_set(&mut cluster, &format!("replicas: 3, podManagementPolicy: {policy}"));
+        let owner = Owner::StatefulSet(id);
+        cluster.pod("db-0", owner, Some("n"), PodPhase::Running, true);
+        let stuck = cluster.pod("db-1", owner, Some("dead"), PodPhase::Running, false);
+        cluster.delete(stuck);
+        cluster.start();
+        cluster.run_for(600.0);
+        let mut names: Vec<&str> = cluster.pods().into_iter().map(|pod| &*pod.name).collect();
+        names.sort_unstable();
+        assert_eq!(names, expected, "{policy}");
+    }
+}
+
+// ---- Job --------------------------------------------------------------------------------------------------------------
+
+/// A Job with pods; what one pass wants.
+struct JobCase {
+    spec: &'static str,
+    active: usize,
+    succeeded: usize,
+    failed: usize,
+    terminating: usize,
+}
+
+const NO_PODS: JobCase = JobCase { spec: "", active: 0, succeeded: 0, failed: 0, terminating: 0 };
+
+impl JobCase {
+    fn play(&self) -> (Cluster<Jobs>, JobId) {
+        let mut cluster = Cluster::new(Jobs::default());
+        let template = TEMPLATE.replace("spec: {", "spec: {restartPolicy: Never, ");
+        let text = text("work", &format!("{}, selector: {{matchLabels: {{a: b}}}}, {template}", self.spec));
+        let job: model::Job = serde_saphyr::from_str(&text).expect("a job");
+        let Reply::Workload(WorkloadId::Job(id)) = cluster.create(Object::Job(Box::new(job))) else { panic!("no job") };
+        let kinds = [
+            (self.active, PodPhase::Running),
+            (self.succeeded, PodPhase::Succeeded),
+            (self.failed, PodPhase::Failed),
+            (self.terminating, PodPhase::Running),
+        ];
+        let indexed = self.spec.contains("Indexed");
+        let mut number = 0;
+        for (kind, (count, phase)) in kinds.into_iter().enumerate() {
+            for _ in 0..count {
+                let index = number.to_string();
+                let labels = [("batch.kubernetes.io/job-completion-index", index.as_str())];
+                let labels = if indexed { &labels[..] } else { &[] };
+                let pod =
+                    cluster.labeled_pod(&format!("work-{number}"), Owner::Job(id), Some("n"), phase, false, labels);
+                if kind == 3 {
+                    cluster.delete(pod);
+                }
+                number += 1;
+            }
+        }
+        link_owners(&mut cluster.store);
+        // Failures of long ago put nothing off.
+        cluster.now += SimDuration::from_secs(3600);
+        cluster.start();
+        cluster.run_for(0.5);
+        (cluster, id)
+    }
+
+    #[track_caller]
+    fn check(&self, created: usize, deleted: usize, failed: i32) {
+        let (cluster, id) = self.play();
+        let found = (cluster.creates.len(), cluster.deletes.len(), cluster.store.jobs[id].status.failed);
+        let JobCase { spec, active, succeeded, terminating, .. } = self;
+        let seen =
+            format!("{spec}: {active} active {succeeded} succeeded {} failed {terminating} terminating", self.failed);
+        assert_eq!(found, (created, deleted, failed), "{seen}");
+    }
+}
+
+#[test]
+fn a_job_runs_as_many_pods_as_it_may_and_still_needs() {
+    let two_of_five = JobCase { spec: "parallelism: 2, completions: 5, backoffLimit: 6", ..NO_PODS };
+    two_of_five.check(2, 0, 0);
+    JobCase { active: 1, succeeded: 1, ..two_of_five }.check(1, 0, 0);
+    JobCase { active: 3, ..two_of_five }.check(0, 1, 0);
+    JobCase { active: 10, ..two_of_five }.check(0, 8, 0);
+    JobCase { spec: "parallelism: 3, completions: 4", active: 3, succeeded: 2, ..NO_PODS }.check(0, 1, 0);
+}
+
+#[test]
+fn a_work_queue_ends_with_its_first_success_and_its_last_pod() {
+    let (cluster, id) = JobCase { spec: "parallelism: 2", active: 1, succeeded: 1, ..NO_PODS }.play();
+    assert!(cluster.creates.is_empty() && cluster.deletes.is_empty());
+    assert!(cluster.store.jobs[id].status.conditions.is_empty());
+    let (cluster, id) = JobCase { spec: "parallelism: 2", succeeded: 1, failed: 1, ..NO_PODS }.play();
+    assert!(cluster.store.jobs[id].status.conditions.iter().any(|(kind, ..)| *kind == "Complete"));
+}
+
+#[test]
+fn a_terminating_pod_counts_as_failed_unless_only_the_dead_are_replaced() {
+    let only_failed = "parallelism: 1, completions: 3, podReplacementPolicy: Failed";
+    JobCase { spec: only_failed, active: 1, failed: 1, terminating: 1, ..NO_PODS }.check(0, 0, 1);
+    let default = "parallelism: 1, completions: 3";
+    JobCase { spec: default, active: 1, failed: 1, terminating: 1, ..NO_PODS }.check(0, 0, 2);
+    JobCase { spec: only_failed, active: 2, terminating: 4, ..NO_PODS }.check(0, 1, 0);
+    let indexed = "parallelism: 2, completions: 2, completionMode: Indexed, podReplacementPolicy: Failed";
+    JobCase { spec: indexed, terminating: 1, ..NO_PODS }.check(1, 0, 0);
+    let indexed = "parallelism: 2, completions: 2, completionMode: Indexed";
+    JobCase { spec: indexed, terminating: 1, ..NO_PODS }.check(2, 0, 1);
+}
+
+#[test]
+fn a_job_over_its_backoff_limit_stops_everything() {
+    let (cluster, id) = JobCase { spec: "backoffLimit: 1", failed: 1, ..NO_PODS }.play();
+    assert_eq!((cluster.creates.len(), cluster.store.jobs[id].status.conditions.len()), (1, 0));
+    let conditions = |cluster: &Cluster<Jobs>, id: JobId| -> Vec<(&'static str, &'static str)> {
+        cluster.store.jobs[id].status.conditions.iter().map(|(kind, reason, _)| (*kind, *reason)).collect()
+    };
+    let reason = "BackoffLimitExceeded";
+    let (cluster, id) = JobCase { spec: "backoffLimit: 1", failed: 2, ..NO_PODS }.play();
+    assert_eq!(conditions(&cluster, id), [("FailureTarget", reason), ("Failed", reason)]);
+    assert_eq!(cluster.reasons(reason), 1);
+    let (cluster, id) = JobCase { spec: "backoffLimit: 0", active: 1, failed: 1, ..NO_PODS }.play();
+    assert_eq!((cluster.deletes.len(), cluster.store.jobs[id].status.failed), (1, 2));
+    let (cluster, id) =
+        JobCase { spec: "backoffLimit: 0, podReplacementPolicy: Failed", failed: 1, terminating: 1, ..NO_PODS }.play();
+    assert_eq!(conditions(&cluster, id), [("FailureTarget", reason)]);
+}
+
+#[test]
+fn a_suspended_job_has_no_pods() {
+    let (cluster, id) = JobCase { spec: "suspend: true, parallelism: 3", active: 3, ..NO_PODS }.play();
+    assert_eq!((cluster.creates.len(), cluster.deletes.len()), (0, 3));
+    assert!(cluster.store.jobs[id].status.conditions.iter().any(|(kind, ..)| *kind == "Suspended"));
+}
+
+#[test]
+fn a_success_policy_ends_an_indexed_job_early() {
+    let spec = "parallelism: 3, completions: 3, completionMode: Indexed, \
+                successPolicy: {rules: [{succeededCount: 1}]}";
+    // Indexes 0 and 1 run, 2 has succeeded.
+    let (cluster, id) = JobCase { spec, active: 2, succeeded: 1, ..NO_PODS }.play();
+    assert_eq!((cluster.creates.len(), cluster.deletes.len()), (0, 2));
+    let found = cluster.store.jobs[id].status.conditions.first().map(|(kind, reason, _)| (*kind, *reason));
+    assert_eq!(found, Some(("SuccessCriteriaMet", "SuccessPolicy")));
+}

@@ -81,6 +81,18 @@ enum Verdict {
     Refuse(String),
 }
 
+/// Whether the DaemonSet of a daemon pod is still there, and its name: a set that has gone lives on in its pods' names.
+fn daemon_set_of<'a>(pod: &'a Pod, store: &Store) -> Option<(bool, &'a str)> {
+    match pod.owner? {
+        Owner::DaemonSet(set) => {
+            let stem = pod.name.rsplit_once('-').map_or(&*pod.name, |(stem, _)| stem);
+            Some((store.daemon_sets.get(set).is_some(), stem))
+        }
+        Owner::Foreign { kind, name, .. } if kind.as_str() == "DaemonSet" => Some((false, name.as_str())),
+        _ => None,
+    }
+}
+
 /// # Source
 /// kubectl, drain filters, in order; the last filter run decides the text.
 fn judge(pod: &Pod, args: &DrainArgs, store: &Store, now: SimTime) -> Verdict {
@@ -91,10 +103,9 @@ fn judge(pod: &Pod, args: &DrainArgs, store: &Store, now: SimTime) -> Verdict {
         return Verdict::Skip;
     }
     let is_finished = pod.phase.is_terminal();
-    if let Some(Owner::DaemonSet(set)) = pod.owner
+    if let Some((exists, name)) = daemon_set_of(pod, store)
         && !is_finished
     {
-        let exists = store.daemon_sets.get(set).is_some();
         if exists && args.ignore_daemon_sets {
             return Verdict::SkipWith("ignoring DaemonSet-managed Pods".to_owned());
         }
@@ -102,7 +113,7 @@ fn judge(pod: &Pod, args: &DrainArgs, store: &Store, now: SimTime) -> Verdict {
             return Verdict::Refuse("DaemonSet-managed Pods (use --ignore-daemonsets to ignore)".to_owned());
         }
         if !args.force {
-            return Verdict::Refuse(format!("daemonsets.apps \"{}\" not found", pod.name));
+            return Verdict::Refuse(format!("daemonsets.apps \"{name}\" not found"));
         }
     }
     if pod.is_mirror {

@@ -350,3 +350,6 @@ impl Component for Kubectl {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -130,6 +130,8 @@ fn check_manifests(path: &Path, file: String) -> Verdict {
     let loaded = manifest::load(&[path.to_owned()], Path::new(""));
     let mut diagnostics = loaded.diagnostics;
     if loaded.objects.is_empty() && loaded.not_modelled.is_empty() && !diagnostics.has_errors() {
+        // That a directory has no manifest says the same once more.
+        diagnostics = diagnostics.into_iter().filter(|diagnostic| !diagnostic.labels.is_empty()).collect();
         let message = format!("there is no Kubernetes object in `{file}`");
         diagnostics.push(
             Diagnostic::error("manifest::nothing", message)

@@ -141,3 +141,19 @@ impl fmt::Display for BugReport<'_> {
         write!(formatter, "Please report these lines, with the scenario and its manifests if you may share them.")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_bug_that_says_what_to_report() {
+        let result = catching_bugs(|| panic!("a pod is in two places"));
+        let failure = result.expect_err("a failure");
+        assert_eq!(failure.exit_status(), 3);
+        let Failure::Bug { what } = failure else { panic!("{failure:?}") };
+        assert!(what.starts_with("a pod is in two places at src/cli/failure.rs:"), "{what}");
+        let report = BugReport { what: &what }.to_string();
+        assert!(report.contains("Please report these lines"), "{report}");
+    }
+}

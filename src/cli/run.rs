@@ -18,8 +18,8 @@ use crate::units::{SimDuration, SimTime};
 
 /// Play a scenario and write what happened
 ///
-/// The results go to a directory of CSV files, charts and a summary.json; a short summary is printed. Nothing is left behind
-/// when a run is interrupted, and only directories of earlier runs are replaced.
+/// The results go to a directory of CSV files, charts and a summary.json; a short summary is printed. An interrupted run leaves
+/// an earlier result as it was, and only directories of earlier runs are replaced.
 #[derive(Args, Debug)]
 pub(super) struct RunArgs {
     /// The scenario

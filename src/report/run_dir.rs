@@ -21,6 +21,8 @@ pub enum Overwrite {
 pub enum OutputError {
     /// It exists and has no `summary.json`.
     NotOurs(PathBuf),
+    /// Another run that has not ended writes to the same place.
+    Busy(PathBuf),
     /// The operating system refused.
     Io {
         /// What was tried.
@@ -41,6 +43,9 @@ impl std::fmt::Display for OutputError {
                  replace it",
                 path.display()
             ),
+            Self::Busy(path) => {
+                write!(f, "another run is writing to {}; wait for it, or choose another --out", path.display())
+            }
             Self::Io { doing, path, source } => write!(f, "cannot {doing} {}: {source}", path.display()),
         }
     }
@@ -49,7 +54,7 @@ impl std::fmt::Display for OutputError {
 impl std::error::Error for OutputError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::NotOurs(_) => None,
+            Self::NotOurs(_) | Self::Busy(_) => None,
             Self::Io { source, .. } => Some(source),
         }
     }
@@ -65,7 +70,24 @@ fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Outpu
 pub struct OutputDir {
     place: PathBuf,
     building: PathBuf,
+    /// Locked as long as this run lives, so that no other takes its directory for that of a killed one.
+    lock: Option<fs::File>,
     is_finished: bool,
+}
+
+/// The file that is locked.
+const LOCK: &str = "lock.tmp";
+
+/// Removes a directory with all that is in it, or a file.
+fn remove(path: &Path) -> Result<(), OutputError> {
+    let is_dir = fs::symlink_metadata(path).map_err(io_error("read", path))?.is_dir();
+    if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) }.map_err(io_error("remove", path))
+}
+
+/// Whether a run that has not ended writes to an unfinished directory.
+fn is_busy(building: &Path) -> bool {
+    let lock = fs::File::open(building.join(LOCK));
+    lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)))
 }
 
 impl OutputDir {
@@ -79,10 +101,17 @@ impl OutputDir {
         name.push(".unfinished.tmp");
         let building = place.with_file_name(name);
         if building.exists() {
-            fs::remove_dir_all(&building).map_err(io_error("remove", &building))?;
+            if is_busy(&building) {
+                return Err(OutputError::Busy(place.to_owned()));
+            }
+            remove(&building)?;
         }
         fs::create_dir_all(&building).map_err(io_error("create", &building))?;
-        Ok(Self { place: place.to_owned(), building, is_finished: false })
+        let lock_path = building.join(LOCK);
+        let lock = fs::File::create(&lock_path).map_err(io_error("create", &lock_path))?;
+        // A file system without locks only loses the protection from a second run at the same time.
+        let _ = lock.try_lock();
+        Ok(Self { place: place.to_owned(), building, lock: Some(lock), is_finished: false })
     }
 
     /// Checks that `place` may be written.
@@ -121,13 +150,15 @@ impl OutputDir {
     /// # Errors
     /// If the operating system refuses; what was there before is then still there.
     pub fn finish(mut self) -> Result<PathBuf, OutputError> {
+        self.lock = None;
+        remove(&self.building.join(LOCK))?;
         let mut old = None;
         if self.place.exists() {
             let mut name = self.place.file_name().unwrap_or_else(|| "out".as_ref()).to_owned();
             name.push(".replaced.tmp");
             let aside = self.place.with_file_name(name);
             if aside.exists() {
-                fs::remove_dir_all(&aside).map_err(io_error("remove", &aside))?;
+                remove(&aside)?;
             }
             fs::rename(&self.place, &aside).map_err(io_error("move", &self.place))?;
             old = Some(aside);
@@ -140,7 +171,7 @@ impl OutputDir {
         }
         self.is_finished = true;
         if let Some(aside) = old {
-            fs::remove_dir_all(&aside).map_err(io_error("remove", &aside))?;
+            remove(&aside)?;
         }
         Ok(self.place.clone())
     }
@@ -168,6 +199,48 @@ mod tests {
         let refused = OutputDir::begin(&place, Overwrite::OnlyOurs);
         assert!(matches!(refused, Err(OutputError::NotOurs(_))));
         assert!(place.join("thesis.txt").exists());
+    }
+
+    #[test]
+    fn two_runs_do_not_write_to_one_place_at_once() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let place = root.path().join("run");
+        let first = OutputDir::begin(&place, Overwrite::OnlyOurs).expect("a new place");
+        let second = OutputDir::begin(&place, Overwrite::Anything);
+        assert!(matches!(second, Err(OutputError::Busy(_))));
+        first.write("summary.json", b"1").expect("a file");
+        first.finish().expect("the result in its place");
+        let names: Vec<_> =
+            fs::read_dir(&place).expect("the result").map(|entry| entry.expect("a file").file_name()).collect();
+        assert_eq!(names, ["summary.json"]);
+        OutputDir::begin(&place, Overwrite::OnlyOurs).expect("the first is over");
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_cleared_away() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let left = root.path().join("run.unfinished.tmp");
+        fs::create_dir(&left).expect("a directory");
+        fs::write(left.join("events.csv"), "half").expect("a file");
+        fs::write(left.join(LOCK), "").expect("a file");
+        let place = OutputDir::begin(&root.path().join("run"), Overwrite::OnlyOurs).expect("a new place");
+        place.write("summary.json", b"1").expect("a file");
+        place.finish().expect("the result in its place");
+        let names: Vec<_> =
+            fs::read_dir(root.path()).expect("it").map(|entry| entry.expect("one").file_name()).collect();
+        assert_eq!(names, ["run"]);
+        assert!(!root.path().join("run/events.csv").exists());
+    }
+
+    #[test]
+    fn a_file_in_the_place_of_the_result_is_replaced_only_by_force() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let place = root.path().join("run");
+        fs::write(&place, "years of work").expect("a file");
+        assert!(matches!(OutputDir::begin(&place, Overwrite::OnlyOurs), Err(OutputError::NotOurs(_))));
+        let forced = OutputDir::begin(&place, Overwrite::Anything).expect("forced");
+        forced.finish().expect("the result in its place");
+        assert!(place.is_dir());
     }
 
     #[test]

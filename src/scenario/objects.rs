@@ -140,7 +140,11 @@ fn check_refused(object: &ManifestObject, diagnostics: &mut Diagnostics) {
     };
     let name = object.object.metadata().name;
     if !name.is_empty() && !is_dns_subdomain(name.as_str()) {
-        let help = "use lower-case letters, digits, `-` and `.`, at most 253 of them";
+        let help = if name.as_str().contains("{{") {
+            "this is a template; fill it in first, for example with `helm template`"
+        } else {
+            "use lower-case letters, digits, `-` and `.`, at most 253 of them"
+        };
         refuse(format!("`{name}` cannot be the name of a {kind}"), help);
     }
     for (field, count) in counts(&object.object) {

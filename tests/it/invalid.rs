@@ -11,6 +11,7 @@ use std::time::Duration;
 use assert_cmd::Command;
 
 use super::determinism::files;
+use super::expected::difference;
 
 /// Far above what any of the cases takes; a case that takes longer has no exit status.
 const TIME_MAX: Duration = Duration::from_secs(20);
@@ -65,15 +66,9 @@ fn check(name: &str) -> Result<(), String> {
         problems.push("something is on standard output".to_owned());
     }
     let found = String::from_utf8_lossy(&output.stderr).into_owned();
-    let expected_path = path.with_extension("stderr");
-    #[expect(clippy::disallowed_methods, reason = "how the expected texts are rewritten")]
-    let is_update = std::env::var_os("UPDATE").is_some();
-    if is_update {
-        fs::write(&expected_path, &found).expect("the expected text");
-    }
-    let expected = fs::read_to_string(&expected_path).unwrap_or_default();
-    if found != expected || (status != 0 && found.is_empty()) {
-        problems.push(format!("said:\n{found}\nexpected:\n{expected}"));
+    problems.extend(difference(&path.with_extension("stderr"), &found));
+    if status != 0 && found.is_empty() {
+        problems.push("nothing is said".to_owned());
     }
     if problems.is_empty() { Ok(()) } else { Err(format!("{name}: {}", problems.join("; "))) }
 }

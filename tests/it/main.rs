@@ -1,7 +1,10 @@
 //! The integration tests, as one binary.
 
+mod cli;
 mod determinism;
+mod expected;
 mod invalid;
+mod mutations;
 mod recordings;
 mod study;
 mod tidy;

@@ -1,0 +1,215 @@
+//! The command line as its users see it: exit statuses, what goes where, and what happens to results.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command as Process, Stdio};
+use std::time::Duration;
+
+use assert_cmd::Command;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::determinism::files;
+use super::expected::difference;
+
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A directory with the small scenario in it.
+fn small() -> TempDir {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    fs::copy(repository().join("tests/cli/small.yaml"), dir.path().join("small.yaml")).expect("the scenario");
+    dir
+}
+
+struct Said {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+fn kubesquall(dir: &Path, arguments: &str) -> Said {
+    let output = Command::cargo_bin("kubesquall")
+        .expect("the binary")
+        .current_dir(dir)
+        .args(arguments.split_whitespace())
+        .timeout(Duration::from_secs(60))
+        .output()
+        .expect("the binary runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    Said { status: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// Compares everything that a command says with `tests/cli/<name>.txt`.
+#[track_caller]
+fn check(name: &str, dir: &Path, arguments: &str) {
+    let said = kubesquall(dir, arguments);
+    let Said { status, stdout, stderr } = &said;
+    let text = format!("$ kubesquall {arguments}\nexit status {status}\n--- stdout\n{stdout}--- stderr\n{stderr}");
+    // How many events a run takes inside, and their digest, change with every rule.
+    let is_inside = |line: &&str| line.contains("simulation_events") || line.contains("events played, digest");
+    let found: String = text.lines().filter(|line| !is_inside(line)).flat_map(|line| [line, "\n"]).collect();
+    let problem = difference(&repository().join(format!("tests/cli/{name}.txt")), &found);
+    assert!(problem.is_none(), "{}", problem.unwrap_or_default());
+}
+
+#[test]
+fn help_says_what_each_option_does() {
+    let dir = small();
+    check("help", dir.path(), "--help");
+    check("run-help", dir.path(), "run --help");
+    check("check-help", dir.path(), "check --help");
+}
+
+#[test]
+fn a_run_ends_with_a_summary_for_people() {
+    let dir = small();
+    check("run", dir.path(), "run small.yaml --no-charts --out result");
+    check("run-verbose", dir.path(), "run small.yaml --no-charts --out result -v --verify");
+    check("run-quiet", dir.path(), "run small.yaml --no-charts --out result -q");
+    assert!(dir.path().join("result/summary.json").is_file());
+}
+
+#[test]
+fn json_stands_alone_on_standard_output() {
+    let dir = small();
+    check("run-json", dir.path(), "run small.yaml --no-charts --out result -o json");
+    let said = kubesquall(dir.path(), "run small.yaml --no-charts --out result -o json");
+    let value: Value = serde_json::from_str(&said.stdout).expect("JSON alone");
+    assert_eq!(value["scenario"], "small");
+    let file = fs::read_to_string(dir.path().join("result/summary.json")).expect("the summary");
+    assert_eq!(said.stdout, file);
+    for arguments in ["check small.yaml -o json", "diff result result -o json", "explain result node/worker-1 -o json"]
+    {
+        let said = kubesquall(dir.path(), arguments);
+        assert!(serde_json::from_str::<Value>(&said.stdout).is_ok(), "{arguments}: {}", said.stdout);
+        assert_eq!((said.status, said.stderr.as_str()), (0, ""), "{arguments}");
+    }
+}
+
+#[test]
+fn check_reports_every_file() {
+    let dir = small();
+    fs::write(dir.path().join("bad.yaml"), "apiVersion: v1\nkind: Pod\nspec: {}\n").expect("a manifest");
+    fs::write(dir.path().join("good.yaml"), "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n").expect("a manifest");
+    fs::create_dir(dir.path().join("empty")).expect("a directory");
+    check("check", dir.path(), "check small.yaml good.yaml");
+    check("check-quiet", dir.path(), "check -q small.yaml");
+    check("check-bad", dir.path(), "check small.yaml bad.yaml absent.yaml empty");
+    check("check-json", dir.path(), "check small.yaml bad.yaml -o json");
+}
+
+#[test]
+fn exit_statuses_tell_results_from_mistakes() {
+    let dir = small();
+    let status = |arguments: &str| kubesquall(dir.path(), arguments).status;
+    assert_eq!(status("run small.yaml --no-charts --out result"), 0);
+    assert_eq!(status("--help"), 0);
+    assert_eq!(status("--version"), 0);
+    assert_eq!(status("run small.yaml --no-charts --out result --set spec.expect[0].value=0"), 1);
+    assert_eq!(status("run small.yaml --no-charts --out result --set spec.expect[0].value=none"), 2);
+    assert_eq!(status("run absent.yaml"), 2);
+    assert_eq!(status("run"), 2);
+    assert_eq!(status("frobnicate"), 2);
+    assert_eq!(status("run small.yaml -q -v"), 2);
+    assert_eq!(status("explain result pod/shop/absent"), 2);
+    check("broken-expectation", dir.path(), "run small.yaml --no-charts --out result --set spec.expect[0].value=0 -q");
+}
+
+#[test]
+fn colors_are_there_only_when_wanted() {
+    let dir = small();
+    for arguments in
+        ["run absent.yaml", "check absent.yaml", "explain absent pod/a/b", "diff absent absent", "report absent"]
+    {
+        let colored = kubesquall(dir.path(), &format!("{arguments} --color always")).stderr;
+        assert!(colored.contains("\u{1b}["), "{arguments}: {colored}");
+        let plain = kubesquall(dir.path(), &format!("{arguments} --color never")).stderr;
+        assert_eq!(anstream::adapter::strip_str(&colored).to_string(), plain, "{arguments}");
+        // Standard error is no terminal here.
+        assert_eq!(kubesquall(dir.path(), arguments).stderr, plain, "{arguments}");
+    }
+    let colored = kubesquall(dir.path(), "run small.yaml --no-charts --out result --color always");
+    let plain = kubesquall(dir.path(), "run small.yaml --no-charts --out result");
+    assert_eq!(anstream::adapter::strip_str(&colored.stdout).to_string(), plain.stdout);
+}
+
+#[test]
+fn a_directory_that_is_not_ours_is_replaced_only_by_force() {
+    let dir = small();
+    let place = dir.path().join("thesis");
+    fs::create_dir(&place).expect("a directory");
+    fs::write(place.join("thesis.txt"), "years of work").expect("a file");
+    let before = files(dir.path());
+    check("foreign-directory", dir.path(), "run small.yaml --no-charts --out thesis");
+    assert!(files(dir.path()) == before, "nothing is changed");
+    assert_eq!(kubesquall(dir.path(), "run small.yaml --no-charts --out thesis --force").status, 0);
+    assert!(place.join("summary.json").is_file() && !place.join("thesis.txt").exists());
+    let names: Vec<PathBuf> = files(dir.path()).into_iter().map(|file| file.0).collect();
+    assert!(names.iter().all(|name| !name.to_string_lossy().contains(".tmp")), "{names:?}");
+}
+
+#[test]
+fn a_killed_run_leaves_the_earlier_result_as_it_was() {
+    let dir = small();
+    assert_eq!(kubesquall(dir.path(), "run small.yaml --no-charts --out result -q").status, 0);
+    let before = files(&dir.path().join("result"));
+    // Long enough to be killed in the middle; if it is not, the test says nothing and passes.
+    let mut run = Process::new(assert_cmd::cargo::cargo_bin("kubesquall"))
+        .current_dir(dir.path())
+        .arg("run")
+        .arg(repository().join("scenarios/year-of-failures.yaml"))
+        .args(["--out", "result", "-q"])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let building = dir.path().join("result.unfinished.tmp");
+    while !building.exists() && run.try_wait().expect("a state").is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    run.kill().expect("it is ours");
+    let status = run.wait().expect("it has ended");
+    if status.code().is_none() {
+        assert!(files(&dir.path().join("result")) == before, "the earlier result is as it was");
+    }
+    assert_eq!(kubesquall(dir.path(), "run small.yaml --no-charts --out result -q").status, 0);
+    assert!(files(&dir.path().join("result")) == before, "the same run gives the same result");
+    assert!(!building.exists());
+}
+
+#[test]
+fn huge_files_and_directories_are_refused_without_being_read() {
+    let dir = small();
+    let huge = fs::File::create(dir.path().join("huge.yaml")).expect("a file");
+    huge.set_len(2 << 30).expect("a sparse file");
+    check("huge-scenario", dir.path(), "run huge.yaml");
+    check("huge-manifest", dir.path(), "run small.yaml --set spec.cluster.manifests=[huge.yaml]");
+    check("directory", dir.path(), "run .");
+    assert!(!dir.path().join("reports").exists());
+}
+
+#[test]
+fn flags_without_effect_are_listed() {
+    let dir = small();
+    assert_eq!(kubesquall(dir.path(), "run small.yaml --no-charts --out result").status, 0);
+    let rows = fs::read_to_string(dir.path().join("result/not-modelled.csv")).expect("the list");
+    for flag in ["cluster-cidr", "leader-elect"] {
+        assert!(rows.contains(&format!("spec.controlPlane.kubeControllerManager.{flag}")), "{rows}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_lead_in_circles_are_followed_once() {
+    let dir = small();
+    let manifests = dir.path().join("manifests");
+    fs::create_dir(&manifests).expect("a directory");
+    fs::write(manifests.join("node.yaml"), "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n").expect("a manifest");
+    for name in ["a", "b", "c"] {
+        std::os::unix::fs::symlink(&manifests, manifests.join(name)).expect("a link");
+    }
+    let said = kubesquall(dir.path(), "check manifests");
+    assert_eq!((said.status, said.stderr.as_str()), (0, ""));
+    assert!(said.stdout.contains("1 object;"), "{}", said.stdout);
+}

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::cache::{Cache, NodeInfo};
 use super::framework::{Cycle, Rejection};
-use super::{message, registry};
+use super::message;
+use super::profile::Profile;
+use crate::model::non_zero_container_requests;
 use crate::state::{NodeId, PodId, Store};
 
 /// A feasible node's scores by plugin, after normalization and weight.
@@ -49,19 +51,20 @@ pub(super) fn feasible_wanted(nodes: usize, percentage: i32) -> usize {
     (nodes * percentage / 100).max(MIN).min(nodes)
 }
 
-pub(super) fn schedule(cache: &mut Cache, store: &Store, id: PodId) -> Decision {
+pub(super) fn schedule(cache: &mut Cache, profile: &Profile, store: &Store, id: PodId) -> Decision {
     cache.refresh_order();
     let Some(pod) = store.pod(id) else { return Decision::default() };
     let node_count = cache.order().len();
-    let cycle = Cycle { pod, spec: &pod.spec, version: cache.version, node_count };
+    let non_zero = non_zero_container_requests(&pod.spec);
+    let cycle = Cycle { pod, spec: &pod.spec, non_zero, version: cache.version, node_count };
     let mut decision = Decision::default();
     if node_count == 0 {
         decision.message = Some("no nodes available to schedule pods".to_owned());
         return decision;
     }
     match pod.pinned_node {
-        Some(node) => pinned(cache, &cycle, node, &mut decision),
-        None => search(cache, &cycle, &mut decision),
+        Some(node) => pinned(cache, profile, &cycle, node, &mut decision),
+        None => search(cache, profile, &cycle, &mut decision),
     }
     if decision.feasible.is_empty() {
         decision.message = Some(message::unschedulable(&cycle, &decision, node_count, cache.version));
@@ -72,15 +75,15 @@ pub(super) fn schedule(cache: &mut Cache, store: &Store, id: PodId) -> Decision 
         decision.node = Some(*only);
         return decision;
     }
-    score(cache, &cycle, &mut decision);
+    score(cache, profile, &cycle, &mut decision);
     decision
 }
 
 /// A daemon pod: pre-filtering has left one node.
-fn pinned(cache: &mut Cache, cycle: &Cycle<'_>, node: NodeId, decision: &mut Decision) {
+fn pinned(cache: &mut Cache, profile: &Profile, cycle: &Cycle<'_>, node: NodeId, decision: &mut Decision) {
     let info = cache.node(node);
     if info.object.is_some() {
-        match filter(cycle, info) {
+        match filter(profile, cycle, info) {
             None => decision.feasible.push(node),
             Some(rejection) => {
                 decision.filtered.insert(node, rejection);
@@ -91,14 +94,14 @@ fn pinned(cache: &mut Cache, cycle: &Cycle<'_>, node: NodeId, decision: &mut Dec
 }
 
 /// The search over all nodes, from where the last one ended, until enough are found.
-fn search(cache: &mut Cache, cycle: &Cycle<'_>, decision: &mut Decision) {
+fn search(cache: &mut Cache, profile: &Profile, cycle: &Cycle<'_>, decision: &mut Decision) {
     let count = cycle.node_count;
-    let wanted = feasible_wanted(count, 0);
+    let wanted = feasible_wanted(count, profile.percentage_of_nodes_to_score);
     let start = cache.next_start;
     let mut looked_at = 0;
     for offset in 0..count {
         let node = cache.order()[(start + offset) % count];
-        match filter(cycle, cache.node(node)) {
+        match filter(profile, cycle, cache.node(node)) {
             None if decision.feasible.len() == wanted => break,
             None => decision.feasible.push(node),
             Some(rejection) => {
@@ -110,14 +113,16 @@ fn search(cache: &mut Cache, cycle: &Cycle<'_>, decision: &mut Decision) {
     cache.next_start = (start + looked_at) % count;
 }
 
-fn filter(cycle: &Cycle<'_>, node: &NodeInfo) -> Option<Rejection> {
-    registry::FILTERS.iter().find_map(|plugin| plugin.filter(cycle, node))
+fn filter(profile: &Profile, cycle: &Cycle<'_>, node: &NodeInfo) -> Option<Rejection> {
+    profile.filters.iter().find_map(|plugin| plugin.filter(cycle, node))
 }
 
-fn score(cache: &Cache, cycle: &Cycle<'_>, decision: &mut Decision) {
+fn score(cache: &Cache, profile: &Profile, cycle: &Cycle<'_>, decision: &mut Decision) {
     let mut scores = vec![NodeScore::default(); decision.feasible.len()];
-    for plugin in registry::SCORERS {
-        let (Some(weight), true) = (plugin.weight(), plugin.scores(cycle)) else { continue };
+    for (plugin, weight) in &profile.scorers {
+        if !plugin.scores(cycle) {
+            continue;
+        }
         let mut raw: Vec<i64> = decision.feasible.iter().map(|&node| plugin.score(cycle, cache.node(node))).collect();
         plugin.normalize(&mut raw);
         for (score, raw) in scores.iter_mut().zip(raw) {

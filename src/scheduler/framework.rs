@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::cache::NodeInfo;
+use crate::model::Resources;
 use crate::model::config::KubernetesVersion;
 use crate::state::{AdmittedSpec, Node, NodeDelta, NodeId, Pod};
 
@@ -22,6 +23,8 @@ pub struct Rejection {
 pub(super) struct Cycle<'a> {
     pub(super) pod: &'a Pod,
     pub(super) spec: &'a Arc<AdmittedSpec>,
+    /// What the pod's containers ask for when those that name no CPU or memory count for a little.
+    pub(super) non_zero: Resources,
     pub(super) version: KubernetesVersion,
     pub(super) node_count: usize,
 }
@@ -40,17 +43,12 @@ pub(super) enum ClusterEvent<'a> {
 }
 
 /// A plugin of the scheduling framework, with the points it takes part in.
-pub(super) trait Plugin: Sync {
+pub(super) trait Plugin: Send + Sync {
     /// Its name in a KubeSchedulerConfiguration.
     fn name(&self) -> &'static str;
 
     /// Reasons against a node; empty if it passes.
     fn filter(&self, _cycle: &Cycle<'_>, _node: &NodeInfo) -> Option<Rejection> {
-        None
-    }
-
-    /// Weight of its score; none if it does not score.
-    fn weight(&self) -> Option<i64> {
         None
     }
 

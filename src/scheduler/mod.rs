@@ -8,12 +8,12 @@ mod cycle;
 mod framework;
 mod message;
 mod plugins;
+mod profile;
 mod queue;
 mod registry;
 
 use std::sync::Arc;
 
-use crate::arena::Symbol;
 use crate::component::{
     Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PodStatusPatch, Request, Start,
 };
@@ -21,6 +21,7 @@ use crate::state::{Change, Changed, ControlPlaneProcess, NodeDelta, PodDelta, Po
 use crate::units::{SimDuration, SimTime};
 use cache::Cache;
 use framework::ClusterEvent;
+use profile::Profiles;
 use queue::SchedulingQueue;
 
 pub use cycle::{Decision, NodeScore};
@@ -49,6 +50,7 @@ pub enum Tag {
 pub struct Scheduler {
     cache: Cache,
     queue: SchedulingQueue,
+    profiles: Arc<Profiles>,
     is_awake: bool,
     flush_at: Option<SimTime>,
 }
@@ -61,15 +63,29 @@ impl Scheduler {
     /// A scheduler that has seen nothing yet.
     #[must_use]
     pub fn new(config: &Config) -> Self {
-        Self { cache: Cache::new(config.version), queue: SchedulingQueue::default(), is_awake: false, flush_at: None }
+        Self {
+            cache: Cache::new(config.version),
+            queue: SchedulingQueue::default(),
+            profiles: Arc::new(Profiles::new(&config.kube_scheduler)),
+            is_awake: false,
+            flush_at: None,
+        }
     }
 
-    /// One decision on the cluster as the store has it, without binding: what `kubesquall schedule` shows.
+    /// One decision on the cluster as the store has it, without binding: what `kubesquall schedule` shows. None if the pod
+    /// is gone, or another scheduler's.
     #[must_use]
-    pub fn decide(store: &crate::state::Store, config: &Config, pod: PodId) -> Decision {
+    pub fn decide(store: &crate::state::Store, config: &Config, pod: PodId) -> Option<Decision> {
         let mut cache = Cache::new(config.version);
         cache.list(store);
-        cycle::schedule(&mut cache, store, pod)
+        let profiles = Profiles::new(&config.kube_scheduler);
+        let profile = profiles.of(store.pod(pod)?.spec.scheduler_name)?;
+        Some(cycle::schedule(&mut cache, profile, store, pod))
+    }
+
+    /// Whether this scheduler is responsible for the pod.
+    fn is_ours(&self, pod: &crate::state::Pod) -> bool {
+        self.profiles.of(pod.spec.scheduler_name).is_some()
     }
 
     fn wake(&mut self, ctx: &mut Ctx<'_, Self>) {
@@ -80,7 +96,7 @@ impl Scheduler {
     }
 
     fn event(&mut self, event: &ClusterEvent<'_>, ctx: &mut Ctx<'_, Self>) {
-        self.queue.event(event, ctx.store, &self.cache);
+        self.queue.event(event, ctx.store, &self.cache, &self.profiles);
         self.wake(ctx);
     }
 
@@ -91,7 +107,8 @@ impl Scheduler {
             if pod.node.is_some() || pod.deletion.is_some() || self.cache.has(id) {
                 continue;
             }
-            let decision = cycle::schedule(&mut self.cache, ctx.store, id);
+            let Some(profile) = self.profiles.of(pod.spec.scheduler_name) else { continue };
+            let decision = cycle::schedule(&mut self.cache, profile, ctx.store, id);
             match decision.node {
                 Some(node) => {
                     self.cache.assume(id, pod, node);
@@ -155,11 +172,6 @@ impl Scheduler {
     }
 }
 
-/// Whether this scheduler is responsible for the pod.
-fn is_ours(pod: &crate::state::Pod) -> bool {
-    pod.spec.scheduler_name.is_none_or(|name| name == Symbol::new("default-scheduler"))
-}
-
 impl Component for Scheduler {
     type Timer = Timer;
     type Tag = Tag;
@@ -189,7 +201,7 @@ impl Component for Scheduler {
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Self>) {
         self.cache.list(ctx.store);
         for (id, pod) in ctx.store.pods() {
-            if pod.node.is_none() && pod.deletion.is_none() && !pod.phase.is_terminal() && is_ours(pod) {
+            if pod.node.is_none() && pod.deletion.is_none() && !pod.phase.is_terminal() && self.is_ours(pod) {
                 self.queue.add(id, pod, ctx.now);
             }
         }
@@ -203,7 +215,7 @@ impl Component for Scheduler {
                 if pod.node.is_some() {
                     self.cache.add(*id, pod);
                     self.event(&ClusterEvent::PodAdded, ctx);
-                } else if is_ours(pod) && pod.deletion.is_none() {
+                } else if self.is_ours(pod) && pod.deletion.is_none() {
                     self.queue.add(*id, pod, ctx.now);
                     self.wake(ctx);
                 }

@@ -8,7 +8,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::cache::Cache;
 use super::framework::ClusterEvent;
-use super::registry;
+use super::profile::Profiles;
 use crate::model::PodSpec;
 use crate::state::{Pod, PodId, Store};
 use crate::units::{SimDuration, SimTime};
@@ -135,7 +135,7 @@ impl SchedulingQueue {
     }
 
     /// Something changed: pods whose rejectors see hope in it are tried again.
-    pub(super) fn event(&mut self, event: &ClusterEvent<'_>, store: &Store, cache: &Cache) {
+    pub(super) fn event(&mut self, event: &ClusterEvent<'_>, store: &Store, cache: &Cache, profiles: &Profiles) {
         let node = match event {
             ClusterEvent::NodeAdded(node) | ClusterEvent::NodeUpdated { node, .. } => Some(cache.node(*node)),
             ClusterEvent::PodAdded | ClusterEvent::PodRemoved => None,
@@ -145,8 +145,9 @@ impl SchedulingQueue {
             .iter()
             .filter(|(id, waiting)| {
                 store.pod(**id).is_some_and(|pod| {
-                    let plugins = waiting.rejectors.iter().filter_map(|name| registry::find(name));
-                    plugins.into_iter().any(|plugin| plugin.hint(pod, event, node))
+                    let Some(profile) = profiles.of(pod.spec.scheduler_name) else { return false };
+                    let mut plugins = waiting.rejectors.iter().filter_map(|name| profile.find(name));
+                    plugins.any(|plugin| plugin.hint(pod, event, node))
                 })
             })
             .map(|(id, _)| *id)

@@ -1,31 +1,65 @@
-//! The plugins of the default profile, in the order in which they filter.
+//! The plugins there are, in the order of the default profile.
+
+use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::framework::Plugin;
 use super::plugins::{
-    image_locality, node_affinity, node_name, node_ports, node_resources_balanced_allocation, node_resources_fit,
-    node_unschedulable, taint_toleration,
+    image_locality::ImageLocality, node_affinity::NodeAffinity, node_name::NodeName, node_ports::NodePorts,
+    node_resources_balanced_allocation::NodeResourcesBalancedAllocation, node_resources_fit::NodeResourcesFit,
+    node_unschedulable::NodeUnschedulable, taint_toleration::TaintToleration,
 };
 
-/// Filters in order; the first that rejects gives the reason.
-pub(super) static FILTERS: [&dyn Plugin; 6] = [
-    &node_unschedulable::NodeUnschedulable,
-    &node_name::NodeName,
-    &taint_toleration::TaintToleration,
-    &node_affinity::NodeAffinity,
-    &node_ports::NodePorts,
-    &node_resources_fit::NodeResourcesFit,
+/// A plugin that can be part of a profile.
+pub(super) struct Entry {
+    pub(super) name: &'static str,
+    /// Whether it filters.
+    pub(super) filters: bool,
+    /// Its weight by default; none if it does not score.
+    pub(super) weight: Option<i64>,
+    /// Makes it from its arguments, null if there are none. None if they cannot be read.
+    make: fn(&Value) -> Option<Arc<dyn Plugin>>,
+}
+
+pub(super) static ALL: [Entry; 8] = [
+    Entry { name: "NodeUnschedulable", filters: true, weight: None, make: |_| Some(Arc::new(NodeUnschedulable)) },
+    Entry { name: "NodeName", filters: true, weight: None, make: |_| Some(Arc::new(NodeName)) },
+    Entry { name: "TaintToleration", filters: true, weight: Some(3), make: |_| Some(Arc::new(TaintToleration)) },
+    Entry {
+        name: "NodeAffinity",
+        filters: true,
+        weight: Some(2),
+        make: |arguments| Some(Arc::new(NodeAffinity::new(read(arguments)?))),
+    },
+    Entry { name: "NodePorts", filters: true, weight: None, make: |_| Some(Arc::new(NodePorts)) },
+    Entry {
+        name: "NodeResourcesFit",
+        filters: true,
+        weight: Some(1),
+        make: |arguments| Some(Arc::new(NodeResourcesFit::new(read(arguments)?))),
+    },
+    Entry {
+        name: "NodeResourcesBalancedAllocation",
+        filters: false,
+        weight: Some(1),
+        make: |arguments| Some(Arc::new(NodeResourcesBalancedAllocation::new(read(arguments)?))),
+    },
+    Entry { name: "ImageLocality", filters: false, weight: Some(1), make: |_| Some(Arc::new(ImageLocality)) },
 ];
 
-/// Scorers in order.
-pub(super) static SCORERS: [&dyn Plugin; 5] = [
-    &taint_toleration::TaintToleration,
-    &node_affinity::NodeAffinity,
-    &node_resources_fit::NodeResourcesFit,
-    &node_resources_balanced_allocation::NodeResourcesBalancedAllocation,
-    &image_locality::ImageLocality,
-];
+/// Reads arguments; those of null are the defaults.
+fn read<T: serde::de::DeserializeOwned + Default>(arguments: &Value) -> Option<T> {
+    if arguments.is_null() { Some(T::default()) } else { serde_json::from_value(arguments.clone()).ok() }
+}
 
 /// The plugin of that name.
-pub(super) fn find(name: &str) -> Option<&'static dyn Plugin> {
-    FILTERS.iter().chain(&SCORERS).copied().find(|plugin| plugin.name() == name)
+pub(super) fn entry(name: &str) -> Option<&'static Entry> {
+    ALL.iter().find(|entry| entry.name == name)
+}
+
+/// Makes the plugin of that name; with its defaults if its arguments cannot be read.
+pub(super) fn make(name: &str, arguments: &Value) -> Option<Arc<dyn Plugin>> {
+    let entry = entry(name)?;
+    (entry.make)(arguments).or_else(|| (entry.make)(&Value::Null))
 }

@@ -21,10 +21,6 @@ impl Plugin for ImageLocality {
         "ImageLocality"
     }
 
-    fn weight(&self) -> Option<i64> {
-        Some(1)
-    }
-
     /// # Differs
     /// An image counts in full where it is present; how many other nodes have it is not regarded yet.
     fn score(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> i64 {

@@ -7,4 +7,5 @@ pub(super) mod node_ports;
 pub(super) mod node_resources_balanced_allocation;
 pub(super) mod node_resources_fit;
 pub(super) mod node_unschedulable;
+mod scoring_strategy;
 pub(super) mod taint_toleration;

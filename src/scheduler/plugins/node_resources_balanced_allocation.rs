@@ -1,21 +1,66 @@
 //! NodeResourcesBalancedAllocation: prefers nodes whose CPU and memory are used alike.
 
+use serde::Deserialize;
+use smallvec::SmallVec;
+
+use super::node_resources_fit::amount;
+use super::scoring_strategy::WeightedResource;
 use crate::scheduler::cache::NodeInfo;
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin};
-use crate::state::Pod;
+use crate::state::{Node, Pod};
 
-pub(in crate::scheduler) struct NodeResourcesBalancedAllocation;
+pub(in crate::scheduler) struct NodeResourcesBalancedAllocation {
+    resources: Vec<WeightedResource>,
+}
 
-/// How alike two fractions are, 0 to 100. The order of the float operations is the real one's; it shows.
-fn balance(parts: [(i64, i64); 2]) -> i64 {
-    let fractions: Vec<f64> = parts
+/// `NodeResourcesBalancedAllocationArgs`.
+#[derive(Debug, Deserialize)]
+#[serde(default)]
+pub(in crate::scheduler) struct NodeResourcesBalancedAllocationArgs {
+    resources: Vec<WeightedResource>,
+}
+
+impl Default for NodeResourcesBalancedAllocationArgs {
+    fn default() -> Self {
+        Self { resources: WeightedResource::cpu_and_memory() }
+    }
+}
+
+impl NodeResourcesBalancedAllocation {
+    pub(in crate::scheduler) fn new(arguments: NodeResourcesBalancedAllocationArgs) -> Self {
+        Self { resources: arguments.resources }
+    }
+
+    /// What the resources that count offer, and what is requested of them on top of `asked`.
+    fn parts(&self, cycle: &Cycle<'_>, node: &NodeInfo, object: &Node, with_pod: bool) -> SmallVec<[(i64, i64); 2]> {
+        let parts = self.resources.iter().filter_map(|resource| {
+            let asked = amount(&cycle.spec.requests, resource.name);
+            let is_scalar = !matches!(resource.name.as_str(), "cpu" | "memory" | "ephemeral-storage");
+            if is_scalar && asked == 0 {
+                return None;
+            }
+            let requested = amount(&node.requested, resource.name) + if with_pod { asked } else { 0 };
+            Some((amount(&object.allocatable, resource.name), requested))
+        });
+        parts.collect()
+    }
+}
+
+/// How alike fractions are, 0 to 100. The order of the float operations is the real one's; it shows.
+fn balance(parts: &[(i64, i64)]) -> i64 {
+    let fractions: SmallVec<[f64; 2]> = parts
         .iter()
         .filter(|(allocatable, _)| *allocatable > 0)
         .map(|&(allocatable, requested)| (requested as f64 / allocatable as f64).min(1.0))
         .collect();
     let deviation = match fractions.as_slice() {
+        [] | [_] => 0.0,
         [a, b] => ((a - b) / 2.0).abs(),
-        _ => 0.0,
+        more => {
+            let mean = more.iter().sum::<f64>() / more.len() as f64;
+            let squares: f64 = more.iter().map(|fraction| (fraction - mean) * (fraction - mean)).sum();
+            (squares / more.len() as f64).sqrt()
+        }
     };
     ((1.0 - deviation) * 100.0) as i64
 }
@@ -25,26 +70,17 @@ impl Plugin for NodeResourcesBalancedAllocation {
         "NodeResourcesBalancedAllocation"
     }
 
-    fn weight(&self) -> Option<i64> {
-        Some(1)
-    }
-
     fn scores(&self, cycle: &Cycle<'_>) -> bool {
-        cycle.spec.requests.cpu_milli > 0 || cycle.spec.requests.memory > 0
+        self.resources.iter().any(|resource| amount(&cycle.spec.requests, resource.name) > 0)
     }
 
     fn score(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> i64 {
         let Some(object) = &node.object else { return 0 };
-        let all = &object.allocatable;
-        let asked = &cycle.spec.requests;
-        let with = balance([
-            (all.cpu_milli, node.requested.cpu_milli + asked.cpu_milli),
-            (all.memory, node.requested.memory + asked.memory),
-        ]);
+        let with = balance(&self.parts(cycle, node, object, true));
         if !cycle.version.at_least(36) {
             return with;
         }
-        let without = balance([(all.cpu_milli, node.requested.cpu_milli), (all.memory, node.requested.memory)]);
+        let without = balance(&self.parts(cycle, node, object, false));
         50 + (50 + with - without) / 2
     }
 
@@ -59,7 +95,7 @@ mod tests {
 
     #[test]
     fn truncation_shows_in_the_last_place() {
-        assert_eq!(balance([(100, 6), (100, 90)]), 57);
-        assert_eq!(balance([(10000, 3000 + 3000), (20000, 5000)]), 82);
+        assert_eq!(balance(&[(100, 6), (100, 90)]), 57);
+        assert_eq!(balance(&[(10000, 3000 + 3000), (20000, 5000)]), 82);
     }
 }

@@ -1,13 +1,54 @@
-//! NodeResourcesFit: requests against what is left; the emptier node scores higher.
+//! NodeResourcesFit: requests against what is left; how full a node would be decides its score.
 
+use serde::Deserialize;
+
+use super::scoring_strategy::ScoringStrategy;
+use crate::arena::Symbol;
+use crate::model::Resources;
 use crate::scheduler::cache::NodeInfo;
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, Rejection};
 use crate::state::{Node, NodeDelta, Pod};
 
-pub(in crate::scheduler) struct NodeResourcesFit;
+pub(in crate::scheduler) struct NodeResourcesFit {
+    ignored: Vec<Symbol>,
+    ignored_groups: Vec<String>,
+    strategy: ScoringStrategy,
+}
+
+/// `NodeResourcesFitArgs`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(in crate::scheduler) struct NodeResourcesFitArgs {
+    ignored_resources: Vec<Symbol>,
+    ignored_resource_groups: Vec<String>,
+    scoring_strategy: ScoringStrategy,
+}
+
+impl NodeResourcesFit {
+    pub(in crate::scheduler) fn new(arguments: NodeResourcesFitArgs) -> Self {
+        let NodeResourcesFitArgs { ignored_resources, ignored_resource_groups, scoring_strategy } = arguments;
+        Self { ignored: ignored_resources, ignored_groups: ignored_resource_groups, strategy: scoring_strategy }
+    }
+
+    /// Whether an extended resource does not count.
+    fn is_ignored(&self, name: Symbol) -> bool {
+        let group = name.as_str().split_once('/').map(|(group, _)| group);
+        self.ignored.contains(&name) || group.is_some_and(|group| self.ignored_groups.iter().any(|g| g == group))
+    }
+}
+
+/// How much of a resource there is in an amount.
+pub(super) fn amount(of: &Resources, name: Symbol) -> i64 {
+    match name.as_str() {
+        "cpu" => of.cpu_milli,
+        "memory" => of.memory,
+        "ephemeral-storage" => of.ephemeral_storage,
+        _ => of.scalar(name),
+    }
+}
 
 /// Reasons against a node on which `used` is taken, and whether the pod would not fit even an empty one.
-fn insufficient(pod: &Pod, node: &Node, info: Option<&NodeInfo>) -> (Vec<String>, bool) {
+fn insufficient(plugin: &NodeResourcesFit, pod: &Pod, node: &Node, info: Option<&NodeInfo>) -> (Vec<String>, bool) {
     let mut reasons = Vec::new();
     let mut is_too_big = false;
     let pods = info.map_or(0, |i| i.pod_count);
@@ -29,7 +70,7 @@ fn insufficient(pod: &Pod, node: &Node, info: Option<&NodeInfo>) -> (Vec<String>
     check("cpu", asked.cpu_milli, all.cpu_milli, used(|r| r.cpu_milli));
     check("memory", asked.memory, all.memory, used(|r| r.memory));
     check("ephemeral-storage", asked.ephemeral_storage, all.ephemeral_storage, used(|r| r.ephemeral_storage));
-    for &(name, amount) in &asked.scalars {
+    for &(name, amount) in asked.scalars.iter().filter(|(name, _)| !plugin.is_ignored(*name)) {
         check(name.as_str(), amount, all.scalar(name), info.map_or(0, |i| i.requested.scalar(name)));
     }
     (reasons, is_too_big)
@@ -41,35 +82,33 @@ impl Plugin for NodeResourcesFit {
     }
 
     fn filter(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> Option<Rejection> {
-        let (reasons, is_unresolvable) = insufficient(cycle.pod, node.object.as_ref()?, Some(node));
+        let (reasons, is_unresolvable) = insufficient(self, cycle.pod, node.object.as_ref()?, Some(node));
         (!reasons.is_empty()).then_some(Rejection { plugin: self.name(), reasons, is_unresolvable })
     }
 
-    fn weight(&self) -> Option<i64> {
-        Some(1)
-    }
-
-    /// LeastAllocated over CPU and memory, with defaults for containers that name no request.
     fn score(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> i64 {
         let Some(object) = &node.object else { return 0 };
-        let asked = crate::model::non_zero_container_requests(cycle.spec);
-        let parts = [
-            (object.allocatable.cpu_milli, node.non_zero_cpu + asked.cpu_milli),
-            (object.allocatable.memory, node.non_zero_memory + asked.memory),
-        ];
-        let (mut sum, mut weights) = (0, 0);
-        for (allocatable, requested) in parts {
-            if allocatable > 0 {
-                weights += 1;
-                sum += if requested > allocatable { 0 } else { (allocatable - requested) * 100 / allocatable };
-            }
-        }
-        if weights == 0 { 0 } else { sum / weights }
+        let parts = self.strategy.resources.iter().filter_map(|resource| {
+            let name = resource.name;
+            let (allocatable, taken, asked) = match name.as_str() {
+                "cpu" => (object.allocatable.cpu_milli, node.non_zero_cpu, cycle.non_zero.cpu_milli),
+                "memory" => (object.allocatable.memory, node.non_zero_memory, cycle.non_zero.memory),
+                _ => {
+                    let asked = amount(&cycle.non_zero, name);
+                    if asked == 0 && name.as_str() != "ephemeral-storage" {
+                        return None;
+                    }
+                    (amount(&object.allocatable, name), amount(&node.requested, name), asked)
+                }
+            };
+            (allocatable > 0).then_some((allocatable, taken + asked, resource.weight.max(1)))
+        });
+        self.strategy.score(parts)
     }
 
     fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, node: Option<&NodeInfo>) -> bool {
         let fits_empty =
-            || node.and_then(|n| n.object.as_ref()).is_some_and(|n| insufficient(pod, n, None).0.is_empty());
+            || node.and_then(|n| n.object.as_ref()).is_some_and(|n| insufficient(self, pod, n, None).0.is_empty());
         match event {
             ClusterEvent::PodRemoved => true,
             ClusterEvent::PodAdded => false,

@@ -33,10 +33,6 @@ impl Plugin for TaintToleration {
         Some(Rejection { plugin: self.name(), reasons: vec![reason], is_unresolvable: true })
     }
 
-    fn weight(&self) -> Option<i64> {
-        Some(3)
-    }
-
     fn score(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> i64 {
         let Some(object) = &node.object else { return 0 };
         let tolerates = |taint: &Taint| {

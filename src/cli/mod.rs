@@ -12,6 +12,7 @@ mod man;
 mod report;
 mod run;
 mod run_files;
+mod schedule;
 mod summary;
 mod sweep;
 mod ui;
@@ -82,6 +83,7 @@ enum Output {
 enum Command {
     Run(run::RunArgs),
     Check(check::CheckArgs),
+    Schedule(schedule::ScheduleArgs),
     Explain(explain::ExplainArgs),
     Diff(diff::DiffArgs),
     Sweep(sweep::SweepArgs),
@@ -119,6 +121,7 @@ pub fn main() -> ExitCode {
     let result = failure::catching_bugs(|| match &cli.command {
         Command::Run(arguments) => run::run(arguments, &ui),
         Command::Check(arguments) => check::check(arguments, &ui),
+        Command::Schedule(arguments) => schedule::schedule(arguments, &ui),
         Command::Explain(arguments) => explain::explain(arguments, &ui),
         Command::Diff(arguments) => diff::diff(arguments, &ui),
         Command::Sweep(arguments) => sweep::sweep(arguments, &ui),

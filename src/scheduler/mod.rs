@@ -12,12 +12,15 @@ mod profile;
 mod queue;
 mod registry;
 
+use std::cmp::Reverse;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use crate::component::{
     Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PodStatusPatch, Request, Start,
 };
-use crate::state::{Change, Changed, ControlPlaneProcess, NodeDelta, PodDelta, PodId};
+use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, NodeDelta, Pod, PodDelta, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 use cache::Cache;
 use framework::ClusterEvent;
@@ -51,6 +54,8 @@ pub struct Scheduler {
     cache: Cache,
     queue: SchedulingQueue,
     profiles: Arc<Profiles>,
+    /// What brought each queued pod about.
+    causes: FxHashMap<PodId, CauseId>,
     is_awake: bool,
     flush_at: Option<SimTime>,
 }
@@ -67,24 +72,43 @@ impl Scheduler {
             cache: Cache::new(config.version),
             queue: SchedulingQueue::default(),
             profiles: Arc::new(Profiles::new(&config.kube_scheduler)),
+            causes: FxHashMap::default(),
             is_awake: false,
             flush_at: None,
         }
     }
 
-    /// One decision on the cluster as the store has it, without binding: what `kubesquall schedule` shows. None if the pod
-    /// is gone, or another scheduler's.
+    /// Decisions on the cluster as the store has it, one after the other, each on what those before it left: what
+    /// `kubesquall schedule` shows. None for pods of other schedulers.
     #[must_use]
-    pub fn decide(store: &crate::state::Store, config: &Config, pod: PodId) -> Option<Decision> {
+    pub fn decide(store: &Store, config: &Config, pods: &[PodId]) -> Vec<Option<Decision>> {
         let mut cache = Cache::new(config.version);
         cache.list(store);
         let profiles = Profiles::new(&config.kube_scheduler);
-        let profile = profiles.of(store.pod(pod)?.spec.scheduler_name)?;
-        Some(cycle::schedule(&mut cache, profile, store, pod))
+        let decide = |&id: &PodId| {
+            let pod = store.pod(id)?;
+            let decision = cycle::schedule(&mut cache, profiles.of(pod.spec.scheduler_name)?, store, id);
+            if let Some(node) = decision.node {
+                cache.assume(id, pod, node);
+            }
+            Some(decision)
+        };
+        pods.iter().map(decide).collect()
+    }
+
+    /// Pods that wait for a scheduler, in the order in which one takes them from its queue.
+    #[must_use]
+    pub fn queue_order(store: &Store) -> Vec<PodId> {
+        let is_pending = |pod: &Pod| pod.node.is_none() && pod.deletion.is_none() && !pod.phase.is_terminal();
+        let waiting = store.pods().filter(|(_, pod)| is_pending(pod) && pod.spec.scheduling_gates.is_empty());
+        let mut order: Vec<(Reverse<i32>, SimTime, PodId)> =
+            waiting.map(|(id, pod)| (Reverse(pod.spec.priority), pod.created_at, id)).collect();
+        order.sort_unstable();
+        order.into_iter().map(|(.., id)| id).collect()
     }
 
     /// Whether this scheduler is responsible for the pod.
-    fn is_ours(&self, pod: &crate::state::Pod) -> bool {
+    fn is_ours(&self, pod: &Pod) -> bool {
         self.profiles.of(pod.spec.scheduler_name).is_some()
     }
 
@@ -102,7 +126,9 @@ impl Scheduler {
 
     /// Takes pods from the queue one after the other; each sees what those before it were given.
     fn schedule_all(&mut self, ctx: &mut Ctx<'_, Self>) {
+        let woken_by = ctx.cause;
         while let Some(id) = self.queue.pop() {
+            ctx.cause = self.causes.remove(&id).unwrap_or(woken_by);
             let Some(pod) = ctx.store.pod(id) else { continue };
             if pod.node.is_some() || pod.deletion.is_some() || self.cache.has(id) {
                 continue;
@@ -216,6 +242,7 @@ impl Component for Scheduler {
                     self.cache.add(*id, pod);
                     self.event(&ClusterEvent::PodAdded, ctx);
                 } else if self.is_ours(pod) && pod.deletion.is_none() {
+                    self.causes.insert(*id, ctx.cause);
                     self.queue.add(*id, pod, ctx.now);
                     self.wake(ctx);
                 }
@@ -236,6 +263,7 @@ impl Component for Scheduler {
                 }
             }
             Changed::PodRemoved { pod, .. } => {
+                self.causes.remove(pod);
                 self.queue.remove(*pod);
                 if self.cache.forget(*pod) {
                     self.event(&ClusterEvent::PodRemoved, ctx);

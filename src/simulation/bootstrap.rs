@@ -40,6 +40,14 @@ impl Prepared {
     /// Loads the scenario's objects and brings the cluster to its state at t=0.
     #[must_use]
     pub fn new(scenario: &ResolvedScenario) -> Self {
+        let mut prepared = Self::unsettled(scenario);
+        prepared.settle(Streams::new(BOOTSTRAP_SEED), SimTime::ZERO - SETTLE_FOR);
+        prepared
+    }
+
+    /// Loads the scenario's objects and leaves them as they are.
+    #[must_use]
+    pub fn unsettled(scenario: &ResolvedScenario) -> Self {
         let config = Arc::new(scenario.config.clone());
         let inputs = Arc::new(Inputs {
             chaos: Arc::clone(&scenario.chaos),
@@ -71,9 +79,7 @@ impl Prepared {
         start_machines(&mut store);
         mark_cloud_instances(&mut store, scenario.objects.iter().map(|o| &o.object));
         let created_at_start = later.into_iter().cloned().collect();
-        let mut prepared = Self { store, api, config, inputs, created_at_start };
-        prepared.settle(streams, begin);
-        prepared
+        Self { store, api, config, inputs, created_at_start }
     }
 
     /// Plays the workload controllers, the scheduler and the kubelets until t=0.

@@ -584,6 +584,40 @@ fn a_pod_stuck_on_a_dead_node_holds_up_its_ordered_set() {
     }
 }
 
+#[test]
+fn claims_are_kept_or_given_up_as_the_retention_policy_says() {
+    let check = |policy: &str, after_scaling: &[&str], after_deletion: &[&str]| {
+        let mut cluster = Cluster::new(StatefulSets::default());
+        let spec = |replicas: i32| {
+            format!(
+                "replicas: {replicas}, podManagementPolicy: Parallel, volumeClaimTemplates: [{{metadata: {{name: data}}}}], \
+                 persistentVolumeClaimRetentionPolicy: {{{policy}}}"
+            )
+        };
+        let id = stateful_set(&mut cluster, &spec(2));
+        cluster.start();
+        cluster.run_for(5.0);
+        let claims = |cluster: &Cluster<StatefulSets>| -> Vec<&'static str> {
+            cluster.store.claims.iter().map(|(_, claim)| claim.meta.name.as_str()).collect()
+        };
+        assert_eq!(claims(&cluster), ["data-db-0", "data-db-1"]);
+        let full = format!("{}, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}", spec(1));
+        let set: model::StatefulSet = serde_saphyr::from_str(&text("db", &full)).expect("a set");
+        cluster.ask(Request::Apply(Box::new(Object::StatefulSet(Box::new(set))))).expect("an update");
+        cluster.run_for(5.0);
+        assert_eq!(claims(&cluster), after_scaling, "{policy}");
+        let (workload, propagation) = (WorkloadId::StatefulSet(id), crate::state::Propagation::Background);
+        cluster.ask(Request::DeleteWorkload { workload, propagation }).expect("a deletion");
+        cluster.run_for(5.0);
+        assert_eq!(claims(&cluster), after_deletion, "{policy}");
+    };
+    let (both, first) = (["data-db-0", "data-db-1"], ["data-db-0"]);
+    check("whenDeleted: Retain, whenScaled: Retain", &both, &both);
+    check("whenDeleted: Retain, whenScaled: Delete", &first, &first);
+    check("whenDeleted: Delete, whenScaled: Retain", &both, &[]);
+    check("whenDeleted: Delete, whenScaled: Delete", &first, &[]);
+}
+
 // ---- Job --------------------------------------------------------------------------------------------------------------
 
 /// A Job with pods; what one pass wants.

@@ -6,7 +6,9 @@ use rustc_hash::FxHashMap;
 
 use crate::arena::Symbol;
 use crate::component::Request;
-use crate::model::{Object, PersistentVolumeClaim, PersistentVolumeClaimVolume, PodTemplateSpec, Volume};
+use crate::model::{
+    Object, PersistentVolumeClaim, PersistentVolumeClaimVolume, PodTemplateSpec, RetentionPolicy, Volume,
+};
 use crate::state::{StatefulSet, StatefulSetId, Store};
 
 fn claim_name(template: Symbol, set: Symbol, ordinal: i32) -> Symbol {
@@ -39,6 +41,75 @@ pub(super) fn missing(store: &Store, set: &StatefulSet, ordinals: &[i32]) -> Vec
         }
     }
     requests
+}
+
+/// Claims by name: of a set's templates, with the ordinal.
+fn of_set(store: &Store, namespace: Symbol, set: Symbol, templates: &[Symbol]) -> Vec<(Symbol, i32)> {
+    let ordinal = |claim: &str, template: Symbol| -> Option<i32> {
+        let rest = claim.strip_prefix(template.as_str())?.strip_prefix('-')?;
+        super::ordinal_of(set, rest)
+    };
+    let claims = store.claims.iter().filter(|(_, claim)| claim.meta.namespace == namespace);
+    claims
+        .filter_map(|(_, claim)| {
+            let name = claim.meta.name;
+            templates.iter().find_map(|&template| ordinal(name.as_str(), template)).map(|ordinal| (name, ordinal))
+        })
+        .collect()
+}
+
+fn removal(namespace: Symbol, name: Symbol) -> Request {
+    Request::DeleteOther { kind: "PersistentVolumeClaim", namespace, name }
+}
+
+fn template_names(set: &StatefulSet) -> Vec<Symbol> {
+    set.spec.volume_claim_templates.iter().map(|template| template.metadata.name).collect()
+}
+
+/// Requests that delete the claims of ordinals that are no longer wanted and whose pods have gone.
+///
+/// # Source
+/// statefulset-controller, `whenScaled: Delete`: the claim is owned by the pod and goes with it.
+pub(super) fn retired(store: &Store, set: &StatefulSet) -> Vec<Request> {
+    let policy = set.spec.persistent_volume_claim_retention_policy.as_ref();
+    if set.spec.volume_claim_templates.is_empty() || policy.is_none_or(|p| p.when_scaled != RetentionPolicy::Delete) {
+        return Vec::new();
+    }
+    let namespace = set.meta.namespace;
+    let start = set.spec.ordinals.as_ref().map_or(0, |o| o.start);
+    let wanted = start..start.saturating_add(set.spec.replicas.unwrap_or(1).max(0));
+    of_set(store, namespace, set.meta.name, &template_names(set))
+        .into_iter()
+        .filter(|(_, ordinal)| !wanted.contains(ordinal))
+        .filter(|(_, ordinal)| store.find_pod(namespace, &super::pod_name(set, *ordinal)).is_none())
+        .map(|(name, _)| removal(namespace, name))
+        .collect()
+}
+
+/// What is left to do when a set whose claims go with it has been deleted.
+#[derive(Clone, Debug)]
+pub(super) struct Legacy {
+    namespace: Symbol,
+    set: Symbol,
+    templates: Vec<Symbol>,
+}
+
+impl Legacy {
+    /// None if the set's claims outlive it.
+    pub(super) fn of(set: &StatefulSet) -> Option<Self> {
+        let policy = set.spec.persistent_volume_claim_retention_policy.as_ref()?;
+        (policy.when_deleted == RetentionPolicy::Delete).then(|| Self {
+            namespace: set.meta.namespace,
+            set: set.meta.name,
+            templates: template_names(set),
+        })
+    }
+
+    /// Requests that delete the claims.
+    pub(super) fn removals(&self, store: &Store) -> Vec<Request> {
+        let claims = of_set(store, self.namespace, self.set, &self.templates);
+        claims.into_iter().map(|(name, _)| removal(self.namespace, name)).collect()
+    }
 }
 
 /// A template as written, and with the pod's claims.

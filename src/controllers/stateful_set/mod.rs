@@ -39,12 +39,14 @@ pub enum Memo {
 /// kube-controller-manager, statefulset-controller.
 ///
 /// # Differs
-/// Claims are created, but no retention policy deletes them.
+/// Claims that a retention policy gives up are deleted by this controller, not by the garbage collector through an owner.
 #[derive(Clone, Debug, Default)]
 pub struct StatefulSets {
     templates: claims::Templates,
     /// Names of pods whose deletion was asked for: an answer may come after the object has gone.
     deleting: FxHashMap<PodId, Arc<str>>,
+    /// Sets whose claims go with them.
+    legacies: FxHashMap<StatefulSetId, claims::Legacy>,
 }
 
 /// The ordinal in a pod's name, if the pod is named as one of the set's.
@@ -147,6 +149,9 @@ impl StatefulSets {
     ) {
         let set = view.set;
         let work = view.pass();
+        for request in claims::retired(ctx.store, set) {
+            plan.then(request, Memo::Other);
+        }
         for request in claims::missing(ctx.store, set, &work.claims) {
             plan.then(request, Memo::Other);
         }
@@ -204,6 +209,7 @@ impl Reconcile for StatefulSets {
                 | Changed::PodRemoved { .. }
                 | Changed::WorkloadAdded(WorkloadId::StatefulSet(_))
                 | Changed::WorkloadUpdated(WorkloadId::StatefulSet(_), _)
+                | Changed::WorkloadRemoved(WorkloadId::StatefulSet(_))
         )
     }
 
@@ -216,7 +222,8 @@ impl Reconcile for StatefulSets {
     fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<StatefulSetId>) {
         match &change.what {
             Changed::WorkloadAdded(WorkloadId::StatefulSet(id))
-            | Changed::WorkloadUpdated(WorkloadId::StatefulSet(id), _) => queue.now(*id),
+            | Changed::WorkloadUpdated(WorkloadId::StatefulSet(id), _)
+            | Changed::WorkloadRemoved(WorkloadId::StatefulSet(id)) => queue.now(*id),
             Changed::PodAdded(id) => {
                 let Some(pod) = ctx.store.pod(*id) else { return };
                 match pod.owner {
@@ -255,7 +262,16 @@ impl Reconcile for StatefulSets {
 
     fn sync(&mut self, id: StatefulSetId, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
         let store = ctx.store;
-        let Some(set) = store.stateful_sets.get(id) else { return Plan::nothing() };
+        let Some(set) = store.stateful_sets.get(id) else {
+            let mut plan = Plan::nothing();
+            let removals = self.legacies.remove(&id).map(|legacy| legacy.removals(store)).unwrap_or_default();
+            let calls = removals.into_iter().map(|request| Planned { request, memo: Memo::Other }).collect();
+            plan.steps.push(Step::Concurrent(calls));
+            return plan;
+        };
+        if let Some(legacy) = claims::Legacy::of(set) {
+            self.legacies.insert(id, legacy);
+        }
         let Some(selector) = &set.spec.selector else { return Plan::nothing() };
         let mut plan = Plan::nothing();
         let is_deleting = set.meta.deleting.is_some();

@@ -14,6 +14,7 @@ mod objects;
 mod overrides;
 mod pools;
 mod resolve;
+mod revisions;
 mod schema;
 mod targets;
 mod validate;

@@ -10,6 +10,7 @@ use super::files::{self, Files};
 use super::objects;
 use super::overrides::Overrides;
 use super::pools::NodePool;
+use super::revisions;
 use super::schema::{API_VERSION, KINDS, ScenarioDocument, Spec};
 use super::validate::{self, Inventory};
 use super::{Invalid, ResolvedScenario, TimelineAction};
@@ -253,6 +254,7 @@ impl Resolver<'_> {
             let behind = manifest::load_text(&self.file, rest);
             objects.extend(self.take(behind, not_modelled));
         }
+        objects.extend(revisions::missing(&objects));
         objects
     }
 

@@ -476,8 +476,9 @@ impl ApiServer {
             let name = o.metadata.name.as_str();
             Symbol::new(name.rsplit_once('-').map_or(name, |(_, hash)| hash))
         });
-        let template = o.data.as_ref().and_then(|d| d.pointer("/spec/template")).cloned().unwrap_or_default();
-        let mut template: model::PodTemplateSpec = serde_json::from_value(template).unwrap_or_default();
+        let template = o.data.as_ref().and_then(|d| d.pointer("/spec/template"));
+        let mut template: model::PodTemplateSpec =
+            template.and_then(|template| model::manifest::from_value(template).ok()).unwrap_or_default();
         template.spec.apply_defaults();
         let meta = self.meta(s, "ControllerRevision", &o.metadata);
         let revision = ControllerRevision { meta, hash, revision: o.revision, template: Arc::new(template) };

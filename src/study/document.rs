@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::grid::{Axis, Setting, Variant};
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
+use crate::model::is_dns_subdomain;
 use crate::observe::METRICS;
 use crate::scenario::{self, Invalid, Overrides, OwnDocument, ResolvedScenario};
 
@@ -122,6 +123,9 @@ const PRICED: [(&str, &str); 7] = [
 /// More runs than this are a slip of the pen.
 const RUNS_MAX: u64 = 10_000_000;
 
+/// More variants than this fill the memory, as each has a scenario of its own.
+const VARIANTS_MAX: u64 = 10_000;
+
 /// Reads a study and the scenarios of all its variants.
 ///
 /// # Errors
@@ -137,6 +141,11 @@ pub fn load(path: &Path) -> Result<Study, Invalid> {
     let mut problem = |diagnostic: Diagnostic, path: &str, label: &str| {
         diagnostics.push(diagnostic.at(place(path), label));
     };
+    if !is_dns_subdomain(&metadata.name) {
+        let message = format!("`{}` cannot be the name of a study", metadata.name);
+        let help = "use lower-case letters, digits, `-` and `.`; the results go to a directory of that name";
+        problem(Diagnostic::error("study::bad_name", message).help(help), "metadata.name", "");
+    }
     let axes = axes(&spec, &mut problem);
     let prices = prices(&spec, &mut problem);
     if spec.replications == 0 {
@@ -145,7 +154,11 @@ pub fn load(path: &Path) -> Result<Study, Invalid> {
     }
     let combinations = axes.iter().map(|axis| axis.settings.len() as u64).try_fold(1, u64::checked_mul);
     let runs = combinations.and_then(|count| count.checked_mul(spec.replications.into()));
-    if runs.is_none_or(|runs| runs > RUNS_MAX) {
+    if combinations.is_none_or(|count| count > VARIANTS_MAX) {
+        let diagnostic =
+            Diagnostic::error("study::too_large", format!("the grid has more than {VARIANTS_MAX} variants"));
+        problem(diagnostic.help("take fewer values"), "spec.vary", "multiplied");
+    } else if runs.is_none_or(|runs| runs > RUNS_MAX) {
         let diagnostic = Diagnostic::error("study::too_large", format!("the grid has more than {RUNS_MAX} runs"));
         problem(diagnostic.help("take fewer values or replications"), "spec.vary", "multiplied");
     }

@@ -1,7 +1,8 @@
 //! Input that cannot be used, or that may not mean what its author thinks: a file and what is said about it.
 //!
 //! `tests/invalid/<case>.yaml` (or `.json`) is run through the binary; `<case>.stderr` is what must be said. Comments at the
-//! top of the file may give arguments (`# args: --set spec.seed=1`) and the exit status (`# exit: 0`; 2 if not said).
+//! top of the file may give arguments (`# args: --set spec.seed=1`), the exit status (`# exit: 0`; 2 if not said), and
+//! another command than `run` (`# command: sweep`).
 //! `UPDATE=1` writes the expected texts anew; they are to be read before they are kept.
 
 use std::fs;
@@ -40,6 +41,7 @@ fn check(name: &str) -> Result<(), String> {
     let bytes = fs::read(&path).expect("a case");
     let text = String::from_utf8_lossy(&bytes);
     let arguments = header(&text, "args").unwrap_or_default();
+    let command = header(&text, "command").unwrap_or("run --no-charts");
     let status: i32 = header(&text, "exit").map_or(2, |status| status.parse().expect("an exit status"));
     let root = tempfile::tempdir().expect("a temporary directory");
     let place = earlier_result(root.path());
@@ -48,7 +50,8 @@ fn check(name: &str) -> Result<(), String> {
     let output = Command::cargo_bin("kubesquall")
         .expect("the binary")
         .current_dir(dir())
-        .args(["run", "--no-charts", "--out"])
+        .args(command.split_whitespace())
+        .arg("--out")
         .arg(&out)
         .arg(name)
         .args(arguments.split_whitespace())

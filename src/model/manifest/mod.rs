@@ -98,6 +98,16 @@ pub fn load_text(name: &str, text: &str) -> Loaded {
     loader.finish()
 }
 
+/// Reads a part of an object from a tree; fields that no type has are passed over.
+///
+/// # Errors
+///
+/// The field that cannot be read.
+pub fn from_value<T: serde::de::DeserializeOwned>(value: &serde_json::Value) -> Result<T, serde_json::Error> {
+    // Through text: a reader of trees would be compiled for every type besides the loader's own reader of JSON.
+    piece::read_json(&value.to_string(), &mut |_| {})
+}
+
 #[derive(Default)]
 struct Loader {
     loaded: Loaded,

@@ -183,7 +183,7 @@ impl Object {
         impl ReadAs for Tree {
             type Error = serde_json::Error;
             fn read_as<T: serde::de::DeserializeOwned>(self) -> Result<T, serde_json::Error> {
-                serde_json::from_value(self.0)
+                super::from_value(&self.0)
             }
         }
         let text = |field: &str| value.get(field).and_then(serde_json::Value::as_str).unwrap_or_default();

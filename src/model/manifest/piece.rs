@@ -35,6 +35,17 @@ enum Syntax {
     Json,
 }
 
+/// Reads JSON text. There is one such reader, as each makes every nested type be compiled once more.
+pub(super) fn read_json<T: DeserializeOwned>(
+    text: &str,
+    on_ignored: &mut OnIgnored<'_>,
+) -> Result<T, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = serde_ignored::deserialize(&mut deserializer, on_ignored)?;
+    deserializer.end()?;
+    Ok(value)
+}
+
 /// A piece of a file that holds one object.
 #[derive(Clone, Debug)]
 pub(super) struct TextPiece<'a> {
@@ -460,16 +471,12 @@ impl TextPiece<'_> {
     }
 
     fn parse_json<T: DeserializeOwned>(&self, ignored: &mut dyn FnMut(FieldPath)) -> Result<T, ReadError> {
-        let mut deserializer = serde_json::Deserializer::from_str(&self.piece.text);
-        let on_ignored: &mut OnIgnored<'_> = &mut |path| ignored(FieldPath::from(&path));
-        serde_ignored::deserialize(&mut deserializer, on_ignored)
-            .and_then(|value| deserializer.end().map(|()| value))
-            .map_err(|error| {
-                let text = error.to_string();
-                let message = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]).to_owned();
-                let place = (error.line() > 0).then(|| (error.line() - 1, error.column().saturating_sub(1)));
-                ReadError { message, place, is_repeated_key: false, is_syntax: error.is_syntax() || error.is_eof() }
-            })
+        read_json(&self.piece.text, &mut |path| ignored(FieldPath::from(&path))).map_err(|error| {
+            let text = error.to_string();
+            let message = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]).to_owned();
+            let place = (error.line() > 0).then(|| (error.line() - 1, error.column().saturating_sub(1)));
+            ReadError { message, place, is_repeated_key: false, is_syntax: error.is_syntax() || error.is_eof() }
+        })
     }
 
     fn location(&self, file: &File<'_>, place: Option<(usize, usize)>, default_line: u32) -> Location {

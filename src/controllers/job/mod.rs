@@ -348,7 +348,9 @@ impl Jobs {
         } else {
             active = self.pursue(id, job, &census, &mut status, satisfied, ctx, &mut plan);
         }
-        if let Some(left) = deadline_left(job, &status, now).filter(|_| finished_since(&status).is_none()) {
+        // Once it has passed, only pods that end change anything; to look again at once would never end.
+        let is_ahead = |left: &SimDuration| !left.is_zero() && finished_since(&status).is_none();
+        if let Some(left) = deadline_left(job, &status, now).filter(is_ahead) {
             plan.requeue_after = Some(plan.requeue_after.map_or(left, |other| other.min(left)));
         }
         (status.active, status.ready) = (active, census.ready.min(active));

@@ -2,17 +2,22 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::arena::{Column, Symbol};
 use crate::model::config::KubernetesVersion;
-use crate::model::{HostPort, Resources, host_ports};
+use crate::model::{HostPort, Labels, Resources, host_ports};
 use crate::state::{AdmittedSpec, Node, NodeId, NodeSlot, Pod, PodId, Store};
 
 /// A node as plugins see it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeInfo {
+    /// None until the node is known.
+    pub(super) id: Option<NodeId>,
     pub(super) name: Symbol,
+    /// Pods counted on it, in the order in which they came.
+    pub(super) pods: Vec<PodId>,
     pub(super) object: Option<Arc<Node>>,
     /// Plain requests of the pods on it.
     pub(super) requested: Resources,
@@ -46,12 +51,39 @@ impl NodeInfo {
     }
 }
 
+/// A pod that is counted on a node.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    node: NodeId,
+    pub(super) spec: Arc<AdmittedSpec>,
+    pub(super) namespace: Symbol,
+    pub(super) labels: Labels,
+    pub(super) is_terminating: bool,
+}
+
+impl Placed {
+    fn has_affinity(&self) -> bool {
+        let affinity = self.spec.affinity.as_ref();
+        affinity.is_some_and(|a| a.pod_affinity.is_some() || a.pod_anti_affinity.is_some())
+    }
+
+    fn has_required_anti_affinity(&self) -> bool {
+        let anti = self.spec.affinity.as_ref().and_then(|a| a.pod_anti_affinity.as_ref());
+        anti.is_some_and(|anti| !anti.required_during_scheduling_ignored_during_execution.is_empty())
+    }
+}
+
 /// Nodes in the scheduler's order, and the pods on them.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     pub(super) version: KubernetesVersion,
     nodes: Column<NodeSlot, NodeInfo>,
-    pods: FxHashMap<PodId, (NodeId, Arc<AdmittedSpec>)>,
+    pods: FxHashMap<PodId, Placed>,
+    /// Counted pods with any pod affinity or anti-affinity, and those among them that require some distance.
+    /// Size of each image by name, as the node that had it first says, and how many nodes have it.
+    images: FxHashMap<Symbol, (i64, usize)>,
+    with_affinity: IndexSet<PodId, FxBuildHasher>,
+    with_required_anti_affinity: IndexSet<PodId, FxBuildHasher>,
     /// Zones in the order of their appearance, each with its nodes in the order of arrival.
     tree: Vec<(Symbol, Vec<NodeId>)>,
     /// The list that a cycle walks; made anew when the set of nodes has changed.
@@ -67,6 +99,9 @@ impl Cache {
             version,
             nodes: Column::new(),
             pods: FxHashMap::default(),
+            images: FxHashMap::default(),
+            with_affinity: IndexSet::default(),
+            with_required_anti_affinity: IndexSet::default(),
             tree: Vec::new(),
             order: Vec::new(),
             is_order_stale: false,
@@ -116,8 +151,20 @@ impl Cache {
         let zone = zone_key(object);
         let info = self.nodes.get_mut(id);
         let old_zone = info.object.as_ref().map(|old| zone_key(old));
+        info.id = Some(id);
         info.name = store.node_name(id);
-        info.object = Some(Arc::clone(object));
+        let before = info.object.replace(Arc::clone(object));
+        let has_new_images = before.as_ref().is_none_or(|old| !Arc::ptr_eq(&old.images, &object.images));
+        if has_new_images {
+            if let Some(old) = &before {
+                self.forget_images(old);
+            }
+            for (names, size) in object.images.iter() {
+                for &name in names {
+                    self.images.entry(name).or_insert((*size, 0)).1 += 1;
+                }
+            }
+        }
         if old_zone == Some(zone) {
             return;
         }
@@ -132,6 +179,22 @@ impl Cache {
         }
     }
 
+    fn forget_images(&mut self, node: &Node) {
+        for name in node.images.iter().flat_map(|(names, _)| names) {
+            if let Some((_, count)) = self.images.get_mut(name) {
+                *count -= 1;
+                if *count == 0 {
+                    self.images.remove(name);
+                }
+            }
+        }
+    }
+
+    /// Size of an image, and how many nodes have it.
+    pub(super) fn image(&self, name: Symbol) -> Option<(i64, usize)> {
+        self.images.get(&name).copied()
+    }
+
     fn leave_tree(&mut self, id: NodeId, zone: Symbol) {
         if let Some(at) = self.tree.iter().position(|(name, _)| *name == zone) {
             self.tree[at].1.retain(|other| *other != id);
@@ -143,6 +206,7 @@ impl Cache {
 
     pub(super) fn remove_node(&mut self, id: NodeId) {
         if let Some(old) = self.nodes.get_mut(id).object.take() {
+            self.forget_images(&old);
             self.leave_tree(id, zone_key(&old));
             self.is_order_stale = true;
         }
@@ -154,25 +218,85 @@ impl Cache {
 
     /// Counts a pod on the node that was chosen for it.
     pub(super) fn assume(&mut self, id: PodId, pod: &Pod, node: NodeId) {
-        self.nodes.get_mut(node).change(&pod.spec, 1);
-        self.pods.insert(id, (node, Arc::clone(&pod.spec)));
+        let info = self.nodes.get_mut(node);
+        info.change(&pod.spec, 1);
+        info.pods.push(id);
+        let placed = Placed {
+            node,
+            spec: Arc::clone(&pod.spec),
+            namespace: pod.namespace,
+            labels: pod.labels.clone(),
+            is_terminating: pod.deletion.is_some(),
+        };
+        if placed.has_affinity() {
+            self.with_affinity.insert(id);
+        }
+        if placed.has_required_anti_affinity() {
+            self.with_required_anti_affinity.insert(id);
+        }
+        self.pods.insert(id, placed);
     }
 
     /// Counts a bound pod; one that was assumed elsewhere moves.
     pub(super) fn add(&mut self, id: PodId, pod: &Pod) {
         let Some(node) = pod.node else { return };
-        if pod.phase.is_terminal() || self.pods.get(&id).is_some_and(|(assumed, _)| *assumed == node) {
+        if pod.phase.is_terminal() || self.pods.get(&id).is_some_and(|placed| placed.node == node) {
             return;
         }
         self.forget(id);
         self.assume(id, pod, node);
     }
 
+    /// A counted pod changed its labels or began to terminate.
+    pub(super) fn update(&mut self, id: PodId, pod: &Pod) {
+        if let Some(placed) = self.pods.get_mut(&id) {
+            placed.labels = pod.labels.clone();
+            placed.is_terminating = pod.deletion.is_some();
+        }
+    }
+
     /// Takes a pod away; false if it was not counted.
     pub(super) fn forget(&mut self, id: PodId) -> bool {
-        let Some((node, spec)) = self.pods.remove(&id) else { return false };
-        self.nodes.get_mut(node).change(&spec, -1);
+        let Some(placed) = self.pods.remove(&id) else { return false };
+        self.with_affinity.swap_remove(&id);
+        self.with_required_anti_affinity.swap_remove(&id);
+        let info = self.nodes.get_mut(placed.node);
+        info.change(&placed.spec, -1);
+        info.pods.retain(|&other| other != id);
         true
+    }
+
+    /// A counted pod.
+    pub(super) fn placed(&self, id: PodId) -> Option<&Placed> {
+        self.pods.get(&id)
+    }
+
+    /// The nodes of a cycle, in its order.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (NodeId, &NodeInfo)> {
+        self.order.iter().map(|&node| (node, self.node(node)))
+    }
+
+    /// Counted pods with their nodes, node by node.
+    pub(super) fn placed_pods(&self) -> impl Iterator<Item = (&NodeInfo, &Placed)> {
+        self.nodes()
+            .flat_map(move |(_, info)| info.pods.iter().filter_map(move |pod| Some((info, self.pods.get(pod)?))))
+    }
+
+    fn with_nodes<'a>(
+        &'a self,
+        pods: &'a IndexSet<PodId, FxBuildHasher>,
+    ) -> impl Iterator<Item = (&'a NodeInfo, &'a Placed)> {
+        pods.iter().filter_map(|pod| self.pods.get(pod)).map(|placed| (self.node(placed.node), placed))
+    }
+
+    /// Counted pods that care for others.
+    pub(super) fn pods_with_affinity(&self) -> impl Iterator<Item = (&NodeInfo, &Placed)> {
+        self.with_nodes(&self.with_affinity)
+    }
+
+    /// Counted pods that require some distance from others.
+    pub(super) fn pods_with_required_anti_affinity(&self) -> impl Iterator<Item = (&NodeInfo, &Placed)> {
+        self.with_nodes(&self.with_required_anti_affinity)
     }
 }
 

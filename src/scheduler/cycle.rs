@@ -6,7 +6,6 @@ use super::cache::{Cache, NodeInfo};
 use super::framework::{Cycle, Rejection};
 use super::message;
 use super::profile::Profile;
-use crate::model::non_zero_container_requests;
 use crate::state::{NodeId, PodId, Store};
 
 /// A feasible node's scores by plugin, after normalization and weight.
@@ -55,46 +54,45 @@ pub(super) fn schedule(cache: &mut Cache, profile: &Profile, store: &Store, id: 
     cache.refresh_order();
     let Some(pod) = store.pod(id) else { return Decision::default() };
     let node_count = cache.order().len();
-    let non_zero = non_zero_container_requests(&pod.spec);
-    let cycle = Cycle { pod, spec: &pod.spec, non_zero, version: cache.version, node_count };
     let mut decision = Decision::default();
     if node_count == 0 {
         decision.message = Some("no nodes available to schedule pods".to_owned());
         return decision;
     }
-    match pod.pinned_node {
+    let cycle = Cycle::new(pod, cache, store);
+    let looked_at = match pod.pinned_node {
         Some(node) => pinned(cache, profile, &cycle, node, &mut decision),
         None => search(cache, profile, &cycle, &mut decision),
-    }
+    };
     if decision.feasible.is_empty() {
         decision.message = Some(message::unschedulable(&cycle, &decision, node_count, cache.version));
         decision.rejectors = rejectors(&decision, pod.pinned_node.is_some());
-        return decision;
-    }
-    if let [only] = decision.feasible.as_slice() {
+    } else if let [only] = decision.feasible.as_slice() {
         decision.node = Some(*only);
-        return decision;
+    } else {
+        score(cache, profile, &cycle, &mut decision);
     }
-    score(cache, profile, &cycle, &mut decision);
+    cache.next_start = (cache.next_start + looked_at) % node_count;
     decision
 }
 
-/// A daemon pod: pre-filtering has left one node.
-fn pinned(cache: &mut Cache, profile: &Profile, cycle: &Cycle<'_>, node: NodeId, decision: &mut Decision) {
+/// A daemon pod: pre-filtering has left one node. Says how many were looked at.
+fn pinned(cache: &Cache, profile: &Profile, cycle: &Cycle<'_>, node: NodeId, decision: &mut Decision) -> usize {
     let info = cache.node(node);
-    if info.object.is_some() {
-        match filter(profile, cycle, info) {
-            None => decision.feasible.push(node),
-            Some(rejection) => {
-                decision.filtered.insert(node, rejection);
-            }
-        }
-        cache.next_start = (cache.next_start + 1) % cycle.node_count;
+    if info.object.is_none() {
+        return 0;
     }
+    match filter(profile, cycle, info) {
+        None => decision.feasible.push(node),
+        Some(rejection) => {
+            decision.filtered.insert(node, rejection);
+        }
+    }
+    1
 }
 
-/// The search over all nodes, from where the last one ended, until enough are found.
-fn search(cache: &mut Cache, profile: &Profile, cycle: &Cycle<'_>, decision: &mut Decision) {
+/// The search over all nodes, from where the last one ended, until enough are found. Says how many were looked at.
+fn search(cache: &Cache, profile: &Profile, cycle: &Cycle<'_>, decision: &mut Decision) -> usize {
     let count = cycle.node_count;
     let wanted = feasible_wanted(count, profile.percentage_of_nodes_to_score);
     let start = cache.next_start;
@@ -110,7 +108,7 @@ fn search(cache: &mut Cache, profile: &Profile, cycle: &Cycle<'_>, decision: &mu
         }
         looked_at += 1;
     }
-    cache.next_start = (start + looked_at) % count;
+    looked_at
 }
 
 fn filter(profile: &Profile, cycle: &Cycle<'_>, node: &NodeInfo) -> Option<Rejection> {
@@ -120,11 +118,11 @@ fn filter(profile: &Profile, cycle: &Cycle<'_>, node: &NodeInfo) -> Option<Rejec
 fn score(cache: &Cache, profile: &Profile, cycle: &Cycle<'_>, decision: &mut Decision) {
     let mut scores = vec![NodeScore::default(); decision.feasible.len()];
     for (plugin, weight) in &profile.scorers {
-        if !plugin.scores(cycle) {
+        if !plugin.scores(cycle, &decision.feasible) {
             continue;
         }
         let mut raw: Vec<i64> = decision.feasible.iter().map(|&node| plugin.score(cycle, cache.node(node))).collect();
-        plugin.normalize(&mut raw);
+        plugin.normalize(cycle, &decision.feasible, &mut raw);
         for (score, raw) in scores.iter_mut().zip(raw) {
             score.by_plugin.push((plugin.name(), raw * weight));
             score.total += raw * weight;

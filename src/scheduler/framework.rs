@@ -1,11 +1,13 @@
 //! The extension points: what a plugin can say about a pod and a node.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
-use super::cache::NodeInfo;
-use crate::model::Resources;
+use super::cache::{Cache, NodeInfo};
+use super::plugins::{inter_pod_affinity, pod_topology_spread};
 use crate::model::config::KubernetesVersion;
-use crate::state::{AdmittedSpec, Node, NodeDelta, NodeId, Pod};
+use crate::model::{Resources, non_zero_container_requests};
+use crate::state::{AdmittedSpec, Node, NodeDelta, NodeId, Pod, Store};
 
 /// Why a node is not feasible.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +21,6 @@ pub struct Rejection {
 }
 
 /// The pod of one scheduling cycle, with what plugins work out once.
-#[derive(Debug)]
 pub(super) struct Cycle<'a> {
     pub(super) pod: &'a Pod,
     pub(super) spec: &'a Arc<AdmittedSpec>,
@@ -27,6 +28,31 @@ pub(super) struct Cycle<'a> {
     pub(super) non_zero: Resources,
     pub(super) version: KubernetesVersion,
     pub(super) node_count: usize,
+    pub(super) cache: &'a Cache,
+    pub(super) store: &'a Store,
+    // What plugins that look at other pods work out once, when first asked.
+    pub(super) affinity_filter: OnceCell<inter_pod_affinity::FilterState>,
+    pub(super) affinity_score: OnceCell<inter_pod_affinity::ScoreState>,
+    pub(super) spread_filter: OnceCell<pod_topology_spread::FilterState>,
+    pub(super) spread_score: OnceCell<pod_topology_spread::ScoreState>,
+}
+
+impl<'a> Cycle<'a> {
+    pub(super) fn new(pod: &'a Pod, cache: &'a Cache, store: &'a Store) -> Self {
+        Self {
+            pod,
+            spec: &pod.spec,
+            non_zero: non_zero_container_requests(&pod.spec),
+            version: cache.version,
+            node_count: cache.order().len(),
+            cache,
+            store,
+            affinity_filter: OnceCell::new(),
+            affinity_score: OnceCell::new(),
+            spread_filter: OnceCell::new(),
+            spread_score: OnceCell::new(),
+        }
+    }
 }
 
 /// Something that happened to the cluster and may let a pod be scheduled.
@@ -53,7 +79,7 @@ pub(super) trait Plugin: Send + Sync {
     }
 
     /// Whether it scores this pod at all.
-    fn scores(&self, _cycle: &Cycle<'_>) -> bool {
+    fn scores(&self, _cycle: &Cycle<'_>, _feasible: &[NodeId]) -> bool {
         true
     }
 
@@ -63,7 +89,7 @@ pub(super) trait Plugin: Send + Sync {
     }
 
     /// Turns raw scores into 0 to 100.
-    fn normalize(&self, _scores: &mut [i64]) {}
+    fn normalize(&self, _cycle: &Cycle<'_>, _feasible: &[NodeId], _scores: &mut [i64]) {}
 
     /// Whether an event may help a pod that this plugin rejected.
     fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, node: Option<&NodeInfo>) -> bool;

@@ -254,6 +254,9 @@ impl Component for Scheduler {
                     self.queue.remove(*id);
                     self.event(&ClusterEvent::PodAdded, ctx);
                 }
+                if delta.touches(PodDelta::LABELS | PodDelta::DELETION) {
+                    self.cache.update(*id, pod);
+                }
                 if delta.touches(PodDelta::PHASE) && pod.phase.is_terminal() && self.cache.forget(*id) {
                     self.event(&ClusterEvent::PodRemoved, ctx);
                 }

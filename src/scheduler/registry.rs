@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use super::framework::Plugin;
 use super::plugins::{
-    image_locality::ImageLocality, node_affinity::NodeAffinity, node_name::NodeName, node_ports::NodePorts,
-    node_resources_balanced_allocation::NodeResourcesBalancedAllocation, node_resources_fit::NodeResourcesFit,
-    node_unschedulable::NodeUnschedulable, taint_toleration::TaintToleration,
+    image_locality::ImageLocality, inter_pod_affinity::InterPodAffinity, node_affinity::NodeAffinity,
+    node_name::NodeName, node_ports::NodePorts, node_resources_balanced_allocation::NodeResourcesBalancedAllocation,
+    node_resources_fit::NodeResourcesFit, node_unschedulable::NodeUnschedulable,
+    pod_topology_spread::PodTopologySpread, taint_toleration::TaintToleration,
 };
 
 /// A plugin that can be part of a profile.
@@ -22,7 +23,7 @@ pub(super) struct Entry {
     make: fn(&Value) -> Option<Arc<dyn Plugin>>,
 }
 
-pub(super) static ALL: [Entry; 8] = [
+pub(super) static ALL: [Entry; 10] = [
     Entry { name: "NodeUnschedulable", filters: true, weight: None, make: |_| Some(Arc::new(NodeUnschedulable)) },
     Entry { name: "NodeName", filters: true, weight: None, make: |_| Some(Arc::new(NodeName)) },
     Entry { name: "TaintToleration", filters: true, weight: Some(3), make: |_| Some(Arc::new(TaintToleration)) },
@@ -38,6 +39,18 @@ pub(super) static ALL: [Entry; 8] = [
         filters: true,
         weight: Some(1),
         make: |arguments| Some(Arc::new(NodeResourcesFit::new(read(arguments)?))),
+    },
+    Entry {
+        name: "PodTopologySpread",
+        filters: true,
+        weight: Some(2),
+        make: |arguments| Some(Arc::new(PodTopologySpread::new(read(arguments)?))),
+    },
+    Entry {
+        name: "InterPodAffinity",
+        filters: true,
+        weight: Some(2),
+        make: |arguments| Some(Arc::new(InterPodAffinity::new(read(arguments)?))),
     },
     Entry {
         name: "NodeResourcesBalancedAllocation",

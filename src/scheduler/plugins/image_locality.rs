@@ -1,5 +1,6 @@
 //! ImageLocality: prefers nodes that have the pod's images.
 
+use crate::arena::Symbol;
 use crate::scheduler::cache::NodeInfo;
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin};
 use crate::state::Pod;
@@ -21,8 +22,6 @@ impl Plugin for ImageLocality {
         "ImageLocality"
     }
 
-    /// # Differs
-    /// An image counts in full where it is present; how many other nodes have it is not regarded yet.
     fn score(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> i64 {
         let Some(object) = &node.object else { return 0 };
         if object.images.is_empty() {
@@ -31,9 +30,13 @@ impl Plugin for ImageLocality {
         let containers = cycle.spec.init_containers.iter().chain(&cycle.spec.containers);
         let mut sum = 0;
         for container in containers.clone() {
-            let name = tagged(container.image.as_str());
-            let found = object.images.iter().find(|(names, _)| names.iter().any(|n| n.as_str() == name));
-            sum += found.map_or(0, |(_, size)| *size / cycle.node_count.max(1) as i64);
+            let name = Symbol::from(tagged(container.image.as_str()));
+            let is_here = object.images.iter().any(|(names, _)| names.contains(&name));
+            if let Some((size, count)) = cycle.cache.image(name).filter(|_| is_here) {
+                // An image that is everywhere counts in full, so that a node that alone has it is not flooded.
+                let spread = count as f64 / cycle.node_count as f64;
+                sum += (size as f64 * spread) as i64;
+            }
         }
         let max = THRESHOLD_PER_CONTAINER * containers.count() as i64;
         100 * (sum.clamp(THRESHOLD_MIN, max) - THRESHOLD_MIN) / (max - THRESHOLD_MIN)

@@ -1,11 +1,13 @@
 //! The plugins, one file each.
 
 pub(super) mod image_locality;
+pub(super) mod inter_pod_affinity;
 pub(super) mod node_affinity;
 pub(super) mod node_name;
 pub(super) mod node_ports;
 pub(super) mod node_resources_balanced_allocation;
 pub(super) mod node_resources_fit;
 pub(super) mod node_unschedulable;
+pub(super) mod pod_topology_spread;
 mod scoring_strategy;
 pub(super) mod taint_toleration;

@@ -6,7 +6,7 @@ use crate::arena::Symbol;
 use crate::model::{Labels, NodeAffinity as Affinity, PreferredSchedulingTerm};
 use crate::scheduler::cache::NodeInfo;
 use crate::scheduler::framework::{self, ClusterEvent, Cycle, Plugin, Rejection};
-use crate::state::{NodeDelta, Pod};
+use crate::state::{NodeDelta, NodeId, Pod};
 
 pub(in crate::scheduler) struct NodeAffinity {
     added: Option<Affinity>,
@@ -55,7 +55,7 @@ impl Plugin for NodeAffinity {
         Some(Rejection { plugin: self.name(), reasons, is_unresolvable: true })
     }
 
-    fn scores(&self, cycle: &Cycle<'_>) -> bool {
+    fn scores(&self, cycle: &Cycle<'_>, _feasible: &[NodeId]) -> bool {
         self.preferred(cycle).next().is_some()
     }
 
@@ -68,7 +68,7 @@ impl Plugin for NodeAffinity {
         matching.map(|t| i64::from(t.weight)).sum()
     }
 
-    fn normalize(&self, scores: &mut [i64]) {
+    fn normalize(&self, _cycle: &Cycle<'_>, _feasible: &[NodeId], scores: &mut [i64]) {
         framework::normalize(scores, false);
     }
 

@@ -7,7 +7,7 @@ use super::node_resources_fit::amount;
 use super::scoring_strategy::WeightedResource;
 use crate::scheduler::cache::NodeInfo;
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin};
-use crate::state::{Node, Pod};
+use crate::state::{Node, NodeId, Pod};
 
 pub(in crate::scheduler) struct NodeResourcesBalancedAllocation {
     resources: Vec<WeightedResource>,
@@ -70,7 +70,7 @@ impl Plugin for NodeResourcesBalancedAllocation {
         "NodeResourcesBalancedAllocation"
     }
 
-    fn scores(&self, cycle: &Cycle<'_>) -> bool {
+    fn scores(&self, cycle: &Cycle<'_>, _feasible: &[NodeId]) -> bool {
         self.resources.iter().any(|resource| amount(&cycle.spec.requests, resource.name) > 0)
     }
 

@@ -3,7 +3,7 @@
 use crate::model::{Taint, TaintEffect};
 use crate::scheduler::cache::NodeInfo;
 use crate::scheduler::framework::{self, ClusterEvent, Cycle, Plugin, Rejection};
-use crate::state::{Node, NodeDelta, Pod, TaintOnNode};
+use crate::state::{Node, NodeDelta, NodeId, Pod, TaintOnNode};
 
 pub(in crate::scheduler) struct TaintToleration;
 
@@ -45,7 +45,7 @@ impl Plugin for TaintToleration {
         discouraging.filter(|taint| !tolerates(taint)).count() as i64
     }
 
-    fn normalize(&self, scores: &mut [i64]) {
+    fn normalize(&self, _cycle: &Cycle<'_>, _feasible: &[NodeId], scores: &mut [i64]) {
         framework::normalize(scores, true);
     }
 

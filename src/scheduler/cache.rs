@@ -5,6 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use super::selection::{Counter, Selection};
 use crate::arena::{Column, Symbol};
 use crate::model::config::KubernetesVersion;
 use crate::model::{HostPort, Labels, Resources, host_ports};
@@ -82,6 +83,7 @@ pub(super) struct Cache {
     /// Counted pods with any pod affinity or anti-affinity, and those among them that require some distance.
     /// Size of each image by name, as the node that had it first says, and how many nodes have it.
     images: FxHashMap<Symbol, (i64, usize)>,
+    counters: Vec<Counter>,
     with_affinity: IndexSet<PodId, FxBuildHasher>,
     with_required_anti_affinity: IndexSet<PodId, FxBuildHasher>,
     /// Zones in the order of their appearance, each with its nodes in the order of arrival.
@@ -100,6 +102,7 @@ impl Cache {
             nodes: Column::new(),
             pods: FxHashMap::default(),
             images: FxHashMap::default(),
+            counters: Vec::new(),
             with_affinity: IndexSet::default(),
             with_required_anti_affinity: IndexSet::default(),
             tree: Vec::new(),
@@ -234,7 +237,45 @@ impl Cache {
         if placed.has_required_anti_affinity() {
             self.with_required_anti_affinity.insert(id);
         }
+        if !placed.is_terminating {
+            self.count_pod(&placed, 1);
+        }
         self.pods.insert(id, placed);
+    }
+
+    fn count_pod(&mut self, placed: &Placed, by: i64) {
+        for counter in &mut self.counters {
+            counter.change(placed.node, placed.namespace, &placed.labels, by);
+        }
+    }
+
+    /// From now on the pods of a selection are counted by node.
+    pub(super) fn keep_count(&mut self, namespace: Symbol, selection: Selection) {
+        // Templates come and go; the counts of those still in use are soon made again.
+        const COUNTERS_MAX: usize = 4096;
+        if selection.is_empty() || self.counter(namespace, &selection).is_some() {
+            return;
+        }
+        if self.counters.len() >= COUNTERS_MAX {
+            self.counters.clear();
+        }
+        let mut counter = Counter::new(namespace, selection);
+        // The order in which pods are counted changes no count.
+        for placed in self.pods.values().filter(|placed| !placed.is_terminating) {
+            counter.change(placed.node, placed.namespace, &placed.labels, 1);
+        }
+        self.counters.push(counter);
+    }
+
+    /// Where the count of a selection is kept; none if the selection would take in everything.
+    pub(super) fn counter(&self, namespace: Symbol, selection: &Selection) -> Option<usize> {
+        let is_it = |counter: &Counter| counter.namespace == namespace && counter.selection == *selection;
+        self.counters.iter().position(is_it).filter(|_| !selection.is_empty())
+    }
+
+    /// Pods of a selection on a node that are not terminating.
+    pub(super) fn count(&self, counter: Option<usize>, node: &NodeInfo) -> i64 {
+        counter.zip(node.id).map_or(0, |(counter, node)| *self.counters[counter].by_node.get(node))
     }
 
     /// Counts a bound pod; one that was assumed elsewhere moves.
@@ -249,26 +290,29 @@ impl Cache {
 
     /// A counted pod changed its labels or began to terminate.
     pub(super) fn update(&mut self, id: PodId, pod: &Pod) {
-        if let Some(placed) = self.pods.get_mut(&id) {
-            placed.labels = pod.labels.clone();
-            placed.is_terminating = pod.deletion.is_some();
+        let Some(before) = self.pods.get(&id).cloned() else { return };
+        if !before.is_terminating {
+            self.count_pod(&before, -1);
         }
+        let after = Placed { labels: pod.labels.clone(), is_terminating: pod.deletion.is_some(), ..before };
+        if !after.is_terminating {
+            self.count_pod(&after, 1);
+        }
+        self.pods.insert(id, after);
     }
 
     /// Takes a pod away; false if it was not counted.
     pub(super) fn forget(&mut self, id: PodId) -> bool {
         let Some(placed) = self.pods.remove(&id) else { return false };
+        if !placed.is_terminating {
+            self.count_pod(&placed, -1);
+        }
         self.with_affinity.swap_remove(&id);
         self.with_required_anti_affinity.swap_remove(&id);
         let info = self.nodes.get_mut(placed.node);
         info.change(&placed.spec, -1);
         info.pods.retain(|&other| other != id);
         true
-    }
-
-    /// A counted pod.
-    pub(super) fn placed(&self, id: PodId) -> Option<&Placed> {
-        self.pods.get(&id)
     }
 
     /// The nodes of a cycle, in its order.

@@ -59,6 +59,9 @@ pub(super) fn schedule(cache: &mut Cache, profile: &Profile, store: &Store, id: 
         decision.message = Some("no nodes available to schedule pods".to_owned());
         return decision;
     }
+    for plugin in &profile.filters {
+        plugin.prepare(pod, store, cache);
+    }
     let cycle = Cycle::new(pod, cache, store);
     let looked_at = match pod.pinned_node {
         Some(node) => pinned(cache, profile, &cycle, node, &mut decision),

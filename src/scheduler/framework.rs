@@ -73,6 +73,9 @@ pub(super) trait Plugin: Send + Sync {
     /// Its name in a KubeSchedulerConfiguration.
     fn name(&self) -> &'static str;
 
+    /// Told of a pod before its cycle begins: counts that the cache is to keep.
+    fn prepare(&self, _pod: &Pod, _store: &Store, _cache: &mut Cache) {}
+
     /// Reasons against a node; empty if it passes.
     fn filter(&self, _cycle: &Cycle<'_>, _node: &NodeInfo) -> Option<Rejection> {
         None

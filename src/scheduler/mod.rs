@@ -11,6 +11,7 @@ mod plugins;
 mod profile;
 mod queue;
 mod registry;
+mod selection;
 
 use std::cmp::Reverse;
 use std::sync::Arc;

@@ -167,12 +167,22 @@ mod tests {
         assert_eq!(weights, scorers, "{plugins}");
     }
 
-    const FILTERS: [&str; 6] =
-        ["NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"];
-    const SCORERS: [(&str, i64); 5] = [
+    const FILTERS: [&str; 8] = [
+        "NodeUnschedulable",
+        "NodeName",
+        "TaintToleration",
+        "NodeAffinity",
+        "NodePorts",
+        "NodeResourcesFit",
+        "PodTopologySpread",
+        "InterPodAffinity",
+    ];
+    const SCORERS: [(&str, i64); 7] = [
         ("TaintToleration", 3),
         ("NodeAffinity", 2),
         ("NodeResourcesFit", 1),
+        ("PodTopologySpread", 2),
+        ("InterPodAffinity", 2),
         ("NodeResourcesBalancedAllocation", 1),
         ("ImageLocality", 1),
     ];
@@ -187,7 +197,7 @@ mod tests {
         check(
             r#"{"score":{"disabled":[{"name":"ImageLocality"},{"name":"TaintToleration"}]}}"#,
             &FILTERS,
-            &SCORERS[1..4],
+            &SCORERS[1..6],
         );
         check(
             r#"{"filter":{"disabled":[{"name":"*"}],"enabled":[{"name":"NodeResourcesFit"}]}}"#,
@@ -201,7 +211,7 @@ mod tests {
         check(
             r#"{"score":{"enabled":[{"name":"NodeResourcesFit","weight":7}]}}"#,
             &FILTERS,
-            &[("NodeResourcesFit", 7), SCORERS[0], SCORERS[1], SCORERS[3], SCORERS[4]],
+            &[("NodeResourcesFit", 7), SCORERS[0], SCORERS[1], SCORERS[3], SCORERS[4], SCORERS[5], SCORERS[6]],
         );
     }
 
@@ -209,8 +219,8 @@ mod tests {
     fn what_is_named_everywhere_is_replaced_in_its_place() {
         check(
             r#"{"multiPoint":{"disabled":[{"name":"NodePorts"}],"enabled":[{"name":"TaintToleration","weight":5}]}}"#,
-            &["NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodeResourcesFit"],
-            &[("TaintToleration", 5), SCORERS[1], SCORERS[2], SCORERS[3], SCORERS[4]],
+            &[FILTERS[0], FILTERS[1], FILTERS[2], FILTERS[3], FILTERS[5], FILTERS[6], FILTERS[7]],
+            &[("TaintToleration", 5), SCORERS[1], SCORERS[2], SCORERS[3], SCORERS[4], SCORERS[5], SCORERS[6]],
         );
     }
 

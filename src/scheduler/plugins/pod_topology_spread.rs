@@ -5,11 +5,11 @@ use serde::Deserialize;
 
 use crate::arena::{Symbol, sym};
 use crate::model::{
-    LabelSelector, Labels, NodeInclusionPolicy, Taint, TaintEffect, TopologySpreadConstraint,
-    UnsatisfiableConstraintAction,
+    Labels, NodeInclusionPolicy, Taint, TaintEffect, TopologySpreadConstraint, UnsatisfiableConstraintAction,
 };
-use crate::scheduler::cache::{NodeInfo, Placed};
+use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, Rejection};
+use crate::scheduler::selection::Selection;
 use crate::state::{Node, NodeDelta, NodeId, Owner, Pod, Store};
 
 pub(in crate::scheduler) struct PodTopologySpread {
@@ -31,30 +31,6 @@ enum DefaultingType {
     List,
 }
 
-/// Which pods a constraint counts.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Selection {
-    /// All of these.
-    selectors: Vec<LabelSelector>,
-    /// And these labels.
-    labels: Vec<Labels>,
-    matches_nothing: bool,
-}
-
-impl Selection {
-    fn is_empty(&self) -> bool {
-        self.selectors.iter().all(LabelSelector::is_empty)
-            && self.labels.iter().all(|labels| labels.as_slice().is_empty())
-    }
-
-    fn matches(&self, labels: &Labels) -> bool {
-        let has = |wanted: &Labels| wanted.as_slice().iter().all(|(key, value)| labels.get(*key) == Some(*value));
-        !self.matches_nothing
-            && self.selectors.iter().all(|selector| selector.matches(labels))
-            && self.labels.iter().all(has)
-    }
-}
-
 /// A constraint with everything that decides filled in.
 #[derive(Clone, Debug)]
 struct Constraint {
@@ -62,6 +38,8 @@ struct Constraint {
     key: Symbol,
     is_hard: bool,
     selection: Selection,
+    /// Where the cache counts the selection's pods.
+    counter: Option<usize>,
     min_domains: usize,
     honors_affinity: bool,
     honors_taints: bool,
@@ -119,16 +97,6 @@ fn deduced(pod: &Pod, store: &Store) -> Selection {
     selection
 }
 
-fn counted(selection: &Selection, namespace: Symbol, node: &NodeInfo, cycle: &Cycle<'_>) -> i64 {
-    // A selector that selects everything counts nothing.
-    if selection.is_empty() {
-        return 0;
-    }
-    let is_counted =
-        |placed: &&Placed| placed.namespace == namespace && !placed.is_terminating && selection.matches(&placed.labels);
-    node.pods.iter().filter_map(|&pod| cycle.cache.placed(pod)).filter(is_counted).count() as i64
-}
-
 impl PodTopologySpread {
     pub(in crate::scheduler) fn new(arguments: PodTopologySpreadArgs) -> Self {
         let is_list = arguments.defaulting_type == Some(DefaultingType::List);
@@ -136,9 +104,8 @@ impl PodTopologySpread {
     }
 
     /// The constraints that hold for a pod, and whether they are the system's defaults.
-    fn constraints(&self, cycle: &Cycle<'_>, is_hard: bool) -> (Vec<Constraint>, bool) {
-        let pod = cycle.pod;
-        let own = &cycle.spec.topology_spread_constraints;
+    fn constraints(&self, pod: &Pod, store: &Store) -> (Vec<Constraint>, bool) {
+        let own = &pod.spec.topology_spread_constraints;
         if !own.is_empty() {
             let made = own.iter().map(|constraint| {
                 let mut selection = Selection::default();
@@ -154,9 +121,9 @@ impl PodTopologySpread {
                 }
                 Constraint::new(constraint, selection)
             });
-            return (made.filter(|constraint| constraint.is_hard == is_hard).collect(), false);
+            return (made.collect(), false);
         }
-        let selection = deduced(pod, cycle.store);
+        let selection = deduced(pod, store);
         if selection.is_empty() {
             return (Vec::new(), false);
         }
@@ -169,11 +136,21 @@ impl PodTopologySpread {
             }
         };
         let made = defaults.iter().map(|constraint| Constraint::new(constraint, selection.clone()));
-        (made.filter(|constraint| constraint.is_hard == is_hard).collect(), self.defaults.is_none())
+        (made.collect(), self.defaults.is_none())
+    }
+
+    /// The hard or the soft ones of a cycle, with the places of their counts.
+    fn constraints_of(&self, cycle: &Cycle<'_>, is_hard: bool) -> (Vec<Constraint>, bool) {
+        let (mut constraints, is_system) = self.constraints(cycle.pod, cycle.store);
+        constraints.retain(|constraint| constraint.is_hard == is_hard);
+        for constraint in &mut constraints {
+            constraint.counter = cycle.cache.counter(cycle.pod.namespace, &constraint.selection);
+        }
+        (constraints, is_system)
     }
 
     fn filter_state(&self, cycle: &Cycle<'_>) -> FilterState {
-        let (constraints, _) = self.constraints(cycle, true);
+        let (constraints, _) = self.constraints_of(cycle, true);
         let mut state =
             FilterState { counts: vec![FxHashMap::default(); constraints.len()], constraints, least: Vec::new() };
         if state.constraints.is_empty() {
@@ -187,8 +164,7 @@ impl PodTopologySpread {
             for (constraint, counts) in state.constraints.iter().zip(&mut state.counts) {
                 let Some(value) = object.labels.get(constraint.key) else { continue };
                 if constraint.includes(cycle, info, object) {
-                    *counts.entry(value).or_insert(0) +=
-                        counted(&constraint.selection, cycle.pod.namespace, info, cycle);
+                    *counts.entry(value).or_insert(0) += cycle.cache.count(constraint.counter, info);
                 }
             }
         }
@@ -200,7 +176,7 @@ impl PodTopologySpread {
     }
 
     fn score_state(&self, cycle: &Cycle<'_>, feasible: &[NodeId]) -> ScoreState {
-        let (constraints, is_system) = self.constraints(cycle, false);
+        let (constraints, is_system) = self.constraints_of(cycle, false);
         let mut state = ScoreState { needs_all_keys: !is_system, ..ScoreState::default() };
         if constraints.is_empty() {
             return state;
@@ -232,11 +208,13 @@ impl PodTopologySpread {
             if state.needs_all_keys && !has_all(info) {
                 continue;
             }
-            for (constraint, counts) in constraints.iter().zip(&mut counts) {
+            // Pods on a host are counted when it is scored.
+            let wide = constraints.iter().zip(&mut counts).filter(|(constraint, _)| constraint.key != hostname);
+            for (constraint, counts) in wide {
                 let value = object.labels.get(constraint.key).unwrap_or_default();
                 let Some(count) = counts.get_mut(&value) else { continue };
                 if constraint.includes(cycle, info, object) {
-                    *count += counted(&constraint.selection, cycle.pod.namespace, info, cycle);
+                    *count += cycle.cache.count(constraint.counter, info);
                 }
             }
         }
@@ -253,6 +231,7 @@ impl Constraint {
             key: given.topology_key,
             is_hard: given.when_unsatisfiable == UnsatisfiableConstraintAction::DoNotSchedule,
             selection,
+            counter: None,
             min_domains: given.min_domains.unwrap_or(1).max(1) as usize,
             honors_affinity: given.node_affinity_policy != Some(NodeInclusionPolicy::Ignore),
             honors_taints: given.node_taints_policy == Some(NodeInclusionPolicy::Honor),
@@ -276,6 +255,12 @@ impl Constraint {
 impl Plugin for PodTopologySpread {
     fn name(&self) -> &'static str {
         "PodTopologySpread"
+    }
+
+    fn prepare(&self, pod: &Pod, store: &Store, cache: &mut Cache) {
+        for constraint in self.constraints(pod, store).0 {
+            cache.keep_count(pod.namespace, constraint.selection);
+        }
     }
 
     fn filter(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> Option<Rejection> {
@@ -311,7 +296,7 @@ impl Plugin for PodTopologySpread {
         for (index, constraint) in state.constraints.iter().enumerate() {
             let Some(value) = object.labels.get(constraint.key) else { continue };
             let count = if constraint.key == hostname {
-                counted(&constraint.selection, cycle.pod.namespace, node, cycle)
+                cycle.cache.count(constraint.counter, node)
             } else {
                 state.counts[index].get(&value).copied().unwrap_or(0)
             };

@@ -78,7 +78,7 @@ impl Reconcile for Namespaces {
 
     fn client(config: &Config) -> ClientLimit {
         let limit = config.controller_client();
-        ClientLimit { qps: limit.qps * 20.0, burst: limit.burst * 100 }
+        ClientLimit { qps: limit.qps * 20.0, burst: limit.burst.saturating_mul(100) }
     }
 
     fn retry() -> (SimDuration, SimDuration, bool) {

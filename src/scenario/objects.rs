@@ -18,6 +18,15 @@ use crate::units::{Quantity, SimDuration};
 /// The most pods that are played. Kubernetes is tested with 150,000.
 const PODS_MAX: u64 = 500_000;
 
+/// More than this no machine has, whatever it is counted in; sums over all nodes stay within 64 bits.
+const AMOUNT_MAX: i64 = 100_000_000_000_000;
+
+/// Whether no machine could have so much of a resource.
+pub(super) fn is_impossible(resource: Symbol, amount: &Quantity) -> bool {
+    let unit = if resource == "cpu" { 1_000 } else { 1 };
+    amount.is_negative() || amount.value() > AMOUNT_MAX / unit
+}
+
 /// How annotations begin that set what no field of the API says.
 const ANNOTATION_PREFIX: &str = "kubesquall.sim/";
 
@@ -44,7 +53,7 @@ pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnost
                     .pools
                     .iter()
                     .any(|pool| pool.index_of(node.metadata.name.as_str()).is_some_and(|index| index < pool.count));
-                if let Some((name, amount)) = amounts.into_iter().find(|(_, amount)| amount.is_negative())
+                if let Some((name, amount)) = amounts.into_iter().find(|(name, amount)| is_impossible(*name, amount))
                     && !is_of_pool
                 {
                     let message = format!("{} cannot have {amount} of `{name}`", label());

@@ -178,12 +178,13 @@ fn check_pools(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostic
         }
         let status = &entry.template.status;
         for (field, resources) in [("allocatable", &status.allocatable), ("capacity", &status.capacity)] {
-            for (name, amount) in resources.iter().filter(|(_, amount)| amount.is_negative()) {
+            for (name, amount) in resources.iter().filter(|(name, amount)| objects::is_impossible(*name, amount)) {
                 let message = format!("a node cannot have {amount} of `{name}`");
                 let location = place(&format!("template.status.{field}[\"{name}\"]"));
-                diagnostics.push(
-                    Diagnostic::error("scenario::impossible_quantity", message).at(location, "less than nothing"),
-                );
+                diagnostics.push(Diagnostic::error("scenario::impossible_quantity", message).at(
+                    location,
+                    if amount.is_negative() { "less than nothing" } else { "more than any machine has" },
+                ));
             }
         }
         for (name, amount) in status.allocatable.iter() {

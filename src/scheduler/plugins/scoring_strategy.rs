@@ -60,6 +60,11 @@ impl WeightedResource {
     }
 }
 
+/// A part of a whole in whole percent; no amount is too large for it.
+fn percent(part: i64, whole: i64) -> i64 {
+    (i128::from(part) * 100 / i128::from(whole)) as i64
+}
+
 impl ScoringStrategy {
     /// The score of a node from what each resource offers, what would be requested of it, and its weight.
     ///
@@ -70,10 +75,10 @@ impl ScoringStrategy {
         for (allocatable, requested, weight) in parts {
             let score = match self.kind {
                 Kind::LeastAllocated if requested > allocatable => 0,
-                Kind::LeastAllocated => (allocatable - requested) * 100 / allocatable,
-                Kind::MostAllocated => requested.min(allocatable) * 100 / allocatable,
+                Kind::LeastAllocated => percent(allocatable - requested, allocatable),
+                Kind::MostAllocated => percent(requested.min(allocatable), allocatable),
                 Kind::RequestedToCapacityRatio => {
-                    let used = if requested > allocatable { 100 } else { requested * 100 / allocatable };
+                    let used = if requested > allocatable { 100 } else { percent(requested, allocatable) };
                     // Resources without a score do not count at all.
                     match self.shaped(used) {
                         score if score <= 0 => continue,

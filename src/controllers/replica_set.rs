@@ -351,7 +351,7 @@ fn victims(store: &Store, id: ReplicaSetId, count: usize, now: SimTime) -> Vec<P
     if count < active.len() {
         let ranks = ranks(store, id);
         let rank = |pod: &Pod| ranks.get(&pod.node).copied().unwrap_or(0);
-        active.sort_by(|(_, a), (_, b)| victim_order(a, b, rank(a), rank(b), now));
+        active = merge_sorted(active, &|(_, a), (_, b)| victim_order(a, b, rank(a), rank(b), now));
     }
     active.truncate(count);
     active.into_iter().map(|(pod_id, _)| pod_id).collect()
@@ -382,6 +382,33 @@ fn deletion_cost(pod: &Pod) -> i32 {
 fn age_bucket(since: SimTime, now: SimTime) -> i32 {
     let age = now.as_nanos() - since.as_nanos();
     if age <= 0 { -1 } else { age.ilog2() as i32 }
+}
+
+/// Sorts by an order that need not be transitive, keeping what is equal in place. The order of victims is not: pods made at
+/// one instant are equal, and each is before or after a third of nearly their age by its UID. The sort of the standard
+/// library may panic on such an order.
+fn merge_sorted<T: Copy>(mut items: Vec<T>, order: &dyn Fn(&T, &T) -> Ordering) -> Vec<T> {
+    let mut width = 1;
+    while width < items.len() {
+        let mut merged = Vec::with_capacity(items.len());
+        for pair in items.chunks(2 * width) {
+            let (mut left, mut right) = pair.split_at(width.min(pair.len()));
+            while let (Some(first), Some(second)) = (left.first(), right.first()) {
+                if order(second, first).is_lt() {
+                    merged.push(*second);
+                    right = &right[1..];
+                } else {
+                    merged.push(*first);
+                    left = &left[1..];
+                }
+            }
+            merged.extend_from_slice(left);
+            merged.extend_from_slice(right);
+        }
+        items = merged;
+        width *= 2;
+    }
+    items
 }
 
 /// Which of two pods goes first.
@@ -531,6 +558,16 @@ mod tests {
         check_before(&running(1, Some(ago(8 * HOUR))), &running(2, Some(ago(5 * HOUR))), (0, 0));
         check_before(&created(1, ago(5 * HOUR)), &created(2, ago(8 * HOUR)), (0, 0));
         check_before(&created(2, NOW), &created(1, ago(30 * 24 * HOUR)), (0, 0));
+    }
+
+    #[test]
+    fn orders_that_go_in_circles_are_sorted_without_a_panic() {
+        let circle = |a: &u32, b: &u32| ((b + 3 - a) % 3).cmp(&1).reverse();
+        let mut sorted = merge_sorted((0..1_000).map(|n| n % 3).collect(), &circle);
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..1_000).map(|n| n % 3).collect::<std::collections::BinaryHeap<u32>>().into_sorted_vec());
+        let by_tens = merge_sorted(vec![31, 12, 25, 11, 39, 20], &|a: &i32, b: &i32| (a / 10).cmp(&(b / 10)));
+        assert_eq!(by_tens, [12, 11, 25, 20, 31, 39]);
     }
 
     #[test]

@@ -37,6 +37,11 @@ impl<K, V: Default + Clone> Column<K, V> {
         &mut self.values[id.index()]
     }
 
+    /// The values, by place, up to the last that was ever set.
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.values.iter()
+    }
+
     /// Puts the default back, and returns what was there.
     pub fn clear(&mut self, id: Id<K>) -> V {
         self.values.get_mut(id.index()).map(std::mem::take).unwrap_or_default()

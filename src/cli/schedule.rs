@@ -57,7 +57,7 @@ struct Shown {
 #[derive(Serialize)]
 struct Filtered {
     plugin: &'static str,
-    reasons: Vec<String>,
+    reasons: Vec<&'static str>,
 }
 
 pub(super) fn schedule(arguments: &ScheduleArgs, ui: &Ui) -> Result<Ending, Failure> {
@@ -134,7 +134,15 @@ fn show(store: &Store, pod: PodId, decision: Decision) -> Shown {
         feasible: feasible.into_iter().map(name).collect(),
         filtered: filtered
             .into_iter()
-            .map(|(node, why)| (name(node), Filtered { plugin: why.plugin, reasons: why.reasons }))
+            .map(|(node, why)| {
+                (
+                    name(node),
+                    Filtered {
+                        plugin: why.plugin,
+                        reasons: why.reasons.iter().map(|reason| reason.as_str()).collect(),
+                    },
+                )
+            })
             .collect(),
         message,
         nominated_node: None,

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexSet;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 
-use super::selection::{Counter, Selection};
+use super::counts::{Counted, Counts, GroupId, Inclusion, ViewId};
 use crate::arena::{Column, Symbol};
 use crate::model::config::KubernetesVersion;
 use crate::model::{HostPort, Labels, Resources, host_ports};
@@ -27,10 +26,13 @@ pub(super) struct NodeInfo {
     pub(super) non_zero_memory: i64,
     pub(super) pod_count: i64,
     pub(super) ports: Vec<HostPort>,
+    /// Another number for another state.
+    pub(super) generation: u32,
 }
 
 impl NodeInfo {
     fn change(&mut self, spec: &AdmittedSpec, sign: i64) {
+        self.generation += 1;
         if sign > 0 {
             self.requested.add(&spec.requests);
         } else {
@@ -55,23 +57,10 @@ impl NodeInfo {
 /// A pod that is counted on a node.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
-    node: NodeId,
+    pub(super) node: NodeId,
     pub(super) spec: Arc<AdmittedSpec>,
-    pub(super) namespace: Symbol,
-    pub(super) labels: Labels,
+    pub(super) group: GroupId,
     pub(super) is_terminating: bool,
-}
-
-impl Placed {
-    fn has_affinity(&self) -> bool {
-        let affinity = self.spec.affinity.as_ref();
-        affinity.is_some_and(|a| a.pod_affinity.is_some() || a.pod_anti_affinity.is_some())
-    }
-
-    fn has_required_anti_affinity(&self) -> bool {
-        let anti = self.spec.affinity.as_ref().and_then(|a| a.pod_anti_affinity.as_ref());
-        anti.is_some_and(|anti| !anti.required_during_scheduling_ignored_during_execution.is_empty())
-    }
 }
 
 /// Nodes in the scheduler's order, and the pods on them.
@@ -80,12 +69,11 @@ pub(super) struct Cache {
     pub(super) version: KubernetesVersion,
     nodes: Column<NodeSlot, NodeInfo>,
     pods: FxHashMap<PodId, Placed>,
-    /// Counted pods with any pod affinity or anti-affinity, and those among them that require some distance.
     /// Size of each image by name, as the node that had it first says, and how many nodes have it.
     images: FxHashMap<Symbol, (i64, usize)>,
-    counters: Vec<Counter>,
-    with_affinity: IndexSet<PodId, FxBuildHasher>,
-    with_required_anti_affinity: IndexSet<PodId, FxBuildHasher>,
+    /// Rises when [`Cache::image`] or the number of nodes changes.
+    image_epoch: u64,
+    pub(super) counts: Counts,
     /// Zones in the order of their appearance, each with its nodes in the order of arrival.
     tree: Vec<(Symbol, Vec<NodeId>)>,
     /// The list that a cycle walks; made anew when the set of nodes has changed.
@@ -102,9 +90,8 @@ impl Cache {
             nodes: Column::new(),
             pods: FxHashMap::default(),
             images: FxHashMap::default(),
-            counters: Vec::new(),
-            with_affinity: IndexSet::default(),
-            with_required_anti_affinity: IndexSet::default(),
+            image_epoch: 0,
+            counts: Counts::default(),
             tree: Vec::new(),
             order: Vec::new(),
             is_order_stale: false,
@@ -114,6 +101,9 @@ impl Cache {
 
     /// Takes in everything the store has; nodes arrive in the order of their names, as an API list gives them.
     pub(super) fn list(&mut self, store: &Store) {
+        for (_, namespace) in store.namespaces.iter() {
+            self.counts.set_namespace(namespace.name, Some(&namespace.labels), &self.pods);
+        }
         let mut nodes: Vec<NodeId> = store.nodes().map(|(id, _)| id).collect();
         nodes.sort_by_key(|&id| store.node_name(id));
         for id in nodes {
@@ -156,9 +146,12 @@ impl Cache {
         let old_zone = info.object.as_ref().map(|old| zone_key(old));
         info.id = Some(id);
         info.name = store.node_name(id);
+        info.generation += 1;
         let before = info.object.replace(Arc::clone(object));
+        self.counts.set_node(id, info.name, before.as_deref(), Some(object));
         let has_new_images = before.as_ref().is_none_or(|old| !Arc::ptr_eq(&old.images, &object.images));
         if has_new_images {
+            self.image_epoch += 1;
             if let Some(old) = &before {
                 self.forget_images(old);
             }
@@ -210,6 +203,9 @@ impl Cache {
     pub(super) fn remove_node(&mut self, id: NodeId) {
         if let Some(old) = self.nodes.get_mut(id).object.take() {
             self.forget_images(&old);
+            self.image_epoch += 1;
+            self.nodes.get_mut(id).generation += 1;
+            self.counts.set_node(id, Symbol::empty(), Some(&old), None);
             self.leave_tree(id, zone_key(&old));
             self.is_order_stale = true;
         }
@@ -219,63 +215,19 @@ impl Cache {
         self.pods.contains_key(&pod)
     }
 
+    pub(super) fn image_epoch(&self) -> u64 {
+        self.image_epoch
+    }
+
     /// Counts a pod on the node that was chosen for it.
     pub(super) fn assume(&mut self, id: PodId, pod: &Pod, node: NodeId) {
         let info = self.nodes.get_mut(node);
         info.change(&pod.spec, 1);
         info.pods.push(id);
-        let placed = Placed {
-            node,
-            spec: Arc::clone(&pod.spec),
-            namespace: pod.namespace,
-            labels: pod.labels.clone(),
-            is_terminating: pod.deletion.is_some(),
-        };
-        if placed.has_affinity() {
-            self.with_affinity.insert(id);
-        }
-        if placed.has_required_anti_affinity() {
-            self.with_required_anti_affinity.insert(id);
-        }
-        if !placed.is_terminating {
-            self.count_pod(&placed, 1);
-        }
+        let group = self.counts.join(id, pod, &self.pods);
+        let placed = Placed { node, spec: Arc::clone(&pod.spec), group, is_terminating: pod.deletion.is_some() };
+        self.counts.change(&placed, 1, false);
         self.pods.insert(id, placed);
-    }
-
-    fn count_pod(&mut self, placed: &Placed, by: i64) {
-        for counter in &mut self.counters {
-            counter.change(placed.node, placed.namespace, &placed.labels, by);
-        }
-    }
-
-    /// From now on the pods of a selection are counted by node.
-    pub(super) fn keep_count(&mut self, namespace: Symbol, selection: Selection) {
-        // Templates come and go; the counts of those still in use are soon made again.
-        const COUNTERS_MAX: usize = 4096;
-        if selection.is_empty() || self.counter(namespace, &selection).is_some() {
-            return;
-        }
-        if self.counters.len() >= COUNTERS_MAX {
-            self.counters.clear();
-        }
-        let mut counter = Counter::new(namespace, selection);
-        // The order in which pods are counted changes no count.
-        for placed in self.pods.values().filter(|placed| !placed.is_terminating) {
-            counter.change(placed.node, placed.namespace, &placed.labels, 1);
-        }
-        self.counters.push(counter);
-    }
-
-    /// Where the count of a selection is kept; none if the selection would take in everything.
-    pub(super) fn counter(&self, namespace: Symbol, selection: &Selection) -> Option<usize> {
-        let is_it = |counter: &Counter| counter.namespace == namespace && counter.selection == *selection;
-        self.counters.iter().position(is_it).filter(|_| !selection.is_empty())
-    }
-
-    /// Pods of a selection on a node that are not terminating.
-    pub(super) fn count(&self, counter: Option<usize>, node: &NodeInfo) -> i64 {
-        counter.zip(node.id).map_or(0, |(counter, node)| *self.counters[counter].by_node.get(node))
     }
 
     /// Counts a bound pod; one that was assumed elsewhere moves.
@@ -290,57 +242,50 @@ impl Cache {
 
     /// A counted pod changed its labels or began to terminate.
     pub(super) fn update(&mut self, id: PodId, pod: &Pod) {
-        let Some(before) = self.pods.get(&id).cloned() else { return };
-        if !before.is_terminating {
-            self.count_pod(&before, -1);
-        }
-        let after = Placed { labels: pod.labels.clone(), is_terminating: pod.deletion.is_some(), ..before };
-        if !after.is_terminating {
-            self.count_pod(&after, 1);
-        }
+        let Some(before) = self.pods.remove(&id) else { return };
+        self.counts.change(&before, -1, false);
+        self.counts.leave(id, &before);
+        let group = self.counts.join(id, pod, &self.pods);
+        let after = Placed { group, is_terminating: pod.deletion.is_some(), ..before };
+        self.counts.change(&after, 1, false);
         self.pods.insert(id, after);
     }
 
     /// Takes a pod away; false if it was not counted.
     pub(super) fn forget(&mut self, id: PodId) -> bool {
         let Some(placed) = self.pods.remove(&id) else { return false };
-        if !placed.is_terminating {
-            self.count_pod(&placed, -1);
-        }
-        self.with_affinity.swap_remove(&id);
-        self.with_required_anti_affinity.swap_remove(&id);
+        self.counts.change(&placed, -1, false);
+        self.counts.leave(id, &placed);
         let info = self.nodes.get_mut(placed.node);
         info.change(&placed.spec, -1);
         info.pods.retain(|&other| other != id);
         true
     }
 
-    /// The nodes of a cycle, in its order.
-    pub(super) fn nodes(&self) -> impl Iterator<Item = (NodeId, &NodeInfo)> {
-        self.order.iter().map(|&node| (node, self.node(node)))
+    /// The labels of a namespace are these; none if it has gone.
+    pub(super) fn set_namespace(&mut self, name: Symbol, labels: Option<&Labels>) {
+        self.counts.set_namespace(name, labels, &self.pods);
     }
 
-    /// Counted pods with their nodes, node by node.
-    pub(super) fn placed_pods(&self) -> impl Iterator<Item = (&NodeInfo, &Placed)> {
-        self.nodes()
-            .flat_map(move |(_, info)| info.pods.iter().filter_map(move |pod| Some((info, self.pods.get(pod)?))))
+    /// Keeps the memory of counts within bounds.
+    pub(super) fn limit_counts(&mut self) {
+        self.counts.limit(self.order.len(), &self.pods);
     }
 
-    fn with_nodes<'a>(
-        &'a self,
-        pods: &'a IndexSet<PodId, FxBuildHasher>,
-    ) -> impl Iterator<Item = (&'a NodeInfo, &'a Placed)> {
-        pods.iter().filter_map(|pod| self.pods.get(pod)).map(|placed| (self.node(placed.node), placed))
+    /// Counts these pods by the domains of a key from now on.
+    pub(super) fn view(&mut self, counted: Counted, key: Symbol, inclusion: &Inclusion) -> ViewId {
+        let counter = self.counts.counter(counted, &self.pods);
+        self.view_of(counter, key, inclusion)
     }
 
-    /// Counted pods that care for others.
-    pub(super) fn pods_with_affinity(&self) -> impl Iterator<Item = (&NodeInfo, &Placed)> {
-        self.with_nodes(&self.with_affinity)
+    /// The same for a counter that there is.
+    pub(super) fn view_of(&mut self, counter: u32, key: Symbol, inclusion: &Inclusion) -> ViewId {
+        self.counts.view(counter, key, inclusion, &self.nodes)
     }
 
-    /// Counted pods that require some distance from others.
-    pub(super) fn pods_with_required_anti_affinity(&self) -> impl Iterator<Item = (&NodeInfo, &Placed)> {
-        self.with_nodes(&self.with_required_anti_affinity)
+    /// A counted pod.
+    pub(super) fn placed(&self, pod: PodId) -> Option<&Placed> {
+        self.pods.get(&pod)
     }
 }
 

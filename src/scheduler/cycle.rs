@@ -1,12 +1,20 @@
 //! One scheduling cycle: filter, score, choose.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::sync::Arc;
 
-use super::cache::{Cache, NodeInfo};
-use super::framework::{Cycle, Rejection};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::cache::Cache;
+use super::framework::{Cycle, PreFilter, Rejection, Template};
+use super::memo::{Memo, Memos};
 use super::message;
+use super::nominator::Nominator;
 use super::profile::Profile;
-use crate::state::{NodeId, PodId, Store};
+use crate::arena::Symbol;
+use crate::model::{Labels, non_zero_container_requests};
+use crate::state::{AdmittedSpec, NodeId, Owner, Pod, PodId, Store};
 
 /// A feasible node's scores by plugin, after normalization and weight.
 #[derive(Clone, Debug, Default)]
@@ -26,15 +34,30 @@ pub struct Decision {
     pub ties: Vec<NodeId>,
     /// Feasible nodes in the order in which they were found.
     pub feasible: Vec<NodeId>,
-    /// Scores of the feasible nodes; empty if there is only one.
+    /// Scores of the feasible nodes; empty if there is only one, or if nobody asked for them.
     pub scores: Vec<NodeScore>,
-    /// Why other nodes were not feasible.
-    pub filtered: BTreeMap<NodeId, Rejection>,
+    /// Why other nodes were not feasible, in the order in which they were looked at.
+    pub filtered: Vec<(NodeId, Rejection)>,
     /// Plugins that rejected it: their hints decide when it is tried again.
     pub rejectors: Vec<&'static str>,
     /// The text of FailedScheduling.
     pub message: Option<String>,
 }
+
+/// What outlives a cycle: the picture of the cluster and what was worked out on it.
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    pub(super) cache: Cache,
+    pub(super) nominator: Nominator,
+    memos: Memos,
+    templates: FxHashMap<TemplateKey, (u64, Arc<AdmittedSpec>, Arc<Template>)>,
+}
+
+/// Profile, address of the spec, namespace, labels and owner.
+type TemplateKey = (usize, usize, Symbol, Labels, Option<Owner>);
+
+/// Templates that are remembered.
+const TEMPLATES_MAX: usize = 8192;
 
 /// How many feasible nodes are enough.
 ///
@@ -50,92 +73,210 @@ pub(super) fn feasible_wanted(nodes: usize, percentage: i32) -> usize {
     (nodes * percentage / 100).max(MIN).min(nodes)
 }
 
-pub(super) fn schedule(cache: &mut Cache, profile: &Profile, store: &Store, id: PodId) -> Decision {
-    cache.refresh_order();
-    let Some(pod) = store.pod(id) else { return Decision::default() };
-    let node_count = cache.order().len();
-    let mut decision = Decision::default();
-    if node_count == 0 {
-        decision.message = Some("no nodes available to schedule pods".to_owned());
-        return decision;
-    }
-    for plugin in &profile.filters {
-        plugin.prepare(pod, store, cache);
-    }
-    let cycle = Cycle::new(pod, cache, store);
-    let looked_at = match pod.pinned_node {
-        Some(node) => pinned(cache, profile, &cycle, node, &mut decision),
-        None => search(cache, profile, &cycle, &mut decision),
-    };
-    if decision.feasible.is_empty() {
-        decision.message = Some(message::unschedulable(&cycle, &decision, node_count, cache.version));
-        decision.rejectors = rejectors(&decision, pod.pinned_node.is_some());
-    } else if let [only] = decision.feasible.as_slice() {
-        decision.node = Some(*only);
-    } else {
-        score(cache, profile, &cycle, &mut decision);
-    }
-    cache.next_start = (cache.next_start + looked_at) % node_count;
-    decision
+/// What pre-filtering left.
+struct Candidates {
+    /// Places of the filters that are to be asked and are not local.
+    filters: SmallVec<[usize; 8]>,
+    /// The only nodes that can do, if there is a restriction.
+    only: Option<Vec<NodeId>>,
+    /// Plugins that restricted nodes.
+    restricting: Vec<&'static str>,
 }
 
-/// A daemon pod: pre-filtering has left one node. Says how many were looked at.
-fn pinned(cache: &Cache, profile: &Profile, cycle: &Cycle<'_>, node: NodeId, decision: &mut Decision) -> usize {
-    let info = cache.node(node);
-    if info.object.is_none() {
-        return 0;
+impl Snapshot {
+    pub(super) fn new(cache: Cache) -> Self {
+        Self { cache, nominator: Nominator::default(), memos: Memos::default(), templates: FxHashMap::default() }
     }
-    match filter(profile, cycle, info) {
-        None => decision.feasible.push(node),
-        Some(rejection) => {
-            decision.filtered.insert(node, rejection);
+
+    /// Decides about a pod. `with_scores` keeps the scores of every node, for people.
+    pub(super) fn schedule(&mut self, profile: &Profile, store: &Store, id: PodId, with_scores: bool) -> Decision {
+        self.cache.refresh_order();
+        self.cache.limit_counts();
+        let mut decision = Decision::default();
+        let Some(pod) = store.pod(id) else { return decision };
+        if self.cache.order().is_empty() {
+            decision.message = Some("no nodes available to schedule pods".to_owned());
+            return decision;
         }
+        let template = self.template(profile, pod, store);
+        for plugin in &profile.plugins {
+            plugin.begin_cycle(&template, &mut self.cache);
+        }
+        let cycle = Cycle {
+            id,
+            pod,
+            spec: &pod.spec,
+            template,
+            version: self.cache.version,
+            node_count: self.cache.order().len(),
+            store,
+            spread_score: OnceCell::new(),
+        };
+        let mut memo = self.memos.take(profile, &pod.spec, &self.cache);
+        self.decide(profile, &cycle, &mut memo, with_scores, &mut decision);
+        self.memos.put(profile, &pod.spec, memo);
+        decision
     }
-    1
+
+    /// What has been worked out for pods like this one.
+    fn template(&mut self, profile: &Profile, pod: &Pod, store: &Store) -> Arc<Template> {
+        let spec = Arc::as_ptr(&pod.spec) as usize;
+        let key = (profile.index, spec, pod.namespace, pod.labels.clone(), pod.owner);
+        if let Some((epoch, _, template)) = self.templates.get(&key)
+            && *epoch == self.cache.counts.epoch()
+        {
+            return Arc::clone(template);
+        }
+        let mut template = Template { non_zero: non_zero_container_requests(&pod.spec), ..Template::default() };
+        for plugin in &profile.plugins {
+            plugin.prepare(pod, store, &mut self.cache, &mut template);
+        }
+        let template = Arc::new(template);
+        if self.templates.len() >= TEMPLATES_MAX {
+            self.templates.clear();
+        }
+        self.templates.insert(key, (self.cache.counts.epoch(), Arc::clone(&pod.spec), Arc::clone(&template)));
+        template
+    }
+
+    fn decide(
+        &mut self,
+        profile: &Profile,
+        cycle: &Cycle<'_>,
+        memo: &mut Memo,
+        with_scores: bool,
+        decision: &mut Decision,
+    ) {
+        let candidates = match pre_filter(profile, cycle, &self.cache) {
+            Ok(candidates) => candidates,
+            Err(rejection) => {
+                decision.message = Some(message::rejected(cycle, &rejection));
+                decision.rejectors = vec![rejection.plugin];
+                let order = self.cache.order().iter();
+                decision.filtered = order.map(|&node| (node, rejection.clone())).collect();
+                return;
+            }
+        };
+        let looked_at = self.search(profile, cycle, &candidates, memo, decision);
+        if decision.feasible.is_empty() {
+            decision.message = Some(message::unschedulable(cycle, decision, &candidates.restricting));
+            decision.rejectors = rejectors(decision, &candidates.restricting);
+        } else if let [only] = decision.feasible.as_slice() {
+            decision.node = Some(*only);
+        } else {
+            score(&self.cache, profile, cycle, memo, with_scores, decision);
+        }
+        self.cache.next_start = (self.cache.next_start + looked_at) % cycle.node_count;
+    }
+
+    /// The search over all nodes, from where the last one ended, until enough are found. Says how many were looked at.
+    fn search(
+        &self,
+        profile: &Profile,
+        cycle: &Cycle<'_>,
+        candidates: &Candidates,
+        memo: &mut Memo,
+        decision: &mut Decision,
+    ) -> usize {
+        let nodes = candidates.only.as_deref().unwrap_or(self.cache.order());
+        let wanted = feasible_wanted(nodes.len(), profile.percentage_of_nodes_to_score);
+        let start = self.cache.next_start % nodes.len().max(1);
+        let mut looked_at = 0;
+        for &node in nodes[start..].iter().chain(&nodes[..start]) {
+            match filter(&self.cache, profile, cycle, &candidates.filters, memo, node) {
+                None if decision.feasible.len() == wanted => break,
+                None => decision.feasible.push(node),
+                Some(rejection) => decision.filtered.push((node, rejection)),
+            }
+            looked_at += 1;
+        }
+        looked_at
+    }
 }
 
-/// The search over all nodes, from where the last one ended, until enough are found. Says how many were looked at.
-fn search(cache: &Cache, profile: &Profile, cycle: &Cycle<'_>, decision: &mut Decision) -> usize {
-    let count = cycle.node_count;
-    let wanted = feasible_wanted(count, profile.percentage_of_nodes_to_score);
-    let start = cache.next_start;
-    let mut looked_at = 0;
-    for offset in 0..count {
-        let node = cache.order()[(start + offset) % count];
-        match filter(profile, cycle, cache.node(node)) {
-            None if decision.feasible.len() == wanted => break,
-            None => decision.feasible.push(node),
-            Some(rejection) => {
-                decision.filtered.insert(node, rejection);
+/// # Source
+/// kube-scheduler, `RunPreFilterPlugins`: what cannot be resolved ends the cycle at once; what removing pods might resolve
+/// ends it after the others have spoken, the last of these having the word.
+fn pre_filter(profile: &Profile, cycle: &Cycle<'_>, cache: &Cache) -> Result<Candidates, Rejection> {
+    let mut candidates = Candidates { filters: SmallVec::new(), only: None, restricting: Vec::new() };
+    let mut rejection = None;
+    for (place, plugin) in profile.filters.iter().enumerate() {
+        match plugin.pre_filter(cycle, cache) {
+            PreFilter::Skip => continue,
+            PreFilter::Pass => {}
+            PreFilter::Reject(why) if why.is_unresolvable => return Err(why),
+            PreFilter::Reject(why) => rejection = Some(why),
+            PreFilter::Only(nodes) => {
+                candidates.restricting.push(plugin.name());
+                match &mut candidates.only {
+                    Some(only) => {
+                        only.retain(|node| nodes.contains(node));
+                        if only.is_empty() {
+                            let reason = message::nobody_left(&candidates.restricting);
+                            return Err(Rejection::unresolvable(plugin.name(), reason));
+                        }
+                    }
+                    None => candidates.only = Some(nodes),
+                }
             }
         }
-        looked_at += 1;
+        if !plugin.is_local() {
+            candidates.filters.push(place);
+        }
     }
-    looked_at
+    if let Some(only) = &mut candidates.only {
+        only.retain(|&node| cache.node(node).object.is_some());
+    }
+    rejection.map_or(Ok(candidates), Err)
 }
 
-fn filter(profile: &Profile, cycle: &Cycle<'_>, node: &NodeInfo) -> Option<Rejection> {
-    profile.filters.iter().find_map(|plugin| plugin.filter(cycle, node))
+/// The first rejection in the order of the filters.
+fn filter(
+    cache: &Cache,
+    profile: &Profile,
+    cycle: &Cycle<'_>,
+    others: &[usize],
+    memo: &mut Memo,
+    node: NodeId,
+) -> Option<Rejection> {
+    let local = memo.look(profile, cycle, cache, node);
+    let before = local.map_or(usize::MAX, |(place, _)| *place);
+    let others = others.iter().take_while(|place| **place < before);
+    others
+        .map(|&place| profile.filters[place].filter(cycle, cache, cache.node(node)))
+        .find(Option::is_some)
+        .flatten()
+        .or_else(|| local.map(|(_, rejection)| rejection.clone()))
 }
 
-fn score(cache: &Cache, profile: &Profile, cycle: &Cycle<'_>, decision: &mut Decision) {
-    let mut scores = vec![NodeScore::default(); decision.feasible.len()];
-    for (plugin, weight) in &profile.scorers {
-        if !plugin.scores(cycle, &decision.feasible) {
+fn score(cache: &Cache, profile: &Profile, cycle: &Cycle<'_>, memo: &Memo, with_scores: bool, decision: &mut Decision) {
+    let feasible = &decision.feasible;
+    let mut totals = vec![0; feasible.len()];
+    let mut raw: Vec<i64> = Vec::with_capacity(feasible.len());
+    if with_scores {
+        decision.scores = vec![NodeScore::default(); feasible.len()];
+    }
+    for (place, (plugin, weight)) in profile.scorers.iter().enumerate() {
+        if !plugin.pre_score(cycle, cache, feasible) {
             continue;
         }
-        let mut raw: Vec<i64> = decision.feasible.iter().map(|&node| plugin.score(cycle, cache.node(node))).collect();
-        plugin.normalize(cycle, &decision.feasible, &mut raw);
-        for (score, raw) in scores.iter_mut().zip(raw) {
+        raw.clear();
+        match profile.local_scorers.iter().position(|local| *local == place) {
+            Some(slot) => raw.extend(feasible.iter().map(|&node| memo.raw(node, slot))),
+            None => raw.extend(feasible.iter().map(|&node| plugin.score(cycle, cache, cache.node(node)))),
+        }
+        plugin.normalize(cycle, cache, feasible, &mut raw);
+        for (total, raw) in totals.iter_mut().zip(&raw) {
+            *total += raw * weight;
+        }
+        for (score, raw) in decision.scores.iter_mut().zip(&raw) {
             score.by_plugin.push((plugin.name(), raw * weight));
             score.total += raw * weight;
         }
     }
-    let totals: Vec<i64> = scores.iter().map(|s| s.total).collect();
     let best = totals.iter().copied().max().unwrap_or(0);
-    decision.ties = decision.feasible.iter().zip(&totals).filter(|(_, t)| **t == best).map(|(n, _)| *n).collect();
-    decision.node = Some(decision.feasible[heap_root(&totals)]);
-    decision.scores = scores;
+    decision.ties = feasible.iter().zip(&totals).filter(|(_, t)| **t == best).map(|(n, _)| *n).collect();
+    decision.node = Some(feasible[heap_root(&totals)]);
 }
 
 /// The root of a binary max-heap over the scores in list order.
@@ -165,13 +306,14 @@ pub(super) fn heap_root(scores: &[i64]) -> usize {
 }
 
 /// The plugins whose rejection the pod waits out.
-fn rejectors(decision: &Decision, is_pinned: bool) -> Vec<&'static str> {
-    let mut rejectors: Vec<&'static str> = decision.filtered.values().map(|r| r.plugin).collect();
-    if is_pinned {
-        rejectors.push("NodeAffinity");
+fn rejectors(decision: &Decision, restricting: &[&'static str]) -> Vec<&'static str> {
+    let mut rejectors: Vec<&'static str> = restricting.to_vec();
+    for (_, rejection) in &decision.filtered {
+        if !rejectors.contains(&rejection.plugin) {
+            rejectors.push(rejection.plugin);
+        }
     }
     rejectors.sort_unstable();
-    rejectors.dedup();
     rejectors
 }
 

@@ -3,11 +3,14 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+use smallvec::{SmallVec, smallvec};
+
 use super::cache::{Cache, NodeInfo};
 use super::plugins::{inter_pod_affinity, pod_topology_spread};
+use crate::arena::Symbol;
+use crate::model::Resources;
 use crate::model::config::KubernetesVersion;
-use crate::model::{Resources, non_zero_container_requests};
-use crate::state::{AdmittedSpec, Node, NodeDelta, NodeId, Pod, Store};
+use crate::state::{AdmittedSpec, Node, NodeDelta, NodeId, Pod, PodId, Store};
 
 /// Why a node is not feasible.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,44 +18,56 @@ pub struct Rejection {
     /// The plugin that said no first.
     pub plugin: &'static str,
     /// Its reasons.
-    pub reasons: Vec<String>,
+    pub reasons: SmallVec<[Symbol; 1]>,
     /// Whether removing pods could not help either.
     pub is_unresolvable: bool,
 }
 
-/// The pod of one scheduling cycle, with what plugins work out once.
-pub(super) struct Cycle<'a> {
-    pub(super) pod: &'a Pod,
-    pub(super) spec: &'a Arc<AdmittedSpec>,
-    /// What the pod's containers ask for when those that name no CPU or memory count for a little.
-    pub(super) non_zero: Resources,
-    pub(super) version: KubernetesVersion,
-    pub(super) node_count: usize,
-    pub(super) cache: &'a Cache,
-    pub(super) store: &'a Store,
-    // What plugins that look at other pods work out once, when first asked.
-    pub(super) affinity_filter: OnceCell<inter_pod_affinity::FilterState>,
-    pub(super) affinity_score: OnceCell<inter_pod_affinity::ScoreState>,
-    pub(super) spread_filter: OnceCell<pod_topology_spread::FilterState>,
-    pub(super) spread_score: OnceCell<pod_topology_spread::ScoreState>,
+impl Rejection {
+    /// Removing pods may help.
+    pub(super) fn unschedulable(plugin: &'static str, reason: Symbol) -> Self {
+        Self { plugin, reasons: smallvec![reason], is_unresolvable: false }
+    }
+
+    /// Removing pods does not help.
+    pub(super) fn unresolvable(plugin: &'static str, reason: Symbol) -> Self {
+        Self { plugin, reasons: smallvec![reason], is_unresolvable: true }
+    }
 }
 
-impl<'a> Cycle<'a> {
-    pub(super) fn new(pod: &'a Pod, cache: &'a Cache, store: &'a Store) -> Self {
-        Self {
-            pod,
-            spec: &pod.spec,
-            non_zero: non_zero_container_requests(&pod.spec),
-            version: cache.version,
-            node_count: cache.order().len(),
-            cache,
-            store,
-            affinity_filter: OnceCell::new(),
-            affinity_score: OnceCell::new(),
-            spread_filter: OnceCell::new(),
-            spread_score: OnceCell::new(),
-        }
-    }
+/// What a plugin works out before nodes are filtered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PreFilter {
+    /// Nothing: its filter is asked.
+    Pass,
+    /// Its filter need not be asked in this cycle.
+    Skip,
+    /// Only these nodes can do.
+    Only(Vec<NodeId>),
+    /// No node can do.
+    Reject(Rejection),
+}
+
+/// What plugins have worked out for all pods that are alike: same spec, labels, namespace, owner and profile.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Template {
+    /// What the pod's containers ask for when those that name no CPU or memory count for a little.
+    pub(super) non_zero: Resources,
+    pub(super) spread: pod_topology_spread::Prepared,
+    pub(super) affinity: inter_pod_affinity::Prepared,
+}
+
+/// The pod of one scheduling cycle.
+pub(super) struct Cycle<'a> {
+    pub(super) id: PodId,
+    pub(super) pod: &'a Pod,
+    pub(super) spec: &'a Arc<AdmittedSpec>,
+    pub(super) template: Arc<Template>,
+    pub(super) version: KubernetesVersion,
+    pub(super) node_count: usize,
+    pub(super) store: &'a Store,
+    /// What PodTopologySpread works out over the feasible nodes.
+    pub(super) spread_score: OnceCell<pod_topology_spread::ScoreState>,
 }
 
 /// Something that happened to the cluster and may let a pod be scheduled.
@@ -73,26 +88,40 @@ pub(super) trait Plugin: Send + Sync {
     /// Its name in a KubeSchedulerConfiguration.
     fn name(&self) -> &'static str;
 
-    /// Told of a pod before its cycle begins: counts that the cache is to keep.
-    fn prepare(&self, _pod: &Pod, _store: &Store, _cache: &mut Cache) {}
+    /// Whether what it says of a node follows from the pod's spec and the [`NodeInfo`] alone (and the images of the
+    /// cluster). It is then asked once for each spec and state of a node, not once for each pod.
+    fn is_local(&self) -> bool {
+        false
+    }
 
-    /// Reasons against a node; empty if it passes.
-    fn filter(&self, _cycle: &Cycle<'_>, _node: &NodeInfo) -> Option<Rejection> {
+    /// Told of the first of pods that are alike, and again when what it has worked out may no longer hold.
+    fn prepare(&self, _pod: &Pod, _store: &Store, _cache: &mut Cache, _template: &mut Template) {}
+
+    /// At the beginning of each cycle.
+    fn begin_cycle(&self, _template: &Template, _cache: &mut Cache) {}
+
+    /// Before any node is looked at.
+    fn pre_filter(&self, _cycle: &Cycle<'_>, _cache: &Cache) -> PreFilter {
+        PreFilter::Pass
+    }
+
+    /// Reasons against a node; none if it passes.
+    fn filter(&self, _cycle: &Cycle<'_>, _cache: &Cache, _node: &NodeInfo) -> Option<Rejection> {
         None
     }
 
     /// Whether it scores this pod at all.
-    fn scores(&self, _cycle: &Cycle<'_>, _feasible: &[NodeId]) -> bool {
+    fn pre_score(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> bool {
         true
     }
 
     /// The raw score of a feasible node.
-    fn score(&self, _cycle: &Cycle<'_>, _node: &NodeInfo) -> i64 {
+    fn score(&self, _cycle: &Cycle<'_>, _cache: &Cache, _node: &NodeInfo) -> i64 {
         0
     }
 
     /// Turns raw scores into 0 to 100.
-    fn normalize(&self, _cycle: &Cycle<'_>, _feasible: &[NodeId], _scores: &mut [i64]) {}
+    fn normalize(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId], _scores: &mut [i64]) {}
 
     /// Whether an event may help a pod that this plugin rejected.
     fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, node: Option<&NodeInfo>) -> bool;

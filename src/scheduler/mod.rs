@@ -4,14 +4,17 @@
 //! decided before the API server has heard of it, and binds by a request.
 
 mod cache;
+mod counts;
 mod cycle;
 mod framework;
+mod memo;
 mod message;
+mod nominator;
 mod plugins;
 mod profile;
 mod queue;
 mod registry;
-mod selection;
+mod term;
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -24,6 +27,7 @@ use crate::component::{
 use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, NodeDelta, Pod, PodDelta, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 use cache::Cache;
+use cycle::Snapshot;
 use framework::ClusterEvent;
 use profile::Profiles;
 use queue::SchedulingQueue;
@@ -52,7 +56,7 @@ pub enum Tag {
 /// kube-scheduler.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    cache: Cache,
+    snapshot: Snapshot,
     queue: SchedulingQueue,
     profiles: Arc<Profiles>,
     /// What brought each queued pod about.
@@ -70,7 +74,7 @@ impl Scheduler {
     #[must_use]
     pub fn new(config: &Config) -> Self {
         Self {
-            cache: Cache::new(config.version),
+            snapshot: Snapshot::new(Cache::new(config.version)),
             queue: SchedulingQueue::default(),
             profiles: Arc::new(Profiles::new(&config.kube_scheduler)),
             causes: FxHashMap::default(),
@@ -83,14 +87,14 @@ impl Scheduler {
     /// `kubesquall schedule` shows. None for pods of other schedulers.
     #[must_use]
     pub fn decide(store: &Store, config: &Config, pods: &[PodId]) -> Vec<Option<Decision>> {
-        let mut cache = Cache::new(config.version);
-        cache.list(store);
+        let mut snapshot = Snapshot::new(Cache::new(config.version));
+        snapshot.cache.list(store);
         let profiles = Profiles::new(&config.kube_scheduler);
         let decide = |&id: &PodId| {
             let pod = store.pod(id)?;
-            let decision = cycle::schedule(&mut cache, profiles.of(pod.spec.scheduler_name)?, store, id);
+            let decision = snapshot.schedule(profiles.of(pod.spec.scheduler_name)?, store, id, true);
             if let Some(node) = decision.node {
-                cache.assume(id, pod, node);
+                snapshot.cache.assume(id, pod, node);
             }
             Some(decision)
         };
@@ -121,7 +125,7 @@ impl Scheduler {
     }
 
     fn event(&mut self, event: &ClusterEvent<'_>, ctx: &mut Ctx<'_, Self>) {
-        self.queue.event(event, ctx.store, &self.cache, &self.profiles);
+        self.queue.event(event, ctx.store, &self.snapshot.cache, &self.profiles);
         self.wake(ctx);
     }
 
@@ -131,14 +135,14 @@ impl Scheduler {
         while let Some(id) = self.queue.pop() {
             ctx.cause = self.causes.remove(&id).unwrap_or(woken_by);
             let Some(pod) = ctx.store.pod(id) else { continue };
-            if pod.node.is_some() || pod.deletion.is_some() || self.cache.has(id) {
+            if pod.node.is_some() || pod.deletion.is_some() || self.snapshot.cache.has(id) {
                 continue;
             }
             let Some(profile) = self.profiles.of(pod.spec.scheduler_name) else { continue };
-            let decision = cycle::schedule(&mut self.cache, profile, ctx.store, id);
+            let decision = self.snapshot.schedule(profile, ctx.store, id, false);
             match decision.node {
                 Some(node) => {
-                    self.cache.assume(id, pod, node);
+                    self.snapshot.cache.assume(id, pod, node);
                     ctx.call(Request::BindPod { pod: id, node }, Tag::Bind(id));
                 }
                 None => self.unschedulable(id, decision, ctx),
@@ -186,7 +190,7 @@ impl Scheduler {
                 ctx.event(EventDraft::normal("Scheduled", ObjectRef::pod(pod), message).on(node));
             }
             Err(_) => {
-                self.cache.forget(id);
+                self.snapshot.cache.forget(id);
                 if let Some(pod) = ctx.store.pod(id)
                     && pod.node.is_none()
                 {
@@ -222,11 +226,15 @@ impl Component for Scheduler {
                 | Changed::NodeAdded(_)
                 | Changed::NodeUpdated { .. }
                 | Changed::NodeRemoved { .. }
+                | Changed::ServiceChanged(_)
+                | Changed::ServiceRemoved(_)
+                | Changed::NamespaceChanged(_)
+                | Changed::NamespaceRemoved(_)
         )
     }
 
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Self>) {
-        self.cache.list(ctx.store);
+        self.snapshot.cache.list(ctx.store);
         for (id, pod) in ctx.store.pods() {
             if pod.node.is_none() && pod.deletion.is_none() && !pod.phase.is_terminal() && self.is_ours(pod) {
                 self.queue.add(id, pod, ctx.now);
@@ -240,7 +248,7 @@ impl Component for Scheduler {
             Changed::PodAdded(id) => {
                 let Some(pod) = ctx.store.pod(*id) else { return };
                 if pod.node.is_some() {
-                    self.cache.add(*id, pod);
+                    self.snapshot.cache.add(*id, pod);
                     self.event(&ClusterEvent::PodAdded, ctx);
                 } else if self.is_ours(pod) && pod.deletion.is_none() {
                     self.causes.insert(*id, ctx.cause);
@@ -251,14 +259,14 @@ impl Component for Scheduler {
             Changed::PodUpdated { pod: id, delta, .. } => {
                 let Some(pod) = ctx.store.pod(*id) else { return };
                 if delta.touches(PodDelta::NODE) {
-                    self.cache.add(*id, pod);
+                    self.snapshot.cache.add(*id, pod);
                     self.queue.remove(*id);
                     self.event(&ClusterEvent::PodAdded, ctx);
                 }
                 if delta.touches(PodDelta::LABELS | PodDelta::DELETION) {
-                    self.cache.update(*id, pod);
+                    self.snapshot.cache.update(*id, pod);
                 }
-                if delta.touches(PodDelta::PHASE) && pod.phase.is_terminal() && self.cache.forget(*id) {
+                if delta.touches(PodDelta::PHASE) && pod.phase.is_terminal() && self.snapshot.cache.forget(*id) {
                     self.event(&ClusterEvent::PodRemoved, ctx);
                 }
                 if delta.touches(PodDelta::SPEC) && pod.node.is_none() {
@@ -269,23 +277,29 @@ impl Component for Scheduler {
             Changed::PodRemoved { pod, .. } => {
                 self.causes.remove(pod);
                 self.queue.remove(*pod);
-                if self.cache.forget(*pod) {
+                if self.snapshot.cache.forget(*pod) {
                     self.event(&ClusterEvent::PodRemoved, ctx);
                 }
             }
             Changed::NodeAdded(node) => {
-                self.cache.set_node(*node, ctx.store);
+                self.snapshot.cache.set_node(*node, ctx.store);
                 self.event(&ClusterEvent::NodeAdded(*node), ctx);
             }
             Changed::NodeUpdated { node, delta, before } => {
-                self.cache.set_node(*node, ctx.store);
+                self.snapshot.cache.set_node(*node, ctx.store);
                 if delta
                     .touches(NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE | NodeDelta::LABELS | NodeDelta::ALLOCATABLE)
                 {
                     self.event(&ClusterEvent::NodeUpdated { node: *node, delta: *delta, before }, ctx);
                 }
             }
-            Changed::NodeRemoved { node, .. } => self.cache.remove_node(*node),
+            Changed::NodeRemoved { node, .. } => self.snapshot.cache.remove_node(*node),
+            Changed::ServiceChanged(_) | Changed::ServiceRemoved(_) => self.snapshot.cache.counts.outdate(),
+            Changed::NamespaceChanged(id) => {
+                if let Some(namespace) = ctx.store.namespaces.get(*id) {
+                    self.snapshot.cache.set_namespace(namespace.name, Some(&namespace.labels));
+                }
+            }
             _ => {}
         }
     }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::framework::Plugin;
-use super::registry;
+use super::registry::{self, Point};
 use crate::arena::Symbol;
 use crate::model::config::{KubeSchedulerConfiguration, KubeSchedulerProfile, PluginSet};
 
@@ -11,10 +13,17 @@ use crate::model::config::{KubeSchedulerConfiguration, KubeSchedulerProfile, Plu
 #[derive(Clone)]
 pub(super) struct Profile {
     scheduler_name: Symbol,
+    /// Its place among the profiles.
+    pub(super) index: usize,
+    /// Every plugin that filters or scores, once.
+    pub(super) plugins: Vec<Arc<dyn Plugin>>,
     /// Filters in order; the first that rejects gives the reason.
     pub(super) filters: Vec<Arc<dyn Plugin>>,
     /// Scorers in order, with their weights.
     pub(super) scorers: Vec<(Arc<dyn Plugin>, i64)>,
+    /// Places of the filters and scorers that look at nothing but the spec and the node.
+    pub(super) local_filters: SmallVec<[usize; 8]>,
+    pub(super) local_scorers: SmallVec<[usize; 8]>,
     /// `percentageOfNodesToScore`; 0 adapts to the cluster's size.
     pub(super) percentage_of_nodes_to_score: i32,
 }
@@ -36,12 +45,12 @@ impl Profiles {
     /// they are refused when the configuration is checked.
     pub(super) fn new(configuration: &KubeSchedulerConfiguration) -> Self {
         let all = &configuration.profiles;
-        let profiles = all.iter().map(|profile| Profile::new(profile, configuration.percentage_of_nodes_to_score));
-        let mut profiles: Vec<Profile> = profiles.collect();
-        if profiles.is_empty() {
-            profiles.push(Profile::new(&KubeSchedulerProfile::default(), configuration.percentage_of_nodes_to_score));
+        let percentage = configuration.percentage_of_nodes_to_score;
+        if all.is_empty() {
+            return Self(vec![Profile::new(0, &KubeSchedulerProfile::default(), percentage)]);
         }
-        Self(profiles)
+        let profiles = all.iter().enumerate().map(|(index, profile)| Profile::new(index, profile, percentage));
+        Self(profiles.collect())
     }
 
     /// The profile that a pod asks for by `schedulerName`; none if another scheduler is meant.
@@ -52,35 +61,54 @@ impl Profiles {
 }
 
 impl Profile {
-    fn new(profile: &KubeSchedulerProfile, percentage: Option<i32>) -> Self {
+    fn new(index: usize, profile: &KubeSchedulerProfile, percentage: Option<i32>) -> Self {
         let everywhere = merged(&defaults(), &profile.plugins.multi_point);
+        let at_filter = expanded(&everywhere, &profile.plugins.filter, |entry| entry.has(Point::Filter));
+        let at_score = expanded(&everywhere, &profile.plugins.score, |entry| entry.has(Point::Score));
         let arguments = |name: &str| {
             let config = profile.plugin_config.iter().find(|config| config.name.as_str() == name);
             config.map_or(serde_json::Value::Null, |config| config.args.clone())
         };
-        let make = |name: &str| registry::make(name, &arguments(name));
-        let at_filter = expanded(&everywhere, &profile.plugins.filter, |entry| entry.filters);
-        let at_score = expanded(&everywhere, &profile.plugins.score, |entry| entry.weight.is_some());
+        let mut plugins: Vec<Arc<dyn Plugin>> = Vec::new();
+        let mut make = |name: &str| {
+            if let Some(made) = plugins.iter().find(|plugin| plugin.name() == name) {
+                return Some(Arc::clone(made));
+            }
+            let made = registry::make(name, &arguments(name))?;
+            plugins.push(Arc::clone(&made));
+            Some(made)
+        };
+        let filters: Vec<_> = at_filter.iter().filter_map(|(name, _)| make(name)).collect();
+        let scorers: Vec<_> =
+            at_score.iter().filter_map(|(name, weight)| Some((make(name)?, (*weight).max(1)))).collect();
         Self {
             scheduler_name: profile.scheduler_name.unwrap_or_else(|| Symbol::new("default-scheduler")),
-            filters: at_filter.iter().filter_map(|(name, _)| make(name)).collect(),
-            scorers: at_score.iter().filter_map(|(name, weight)| Some((make(name)?, (*weight).max(1)))).collect(),
+            index,
+            local_filters: local(filters.iter()),
+            local_scorers: local(scorers.iter().map(|(plugin, _)| plugin)),
+            plugins,
+            filters,
+            scorers,
             percentage_of_nodes_to_score: profile.percentage_of_nodes_to_score.or(percentage).unwrap_or(0),
         }
     }
 
     /// The plugin of that name.
     pub(super) fn find(&self, name: &str) -> Option<&dyn Plugin> {
-        let scorers = self.scorers.iter().map(|(plugin, _)| plugin);
-        self.filters.iter().chain(scorers).map(|plugin| &**plugin).find(|plugin| plugin.name() == name)
+        self.plugins.iter().map(|plugin| &**plugin).find(|plugin| plugin.name() == name)
     }
+}
+
+/// Places of the plugins that are local.
+fn local<'a>(plugins: impl Iterator<Item = &'a Arc<dyn Plugin>>) -> SmallVec<[usize; 8]> {
+    plugins.enumerate().filter(|(_, plugin)| plugin.is_local()).map(|(place, _)| place).collect()
 }
 
 /// A plugin by name, with its weight; 0 where none is set.
 type Named = (Symbol, i64);
 
 fn defaults() -> Vec<Named> {
-    registry::ALL.iter().map(|entry| (Symbol::new(entry.name), entry.weight.unwrap_or(0))).collect()
+    registry::ALL.iter().map(|entry| (Symbol::new(entry.name), entry.weight)).collect()
 }
 
 fn names(of: &[crate::model::config::Plugin]) -> impl Iterator<Item = Symbol> + '_ {

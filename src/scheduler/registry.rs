@@ -12,53 +12,69 @@ use super::plugins::{
     pod_topology_spread::PodTopologySpread, taint_toleration::TaintToleration,
 };
 
+/// Where a plugin takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Point {
+    Filter,
+    Score,
+}
+
 /// A plugin that can be part of a profile.
 pub(super) struct Entry {
     pub(super) name: &'static str,
-    /// Whether it filters.
-    pub(super) filters: bool,
-    /// Its weight by default; none if it does not score.
-    pub(super) weight: Option<i64>,
+    points: &'static [Point],
+    /// Its weight by default, if it scores.
+    pub(super) weight: i64,
     /// Makes it from its arguments, null if there are none. None if they cannot be read.
     make: fn(&Value) -> Option<Arc<dyn Plugin>>,
 }
 
+impl Entry {
+    pub(super) fn has(&self, point: Point) -> bool {
+        self.points.contains(&point)
+    }
+}
+
+const FILTER: &[Point] = &[Point::Filter];
+const SCORE: &[Point] = &[Point::Score];
+const FILTER_AND_SCORE: &[Point] = &[Point::Filter, Point::Score];
+
 pub(super) static ALL: [Entry; 10] = [
-    Entry { name: "NodeUnschedulable", filters: true, weight: None, make: |_| Some(Arc::new(NodeUnschedulable)) },
-    Entry { name: "NodeName", filters: true, weight: None, make: |_| Some(Arc::new(NodeName)) },
-    Entry { name: "TaintToleration", filters: true, weight: Some(3), make: |_| Some(Arc::new(TaintToleration)) },
+    Entry { name: "NodeUnschedulable", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodeUnschedulable)) },
+    Entry { name: "NodeName", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodeName)) },
+    Entry { name: "TaintToleration", points: FILTER_AND_SCORE, weight: 3, make: |_| Some(Arc::new(TaintToleration)) },
     Entry {
         name: "NodeAffinity",
-        filters: true,
-        weight: Some(2),
+        points: FILTER_AND_SCORE,
+        weight: 2,
         make: |arguments| Some(Arc::new(NodeAffinity::new(read(arguments)?))),
     },
-    Entry { name: "NodePorts", filters: true, weight: None, make: |_| Some(Arc::new(NodePorts)) },
+    Entry { name: "NodePorts", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodePorts)) },
     Entry {
         name: "NodeResourcesFit",
-        filters: true,
-        weight: Some(1),
+        points: FILTER_AND_SCORE,
+        weight: 1,
         make: |arguments| Some(Arc::new(NodeResourcesFit::new(read(arguments)?))),
     },
     Entry {
         name: "PodTopologySpread",
-        filters: true,
-        weight: Some(2),
+        points: FILTER_AND_SCORE,
+        weight: 2,
         make: |arguments| Some(Arc::new(PodTopologySpread::new(read(arguments)?))),
     },
     Entry {
         name: "InterPodAffinity",
-        filters: true,
-        weight: Some(2),
+        points: FILTER_AND_SCORE,
+        weight: 2,
         make: |arguments| Some(Arc::new(InterPodAffinity::new(read(arguments)?))),
     },
     Entry {
         name: "NodeResourcesBalancedAllocation",
-        filters: false,
-        weight: Some(1),
+        points: SCORE,
+        weight: 1,
         make: |arguments| Some(Arc::new(NodeResourcesBalancedAllocation::new(read(arguments)?))),
     },
-    Entry { name: "ImageLocality", filters: false, weight: Some(1), make: |_| Some(Arc::new(ImageLocality)) },
+    Entry { name: "ImageLocality", points: SCORE, weight: 1, make: |_| Some(Arc::new(ImageLocality)) },
 ];
 
 /// Reads arguments; those of null are the defaults.

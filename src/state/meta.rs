@@ -45,7 +45,7 @@ impl fmt::Display for Uid {
 }
 
 /// The controlling owner of an object. An id whose object is gone reads as a dangling reference, as in the real API.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Owner {
     /// A Deployment (owns ReplicaSets).
     Deployment(DeploymentId),

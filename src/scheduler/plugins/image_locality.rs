@@ -1,7 +1,7 @@
 //! ImageLocality: prefers nodes that have the pod's images.
 
 use crate::arena::Symbol;
-use crate::scheduler::cache::NodeInfo;
+use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin};
 use crate::state::Pod;
 
@@ -22,7 +22,11 @@ impl Plugin for ImageLocality {
         "ImageLocality"
     }
 
-    fn score(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> i64 {
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    fn score(&self, cycle: &Cycle<'_>, cache: &Cache, node: &NodeInfo) -> i64 {
         let Some(object) = &node.object else { return 0 };
         if object.images.is_empty() {
             return 0;
@@ -32,7 +36,7 @@ impl Plugin for ImageLocality {
         for container in containers.clone() {
             let name = Symbol::from(tagged(container.image.as_str()));
             let is_here = object.images.iter().any(|(names, _)| names.contains(&name));
-            if let Some((size, count)) = cycle.cache.image(name).filter(|_| is_here) {
+            if let Some((size, count)) = cache.image(name).filter(|_| is_here) {
                 // An image that is everywhere counts in full, so that a node that alone has it is not flooded.
                 let spread = count as f64 / cycle.node_count as f64;
                 sum += (size as f64 * spread) as i64;

@@ -9,5 +9,5 @@ pub(super) mod node_resources_balanced_allocation;
 pub(super) mod node_resources_fit;
 pub(super) mod node_unschedulable;
 pub(super) mod pod_topology_spread;
-mod scoring_strategy;
+pub(super) mod scoring_strategy;
 pub(super) mod taint_toleration;

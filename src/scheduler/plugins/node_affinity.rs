@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use crate::arena::Symbol;
-use crate::model::{Labels, NodeAffinity as Affinity, PreferredSchedulingTerm};
-use crate::scheduler::cache::NodeInfo;
-use crate::scheduler::framework::{self, ClusterEvent, Cycle, Plugin, Rejection};
+use crate::arena::{Symbol, sym};
+use crate::model::{Labels, NodeAffinity as Affinity, NodeSelectorOperator, PreferredSchedulingTerm};
+use crate::scheduler::cache::{Cache, NodeInfo};
+use crate::scheduler::framework::{self, ClusterEvent, Cycle, Plugin, PreFilter, Rejection};
 use crate::state::{NodeDelta, NodeId, Pod};
 
 pub(in crate::scheduler) struct NodeAffinity {
@@ -42,24 +42,57 @@ impl Plugin for NodeAffinity {
         "NodeAffinity"
     }
 
-    fn filter(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> Option<Rejection> {
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    /// # Source
+    /// kube-scheduler, NodeAffinity: if every term names nodes, no other node need be looked at.
+    fn pre_filter(&self, cycle: &Cycle<'_>, _cache: &Cache) -> PreFilter {
+        if let Some(node) = cycle.pod.pinned_node {
+            return PreFilter::Only(vec![node]);
+        }
+        let Some(selector) = cycle.spec.required_node_affinity() else { return PreFilter::Pass };
+        let mut named: Vec<Symbol> = Vec::new();
+        for term in &selector.node_selector_terms {
+            let fields = term.match_fields.iter();
+            let mut lists = fields
+                .filter(|field| field.key == sym!("metadata.name") && field.operator == NodeSelectorOperator::In)
+                .map(|field| &field.values);
+            let Some(first) = lists.next() else { return PreFilter::Pass };
+            let others: Vec<_> = lists.collect();
+            named.extend(first.iter().filter(|name| others.iter().all(|list| list.contains(name))));
+        }
+        if selector.node_selector_terms.is_empty() {
+            return PreFilter::Pass;
+        }
+        named.sort_unstable();
+        named.dedup();
+        if named.is_empty() {
+            return PreFilter::Reject(Rejection::unresolvable(self.name(), sym!("pod affinity terms conflict")));
+        }
+        PreFilter::Only(named.into_iter().filter_map(|name| cycle.store.find_node(name)).collect())
+    }
+
+    fn filter(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
         let object = node.object.as_ref()?;
         if !self.is_let(&object.labels, node.name) {
-            let reasons = vec!["node(s) didn't match scheduler-enforced node affinity".to_owned()];
-            return Some(Rejection { plugin: self.name(), reasons, is_unresolvable: true });
+            return Some(Rejection::unresolvable(
+                self.name(),
+                sym!("node(s) didn't match scheduler-enforced node affinity"),
+            ));
         }
         if cycle.spec.allows_node(&object.labels, node.name) {
             return None;
         }
-        let reasons = vec!["node(s) didn't match Pod's node affinity/selector".to_owned()];
-        Some(Rejection { plugin: self.name(), reasons, is_unresolvable: true })
+        Some(Rejection::unresolvable(self.name(), sym!("node(s) didn't match Pod's node affinity/selector")))
     }
 
-    fn scores(&self, cycle: &Cycle<'_>, _feasible: &[NodeId]) -> bool {
+    fn pre_score(&self, cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> bool {
         self.preferred(cycle).next().is_some()
     }
 
-    fn score(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> i64 {
+    fn score(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> i64 {
         let Some(object) = &node.object else { return 0 };
         let matching = self.preferred(cycle).filter(|t| {
             let is_empty = t.preference.match_expressions.is_empty() && t.preference.match_fields.is_empty();
@@ -68,7 +101,7 @@ impl Plugin for NodeAffinity {
         matching.map(|t| i64::from(t.weight)).sum()
     }
 
-    fn normalize(&self, _cycle: &Cycle<'_>, _feasible: &[NodeId], scores: &mut [i64]) {
+    fn normalize(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId], scores: &mut [i64]) {
         framework::normalize(scores, false);
     }
 

@@ -11,6 +11,10 @@ impl Plugin for NodeName {
         "NodeName"
     }
 
+    fn is_local(&self) -> bool {
+        true
+    }
+
     fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
         matches!(event, ClusterEvent::NodeAdded(_))
     }

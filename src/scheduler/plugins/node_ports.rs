@@ -1,7 +1,8 @@
 //! NodePorts: host ports are taken once per node.
 
+use crate::arena::sym;
 use crate::model::host_ports;
-use crate::scheduler::cache::NodeInfo;
+use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, Rejection};
 use crate::state::{NodeDelta, Pod};
 
@@ -12,7 +13,11 @@ impl Plugin for NodePorts {
         "NodePorts"
     }
 
-    fn filter(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> Option<Rejection> {
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    fn filter(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
         if node.ports.is_empty() {
             return None;
         }
@@ -20,8 +25,7 @@ impl Plugin for NodePorts {
         if !wanted.iter().any(|port| node.ports.iter().any(|taken| port.conflicts(taken))) {
             return None;
         }
-        let reasons = vec!["node(s) didn't have free ports for the requested pod ports".to_owned()];
-        Some(Rejection { plugin: self.name(), reasons, is_unresolvable: false })
+        Some(Rejection::unschedulable(self.name(), sym!("node(s) didn't have free ports for the requested pod ports")))
     }
 
     fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::node_resources_fit::amount;
 use super::scoring_strategy::WeightedResource;
-use crate::scheduler::cache::NodeInfo;
+use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin};
 use crate::state::{Node, NodeId, Pod};
 
@@ -70,11 +70,15 @@ impl Plugin for NodeResourcesBalancedAllocation {
         "NodeResourcesBalancedAllocation"
     }
 
-    fn scores(&self, cycle: &Cycle<'_>, _feasible: &[NodeId]) -> bool {
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    fn pre_score(&self, cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> bool {
         self.resources.iter().any(|resource| amount(&cycle.spec.requests, resource.name) > 0)
     }
 
-    fn score(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> i64 {
+    fn score(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> i64 {
         let Some(object) = &node.object else { return 0 };
         let with = balance(&self.parts(cycle, node, object, true));
         if !cycle.version.at_least(36) {

@@ -1,8 +1,8 @@
 //! NodeUnschedulable: cordoned nodes take only pods that tolerate it.
 
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::model::{Taint, TaintEffect};
-use crate::scheduler::cache::NodeInfo;
+use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, Rejection};
 use crate::state::{NodeDelta, Pod};
 
@@ -13,17 +13,20 @@ impl Plugin for NodeUnschedulable {
         "NodeUnschedulable"
     }
 
-    fn filter(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> Option<Rejection> {
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    fn filter(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
         if !node.object.as_ref().is_some_and(|n| n.unschedulable) {
             return None;
         }
-        let key = Symbol::new("node.kubernetes.io/unschedulable");
+        let key = sym!("node.kubernetes.io/unschedulable");
         let taint = Taint::new(key, Symbol::empty(), TaintEffect::NoSchedule);
         if cycle.spec.tolerations.iter().any(|t| t.tolerates(&taint)) {
             return None;
         }
-        let reasons = vec!["node(s) were unschedulable".to_owned()];
-        Some(Rejection { plugin: self.name(), reasons, is_unresolvable: true })
+        Some(Rejection::unresolvable(self.name(), sym!("node(s) were unschedulable")))
     }
 
     fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, node: Option<&NodeInfo>) -> bool {

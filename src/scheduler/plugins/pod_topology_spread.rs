@@ -1,20 +1,24 @@
 //! PodTopologySpread: pods of a kind are spread evenly over zones, hosts, racks.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
 use serde::Deserialize;
+use smallvec::SmallVec;
 
 use crate::arena::{Symbol, sym};
 use crate::model::{
-    Labels, NodeInclusionPolicy, Taint, TaintEffect, TopologySpreadConstraint, UnsatisfiableConstraintAction,
+    LabelSelector, Labels, NodeInclusionPolicy, TopologySpreadConstraint, UnsatisfiableConstraintAction,
 };
 use crate::scheduler::cache::{Cache, NodeInfo};
-use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, Rejection};
-use crate::scheduler::selection::Selection;
-use crate::state::{Node, NodeDelta, NodeId, Owner, Pod, Store};
+use crate::scheduler::counts::{Counted, Inclusion, ViewId};
+use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection, Template};
+use crate::scheduler::term::Term;
+use crate::state::{NodeDelta, NodeId, Owner, Pod, Store};
 
 pub(in crate::scheduler) struct PodTopologySpread {
-    /// `defaultConstraints`, or none for those of the system.
-    defaults: Option<Vec<TopologySpreadConstraint>>,
+    defaults: Vec<TopologySpreadConstraint>,
+    /// The defaults are those of the system, not a list of the user's.
+    is_system: bool,
 }
 
 /// `PodTopologySpreadArgs`.
@@ -35,57 +39,39 @@ enum DefaultingType {
 #[derive(Clone, Debug)]
 struct Constraint {
     max_skew: i64,
-    key: Symbol,
-    is_hard: bool,
-    selection: Selection,
-    /// Where the cache counts the selection's pods.
-    counter: Option<usize>,
+    is_hostname: bool,
     min_domains: usize,
-    honors_affinity: bool,
-    honors_taints: bool,
+    /// The pod is one of those it counts.
+    matches_itself: bool,
+    view: ViewId,
 }
 
-/// What filtering works out once for a pod: counts per domain of each hard constraint.
-#[derive(Debug, Default)]
-pub(in crate::scheduler) struct FilterState {
-    constraints: Vec<Constraint>,
-    counts: Vec<FxHashMap<Symbol, i64>>,
-    /// The least count of each.
-    least: Vec<i64>,
+/// The constraints of pods that are alike.
+#[derive(Clone, Debug, Default)]
+pub(in crate::scheduler) struct Prepared {
+    hard: SmallVec<[Constraint; 1]>,
+    soft: SmallVec<[Constraint; 2]>,
+    /// Nodes without a key are left out of scoring; not so with the system's defaults.
+    needs_all_keys: bool,
 }
 
-/// What scoring works out once for a pod.
+/// What scoring works out once over the feasible nodes.
 #[derive(Debug, Default)]
 pub(in crate::scheduler) struct ScoreState {
-    constraints: Vec<Constraint>,
-    counts: Vec<FxHashMap<Symbol, i64>>,
-    weights: Vec<f64>,
-    /// Nodes without a key are left out, but not with the system's defaults.
-    needs_all_keys: bool,
-    ignored: FxHashSet<NodeId>,
+    weights: SmallVec<[f64; 2]>,
 }
 
-fn system_defaults() -> Vec<TopologySpreadConstraint> {
-    let soft = |max_skew, key: &str| TopologySpreadConstraint {
-        max_skew,
-        topology_key: Symbol::new(key),
-        when_unsatisfiable: UnsatisfiableConstraintAction::ScheduleAnyway,
-        ..TopologySpreadConstraint::default()
-    };
-    vec![soft(3, "kubernetes.io/hostname"), soft(5, "topology.kubernetes.io/zone")]
-}
-
-/// The pods that the pod's Services and its controller select.
+/// What the pod's Services and its controller select; none if they select nothing in particular.
 ///
 /// # Source
 /// kube-scheduler, `helper.DefaultSelector`.
-fn deduced(pod: &Pod, store: &Store) -> Selection {
-    let mut selection = Selection::default();
+fn deduced(pod: &Pod, store: &Store) -> Vec<LabelSelector> {
+    let mut selectors = Vec::new();
     for (_, service) in store.services.iter().filter(|(_, service)| service.meta.namespace == pod.namespace) {
         let wanted = &service.spec.selector;
         let pairs = wanted.as_slice();
         if !pairs.is_empty() && pairs.iter().all(|(key, value)| pod.labels.get(*key) == Some(*value)) {
-            selection.labels.push(wanted.clone());
+            selectors.push(LabelSelector::from_labels(wanted));
         }
     }
     let of_owner = match pod.owner {
@@ -93,162 +79,86 @@ fn deduced(pod: &Pod, store: &Store) -> Selection {
         Some(Owner::StatefulSet(id)) => store.stateful_sets.get(id).and_then(|set| set.spec.selector.clone()),
         _ => None,
     };
-    selection.selectors.extend(of_owner);
-    selection
+    selectors.extend(of_owner);
+    selectors.retain(|selector| !selector.is_empty());
+    selectors
+}
+
+/// What a constraint of the pod's own selects; none if it selects nothing.
+fn selected(constraint: &TopologySpreadConstraint, pod: &Pod) -> Option<Vec<LabelSelector>> {
+    let mut selectors = vec![constraint.label_selector.clone()?];
+    let keys = constraint.match_label_keys.iter();
+    let pairs: Labels = keys.filter_map(|&key| Some((key, pod.labels.get(key)?))).collect();
+    selectors.push(LabelSelector::from_labels(&pairs));
+    selectors.retain(|selector| !selector.is_empty());
+    Some(selectors)
+}
+
+fn is_hard(constraint: &TopologySpreadConstraint) -> bool {
+    constraint.when_unsatisfiable == UnsatisfiableConstraintAction::DoNotSchedule
 }
 
 impl PodTopologySpread {
     pub(in crate::scheduler) fn new(arguments: PodTopologySpreadArgs) -> Self {
-        let is_list = arguments.defaulting_type == Some(DefaultingType::List);
-        Self { defaults: is_list.then_some(arguments.default_constraints) }
-    }
-
-    /// The constraints that hold for a pod, and whether they are the system's defaults.
-    fn constraints(&self, pod: &Pod, store: &Store) -> (Vec<Constraint>, bool) {
-        let own = &pod.spec.topology_spread_constraints;
-        if !own.is_empty() {
-            let made = own.iter().map(|constraint| {
-                let mut selection = Selection::default();
-                match &constraint.label_selector {
-                    Some(selector) => selection.selectors.push(selector.clone()),
-                    None => selection.matches_nothing = true,
-                }
-                let keys = constraint.match_label_keys.iter();
-                let pairs = keys.filter_map(|&key| Some((key, pod.labels.get(key)?)));
-                let pairs: Labels = pairs.collect();
-                if !pairs.as_slice().is_empty() {
-                    selection.labels.push(pairs);
-                }
-                Constraint::new(constraint, selection)
-            });
-            return (made.collect(), false);
+        if arguments.defaulting_type == Some(DefaultingType::List) {
+            return Self { defaults: arguments.default_constraints, is_system: false };
         }
-        let selection = deduced(pod, store);
-        if selection.is_empty() {
-            return (Vec::new(), false);
-        }
-        let system;
-        let defaults = match &self.defaults {
-            Some(defaults) => defaults,
-            None => {
-                system = system_defaults();
-                &system
-            }
+        let soft = |max_skew, topology_key| TopologySpreadConstraint {
+            max_skew,
+            topology_key,
+            when_unsatisfiable: UnsatisfiableConstraintAction::ScheduleAnyway,
+            ..TopologySpreadConstraint::default()
         };
-        let made = defaults.iter().map(|constraint| Constraint::new(constraint, selection.clone()));
-        (made.collect(), self.defaults.is_none())
+        let defaults = vec![soft(3, sym!("kubernetes.io/hostname")), soft(5, sym!("topology.kubernetes.io/zone"))];
+        Self { defaults, is_system: true }
     }
 
-    /// The hard or the soft ones of a cycle, with the places of their counts.
-    fn constraints_of(&self, cycle: &Cycle<'_>, is_hard: bool) -> (Vec<Constraint>, bool) {
-        let (mut constraints, is_system) = self.constraints(cycle.pod, cycle.store);
-        constraints.retain(|constraint| constraint.is_hard == is_hard);
-        for constraint in &mut constraints {
-            constraint.counter = cycle.cache.counter(cycle.pod.namespace, &constraint.selection);
-        }
-        (constraints, is_system)
+    /// A node is out of bounds if it lacks one of the keys.
+    fn lacks_key(constraints: &[Constraint], cache: &Cache, node: NodeId) -> bool {
+        constraints.iter().any(|constraint| cache.counts.domain(constraint.view, node).is_none())
     }
 
-    fn filter_state(&self, cycle: &Cycle<'_>) -> FilterState {
-        let (constraints, _) = self.constraints_of(cycle, true);
-        let mut state =
-            FilterState { counts: vec![FxHashMap::default(); constraints.len()], constraints, least: Vec::new() };
-        if state.constraints.is_empty() {
-            return state;
-        }
-        for (_, info) in cycle.cache.nodes() {
-            let Some(object) = &info.object else { continue };
-            if state.constraints.iter().any(|constraint| object.labels.get(constraint.key).is_none()) {
-                continue;
-            }
-            for (constraint, counts) in state.constraints.iter().zip(&mut state.counts) {
-                let Some(value) = object.labels.get(constraint.key) else { continue };
-                if constraint.includes(cycle, info, object) {
-                    *counts.entry(value).or_insert(0) += cycle.cache.count(constraint.counter, info);
-                }
-            }
-        }
-        let least = state.constraints.iter().zip(&state.counts).map(|(constraint, counts)| {
-            if counts.len() < constraint.min_domains { 0 } else { counts.values().copied().min().unwrap_or(0) }
-        });
-        state.least = least.collect();
-        state
-    }
-
-    fn score_state(&self, cycle: &Cycle<'_>, feasible: &[NodeId]) -> ScoreState {
-        let (constraints, is_system) = self.constraints_of(cycle, false);
-        let mut state = ScoreState { needs_all_keys: !is_system, ..ScoreState::default() };
-        if constraints.is_empty() {
-            return state;
-        }
-        let hostname = sym!("kubernetes.io/hostname");
-        let labels = |info: &NodeInfo, key| info.object.as_ref().and_then(|object| object.labels.get(key));
-        let has_all = |info: &NodeInfo| constraints.iter().all(|constraint| labels(info, constraint.key).is_some());
-        let mut counts: Vec<FxHashMap<Symbol, i64>> = vec![FxHashMap::default(); constraints.len()];
-        for &node in feasible {
-            let info = cycle.cache.node(node);
-            if state.needs_all_keys && !has_all(info) {
-                state.ignored.insert(node);
-                continue;
-            }
-            for (constraint, counts) in constraints.iter().zip(&mut counts) {
-                if constraint.key != hostname {
-                    counts.entry(labels(info, constraint.key).unwrap_or_default()).or_insert(0);
-                }
-            }
-        }
-        let considered = feasible.len() - state.ignored.len();
-        let sizes = constraints
-            .iter()
-            .zip(&counts)
-            .map(|(constraint, counts)| if constraint.key == hostname { considered } else { counts.len() });
-        state.weights = sizes.map(|size| libm::log(size as f64 + 2.0)).collect();
-        for (_, info) in cycle.cache.nodes() {
-            let Some(object) = &info.object else { continue };
-            if state.needs_all_keys && !has_all(info) {
-                continue;
-            }
-            // Pods on a host are counted when it is scored.
-            let wide = constraints.iter().zip(&mut counts).filter(|(constraint, _)| constraint.key != hostname);
-            for (constraint, counts) in wide {
-                let value = object.labels.get(constraint.key).unwrap_or_default();
-                let Some(count) = counts.get_mut(&value) else { continue };
-                if constraint.includes(cycle, info, object) {
-                    *count += cycle.cache.count(constraint.counter, info);
-                }
-            }
-        }
-        state.counts = counts;
-        state.constraints = constraints;
-        state
+    fn is_ignored(prepared: &Prepared, cache: &Cache, node: NodeId) -> bool {
+        prepared.needs_all_keys && Self::lacks_key(&prepared.soft, cache, node)
     }
 }
 
 impl Constraint {
-    fn new(given: &TopologySpreadConstraint, selection: Selection) -> Self {
+    /// `selectors`: all of these; none selects no pod, while an empty list counts no pod but takes in the pod itself.
+    fn new(
+        given: &TopologySpreadConstraint,
+        selectors: Option<Vec<LabelSelector>>,
+        keys: &[Symbol],
+        is_system: bool,
+        pod: &Pod,
+        cache: &mut Cache,
+    ) -> Self {
+        let matches_itself =
+            selectors.as_ref().is_some_and(|all| all.iter().all(|selector| selector.matches(&pod.labels)));
+        let mut terms: SmallVec<[Term; 1]> = SmallVec::new();
+        for selector in selectors.unwrap_or_default() {
+            terms.push(Term::in_namespace(pod.namespace, Some(selector)));
+        }
+        if terms.is_empty() {
+            terms.push(Term::in_namespace(pod.namespace, None));
+        }
+        let is_bound = !pod.spec.node_selector.is_empty() || pod.spec.required_node_affinity().is_some();
+        let honors_affinity = is_bound && given.node_affinity_policy != Some(NodeInclusionPolicy::Ignore);
+        let honors_taints = given.node_taints_policy == Some(NodeInclusionPolicy::Honor);
+        let inclusion = Inclusion {
+            keys: keys.iter().copied().collect(),
+            affinity: honors_affinity.then(|| Arc::clone(&pod.spec)),
+            taints: honors_taints.then(|| Arc::clone(&pod.spec)),
+            is_missing_a_domain: is_system,
+        };
+        let counted = Counted::Matching { terms, with_terminating: false };
         Self {
             max_skew: given.max_skew.into(),
-            key: given.topology_key,
-            is_hard: given.when_unsatisfiable == UnsatisfiableConstraintAction::DoNotSchedule,
-            selection,
-            counter: None,
+            is_hostname: given.topology_key == sym!("kubernetes.io/hostname"),
             min_domains: given.min_domains.unwrap_or(1).max(1) as usize,
-            honors_affinity: given.node_affinity_policy != Some(NodeInclusionPolicy::Ignore),
-            honors_taints: given.node_taints_policy == Some(NodeInclusionPolicy::Honor),
+            matches_itself,
+            view: cache.view(counted, given.topology_key, &inclusion),
         }
-    }
-
-    /// Whether a node's pods count.
-    fn includes(&self, cycle: &Cycle<'_>, info: &NodeInfo, node: &Node) -> bool {
-        let bars = |effect| matches!(effect, TaintEffect::NoSchedule | TaintEffect::NoExecute);
-        let is_tolerated = |taint: &Taint| cycle.spec.tolerations.iter().any(|t| t.tolerates(taint));
-        (!self.honors_affinity || cycle.spec.allows_node(&node.labels, info.name))
-            && (!self.honors_taints
-                || node
-                    .taints
-                    .iter()
-                    .filter(|taint| bars(taint.effect))
-                    .all(|taint| is_tolerated(&Taint::new(taint.key, taint.value, taint.effect))))
     }
 }
 
@@ -257,62 +167,104 @@ impl Plugin for PodTopologySpread {
         "PodTopologySpread"
     }
 
-    fn prepare(&self, pod: &Pod, store: &Store, cache: &mut Cache) {
-        for constraint in self.constraints(pod, store).0 {
-            cache.keep_count(pod.namespace, constraint.selection);
+    fn prepare(&self, pod: &Pod, store: &Store, cache: &mut Cache, template: &mut Template) {
+        let own = &pod.spec.topology_spread_constraints;
+        let deduced = if own.is_empty() { deduced(pod, store) } else { Vec::new() };
+        if own.is_empty() && deduced.is_empty() {
+            return;
+        }
+        let is_system = own.is_empty() && self.is_system;
+        let constraints = if own.is_empty() { &self.defaults } else { own };
+        let mut of_kind = |wants_hard: bool| -> Vec<Constraint> {
+            let all = || constraints.iter().filter(|constraint| is_hard(constraint) == wants_hard);
+            // With the system's defaults a node without a key stays.
+            let keys: Vec<Symbol> =
+                if is_system { Vec::new() } else { all().map(|constraint| constraint.topology_key).collect() };
+            let selectors = |given| if own.is_empty() { Some(deduced.clone()) } else { selected(given, pod) };
+            all().map(|given| Constraint::new(given, selectors(given), &keys, is_system, pod, cache)).collect()
+        };
+        template.spread =
+            Prepared { hard: of_kind(true).into(), soft: of_kind(false).into(), needs_all_keys: !is_system };
+    }
+
+    fn begin_cycle(&self, template: &Template, cache: &mut Cache) {
+        for constraint in &template.spread.hard {
+            cache.counts.freshen(constraint.view);
         }
     }
 
-    fn filter(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> Option<Rejection> {
-        let state = cycle.spread_filter.get_or_init(|| self.filter_state(cycle));
-        let object = node.object.as_ref()?;
-        let reject = |reason: &str, is_unresolvable| {
-            Some(Rejection { plugin: self.name(), reasons: vec![reason.to_owned()], is_unresolvable })
-        };
-        for (index, constraint) in state.constraints.iter().enumerate() {
-            let Some(value) = object.labels.get(constraint.key) else {
-                return reject("node(s) didn't match pod topology spread constraints (missing required label)", true);
+    fn pre_filter(&self, cycle: &Cycle<'_>, _cache: &Cache) -> PreFilter {
+        if cycle.template.spread.hard.is_empty() { PreFilter::Skip } else { PreFilter::Pass }
+    }
+
+    fn filter(&self, cycle: &Cycle<'_>, cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
+        let id = node.id?;
+        for constraint in &cycle.template.spread.hard {
+            let Some(there) = cache.counts.around(constraint.view, id) else {
+                let reason = sym!("node(s) didn't match pod topology spread constraints (missing required label)");
+                return Some(Rejection::unresolvable(self.name(), reason));
             };
-            let itself = i64::from(constraint.selection.matches(&cycle.pod.labels));
-            let there = state.counts[index].get(&value).copied().unwrap_or(0);
-            if there + itself - state.least[index] > constraint.max_skew {
-                return reject("node(s) didn't match pod topology spread constraints", false);
+            let (domains, least) = cache.counts.least(constraint.view);
+            let least = if domains < constraint.min_domains { 0 } else { least };
+            if there + i64::from(constraint.matches_itself) - least > constraint.max_skew {
+                let reason = sym!("node(s) didn't match pod topology spread constraints");
+                return Some(Rejection::unschedulable(self.name(), reason));
             }
         }
         None
     }
 
-    fn scores(&self, cycle: &Cycle<'_>, feasible: &[NodeId]) -> bool {
-        !cycle.spread_score.get_or_init(|| self.score_state(cycle, feasible)).constraints.is_empty()
+    fn pre_score(&self, cycle: &Cycle<'_>, cache: &Cache, feasible: &[NodeId]) -> bool {
+        let prepared = &cycle.template.spread;
+        if prepared.soft.is_empty() {
+            return false;
+        }
+        let considered: Vec<NodeId> =
+            feasible.iter().copied().filter(|&node| !Self::is_ignored(prepared, cache, node)).collect();
+        let size = |constraint: &Constraint| {
+            if constraint.is_hostname {
+                return considered.len();
+            }
+            let mut seen = vec![false; cache.counts.domain_end(constraint.view)];
+            let domains = considered.iter().filter_map(|&node| cache.counts.domain(constraint.view, node));
+            domains.filter(|&domain| !std::mem::replace(&mut seen[domain], true)).count()
+        };
+        let weights = prepared.soft.iter().map(|constraint| libm::log(size(constraint) as f64 + 2.0)).collect();
+        // The cycle is new: nothing has been worked out for it before.
+        let _ = cycle.spread_score.set(ScoreState { weights });
+        true
     }
 
-    fn score(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> i64 {
-        let (Some(state), Some(object)) = (cycle.spread_score.get(), &node.object) else { return 0 };
-        if node.id.is_none_or(|id| state.ignored.contains(&id)) {
+    fn score(&self, cycle: &Cycle<'_>, cache: &Cache, node: &NodeInfo) -> i64 {
+        let (Some(state), Some(id)) = (cycle.spread_score.get(), node.id) else { return 0 };
+        let prepared = &cycle.template.spread;
+        if Self::is_ignored(prepared, cache, id) {
             return 0;
         }
-        let hostname = sym!("kubernetes.io/hostname");
         let mut sum = 0.0;
-        for (index, constraint) in state.constraints.iter().enumerate() {
-            let Some(value) = object.labels.get(constraint.key) else { continue };
-            let count = if constraint.key == hostname {
-                cycle.cache.count(constraint.counter, node)
+        for (constraint, weight) in prepared.soft.iter().zip(&state.weights) {
+            if !cache.counts.has_key(constraint.view, id) {
+                continue;
+            }
+            // Pods on a host are counted whether its node is taken in or not.
+            let count = if constraint.is_hostname {
+                cache.counts.on_node(constraint.view, id)
             } else {
-                state.counts[index].get(&value).copied().unwrap_or(0)
+                cache.counts.around(constraint.view, id).unwrap_or(0)
             };
-            sum += count as f64 * state.weights[index] + (constraint.max_skew - 1) as f64;
+            sum += count as f64 * weight + (constraint.max_skew - 1) as f64;
         }
         sum.round() as i64
     }
 
-    fn normalize(&self, cycle: &Cycle<'_>, feasible: &[NodeId], scores: &mut [i64]) {
-        let Some(state) = cycle.spread_score.get() else { return };
-        let considered = || feasible.iter().zip(scores.iter()).filter(|(node, _)| !state.ignored.contains(node));
+    fn normalize(&self, cycle: &Cycle<'_>, cache: &Cache, feasible: &[NodeId], scores: &mut [i64]) {
+        let is_ignored = |node: NodeId| Self::is_ignored(&cycle.template.spread, cache, node);
+        let considered = || feasible.iter().zip(scores.iter()).filter(|(node, _)| !is_ignored(**node));
         let min = considered().map(|(_, score)| *score).min().unwrap_or(0);
         let max = considered().map(|(_, score)| *score).max().unwrap_or(0).max(0);
         for (node, score) in feasible.iter().zip(scores.iter_mut()) {
             *score = match max {
-                _ if state.ignored.contains(node) => 0,
+                _ if is_ignored(*node) => 0,
                 0 => 100,
                 max => 100 * (max + min - *score) / max,
             };

@@ -1,7 +1,8 @@
 //! TaintToleration: taints keep pods out (NoSchedule, NoExecute) or discourage them (PreferNoSchedule).
 
-use crate::model::{Taint, TaintEffect};
-use crate::scheduler::cache::NodeInfo;
+use crate::arena::{Symbol, sym};
+use crate::model::{PodSpec, Taint, TaintEffect};
+use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::framework::{self, ClusterEvent, Cycle, Plugin, Rejection};
 use crate::state::{Node, NodeDelta, NodeId, Pod, TaintOnNode};
 
@@ -11,11 +12,16 @@ fn plain(taint: &TaintOnNode) -> Taint {
     Taint::new(taint.key, taint.value, taint.effect)
 }
 
-/// The first taint that keeps the pod out.
-fn untolerated(pod: &Pod, node: &Node) -> Option<Taint> {
+/// The first taint that keeps pods with this spec out.
+fn untolerated(spec: &PodSpec, node: &Node) -> Option<Taint> {
     let bars = |t: &&TaintOnNode| matches!(t.effect, TaintEffect::NoSchedule | TaintEffect::NoExecute);
-    let taints = node.taints.iter().filter(bars).map(plain);
-    taints.into_iter().find(|taint| !pod.spec.tolerations.iter().any(|t| t.tolerates(taint)))
+    let mut taints = node.taints.iter().filter(bars).map(plain);
+    taints.find(|taint| !spec.tolerations.iter().any(|t| t.tolerates(taint)))
+}
+
+/// Whether pods with this spec are let in.
+pub(in crate::scheduler) fn is_tolerated(spec: &PodSpec, node: &Node) -> bool {
+    untolerated(spec, node).is_none()
 }
 
 impl Plugin for TaintToleration {
@@ -23,17 +29,21 @@ impl Plugin for TaintToleration {
         "TaintToleration"
     }
 
-    fn filter(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> Option<Rejection> {
-        let taint = untolerated(cycle.pod, node.object.as_ref()?)?;
-        let reason = if cycle.version.at_least(34) {
-            "node(s) had untolerated taint(s)".to_owned()
-        } else {
-            format!("node(s) had untolerated taint {{{}: {}}}", taint.key, taint.value)
-        };
-        Some(Rejection { plugin: self.name(), reasons: vec![reason], is_unresolvable: true })
+    fn is_local(&self) -> bool {
+        true
     }
 
-    fn score(&self, cycle: &Cycle<'_>, node: &NodeInfo) -> i64 {
+    fn filter(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
+        let taint = untolerated(cycle.spec, node.object.as_ref()?)?;
+        let reason = if cycle.version.at_least(34) {
+            sym!("node(s) had untolerated taint(s)")
+        } else {
+            Symbol::new(&format!("node(s) had untolerated taint {{{}: {}}}", taint.key, taint.value))
+        };
+        Some(Rejection::unresolvable(self.name(), reason))
+    }
+
+    fn score(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> i64 {
         let Some(object) = &node.object else { return 0 };
         let tolerates = |taint: &Taint| {
             let tolerations = cycle.spec.tolerations.iter();
@@ -45,16 +55,16 @@ impl Plugin for TaintToleration {
         discouraging.filter(|taint| !tolerates(taint)).count() as i64
     }
 
-    fn normalize(&self, _cycle: &Cycle<'_>, _feasible: &[NodeId], scores: &mut [i64]) {
+    fn normalize(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId], scores: &mut [i64]) {
         framework::normalize(scores, true);
     }
 
     fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, node: Option<&NodeInfo>) -> bool {
-        let is_fine = node.and_then(|n| n.object.as_ref()).is_some_and(|n| untolerated(pod, n).is_none());
+        let is_fine = node.and_then(|n| n.object.as_ref()).is_some_and(|n| is_tolerated(&pod.spec, n));
         match event {
             ClusterEvent::NodeAdded(_) => is_fine,
             ClusterEvent::NodeUpdated { delta, before, .. } => {
-                delta.touches(NodeDelta::TAINTS) && is_fine && untolerated(pod, before).is_some()
+                delta.touches(NodeDelta::TAINTS) && is_fine && !is_tolerated(&pod.spec, before)
             }
             ClusterEvent::PodAdded | ClusterEvent::PodRemoved => false,
         }

@@ -13,7 +13,7 @@ use super::ui::Ui;
 use super::{Ending, Output};
 use crate::diagnostics::nearest;
 use crate::scenario::{self, API_VERSION, Overrides};
-use crate::scheduler::{Decision, Scheduler};
+use crate::scheduler::{Decision, Nomination, Scheduler};
 use crate::simulation::Prepared;
 use crate::state::{PodId, Store};
 
@@ -117,7 +117,11 @@ fn chosen(store: &Store, named: &[String]) -> Result<Vec<PodId>, Failure> {
 
 fn show(store: &Store, pod: PodId, decision: Decision) -> Shown {
     let name = |node| store.node_name(node).to_string();
-    let Decision { node, ties, feasible, scores, filtered, message, .. } = decision;
+    let Decision { node, ties, feasible, scores, filtered, message, nomination, victims, .. } = decision;
+    let nominated = match nomination {
+        Nomination::To(node) => Some(node),
+        Nomination::Kept | Nomination::Cleared => None,
+    };
     let scores = feasible.iter().zip(scores).map(|(&node, score)| {
         let mut by_plugin: BTreeMap<String, i64> =
             score.by_plugin.into_iter().map(|(plugin, score)| (plugin.to_owned(), score)).collect();
@@ -145,8 +149,8 @@ fn show(store: &Store, pod: PodId, decision: Decision) -> Shown {
             })
             .collect(),
         message,
-        nominated_node: None,
-        victims: Vec::new(),
+        nominated_node: nominated.map(name),
+        victims: victims.into_iter().map(|victim| path_of(store, victim)).collect(),
     }
 }
 

@@ -283,9 +283,39 @@ impl Cache {
         self.counts.view(counter, key, inclusion, &self.nodes)
     }
 
-    /// A counted pod.
-    pub(super) fn placed(&self, pod: PodId) -> Option<&Placed> {
-        self.pods.get(&pod)
+    /// Takes a pod away for a moment, to see what would be without it.
+    ///
+    /// # Source
+    /// kube-scheduler, PodTopologySpread: a terminating pod is taken off its count although it was not part of it.
+    pub(super) fn lift(&mut self, id: PodId) {
+        self.shift(id, -1);
+    }
+
+    /// Puts back a pod that was lifted.
+    pub(super) fn put_back(&mut self, id: PodId) {
+        self.shift(id, 1);
+    }
+
+    fn shift(&mut self, id: PodId, by: i64) {
+        let Some(placed) = self.pods.get(&id) else { return };
+        let info = self.nodes.get_mut(placed.node);
+        info.change(&placed.spec, by);
+        if by > 0 {
+            info.pods.push(id);
+        } else {
+            info.pods.retain(|&other| other != id);
+        }
+        self.counts.change(placed, by, true);
+    }
+
+    /// Puts back all pods of a node that are still lifted; `order` is that of all pods before.
+    pub(super) fn put_all_back(&mut self, node: NodeId, order: Vec<PodId>) {
+        for &pod in &order {
+            if !self.node(node).pods.contains(&pod) {
+                self.put_back(pod);
+            }
+        }
+        self.nodes.get_mut(node).pods = order;
     }
 }
 

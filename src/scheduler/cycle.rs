@@ -11,6 +11,7 @@ use super::framework::{Cycle, PreFilter, Rejection, Template};
 use super::memo::{Memo, Memos};
 use super::message;
 use super::nominator::Nominator;
+use super::preemption::Preemption;
 use super::profile::Profile;
 use crate::arena::Symbol;
 use crate::model::{Labels, non_zero_container_requests};
@@ -42,6 +43,22 @@ pub struct Decision {
     pub rejectors: Vec<&'static str>,
     /// The text of FailedScheduling.
     pub message: Option<String>,
+    /// What becomes of the pod's nomination.
+    pub nomination: Nomination,
+    /// Pods that are to make room.
+    pub victims: Vec<PodId>,
+}
+
+/// What a cycle says of `status.nominatedNodeName`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nomination {
+    /// It stays as it is.
+    #[default]
+    Kept,
+    /// There is none (any more).
+    Cleared,
+    /// Room is being made on this node.
+    To(NodeId),
 }
 
 /// What outlives a cycle: the picture of the cluster and what was worked out on it.
@@ -74,9 +91,11 @@ pub(super) fn feasible_wanted(nodes: usize, percentage: i32) -> usize {
 }
 
 /// What pre-filtering left.
-struct Candidates {
-    /// Places of the filters that are to be asked and are not local.
-    filters: SmallVec<[usize; 8]>,
+pub(super) struct Candidates {
+    /// Places of the filters that are to be asked.
+    filters: SmallVec<[usize; 16]>,
+    /// Those of them that are not local.
+    wide: SmallVec<[usize; 8]>,
     /// The only nodes that can do, if there is a restriction.
     only: Option<Vec<NodeId>>,
     /// Plugins that restricted nodes.
@@ -88,8 +107,39 @@ impl Snapshot {
         Self { cache, nominator: Nominator::default(), memos: Memos::default(), templates: FxHashMap::default() }
     }
 
-    /// Decides about a pod. `with_scores` keeps the scores of every node, for people.
-    pub(super) fn schedule(&mut self, profile: &Profile, store: &Store, id: PodId, with_scores: bool) -> Decision {
+    /// Takes in everything the store has.
+    pub(super) fn list(&mut self, store: &Store) {
+        self.cache.list(store);
+        for (id, pod) in store.pods().filter(|(_, pod)| pod.node.is_none() && !pod.phase.is_terminal()) {
+            self.nominator.set(id, pod.spec.priority, pod.nominated_node);
+        }
+    }
+
+    /// Counts a pod on the node that was chosen for it, before anybody else has heard of it.
+    pub(super) fn assume(&mut self, id: PodId, pod: &Pod, node: NodeId) {
+        self.nominator.forget(id);
+        self.cache.assume(id, pod, node);
+    }
+
+    /// Does to a pod's nomination what a cycle has said.
+    pub(super) fn nominate(&mut self, id: PodId, pod: &Pod, nomination: Nomination) {
+        match nomination {
+            Nomination::Kept => {}
+            Nomination::Cleared => self.nominator.set(id, pod.spec.priority, None),
+            Nomination::To(node) => self.nominator.set(id, pod.spec.priority, Some(node)),
+        }
+    }
+
+    /// Decides about a pod. `with_scores` keeps the scores of every node, for people; `draw` gives a number below the one it
+    /// is given.
+    pub(super) fn schedule(
+        &mut self,
+        profile: &Profile,
+        store: &Store,
+        id: PodId,
+        with_scores: bool,
+        draw: &mut dyn FnMut(u32) -> u32,
+    ) -> Decision {
         self.cache.refresh_order();
         self.cache.limit_counts();
         let mut decision = Decision::default();
@@ -113,7 +163,7 @@ impl Snapshot {
             spread_score: OnceCell::new(),
         };
         let mut memo = self.memos.take(profile, &pod.spec, &self.cache);
-        self.decide(profile, &cycle, &mut memo, with_scores, &mut decision);
+        self.decide(profile, &cycle, &mut memo, with_scores, draw, &mut decision);
         self.memos.put(profile, &pod.spec, memo);
         decision
     }
@@ -145,22 +195,32 @@ impl Snapshot {
         cycle: &Cycle<'_>,
         memo: &mut Memo,
         with_scores: bool,
+        draw: &mut dyn FnMut(u32) -> u32,
         decision: &mut Decision,
     ) {
-        let candidates = match pre_filter(profile, cycle, &self.cache) {
-            Ok(candidates) => candidates,
-            Err(rejection) => {
-                decision.message = Some(message::rejected(cycle, &rejection));
-                decision.rejectors = vec![rejection.plugin];
-                let order = self.cache.order().iter();
-                decision.filtered = order.map(|&node| (node, rejection.clone())).collect();
-                return;
-            }
-        };
+        let (candidates, rejection) = pre_filter(profile, cycle, &self.cache);
+        if let Some(rejection) = rejection {
+            let order = self.cache.order().iter();
+            decision.filtered = order.map(|&node| (node, rejection.clone())).collect();
+            decision.rejectors = rejectors(decision, &candidates.restricting);
+            let is_heard = !(rejection.is_unresolvable && cycle.version.at_least(34));
+            let after = if is_heard { self.post_filter(profile, cycle, &candidates, draw, decision) } else { None };
+            decision.message = Some(message::rejected(cycle, &rejection, is_heard, after.as_ref()));
+            return;
+        }
+        let nominated = self.nominator.node_of(cycle.id).filter(|node| self.cache.node(*node).object.is_some());
+        if let Some(node) = nominated
+            && self.check(profile, cycle, &candidates, node).is_none()
+        {
+            decision.feasible.push(node);
+            decision.node = Some(node);
+            return;
+        }
         let looked_at = self.search(profile, cycle, &candidates, memo, decision);
         if decision.feasible.is_empty() {
-            decision.message = Some(message::unschedulable(cycle, decision, &candidates.restricting));
             decision.rejectors = rejectors(decision, &candidates.restricting);
+            let after = self.post_filter(profile, cycle, &candidates, draw, decision);
+            decision.message = Some(message::unschedulable(cycle, decision, &candidates.restricting, after.as_ref()));
         } else if let [only] = decision.feasible.as_slice() {
             decision.node = Some(*only);
         } else {
@@ -169,21 +229,85 @@ impl Snapshot {
         self.cache.next_start = (self.cache.next_start + looked_at) % cycle.node_count;
     }
 
+    /// Preemption, if the profile has it.
+    fn post_filter(
+        &mut self,
+        profile: &Profile,
+        cycle: &Cycle<'_>,
+        candidates: &Candidates,
+        draw: &mut dyn FnMut(u32) -> u32,
+        decision: &mut Decision,
+    ) -> Option<Preemption> {
+        let outcome = self.preempt(profile.preemption?, profile, cycle, candidates, &decision.filtered, draw);
+        match &outcome {
+            Preemption::Candidate(candidate) => {
+                decision.nomination = Nomination::To(candidate.node);
+                decision.victims.clone_from(&candidate.victims);
+            }
+            Preemption::Nowhere(_) => decision.nomination = Nomination::Cleared,
+            Preemption::NotEligible(_) | Preemption::NoVictim(_) => {}
+        }
+        Some(outcome)
+    }
+
+    /// What the filters say of a node as it is now, on which pods nominated to it with no lower priority count.
+    ///
+    /// # Source
+    /// kube-scheduler, `RunFilterPluginsWithNominatedPods`: the pod must fit with them and, as they may never come and it may
+    /// need them near, without them.
+    pub(super) fn check(
+        &mut self,
+        profile: &Profile,
+        cycle: &Cycle<'_>,
+        candidates: &Candidates,
+        node: NodeId,
+    ) -> Option<Rejection> {
+        let rivals: SmallVec<[PodId; 2]> = self.nominator.rivals(node, cycle.id, cycle.spec.priority).collect();
+        let rivals: SmallVec<[(PodId, &Pod); 2]> = rivals
+            .into_iter()
+            .filter(|rival| !self.cache.has(*rival))
+            .filter_map(|rival| Some((rival, cycle.store.pod(rival)?)))
+            .collect();
+        let ask = |cache: &Cache| {
+            let mut filters = candidates.filters.iter().map(|&place| &profile.filters[place]);
+            filters.find_map(|plugin| plugin.filter(cycle, cache, cache.node(node)))
+        };
+        if !rivals.is_empty() {
+            rivals.iter().for_each(|(rival, pod)| self.cache.assume(*rival, pod, node));
+            let rejection = ask(&self.cache);
+            rivals.iter().for_each(|(rival, _)| {
+                self.cache.forget(*rival);
+            });
+            if rejection.is_some() {
+                return rejection;
+            }
+        }
+        ask(&self.cache)
+    }
+
     /// The search over all nodes, from where the last one ended, until enough are found. Says how many were looked at.
     fn search(
-        &self,
+        &mut self,
         profile: &Profile,
         cycle: &Cycle<'_>,
         candidates: &Candidates,
         memo: &mut Memo,
         decision: &mut Decision,
     ) -> usize {
-        let nodes = candidates.only.as_deref().unwrap_or(self.cache.order());
-        let wanted = feasible_wanted(nodes.len(), profile.percentage_of_nodes_to_score);
-        let start = self.cache.next_start % nodes.len().max(1);
+        let count = candidates.only.as_ref().map_or(self.cache.order().len(), Vec::len);
+        let wanted = feasible_wanted(count, profile.percentage_of_nodes_to_score);
         let mut looked_at = 0;
-        for &node in nodes[start..].iter().chain(&nodes[..start]) {
-            match filter(&self.cache, profile, cycle, &candidates.filters, memo, node) {
+        for offset in 0..count {
+            let at = (self.cache.next_start + offset) % count;
+            let node = candidates.only.as_ref().map_or_else(|| self.cache.order()[at], |only| only[at]);
+            let rejection = if self.nominator.on(node).is_empty() {
+                filter(&self.cache, profile, cycle, &candidates.wide, memo, node)
+            } else {
+                // The memo is asked for the scores in any case.
+                let alone = filter(&self.cache, profile, cycle, &candidates.wide, memo, node);
+                self.check(profile, cycle, candidates, node).or(alone)
+            };
+            match rejection {
                 None if decision.feasible.len() == wanted => break,
                 None => decision.feasible.push(node),
                 Some(rejection) => decision.filtered.push((node, rejection)),
@@ -197,14 +321,15 @@ impl Snapshot {
 /// # Source
 /// kube-scheduler, `RunPreFilterPlugins`: what cannot be resolved ends the cycle at once; what removing pods might resolve
 /// ends it after the others have spoken, the last of these having the word.
-fn pre_filter(profile: &Profile, cycle: &Cycle<'_>, cache: &Cache) -> Result<Candidates, Rejection> {
-    let mut candidates = Candidates { filters: SmallVec::new(), only: None, restricting: Vec::new() };
+fn pre_filter(profile: &Profile, cycle: &Cycle<'_>, cache: &Cache) -> (Candidates, Option<Rejection>) {
+    let mut candidates =
+        Candidates { filters: SmallVec::new(), wide: SmallVec::new(), only: None, restricting: Vec::new() };
     let mut rejection = None;
     for (place, plugin) in profile.filters.iter().enumerate() {
         match plugin.pre_filter(cycle, cache) {
             PreFilter::Skip => continue,
             PreFilter::Pass => {}
-            PreFilter::Reject(why) if why.is_unresolvable => return Err(why),
+            PreFilter::Reject(why) if why.is_unresolvable => return (candidates, Some(why)),
             PreFilter::Reject(why) => rejection = Some(why),
             PreFilter::Only(nodes) => {
                 candidates.restricting.push(plugin.name());
@@ -213,21 +338,22 @@ fn pre_filter(profile: &Profile, cycle: &Cycle<'_>, cache: &Cache) -> Result<Can
                         only.retain(|node| nodes.contains(node));
                         if only.is_empty() {
                             let reason = message::nobody_left(&candidates.restricting);
-                            return Err(Rejection::unresolvable(plugin.name(), reason));
+                            return (candidates, Some(Rejection::unresolvable(plugin.name(), reason)));
                         }
                     }
                     None => candidates.only = Some(nodes),
                 }
             }
         }
+        candidates.filters.push(place);
         if !plugin.is_local() {
-            candidates.filters.push(place);
+            candidates.wide.push(place);
         }
     }
     if let Some(only) = &mut candidates.only {
         only.retain(|&node| cache.node(node).object.is_some());
     }
-    rejection.map_or(Ok(candidates), Err)
+    (candidates, rejection)
 }
 
 /// The first rejection in the order of the filters.
@@ -235,15 +361,14 @@ fn filter(
     cache: &Cache,
     profile: &Profile,
     cycle: &Cycle<'_>,
-    others: &[usize],
+    wide: &[usize],
     memo: &mut Memo,
     node: NodeId,
 ) -> Option<Rejection> {
     let local = memo.look(profile, cycle, cache, node);
     let before = local.map_or(usize::MAX, |(place, _)| *place);
-    let others = others.iter().take_while(|place| **place < before);
-    others
-        .map(|&place| profile.filters[place].filter(cycle, cache, cache.node(node)))
+    let wide = wide.iter().take_while(|place| **place < before);
+    wide.map(|&place| profile.filters[place].filter(cycle, cache, cache.node(node)))
         .find(Option::is_some)
         .flatten()
         .or_else(|| local.map(|(_, rejection)| rejection.clone()))

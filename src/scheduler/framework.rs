@@ -7,6 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::cache::{Cache, NodeInfo};
 use super::plugins::{inter_pod_affinity, pod_topology_spread};
+use super::preemption::DefaultPreemptionArgs;
 use crate::arena::Symbol;
 use crate::model::Resources;
 use crate::model::config::KubernetesVersion;
@@ -107,6 +108,11 @@ pub(super) trait Plugin: Send + Sync {
 
     /// Reasons against a node; none if it passes.
     fn filter(&self, _cycle: &Cycle<'_>, _cache: &Cache, _node: &NodeInfo) -> Option<Rejection> {
+        None
+    }
+
+    /// How it makes room for pods that no node takes, if it does.
+    fn preemption(&self) -> Option<DefaultPreemptionArgs> {
         None
     }
 

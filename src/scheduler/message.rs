@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::cycle::Decision;
 use super::framework::{Cycle, Rejection};
+use super::preemption::Preemption;
 use crate::arena::Symbol;
-use crate::model::PreemptionPolicy;
 
 /// How many nodes gave each reason.
 type Counts = BTreeMap<Symbol, usize>;
@@ -22,23 +22,23 @@ pub(super) fn nobody_left(plugins: &[&'static str]) -> Symbol {
 ///
 /// # Source
 /// kube-scheduler, `FitError`: the reason stands once. Since 1.34 DynamicResources, whose turn did not come, cannot find its
-/// state afterwards, and that is all that is heard of preemption.
-pub(super) fn rejected(cycle: &Cycle<'_>, rejection: &Rejection) -> String {
+/// state afterwards, and that is all that is heard (`is_heard`) of what comes after filtering.
+pub(super) fn rejected(cycle: &Cycle<'_>, rejection: &Rejection, is_heard: bool, after: Option<&Preemption>) -> String {
     let nodes = cycle.node_count;
     let reasons: Vec<&str> = rejection.reasons.iter().map(|reason| reason.as_str()).collect();
-    let head = format!("0/{nodes} nodes are available: {}.", reasons.join(", "));
-    if rejection.is_unresolvable && cycle.version.at_least(34) {
-        return format!("{head} not found");
-    }
-    let mut counts = Counts::new();
-    counts.insert(Symbol::new("Preemption is not helpful for scheduling"), nodes);
-    format!("{head} {}preemption: {}", dynamic_resources(cycle), of_preemption(cycle, &counts))
+    let suffix = if is_heard { suffix(cycle, after) } else { " not found".to_owned() };
+    format!("0/{nodes} nodes are available: {}.{suffix}", reasons.join(", "))
 }
 
 /// # Source
 /// kube-scheduler, `FitError`: each reason with the number of nodes that gave it, sorted as text, then what preemption
 /// had to say.
-pub(super) fn unschedulable(cycle: &Cycle<'_>, decision: &Decision, restricting: &[&'static str]) -> String {
+pub(super) fn unschedulable(
+    cycle: &Cycle<'_>,
+    decision: &Decision,
+    restricting: &[&'static str],
+    after: Option<&Preemption>,
+) -> String {
     let nodes = cycle.node_count;
     let mut counts = Counts::new();
     for reason in decision.filtered.iter().flat_map(|(_, rejection)| &rejection.reasons) {
@@ -51,17 +51,7 @@ pub(super) fn unschedulable(cycle: &Cycle<'_>, decision: &Decision, restricting:
         let text = format!("node(s) didn't satisfy plugin(s) [{}]", plugins.join(" "));
         *counts.entry(Symbol::new(&text)).or_insert(0) += unnamed;
     }
-    format!(
-        "0/{nodes} nodes are available: {}. {}preemption: {}",
-        joined(&counts),
-        dynamic_resources(cycle),
-        preemption(cycle, decision)
-    )
-}
-
-/// What the plugin DynamicResources says of a pod without claims.
-fn dynamic_resources(cycle: &Cycle<'_>) -> &'static str {
-    if cycle.version.at_least(34) { "no new claims to deallocate, " } else { "" }
+    format!("0/{nodes} nodes are available: {}.{}", joined(&counts), suffix(cycle, after))
 }
 
 fn joined(counts: &Counts) -> String {
@@ -70,21 +60,19 @@ fn joined(counts: &Counts) -> String {
     parts.join(", ")
 }
 
-fn preemption(cycle: &Cycle<'_>, decision: &Decision) -> String {
-    let resolvable = decision.filtered.iter().filter(|(_, rejection)| !rejection.is_unresolvable).count();
-    let mut counts = Counts::new();
-    if resolvable > 0 {
-        counts.insert(Symbol::new("No preemption victims found for incoming pod"), resolvable);
-    }
-    if cycle.node_count > resolvable {
-        counts.insert(Symbol::new("Preemption is not helpful for scheduling"), cycle.node_count - resolvable);
-    }
-    of_preemption(cycle, &counts)
-}
-
-fn of_preemption(cycle: &Cycle<'_>, counts: &Counts) -> String {
-    if cycle.spec.preemption_policy == Some(PreemptionPolicy::Never) {
-        return "not eligible due to preemptionPolicy=Never.".to_owned();
-    }
-    format!("0/{} nodes are available: {}.", cycle.node_count, joined(counts))
+/// What the plugins say that come after filtering: nothing if room is being made.
+fn suffix(cycle: &Cycle<'_>, after: Option<&Preemption>) -> String {
+    // DynamicResources, of a pod without claims.
+    let claims = cycle.version.at_least(34).then_some("no new claims to deallocate");
+    let preemption = match after {
+        Some(Preemption::Candidate(_)) => return String::new(),
+        Some(Preemption::NoVictim(error)) => return format!(" preemption: {error}"),
+        Some(Preemption::NotEligible(why)) => Some(format!("preemption: {why}")),
+        Some(Preemption::Nowhere(counts)) => {
+            Some(format!("preemption: 0/{} nodes are available: {}.", cycle.node_count, joined(counts)))
+        }
+        None => None,
+    };
+    let said: Vec<&str> = claims.into_iter().chain(preemption.as_deref()).collect();
+    if said.is_empty() { String::new() } else { format!(" {}", said.join(", ")) }
 }

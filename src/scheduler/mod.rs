@@ -11,6 +11,8 @@ mod memo;
 mod message;
 mod nominator;
 mod plugins;
+mod preempting;
+mod preemption;
 mod profile;
 mod queue;
 mod registry;
@@ -29,10 +31,11 @@ use crate::units::{SimDuration, SimTime};
 use cache::Cache;
 use cycle::Snapshot;
 use framework::ClusterEvent;
+use preempting::Preemptions;
 use profile::Profiles;
 use queue::SchedulingQueue;
 
-pub use cycle::{Decision, NodeScore};
+pub use cycle::{Decision, NodeScore, Nomination};
 pub use framework::Rejection;
 
 /// What the scheduler waits for.
@@ -51,6 +54,20 @@ pub enum Timer {
 pub enum Tag {
     /// Binding this pod.
     Bind(PodId),
+    /// Saying on a victim that it is preempted.
+    MarkVictim {
+        /// For whom room is made.
+        preemptor: PodId,
+        /// Who goes.
+        victim: PodId,
+    },
+    /// Deleting a victim.
+    DeleteVictim {
+        /// For whom room is made.
+        preemptor: PodId,
+        /// Who goes.
+        victim: PodId,
+    },
 }
 
 /// kube-scheduler.
@@ -58,6 +75,7 @@ pub enum Tag {
 pub struct Scheduler {
     snapshot: Snapshot,
     queue: SchedulingQueue,
+    preemptions: Preemptions,
     profiles: Arc<Profiles>,
     /// What brought each queued pod about.
     causes: FxHashMap<PodId, CauseId>,
@@ -76,6 +94,7 @@ impl Scheduler {
         Self {
             snapshot: Snapshot::new(Cache::new(config.version)),
             queue: SchedulingQueue::default(),
+            preemptions: Preemptions::default(),
             profiles: Arc::new(Profiles::new(&config.kube_scheduler)),
             causes: FxHashMap::default(),
             is_awake: false,
@@ -88,13 +107,15 @@ impl Scheduler {
     #[must_use]
     pub fn decide(store: &Store, config: &Config, pods: &[PodId]) -> Vec<Option<Decision>> {
         let mut snapshot = Snapshot::new(Cache::new(config.version));
-        snapshot.cache.list(store);
+        snapshot.list(store);
         let profiles = Profiles::new(&config.kube_scheduler);
         let decide = |&id: &PodId| {
             let pod = store.pod(id)?;
-            let decision = snapshot.schedule(profiles.of(pod.spec.scheduler_name)?, store, id, true);
+            let profile = profiles.of(pod.spec.scheduler_name)?;
+            let decision = snapshot.schedule(profile, store, id, true, &mut |_| 0);
+            snapshot.nominate(id, pod, decision.nomination);
             if let Some(node) = decision.node {
-                snapshot.cache.assume(id, pod, node);
+                snapshot.assume(id, pod, node);
             }
             Some(decision)
         };
@@ -125,7 +146,9 @@ impl Scheduler {
     }
 
     fn event(&mut self, event: &ClusterEvent<'_>, ctx: &mut Ctx<'_, Self>) {
-        self.queue.event(event, ctx.store, &self.snapshot.cache, &self.profiles);
+        let preemptions = &self.preemptions;
+        let is_held = |pod: PodId| preemptions.holds(pod, ctx.store);
+        self.queue.event(event, ctx.store, &self.snapshot.cache, &self.profiles, &is_held);
         self.wake(ctx);
     }
 
@@ -139,10 +162,22 @@ impl Scheduler {
                 continue;
             }
             let Some(profile) = self.profiles.of(pod.spec.scheduler_name) else { continue };
-            let decision = self.snapshot.schedule(profile, ctx.store, id, false);
+            let mut stream = None;
+            let mut draw = |below| {
+                let make = || {
+                    ctx.streams.at(
+                        "preemption",
+                        &format!("{}/{}", pod.namespace, pod.name),
+                        ctx.now.as_nanos().unsigned_abs(),
+                    )
+                };
+                stream.get_or_insert_with(make).below(below)
+            };
+            let decision = self.snapshot.schedule(profile, ctx.store, id, false, &mut draw);
+            self.snapshot.nominate(id, pod, decision.nomination);
             match decision.node {
                 Some(node) => {
-                    self.snapshot.cache.assume(id, pod, node);
+                    self.snapshot.assume(id, pod, node);
                     ctx.call(Request::BindPod { pod: id, node }, Tag::Bind(id));
                 }
                 None => self.unschedulable(id, decision, ctx),
@@ -161,11 +196,20 @@ impl Scheduler {
             text.push_str(" ...");
         }
         ctx.event(EventDraft::warning("FailedScheduling", ObjectRef::pod(pod), text));
-        if pod.unschedulable.as_ref() != Some(&message) {
-            let patch = PodStatusPatch { unschedulable: Some(Some(message)), ..PodStatusPatch::default() };
+        let nominated_node = match decision.nomination {
+            Nomination::Kept => None,
+            Nomination::Cleared => pod.nominated_node.is_some().then_some(None),
+            Nomination::To(node) => (pod.nominated_node != Some(node)).then_some(Some(node)),
+        };
+        if pod.unschedulable.as_ref() != Some(&message) || nominated_node.is_some() {
+            let patch =
+                PodStatusPatch { unschedulable: Some(Some(message)), nominated_node, ..PodStatusPatch::default() };
             ctx.tell(Request::PatchPodStatus { pod: id, patch: Box::new(patch) });
         }
         self.queue.failed(id, pod.spec.priority, decision.rejectors, ctx.now);
+        if let Nomination::To(node) = decision.nomination {
+            self.preempt(id, node, &decision.victims, ctx);
+        }
     }
 
     fn arm_flush(&mut self, ctx: &mut Ctx<'_, Self>) {
@@ -234,7 +278,7 @@ impl Component for Scheduler {
     }
 
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Self>) {
-        self.snapshot.cache.list(ctx.store);
+        self.snapshot.list(ctx.store);
         for (id, pod) in ctx.store.pods() {
             if pod.node.is_none() && pod.deletion.is_none() && !pod.phase.is_terminal() && self.is_ours(pod) {
                 self.queue.add(id, pod, ctx.now);
@@ -258,7 +302,16 @@ impl Component for Scheduler {
             }
             Changed::PodUpdated { pod: id, delta, .. } => {
                 let Some(pod) = ctx.store.pod(*id) else { return };
+                if delta.touches(PodDelta::NOMINATION) && pod.node.is_none() {
+                    let had_another =
+                        self.snapshot.nominator.node_of(*id).is_some_and(|n| pod.nominated_node != Some(n));
+                    self.snapshot.nominator.set(*id, pod.spec.priority, pod.nominated_node);
+                    if had_another {
+                        self.event(&ClusterEvent::PodRemoved, ctx);
+                    }
+                }
                 if delta.touches(PodDelta::NODE) {
+                    self.snapshot.nominator.forget(*id);
                     self.snapshot.cache.add(*id, pod);
                     self.queue.remove(*id);
                     self.event(&ClusterEvent::PodAdded, ctx);
@@ -277,7 +330,8 @@ impl Component for Scheduler {
             Changed::PodRemoved { pod, .. } => {
                 self.causes.remove(pod);
                 self.queue.remove(*pod);
-                if self.snapshot.cache.forget(*pod) {
+                let was_nominated = self.snapshot.nominator.forget(*pod);
+                if self.snapshot.cache.forget(*pod) || was_nominated {
                     self.event(&ClusterEvent::PodRemoved, ctx);
                 }
             }
@@ -324,7 +378,10 @@ impl Component for Scheduler {
     }
 
     fn answered(&mut self, tag: Tag, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
-        let Tag::Bind(pod) = tag;
-        self.bound(pod, answer, ctx);
+        match tag {
+            Tag::Bind(pod) => self.bound(pod, answer, ctx),
+            Tag::MarkVictim { preemptor, victim } => self.victim_marked(preemptor, victim, answer, ctx),
+            Tag::DeleteVictim { preemptor, victim } => self.victim_deleted(preemptor, victim, answer, ctx),
+        }
     }
 }

@@ -34,15 +34,16 @@ impl Nominator {
         }
     }
 
-    /// The pod is bound, assumed or gone.
-    pub(super) fn forget(&mut self, pod: PodId) {
-        let Some(node) = self.by_pod.remove(&pod) else { return };
+    /// The pod is bound, assumed or gone; whether it was nominated.
+    pub(super) fn forget(&mut self, pod: PodId) -> bool {
+        let Some(node) = self.by_pod.remove(&pod) else { return false };
         if let Some(there) = self.by_node.get_mut(&node) {
             there.retain(|nominated| nominated.pod != pod);
             if there.is_empty() {
                 self.by_node.remove(&node);
             }
         }
+        true
     }
 
     /// The node a pod is nominated to.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::framework::Plugin;
+use super::preemption::DefaultPreemptionArgs;
 use super::registry::{self, Point};
 use crate::arena::Symbol;
 use crate::model::config::{KubeSchedulerConfiguration, KubeSchedulerProfile, PluginSet};
@@ -24,6 +25,8 @@ pub(super) struct Profile {
     /// Places of the filters and scorers that look at nothing but the spec and the node.
     pub(super) local_filters: SmallVec<[usize; 8]>,
     pub(super) local_scorers: SmallVec<[usize; 8]>,
+    /// How room is made by preemption; none if it is not.
+    pub(super) preemption: Option<DefaultPreemptionArgs>,
     /// `percentageOfNodesToScore`; 0 adapts to the cluster's size.
     pub(super) percentage_of_nodes_to_score: i32,
 }
@@ -81,12 +84,16 @@ impl Profile {
         let filters: Vec<_> = at_filter.iter().filter_map(|(name, _)| make(name)).collect();
         let scorers: Vec<_> =
             at_score.iter().filter_map(|(name, weight)| Some((make(name)?, (*weight).max(1)))).collect();
+        let at_post_filter = expanded(&everywhere, &profile.plugins.post_filter, |entry| entry.has(Point::PostFilter));
+        let preemption =
+            at_post_filter.iter().filter_map(|(name, _)| make(name)).find_map(|plugin| plugin.preemption());
         Self {
             scheduler_name: profile.scheduler_name.unwrap_or_else(|| Symbol::new("default-scheduler")),
             index,
             local_filters: local(filters.iter()),
             local_scorers: local(scorers.iter().map(|(plugin, _)| plugin)),
             plugins,
+            preemption,
             filters,
             scorers,
             percentage_of_nodes_to_score: profile.percentage_of_nodes_to_score.or(percentage).unwrap_or(0),

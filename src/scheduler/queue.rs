@@ -127,6 +127,14 @@ impl SchedulingQueue {
         }
     }
 
+    /// A pod is to be tried again at once.
+    pub(super) fn activate(&mut self, id: PodId) {
+        if let Some(waiting) = self.unschedulable.swap_remove(&id) {
+            let order = self.order(waiting.priority);
+            self.active.push(id, order);
+        }
+    }
+
     fn requeue(&mut self, id: PodId) {
         if let Some(waiting) = self.unschedulable.swap_remove(&id) {
             let order = self.order(waiting.priority);
@@ -135,7 +143,15 @@ impl SchedulingQueue {
     }
 
     /// Something changed: pods whose rejectors see hope in it are tried again.
-    pub(super) fn event(&mut self, event: &ClusterEvent<'_>, store: &Store, cache: &Cache, profiles: &Profiles) {
+    /// Pods that are held may not enter yet.
+    pub(super) fn event(
+        &mut self,
+        event: &ClusterEvent<'_>,
+        store: &Store,
+        cache: &Cache,
+        profiles: &Profiles,
+        is_held: &dyn Fn(PodId) -> bool,
+    ) {
         let node = match event {
             ClusterEvent::NodeAdded(node) | ClusterEvent::NodeUpdated { node, .. } => Some(cache.node(*node)),
             ClusterEvent::PodAdded | ClusterEvent::PodRemoved => None,
@@ -147,7 +163,7 @@ impl SchedulingQueue {
                 store.pod(**id).is_some_and(|pod| {
                     let Some(profile) = profiles.of(pod.spec.scheduler_name) else { return false };
                     let mut plugins = waiting.rejectors.iter().filter_map(|name| profile.find(name));
-                    plugins.any(|plugin| plugin.hint(pod, event, node))
+                    plugins.any(|plugin| plugin.hint(pod, event, node)) && !is_held(**id)
                 })
             })
             .map(|(id, _)| *id)

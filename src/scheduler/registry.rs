@@ -6,16 +6,17 @@ use serde_json::Value;
 
 use super::framework::Plugin;
 use super::plugins::{
-    image_locality::ImageLocality, inter_pod_affinity::InterPodAffinity, node_affinity::NodeAffinity,
-    node_name::NodeName, node_ports::NodePorts, node_resources_balanced_allocation::NodeResourcesBalancedAllocation,
-    node_resources_fit::NodeResourcesFit, node_unschedulable::NodeUnschedulable,
-    pod_topology_spread::PodTopologySpread, taint_toleration::TaintToleration,
+    default_preemption::DefaultPreemption, image_locality::ImageLocality, inter_pod_affinity::InterPodAffinity,
+    node_affinity::NodeAffinity, node_name::NodeName, node_ports::NodePorts,
+    node_resources_balanced_allocation::NodeResourcesBalancedAllocation, node_resources_fit::NodeResourcesFit,
+    node_unschedulable::NodeUnschedulable, pod_topology_spread::PodTopologySpread, taint_toleration::TaintToleration,
 };
 
 /// Where a plugin takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Point {
     Filter,
+    PostFilter,
     Score,
 }
 
@@ -39,7 +40,7 @@ const FILTER: &[Point] = &[Point::Filter];
 const SCORE: &[Point] = &[Point::Score];
 const FILTER_AND_SCORE: &[Point] = &[Point::Filter, Point::Score];
 
-pub(super) static ALL: [Entry; 10] = [
+pub(super) static ALL: [Entry; 11] = [
     Entry { name: "NodeUnschedulable", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodeUnschedulable)) },
     Entry { name: "NodeName", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodeName)) },
     Entry { name: "TaintToleration", points: FILTER_AND_SCORE, weight: 3, make: |_| Some(Arc::new(TaintToleration)) },
@@ -67,6 +68,12 @@ pub(super) static ALL: [Entry; 10] = [
         points: FILTER_AND_SCORE,
         weight: 2,
         make: |arguments| Some(Arc::new(InterPodAffinity::new(read(arguments)?))),
+    },
+    Entry {
+        name: "DefaultPreemption",
+        points: &[Point::PostFilter],
+        weight: 0,
+        make: |arguments| Some(Arc::new(DefaultPreemption::new(read(arguments)?))),
     },
     Entry {
         name: "NodeResourcesBalancedAllocation",

@@ -1,5 +1,6 @@
 //! The plugins, one file each.
 
+pub(super) mod default_preemption;
 pub(super) mod image_locality;
 pub(super) mod inter_pod_affinity;
 pub(super) mod node_affinity;

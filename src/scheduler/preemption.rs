@@ -1,0 +1,234 @@
+//! Which pods would have to go so that a pod of higher priority can come.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::cycle::{Candidates, Snapshot};
+use super::framework::{Cycle, Rejection};
+use super::profile::Profile;
+use crate::arena::Symbol;
+use crate::model::PreemptionPolicy;
+use crate::state::{DisruptionReason, NodeId, Pod, PodDisruptionBudget, PodId, Store};
+use crate::units::SimTime;
+
+/// `DefaultPreemptionArgs`: how many nodes are tried.
+#[derive(Clone, Copy, Debug, serde::Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct DefaultPreemptionArgs {
+    min_candidate_nodes_percentage: usize,
+    min_candidate_nodes_absolute: usize,
+}
+
+impl Default for DefaultPreemptionArgs {
+    fn default() -> Self {
+        Self { min_candidate_nodes_percentage: 10, min_candidate_nodes_absolute: 100 }
+    }
+}
+
+impl DefaultPreemptionArgs {
+    /// How many candidates are enough of so many nodes.
+    fn wanted(self, nodes: usize) -> usize {
+        (nodes * self.min_candidate_nodes_percentage / 100).max(self.min_candidate_nodes_absolute).min(nodes)
+    }
+}
+
+/// A node on which room can be made, and whom that would cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) node: NodeId,
+    /// The most important first.
+    pub(super) victims: Vec<PodId>,
+    /// Victims whose budget does not allow it.
+    violations: usize,
+}
+
+/// What preemption came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Preemption {
+    /// Victims are to be deleted.
+    Candidate(Candidate),
+    /// The pod may not preempt, or waits for what it has preempted; its nomination stays.
+    NotEligible(&'static str),
+    /// There is no candidate: why, with the number of nodes.
+    Nowhere(BTreeMap<Symbol, usize>),
+    /// A node takes the pod once its pods have been removed and put back: the real one ends with this error.
+    NoVictim(Symbol),
+}
+
+/// The order in which pods are spared.
+fn importance(pod: &Pod) -> (Reverse<i32>, SimTime) {
+    (Reverse(pod.spec.priority), start_time(pod))
+}
+
+/// In whole seconds, as the API keeps it; a pod that has none counts as started now.
+fn start_time(pod: &Pod) -> SimTime {
+    pod.started_at.map_or(SimTime::MAX, SimTime::floor_to_second)
+}
+
+fn is_terminating_by_preemption(pod: &Pod) -> bool {
+    let disruption = pod.disruption_target.filter(|target| target.status);
+    pod.deletion.is_some() && disruption.is_some_and(|target| target.reason == DisruptionReason::PreemptionByScheduler)
+}
+
+/// Pods whose budget would be overdrawn if all of `pods` went, in this order.
+///
+/// # Source
+/// kube-scheduler, DefaultPreemption, `filterPodsWithPDBViolation`.
+fn violating(store: &Store, pods: &[PodId]) -> Vec<bool> {
+    let budgets: Vec<&PodDisruptionBudget> = store.budgets.iter().map(|(_, budget)| budget).collect();
+    let mut allowed: Vec<i32> = budgets.iter().map(|budget| budget.status.disruptions_allowed).collect();
+    let is_violating = |id: &PodId| {
+        let Some(pod) = store.pod(*id).filter(|pod| !pod.labels.is_empty()) else { return false };
+        let mut is_violated = false;
+        for (budget, allowed) in budgets.iter().zip(&mut allowed) {
+            let selects = budget.meta.namespace == pod.namespace
+                && budget.spec.selector.as_ref().is_some_and(|s| !s.is_empty() && s.matches(&pod.labels));
+            if !selects || budget.status.disrupted_pods.contains_key(&pod.name) {
+                continue;
+            }
+            *allowed -= 1;
+            is_violated |= *allowed < 0;
+        }
+        is_violated
+    };
+    pods.iter().map(is_violating).collect()
+}
+
+impl Snapshot {
+    /// What preemption can do for a pod that no node takes. `draw` gives a number below the one it is given.
+    ///
+    /// # Source
+    /// kube-scheduler, `Evaluator.Preempt`.
+    pub(super) fn preempt(
+        &mut self,
+        arguments: DefaultPreemptionArgs,
+        profile: &Profile,
+        cycle: &Cycle<'_>,
+        candidates: &Candidates,
+        filtered: &[(NodeId, Rejection)],
+        draw: &mut dyn FnMut(u32) -> u32,
+    ) -> Preemption {
+        if let Some(why) = self.ineligible(cycle, filtered) {
+            return Preemption::NotEligible(why);
+        }
+        let resolvable = filtered.iter().filter(|(_, rejection)| !rejection.is_unresolvable);
+        let potential: Vec<NodeId> = resolvable.map(|(node, _)| *node).collect();
+        let wanted = arguments.wanted(potential.len());
+        let offset = if potential.len() > wanted { draw(potential.len() as u32) as usize } else { 0 };
+        let (mut found, mut violating): (Vec<Candidate>, Vec<Candidate>) = Default::default();
+        let mut reasons: BTreeMap<Symbol, usize> = BTreeMap::new();
+        let mut tried = 0;
+        let mut without_victim = None;
+        for &node in potential[offset..].iter().chain(&potential[..offset]) {
+            if !found.is_empty() && found.len() + violating.len() >= wanted {
+                break;
+            }
+            match self.victims_on(profile, cycle, candidates, node) {
+                Ok(candidate) if candidate.victims.is_empty() => {
+                    let name = cycle.store.node_name(node);
+                    without_victim = Some(Symbol::new(&format!("expected at least one victim pod on node {name:?}")));
+                }
+                Ok(candidate) if candidate.violations == 0 => found.push(candidate),
+                Ok(candidate) => violating.push(candidate),
+                Err(rejection) => {
+                    tried += 1;
+                    for reason in rejection.reasons {
+                        *reasons.entry(reason).or_insert(0) += 1;
+                    }
+                }
+            }
+        }
+        violating.truncate(wanted);
+        found.append(&mut violating);
+        match (best(found, cycle.store, draw), without_victim) {
+            (Some(candidate), _) => Preemption::Candidate(candidate),
+            (None, Some(error)) => Preemption::NoVictim(error),
+            (None, None) => {
+                if cycle.node_count > tried {
+                    let helpless = Symbol::new("Preemption is not helpful for scheduling");
+                    *reasons.entry(helpless).or_insert(0) += cycle.node_count - tried;
+                }
+                Preemption::Nowhere(reasons)
+            }
+        }
+    }
+
+    /// Why the pod may not preempt others.
+    fn ineligible(&self, cycle: &Cycle<'_>, filtered: &[(NodeId, Rejection)]) -> Option<&'static str> {
+        if cycle.spec.preemption_policy == Some(PreemptionPolicy::Never) {
+            return Some("not eligible due to preemptionPolicy=Never.");
+        }
+        let nominated = self.nominator.node_of(cycle.id)?;
+        let said = filtered.iter().find(|(node, _)| *node == nominated);
+        // A node that was not looked at cannot be helped either.
+        if said.is_none_or(|(_, rejection)| rejection.is_unresolvable) {
+            return None;
+        }
+        let there = self.cache.node(nominated).pods.iter().filter_map(|&pod| cycle.store.pod(pod));
+        let mut lower = there.filter(|pod| pod.spec.priority < cycle.spec.priority);
+        lower
+            .any(is_terminating_by_preemption)
+            .then_some("not eligible due to a terminating pod on the nominated node.")
+    }
+
+    /// The pods that would have to leave a node.
+    ///
+    /// # Source
+    /// kube-scheduler, DefaultPreemption, `SelectVictimsOnNode`: all pods of lower priority go, then as many as possible come
+    /// back, those first whose budget would be overdrawn.
+    fn victims_on(
+        &mut self,
+        profile: &Profile,
+        cycle: &Cycle<'_>,
+        candidates: &Candidates,
+        node: NodeId,
+    ) -> Result<Candidate, Rejection> {
+        let store = cycle.store;
+        let order = self.cache.node(node).pods.clone();
+        let is_lower = |id: &PodId| store.pod(*id).is_some_and(|pod| pod.spec.priority < cycle.spec.priority);
+        let mut potential: Vec<PodId> = order.iter().copied().filter(is_lower).collect();
+        if potential.is_empty() {
+            let reason = Symbol::new("No preemption victims found for incoming pod");
+            return Err(Rejection::unresolvable("DefaultPreemption", reason));
+        }
+        potential.iter().for_each(|&pod| self.cache.lift(pod));
+        let verdict = self.check(profile, cycle, candidates, node);
+        let mut victims = Vec::new();
+        let mut violations = 0;
+        if verdict.is_none() {
+            let by_importance = |id: &PodId| store.pod(*id).map(importance);
+            potential.sort_by_key(by_importance);
+            let is_violating = violating(store, &potential);
+            let of_kind = |kind: bool| potential.iter().zip(&is_violating).filter(move |(_, is)| **is == kind);
+            for (&pod, &is_violating) in of_kind(true).chain(of_kind(false)) {
+                self.cache.put_back(pod);
+                if self.check(profile, cycle, candidates, node).is_some() {
+                    self.cache.lift(pod);
+                    victims.push(pod);
+                    violations += usize::from(is_violating);
+                }
+            }
+            victims.sort_by_key(by_importance);
+        }
+        self.cache.put_all_back(node, order);
+        verdict.map_or(Ok(Candidate { node, victims, violations }), Err)
+    }
+}
+
+/// The candidate that costs least.
+///
+/// # Source
+/// kube-scheduler, `pickOneNodeForPreemption`.
+fn best(candidates: Vec<Candidate>, store: &Store, draw: &mut dyn FnMut(u32) -> u32) -> Option<Candidate> {
+    let cost = |candidate: &Candidate| {
+        let pods = || candidate.victims.iter().filter_map(|&pod| store.pod(pod));
+        let highest = pods().next().map_or(0, |pod| pod.spec.priority);
+        let sum: i64 = pods().map(|pod| i64::from(pod.spec.priority) + (1 << 31)).sum();
+        let earliest = pods().filter(|pod| pod.spec.priority == highest).map(start_time).min();
+        (candidate.violations, highest, sum, candidate.victims.len(), Reverse(earliest))
+    };
+    let least = candidates.iter().map(cost).min()?;
+    let mut ties: Vec<Candidate> = candidates.into_iter().filter(|candidate| cost(candidate) == least).collect();
+    let chosen = if ties.len() > 1 { draw(ties.len() as u32) as usize } else { 0 };
+    Some(ties.swap_remove(chosen))
+}

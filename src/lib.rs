@@ -21,3 +21,4 @@ pub mod simulation;
 pub mod state;
 pub mod study;
 pub mod units;
+pub mod verify;

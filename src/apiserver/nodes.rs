@@ -43,11 +43,13 @@ impl ApiServer {
 fn update(s: &mut Session<'_>, id: NodeId, write: impl FnOnce(&mut Node) -> NodeDelta) -> Answer {
     let name = s.store.node_name(id);
     let Some(before) = s.store.node(id).map(Arc::clone) else { return Err(not_found("nodes", name.as_str())) };
-    let Some(node) = s.store.node_mut(id) else { return Err(not_found("nodes", name.as_str())) };
-    let delta = write(node);
+    let mut node = Node::clone(&before);
+    let delta = write(&mut node);
+    // A write that changes nothing makes no new version, and so refuses nobody who read the present one.
     if delta.is_none() {
         return Ok(Reply::Unchanged);
     }
+    s.store.replace_node(id, node);
     s.changed.push(Changed::NodeUpdated { node: id, delta, before });
     Ok(Reply::Node(id))
 }

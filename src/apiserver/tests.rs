@@ -706,3 +706,13 @@ fn a_status_over_an_older_node_is_a_conflict() {
     let late = Request::PatchNodeStatus { node, conditions: Vec::new().into(), base };
     assert_eq!(api.refusal(late).0, ErrorReason::Conflict);
 }
+
+#[test]
+fn a_write_that_changes_nothing_makes_no_new_version_of_a_node() {
+    let mut api = Api::new();
+    let node = api.node(registration("{metadata: {name: n}}"));
+    let base = api.store.node(node).map(Arc::clone);
+    let again = api.ask(Request::SetNodeUnschedulable { node, unschedulable: false });
+    assert!(matches!(again, Ok(Reply::Unchanged)) && api.changed.is_empty());
+    api.ask(Request::PatchNodeStatus { node, conditions: Vec::new().into(), base }).expect("no conflict");
+}

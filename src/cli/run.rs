@@ -1,6 +1,6 @@
 //! `run`: plays a scenario, writes its directory and tells what happened.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -14,7 +14,9 @@ use crate::observe::{Detail, Observed, Observers};
 use crate::report::{OutputDir, Overwrite, draw_charts};
 use crate::scenario::{self, ExpectationOutcome, Overrides, ResolvedScenario};
 use crate::simulation::Prepared;
+use crate::state::Store;
 use crate::units::{SimDuration, SimTime};
+use crate::verify::{Violation, compare_rows};
 
 /// Play a scenario and write what happened
 ///
@@ -39,7 +41,9 @@ pub(super) struct RunArgs {
     /// Draw no charts
     #[arg(long)]
     no_charts: bool,
-    /// Play everything twice and compare
+    /// Check after every event that nothing impossible has happened, and play everything twice more and compare
+    ///
+    /// A bug that this finds is reported with the event, its time and the command that shows it again; the exit status is then 3.
     #[arg(long)]
     verify: bool,
     /// Replace the output directory even if it is not one of ours
@@ -60,6 +64,7 @@ fn duration(text: &str) -> Result<SimDuration, String> {
 /// A run that is over.
 struct Played {
     observed: Observed,
+    store: Store,
     digest: u64,
 }
 
@@ -79,7 +84,7 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     let sample = arguments.sample.unwrap_or(SimDuration::ZERO);
     let played = play(&scenario, sample, ui);
     if arguments.verify {
-        verify(&scenario, &played, sample, ui)?;
+        verify(&scenario, &played, sample, ui).map_err(|what| arguments.bug(what))?;
     }
     let outcomes: Vec<ExpectationOutcome> =
         scenario.expectations.iter().map(|e| e.judge(&played.observed.summary.metrics)).collect();
@@ -133,27 +138,59 @@ fn play(scenario: &ResolvedScenario, sample: SimDuration, ui: &Ui) -> Played {
     bar.finish_and_clear();
     let finished = run.finish();
     let observed = finished.observers.finish(end, &finished.store, finished.events);
-    Played { observed, digest: finished.digest }
+    Played { observed, store: finished.store, digest: finished.digest }
 }
 
-/// Plays once more, from the lock file, and compares.
-fn verify(scenario: &Arc<ResolvedScenario>, played: &Played, sample: SimDuration, ui: &Ui) -> Result<(), Failure> {
-    let again = play(scenario, sample, ui);
+/// Plays once more with a check after every event, and once from the lock file, and compares.
+///
+/// # Errors
+///
+/// What does not hold.
+fn verify(scenario: &Arc<ResolvedScenario>, played: &Played, sample: SimDuration, ui: &Ui) -> Result<(), String> {
+    compare_rows(&played.observed, &played.store)?;
+    same("a second run", played, play_checked(scenario).map_err(|violation| violation.to_string())?)?;
     let lock = scenario::lock_file(scenario);
-    let locked = scenario::load_text("scenario.lock.yaml", &lock, std::path::Path::new(""), &Overrides::none());
-    let locked =
-        locked.map_err(|invalid| Failure::Bug { what: format!("the lock file cannot be read:\n{invalid}") })?;
-    let from_lock = play(&locked, sample, ui);
-    for (other, what) in [(&again, "a second run"), (&from_lock, "a run from the lock file")] {
-        if other.digest != played.digest {
-            let what = format!("{what} differs: digest {:016x}, then {:016x}", played.digest, other.digest);
-            return Err(Failure::Bug { what });
-        }
+    let locked = scenario::load_text("scenario.lock.yaml", &lock, Path::new(""), &Overrides::none());
+    let locked = locked.map_err(|invalid| format!("the lock file cannot be read:\n{invalid}"))?;
+    same("a run from the lock file", played, play(&locked, sample, ui).digest)?;
+    if scenario::lock_file(&locked) != lock {
+        return Err("the lock file of the lock file differs".to_owned());
     }
-    let lock_again = scenario::lock_file(&locked);
-    if lock_again != lock {
-        return Err(Failure::Bug { what: "the lock file of the lock file differs".to_owned() });
-    }
-    ui.note(format_args!("verified: a second run and a run from the lock file gave the same events"));
+    ui.note(format_args!(
+        "verified: every invariant held after every event; a second run and a run from the lock file gave the same events"
+    ));
     Ok(())
+}
+
+fn same(what: &str, played: &Played, other: u64) -> Result<(), String> {
+    if other == played.digest {
+        return Ok(());
+    }
+    Err(format!("{what} differs: digest {:016x}, then {other:016x}", played.digest))
+}
+
+/// Plays under the eyes of a verifier, and on until the cluster is at rest; gives the digest at the scenario's end.
+fn play_checked(scenario: &ResolvedScenario) -> Result<u64, Violation> {
+    let mut run = Prepared::verified(scenario)?.start(scenario.seed, Observers::none());
+    run.verify();
+    run.run_until(SimTime::ZERO + scenario.duration);
+    let digest = run.digest();
+    run.come_to_rest().map_or(Ok(digest), Err)
+}
+
+impl RunArgs {
+    /// A bug, with the command that shows it again.
+    fn bug(&self, what: String) -> Failure {
+        let mut command = format!("kubesquall run {}", self.scenario.display());
+        if let Some(seed) = self.seed {
+            command.push_str(&format!(" --seed {seed}"));
+        }
+        for set in &self.set {
+            command.push_str(&format!(" --set '{set}'"));
+        }
+        if let Some(until) = self.until {
+            command.push_str(&format!(" --until {until}"));
+        }
+        Failure::Bug { what: format!("{what}\n  again:    {command} --verify") }
+    }
 }

@@ -319,6 +319,50 @@ impl Cache {
     }
 }
 
+/// For those who count again.
+impl Cache {
+    pub(super) fn pod_ids(&self) -> impl Iterator<Item = PodId> {
+        self.pods.keys().copied()
+    }
+
+    /// Where a pod is counted.
+    pub(super) fn node_of(&self, pod: PodId) -> Option<NodeId> {
+        self.pods.get(&pod).map(|placed| placed.node)
+    }
+
+    /// Whether it has the node as the store has it.
+    pub(super) fn knows_node(&self, node: NodeId, store: &Store) -> bool {
+        match (&self.node(node).object, store.node(node)) {
+            (Some(known), Some(now)) => Arc::ptr_eq(known, now),
+            (known, now) => known.is_none() == now.is_none(),
+        }
+    }
+
+    /// Adds up what the pods of each node ask for, and compares.
+    pub(super) fn audit_sums(&self) -> Result<(), String> {
+        let mut counted = 0;
+        for info in self.nodes.values() {
+            let mut again = NodeInfo::default();
+            for id in &info.pods {
+                let Some(placed) = self.pods.get(id).filter(|placed| Some(placed.node) == info.id || info.id.is_none())
+                else {
+                    return Err(format!("the scheduler's list of node {} has {id:?}, counted elsewhere", info.name));
+                };
+                again.change(&placed.spec, 1);
+            }
+            counted += info.pods.len();
+            let numbers = |info: &NodeInfo| (info.pod_count, info.non_zero_cpu, info.non_zero_memory, info.ports.len());
+            if numbers(info) != numbers(&again) || !super::audit::same(&info.requested, &again.requested) {
+                return Err(format!("the scheduler has counted the pods of node {} wrongly", info.name));
+            }
+        }
+        if counted == self.pods.len() {
+            return Ok(());
+        }
+        Err(format!("the scheduler's nodes list {counted} of {} pods", self.pods.len()))
+    }
+}
+
 /// Region and zone of a node; the beta labels win.
 fn zone_key(node: &Node) -> Symbol {
     let label = |beta: &str, stable: &str| {

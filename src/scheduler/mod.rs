@@ -3,6 +3,7 @@
 //! A component like any other: it keeps its own picture of the cluster from what watches deliver, assumes what it has
 //! decided before the API server has heard of it, and binds by a request.
 
+mod audit;
 mod cache;
 mod counts;
 mod cycle;
@@ -35,6 +36,7 @@ use preempting::Preemptions;
 use profile::Profiles;
 use queue::SchedulingQueue;
 
+pub use audit::Unseen;
 pub use cycle::{Decision, NodeScore, Nomination};
 pub use framework::Rejection;
 

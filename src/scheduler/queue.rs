@@ -77,6 +77,14 @@ impl SchedulingQueue {
         self.errors.retain(|(_, other, _)| *other != id);
     }
 
+    /// Whether the pod waits for anything here.
+    pub(super) fn has(&self, id: PodId) -> bool {
+        self.active.get(&id).is_some()
+            || self.backoff.get(&id).is_some()
+            || self.unschedulable.contains_key(&id)
+            || self.errors.iter().any(|(_, other, _)| *other == id)
+    }
+
     pub(super) fn has_next(&self) -> bool {
         !self.active.is_empty() || !self.backoff.is_empty()
     }

@@ -18,6 +18,7 @@ use crate::observe::Observers;
 use crate::scenario::{Bootstrap, ResolvedScenario};
 use crate::state::{Machine, NodeCondition, NodeConditionKind, Status, Store};
 use crate::units::{SimDuration, SimTime};
+use crate::verify::Violation;
 
 /// How long before t=0 a settled cluster is brought up; an OrderedReady set of a thousand pods fits.
 const SETTLE_FOR: SimDuration = SimDuration::from_secs(4 * 3600);
@@ -41,8 +42,19 @@ impl Prepared {
     #[must_use]
     pub fn new(scenario: &ResolvedScenario) -> Self {
         let mut prepared = Self::unsettled(scenario);
-        prepared.settle(Streams::new(BOOTSTRAP_SEED), SimTime::ZERO - SETTLE_FOR);
+        let _ = prepared.settle(|_| {});
         prepared
+    }
+
+    /// The same, checking itself on the way.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that does not hold.
+    pub fn verified(scenario: &ResolvedScenario) -> Result<Self, Violation> {
+        let mut prepared = Self::unsettled(scenario);
+        prepared.settle(Simulation::verify)?;
+        Ok(prepared)
     }
 
     /// Loads the scenario's objects and leaves them as they are.
@@ -83,7 +95,8 @@ impl Prepared {
     }
 
     /// Plays the workload controllers, the scheduler and the kubelets until t=0.
-    fn settle(&mut self, streams: Streams, begin: SimTime) {
+    fn settle(&mut self, watch: fn(&mut Simulation)) -> Result<(), Violation> {
+        let (streams, begin) = (Streams::new(BOOTSTRAP_SEED), SimTime::ZERO - SETTLE_FOR);
         let config = Arc::new(unhurried(&self.config));
         let inputs = Arc::new(Inputs::default());
         let components = Components::new(&config, &inputs);
@@ -91,10 +104,12 @@ impl Prepared {
         let api = std::mem::take(&mut self.api);
         let kernel = Kernel::new(store, api, config, streams, begin, Observers::none());
         let mut bringing_up = Simulation::new(kernel, components, inputs, takes_part_in_settling);
+        watch(&mut bringing_up);
         bringing_up.begin(Start::Initial);
         bringing_up.run_until(SimTime::ZERO - SimDuration::from_nanos(1));
         self.store = bringing_up.kernel.store;
         self.api = bringing_up.kernel.api;
+        bringing_up.violation.map_or(Ok(()), Err)
     }
 
     /// Begins a run at t=0.

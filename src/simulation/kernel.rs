@@ -13,6 +13,7 @@ use crate::engine::{EventQueue, Streams, Ticket};
 use crate::observe::Observers;
 use crate::state::{CauseId, Change, Changed, MachineChange, Store};
 use crate::units::SimTime;
+use crate::verify::Verifier;
 
 /// Events a component keeps until they are posted; more are dropped (client-go, event broadcaster).
 const EVENTS_QUEUED_MAX: usize = 1000;
@@ -86,6 +87,7 @@ pub(super) struct Kernel {
     pub(super) watch_draws: u64,
     pub(super) machine_log: VecDeque<(MachineChange, CauseId)>,
     pub(super) observers: Observers,
+    pub(super) verifier: Option<Box<Verifier>>,
     pub(super) changed: Vec<Changed>,
 }
 
@@ -205,6 +207,9 @@ impl Kernel {
             let cause = self.observers.next_cause(self.now, self.cause, &what, &self.store);
             let change = Change { at: self.now, cause, what };
             self.observers.changed(&change, &self.store);
+            if let Some(verifier) = &mut self.verifier {
+                verifier.changed(&change, &self.store);
+            }
             let draw = self.watch_draws;
             self.watch_draws += 1;
             let lag = Latencies::draw(&self.config.latency.watch, &self.streams, "watch", "", draw);

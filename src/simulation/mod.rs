@@ -6,6 +6,7 @@
 mod bootstrap;
 mod components;
 mod kernel;
+mod verified;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use crate::observe::Observers;
 use crate::scenario::TimelineAction;
 use crate::state::{CauseId, Changed, ControlPlaneProcess, MachineChange, Store};
 use crate::units::{SimDuration, SimTime};
+use crate::verify::Violation;
 
 /// What the scenario gives to the components.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +51,9 @@ pub struct Simulation {
     inputs: Arc<Inputs>,
     wanted: fn(Which) -> bool,
     api_down_since: Option<SimTime>,
+    /// Nothing goes wrong any more, and nobody types.
+    is_calm: bool,
+    violation: Option<Violation>,
     events: u64,
     digest: u64,
 }
@@ -68,7 +73,17 @@ pub struct Finished {
 
 impl Simulation {
     fn new(kernel: Kernel, components: Components, inputs: Arc<Inputs>, wanted: fn(Which) -> bool) -> Self {
-        Self { kernel, components, inputs, wanted, api_down_since: None, events: 0, digest: 0xcbf2_9ce4_8422_2325 }
+        Self {
+            kernel,
+            components,
+            inputs,
+            wanted,
+            api_down_since: None,
+            is_calm: false,
+            violation: None,
+            events: 0,
+            digest: 0xcbf2_9ce4_8422_2325,
+        }
     }
 
     /// The instant of the last event played.
@@ -87,6 +102,12 @@ impl Simulation {
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events
+    }
+
+    /// Digest over the events played so far.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.digest
     }
 
     /// Arms the timeline, then starts every process. Timeline entries thus lead their instant, in file order.
@@ -118,7 +139,7 @@ impl Simulation {
 
     /// Plays everything that happens up to and including `end`.
     pub fn run_until(&mut self, end: SimTime) {
-        while self.kernel.queue.peek_time().is_some_and(|at| at <= end) {
+        while self.violation.is_none() && self.kernel.queue.peek_time().is_some_and(|at| at <= end) {
             self.step();
         }
         self.kernel.now = self.kernel.now.max(end);
@@ -135,7 +156,8 @@ impl Simulation {
         match next.event.event {
             Event::Timer { epoch, timer } => {
                 let which = timer.which();
-                if self.components.is_up(which) && self.components.epoch(which) == epoch {
+                let is_void = self.is_calm && verified::disturbs(&timer);
+                if self.components.is_up(which) && self.components.epoch(which) == epoch && !is_void {
                     if next.event.cause == CauseId::NONE {
                         self.kernel.cause = self.kernel.observers.root_cause(next.at, Components::name(which), &timer);
                     }
@@ -169,6 +191,9 @@ impl Simulation {
             Event::Deliver => self.deliver(),
         }
         self.settle_machines();
+        if self.kernel.verifier.is_some() {
+            self.verify_event(&next.event.event);
+        }
         true
     }
 
@@ -287,6 +312,7 @@ impl Kernel {
             watch_draws: 0,
             machine_log: VecDeque::new(),
             observers,
+            verifier: None,
             changed: Vec::new(),
         }
     }

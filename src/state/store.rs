@@ -3,6 +3,8 @@
 //! The mutating functions keep the indexes true and nothing else; rules (admission, preconditions, what a write means)
 //! are the API server's, which is the only caller.
 
+mod audit;
+
 use std::sync::Arc;
 
 use indexmap::IndexSet;
@@ -190,6 +192,16 @@ impl Store {
         let gone = self.nodes[id].object.take();
         self.node_count -= usize::from(gone.is_some());
         gone
+    }
+
+    /// Puts a new version of a Node object in the place of the present one.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn replace_node(&mut self, id: NodeId, node: Node) {
+        let slot = &mut self.nodes[id];
+        assert!(slot.object.is_some(), "node {} does not exist", slot.name);
+        slot.object = Some(Arc::new(node));
     }
 
     /// The Node object for writing; what others hold of it stays as it was.

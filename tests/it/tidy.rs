@@ -36,10 +36,12 @@ const ROOMS: &[(&str, &[&str])] = &[
             "diagnostics",
         ],
     ),
+    ("verify", &["observe", "scheduler", "component", "state", "engine", "model", "units", "arena", "diagnostics"]),
     ("report", &["observe", "diagnostics", "units", "arena"]),
     (
         "simulation",
         &[
+            "verify",
             "scenario",
             "apiserver",
             "scheduler",
@@ -175,6 +177,7 @@ fn only_the_api_server_writes_api_state() {
         ".set_pod_node(",
         ".insert_node(",
         ".remove_node(",
+        ".replace_node(",
         ".node_mut(",
     ];
     let mut wrong = Vec::new();

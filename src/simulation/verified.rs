@@ -1,0 +1,136 @@
+//! Runs that check themselves.
+
+use rustc_hash::FxHashSet;
+
+use super::Simulation;
+use super::components::{AnyTag, AnyTimer};
+use super::kernel::Event;
+use crate::chaos;
+use crate::component::Request;
+use crate::kubectl;
+use crate::scheduler::{self, Unseen};
+use crate::state::{Changed, ControlPlaneProcess};
+use crate::units::SimDuration;
+use crate::verify::{Verifier, Violation, unsettled};
+
+/// How long a cluster is left alone before what it then looks like is judged: longer than every back-off and grace period. Not
+/// a whole minute, lest a CronJob begin just then.
+const CALM_FOR: SimDuration = SimDuration::from_millis(3_617_300);
+
+/// What was under way at the end of the calm is looked at once more after this.
+const SECOND_LOOK: SimDuration = SimDuration::from_millis(131_100);
+
+/// Whether the timer begins something that disturbs the cluster, as opposed to ending it.
+pub(super) fn disturbs(timer: &AnyTimer) -> bool {
+    match timer {
+        AnyTimer::Chaos(timer) => {
+            matches!(timer, chaos::Timer::Fault(_) | chaos::Timer::AddNodes(_) | chaos::Timer::Fails(..))
+        }
+        AnyTimer::Kubectl(timer) => matches!(timer, kubectl::Timer::Run(_)),
+        _ => false,
+    }
+}
+
+impl Simulation {
+    /// From now on every event is followed by a look at what must hold; the first violation ends the run.
+    pub fn verify(&mut self) {
+        let kernel = &mut self.kernel;
+        kernel.verifier = Some(Box::new(Verifier::new(&kernel.store, &kernel.config, kernel.now)));
+    }
+
+    /// What was found not to hold.
+    #[must_use]
+    pub fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    pub(super) fn verify_event(&mut self, event: &Event) {
+        let Some(verifier) = &mut self.kernel.verifier else { return };
+        let result = match verifier.event_over(&self.kernel.store) {
+            Ok(true) => self.recount(),
+            Ok(false) => Ok(()),
+            Err(wrong) => Err(wrong),
+        };
+        if let Err(what) = result {
+            let event = self.describe(event);
+            self.violation.get_or_insert(Violation { at: self.kernel.now, event, what });
+        }
+    }
+
+    /// Counts everything anew.
+    fn recount(&self) -> Result<(), String> {
+        if let Some(verifier) = &self.kernel.verifier {
+            verifier.recount(&self.kernel.store)?;
+        }
+        let scheduler = &self.components.scheduler;
+        if scheduler.is_up { scheduler.component.audit(&self.kernel.store, &self.unseen()) } else { Ok(()) }
+    }
+
+    /// What the scheduler has not seen yet.
+    fn unseen(&self) -> Unseen {
+        let mut unseen = Unseen::default();
+        for (_, change) in &self.kernel.watch_log {
+            match &change.what {
+                Changed::PodAdded(pod) | Changed::PodUpdated { pod, .. } | Changed::PodRemoved { pod, .. } => {
+                    unseen.pods.insert(*pod);
+                }
+                Changed::NodeAdded(node) | Changed::NodeUpdated { node, .. } | Changed::NodeRemoved { node, .. } => {
+                    unseen.nodes.insert(*node);
+                }
+                _ => {}
+            }
+        }
+        let epoch = self.components.scheduler.epoch;
+        let binds = self.kernel.calls.iter().filter(|(_, call)| call.epoch == epoch);
+        let binds = binds.filter_map(|(_, call)| match call.request {
+            Request::BindPod { pod, .. } => Some(pod),
+            _ => None,
+        });
+        let answers = self.kernel.answers.iter().filter(|(_, answer)| answer.epoch == epoch);
+        let answers = answers.filter_map(|(_, answer)| match answer.tag {
+            AnyTag::Scheduler(scheduler::Tag::Bind(pod)) => Some(pod),
+            _ => None,
+        });
+        unseen.binding = binds.chain(answers).collect::<FxHashSet<_>>();
+        unseen
+    }
+
+    /// Plays on until the cluster has had time to come to rest, with no more faults and commands than those under way, and says
+    /// what should have come about and has not.
+    #[must_use]
+    pub fn come_to_rest(&mut self) -> Option<Violation> {
+        self.is_calm = true;
+        self.run_until(self.kernel.now + CALM_FOR);
+        if let Some(what) = self.not_at_rest() {
+            self.run_until(self.kernel.now + SECOND_LOOK);
+            if self.violation.is_none() && self.not_at_rest().is_some() {
+                let event = "an hour without faults".to_owned();
+                self.violation = Some(Violation { at: self.kernel.now, event, what });
+            }
+        }
+        self.violation.clone()
+    }
+
+    /// What keeps the cluster from being at rest; nothing can be said while a part of the control plane is down.
+    fn not_at_rest(&self) -> Option<String> {
+        let is_up = |process| self.components.any_up(process);
+        let processes = [ControlPlaneProcess::KubeControllerManager, ControlPlaneProcess::KubeScheduler];
+        if !self.kernel.api_is_up || !processes.into_iter().all(is_up) {
+            return None;
+        }
+        if let Err(what) = self.recount() {
+            return Some(what);
+        }
+        unsettled(&self.kernel.store, &self.kernel.config, self.kernel.now)
+    }
+
+    fn describe(&self, event: &Event) -> String {
+        match event {
+            Event::Timer { timer, .. } => format!("the timer {timer:?}"),
+            Event::Arrive(_) => "a call's arrival".to_owned(),
+            Event::Answer(_) => "an answer".to_owned(),
+            Event::Post(_) | Event::Posted { .. } => "an Event's posting".to_owned(),
+            Event::Deliver => "a watch's delivery".to_owned(),
+        }
+    }
+}

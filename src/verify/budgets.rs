@@ -1,0 +1,136 @@
+//! No eviction takes more pods than their budget allows.
+
+use rustc_hash::FxHashMap;
+
+use super::mirror::{Mirror, copy_parts, pod_name};
+use crate::model::LabelSelector;
+use crate::state::{
+    Change, Changed, DeletionCause, Pod, PodDelta, PodDisruptionBudget, PodDisruptionBudgetId, PodId, Store,
+};
+
+/// What happened to the pods of a budget besides evictions.
+#[derive(Clone, Debug, Default)]
+struct Losses {
+    /// Pods that were healthy and ceased to be, not by an eviction.
+    total: i64,
+    /// How many at the last write of the budget.
+    at_last_write: i64,
+    /// How many at the write before the controller last wrote the status: it cannot have read an older budget, for then its
+    /// write would have been refused.
+    known_to_controller: i64,
+}
+
+/// Budgets, and what their controllers can have known.
+#[derive(Debug, Default)]
+pub(super) struct Budgets {
+    losses: FxHashMap<PodDisruptionBudgetId, Losses>,
+}
+
+/// Whether it counts for a budget.
+fn is_healthy(pod: &Pod) -> bool {
+    pod.is_ready() && pod.deletion.is_none()
+}
+
+fn covers(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
+    budget.meta.namespace == pod.namespace
+        && budget.spec.selector.as_ref().is_some_and(|selector: &LabelSelector| selector.matches(&pod.labels))
+}
+
+impl Budgets {
+    pub(super) fn new(store: &Store) -> Self {
+        Self { losses: store.budgets.ids().map(|id| (id, Losses::default())).collect() }
+    }
+
+    /// A change, with the mirror as it was before.
+    pub(super) fn changed(&mut self, change: &Change, store: &Store, before: &Mirror) -> Result<(), String> {
+        match &change.what {
+            Changed::BudgetAdded(id) => {
+                self.losses.insert(*id, Losses::default());
+            }
+            Changed::BudgetUpdated(id, _) => self.written(*id, store, before),
+            Changed::BudgetRemoved(id) => {
+                self.losses.remove(id);
+            }
+            Changed::PodUpdated { pod, delta, .. } => {
+                let parts = PodDelta::LABELS | PodDelta::DELETION | PodDelta::READY;
+                if !self.losses.is_empty()
+                    && delta.touches(parts)
+                    && let (Some(known), Some(now)) = (before.pod(*pod), store.pod(*pod))
+                {
+                    let mut next = known.clone();
+                    copy_parts(&mut next, now, *delta);
+                    return self.pod_changed(known, Some(&next), store);
+                }
+            }
+            Changed::PodRemoved { pod, last } => {
+                if !self.losses.is_empty()
+                    && let Some(known) = before.pod(*pod)
+                {
+                    // A pod without grace goes in one step: that its deletion was asked for is told with its end.
+                    let next = Pod { deletion: last.deletion, ..known.clone() };
+                    return self.pod_changed(known, Some(&next), store);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn written(&mut self, id: PodDisruptionBudgetId, store: &Store, before: &Mirror) {
+        let (Some(budget), Some(losses)) = (store.budgets.get(id), self.losses.get_mut(&id)) else { return };
+        let known = before.budget_status(id);
+        let is_eviction = known.is_some_and(|known| {
+            known.disruptions_allowed > budget.status.disruptions_allowed
+                && known.disrupted_pods.len() < budget.status.disrupted_pods.len()
+                && known.current_healthy == budget.status.current_healthy
+        });
+        if !is_eviction {
+            losses.known_to_controller = losses.at_last_write;
+        }
+        losses.at_last_write = losses.total;
+    }
+
+    fn pod_changed(&mut self, known: &Pod, next: Option<&Pod>, store: &Store) -> Result<(), String> {
+        if !is_healthy(known) {
+            return Ok(());
+        }
+        for (id, budget) in store.budgets.iter().filter(|(_, budget)| covers(budget, known)) {
+            if next.is_some_and(|next| is_healthy(next) && covers(budget, next)) {
+                continue;
+            }
+            let deletion = next.and_then(|next| next.deletion);
+            let is_eviction = deletion.is_some_and(|d| d.cause == DeletionCause::EvictionByEvictionApi);
+            let Some(losses) = self.losses.get_mut(&id) else { continue };
+            if !is_eviction {
+                losses.total += 1;
+                continue;
+            }
+            check(budget, known, losses, store)?;
+        }
+        Ok(())
+    }
+}
+
+/// The pod was just evicted: enough others are healthy, but for those that its controller could not know to be gone.
+fn check(budget: &PodDisruptionBudget, evicted: &Pod, losses: &Losses, store: &Store) -> Result<(), String> {
+    let status = &budget.status;
+    if status.disruptions_allowed < 0 {
+        return Err(format!(
+            "budget {}/{} allows {}",
+            budget.meta.namespace, budget.meta.name, status.disruptions_allowed
+        ));
+    }
+    let pods = store.pods_in(budget.meta.namespace).iter().filter_map(|id: &PodId| store.pod(*id));
+    let healthy = pods.filter(|pod| covers(budget, pod) && is_healthy(pod)).count() as i64;
+    let unknown = losses.total - losses.known_to_controller;
+    if healthy + unknown >= i64::from(status.desired_healthy) {
+        return Ok(());
+    }
+    Err(format!(
+        "pod {} was evicted though its budget {} wants {} healthy pods and only {healthy} are left ({unknown} were lost \
+         otherwise of late)",
+        pod_name(evicted),
+        budget.meta.name,
+        status.desired_healthy
+    ))
+}

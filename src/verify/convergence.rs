@@ -1,0 +1,307 @@
+//! What must have come about once nothing goes wrong any more.
+
+use crate::arena::Symbol;
+use crate::component::Config;
+use crate::model::TaintEffect;
+use crate::scheduler::Scheduler;
+use crate::state::{
+    ContainerState, DaemonSetId, DeploymentId, NodeId, Owner, Pod, PodId, PodPhase, ReplicaSetId, StatefulSetId, Store,
+    WorkloadId,
+};
+use crate::units::{SimDuration, SimTime};
+
+/// Annotations of pods that end, or stop answering, by themselves.
+const RESTLESS: [&str; 2] = ["kubesquall.sim/run-for", "kubesquall.sim/healthy-for"];
+
+/// What takes place within this time may still be under way.
+const UNDER_WAY: SimDuration = SimDuration::from_secs(120);
+
+/// The cluster after a long calm; all processes of the control plane run.
+struct Calm<'a> {
+    store: &'a Store,
+    config: &'a Config,
+    now: SimTime,
+}
+
+/// What should have come about by now and has not: after a calm of an hour, with the whole control plane up. Every pod that is
+/// wanted runs, or there is a reason why it does not.
+#[must_use]
+pub fn unsettled(store: &Store, config: &Config, now: SimTime) -> Option<String> {
+    let calm = Calm { store, config, now };
+    let result = calm.nodes().and_then(|()| calm.pods()).and_then(|()| calm.workloads()).and_then(|()| calm.budgets());
+    result.err()
+}
+
+impl Calm<'_> {
+    /// The machine is up and nothing is wrong with it; nobody has reason to keep off it.
+    fn is_fine(&self, node: NodeId) -> bool {
+        let machine = self.store.machine(node);
+        let reported = machine.reported;
+        let pressed = reported.memory_pressure || reported.disk_pressure || reported.pid_pressure;
+        self.store.node(node).is_some()
+            && machine.talks()
+            && !(reported.not_ready || reported.shutting_down || pressed || machine.network_unavailable)
+            && self.store.heartbeat(node).is_alive()
+            && machine.booted_at + UNDER_WAY < self.now
+    }
+
+    fn nodes(&self) -> Result<(), String> {
+        let ours = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"].map(Symbol::new);
+        for (id, node) in self.store.nodes().filter(|(id, _)| self.is_fine(*id)) {
+            let name = self.store.node_name(id);
+            if node.conditions.ready() != Some(crate::state::Status::True) {
+                return Err(format!("node {name} is fine and not Ready"));
+            }
+            if let Some(taint) =
+                node.taints.iter().find(|t| ours.contains(&t.key) && t.effect != TaintEffect::PreferNoSchedule)
+            {
+                return Err(format!("node {name} is fine and tainted {}", taint.key));
+            }
+        }
+        Ok(())
+    }
+
+    fn pods(&self) -> Result<(), String> {
+        for (id, pod) in self.store.pods() {
+            if pod.created_at + UNDER_WAY > self.now {
+                continue;
+            }
+            if let Some(what) = self.wrong_with(id, pod) {
+                return Err(format!("pod {}/{} {what}", pod.namespace, pod.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn wrong_with(&self, id: PodId, pod: &Pod) -> Option<String> {
+        if let Some(deletion) = pod.deletion {
+            return self.lingers(pod, deletion.deadline);
+        }
+        if pod.phase.is_terminal() {
+            return None;
+        }
+        if let Some(owner) = pod.owner.and_then(WorkloadId::from_owner)
+            && self.store.workload_meta(owner).is_none()
+        {
+            return Some("is left of an owner that is gone".to_owned());
+        }
+        let Some(node) = pod.node else { return self.waits_in_vain(id, pod) };
+        if !self.is_fine(node) {
+            return None;
+        }
+        let is_fine = pod.phase == PodPhase::Running && pod.is_ready();
+        if is_fine || self.is_restless(pod) {
+            return None;
+        }
+        let name = self.store.node_name(node);
+        Some(format!("is on node {name}, which is fine, and {}, not Ready", pod.phase.as_str()))
+    }
+
+    /// A pod that is being deleted goes once its node's kubelet, or the garbage collector, has had its time.
+    fn lingers(&self, pod: &Pod, deadline: SimTime) -> Option<String> {
+        if deadline + UNDER_WAY * 5 > self.now {
+            return None;
+        }
+        match pod.node {
+            Some(node) if self.store.node(node).is_none() => Some("lingers on a node that is gone".to_owned()),
+            Some(node) if self.is_fine(node) => {
+                Some(format!("lingers on node {}, which is fine", self.store.node_name(node)))
+            }
+            Some(_) => None,
+            None => Some("lingers though it never had a node".to_owned()),
+        }
+    }
+
+    /// A pod without a node, for which there is one.
+    fn waits_in_vain(&self, id: PodId, pod: &Pod) -> Option<String> {
+        if !pod.spec.scheduling_gates.is_empty() {
+            return None;
+        }
+        let decision = Scheduler::decide(self.store, self.config, &[id]).into_iter().next().flatten()?;
+        let node = self.store.node_name(decision.node?);
+        Some(format!("has no node, though it fits on {node}"))
+    }
+
+    /// Its containers end, or fail, by themselves.
+    fn is_restless(&self, pod: &Pod) -> bool {
+        let annotated = RESTLESS.iter().any(|name| pod.spec.annotations.contains_key(&Symbol::new(name)));
+        // A probe may fail long before the application is up.
+        let is_probed = pod.spec.containers.iter().any(|c| c.startup_probe.is_some() || c.liveness_probe.is_some());
+        let backs_off = pod.containers.iter().any(|c| c.state == ContainerState::CrashLoopBackOff);
+        annotated || (is_probed && backs_off)
+    }
+
+    fn workloads(&self) -> Result<(), String> {
+        for (id, set) in self.store.replica_sets.iter() {
+            if set.meta.deleting.is_none() {
+                self.replica_set(id)
+                    .map_err(|what| format!("ReplicaSet {}/{} {what}", set.meta.namespace, set.meta.name))?;
+            }
+        }
+        for (id, deployment) in self.store.deployments.iter() {
+            if deployment.meta.deleting.is_none() {
+                let name = format!("Deployment {}/{}", deployment.meta.namespace, deployment.meta.name);
+                self.deployment(id).map_err(|what| format!("{name} {what}"))?;
+            }
+        }
+        for (id, set) in self.store.stateful_sets.iter() {
+            if set.meta.deleting.is_none() {
+                let name = format!("StatefulSet {}/{}", set.meta.namespace, set.meta.name);
+                self.stateful_set(id).map_err(|what| format!("{name} {what}"))?;
+            }
+        }
+        for (id, set) in self.store.daemon_sets.iter() {
+            if set.meta.deleting.is_none() {
+                let name = format!("DaemonSet {}/{}", set.meta.namespace, set.meta.name);
+                self.daemon_set(id).map_err(|what| format!("{name} {what}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pods_of(&self, owner: WorkloadId) -> impl Iterator<Item = &Pod> {
+        self.store.pods_of(owner).iter().filter_map(|id| self.store.pod(*id))
+    }
+
+    fn has_restless_pods(&self, owner: WorkloadId) -> bool {
+        self.pods_of(owner).any(|pod| self.is_restless(pod))
+    }
+
+    fn replica_set(&self, id: ReplicaSetId) -> Result<(), String> {
+        let Some(set) = self.store.replica_sets.get(id) else { return Ok(()) };
+        let owner = WorkloadId::ReplicaSet(id);
+        let tally = self.store.tally(owner);
+        if let Some(Owner::Deployment(id)) = set.meta.owner
+            && self.store.deployments.get(id).is_none()
+        {
+            return Err("is left of a Deployment that is gone".to_owned());
+        }
+        if tally.active != set.replicas && set.status.failure.is_none() && !self.has_restless_pods(owner) {
+            return Err(format!("wants {} pods and has {}", set.replicas, tally.active));
+        }
+        let status = set.status;
+        if self.has_restless_pods(owner) {
+            return Ok(());
+        }
+        if (status.replicas, status.ready) != (tally.active, tally.ready) {
+            let shown = (status.replicas, status.ready);
+            return Err(format!("shows {shown:?} replicas and ready ones, and has {:?}", (tally.active, tally.ready)));
+        }
+        Ok(())
+    }
+
+    fn deployment(&self, id: DeploymentId) -> Result<(), String> {
+        let Some(deployment) = self.store.deployments.get(id) else { return Ok(()) };
+        if deployment.status.observed_generation != deployment.meta.generation {
+            return Err("has not been looked at since its last change".to_owned());
+        }
+        let sets = self.store.replica_sets_of(id).iter().map(|set| WorkloadId::ReplicaSet(*set));
+        let (mut active, mut ready, mut restless) = (0, 0, false);
+        for set in sets {
+            let tally = self.store.tally(set);
+            (active, ready) = (active + tally.active, ready + tally.ready);
+            restless |= self.has_restless_pods(set);
+        }
+        let wanted = deployment.spec.replicas.unwrap_or(1);
+        if restless || deployment.spec.paused {
+            return Ok(());
+        }
+        let status = deployment.status;
+        if (status.replicas, status.ready) != (active, ready) {
+            return Err(format!(
+                "shows {:?} replicas and ready ones, and has {:?}",
+                (status.replicas, status.ready),
+                (active, ready)
+            ));
+        }
+        if ready == active && (active != wanted || status.updated != wanted) {
+            return Err(format!(
+                "wants {wanted} pods and has {active}, {} of them up to date, all Ready",
+                status.updated
+            ));
+        }
+        Ok(())
+    }
+
+    fn stateful_set(&self, id: StatefulSetId) -> Result<(), String> {
+        let Some(set) = self.store.stateful_sets.get(id) else { return Ok(()) };
+        let owner = WorkloadId::StatefulSet(id);
+        let tally = self.store.tally(owner);
+        if set.status.observed_generation != set.meta.generation {
+            return Err("has not been looked at since its last change".to_owned());
+        }
+        let wanted = set.spec.replicas.unwrap_or(1);
+        let all_ready = tally.ready == tally.active && tally.terminating == 0;
+        if all_ready && tally.active != wanted && !self.has_restless_pods(owner) {
+            return Err(format!("wants {wanted} pods and has {}, all Ready", tally.active));
+        }
+        Ok(())
+    }
+
+    fn daemon_set(&self, id: DaemonSetId) -> Result<(), String> {
+        let Some(set) = self.store.daemon_sets.get(id) else { return Ok(()) };
+        let owner = WorkloadId::DaemonSet(id);
+        let tally = self.store.tally(owner);
+        let status = set.status;
+        if status.observed_generation != set.meta.generation {
+            return Err("has not been looked at since its last change".to_owned());
+        }
+        if self.has_restless_pods(owner) || tally.terminating > 0 {
+            return Ok(());
+        }
+        let mut targets: Vec<NodeId> =
+            self.pods_of(owner).filter(|p| p.is_active()).filter_map(|p| p.pinned_node.or(p.node)).collect();
+        targets.sort_unstable();
+        let count = targets.len();
+        targets.dedup();
+        let all_ready = tally.ready == tally.active;
+        if all_ready && targets.len() != count {
+            return Err("has two pods for one node".to_owned());
+        }
+        if tally.active < status.desired {
+            return Err(format!("wants {} pods and has {}", status.desired, tally.active));
+        }
+        Ok(())
+    }
+
+    fn budgets(&self) -> Result<(), String> {
+        for (_, budget) in self.store.budgets.iter() {
+            let Some(selector) = budget.spec.selector.as_ref() else { continue };
+            let name = budget.meta.name;
+            if budget.status.observed_generation != budget.meta.generation {
+                return Err(format!(
+                    "PodDisruptionBudget {}/{name} has not been looked at since its last change",
+                    budget.meta.namespace
+                ));
+            }
+            let pods = self.store.pods_in(budget.meta.namespace).iter().filter_map(|id| self.store.pod(*id));
+            let mine: Vec<&Pod> = pods.filter(|pod| selector.matches(&pod.labels)).collect();
+            if mine.iter().any(|pod| self.is_restless(pod)) || self.belongs_to_two(&mine) {
+                continue;
+            }
+            let is_healthy = |pod: &&&Pod| pod.is_ready() && pod.deletion.is_none() && !pod.phase.is_terminal();
+            let healthy = mine.iter().filter(is_healthy).count();
+            let shown = budget.status.current_healthy;
+            // A budget whose pods have no count to go by shows nothing.
+            let failed = budget.status.condition.as_ref().is_some_and(|(_, reason, _)| *reason == "SyncFailed");
+            if !failed && usize::try_from(shown) != Ok(healthy) {
+                let namespace = budget.meta.namespace;
+                return Err(format!(
+                    "PodDisruptionBudget {namespace}/{name} shows {shown} healthy pods; there are {healthy}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether some of the pods have more than one budget: only one of these is looked at when such a pod changes.
+    fn belongs_to_two(&self, pods: &[&Pod]) -> bool {
+        pods.iter().any(|pod| {
+            let covering = self.store.budgets.iter().filter(|(_, budget)| {
+                budget.meta.namespace == pod.namespace
+                    && budget.spec.selector.as_ref().is_some_and(|selector| selector.matches(&pod.labels))
+            });
+            covering.count() > 1
+        })
+    }
+}

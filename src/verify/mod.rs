@@ -1,0 +1,123 @@
+//! Invariants: what must hold after every event of a run, checked beside it.
+//!
+//! A verifier is told of every committed change, as a watcher is, and keeps a picture of its own from what it is told. After each
+//! event it compares what the event changed; from time to time everything is counted anew. It reads and never writes: with or
+//! without it a run plays the same events.
+
+mod budgets;
+mod convergence;
+mod mirror;
+mod placement;
+mod rows;
+
+use std::fmt;
+
+use budgets::Budgets;
+pub use convergence::unsettled;
+use mirror::Mirror;
+use placement::Placement;
+pub use rows::compare as compare_rows;
+
+use crate::component::Config;
+use crate::state::{Change, Store};
+use crate::units::SimTime;
+
+/// A broken invariant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// After the event at this time.
+    pub at: SimTime,
+    /// The event.
+    pub event: String,
+    /// What does not hold.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} (at {:.3} s, after {})", self.what, self.at.as_secs_f64(), self.event)
+    }
+}
+
+/// Checks a run as it goes.
+#[derive(Debug)]
+pub struct Verifier {
+    mirror: Mirror,
+    placement: Placement,
+    budgets: Budgets,
+    /// When the last change was committed.
+    last_change_at: SimTime,
+    /// Events until everything is counted anew.
+    until_recount: usize,
+    /// The first thing found to be wrong while changes came in.
+    wrong: Option<String>,
+}
+
+impl Verifier {
+    /// A verifier that begins with the cluster as it stands at `now`.
+    #[must_use]
+    pub fn new(store: &Store, config: &Config, now: SimTime) -> Self {
+        Self {
+            mirror: Mirror::new(store),
+            placement: Placement::new(store, config),
+            budgets: Budgets::new(store),
+            last_change_at: now,
+            until_recount: recount_period(store),
+            wrong: None,
+        }
+    }
+
+    /// A change was committed.
+    pub fn changed(&mut self, change: &Change, store: &Store) {
+        if self.wrong.is_some() {
+            return;
+        }
+        let result = if change.at < self.last_change_at {
+            Err(format!("time went back from {} to {}", self.last_change_at, change.at))
+        } else {
+            self.take_in(change, store)
+        };
+        self.last_change_at = change.at;
+        self.wrong = result.err();
+    }
+
+    fn take_in(&mut self, change: &Change, store: &Store) -> Result<(), String> {
+        self.placement.changed(change, store, &self.mirror)?;
+        self.budgets.changed(change, store, &self.mirror)?;
+        self.mirror.changed(&change.what, store)
+    }
+
+    /// An event is over; says what does not hold any more, and otherwise whether it is time to count everything anew.
+    ///
+    /// # Errors
+    ///
+    /// What does not hold.
+    pub fn event_over(&mut self, store: &Store) -> Result<bool, String> {
+        if let Some(wrong) = self.wrong.take() {
+            return Err(wrong);
+        }
+        self.mirror.compare_touched(store)?;
+        self.until_recount -= 1;
+        if self.until_recount > 0 {
+            return Ok(false);
+        }
+        self.until_recount = recount_period(store);
+        Ok(true)
+    }
+
+    /// Counts everything anew.
+    ///
+    /// # Errors
+    ///
+    /// What does not hold.
+    pub fn recount(&self, store: &Store) -> Result<(), String> {
+        store.audit()?;
+        self.mirror.compare_all(store)?;
+        self.placement.recount(store)
+    }
+}
+
+/// In proportion to what is counted, so that the counting costs each event the same.
+fn recount_period(store: &Store) -> usize {
+    100 + store.pod_count() + store.node_count()
+}

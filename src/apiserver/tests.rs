@@ -708,11 +708,15 @@ fn a_status_over_an_older_node_is_a_conflict() {
 }
 
 #[test]
-fn a_write_that_changes_nothing_makes_no_new_version_of_a_node() {
+fn a_write_that_changes_nothing_makes_no_new_version_of_a_node_but_a_status_always_does() {
     let mut api = Api::new();
     let node = api.node(registration("{metadata: {name: n}}"));
-    let base = api.store.node(node).map(Arc::clone);
+    let base = |api: &Api| api.store.node(node).map(Arc::clone);
+    let status = |base| Request::PatchNodeStatus { node, conditions: smallvec::SmallVec::new(), base };
+    let read = base(&api);
     let again = api.ask(Request::SetNodeUnschedulable { node, unschedulable: false });
     assert!(matches!(again, Ok(Reply::Unchanged)) && api.changed.is_empty());
-    api.ask(Request::PatchNodeStatus { node, conditions: Vec::new().into(), base }).expect("no conflict");
+    api.ask(status(read.clone())).expect("no conflict");
+    assert!(api.changed.is_empty());
+    assert_eq!(api.refusal(status(read)).0, ErrorReason::Conflict);
 }

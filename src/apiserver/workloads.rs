@@ -94,6 +94,7 @@ impl ApiServer {
             cron_job.active.push(job);
         }
         s.changed.push(Changed::WorkloadAdded(workload));
+        s.changed.push(Changed::WorkloadUpdated(WorkloadId::CronJob(id), ObjectDelta::STATUS));
         Ok(Reply::Workload(workload))
     }
 }

@@ -27,7 +27,7 @@ use crate::component::{
 };
 use crate::engine::Ticket;
 use crate::state::{
-    Change, Changed, ContainerFate, ControlPlaneProcess, MachineChange, NodeId, PodDelta, PodId, Power,
+    Change, Changed, ContainerFate, ControlPlaneProcess, MachineChange, NodeDelta, NodeId, PodDelta, PodId, Power,
 };
 use crate::units::SimDuration;
 use pod_worker::Worker;
@@ -44,6 +44,8 @@ pub enum Timer {
     Register(NodeId),
     /// A renewal that was held up gets through.
     LateRenewal(NodeId),
+    /// The status loop comes round and finds the node's conditions written by somebody else.
+    Report(NodeId),
     /// The eviction manager looks again.
     Pressure(NodeId),
     /// The graceful shutdown's next group, or the end of it.
@@ -83,6 +85,8 @@ pub struct Kubelets {
     next_boot: FxHashMap<NodeId, SimDuration>,
     /// Renewals that are held up.
     late: FxHashMap<NodeId, Ticket>,
+    /// Nodes whose status loop has something to correct when it next comes round.
+    reporting: FxHashSet<NodeId>,
     /// Machines that booted while nobody could be told: their pods' containers are gone.
     booted_unheard: FxHashSet<NodeId>,
     /// Refused registrations in a row.
@@ -142,6 +146,7 @@ impl Component for Kubelets {
             Changed::PodAdded(_)
                 | Changed::PodUpdated { .. }
                 | Changed::PodRemoved { .. }
+                | Changed::NodeUpdated { .. }
                 | Changed::NodeRemoved { .. }
         )
     }
@@ -174,6 +179,11 @@ impl Component for Kubelets {
                 }
             }
             Changed::PodRemoved { pod, last } => self.pod_gone(*pod, last, ctx),
+            Changed::NodeUpdated { node, delta, .. } => {
+                if delta.touches(NodeDelta::CONDITIONS) {
+                    self.conditions_overwritten(*node, ctx);
+                }
+            }
             Changed::NodeRemoved { node, last } => {
                 self.registrations.insert(*node, Arc::new(node_status::registration_of(last)));
             }
@@ -198,8 +208,13 @@ impl Component for Kubelets {
                 self.late.remove(&node);
                 if ctx.store.machine(node).talks() && !self.api_down {
                     heartbeat::begin_now(node, ctx);
+                    // The status was held up with the renewal.
+                    if self.differs(node, ctx) {
+                        self.post(node, ctx);
+                    }
                 }
             }
+            Timer::Report(node) => self.report(node, ctx),
             Timer::Pressure(node) => self.pressure_pass(node, ctx),
             Timer::Shutdown(node, group) => self.shutdown_step(node, group, ctx),
             Timer::Started(pod) => self.containers_started(pod, ctx),

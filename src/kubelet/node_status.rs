@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Kubelets, heartbeat, tell};
+use super::{Kubelets, Timer, heartbeat, tell};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, NodeConditionUpdate, NodeRegistration, ObjectRef, Request};
-use crate::state::{Node, NodeCondition, NodeConditionKind, NodeId, Status, TaintOnNode};
+use crate::state::{Machine, Node, NodeCondition, NodeConditionKind, NodeId, Status, TaintOnNode};
+use crate::units::SimDuration;
 
 /// How a node of which only the last object is left would register.
 pub(super) fn registration_of(node: &Node) -> NodeRegistration {
@@ -22,7 +23,61 @@ pub(super) fn registration_of(node: &Node) -> NodeRegistration {
     }
 }
 
+/// What the kubelet would say of each condition, with the reasons of yes and no.
+fn opinion(machine: &Machine) -> [(NodeConditionKind, bool, &'static str, &'static str); 4] {
+    let reported = machine.reported;
+    let is_ready = !reported.not_ready && !reported.shutting_down;
+    [
+        (
+            NodeConditionKind::MemoryPressure,
+            reported.memory_pressure,
+            "KubeletHasInsufficientMemory",
+            "KubeletHasSufficientMemory",
+        ),
+        (NodeConditionKind::DiskPressure, reported.disk_pressure, "KubeletHasDiskPressure", "KubeletHasNoDiskPressure"),
+        (NodeConditionKind::PidPressure, reported.pid_pressure, "KubeletHasInsufficientPID", "KubeletHasSufficientPID"),
+        (NodeConditionKind::Ready, is_ready, "KubeletReady", "KubeletNotReady"),
+    ]
+}
+
 impl Kubelets {
+    /// Whether the kubelet would say otherwise than the node's conditions do.
+    pub(super) fn differs(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
+        let Some(object) = ctx.store.node(node) else { return false };
+        opinion(ctx.store.machine(node)).into_iter().any(|(kind, holds, ..)| {
+            let status = if holds { Status::True } else { Status::False };
+            object.conditions.get(kind).is_some_and(|condition| condition.status != status)
+        })
+    }
+
+    /// The kubelet's watch shows it its node with conditions that are not its own: the status loop will post them anew.
+    ///
+    /// # Source
+    /// kubelet, `syncNodeStatus`: every `nodeStatusUpdateFrequency` it compares what it would post with the node as its informer
+    /// has it, and posts if they differ.
+    pub(super) fn conditions_overwritten(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if !self.is_heard(node, ctx) || !self.differs(node, ctx) || !self.reporting.insert(node) {
+            return;
+        }
+        let period = ctx.config.kubelet.node_status_update_frequency;
+        let begun = ctx.now.as_nanos().unsigned_abs() / 1_000_000;
+        let phase = ctx.streams.at("node-status", ctx.store.node_name(node).as_str(), begun).unit();
+        ctx.arm_in(SimDuration::from_secs_f64(phase * period.as_secs_f64()), Timer::Report(node));
+    }
+
+    /// The status loop comes round.
+    pub(super) fn report(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        self.reporting.remove(&node);
+        if self.is_heard(node, ctx) && self.differs(node, ctx) {
+            self.post(node, ctx);
+        }
+    }
+
+    /// Whether the kubelet hears the API server and nothing holds up what it says.
+    fn is_heard(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
+        self.hears(node, ctx) && ctx.store.heartbeat(node).is_alive()
+    }
+
     /// Posts the conditions as the kubelet observes them, and the events of those that flip.
     ///
     /// # Source
@@ -31,32 +86,9 @@ impl Kubelets {
         let Some(object) = ctx.store.node(node) else { return };
         let old = object.conditions;
         let machine = ctx.store.machine(node);
-        let reported = machine.reported;
-        let is_ready = !reported.not_ready && !reported.shutting_down;
-        let wanted: [(NodeConditionKind, bool, &'static str, &'static str); 4] = [
-            (
-                NodeConditionKind::MemoryPressure,
-                reported.memory_pressure,
-                "KubeletHasInsufficientMemory",
-                "KubeletHasSufficientMemory",
-            ),
-            (
-                NodeConditionKind::DiskPressure,
-                reported.disk_pressure,
-                "KubeletHasDiskPressure",
-                "KubeletHasNoDiskPressure",
-            ),
-            (
-                NodeConditionKind::PidPressure,
-                reported.pid_pressure,
-                "KubeletHasInsufficientPID",
-                "KubeletHasSufficientPID",
-            ),
-            (NodeConditionKind::Ready, is_ready, "KubeletReady", "KubeletNotReady"),
-        ];
         let mut updates = SmallVec::new();
         let mut flipped = Vec::new();
-        for (kind, holds, yes, no) in wanted {
+        for (kind, holds, yes, no) in opinion(machine) {
             let status = if holds { Status::True } else { Status::False };
             let reason = if holds { yes } else { no };
             updates.push(NodeConditionUpdate { kind, condition: NodeCondition { status, reason, since: ctx.now } });

@@ -265,12 +265,22 @@ impl Kubelets {
 
     pub(super) fn post_ready(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
-        let unposted = self.workers.get(&pod).and_then(|w| w.unposted.as_ref()?.containers.as_ref());
-        let containers: SmallVec<[ContainerStatus; 1]> =
-            unposted.unwrap_or(&object.containers).iter().map(|c| ContainerStatus { ready: true, ..*c }).collect();
+        let containers = self.running_statuses(pod, object, true);
         let patch =
             PodStatusPatch { ready: Some(Status::True), containers: Some(containers), ..PodStatusPatch::default() };
         self.post_if_heard(pod, patch, ctx);
+    }
+
+    /// The statuses of containers that run, as the kubelet knows them: what it posted last may not have arrived.
+    pub(super) fn running_statuses(&self, id: PodId, pod: &Pod, ready: bool) -> SmallVec<[ContainerStatus; 1]> {
+        let worker = self.workers.get(&id);
+        if let Some((worker, since)) = worker.and_then(|worker| Some((worker, worker.since?))) {
+            let restarts = worker.restarts.max(pod.restarts_max());
+            let status = ContainerStatus { state: ContainerState::Running { since }, ready, restarts };
+            return pod.spec.containers.iter().map(|_| status).collect();
+        }
+        let unposted = worker.and_then(|worker| worker.unposted.as_ref()?.containers.as_ref());
+        unposted.unwrap_or(&pod.containers).iter().map(|c| ContainerStatus { ready, ..*c }).collect()
     }
 
     /// Someone else wrote Ready=False on a pod whose containers are fine: the status manager puts it right.

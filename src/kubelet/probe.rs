@@ -1,13 +1,11 @@
 //! Probes that fail: applications that stop answering are taken out of traffic and killed.
 
-use smallvec::SmallVec;
-
 use super::pod_worker::{Stage, Worker};
 use super::termination::stop_time;
 use super::{Kubelets, Timer, settings};
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::model::{Container, Probe};
-use crate::state::{ContainerStatus, Pod, PodId, Status};
+use crate::state::{Pod, PodId, Status};
 use crate::units::{SimDuration, SimTime};
 
 /// Exit code of a container that ended at SIGTERM.
@@ -171,8 +169,7 @@ impl Kubelets {
         if let Some(ticket) = worker.ticket.take() {
             ctx.cancel(ticket);
         }
-        let containers: SmallVec<[ContainerStatus; 1]> =
-            object.containers.iter().map(|c| ContainerStatus { ready: false, ..*c }).collect();
+        let containers = self.running_statuses(pod, object, false);
         let patch =
             PodStatusPatch { ready: Some(Status::False), containers: Some(containers), ..PodStatusPatch::default() };
         self.post_if_heard(pod, patch, ctx);

@@ -67,9 +67,8 @@ impl Kubelets {
     /// Ends a pod because the node goes down; returns how long that takes.
     fn end_for_shutdown(&mut self, pod: PodId, limit: SimDuration, ctx: &mut Ctx<'_, Self>) -> SimDuration {
         let Some(object) = ctx.store.pod(pod) else { return SimDuration::ZERO };
-        let phase = if object.phase == PodPhase::Succeeded { PodPhase::Succeeded } else { PodPhase::Failed };
         let status = PodStatusPatch {
-            phase: Some(phase),
+            phase: Some(PodPhase::Failed),
             reason: Some(Symbol::new("Terminated")),
             ready: Some(Status::False),
             disruption: Some((DisruptionReason::TerminationByKubelet, true)),
@@ -80,7 +79,7 @@ impl Kubelets {
     }
 }
 
-/// The pods of a shutdown group; those that have failed are done.
+/// The pods of a shutdown group; those that have ended are done.
 fn shutdown_members(
     node: NodeId,
     index: usize,
@@ -88,7 +87,7 @@ fn shutdown_members(
     ctx: &Ctx<'_, Kubelets>,
 ) -> Vec<PodId> {
     let is_member = |pod: PodId| {
-        ctx.store.pod(pod).is_some_and(|p| p.phase != PodPhase::Failed && group_of(groups, p.spec.priority) == index)
+        ctx.store.pod(pod).is_some_and(|p| !p.phase.is_terminal() && group_of(groups, p.spec.priority) == index)
     };
     ctx.store.pods_on(node).iter().copied().filter(|&pod| is_member(pod)).collect()
 }

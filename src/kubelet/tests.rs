@@ -443,3 +443,24 @@ fn a_fault_that_matches_nothing_is_a_warning() {
     assert!(bench.is_on());
     assert_eq!(bench.events("NothingToFail"), [10.0]);
 }
+
+#[test]
+fn a_node_taken_for_lost_reports_again_within_ten_seconds() {
+    let mut bench = Bench::new();
+    bench.taken_for_lost(20.0);
+    bench.run_until(20.004);
+    assert_eq!(bench.node_ready(), Some(Status::Unknown));
+    bench.run_until(30.1);
+    assert_eq!(bench.node_ready(), Some(Status::True));
+}
+
+#[test]
+fn a_graceful_shutdown_leaves_pods_that_have_ended_as_they_are() {
+    let mut bench = Bench::new();
+    bench.shutdown_grace(30, 10);
+    bench.create(0.0, &bound("kubesquall.sim/run-for: 3s", &format!("restartPolicy: Never, {ONE}")));
+    bench.fault(10, FaultKind::GracefulShutdown, Some(100));
+    bench.run_until(20.0);
+    let pod = bench.pod("p");
+    assert_eq!((pod.phase, pod.reason.as_str()), (PodPhase::Succeeded, ""));
+}

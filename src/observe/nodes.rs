@@ -1,7 +1,7 @@
 //! `nodes.csv`: what `kubectl get nodes` would have shown, at each change.
 
 use crate::arena::{Column, Symbol};
-use crate::state::{Change, Changed, NodeDelta, NodeId, NodeSlot, PodDelta, Status, Store};
+use crate::state::{Change, Changed, NodeDelta, NodeId, NodeSlot, Pod, PodDelta, PodId, Status, Store};
 use crate::units::SimTime;
 
 /// A row of `nodes.csv`.
@@ -28,15 +28,18 @@ pub(super) struct Nodes {
     last: Column<NodeSlot, usize>,
     /// Unfinished pods per node.
     pods: Column<NodeSlot, i64>,
+    /// Pods that count there: a pod that has ended may be written again.
+    counted: Column<Pod, bool>,
 }
 
 impl Nodes {
     pub(super) fn begin(&mut self, store: &Store) {
-        for (_, pod) in store.pods() {
+        for (id, pod) in store.pods() {
             if let Some(node) = pod.node
                 && !pod.phase.is_terminal()
             {
                 *self.pods.get_mut(node) += 1;
+                *self.counted.get_mut(id) = true;
             }
         }
         let ids: Vec<NodeId> = store.nodes().map(|(id, _)| id).collect();
@@ -83,28 +86,27 @@ impl Nodes {
             {
                 self.push(change.at, *node, store);
             }
-            Changed::PodAdded(id) => {
-                if let Some(node) = store.pod(*id).and_then(|pod| pod.node) {
-                    self.count(change.at, node, 1, store);
-                }
+            Changed::PodAdded(id) => self.pod_changed(change.at, *id, store.pod(*id), store),
+            Changed::PodUpdated { pod, delta, .. } if delta.touches(PodDelta::NODE | PodDelta::PHASE) => {
+                self.pod_changed(change.at, *pod, store.pod(*pod), store);
             }
-            Changed::PodUpdated { pod, delta, .. } => {
-                let Some(object) = store.pod(*pod) else { return };
-                let Some(node) = object.node else { return };
-                if delta.touches(PodDelta::NODE) {
-                    self.count(change.at, node, 1, store);
-                } else if delta.touches(PodDelta::PHASE) && object.phase.is_terminal() {
-                    self.count(change.at, node, -1, store);
-                }
-            }
-            Changed::PodRemoved { last, .. } => {
-                if let Some(node) = last.node
-                    && !last.phase.is_terminal()
+            Changed::PodRemoved { pod, last } => {
+                if std::mem::take(self.counted.get_mut(*pod))
+                    && let Some(node) = last.node
                 {
                     self.count(change.at, node, -1, store);
                 }
             }
             _ => {}
+        }
+    }
+
+    fn pod_changed(&mut self, at: SimTime, id: PodId, pod: Option<&Pod>, store: &Store) {
+        let Some(pod) = pod else { return };
+        let Some(node) = pod.node else { return };
+        let counts = !pod.phase.is_terminal();
+        if std::mem::replace(self.counted.get_mut(id), counts) != counts {
+            self.count(at, node, if counts { 1 } else { -1 }, store);
         }
     }
 

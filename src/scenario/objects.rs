@@ -31,7 +31,7 @@ pub(super) fn is_impossible(resource: Symbol, amount: &Quantity) -> bool {
 const ANNOTATION_PREFIX: &str = "kubesquall.sim/";
 
 /// What stands behind the prefix.
-const ANNOTATIONS: [&str; 6] = ["start", "ready", "stop", "run-for", "exit-code", "usage"];
+const ANNOTATIONS: [&str; 8] = ["start", "ready", "stop", "init", "run-for", "healthy-for", "exit-code", "usage"];
 
 /// Checks each object by itself, and that they are not more than can be played.
 pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnostics: &mut Diagnostics) {
@@ -262,7 +262,7 @@ fn check_annotations(metadata: &ObjectMeta, object: &ManifestObject, diagnostics
     for (key, value) in &metadata.annotations {
         let Some(name) = key.as_str().strip_prefix(ANNOTATION_PREFIX) else { continue };
         let (problem, help) = match name {
-            "start" | "ready" | "stop" | "run-for" => match check_length(value.as_str()) {
+            "start" | "ready" | "stop" | "init" | "run-for" | "healthy-for" => match check_length(value.as_str()) {
                 Ok(()) => continue,
                 Err(problem) => {
                     (problem, "write a duration such as `60s`, or a distribution such as `{exponential: {mean: 60s}}`")

@@ -333,7 +333,11 @@ impl Cache {
     /// Whether it has the node as the store has it.
     pub(super) fn knows_node(&self, node: NodeId, store: &Store) -> bool {
         match (&self.node(node).object, store.node(node)) {
-            (Some(known), Some(now)) => Arc::ptr_eq(known, now),
+            (Some(known), Some(now)) => {
+                (&known.labels, &known.taints, known.unschedulable, known.allocatable_pods)
+                    == (&now.labels, &now.taints, now.unschedulable, now.allocatable_pods)
+                    && known.allocatable == now.allocatable
+            }
             (known, now) => known.is_none() == now.is_none(),
         }
     }

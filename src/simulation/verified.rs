@@ -46,7 +46,7 @@ impl Simulation {
 
     pub(super) fn verify_event(&mut self, event: &Event) {
         let Some(verifier) = &mut self.kernel.verifier else { return };
-        let result = match verifier.event_over(&self.kernel.store) {
+        let result = match verifier.event_over(self.kernel.now, &self.kernel.store) {
             Ok(true) => self.recount(),
             Ok(false) => Ok(()),
             Err(wrong) => Err(wrong),

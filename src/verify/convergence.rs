@@ -5,8 +5,8 @@ use crate::component::Config;
 use crate::model::TaintEffect;
 use crate::scheduler::Scheduler;
 use crate::state::{
-    ContainerState, DaemonSetId, DeploymentId, NodeId, Owner, Pod, PodId, PodPhase, ReplicaSetId, StatefulSetId, Store,
-    WorkloadId,
+    ContainerState, DaemonSetId, DeploymentId, Meta, NodeId, Owner, Pod, PodId, PodPhase, ReplicaSetId, StatefulSetId,
+    Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -131,27 +131,33 @@ impl Calm<'_> {
         annotated || (is_probed && backs_off)
     }
 
+    /// It exists, and neither it nor its namespace is being deleted.
+    fn stays(&self, meta: &Meta) -> bool {
+        let is_going = self.store.namespace(meta.namespace).is_some_and(|(_, n)| n.deleting_since.is_some());
+        meta.deleting.is_none() && !is_going
+    }
+
     fn workloads(&self) -> Result<(), String> {
         for (id, set) in self.store.replica_sets.iter() {
-            if set.meta.deleting.is_none() {
+            if self.stays(&set.meta) {
                 self.replica_set(id)
                     .map_err(|what| format!("ReplicaSet {}/{} {what}", set.meta.namespace, set.meta.name))?;
             }
         }
         for (id, deployment) in self.store.deployments.iter() {
-            if deployment.meta.deleting.is_none() {
+            if self.stays(&deployment.meta) {
                 let name = format!("Deployment {}/{}", deployment.meta.namespace, deployment.meta.name);
                 self.deployment(id).map_err(|what| format!("{name} {what}"))?;
             }
         }
         for (id, set) in self.store.stateful_sets.iter() {
-            if set.meta.deleting.is_none() {
+            if self.stays(&set.meta) {
                 let name = format!("StatefulSet {}/{}", set.meta.namespace, set.meta.name);
                 self.stateful_set(id).map_err(|what| format!("{name} {what}"))?;
             }
         }
         for (id, set) in self.store.daemon_sets.iter() {
-            if set.meta.deleting.is_none() {
+            if self.stays(&set.meta) {
                 let name = format!("DaemonSet {}/{}", set.meta.namespace, set.meta.name);
                 self.daemon_set(id).map_err(|what| format!("{name} {what}"))?;
             }
@@ -232,7 +238,15 @@ impl Calm<'_> {
         }
         let wanted = set.spec.replicas.unwrap_or(1);
         let all_ready = tally.ready == tally.active && tally.terminating == 0;
-        if all_ready && tally.active != wanted && !self.has_restless_pods(owner) {
+        // A pod that was taken out of the set by its labels keeps its name, and the set waits for it.
+        let has_its_name = |ordinal: i32| {
+            let name = std::sync::Arc::from(format!("{}-{ordinal}", set.meta.name));
+            let pod = self.store.find_pod(set.meta.namespace, &name);
+            pod.is_some_and(|pod| !self.store.pods_of(owner).contains(&pod))
+        };
+        let first = set.spec.ordinals.as_ref().map_or(0, |ordinals| ordinals.start);
+        let is_blocked = (first..first + wanted).any(has_its_name);
+        if all_ready && tally.active != wanted && !self.has_restless_pods(owner) && !is_blocked {
             return Err(format!("wants {wanted} pods and has {}, all Ready", tally.active));
         }
         Ok(())
@@ -268,6 +282,10 @@ impl Calm<'_> {
         for (_, budget) in self.store.budgets.iter() {
             let Some(selector) = budget.spec.selector.as_ref() else { continue };
             let name = budget.meta.name;
+            // A budget whose pods have no count to go by shows nothing.
+            if budget.status.condition.as_ref().is_some_and(|(_, reason, _)| *reason == "SyncFailed") {
+                continue;
+            }
             if budget.status.observed_generation != budget.meta.generation {
                 return Err(format!(
                     "PodDisruptionBudget {}/{name} has not been looked at since its last change",
@@ -276,15 +294,15 @@ impl Calm<'_> {
             }
             let pods = self.store.pods_in(budget.meta.namespace).iter().filter_map(|id| self.store.pod(*id));
             let mine: Vec<&Pod> = pods.filter(|pod| selector.matches(&pod.labels)).collect();
-            if mine.iter().any(|pod| self.is_restless(pod)) || self.belongs_to_two(&mine) {
+            // A pod that leaves the selection by its labels goes unnoticed: the controller looks at pods as they are.
+            let is_noticed = !mine.is_empty();
+            if !is_noticed || mine.iter().any(|pod| self.is_restless(pod)) || self.belongs_to_two(&mine) {
                 continue;
             }
             let is_healthy = |pod: &&&Pod| pod.is_ready() && pod.deletion.is_none() && !pod.phase.is_terminal();
             let healthy = mine.iter().filter(is_healthy).count();
             let shown = budget.status.current_healthy;
-            // A budget whose pods have no count to go by shows nothing.
-            let failed = budget.status.condition.as_ref().is_some_and(|(_, reason, _)| *reason == "SyncFailed");
-            if !failed && usize::try_from(shown) != Ok(healthy) {
+            if usize::try_from(shown) != Ok(healthy) {
                 let namespace = budget.meta.namespace;
                 return Err(format!(
                     "PodDisruptionBudget {namespace}/{name} shows {shown} healthy pods; there are {healthy}"

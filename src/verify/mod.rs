@@ -49,6 +49,8 @@ pub struct Verifier {
     last_change_at: SimTime,
     /// Events until everything is counted anew.
     until_recount: usize,
+    /// The present instant, and the events it has had.
+    instant: (SimTime, usize),
     /// The first thing found to be wrong while changes came in.
     wrong: Option<String>,
 }
@@ -63,6 +65,7 @@ impl Verifier {
             budgets: Budgets::new(store),
             last_change_at: now,
             until_recount: recount_period(store),
+            instant: (now, 0),
             wrong: None,
         }
     }
@@ -92,7 +95,11 @@ impl Verifier {
     /// # Errors
     ///
     /// What does not hold.
-    pub fn event_over(&mut self, store: &Store) -> Result<bool, String> {
+    pub fn event_over(&mut self, now: SimTime, store: &Store) -> Result<bool, String> {
+        self.instant = if self.instant.0 == now { (now, self.instant.1 + 1) } else { (now, 0) };
+        if self.instant.1 > EVENTS_AT_ONCE_MAX + EVENTS_AT_ONCE_PER_POD * store.pod_count() {
+            return Err(format!("time stands still: {} events have happened at once", self.instant.1));
+        }
         if let Some(wrong) = self.wrong.take() {
             return Err(wrong);
         }
@@ -116,6 +123,10 @@ impl Verifier {
         self.placement.recount(store)
     }
 }
+
+/// More events than this, and than so many for each pod, do not happen at one instant.
+const EVENTS_AT_ONCE_MAX: usize = 20_000;
+const EVENTS_AT_ONCE_PER_POD: usize = 100;
 
 /// In proportion to what is counted, so that the counting costs each event the same.
 fn recount_period(store: &Store) -> usize {

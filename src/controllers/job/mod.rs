@@ -414,8 +414,59 @@ fn finish(status: &mut JobStatus, kind: &'static str, reason: &'static str, now:
     status.ready = 0;
 }
 
+/// What the controller works on.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// A Job.
+    Job(JobId),
+    /// A pod with the tracking finalizer that no unfinished Job will take off.
+    Orphan(PodId),
+}
+
+/// Whether the pod waits for its finalizer to be taken off though no Job does that: nobody controls it, or it is being deleted
+/// and its Job is gone or finished.
+///
+/// # Source
+/// job controller, orphan queue.
+fn is_orphan(pod: &Pod, store: &Store) -> bool {
+    pod.job_tracking && (pod.owner.is_none() || (pod.deletion.is_some() && !has_unfinished_job(pod, store)))
+}
+
+/// Whether the pod's Job will take the finalizer off, or is another program's.
+fn has_unfinished_job(pod: &Pod, store: &Store) -> bool {
+    match pod.owner {
+        None => false,
+        Some(Owner::Job(id)) => {
+            store.jobs.get(id).is_some_and(|job| finished_since(&job.status).is_none() || is_foreign(job))
+        }
+        Some(_) => true,
+    }
+}
+
+/// Whether another program manages the Job.
+fn is_foreign(job: &Job) -> bool {
+    job.spec.managed_by.is_some_and(|by| by.as_str() != "kubernetes.io/job-controller")
+}
+
+/// The pods of a Job that is gone or finished, whose finalizers are still on.
+fn enqueue_held(id: JobId, store: &Store, queue: &mut Enqueue<Key>) {
+    for &pod in store.pods_of(WorkloadId::Job(id)) {
+        if store.pod(pod).is_some_and(|pod| pod.job_tracking) {
+            queue.now(Key::Orphan(pod));
+        }
+    }
+}
+
+fn release_orphan(id: PodId, store: &Store) -> Plan<Memo> {
+    let mut plan = Plan::nothing();
+    if store.pod(id).is_some_and(|pod| pod.job_tracking && !has_unfinished_job(pod, store)) {
+        plan.then(Request::ReleasePodFromJob { pod: id }, Memo::Other);
+    }
+    plan
+}
+
 impl Reconcile for Jobs {
-    type Key = JobId;
+    type Key = Key;
     type Memo = Memo;
     const NAME: &'static str = "job-controller";
 
@@ -439,37 +490,52 @@ impl Reconcile for Jobs {
         )
     }
 
-    fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<JobId>) {
+    fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Key>) {
         for id in ctx.store.jobs.ids() {
-            queue.now(id);
+            queue.now(Key::Job(id));
+        }
+        for (id, pod) in ctx.store.pods() {
+            if is_orphan(pod, ctx.store) {
+                queue.now(Key::Orphan(id));
+            }
         }
     }
 
-    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<JobId>) {
+    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Key>) {
         match &change.what {
-            Changed::WorkloadAdded(WorkloadId::Job(id)) => queue.now(*id),
+            Changed::WorkloadAdded(WorkloadId::Job(id)) => queue.now(Key::Job(*id)),
             Changed::WorkloadUpdated(WorkloadId::Job(id), delta) => {
                 if delta.touches(ObjectDelta::SPEC | ObjectDelta::METADATA | ObjectDelta::DELETION) {
-                    queue.now(*id);
+                    queue.now(Key::Job(*id));
                 } else {
-                    queue.after(*id, BATCH_PERIOD);
+                    queue.after(Key::Job(*id), BATCH_PERIOD);
+                }
+                if ctx.store.jobs.get(*id).is_some_and(|job| finished_since(&job.status).is_some()) {
+                    enqueue_held(*id, ctx.store, queue);
                 }
             }
             Changed::WorkloadRemoved(WorkloadId::Job(id)) => {
                 self.expectations.forget(*id);
                 self.failures.remove(id);
                 self.index_failures.remove(id);
-                // The sync of a Job that is gone lets go of its pods.
-                queue.now(*id);
+                enqueue_held(*id, ctx.store, queue);
             }
             Changed::PodAdded(pod) => {
-                if let Some(Owner::Job(id)) = ctx.store.pod(*pod).and_then(|pod| pod.owner) {
+                let Some(object) = ctx.store.pod(*pod) else { return };
+                if let Some(Owner::Job(id)) = object.owner {
                     self.expectations.creation_observed(id);
-                    queue.after(id, BATCH_PERIOD);
+                    queue.after(Key::Job(id), BATCH_PERIOD);
+                }
+                if is_orphan(object, ctx.store) {
+                    queue.now(Key::Orphan(*pod));
                 }
             }
             Changed::PodUpdated { pod, delta, .. } => {
-                let owner = ctx.store.pod(*pod).and_then(|pod| pod.owner);
+                let Some(object) = ctx.store.pod(*pod) else { return };
+                if is_orphan(object, ctx.store) {
+                    queue.now(Key::Orphan(*pod));
+                }
+                let owner = object.owner;
                 let Some(Owner::Job(id)) = owner else { return };
                 if delta.touches(PodDelta::DELETION) {
                     self.deletion_seen(owner);
@@ -477,31 +543,26 @@ impl Reconcile for Jobs {
                 if delta.touches(PodDelta::FINALIZERS) {
                     self.counted.remove(pod);
                 }
-                queue.after(id, BATCH_PERIOD);
+                queue.after(Key::Job(id), BATCH_PERIOD);
             }
             Changed::PodRemoved { pod, last } => {
                 self.counted.remove(pod);
                 if let Some(Owner::Job(id)) = last.owner {
                     self.deletion_seen(last.owner);
-                    queue.after(id, BATCH_PERIOD);
+                    queue.after(Key::Job(id), BATCH_PERIOD);
                 }
             }
             _ => {}
         }
     }
 
-    fn sync(&mut self, id: JobId, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
-        let store = ctx.store;
-        let Some(job) = store.jobs.get(id) else {
-            let mut plan = Plan::nothing();
-            for &pod in store.pods_of(WorkloadId::Job(id)) {
-                if store.pod(pod).is_some_and(|p| p.job_tracking) {
-                    plan.then(Request::ReleasePodFromJob { pod }, Memo::Other);
-                }
-            }
-            return plan;
+    fn sync(&mut self, key: Key, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+        let id = match key {
+            Key::Job(id) => id,
+            Key::Orphan(pod) => return release_orphan(pod, ctx.store),
         };
-        if job.spec.managed_by.is_some_and(|by| by.as_str() != "kubernetes.io/job-controller") {
+        let Some(job) = ctx.store.jobs.get(id) else { return Plan::nothing() };
+        if is_foreign(job) {
             return Plan::nothing();
         }
         match finished_since(&job.status) {
@@ -524,7 +585,8 @@ impl Reconcile for Jobs {
         }
     }
 
-    fn answered(&mut self, id: JobId, memo: Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
+    fn answered(&mut self, key: Key, memo: Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
+        let Key::Job(id) = key else { return };
         match (memo, answer) {
             (Memo::Create, Ok(Reply::Pod(pod))) => {
                 if let Some(pod) = ctx.store.pod(*pod) {
@@ -549,7 +611,8 @@ impl Reconcile for Jobs {
         }
     }
 
-    fn skipped(&mut self, id: JobId, memo: Memo) {
+    fn skipped(&mut self, key: Key, memo: Memo) {
+        let Key::Job(id) = key else { return };
         match memo {
             Memo::Create => self.expectations.creation_observed(id),
             Memo::Delete(pod) => {

@@ -6,8 +6,8 @@ use crate::apiserver::ApiServer;
 use crate::arena::Symbol;
 use crate::chaos::{self, Chaos, ChaosPlan, FaultKind, FaultSpec, PoolPlan};
 use crate::component::{
-    Answer, ApiError, Component, Config, Ctx, DeleteOptions, ErrorReason, Latencies, NodeRegistration, Outbox,
-    PodStatusPatch, Record, Request, Start, Timers,
+    Answer, ApiError, Component, Config, Ctx, DeleteOptions, ErrorReason, Latencies, NodeConditionUpdate,
+    NodeRegistration, Outbox, PodStatusPatch, Record, Request, Start, Timers,
 };
 use crate::engine::{Distribution, EventQueue, Streams, Ticket};
 use crate::kubelet::{Kubelets, PoolTemplate, Timer};
@@ -16,8 +16,8 @@ use crate::model::config::{
 };
 use crate::model::{self, Object};
 use crate::state::{
-    CauseId, Change, Changed, ControlPlaneProcess, DeletionCause, Machine, MachineChange, NodeId, Pod, PodDelta, PodId,
-    Power, Status, Store,
+    CauseId, Change, Changed, ControlPlaneProcess, DeletionCause, Machine, MachineChange, NodeCondition,
+    NodeConditionKind, NodeId, Pod, PodDelta, PodId, Power, Status, Store,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -155,6 +155,15 @@ impl Bench {
     pub(super) fn delete_node(&mut self, at_s: f64) {
         let node = self.node_id();
         self.queue.push(secs(at_s), Event::Arrive(Request::DeleteNode { node }, None));
+    }
+
+    /// The node controller has not heard of the node and says so.
+    pub(super) fn taken_for_lost(&mut self, at_s: f64) {
+        let node = self.node_id();
+        let condition = NodeCondition { status: Status::Unknown, reason: "NodeStatusUnknown", since: secs(at_s) };
+        let update = NodeConditionUpdate { kind: NodeConditionKind::Ready, condition };
+        let conditions = std::iter::once(update).collect();
+        self.queue.push(secs(at_s), Event::Arrive(Request::PatchNodeStatus { node, conditions, base: None }, None));
     }
 
     pub(super) fn taint(&mut self, key: &str, effect: &str) {

@@ -78,7 +78,7 @@ pub(super) fn get(s: &Session<'_>, id: PodId) -> Answer {
 
 /// # Source
 /// apiserver, graceful deletion of pods: the option, else the pod's own grace; 0 for pods that never ran or have ended; a
-/// later deletion can only shorten.
+/// later deletion can only shorten, counting from the first.
 pub(super) fn delete(s: &mut Session<'_>, id: PodId, options: DeleteOptions, cause: DeletionCause) -> Answer {
     let Some(pod) = s.store.pod(id) else { return Err(gone()) };
     if options.uid.is_some_and(|uid| uid != pod.uid) {
@@ -102,7 +102,7 @@ pub(super) fn delete(s: &mut Session<'_>, id: PodId, options: DeleteOptions, cau
         }
         return remove(s, id);
     }
-    let shortens = pod.deletion.is_none_or(|d| s.now + grace < d.deadline && options.grace_s.is_some());
+    let shortens = pod.deletion.is_none_or(|d| options.grace_s.is_some() && grace < d.grace);
     if !shortens {
         return Ok(Reply::Unchanged);
     }
@@ -112,15 +112,21 @@ pub(super) fn delete(s: &mut Session<'_>, id: PodId, options: DeleteOptions, cau
 }
 
 /// Sets or shortens the deletion time stamp without publishing it.
+///
+/// # Source
+/// apiserver, `BeforeDelete`: a shorter grace counts from the first deletion, but moves the time stamp to now at the earliest; what
+/// is then left of a grace is a second.
 fn mark(s: &mut Session<'_>, id: PodId, grace: SimDuration, cause: DeletionCause) {
     let now = s.now;
     s.store.update_pod(id, |pod| {
-        let first = pod.deletion;
-        pod.deletion = Some(Deletion {
-            requested_at: first.map_or(now, |d| d.requested_at),
-            deadline: now + grace,
-            grace,
-            cause: first.map_or(cause, |d| d.cause),
+        pod.deletion = Some(match pod.deletion {
+            None => Deletion { requested_at: now, deadline: now + grace, grace, cause },
+            Some(first) => {
+                let deadline = first.deadline - first.grace + grace;
+                let is_over = deadline < now && grace != SimDuration::ZERO;
+                let grace = if is_over { SimDuration::from_secs(1) } else { grace };
+                Deletion { deadline: deadline.max(now), grace, ..first }
+            }
         });
     });
 }

@@ -358,8 +358,11 @@ fn a_second_deletion_can_only_shorten_the_grace() {
     delete(&mut api, id, Some(60)).expect("a deletion");
     assert_eq!(deadline(&api), Some(SimTime::from_secs(130)));
     assert!(api.changed.is_empty());
-    delete(&mut api, id, Some(5)).expect("a deletion");
+    delete(&mut api, id, Some(15)).expect("a deletion");
     assert_eq!(deadline(&api), Some(SimTime::from_secs(115)));
+    delete(&mut api, id, Some(5)).expect("a deletion");
+    assert_eq!(deadline(&api), Some(SimTime::from_secs(110)));
+    assert_eq!(api.get(id).deletion.map(|d| d.grace), Some(SimDuration::from_secs(1)));
     delete(&mut api, id, Some(0)).expect("a deletion");
     assert!(api.store.pod(id).is_none());
 }
@@ -719,4 +722,24 @@ fn a_write_that_changes_nothing_makes_no_new_version_of_a_node_but_a_status_alwa
     api.ask(status(read.clone())).expect("no conflict");
     assert!(api.changed.is_empty());
     assert_eq!(api.refusal(status(read)).0, ErrorReason::Conflict);
+}
+
+#[test]
+fn a_later_deletion_shortens_the_grace_even_after_it_is_over_and_what_held_the_pod_lets_it_go() {
+    let mut api = Api::new();
+    let text = "{metadata: {name: p, finalizers: [batch.kubernetes.io/job-tracking]}, spec: {nodeName: n, ";
+    let id = api.pod(&format!("{text}{ONE}}}}}"));
+    let delete = |grace_s| Request::DeletePod {
+        pod: id,
+        options: DeleteOptions { grace_s, uid: None },
+        cause: DeletionCause::Kubectl,
+    };
+    let asked_at = api.now;
+    api.ask(delete(Some(10))).expect("a mark");
+    api.now = asked_at + SimDuration::from_secs(40);
+    api.ask(delete(Some(0))).expect("a shorter grace");
+    let deletion = api.store.pod(id).and_then(|pod| pod.deletion).expect("it is held");
+    assert_eq!((deletion.requested_at, deletion.deadline, deletion.grace), (asked_at, api.now, SimDuration::ZERO));
+    api.ask(Request::ReleasePodFromJob { pod: id }).expect("a release");
+    assert!(api.store.pod(id).is_none());
 }

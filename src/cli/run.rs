@@ -82,9 +82,12 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     // Before anything is played, so that a refusal costs no time.
     let out = OutputDir::begin(&place, overwrite)?;
     let sample = arguments.sample.unwrap_or(SimDuration::ZERO);
+    // First of all, as a run that never ends says nothing.
+    let checked = arguments.verify.then(|| play_checked(&scenario)).transpose();
+    let checked = checked.map_err(|violation| arguments.bug(violation.to_string()))?;
     let played = play(&scenario, sample, ui);
-    if arguments.verify {
-        verify(&scenario, &played, sample, ui).map_err(|what| arguments.bug(what))?;
+    if let Some(digest) = checked {
+        verify(&scenario, digest, &played, sample, ui).map_err(|what| arguments.bug(what))?;
     }
     let outcomes: Vec<ExpectationOutcome> =
         scenario.expectations.iter().map(|e| e.judge(&played.observed.summary.metrics)).collect();
@@ -141,14 +144,20 @@ fn play(scenario: &ResolvedScenario, sample: SimDuration, ui: &Ui) -> Played {
     Played { observed, store: finished.store, digest: finished.digest }
 }
 
-/// Plays once more with a check after every event, and once from the lock file, and compares.
+/// Compares a run with the one that was checked after every event, which had this digest, and with one from the lock file.
 ///
 /// # Errors
 ///
 /// What does not hold.
-fn verify(scenario: &Arc<ResolvedScenario>, played: &Played, sample: SimDuration, ui: &Ui) -> Result<(), String> {
+fn verify(
+    scenario: &Arc<ResolvedScenario>,
+    checked: u64,
+    played: &Played,
+    sample: SimDuration,
+    ui: &Ui,
+) -> Result<(), String> {
     compare_rows(&played.observed, &played.store)?;
-    same("a second run", played, play_checked(scenario).map_err(|violation| violation.to_string())?)?;
+    same("a second run", played, checked)?;
     let lock = scenario::lock_file(scenario);
     let locked = scenario::load_text("scenario.lock.yaml", &lock, Path::new(""), &Overrides::none());
     let locked = locked.map_err(|invalid| format!("the lock file cannot be read:\n{invalid}"))?;

@@ -13,6 +13,9 @@ use crate::units::SimDuration;
 /// Grace of a hard eviction.
 const GRACE: SimDuration = SimDuration::from_secs(1);
 
+/// How often it looks whether an evicted pod is gone.
+const POLL: SimDuration = SimDuration::from_secs(1);
+
 /// Time between passes that evict nobody.
 const PASS: SimDuration = SimDuration::from_secs(10);
 
@@ -52,7 +55,7 @@ impl Kubelets {
     /// Evicts the pod that is first in the order, and looks again when it is gone.
     ///
     /// # Source
-    /// kubelet, eviction manager: one pod a pass; the next pass follows the end of that pod.
+    /// kubelet, eviction manager: one pod a pass; the next pass follows the end of that pod, for which it looks every second.
     ///
     /// # Differs
     /// How much is available is not simulated: while the condition holds, pods go whose annotated usage exceeds their
@@ -72,7 +75,7 @@ impl Kubelets {
             candidates.filter_map(|pod| Some((self.rank_of(pod, shortage, ctx)?, pod))).min_by_key(|(rank, _)| *rank);
         let Some((_, pod)) = first else { return };
         let took = self.evict_for(pod, node, shortage, ctx);
-        ctx.arm_in(took, Timer::Pressure(node));
+        ctx.arm_in(took.max(POLL), Timer::Pressure(node));
     }
 
     /// A pod started on a node under pressure: the next pass sees it.

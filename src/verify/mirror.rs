@@ -271,7 +271,7 @@ fn check_step(before: &Pod, now: &Pod, delta: PodDelta) -> Result<(), String> {
     }
     match (before.deletion, now.deletion) {
         (Some(_), None) => return wrong("is no longer being deleted"),
-        (Some(Deletion { deadline, .. }), Some(later)) if later.deadline > deadline => {
+        (Some(Deletion { grace, .. }), Some(later)) if later.grace > grace => {
             return wrong("was given more time to end");
         }
         _ => {}

@@ -10,10 +10,10 @@ use crate::component::{Answer, NodeRegistration, Reply};
 use crate::model::{self, ConditionStatus, LabelSelector, NodeConditionType, Object, ObjectMeta, PodConditionType};
 use crate::state::{
     Changed, ContainerState, ContainerStatus, ControllerRevision, CronJob, DaemonSet, DaemonSetStatus, Deletion,
-    DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, Job, JobStatus, Meta, Namespace, NodeCondition,
-    NodeConditionKind, ObjectDelta, Owner, PersistentVolume, PersistentVolumeClaim, Pod, PodCondition,
-    PodDisruptionBudget, PodDisruptionBudgetStatus, PodPhase, PriorityClass, ReplicaSet, ReplicaSetStatus, Service,
-    StatefulSet, StatefulSetStatus, Status, Store, Uid, WorkloadId,
+    DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, DisruptionReason, DisruptionTarget, Job,
+    JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind, ObjectDelta, Owner, PersistentVolume,
+    PersistentVolumeClaim, Pod, PodCondition, PodDisruptionBudget, PodDisruptionBudgetStatus, PodPhase, PriorityClass,
+    ReplicaSet, ReplicaSetStatus, Service, StatefulSet, StatefulSetStatus, Status, Store, Uid, WorkloadId,
 };
 use crate::units::SimDuration;
 
@@ -192,7 +192,13 @@ impl ApiServer {
             reason: status.reason,
             ready,
             unschedulable: None,
-            disruption_target: None,
+            disruption_target: status.condition(PodConditionType::DisruptionTarget).and_then(|c| {
+                Some(DisruptionTarget {
+                    reason: DisruptionReason::parse(c.reason.as_str())?,
+                    since: self.instant(c.last_transition_time, created_at),
+                    status: c.status == model::ConditionStatus::True,
+                })
+            }),
             containers: SmallVec::from_vec(containers(&status.container_statuses)),
             init_containers: SmallVec::from_vec(containers(&status.init_container_statuses)),
         };
@@ -417,6 +423,12 @@ impl ApiServer {
             current_healthy: o.status.current_healthy,
             desired_healthy: o.status.desired_healthy,
             expected_pods: o.status.expected_pods,
+            disrupted_pods: o
+                .status
+                .disrupted_pods
+                .iter()
+                .map(|(pod, since)| (Arc::from(pod.as_str()), self.instant(Some(*since), s.now)))
+                .collect(),
             ..PodDisruptionBudgetStatus::default()
         };
         let id =

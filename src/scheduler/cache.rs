@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::counts::{Counted, Counts, GroupId, Inclusion, ViewId};
 use crate::arena::{Column, Symbol};
@@ -283,39 +284,55 @@ impl Cache {
         self.counts.view(counter, key, inclusion, &self.nodes)
     }
 
-    /// Takes a pod away for a moment, to see what would be without it.
+    /// Takes a pod off a copy of its node, to see what would be without it; off the counts too if anybody looks at them.
     ///
     /// # Source
     /// kube-scheduler, PodTopologySpread: a terminating pod is taken off its count although it was not part of it.
-    pub(super) fn lift(&mut self, id: PodId) {
-        self.shift(id, -1);
-    }
-
-    /// Puts back a pod that was lifted.
-    pub(super) fn put_back(&mut self, id: PodId) {
-        self.shift(id, 1);
-    }
-
-    fn shift(&mut self, id: PodId, by: i64) {
+    pub(super) fn lift(&mut self, id: PodId, from: &mut NodeInfo, is_counted: bool) {
         let Some(placed) = self.pods.get(&id) else { return };
-        let info = self.nodes.get_mut(placed.node);
-        info.change(&placed.spec, by);
-        if by > 0 {
-            info.pods.push(id);
-        } else {
-            info.pods.retain(|&other| other != id);
+        from.change(&placed.spec, -1);
+        from.pods.retain(|&other| other != id);
+        if is_counted {
+            self.counts.change(placed, -1, true);
         }
-        self.counts.change(placed, by, true);
     }
 
-    /// Puts back all pods of a node that are still lifted; `order` is that of all pods before.
-    pub(super) fn put_all_back(&mut self, node: NodeId, order: Vec<PodId>) {
-        for &pod in &order {
-            if !self.node(node).pods.contains(&pod) {
-                self.put_back(pod);
+    /// Puts a pod back that was lifted.
+    pub(super) fn put_back(&mut self, id: PodId, to: &mut NodeInfo, is_counted: bool) {
+        let Some(placed) = self.pods.get(&id) else { return };
+        to.change(&placed.spec, 1);
+        to.pods.push(id);
+        if is_counted {
+            self.counts.change(placed, 1, true);
+        }
+    }
+
+    /// What `ask` says of a node if these pods were on it too; they are counted if anybody looks at counts.
+    pub(super) fn with_more<T>(
+        &mut self,
+        node: &NodeInfo,
+        pods: &[(PodId, &Pod)],
+        is_counted: bool,
+        ask: impl FnOnce(&Self, &NodeInfo) -> T,
+    ) -> T {
+        let mut fuller = node.clone();
+        let mut guests: SmallVec<[(PodId, Placed); 2]> = SmallVec::new();
+        for &(id, pod) in pods {
+            fuller.change(&pod.spec, 1);
+            fuller.pods.push(id);
+            if let Some(node) = node.id.filter(|_| is_counted) {
+                let group = self.counts.join(id, pod, &self.pods);
+                let placed = Placed { node, spec: Arc::clone(&pod.spec), group, is_terminating: false };
+                self.counts.change(&placed, 1, true);
+                guests.push((id, placed));
             }
         }
-        self.nodes.get_mut(node).pods = order;
+        let answer = ask(self, &fuller);
+        for (id, placed) in guests {
+            self.counts.change(&placed, -1, true);
+            self.counts.leave(id, &placed);
+        }
+        answer
     }
 }
 

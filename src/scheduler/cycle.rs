@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::cache::Cache;
+use super::cache::{Cache, NodeInfo};
 use super::framework::{Cycle, PreFilter, Rejection, Template};
 use super::memo::{Memo, Memos};
 use super::message;
@@ -14,6 +14,7 @@ use super::nominator::Nominator;
 use super::preemption::Preemption;
 use super::profile::Profile;
 use crate::arena::Symbol;
+use crate::component::Config;
 use crate::model::{Labels, non_zero_container_requests};
 use crate::state::{AdmittedSpec, NodeId, Owner, Pod, PodId, Store};
 
@@ -102,9 +103,23 @@ pub(super) struct Candidates {
     restricting: Vec<&'static str>,
 }
 
+impl Candidates {
+    /// Whether a filter looks at more than the node.
+    pub(super) fn looks_at_counts(&self) -> bool {
+        !self.wide.is_empty()
+    }
+}
+
 impl Snapshot {
     pub(super) fn new(cache: Cache) -> Self {
         Self { cache, nominator: Nominator::default(), memos: Memos::default(), templates: FxHashMap::default() }
+    }
+
+    /// Everything the store has.
+    pub(super) fn of(store: &Store, config: &Config) -> Self {
+        let mut snapshot = Self::new(Cache::new(config.version));
+        snapshot.list(store);
+        snapshot
     }
 
     /// Takes in everything the store has.
@@ -210,7 +225,7 @@ impl Snapshot {
         }
         let nominated = self.nominator.node_of(cycle.id).filter(|node| self.cache.node(*node).object.is_some());
         if let Some(node) = nominated
-            && self.check(profile, cycle, &candidates, node).is_none()
+            && self.check_node(profile, cycle, &candidates, node).is_none()
         {
             decision.feasible.push(node);
             decision.node = Some(node);
@@ -224,6 +239,8 @@ impl Snapshot {
         } else if let [only] = decision.feasible.as_slice() {
             decision.node = Some(*only);
         } else {
+            // Where few nodes are named, nothing has been learnt.
+            let memo = candidates.only.is_none().then_some(&*memo);
             score(&self.cache, profile, cycle, memo, with_scores, decision);
         }
         self.cache.next_start = (self.cache.next_start + looked_at) % cycle.node_count;
@@ -250,7 +267,7 @@ impl Snapshot {
         Some(outcome)
     }
 
-    /// What the filters say of a node as it is now, on which pods nominated to it with no lower priority count.
+    /// What the filters say of a node, on which pods nominated to it with no lower priority count.
     ///
     /// # Source
     /// kube-scheduler, `RunFilterPluginsWithNominatedPods`: the pod must fit with them and, as they may never come and it may
@@ -260,29 +277,35 @@ impl Snapshot {
         profile: &Profile,
         cycle: &Cycle<'_>,
         candidates: &Candidates,
-        node: NodeId,
+        info: &NodeInfo,
     ) -> Option<Rejection> {
-        let rivals: SmallVec<[PodId; 2]> = self.nominator.rivals(node, cycle.id, cycle.spec.priority).collect();
+        let ask = |cache: &Cache, info: &NodeInfo| {
+            let mut filters = candidates.filters.iter().map(|&place| &profile.filters[place]);
+            filters.find_map(|plugin| plugin.filter(cycle, cache, info))
+        };
+        let rivals = self.nominator.rivals(info.id?, cycle.id, cycle.spec.priority);
         let rivals: SmallVec<[(PodId, &Pod); 2]> = rivals
-            .into_iter()
             .filter(|rival| !self.cache.has(*rival))
             .filter_map(|rival| Some((rival, cycle.store.pod(rival)?)))
             .collect();
-        let ask = |cache: &Cache| {
-            let mut filters = candidates.filters.iter().map(|&place| &profile.filters[place]);
-            filters.find_map(|plugin| plugin.filter(cycle, cache, cache.node(node)))
-        };
-        if !rivals.is_empty() {
-            rivals.iter().for_each(|(rival, pod)| self.cache.assume(*rival, pod, node));
-            let rejection = ask(&self.cache);
-            rivals.iter().for_each(|(rival, _)| {
-                self.cache.forget(*rival);
-            });
-            if rejection.is_some() {
-                return rejection;
-            }
+        if !rivals.is_empty()
+            && let Some(rejection) = self.cache.with_more(info, &rivals, candidates.looks_at_counts(), ask)
+        {
+            return Some(rejection);
         }
-        ask(&self.cache)
+        ask(&self.cache, info)
+    }
+
+    /// The same of a node as it is now.
+    fn check_node(
+        &mut self,
+        profile: &Profile,
+        cycle: &Cycle<'_>,
+        candidates: &Candidates,
+        node: NodeId,
+    ) -> Option<Rejection> {
+        let info = self.cache.node(node).clone();
+        self.check(profile, cycle, candidates, &info)
     }
 
     /// The search over all nodes, from where the last one ended, until enough are found. Says how many were looked at.
@@ -300,12 +323,13 @@ impl Snapshot {
         for offset in 0..count {
             let at = (self.cache.next_start + offset) % count;
             let node = candidates.only.as_ref().map_or_else(|| self.cache.order()[at], |only| only[at]);
-            let rejection = if self.nominator.on(node).is_empty() {
-                filter(&self.cache, profile, cycle, &candidates.wide, memo, node)
+            let rejection = if candidates.only.is_some() {
+                self.check_node(profile, cycle, candidates, node)
             } else {
-                // The memo is asked for the scores in any case.
+                // The memo is asked even if others are nominated here, as it learns the scores by that.
                 let alone = filter(&self.cache, profile, cycle, &candidates.wide, memo, node);
-                self.check(profile, cycle, candidates, node).or(alone)
+                let is_contested = !self.nominator.on(node).is_empty();
+                if is_contested { self.check_node(profile, cycle, candidates, node).or(alone) } else { alone }
             };
             match rejection {
                 None if decision.feasible.len() == wanted => break,
@@ -374,7 +398,14 @@ fn filter(
         .or_else(|| local.map(|(_, rejection)| rejection.clone()))
 }
 
-fn score(cache: &Cache, profile: &Profile, cycle: &Cycle<'_>, memo: &Memo, with_scores: bool, decision: &mut Decision) {
+fn score(
+    cache: &Cache,
+    profile: &Profile,
+    cycle: &Cycle<'_>,
+    memo: Option<&Memo>,
+    with_scores: bool,
+    decision: &mut Decision,
+) {
     let feasible = &decision.feasible;
     let mut totals = vec![0; feasible.len()];
     let mut raw: Vec<i64> = Vec::with_capacity(feasible.len());
@@ -386,8 +417,8 @@ fn score(cache: &Cache, profile: &Profile, cycle: &Cycle<'_>, memo: &Memo, with_
             continue;
         }
         raw.clear();
-        match profile.local_scorers.iter().position(|local| *local == place) {
-            Some(slot) => raw.extend(feasible.iter().map(|&node| memo.raw(node, slot))),
+        match memo.zip(profile.local_scorers.iter().position(|local| *local == place)) {
+            Some((memo, slot)) => raw.extend(feasible.iter().map(|&node| memo.raw(node, slot))),
             None => raw.extend(feasible.iter().map(|&node| plugin.score(cycle, cache, cache.node(node)))),
         }
         plugin.normalize(cycle, cache, feasible, &mut raw);

@@ -5,6 +5,8 @@
 
 mod audit;
 mod cache;
+#[cfg(test)]
+mod cache_tests;
 mod counts;
 mod cycle;
 mod framework;
@@ -27,7 +29,7 @@ use rustc_hash::FxHashMap;
 use crate::component::{
     Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PodStatusPatch, Request, Start,
 };
-use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, NodeDelta, Pod, PodDelta, PodId, Store};
+use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, NodeDelta, NodeId, Pod, PodDelta, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 use cache::Cache;
 use cycle::Snapshot;
@@ -108,20 +110,38 @@ impl Scheduler {
     /// `kubesquall schedule` shows. None for pods of other schedulers.
     #[must_use]
     pub fn decide(store: &Store, config: &Config, pods: &[PodId]) -> Vec<Option<Decision>> {
-        let mut snapshot = Snapshot::new(Cache::new(config.version));
-        snapshot.list(store);
+        let mut snapshot = Snapshot::of(store, config);
         let profiles = Profiles::new(&config.kube_scheduler);
-        let decide = |&id: &PodId| {
+        let mut decide = |&id: &PodId| {
             let pod = store.pod(id)?;
-            let profile = profiles.of(pod.spec.scheduler_name)?;
-            let decision = snapshot.schedule(profile, store, id, true, &mut |_| 0);
+            let decision = snapshot.schedule(profiles.of(pod.spec.scheduler_name)?, store, id, true, &mut |_| 0);
             snapshot.nominate(id, pod, decision.nomination);
             if let Some(node) = decision.node {
                 snapshot.assume(id, pod, node);
             }
             Some(decision)
         };
-        pods.iter().map(decide).collect()
+        pods.iter().map(&mut decide).collect()
+    }
+
+    /// Where pods end up, one after the other, if those that are preempted leave at once; none for pods that no node takes.
+    #[must_use]
+    pub fn place(store: &Store, config: &Config, pods: &[PodId]) -> Vec<Option<NodeId>> {
+        let mut snapshot = Snapshot::of(store, config);
+        let profiles = Profiles::new(&config.kube_scheduler);
+        let mut place = |&id: &PodId| {
+            let pod = store.pod(id)?;
+            let decision = snapshot.schedule(profiles.of(pod.spec.scheduler_name)?, store, id, false, &mut |_| 0);
+            decision.victims.iter().for_each(|&victim| {
+                snapshot.cache.forget(victim);
+            });
+            let node = match decision.nomination {
+                Nomination::To(node) => Some(node),
+                Nomination::Kept | Nomination::Cleared => decision.node,
+            };
+            node.inspect(|&node| snapshot.assume(id, pod, node))
+        };
+        pods.iter().map(&mut place).collect()
     }
 
     /// Pods that wait for a scheduler, in the order in which one takes them from its queue.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::cycle::{Candidates, Snapshot};
 use super::framework::{Cycle, Rejection};
 use super::profile::Profile;
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::model::PreemptionPolicy;
 use crate::state::{DisruptionReason, NodeId, Pod, PodDisruptionBudget, PodId, Store};
 use crate::units::SimTime;
@@ -145,7 +145,7 @@ impl Snapshot {
             (None, Some(error)) => Preemption::NoVictim(error),
             (None, None) => {
                 if cycle.node_count > tried {
-                    let helpless = Symbol::new("Preemption is not helpful for scheduling");
+                    let helpless = sym!("Preemption is not helpful for scheduling");
                     *reasons.entry(helpless).or_insert(0) += cycle.node_count - tried;
                 }
                 Preemption::Nowhere(reasons)
@@ -184,34 +184,36 @@ impl Snapshot {
         node: NodeId,
     ) -> Result<Candidate, Rejection> {
         let store = cycle.store;
-        let order = self.cache.node(node).pods.clone();
+        let is_counted = candidates.looks_at_counts();
         let is_lower = |id: &PodId| store.pod(*id).is_some_and(|pod| pod.spec.priority < cycle.spec.priority);
-        let mut potential: Vec<PodId> = order.iter().copied().filter(is_lower).collect();
+        let mut potential: Vec<PodId> = self.cache.node(node).pods.iter().copied().filter(is_lower).collect();
         if potential.is_empty() {
-            let reason = Symbol::new("No preemption victims found for incoming pod");
+            let reason = sym!("No preemption victims found for incoming pod");
             return Err(Rejection::unresolvable("DefaultPreemption", reason));
         }
-        potential.iter().for_each(|&pod| self.cache.lift(pod));
-        let verdict = self.check(profile, cycle, candidates, node);
-        let mut victims = Vec::new();
+        let mut info = self.cache.node(node).clone();
+        potential.iter().for_each(|&pod| self.cache.lift(pod, &mut info, is_counted));
+        let mut lifted = potential.clone();
+        let verdict = self.check(profile, cycle, candidates, &info);
         let mut violations = 0;
         if verdict.is_none() {
+            lifted.clear();
             let by_importance = |id: &PodId| store.pod(*id).map(importance);
             potential.sort_by_key(by_importance);
             let is_violating = violating(store, &potential);
             let of_kind = |kind: bool| potential.iter().zip(&is_violating).filter(move |(_, is)| **is == kind);
             for (&pod, &is_violating) in of_kind(true).chain(of_kind(false)) {
-                self.cache.put_back(pod);
-                if self.check(profile, cycle, candidates, node).is_some() {
-                    self.cache.lift(pod);
-                    victims.push(pod);
+                self.cache.put_back(pod, &mut info, is_counted);
+                if self.check(profile, cycle, candidates, &info).is_some() {
+                    self.cache.lift(pod, &mut info, is_counted);
+                    lifted.push(pod);
                     violations += usize::from(is_violating);
                 }
             }
-            victims.sort_by_key(by_importance);
+            lifted.sort_by_key(by_importance);
         }
-        self.cache.put_all_back(node, order);
-        verdict.map_or(Ok(Candidate { node, victims, violations }), Err)
+        lifted.iter().for_each(|&pod| self.cache.put_back(pod, &mut info, is_counted));
+        verdict.map_or(Ok(Candidate { node, victims: lifted, violations }), Err)
     }
 }
 

@@ -153,6 +153,21 @@ pub enum DisruptionReason {
 }
 
 impl DisruptionReason {
+    /// Every reason.
+    const ALL: [Self; 5] = [
+        Self::PreemptionByScheduler,
+        Self::DeletionByTaintManager,
+        Self::EvictionByEvictionApi,
+        Self::DeletionByPodGc,
+        Self::TerminationByKubelet,
+    ];
+
+    /// The reason of the API's text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == text)
+    }
+
     /// The API's text.
     #[must_use]
     pub fn as_str(self) -> &'static str {

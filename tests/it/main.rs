@@ -6,5 +6,6 @@ mod expected;
 mod invalid;
 mod mutations;
 mod recordings;
+mod scheduler;
 mod study;
 mod tidy;

@@ -1,0 +1,246 @@
+//! Counts that follow every change must be those that a recount from scratch gives.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use smallvec::smallvec;
+
+use super::cache::Cache;
+use super::counts::{Counted, Inclusion, ViewId};
+use super::term::{Bond, Term};
+use crate::arena::Symbol;
+use crate::model::config::KubernetesVersion;
+use crate::model::{LabelSelector, Labels, PodSpec};
+use crate::state::{
+    AdmittedSpec, Deletion, DeletionCause, Node, NodeConditions, NodeId, Pod, PodId, PodPhase, Store, Uid,
+};
+use crate::units::{SimDuration, SimTime};
+
+fn labels(key: &str, value: u8) -> Labels {
+    [(Symbol::new(key), Symbol::new(&value.to_string()))].into_iter().collect()
+}
+
+fn spec(json: &str) -> Arc<AdmittedSpec> {
+    let spec: PodSpec = serde_json::from_str(json).expect("a spec");
+    Arc::new(AdmittedSpec {
+        requests: crate::model::requests(&spec),
+        non_zero_requests: crate::model::non_zero_requests(&spec),
+        qos: crate::model::qos(&spec),
+        priority: 0,
+        annotations: Arc::default(),
+        spec,
+    })
+}
+
+/// A spec that asks for nothing, and one that keeps away from `app: 0` in its zone.
+fn specs() -> [Arc<AdmittedSpec>; 2] {
+    let far = r#"{"containers":[{"name":"c"}],"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
+        [{"topologyKey":"zone","labelSelector":{"matchLabels":{"app":"0"}}}]}}}"#;
+    [spec(r#"{"containers":[{"name":"c"}]}"#), spec(far)]
+}
+
+fn pod(app: u8, spec: &Arc<AdmittedSpec>, is_terminating: bool) -> Pod {
+    let deletion = Deletion {
+        requested_at: SimTime::ZERO,
+        deadline: SimTime::ZERO,
+        grace: SimDuration::ZERO,
+        cause: DeletionCause::Kubectl,
+    };
+    Pod {
+        namespace: Symbol::new("default"),
+        name: Arc::from("p"),
+        uid: Uid::default(),
+        labels: labels("app", app),
+        owner: None,
+        spec: Arc::clone(spec),
+        pinned_node: None,
+        is_mirror: false,
+        node: None,
+        nominated_node: None,
+        created_at: SimTime::ZERO,
+        scheduled_at: None,
+        started_at: None,
+        deletion: is_terminating.then_some(deletion),
+        job_tracking: false,
+        phase: PodPhase::Running,
+        reason: Symbol::empty(),
+        ready: None,
+        unschedulable: None,
+        disruption_target: None,
+        containers: smallvec![],
+        init_containers: smallvec![],
+    }
+}
+
+fn node(zone: u8) -> Node {
+    Node {
+        uid: Uid::default(),
+        labels: labels("zone", zone),
+        annotations: Arc::default(),
+        created_at: SimTime::ZERO,
+        unschedulable: false,
+        taints: smallvec![],
+        allocatable: Arc::default(),
+        allocatable_pods: 110,
+        capacity: Arc::default(),
+        images: Arc::default(),
+        conditions: NodeConditions::default(),
+    }
+}
+
+/// Something that happens to the cluster.
+#[derive(Clone, Debug)]
+enum Op {
+    Bind {
+        app: u8,
+        spec: usize,
+        node: usize,
+    },
+    Delete(usize),
+    Relabel {
+        pod: usize,
+        app: u8,
+    },
+    Terminate(usize),
+    /// A node gets this zone; none takes the node away.
+    Node {
+        node: usize,
+        zone: Option<u8>,
+    },
+    /// Pods are lifted and put back, as preemption does.
+    Lift(usize),
+    /// Somebody asks for the counts for the first time.
+    Ask,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        4 => (0..3u8, 0..2usize, 0..4usize).prop_map(|(app, spec, node)| Op::Bind { app, spec, node }),
+        2 => (0..8usize).prop_map(Op::Delete),
+        2 => (0..8usize, 0..3u8).prop_map(|(pod, app)| Op::Relabel { pod, app }),
+        1 => (0..8usize).prop_map(Op::Terminate),
+        3 => (0..4usize, prop::option::of(0..3u8)).prop_map(|(node, zone)| Op::Node { node, zone }),
+        1 => (0..8usize).prop_map(Op::Lift),
+        1 => Just(Op::Ask),
+    ]
+}
+
+/// The cluster as it should be.
+#[derive(Default)]
+struct Model {
+    store: Store,
+    nodes: Vec<NodeId>,
+    pods: Vec<(PodId, Pod)>,
+    /// How many pods there ever were.
+    bound: usize,
+}
+
+impl Model {
+    fn set_node(&mut self, cache: &mut Cache, node: NodeId, zone: Option<u8>) {
+        self.store.remove_node(node);
+        match zone {
+            Some(zone) => {
+                self.store.insert_node(node, self::node(zone));
+                cache.set_node(node, &self.store);
+            }
+            None => cache.remove_node(node),
+        }
+    }
+}
+
+/// Views as a pod of `app: 0` with every kind of wish would have them.
+fn views(cache: &mut Cache) -> Vec<ViewId> {
+    let zone = Symbol::new("zone");
+    let term = || Term::in_namespace(Symbol::new("default"), Some(LabelSelector::from_labels(&labels("app", 0))));
+    let matching = |with_terminating| Counted::Matching { terms: smallvec![term()], with_terminating };
+    let mut views = vec![
+        cache.view(matching(false), zone, &Inclusion::with_key(zone)),
+        cache.view(matching(true), zone, &Inclusion::with_key(zone)),
+    ];
+    let bearing = cache.counts.bonds_with(&pod(0, &specs()[0], false));
+    for (key, bond, counter) in bearing {
+        assert_eq!(bond, Bond::RequiredAnti);
+        views.push(cache.view_of(counter, key, &Inclusion::with_key(key)));
+    }
+    views
+}
+
+/// What can be read from the views about every node.
+fn readings(cache: &mut Cache, nodes: &[NodeId]) -> Vec<(i64, (usize, i64), Vec<Option<i64>>)> {
+    let of = |view: ViewId, cache: &mut Cache| {
+        cache.counts.freshen(view);
+        let counts = &cache.counts;
+        (counts.total(view), counts.least(view), nodes.iter().map(|&node| counts.around(view, node)).collect())
+    };
+    let mut all: Vec<_> = views(cache).into_iter().map(|view| of(view, cache)).collect();
+    // A kind of term that nobody bears any more is known to the one that has seen it.
+    all.truncate(2 + all[2..].iter().filter(|(total, ..)| *total > 0).count());
+    all
+}
+
+proptest! {
+    #[test]
+    fn counts_that_are_kept_equal_a_recount(ops in prop::collection::vec(op(), 1..60)) {
+        let specs = specs();
+        let mut cache = Cache::new(KubernetesVersion::default());
+        let mut model = Model::default();
+        for i in 0..4u8 {
+            let node = model.store.node_slot(Symbol::new(&format!("n{i}")));
+            model.nodes.push(node);
+            model.set_node(&mut cache, node, Some(i % 2));
+        }
+        for op in ops {
+            let count = model.pods.len().max(1);
+            match op {
+                Op::Bind { app, spec, node } => {
+                    model.bound += 1;
+                    let pod = Pod { node: Some(model.nodes[node]), ..pod(app, &specs[spec], false) };
+                    let id = model.store.insert_pod(Pod { name: Arc::from(format!("p{}", model.bound)), ..pod.clone() });
+                    cache.add(id, &pod);
+                    model.pods.push((id, pod));
+                }
+                Op::Delete(at) if at < model.pods.len() => {
+                    let (id, _) = model.pods.swap_remove(at);
+                    cache.forget(id);
+                }
+                Op::Relabel { pod: at, app } => {
+                    if let Some((id, pod)) = model.pods.get_mut(at % count) {
+                        pod.labels = labels("app", app);
+                        cache.update(*id, pod);
+                    }
+                }
+                Op::Terminate(at) => {
+                    if let Some((id, old)) = model.pods.get_mut(at % count) {
+                        old.deletion = pod(0, &specs[0], true).deletion;
+                        cache.update(*id, old);
+                    }
+                }
+                Op::Node { node, zone } => {
+                    let node = model.nodes[node];
+                    model.set_node(&mut cache, node, zone);
+                }
+                Op::Lift(at) => {
+                    if let Some((_, pod)) = model.pods.get(at % count) {
+                        let node = pod.node.expect("a node");
+                        let mut info = cache.node(node).clone();
+                        let pods = info.pods.clone();
+                        pods.iter().for_each(|&pod| cache.lift(pod, &mut info, true));
+                        pods.iter().for_each(|&pod| cache.put_back(pod, &mut info, true));
+                    }
+                }
+                Op::Delete(_) => {}
+                Op::Ask => {
+                    views(&mut cache);
+                }
+            }
+            let mut fresh = Cache::new(KubernetesVersion::default());
+            for &node in &model.nodes {
+                fresh.set_node(node, &model.store);
+            }
+            for (id, pod) in &model.pods {
+                fresh.add(*id, pod);
+            }
+            prop_assert_eq!(readings(&mut cache, &model.nodes), readings(&mut fresh, &model.nodes));
+        }
+    }
+}

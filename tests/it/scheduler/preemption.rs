@@ -1,0 +1,216 @@
+//! Who has to go so that a pod of higher priority can come.
+
+use serde_json::{Value, json};
+
+use super::Cluster;
+
+/// Nodes that hold so many pods.
+fn nodes(names: &[&str], pods: &str) -> Cluster {
+    names.iter().fold(Cluster::new(), |cluster, name| {
+        cluster.node(name, json!({"cpu": "10", "pods": pods, "labels": {"node": name}}))
+    })
+}
+
+fn there(node: &str, priority: i64, cpu: &str, started: u32) -> Value {
+    json!({
+        "node": node,
+        "priority": priority,
+        "requests": {"cpu": cpu},
+        "labels": {"app": "x"},
+        "status": {"phase": "Running", "startTime": format!("2026-01-01T00:00:{started:02}Z")},
+    })
+}
+
+fn incoming(cpu: &str) -> Value {
+    json!({"priority": 10, "requests": {"cpu": cpu}})
+}
+
+#[track_caller]
+fn check(cluster: Cluster, node: &str, victims: &[&str]) {
+    let shown = cluster.decision();
+    assert_eq!(
+        (shown.nominated.as_deref(), shown.victims.as_slice()),
+        (Some(node), &victims.iter().map(|v| (*v).to_owned()).collect::<Vec<_>>()[..]),
+        "{shown:?}"
+    );
+    assert!(!shown.message.contains("preemption:"), "{}", shown.message);
+}
+
+#[test]
+fn only_lower_priority_makes_room() {
+    let full = |priority| nodes(&["a"], "1").pod("q", there("a", priority, "1", 0)).pod("p", incoming("1"));
+    check(full(9), "a", &["q"]);
+    let head =
+        "0/1 nodes are available: 1 Too many pods. no new claims to deallocate, preemption: 0/1 nodes are available: ";
+    assert_eq!(full(10).decision().message, format!("{head}1 No preemption victims found for incoming pod."));
+    let cordoned = Cluster::new()
+        .node("a", json!({"unschedulable": true}))
+        .pod("q", there("a", 0, "1", 0))
+        .pod("p", incoming("1"));
+    assert_eq!(
+        cordoned.decision().message,
+        "0/1 nodes are available: 1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/1 nodes are \
+         available: 1 Preemption is not helpful for scheduling."
+    );
+    assert!(!full(9).version("1.33").decision().message.contains("claims"));
+}
+
+#[test]
+fn a_node_too_small_even_then_is_said() {
+    let mut cluster = nodes(&["a", "b"], "10");
+    for name in ["c", "d"] {
+        cluster = cluster.node(name, json!({"unschedulable": true}));
+    }
+    for node in ["a", "b"] {
+        cluster = cluster
+            .pod(&format!("low-{node}"), there(node, 0, "1", 0))
+            .pod(&format!("high-{node}"), there(node, 20, "6", 0));
+    }
+    assert_eq!(
+        cluster.pod("p", incoming("5")).decision().message,
+        "0/4 nodes are available: 2 Insufficient cpu, 2 node(s) were unschedulable. no new claims to deallocate, preemption: \
+         0/4 nodes are available: 2 Insufficient cpu, 2 Preemption is not helpful for scheduling."
+    );
+}
+
+#[test]
+fn as_many_as_possible_are_spared_the_most_important_first() {
+    let cluster = nodes(&["a"], "10").pod("mid", there("a", 5, "8", 0)).pod("low", there("a", 0, "1", 0));
+    check(cluster.pod("p", incoming("5")), "a", &["mid"]);
+    let alike = nodes(&["a"], "10").pod("late", there("a", 0, "5", 9)).pod("early", there("a", 0, "5", 1));
+    check(alike.pod("p", incoming("5")), "a", &["late"]);
+}
+
+fn budget(allowed: i64, disrupted: Value) -> Value {
+    json!({
+        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "x", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "x"}}, "minAvailable": 1},
+        "status": {"disruptionsAllowed": allowed, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2, "disruptedPods": disrupted},
+    })
+}
+
+#[test]
+fn budgets_are_spared_before_priorities() {
+    let mut mid = there("b", 5, "8", 0);
+    mid["labels"] = json!({"app": "y"});
+    let cluster = nodes(&["a", "b"], "10")
+        .pod("one", there("a", 0, "4", 0))
+        .pod("two", there("a", 0, "4", 0))
+        .pod("mid", mid)
+        .pod("p", incoming("9"));
+    check(cluster.clone().object(budget(1, json!({}))), "b", &["mid"]);
+    check(cluster.clone().object(budget(2, json!({}))), "a", &["one", "two"]);
+    // One of them is known to be on its way out.
+    check(cluster.object(budget(1, json!({"one": "2026-01-01T00:00:00Z"}))), "a", &["one", "two"]);
+}
+
+#[test]
+fn the_cheapest_node_is_chosen() {
+    #[track_caller]
+    fn costs(a: &[(i64, u32)], b: &[(i64, u32)], cheaper: &str) {
+        let mut cluster = nodes(&["a", "b"], "10");
+        for (node, pods) in [("a", a), ("b", b)] {
+            let share = format!("{}m", 10_000 / pods.len());
+            for (i, (priority, started)) in pods.iter().enumerate() {
+                cluster = cluster.pod(&format!("{node}{i}"), there(node, *priority, &share, *started));
+            }
+        }
+        let shown = cluster.pod("p", incoming("10")).decision();
+        assert_eq!(shown.nominated.as_deref(), Some(cheaper), "{a:?} {b:?}");
+    }
+    // The highest victim, then the sum, then the number, then who started last.
+    costs(&[(5, 0)], &[(0, 0), (0, 0)], "b");
+    costs(&[(5, 0), (5, 0)], &[(5, 0), (0, 0)], "b");
+    costs(&[(5, 0), (5, 0)], &[(5, 0)], "b");
+    costs(&[(0, 1)], &[(0, 7)], "b");
+    costs(&[(0, 7)], &[(0, 1)], "a");
+    costs(&[(-100, 0), (-100, 0)], &[(-100, 0)], "b");
+}
+
+#[test]
+fn a_spread_is_mended_on_the_node_itself() {
+    let labels = |zone: &str, node: &str| json!({"cpu": "10", "labels": {"zone": zone, "node": node}});
+    let cluster = Cluster::new()
+        .node("a", labels("z1", "a"))
+        .node("b", labels("z2", "b"))
+        .pod("a1", there("a", 0, "1", 0))
+        .pod("a2", there("a", 0, "1", 0))
+        .pod("b1", there("b", 0, "1", 0))
+        .pod("b2", there("b", 20, "9", 0))
+        .pod("p", json!({
+            "priority": 10, "labels": {"app": "x"}, "requests": {"cpu": "1"},
+            "topologySpreadConstraints": [{"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": {"matchLabels": {"app": "x"}}}],
+        }));
+    // Zone z2 has two as well, but node b has no room unless b1 goes; then a would be one too many with one of its two.
+    let shown = cluster.decision();
+    assert!(shown.node.is_some() || shown.nominated.is_some(), "{shown:?}");
+    let tight = Cluster::new()
+        .node("a", labels("z1", "a"))
+        .node("b", json!({"labels": {"zone": "z2", "node": "b"}, "unschedulable": true}))
+        .pod("a1", there("a", 0, "1", 3))
+        .pod("p", json!({
+            "priority": 10, "labels": {"app": "x"},
+            "topologySpreadConstraints": [{"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": {"matchLabels": {"app": "x"}}}],
+        }));
+    check(tight, "a", &["a1"]);
+}
+
+#[test]
+fn who_waits_for_victims_preempts_nobody_else() {
+    let waiting = |victim: Value| {
+        let mut leaving = there("a", 0, "9", 0);
+        for (name, value) in victim.as_object().expect("fields") {
+            leaving[name] = value.clone();
+        }
+        nodes(&["a", "b"], "10").pod("leaving", leaving).pod("other", there("b", 0, "9", 0)).pod(
+            "p",
+            json!({"priority": 10, "requests": {"cpu": "9"}, "status": {"phase": "Pending", "nominatedNodeName": "a"}}),
+        )
+    };
+    let terminating = json!({"deletionTimestamp": "2026-01-01T00:00:30Z", "deletionGracePeriodSeconds": 30});
+    let mut preempted = terminating.clone();
+    preempted["status"] = json!({"phase": "Running", "startTime": "2026-01-01T00:00:00Z", "conditions": [
+        {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]});
+    let shown = waiting(preempted).decision();
+    assert!(
+        shown.message.ends_with("preemption: not eligible due to a terminating pod on the nominated node."),
+        "{shown:?}"
+    );
+    // One that leaves for another reason does not keep the pod from preempting.
+    assert!(waiting(terminating).decision().nominated.is_some());
+}
+
+#[test]
+fn a_pod_may_be_told_never_to_preempt() {
+    let mut never = incoming("1");
+    never["preemptionPolicy"] = json!("Never");
+    let shown = nodes(&["a"], "1").pod("q", there("a", 0, "1", 0)).pod("p", never).decision();
+    assert_eq!(
+        shown.message,
+        "0/1 nodes are available: 1 Too many pods. no new claims to deallocate, preemption: not eligible due to \
+         preemptionPolicy=Never."
+    );
+}
+
+#[test]
+fn a_profile_may_do_without_preemption() {
+    let without = json!({"plugins": {"postFilter": {"disabled": [{"name": "DefaultPreemption"}]}}});
+    let shown = nodes(&["a"], "1").pod("q", there("a", 0, "1", 0)).pod("p", incoming("1")).profile(without).decision();
+    assert_eq!(shown.message, "0/1 nodes are available: 1 Too many pods. no new claims to deallocate");
+}
+
+#[test]
+fn room_that_is_being_made_is_taken_for_others_of_no_higher_priority() {
+    let node = |priority: i64| {
+        nodes(&["a"], "10")
+            .pod("waiting", json!({"priority": 10, "requests": {"cpu": "8"}, "status": {"phase": "Pending", "nominatedNodeName": "a"}}))
+            .pod("p", json!({"priority": priority, "requests": {"cpu": "8"}}))
+            .decision_of("p")
+            .node
+    };
+    assert_eq!(node(10), None);
+    assert_eq!(node(5), None);
+    assert_eq!(node(11).as_deref(), Some("a"));
+}

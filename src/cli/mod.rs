@@ -5,6 +5,7 @@
 
 mod check;
 mod completions;
+mod decision_text;
 mod diff;
 mod explain;
 mod failure;

@@ -1,11 +1,9 @@
 //! `schedule`: where pending pods would go, and why not elsewhere.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 
 use super::failure::Failure;
@@ -82,16 +80,19 @@ pub(super) fn schedule(arguments: &ScheduleArgs, ui: &Ui) -> Result<Ending, Fail
     let store = prepared.store();
     let pods = chosen(store, &arguments.pod)?;
     let decisions = Scheduler::decide(store, prepared.config(), &pods);
-    let shown: Vec<Shown> =
-        pods.iter().zip(decisions).filter_map(|(&pod, decision)| Some(show(store, pod, decision?))).collect();
+    let decided: Vec<(PodId, Decision)> =
+        pods.into_iter().zip(decisions).filter_map(|(pod, decision)| Some((pod, decision?))).collect();
     match arguments.output {
-        Output::Json => ui.json(&shown)?,
-        Output::Text => ui.out(&text(&shown))?,
+        Output::Json => {
+            let shown: Vec<Shown> = decided.into_iter().map(|(pod, decision)| show(store, pod, decision)).collect();
+            ui.json(&shown)?;
+        }
+        Output::Text => ui.out(&super::decision_text::decisions(store, &decided))?,
     }
     Ok(Ending::Done)
 }
 
-fn path_of(store: &Store, id: PodId) -> String {
+pub(super) fn path_of(store: &Store, id: PodId) -> String {
     store.pod(id).map_or_else(String::new, |pod| format!("{}/{}", pod.namespace, pod.name))
 }
 
@@ -152,56 +153,4 @@ fn show(store: &Store, pod: PodId, decision: Decision) -> Shown {
         nominated_node: nominated.map(name),
         victims: victims.into_iter().map(|victim| path_of(store, victim)).collect(),
     }
-}
-
-fn text(all: &[Shown]) -> String {
-    let mut text = String::new();
-    if all.is_empty() {
-        text.push_str("No pod is pending.\n");
-    }
-    for (index, shown) in all.iter().enumerate() {
-        if index > 0 {
-            text.push('\n');
-        }
-        match &shown.node {
-            Some(node) => {
-                let _ = writeln!(text, "{} -> {node}", shown.pod);
-            }
-            None => {
-                let _ = writeln!(text, "{} stays Pending", shown.pod);
-            }
-        }
-        if let Some(message) = &shown.message {
-            let _ = writeln!(text, "  {message}");
-        }
-        if !shown.scores.is_empty() {
-            let _ = writeln!(text, "{}", scores(shown));
-        }
-        for (node, why) in &shown.filtered {
-            let _ = writeln!(text, "  {node} is out: {} ({})", why.reasons.join("; "), why.plugin);
-        }
-    }
-    text
-}
-
-/// Nodes by plugins, the best first.
-fn scores(shown: &Shown) -> Table {
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING);
-    let plugins: Vec<&String> =
-        shown.scores.values().next().into_iter().flat_map(BTreeMap::keys).filter(|name| *name != "total").collect();
-    let mut header = vec![" NODE".to_owned(), "TOTAL".to_owned()];
-    header.extend(plugins.iter().map(|name| (*name).clone()));
-    table.set_header(header);
-    let mut order: Vec<(&String, &BTreeMap<String, i64>)> = shown.scores.iter().collect();
-    order.sort_by_key(|(_, scores)| std::cmp::Reverse(scores.get("total").copied()));
-    for (node, scores) in order {
-        let mut row = vec![format!(" {node}"), scores.get("total").map_or_else(String::new, i64::to_string)];
-        row.extend(plugins.iter().map(|name| scores.get(*name).map_or_else(String::new, i64::to_string)));
-        table.add_row(row);
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
 }

@@ -11,6 +11,7 @@ use super::framework::{Cycle, PreFilter, Rejection, Template};
 use super::memo::{Memo, Memos};
 use super::message;
 use super::nominator::Nominator;
+use super::obstacles::{Obstacles, obstacles};
 use super::preemption::Preemption;
 use super::profile::Profile;
 use crate::arena::Symbol;
@@ -48,6 +49,8 @@ pub struct Decision {
     pub nomination: Nomination,
     /// Pods that are to make room.
     pub victims: Vec<PodId>,
+    /// What stands in the way on each node, the nearest first; only if no node takes the pod and somebody asked.
+    pub obstacles: Vec<Obstacles>,
 }
 
 /// What a cycle says of `status.nominatedNodeName`.
@@ -145,14 +148,14 @@ impl Snapshot {
         }
     }
 
-    /// Decides about a pod. `with_scores` keeps the scores of every node, for people; `draw` gives a number below the one it
+    /// Decides about a pod. `is_explained` keeps scores and obstacles of every node, for people; `draw` gives a number below the one it
     /// is given.
     pub(super) fn schedule(
         &mut self,
         profile: &Profile,
         store: &Store,
         id: PodId,
-        with_scores: bool,
+        is_explained: bool,
         draw: &mut dyn FnMut(u32) -> u32,
     ) -> Decision {
         self.cache.refresh_order();
@@ -178,8 +181,11 @@ impl Snapshot {
             spread_score: OnceCell::new(),
         };
         let mut memo = self.memos.take(profile, &pod.spec, &self.cache);
-        self.decide(profile, &cycle, &mut memo, with_scores, draw, &mut decision);
+        self.decide(profile, &cycle, &mut memo, is_explained, draw, &mut decision);
         self.memos.put(profile, &pod.spec, memo);
+        if is_explained && decision.node.is_none() {
+            decision.obstacles = obstacles(profile, &cycle, &self.cache);
+        }
         decision
     }
 
@@ -209,7 +215,7 @@ impl Snapshot {
         profile: &Profile,
         cycle: &Cycle<'_>,
         memo: &mut Memo,
-        with_scores: bool,
+        is_explained: bool,
         draw: &mut dyn FnMut(u32) -> u32,
         decision: &mut Decision,
     ) {
@@ -241,7 +247,7 @@ impl Snapshot {
         } else {
             // Where few nodes are named, nothing has been learnt.
             let memo = candidates.only.is_none().then_some(&*memo);
-            score(&self.cache, profile, cycle, memo, with_scores, decision);
+            score(&self.cache, profile, cycle, memo, is_explained, decision);
         }
         self.cache.next_start = (self.cache.next_start + looked_at) % cycle.node_count;
     }
@@ -403,13 +409,13 @@ fn score(
     profile: &Profile,
     cycle: &Cycle<'_>,
     memo: Option<&Memo>,
-    with_scores: bool,
+    is_explained: bool,
     decision: &mut Decision,
 ) {
     let feasible = &decision.feasible;
     let mut totals = vec![0; feasible.len()];
     let mut raw: Vec<i64> = Vec::with_capacity(feasible.len());
-    if with_scores {
+    if is_explained {
         decision.scores = vec![NodeScore::default(); feasible.len()];
     }
     for (place, (plugin, weight)) in profile.scorers.iter().enumerate() {

@@ -13,6 +13,7 @@ mod framework;
 mod memo;
 mod message;
 mod nominator;
+mod obstacles;
 mod plugins;
 mod preempting;
 mod preemption;
@@ -41,6 +42,7 @@ use queue::SchedulingQueue;
 pub use audit::Unseen;
 pub use cycle::{Decision, NodeScore, Nomination};
 pub use framework::Rejection;
+pub use obstacles::{Obstacles, Shortage};
 
 /// What the scheduler waits for.
 #[derive(Copy, Clone, Debug)]

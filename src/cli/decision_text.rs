@@ -1,0 +1,194 @@
+//! Decisions of the scheduler for people: a table of scores, or what keeps a pod from every node and what would help.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use comfy_table::{CellAlignment, Table};
+
+use super::schedule::path_of;
+use super::words::counted;
+use crate::model::{Taint, TaintEffect};
+use crate::scheduler::{Decision, Nomination, Obstacles, Rejection, Shortage};
+use crate::state::{NodeId, Pod, PodId, Store};
+use crate::units::{Quantity, QuantityFormat};
+
+/// Nodes that are named one by one.
+const NODES_SHOWN: usize = 30;
+
+/// All decisions, one paragraph each.
+pub(super) fn decisions(store: &Store, decided: &[(PodId, Decision)]) -> String {
+    if decided.is_empty() {
+        return "No pod is pending.\n".to_owned();
+    }
+    let paragraphs: Vec<String> = decided.iter().map(|(pod, decision)| paragraph(store, *pod, decision)).collect();
+    paragraphs.join("\n")
+}
+
+fn paragraph(store: &Store, id: PodId, decision: &Decision) -> String {
+    let mut text = String::new();
+    let name = |node: NodeId| store.node_name(node).as_str();
+    match decision.node {
+        Some(node) => {
+            let _ = writeln!(text, "{} -> {}", path_of(store, id), name(node));
+        }
+        None => {
+            let _ = writeln!(text, "{} stays Pending", path_of(store, id));
+        }
+    }
+    if let Some(message) = &decision.message {
+        let _ = writeln!(text, "  {message}");
+    }
+    if let [_, _, ..] = decision.ties.as_slice() {
+        let others: Vec<&str> = decision.ties.iter().map(|&node| name(node)).collect();
+        let _ = writeln!(text, "  as good as one another: {}", abridged(&others));
+    }
+    if !decision.scores.is_empty() {
+        let _ = writeln!(text, "{}", scores(store, decision));
+    }
+    if let Nomination::To(node) = decision.nomination {
+        let victims: Vec<String> = decision.victims.iter().map(|&victim| path_of(store, victim)).collect();
+        let _ = writeln!(text, "  makes room on {} by preempting {}", name(node), victims.join(", "));
+    }
+    out(store, decision, &mut text);
+    if let (Some(pod), Some(nearest)) = (store.pod(id), decision.obstacles.first())
+        && decision.victims.is_empty()
+    {
+        closest(store, pod, nearest, &mut text);
+    }
+    text
+}
+
+/// Nodes by plugins, the best first.
+fn scores(store: &Store, decision: &Decision) -> Table {
+    let mut rows: Vec<_> = decision.feasible.iter().zip(&decision.scores).collect();
+    rows.sort_by_key(|(node, score)| (std::cmp::Reverse(score.total), store.node_name(**node)));
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    let plugins = decision.scores.first().into_iter().flat_map(|score| &score.by_plugin);
+    let mut header = vec![" NODE".to_owned(), "TOTAL".to_owned()];
+    header.extend(plugins.map(|(plugin, _)| (*plugin).to_owned()));
+    table.set_header(header);
+    for (node, score) in rows.iter().take(NODES_SHOWN) {
+        let mut row = vec![format!(" {}", store.node_name(**node)), score.total.to_string()];
+        row.extend(score.by_plugin.iter().map(|(_, value)| value.to_string()));
+        table.add_row(row);
+    }
+    if rows.len() > NODES_SHOWN {
+        table.add_row([format!(" and {} more", rows.len() - NODES_SHOWN)]);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// Why nodes are out: by reason, each with its nodes.
+fn out(store: &Store, decision: &Decision, text: &mut String) {
+    let mut by_reason: BTreeMap<(String, &str), Vec<&str>> = BTreeMap::new();
+    for (node, rejection) in &decision.filtered {
+        let nodes = by_reason.entry((reasons(rejection), rejection.plugin)).or_default();
+        nodes.push(store.node_name(*node).as_str());
+    }
+    for ((reasons, plugin), mut nodes) in by_reason {
+        nodes.sort_unstable();
+        let verb = if nodes.len() == 1 { "is" } else { "are" };
+        let _ = writeln!(
+            text,
+            "  {} {verb} out, {reasons} ({plugin}): {}",
+            counted(nodes.len(), "node", "nodes"),
+            abridged(&nodes)
+        );
+    }
+}
+
+fn reasons(rejection: &Rejection) -> String {
+    let reasons: Vec<&str> = rejection.reasons.iter().map(|reason| reason.as_str()).collect();
+    reasons.join(", ")
+}
+
+/// The first few names.
+fn abridged(names: &[&str]) -> String {
+    const SHOWN: usize = 8;
+    match names.len() {
+        0..=SHOWN => names.join(", "),
+        all => format!("{} and {} more", names[..SHOWN].join(", "), all - SHOWN),
+    }
+}
+
+/// The node that lacks least, and what would let the pod in.
+fn closest(store: &Store, pod: &Pod, nearest: &Obstacles, text: &mut String) {
+    let _ = writeln!(text, "  the closest is {}; the pod would fit if", store.node_name(nearest.node));
+    for rejection in &nearest.rejections {
+        match rejection.plugin {
+            "NodeResourcesFit" => {
+                for shortage in &nearest.shortages {
+                    let _ = writeln!(text, "    - {}", remedy_of(shortage));
+                }
+            }
+            plugin => {
+                let _ = writeln!(text, "    - {}", remedy(store, pod, nearest.node, plugin, rejection));
+            }
+        }
+    }
+}
+
+/// What would mend a shortage.
+fn remedy_of(shortage: &Shortage) -> String {
+    let Shortage { resource, asked, free, allocatable } = *shortage;
+    let amount = |amount: i64| match resource.as_str() {
+        "cpu" => Quantity::from_milli(amount).to_string(),
+        "memory" | "ephemeral-storage" => {
+            Quantity::from_value(amount).with_format(QuantityFormat::BinarySi).to_string()
+        }
+        _ => amount.to_string(),
+    };
+    match resource.as_str() {
+        "pods" => format!("one of its pods went: it holds as many as it may, {allocatable}"),
+        _ if shortage.is_beyond_the_node() => {
+            format!(
+                "it asked for less {resource}: {}, of which the whole node has {}",
+                amount(asked),
+                amount(allocatable)
+            )
+        }
+        _ => format!(
+            "{} more {resource} were free: it asks for {}, and {} of {} are left",
+            amount(asked - free),
+            amount(asked),
+            amount(free.max(0)),
+            amount(allocatable)
+        ),
+    }
+}
+
+/// What would make a plugin let the pod in.
+fn remedy(store: &Store, pod: &Pod, node: NodeId, plugin: &str, rejection: &Rejection) -> String {
+    match plugin {
+        "NodeUnschedulable" => "the node were uncordoned".to_owned(),
+        "TaintToleration" => format!("it tolerated {}", untolerated(store, pod, node).join(" and ")),
+        "NodeAffinity" => "its nodeSelector and node affinity allowed the node's labels".to_owned(),
+        "NodePorts" => "its host ports were not taken there".to_owned(),
+        "PodTopologySpread" if rejection.is_unresolvable => {
+            "the node had the labels its spread constraints name".to_owned()
+        }
+        "PodTopologySpread" => {
+            "its spread constraints allowed one more there, or there were fewer of its kind".to_owned()
+        }
+        "InterPodAffinity" if rejection.is_unresolvable => "the pods it must be near were there".to_owned(),
+        "InterPodAffinity" => {
+            "no pod were there that it must keep away from, or that must keep away from it".to_owned()
+        }
+        other => format!("{other} did not say \"{}\"", reasons(rejection)),
+    }
+}
+
+/// Taints that keep the pod out.
+fn untolerated(store: &Store, pod: &Pod, node: NodeId) -> Vec<String> {
+    let bars = |effect| matches!(effect, TaintEffect::NoSchedule | TaintEffect::NoExecute);
+    let taints = store.node(node).into_iter().flat_map(|node| &node.taints).filter(|taint| bars(taint.effect));
+    taints
+        .map(|taint| Taint::new(taint.key, taint.value, taint.effect))
+        .filter(|taint| !pod.spec.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
+        .map(|taint| taint.to_string())
+        .collect()
+}

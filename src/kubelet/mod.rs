@@ -179,10 +179,8 @@ impl Component for Kubelets {
                 }
             }
             Changed::PodRemoved { pod, last } => self.pod_gone(*pod, last, ctx),
-            Changed::NodeUpdated { node, delta, .. } => {
-                if delta.touches(NodeDelta::CONDITIONS) {
-                    self.conditions_overwritten(*node, ctx);
-                }
+            Changed::NodeUpdated { node, delta, .. } if delta.touches(NodeDelta::CONDITIONS) => {
+                self.conditions_overwritten(*node, ctx);
             }
             Changed::NodeRemoved { node, last } => {
                 self.registrations.insert(*node, Arc::new(node_status::registration_of(last)));

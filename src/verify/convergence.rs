@@ -202,10 +202,11 @@ impl Calm<'_> {
             return Err("has not been looked at since its last change".to_owned());
         }
         let sets = self.store.replica_sets_of(id).iter().map(|set| WorkloadId::ReplicaSet(*set));
-        let (mut active, mut ready, mut restless) = (0, 0, false);
+        let (mut active, mut ready, mut terminating, mut restless) = (0, 0, 0, false);
         for set in sets {
             let tally = self.store.tally(set);
             (active, ready) = (active + tally.active, ready + tally.ready);
+            terminating += tally.terminating;
             restless |= self.has_restless_pods(set);
         }
         let wanted = deployment.spec.replicas.unwrap_or(1);
@@ -220,7 +221,8 @@ impl Calm<'_> {
                 (active, ready)
             ));
         }
-        if ready == active && (active != wanted || status.updated != wanted) {
+        // A Deployment that re-creates waits for the last pod of its old template.
+        if ready == active && terminating == 0 && (active != wanted || status.updated != wanted) {
             return Err(format!(
                 "wants {wanted} pods and has {active}, {} of them up to date, all Ready",
                 status.updated
@@ -272,7 +274,8 @@ impl Calm<'_> {
         if all_ready && targets.len() != count {
             return Err("has two pods for one node".to_owned());
         }
-        if tally.active < status.desired {
+        // A pod that has failed stands in the way of the next one until its node's back-off is over.
+        if tally.active + tally.terminal < status.desired {
             return Err(format!("wants {} pods and has {}", status.desired, tally.active));
         }
         Ok(())

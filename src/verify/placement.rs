@@ -54,10 +54,8 @@ impl Placement {
     /// A change, with the mirror as it was before.
     pub(super) fn changed(&mut self, change: &Change, store: &Store, before: &Mirror) -> Result<(), String> {
         match &change.what {
-            Changed::PodAdded(id) => {
-                if store.pod(*id).is_some_and(|pod| pod.node.is_some()) {
-                    self.preset.insert(*id);
-                }
+            Changed::PodAdded(id) if store.pod(*id).is_some_and(|pod| pod.node.is_some()) => {
+                self.preset.insert(*id);
             }
             Changed::PodUpdated { pod: id, delta, .. } => {
                 let parts = PodDelta::NODE | PodDelta::PHASE | PodDelta::SPEC | PodDelta::ANNOTATIONS;

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::arena::Symbol;
 use crate::observe::Observed;
 use crate::state::{Status, Store};
+use crate::units::SimTime;
 
 /// Reads the rows of pods, readiness and nodes to their end and compares what they add up to with the store.
 ///
@@ -48,15 +49,14 @@ fn pods(observed: &Observed, store: &Store) -> Result<(), String> {
 }
 
 fn readiness(observed: &Observed, store: &Store) -> Result<(), String> {
-    let mut last: FxHashMap<(Symbol, &Arc<str>), bool> = FxHashMap::default();
+    let mut last: FxHashMap<(Symbol, &Arc<str>), (SimTime, bool)> = FxHashMap::default();
     for row in &observed.readiness {
-        last.insert((row.namespace, &row.name), row.ready);
+        last.insert((row.namespace, &row.name), (row.at, row.ready));
     }
-    // A pod that took over the name of one that went Ready has no row until it is ready itself.
-    let taken_over = |pod: &crate::state::Pod| pod.ready.is_none();
     let wrong = store.pods().find(|(_, pod)| {
-        let shown = last.get(&(pod.namespace, &pod.name)).copied().unwrap_or(false);
-        shown != pod.is_ready() && !taken_over(pod)
+        // Rows before it are of another pod, whose name it took over.
+        let shown = last.get(&(pod.namespace, &pod.name)).is_some_and(|(at, ready)| *ready && *at >= pod.created_at);
+        shown != pod.is_ready()
     });
     wrong.map_or(Ok(()), |(_, pod)| {
         Err(format!("readiness.csv and the cluster differ in pod {}/{}", pod.namespace, pod.name))

@@ -5,6 +5,8 @@ mod determinism;
 mod expected;
 mod invalid;
 mod mutations;
+mod random;
+mod random_scenario;
 mod recordings;
 mod scheduler;
 mod study;

@@ -1,0 +1,94 @@
+//! Random scenarios, checked after every event. A failure names the seed and leaves the scenario in a file.
+
+use std::fs;
+use std::ops::Range;
+use std::panic;
+use std::path::{Path, PathBuf};
+
+use kubesquall::observe::{Detail, Observers};
+use kubesquall::scenario::{self, Overrides};
+use kubesquall::simulation::Prepared;
+use kubesquall::units::{SimDuration, SimTime};
+use kubesquall::verify::compare_rows;
+use rayon::prelude::*;
+
+use super::random_scenario;
+
+/// Plays the scenario of a seed; says what is wrong.
+fn play(text: &str) -> Result<(), String> {
+    let resolved = scenario::load_text("scenario.yaml", text, Path::new(""), &Overrides::none());
+    let resolved = resolved.map_err(|invalid| format!("the generator made an invalid scenario:\n{invalid}"))?;
+    let end = SimTime::ZERO + resolved.duration;
+    let prepared = Prepared::verified(&resolved).map_err(|violation| format!("before t=0: {violation}"))?;
+    let mut run = prepared.start(resolved.seed, Observers::none());
+    run.verify();
+    run.run_until(end);
+    let digest = run.digest();
+    if let Some(violation) = run.come_to_rest() {
+        return Err(violation.to_string());
+    }
+    let observers = Observers::new(Detail::Files, resolved.objectives.clone(), SimDuration::ZERO);
+    let mut again = prepared.start(resolved.seed, observers);
+    again.run_until(end);
+    let finished = again.finish();
+    if finished.digest != digest {
+        return Err("a second run, with observers, played other events".to_owned());
+    }
+    let observed = finished.observers.finish(end, &finished.store, finished.events);
+    compare_rows(&observed, &finished.store)
+}
+
+/// Plays a seed; a failure is kept as a file for `kubesquall run`.
+fn failure(seed: u64) -> Option<String> {
+    let text = random_scenario::scenario(seed);
+    // Before it is played: one that never ends is found among those that are left.
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("random-{seed}.yaml"));
+    fs::write(&file, &text).expect("a place for the scenario");
+    let result = panic::catch_unwind(|| play(&text)).unwrap_or_else(|payload| {
+        let message = payload.downcast_ref::<String>().map(String::as_str);
+        Err(message.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned())
+    });
+    let Err(what) = result else {
+        fs::remove_file(&file).expect("the scenario");
+        return None;
+    };
+    Some(format!("seed {seed}: {what}\n  kubesquall run {} --verify", file.display()))
+}
+
+/// The seeds to play: those of the variable `RANDOM_SEEDS`, as `FROM..TO`, else those given; whether they were asked for.
+fn seeds(otherwise: Range<u64>) -> (Range<u64>, bool) {
+    #[expect(clippy::disallowed_methods, reason = "how more seeds are asked for, or a single one")]
+    let asked = std::env::var("RANDOM_SEEDS").ok();
+    let asked = asked.and_then(|text| {
+        let (from, to) = text.split_once("..")?;
+        Some(from.parse().ok()?..to.parse().ok()?)
+    });
+    (asked.clone().unwrap_or(otherwise), asked.is_some())
+}
+
+#[test]
+fn no_random_scenario_breaks_an_invariant() {
+    let (seeds, asked) = seeds(0..2000);
+    let failures: Vec<String> = seeds.into_par_iter().filter_map(failure).collect();
+    let shown =
+        failures.iter().take(if asked { usize::MAX } else { 20 }).map(String::as_str).collect::<Vec<_>>().join("\n");
+    assert!(failures.is_empty(), "{} seeds fail, among them:\n{shown}", failures.len());
+}
+
+/// Everything that the files of a seed's run hold.
+fn rows(seed: u64) -> String {
+    let text = random_scenario::scenario(seed);
+    let resolved = scenario::load_text("scenario.yaml", &text, Path::new(""), &Overrides::none()).expect("a scenario");
+    let observers = Observers::new(Detail::Files, resolved.objectives.clone(), SimDuration::ZERO);
+    let mut run = Prepared::new(&resolved).start(resolved.seed, observers);
+    let end = SimTime::ZERO + resolved.duration;
+    run.run_until(end);
+    let finished = run.finish();
+    format!("{:?}", finished.observers.finish(end, &finished.store, finished.events))
+}
+
+#[test]
+fn a_seed_gives_the_same_rows_twice() {
+    let differing: Vec<u64> = (0..60).into_par_iter().filter(|&seed| rows(seed) != rows(seed)).collect();
+    assert_eq!(differing, Vec::<u64>::new());
+}

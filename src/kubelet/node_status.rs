@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 use super::{Kubelets, Timer, heartbeat, tell};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, NodeConditionUpdate, NodeRegistration, ObjectRef, Request};
-use crate::state::{Machine, Node, NodeCondition, NodeConditionKind, NodeId, Status, TaintOnNode};
-use crate::units::SimDuration;
+use crate::state::{Machine, Node, NodeCondition, NodeConditionKind, NodeConditions, NodeId, Status, TaintOnNode, Uid};
+use crate::units::{SimDuration, SimTime};
 
 /// How a node of which only the last object is left would register.
 pub(super) fn registration_of(node: &Node) -> NodeRegistration {
@@ -20,6 +20,23 @@ pub(super) fn registration_of(node: &Node) -> NodeRegistration {
         allocatable_pods: node.allocatable_pods,
         capacity: Arc::clone(&node.capacity),
         images: Arc::clone(&node.images),
+    }
+}
+
+/// The Node object that a kubelet is about to register.
+pub(super) fn node_to_register(registration: &NodeRegistration, now: SimTime) -> Node {
+    Node {
+        uid: Uid::default(),
+        labels: registration.labels.clone(),
+        annotations: Arc::clone(&registration.annotations),
+        created_at: now,
+        unschedulable: false,
+        taints: registration.taints.clone(),
+        allocatable: Arc::clone(&registration.allocatable),
+        allocatable_pods: registration.allocatable_pods,
+        capacity: Arc::clone(&registration.capacity),
+        images: Arc::clone(&registration.images),
+        conditions: NodeConditions::default(),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Pod workers: from bound to running and ready.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::restart::BackOff;
-use super::{Kubelets, Timer, admission, settings, tell};
+use super::{Kubelets, Timer, admission, node_status, settings, tell};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch, Request};
 use crate::engine::Ticket;
@@ -153,8 +155,20 @@ impl Kubelets {
     }
 
     /// Whether the node takes the pod; if not, it has failed.
+    ///
+    /// # Source
+    /// kubelet, `getNodeAnyWay`: until its Node object is there, the kubelet goes by the one it is about to register.
     pub(super) fn admits(&mut self, pod: PodId, node: NodeId, ctx: &mut Ctx<'_, Self>) -> bool {
-        let (Some(object), Some(machine)) = (ctx.store.pod(pod), ctx.store.node(node)) else { return false };
+        let Some(object) = ctx.store.pod(pod) else { return false };
+        let unregistered;
+        let machine = match (ctx.store.node(node), self.registrations.get(&node)) {
+            (Some(node), _) => node,
+            (None, Some(registration)) => {
+                unregistered = Arc::new(node_status::node_to_register(registration, ctx.now));
+                &unregistered
+            }
+            (None, None) => return false,
+        };
         let name = ctx.store.node_name(node);
         let reported = &ctx.store.machine(node).reported;
         let Some(refusal) = admission::refuses(ctx.store, machine, name, object, reported) else { return true };

@@ -464,3 +464,17 @@ fn a_graceful_shutdown_leaves_pods_that_have_ended_as_they_are() {
     let pod = bench.pod("p");
     assert_eq!((pod.phase, pod.reason.as_str()), (PodPhase::Succeeded, ""));
 }
+
+#[test]
+fn pods_start_again_on_a_node_that_boots_without_its_object() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", ONE));
+    bench.fault(10, FaultKind::Crash, Some(30));
+    bench.delete_node(20.0);
+    bench.run_until(39.0);
+    assert!(!bench.node_exists());
+    bench.run_until(300.0);
+    let pod = bench.pod("p");
+    assert!(bench.node_exists() && pod.is_ready());
+    assert_eq!(pod.restarts_max(), 1);
+}

@@ -237,15 +237,17 @@ impl Scheduler {
     }
 
     fn arm_flush(&mut self, ctx: &mut Ctx<'_, Self>) {
+        // Pods only join the pool as its youngest: whatever came since then is due later. Nobody else is looked at.
+        if self.flush_at.is_some() {
+            return;
+        }
         let Some(oldest) = self.queue.oldest_unschedulable() else { return };
         let due = oldest + UNSCHEDULABLE_MAX;
         // The look lies on a grid of 30 seconds from the start of the process; strictly older pods leave.
         let periods = due.saturating_since(SimTime::ZERO).as_nanos() / FLUSH_PERIOD.as_nanos() + 1;
         let at = SimTime::ZERO + FLUSH_PERIOD * periods;
-        if self.flush_at.is_none_or(|armed| at < armed) {
-            self.flush_at = Some(at);
-            ctx.arm(at, Timer::Flush);
-        }
+        self.flush_at = Some(at);
+        ctx.arm(at, Timer::Flush);
     }
 
     fn bound(&mut self, id: PodId, answer: &Answer, ctx: &mut Ctx<'_, Self>) {

@@ -8,6 +8,7 @@ mod names;
 mod nodes;
 mod objects;
 mod pods;
+mod volumes;
 mod workloads;
 
 pub use objects::link_owners;
@@ -102,6 +103,11 @@ impl ApiServer {
             Request::Apply(object) => self.apply(s, *object),
             Request::Create(object) => self.create(s, *object),
             Request::DeleteOther { kind, namespace, name } => objects::delete_other(s, kind, namespace, name),
+            Request::BindClaim { claim, volume } => volumes::bind(s, claim, volume),
+            Request::SelectNode { claim, node } => volumes::select_node(s, claim, node),
+            Request::ReleaseVolume { volume } => volumes::release(s, volume),
+            Request::SetAttachment { volume, node, phase } => volumes::set_attachment(s, volume, node, phase),
+            Request::ReportVolume { volume, node, in_use } => volumes::report(s, volume, node, in_use),
             Request::FinalizeNamespace { name } => objects::finalize_namespace(s, name),
         }
     }

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{ApiServer, Session, already_exists, not_found};
+use super::{ApiServer, Session, already_exists, not_found, volumes};
 use crate::arena::Symbol;
 use crate::component::{Answer, NodeRegistration, Reply};
 use crate::model::{self, ConditionStatus, LabelSelector, NodeConditionType, Object, ObjectMeta, PodConditionType};
 use crate::state::{
     Changed, ContainerState, ContainerStatus, ControllerRevision, CronJob, DaemonSet, DaemonSetStatus, Deletion,
     DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, DisruptionReason, DisruptionTarget, Job,
-    JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind, ObjectDelta, Owner, PersistentVolume,
-    PersistentVolumeClaim, Pod, PodCondition, PodDisruptionBudget, PodDisruptionBudgetStatus, PodPhase, PriorityClass,
-    ReplicaSet, ReplicaSetStatus, Service, StatefulSet, StatefulSetStatus, Status, Store, Uid, WorkloadId,
+    JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind, ObjectDelta, Owner, Pod, PodCondition,
+    PodDisruptionBudget, PodDisruptionBudgetStatus, PodPhase, PriorityClass, ReplicaSet, ReplicaSetStatus, Service,
+    StatefulSet, StatefulSetStatus, Status, Store, Uid, WorkloadId,
 };
 use crate::units::SimDuration;
 
@@ -36,7 +36,9 @@ impl ApiServer {
             Object::Service(o) => self.put_service(s, *o, Existing::Refuse),
             Object::PersistentVolume(o) => self.put_volume(s, *o),
             Object::PersistentVolumeClaim(o) => self.put_claim(s, *o),
-            Object::StorageClass(o) => put_storage_class(s, *o),
+            Object::StorageClass(o) => volumes::put_storage_class(s, *o),
+            Object::CSIDriver(o) => volumes::put_driver(s, *o),
+            Object::CSINode(o) => volumes::put_csi_node(s, *o),
             Object::ControllerRevision(o) => self.put_revision(s, *o),
             Object::HorizontalPodAutoscaler(_) => Ok(Reply::Unchanged),
         }
@@ -62,7 +64,7 @@ impl ApiServer {
         }
     }
 
-    fn meta(&mut self, s: &Session<'_>, kind: &str, metadata: &ObjectMeta) -> Meta {
+    pub(super) fn meta(&mut self, s: &Session<'_>, kind: &str, metadata: &ObjectMeta) -> Meta {
         Meta {
             namespace: metadata.namespace,
             name: metadata.name,
@@ -469,20 +471,6 @@ impl ApiServer {
         Ok(Reply::Done)
     }
 
-    fn put_volume(&mut self, s: &mut Session<'_>, o: model::PersistentVolume) -> Answer {
-        let meta = self.meta(s, "PersistentVolume", &o.metadata);
-        s.store.volumes.insert(PersistentVolume { meta, spec: Arc::new(o.spec) });
-        s.changed.push(Changed::VolumeChanged);
-        Ok(Reply::Done)
-    }
-
-    fn put_claim(&mut self, s: &mut Session<'_>, o: model::PersistentVolumeClaim) -> Answer {
-        let meta = self.meta(s, "PersistentVolumeClaim", &o.metadata);
-        s.store.claims.insert(PersistentVolumeClaim { meta, spec: Arc::new(o.spec) });
-        s.changed.push(Changed::VolumeChanged);
-        Ok(Reply::Done)
-    }
-
     fn put_revision(&mut self, s: &mut Session<'_>, o: model::ControllerRevision) -> Answer {
         let hash = o.metadata.labels.get(Symbol::new("controller-revision-hash")).unwrap_or_else(|| {
             let name = o.metadata.name.as_str();
@@ -542,12 +530,6 @@ fn publish(s: &mut Session<'_>, id: WorkloadId, delta: ObjectDelta) -> Answer {
     }
     s.changed.push(Changed::WorkloadUpdated(id, delta));
     Ok(Reply::Workload(id))
-}
-
-fn put_storage_class(s: &mut Session<'_>, o: model::StorageClass) -> Answer {
-    s.store.storage_classes.push(Arc::new(o));
-    s.changed.push(Changed::VolumeChanged);
-    Ok(Reply::Done)
 }
 
 fn replica_set_status(status: &model::ReplicaSetStatus) -> ReplicaSetStatus {
@@ -675,12 +657,8 @@ pub(super) fn delete_other(s: &mut Session<'_>, kind: &'static str, namespace: S
             let id = found.ok_or_else(|| not_found("priorityclasses.scheduling.k8s.io", name.as_str()))?;
             s.store.priority_classes.remove(id);
         }
-        "PersistentVolumeClaim" => {
-            let found = s.store.claims.iter().find(|(_, c)| of_name(&c.meta)).map(|(id, _)| id);
-            let id = found.ok_or_else(|| not_found("persistentvolumeclaims", name.as_str()))?;
-            s.store.claims.remove(id);
-            s.changed.push(Changed::VolumeChanged);
-        }
+        "PersistentVolumeClaim" => volumes::delete_claim(s, namespace, name)?,
+        "PersistentVolume" => volumes::delete_volume(s, name)?,
         "Namespace" => {
             let found = s.store.namespace(name).map(|(id, _)| id);
             let id = found.ok_or_else(|| not_found("namespaces", name.as_str()))?;

@@ -133,7 +133,9 @@ fn mark(s: &mut Session<'_>, id: PodId, grace: SimDuration, cause: DeletionCause
 
 fn remove(s: &mut Session<'_>, id: PodId) -> Answer {
     let Some(last) = s.store.remove_pod(id) else { return Err(gone()) };
-    s.changed.push(Changed::PodRemoved { pod: id, last: Arc::new(last) });
+    let last = Arc::new(last);
+    s.changed.push(Changed::PodRemoved { pod: id, last: Arc::clone(&last) });
+    super::volumes::pod_removed(s, &last);
     Ok(Reply::Done)
 }
 

@@ -17,6 +17,9 @@ pub struct Id<T> {
 }
 
 impl<T> Id<T> {
+    /// Before every other id, for the beginning of a range.
+    pub const MIN: Self = Self { index: 0, generation: NonZeroU32::MIN, of: PhantomData };
+
     /// Where the row stands; below [`Table::capacity_index`].
     #[must_use]
     pub fn index(self) -> usize {

@@ -21,6 +21,12 @@ pub struct Latencies {
     pub node_boot: Distribution,
     /// Link back -> the kubelet sees what changed meanwhile.
     pub kubelet_reconnect: Distribution,
+    /// Attaching a volume to a node.
+    pub volume_attach: Distribution,
+    /// Detaching it.
+    pub volume_detach: Distribution,
+    /// Making a volume for a claim.
+    pub volume_provision: Distribution,
     /// Store change -> a component sees it.
     pub watch: Distribution,
 }
@@ -38,6 +44,15 @@ impl Default for Latencies {
             pod_stop: s(1),
             node_boot: s(90),
             kubelet_reconnect: Distribution::Uniform { min: SimDuration::ZERO, max: SimDuration::from_secs(60) },
+            volume_attach: Distribution::Lognormal {
+                median: SimDuration::from_secs(8),
+                p99: SimDuration::from_secs(40),
+            },
+            volume_detach: Distribution::Lognormal {
+                median: SimDuration::from_secs(6),
+                p99: SimDuration::from_secs(60),
+            },
+            volume_provision: s(3),
             watch: Distribution::Constant(SimDuration::from_millis(5)),
         }
     }

@@ -13,6 +13,7 @@ mod ownership;
 mod record;
 mod request;
 mod revision;
+mod volume_match;
 mod work_queue;
 
 use std::fmt::Debug;
@@ -32,6 +33,7 @@ pub use revision::{
     PresentRevision, RevisionOwner, present_revision, prune_revisions, revision_hash_label, same_template,
     template_hash,
 };
+pub use volume_match::find_matching_volume;
 pub use work_queue::WorkQueue;
 
 use crate::engine::{Streams, Ticket};

@@ -8,10 +8,10 @@ use smallvec::SmallVec;
 use crate::arena::Symbol;
 use crate::model::{self, Labels, PodTemplateSpec, Resources, TaintEffect};
 use crate::state::{
-    ContainerStatus, DaemonSetId, DaemonSetStatus, DeletionCause, DeploymentId, DeploymentStatus, DisruptionReason,
-    JobId, JobStatus, Node, NodeCondition, NodeConditionKind, NodeId, Owner, PodDisruptionBudgetId,
-    PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, ReplicaSetId, ReplicaSetStatus, StatefulSetId,
-    StatefulSetStatus, Status, TaintOnNode, Uid, WorkloadId,
+    AttachmentPhase, ContainerStatus, DaemonSetId, DaemonSetStatus, DeletionCause, DeploymentId, DeploymentStatus,
+    DisruptionReason, JobId, JobStatus, Node, NodeCondition, NodeConditionKind, NodeId, Owner, PersistentVolumeClaimId,
+    PersistentVolumeId, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, ReplicaSetId,
+    ReplicaSetStatus, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -378,6 +378,43 @@ pub enum Request {
         namespace: Symbol,
         /// Name.
         name: Symbol,
+    },
+    /// Binds a claim to a volume, on both sides; 409 if either is bound elsewhere.
+    BindClaim {
+        /// Claim.
+        claim: PersistentVolumeClaimId,
+        /// Volume.
+        volume: PersistentVolumeId,
+    },
+    /// PATCH annotation `volume.kubernetes.io/selected-node` of a claim.
+    SelectNode {
+        /// Claim.
+        claim: PersistentVolumeClaimId,
+        /// Where its first pod will run.
+        node: NodeId,
+    },
+    /// A volume whose claim is gone is kept for nobody.
+    ReleaseVolume {
+        /// Volume.
+        volume: PersistentVolumeId,
+    },
+    /// Writes a VolumeAttachment and the node's `status.volumesAttached`; none = it is gone.
+    SetAttachment {
+        /// Volume.
+        volume: PersistentVolumeId,
+        /// Node.
+        node: NodeId,
+        /// What is the case.
+        phase: Option<AttachmentPhase>,
+    },
+    /// A kubelet says in `status.volumesInUse` whether it uses a volume.
+    ReportVolume {
+        /// Volume.
+        volume: PersistentVolumeId,
+        /// Node.
+        node: NodeId,
+        /// Whether it does.
+        in_use: bool,
     },
     /// The namespace controller takes the last finalizer off a namespace.
     FinalizeNamespace {

@@ -2,6 +2,7 @@
 //!
 //! A controller sees the others' work only in the store. None of them imports another.
 
+pub mod attach_detach;
 pub mod cloud_node_lifecycle;
 pub mod cron_job;
 pub mod daemon_set;
@@ -11,6 +12,7 @@ pub mod garbage_collector;
 pub mod job;
 pub mod namespace;
 pub mod node_lifecycle;
+pub mod persistent_volume;
 pub mod pod_gc;
 pub mod replica_set;
 pub mod stateful_set;

@@ -36,7 +36,7 @@ fn rest(store: &Store, namespace: Symbol) -> Vec<Request> {
         .collect();
     let others = (store.budgets.iter().map(|(_, o)| ("PodDisruptionBudget", &o.meta)))
         .chain(store.services.iter().map(|(_, o)| ("Service", &o.meta)))
-        .chain(store.claims.iter().map(|(_, o)| ("PersistentVolumeClaim", &o.meta)));
+        .chain(store.volumes.claims().map(|(_, o)| ("PersistentVolumeClaim", &o.meta)));
     let others = others.filter(|(_, meta)| meta.namespace == namespace);
     requests.extend(others.map(|(kind, meta)| Request::DeleteOther { kind, namespace, name: meta.name }));
     let revisions = store.controller_revisions.iter().filter(|(_, revision)| revision.meta.namespace == namespace);

@@ -16,6 +16,7 @@ mod restart;
 mod settings;
 mod shutdown;
 mod termination;
+mod volumes;
 
 use std::sync::Arc;
 
@@ -66,6 +67,12 @@ pub enum Timer {
     Restart(PodId),
     /// The status manager compares its pods with the API's.
     Resync(PodId),
+    /// The volume manager looks whether the pod's volumes are attached.
+    LookUpVolumes(PodId),
+    /// A sync has waited long enough for the pod's volumes, or the next one begins.
+    MountSync(PodId),
+    /// The node's status says which volumes are in use.
+    ReportVolumes(NodeId),
 }
 
 /// How a pool's machine registers, and under which names.
@@ -78,6 +85,8 @@ pub type Registrations = FxHashMap<NodeId, Arc<NodeRegistration>>;
 #[derive(Clone, Debug, Default)]
 pub struct Kubelets {
     workers: FxHashMap<PodId, Worker>,
+    /// Pods that wait for their volumes.
+    mounts: FxHashMap<PodId, volumes::MountWait>,
     images: image::Images,
     /// Boot and reconnect timers under way.
     awaited: FxHashMap<NodeId, Ticket>,
@@ -158,6 +167,7 @@ impl Component for Kubelets {
                 heartbeat::begin_long_ago(node, ctx);
             }
         }
+        self.volumes_found(ctx);
         let pods: Vec<PodId> = ctx.store.pods().filter(|(_, pod)| pod.node.is_some()).map(|(id, _)| id).collect();
         for pod in pods {
             self.pod_found(pod, ctx);
@@ -176,6 +186,11 @@ impl Component for Kubelets {
                 }
                 if delta.touches(PodDelta::READY) {
                     self.readiness_overwritten(*pod, ctx);
+                }
+                if delta.touches(PodDelta::PHASE)
+                    && let Some(object) = ctx.store.pod(*pod).filter(|object| object.phase.is_terminal())
+                {
+                    self.unmount(object, ctx);
                 }
             }
             Changed::PodRemoved { pod, last } => self.pod_gone(*pod, last, ctx),
@@ -223,6 +238,9 @@ impl Component for Kubelets {
             Timer::ProbeKilled(pod, code) => self.probe_killed(pod, code, ctx),
             Timer::Restart(pod) => self.restart(pod, ctx),
             Timer::Resync(pod) => self.post_ready_again(pod, ctx),
+            Timer::LookUpVolumes(pod) => self.look_up_volumes(pod, ctx),
+            Timer::MountSync(pod) => self.mount_sync(pod, ctx),
+            Timer::ReportVolumes(node) => self.report_volumes(node, ctx),
         }
     }
 

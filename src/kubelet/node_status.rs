@@ -101,6 +101,7 @@ impl Kubelets {
     /// kubelet, node status setters.
     pub(super) fn post(&self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.node(node) else { return };
+        self.report_volumes(node, ctx);
         let old = object.conditions;
         let machine = ctx.store.machine(node);
         let mut updates = SmallVec::new();

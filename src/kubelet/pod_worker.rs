@@ -91,6 +91,7 @@ impl Worker {
 impl Kubelets {
     /// Forgets what was under way with a pod.
     pub(super) fn forget(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        self.cancel_mount(pod, ctx);
         if let Some(worker) = self.workers.remove(&pod) {
             for ticket in [worker.ticket, worker.end, worker.probe].into_iter().flatten() {
                 ctx.cancel(ticket);
@@ -150,7 +151,7 @@ impl Kubelets {
             return;
         }
         if self.admits(pod, node, ctx) {
-            self.start(pod, ctx);
+            self.await_volumes(pod, ctx);
         }
     }
 
@@ -186,7 +187,7 @@ impl Kubelets {
     }
 
     /// Pulls are serial per node; containers are started when the last image is there.
-    fn start(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+    pub(super) fn start(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
         let mut begin = self.images.ready_at(object, node, ctx);

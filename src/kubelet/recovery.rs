@@ -106,6 +106,7 @@ impl Kubelets {
     /// The kubelet process is gone: nothing is started or killed until it runs again; containers go on.
     pub(super) fn kubelet_stopped(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         for pod in Self::pods_on(node, ctx) {
+            self.cancel_mount(pod, ctx);
             let Some(worker) = self.workers.get_mut(&pod) else { continue };
             for ticket in [worker.ticket.take(), worker.probe.take()].into_iter().flatten() {
                 ctx.cancel(ticket);

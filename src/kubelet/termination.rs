@@ -51,6 +51,7 @@ impl Kubelets {
 
     /// Containers will have stopped after `delay`, or when an earlier kill takes effect.
     pub(super) fn stop_in(&mut self, pod: PodId, delay: SimDuration, ctx: &mut Ctx<'_, Self>) {
+        self.cancel_mount(pod, ctx);
         let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Stopping));
         let at = worker.stops_at.map_or(ctx.now + delay, |at| at.min(ctx.now + delay));
         let ticket = ctx.arm(at, Timer::Stopped(pod));
@@ -112,6 +113,7 @@ impl Kubelets {
     /// The object left the API: whatever was under way is void, and what still runs is killed unseen.
     pub(super) fn pod_gone(&mut self, pod: PodId, last: &Pod, ctx: &mut Ctx<'_, Self>) {
         self.forget(pod, ctx);
+        self.unmount(last, ctx);
         let is_operators = last.deletion.is_none_or(|d| d.cause != DeletionCause::DeletionByPodGc);
         if last.is_mirror && is_operators {
             self.recreate_mirror(last, ctx);

@@ -71,7 +71,18 @@ fn pool(pool: &NodePool) -> Value {
 }
 
 fn latency(latencies: &Latencies) -> Value {
-    let Latencies { pod_start, image_pull, pod_ready, pod_stop, node_boot, kubelet_reconnect, watch } = latencies;
+    let Latencies {
+        pod_start,
+        image_pull,
+        pod_ready,
+        pod_stop,
+        node_boot,
+        kubelet_reconnect,
+        volume_attach,
+        volume_detach,
+        volume_provision,
+        watch,
+    } = latencies;
     json!({
         "podStart": pod_start,
         "imagePull": image_pull,
@@ -79,6 +90,9 @@ fn latency(latencies: &Latencies) -> Value {
         "podStop": pod_stop,
         "nodeBoot": node_boot,
         "kubeletReconnect": kubelet_reconnect,
+        "volumeAttach": volume_attach,
+        "volumeDetach": volume_detach,
+        "volumeProvision": volume_provision,
         "watch": watch,
     })
 }

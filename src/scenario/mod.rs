@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 pub use expect::{Comparison, Expectation, ExpectationOutcome};
 pub use lock::lock_file;
+pub(crate) use objects::pod_template;
 pub use overrides::{Overrides, SOURCE_NAME as OVERRIDES_SOURCE_NAME};
 pub use pools::NodePool;
 pub use schema::{API_VERSION, Bootstrap, KINDS};

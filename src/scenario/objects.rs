@@ -89,7 +89,8 @@ pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnost
     }
 }
 
-fn pod_template(object: &Object) -> Option<&PodTemplateSpec> {
+/// The template of a workload's pods.
+pub(crate) fn pod_template(object: &Object) -> Option<&PodTemplateSpec> {
     match object {
         Object::Deployment(object) => Some(&object.spec.template),
         Object::ReplicaSet(object) => Some(&object.spec.template),

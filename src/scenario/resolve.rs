@@ -391,6 +391,9 @@ impl Resolver<'_> {
             (&written.pod_stop, &mut latencies.pod_stop, "podStop"),
             (&written.node_boot, &mut latencies.node_boot, "nodeBoot"),
             (&written.kubelet_reconnect, &mut latencies.kubelet_reconnect, "kubeletReconnect"),
+            (&written.volume_attach, &mut latencies.volume_attach, "volumeAttach"),
+            (&written.volume_detach, &mut latencies.volume_detach, "volumeDetach"),
+            (&written.volume_provision, &mut latencies.volume_provision, "volumeProvision"),
             (&written.watch, &mut latencies.watch, "watch"),
         ];
         for (written, latency, field) in fields {

@@ -119,6 +119,9 @@ pub(crate) struct Latency {
     pub(crate) pod_stop: Option<Distribution>,
     pub(crate) node_boot: Option<Distribution>,
     pub(crate) kubelet_reconnect: Option<Distribution>,
+    pub(crate) volume_attach: Option<Distribution>,
+    pub(crate) volume_detach: Option<Distribution>,
+    pub(crate) volume_provision: Option<Distribution>,
     pub(crate) watch: Option<Distribution>,
 }
 

@@ -55,7 +55,7 @@ impl Scheduler {
                 let node = store.node_name(node);
                 Err(format!("the scheduler counts pod {name} on `{counted}`; it is on {node}"))
             }
-            None if counted.is_some() && !unseen.binding.contains(&id) => {
+            None if counted.is_some() && !unseen.binding.contains(&id) && !self.prebindings.has(id) => {
                 Err(format!("the scheduler counts pod {name}, which is not being bound"))
             }
             None if counted.is_none() && !is_finished && pod.deletion.is_none() && self.is_ours(pod) => {

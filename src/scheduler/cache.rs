@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::counts::{Counted, Counts, GroupId, Inclusion, ViewId};
+use super::volumes::AssumedVolumes;
 use crate::arena::{Column, Symbol};
 use crate::model::config::KubernetesVersion;
 use crate::model::{HostPort, Labels, Resources, host_ports};
@@ -75,6 +76,8 @@ pub(super) struct Cache {
     /// Rises when [`Cache::image`] or the number of nodes changes.
     image_epoch: u64,
     pub(super) counts: Counts,
+    /// What was decided about claims.
+    pub(super) volumes: AssumedVolumes,
     /// Zones in the order of their appearance, each with its nodes in the order of arrival.
     tree: Vec<(Symbol, Vec<NodeId>)>,
     /// The list that a cycle walks; made anew when the set of nodes has changed.
@@ -93,6 +96,7 @@ impl Cache {
             images: FxHashMap::default(),
             image_epoch: 0,
             counts: Counts::default(),
+            volumes: AssumedVolumes::default(),
             tree: Vec::new(),
             order: Vec::new(),
             is_order_stale: false,

@@ -15,12 +15,14 @@ mod message;
 mod nominator;
 mod obstacles;
 mod plugins;
+mod prebinding;
 mod preempting;
 mod preemption;
 mod profile;
 mod queue;
 mod registry;
 mod term;
+mod volumes;
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -35,9 +37,11 @@ use crate::units::{SimDuration, SimTime};
 use cache::Cache;
 use cycle::Snapshot;
 use framework::ClusterEvent;
+use prebinding::PreBindings;
 use preempting::Preemptions;
 use profile::Profiles;
 use queue::SchedulingQueue;
+use volumes::StorageEvent;
 
 pub use audit::Unseen;
 pub use cycle::{Decision, NodeScore, Nomination};
@@ -53,6 +57,8 @@ pub enum Timer {
     Flush,
     /// The back-off of pods that met an error is over.
     ErrorBackoff,
+    /// The volumes of this pod should have been bound.
+    BindTimeout(PodId),
 }
 
 /// What a call was for.
@@ -60,6 +66,8 @@ pub enum Timer {
 pub enum Tag {
     /// Binding this pod.
     Bind(PodId),
+    /// Binding a volume of this pod.
+    BindVolume(PodId),
     /// Saying on a victim that it is preempted.
     MarkVictim {
         /// For whom room is made.
@@ -82,6 +90,7 @@ pub struct Scheduler {
     snapshot: Snapshot,
     queue: SchedulingQueue,
     preemptions: Preemptions,
+    prebindings: PreBindings,
     profiles: Arc<Profiles>,
     /// What brought each queued pod about.
     causes: FxHashMap<PodId, CauseId>,
@@ -101,6 +110,7 @@ impl Scheduler {
             snapshot: Snapshot::new(Cache::new(config.version)),
             queue: SchedulingQueue::default(),
             preemptions: Preemptions::default(),
+            prebindings: PreBindings::default(),
             profiles: Arc::new(Profiles::new(&config.kube_scheduler)),
             causes: FxHashMap::default(),
             is_awake: false,
@@ -119,6 +129,9 @@ impl Scheduler {
             let decision = snapshot.schedule(profiles.of(pod.spec.scheduler_name)?, store, id, true, &mut |_| 0);
             snapshot.nominate(id, pod, decision.nomination);
             if let Some(node) = decision.node {
+                let mut assumed = std::mem::take(&mut snapshot.cache.volumes);
+                assumed.reserve(id, pod, snapshot.cache.node(node), store);
+                snapshot.cache.volumes = assumed;
                 snapshot.assume(id, pod, node);
             }
             Some(decision)
@@ -202,7 +215,7 @@ impl Scheduler {
             match decision.node {
                 Some(node) => {
                     self.snapshot.assume(id, pod, node);
-                    ctx.call(Request::BindPod { pod: id, node }, Tag::Bind(id));
+                    self.bind(id, pod, node, ctx);
                 }
                 None => self.unschedulable(id, decision, ctx),
             }
@@ -300,6 +313,10 @@ impl Component for Scheduler {
                 | Changed::ServiceRemoved(_)
                 | Changed::NamespaceChanged(_)
                 | Changed::NamespaceRemoved(_)
+                | Changed::VolumeChanged(_)
+                | Changed::ClaimChanged(_)
+                | Changed::StorageChanged
+                | Changed::AttachmentChanged { .. }
         )
     }
 
@@ -356,6 +373,7 @@ impl Component for Scheduler {
             Changed::PodRemoved { pod, .. } => {
                 self.causes.remove(pod);
                 self.queue.remove(*pod);
+                self.forget_prebinding(*pod, ctx);
                 let was_nominated = self.snapshot.nominator.forget(*pod);
                 if self.snapshot.cache.forget(*pod) || was_nominated {
                     self.event(&ClusterEvent::PodRemoved, ctx);
@@ -380,6 +398,14 @@ impl Component for Scheduler {
                     self.snapshot.cache.set_namespace(namespace.name, Some(&namespace.labels));
                 }
             }
+            Changed::VolumeChanged(_) => self.storage_event(StorageEvent::Volume, ctx),
+            Changed::ClaimChanged(claim) => self.claim_changed(*claim, ctx),
+            Changed::StorageChanged => self.storage_event(StorageEvent::Class, ctx),
+            Changed::AttachmentChanged { volume, node }
+                if ctx.store.volumes.attachment(*volume, *node).phase.is_none() =>
+            {
+                self.storage_event(StorageEvent::Detached, ctx);
+            }
             _ => {}
         }
     }
@@ -396,6 +422,7 @@ impl Component for Scheduler {
                 self.wake(ctx);
                 self.arm_flush(ctx);
             }
+            Timer::BindTimeout(pod) => self.bind_timed_out(pod, ctx),
             Timer::ErrorBackoff => {
                 self.queue.flush_errors(ctx.now);
                 self.wake(ctx);
@@ -406,6 +433,7 @@ impl Component for Scheduler {
     fn answered(&mut self, tag: Tag, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         match tag {
             Tag::Bind(pod) => self.bound(pod, answer, ctx),
+            Tag::BindVolume(pod) => self.volume_bound(pod, answer, ctx),
             Tag::MarkVictim { preemptor, victim } => self.victim_marked(preemptor, victim, answer, ctx),
             Tag::DeleteVictim { preemptor, victim } => self.victim_deleted(preemptor, victim, answer, ctx),
         }

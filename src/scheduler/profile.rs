@@ -202,20 +202,25 @@ mod tests {
         assert_eq!(weights, scorers, "{plugins}");
     }
 
-    const FILTERS: [&str; 8] = [
+    const FILTERS: [&str; 12] = [
         "NodeUnschedulable",
         "NodeName",
         "TaintToleration",
         "NodeAffinity",
         "NodePorts",
         "NodeResourcesFit",
+        "VolumeRestrictions",
+        "NodeVolumeLimits",
+        "VolumeBinding",
+        "VolumeZone",
         "PodTopologySpread",
         "InterPodAffinity",
     ];
-    const SCORERS: [(&str, i64); 7] = [
+    const SCORERS: [(&str, i64); 8] = [
         ("TaintToleration", 3),
         ("NodeAffinity", 2),
         ("NodeResourcesFit", 1),
+        ("VolumeBinding", 1),
         ("PodTopologySpread", 2),
         ("InterPodAffinity", 2),
         ("NodeResourcesBalancedAllocation", 1),
@@ -232,7 +237,7 @@ mod tests {
         check(
             r#"{"score":{"disabled":[{"name":"ImageLocality"},{"name":"TaintToleration"}]}}"#,
             &FILTERS,
-            &SCORERS[1..6],
+            &SCORERS[1..7],
         );
         check(
             r#"{"filter":{"disabled":[{"name":"*"}],"enabled":[{"name":"NodeResourcesFit"}]}}"#,
@@ -246,7 +251,16 @@ mod tests {
         check(
             r#"{"score":{"enabled":[{"name":"NodeResourcesFit","weight":7}]}}"#,
             &FILTERS,
-            &[("NodeResourcesFit", 7), SCORERS[0], SCORERS[1], SCORERS[3], SCORERS[4], SCORERS[5], SCORERS[6]],
+            &[
+                ("NodeResourcesFit", 7),
+                SCORERS[0],
+                SCORERS[1],
+                SCORERS[3],
+                SCORERS[4],
+                SCORERS[5],
+                SCORERS[6],
+                SCORERS[7],
+            ],
         );
     }
 
@@ -254,8 +268,17 @@ mod tests {
     fn what_is_named_everywhere_is_replaced_in_its_place() {
         check(
             r#"{"multiPoint":{"disabled":[{"name":"NodePorts"}],"enabled":[{"name":"TaintToleration","weight":5}]}}"#,
-            &[FILTERS[0], FILTERS[1], FILTERS[2], FILTERS[3], FILTERS[5], FILTERS[6], FILTERS[7]],
-            &[("TaintToleration", 5), SCORERS[1], SCORERS[2], SCORERS[3], SCORERS[4], SCORERS[5], SCORERS[6]],
+            &[&FILTERS[..4], &FILTERS[5..]].concat(),
+            &[
+                ("TaintToleration", 5),
+                SCORERS[1],
+                SCORERS[2],
+                SCORERS[3],
+                SCORERS[4],
+                SCORERS[5],
+                SCORERS[6],
+                SCORERS[7],
+            ],
         );
     }
 

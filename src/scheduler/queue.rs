@@ -135,6 +135,16 @@ impl SchedulingQueue {
         }
     }
 
+    /// Pods that this says of, and of the plugins that rejected them, are tried again.
+    pub(super) fn requeue_those(&mut self, is_helped: &dyn Fn(PodId, &[&'static str]) -> bool) {
+        let waiting = self.unschedulable.iter();
+        let hopeful: Vec<PodId> =
+            waiting.filter(|(id, waiting)| is_helped(**id, &waiting.rejectors)).map(|(id, _)| *id).collect();
+        for id in hopeful {
+            self.requeue(id);
+        }
+    }
+
     /// A pod is to be tried again at once.
     pub(super) fn activate(&mut self, id: PodId) {
         if let Some(waiting) = self.unschedulable.swap_remove(&id) {

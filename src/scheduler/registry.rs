@@ -9,7 +9,9 @@ use super::plugins::{
     default_preemption::DefaultPreemption, image_locality::ImageLocality, inter_pod_affinity::InterPodAffinity,
     node_affinity::NodeAffinity, node_name::NodeName, node_ports::NodePorts,
     node_resources_balanced_allocation::NodeResourcesBalancedAllocation, node_resources_fit::NodeResourcesFit,
-    node_unschedulable::NodeUnschedulable, pod_topology_spread::PodTopologySpread, taint_toleration::TaintToleration,
+    node_unschedulable::NodeUnschedulable, node_volume_limits::NodeVolumeLimits,
+    pod_topology_spread::PodTopologySpread, taint_toleration::TaintToleration, volume_binding::VolumeBinding,
+    volume_restrictions::VolumeRestrictions, volume_zone::VolumeZone,
 };
 
 /// Where a plugin takes part.
@@ -40,7 +42,7 @@ const FILTER: &[Point] = &[Point::Filter];
 const SCORE: &[Point] = &[Point::Score];
 const FILTER_AND_SCORE: &[Point] = &[Point::Filter, Point::Score];
 
-pub(super) static ALL: [Entry; 11] = [
+pub(super) static ALL: [Entry; 15] = [
     Entry { name: "NodeUnschedulable", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodeUnschedulable)) },
     Entry { name: "NodeName", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodeName)) },
     Entry { name: "TaintToleration", points: FILTER_AND_SCORE, weight: 3, make: |_| Some(Arc::new(TaintToleration)) },
@@ -57,6 +59,10 @@ pub(super) static ALL: [Entry; 11] = [
         weight: 1,
         make: |arguments| Some(Arc::new(NodeResourcesFit::new(read(arguments)?))),
     },
+    Entry { name: "VolumeRestrictions", points: FILTER, weight: 0, make: |_| Some(Arc::new(VolumeRestrictions)) },
+    Entry { name: "NodeVolumeLimits", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodeVolumeLimits)) },
+    Entry { name: "VolumeBinding", points: FILTER_AND_SCORE, weight: 1, make: |_| Some(Arc::new(VolumeBinding)) },
+    Entry { name: "VolumeZone", points: FILTER, weight: 0, make: |_| Some(Arc::new(VolumeZone)) },
     Entry {
         name: "PodTopologySpread",
         points: FILTER_AND_SCORE,

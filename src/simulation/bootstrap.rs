@@ -4,18 +4,23 @@
 //! start at once, and then lets every process begin anew on the result. It draws its names from a seed of its own, so
 //! that all seeds of a scenario begin from the same cluster.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::components::{Components, Which};
 use super::kernel::Kernel;
 use super::{Inputs, Simulation};
 use crate::apiserver::{self, ApiServer};
+use crate::arena::Symbol;
 use crate::component::{Config, Latencies, NodeConditionUpdate, Request, Start};
 use crate::engine::{Distribution, Streams};
 use crate::kubelet::PoolTemplate;
-use crate::model::Object;
+use crate::model::{
+    Object, ObjectReference, PersistentVolume, PersistentVolumeClaim, StorageClass, UNSPECIFIED_PROVISIONER,
+    VolumeBindingMode,
+};
 use crate::observe::Observers;
-use crate::scenario::{Bootstrap, ResolvedScenario};
+use crate::scenario::{self, Bootstrap, ResolvedScenario};
 use crate::state::{Machine, NodeCondition, NodeConditionKind, Status, Store};
 use crate::units::{SimDuration, SimTime};
 use crate::verify::Violation;
@@ -41,7 +46,7 @@ impl Prepared {
     /// Loads the scenario's objects and brings the cluster to its state at t=0.
     #[must_use]
     pub fn new(scenario: &ResolvedScenario) -> Self {
-        let mut prepared = Self::unsettled(scenario);
+        let mut prepared = Self::load(scenario, Storage::Implied);
         let _ = prepared.settle(|_| {});
         prepared
     }
@@ -52,7 +57,7 @@ impl Prepared {
     ///
     /// The first thing that does not hold.
     pub fn verified(scenario: &ResolvedScenario) -> Result<Self, Violation> {
-        let mut prepared = Self::unsettled(scenario);
+        let mut prepared = Self::load(scenario, Storage::Implied);
         prepared.settle(Simulation::verify)?;
         Ok(prepared)
     }
@@ -60,6 +65,10 @@ impl Prepared {
     /// Loads the scenario's objects and leaves them as they are.
     #[must_use]
     pub fn unsettled(scenario: &ResolvedScenario) -> Self {
+        Self::load(scenario, Storage::AsWritten)
+    }
+
+    fn load(scenario: &ResolvedScenario, storage: Storage) -> Self {
         let config = Arc::new(scenario.config.clone());
         let inputs = Arc::new(Inputs {
             chaos: Arc::clone(&scenario.chaos),
@@ -72,6 +81,8 @@ impl Prepared {
         api.set_epoch(scenario.epoch_unix_nanos);
         let mut store = Store::default();
         let mut objects: Vec<&Object> = scenario.objects.iter().map(|o| &o.object).collect();
+        let implied = if storage == Storage::Implied { implied_storage(&objects) } else { Vec::new() };
+        objects.extend(&implied);
         objects.sort_by_key(|o| rank(o));
         let begin = SimTime::ZERO - SETTLE_FOR;
         let (now, later) = match scenario.bootstrap {
@@ -158,6 +169,84 @@ impl Prepared {
     }
 }
 
+/// What becomes of claims where the input says nothing of storage.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Storage {
+    /// They stay unbound.
+    AsWritten,
+    /// There are classes for them.
+    Implied,
+}
+
+/// Classes, volumes and claims that are referred to, where the input says nothing of storage: it has no class and no
+/// volume; claims, only if it has none either.
+///
+/// # Differs
+/// A cluster without a StorageClass leaves such claims unbound, and pods whose claim is missing wait. Manifests of an
+/// application seldom bring the cluster's classes, and `kubectl get all` leaves out claims and volumes, so that claims are met
+/// here, by volumes that can be reached from every node and are attached at once.
+fn implied_storage(objects: &[&Object]) -> Vec<Object> {
+    if objects.iter().any(|object| matches!(object, Object::StorageClass(_) | Object::PersistentVolume(_))) {
+        return Vec::new();
+    }
+    let mut classes: BTreeSet<Symbol> = BTreeSet::new();
+    let mut claims: BTreeSet<(Symbol, Symbol)> = BTreeSet::new();
+    let mut implied = Vec::new();
+    for object in objects {
+        match object {
+            Object::PersistentVolumeClaim(claim) => {
+                classes.extend(claim.spec.storage_class_name);
+                implied.extend(claim.spec.volume_name.map(|name| volume_for(claim, name)));
+            }
+            Object::StatefulSet(set) => {
+                classes.extend(set.spec.volume_claim_templates.iter().filter_map(|c| c.spec.storage_class_name));
+            }
+            _ => {}
+        }
+        let own = if let Object::Pod(pod) = object { Some(&pod.spec) } else { None };
+        if let Some(spec) = own.or_else(|| scenario::pod_template(object).map(|template| &template.spec)) {
+            let used = spec.volumes.iter().filter_map(|volume| volume.persistent_volume_claim.as_ref());
+            claims.extend(used.map(|claim| (object.metadata().namespace, claim.claim_name)));
+        }
+    }
+    let default = Symbol::new("kubesquall-unspecified");
+    classes.insert(default);
+    implied.extend(classes.into_iter().filter(|name| !name.is_empty()).map(|name| class_for(name, name == default)));
+    if !objects.iter().any(|object| matches!(object, Object::PersistentVolumeClaim(_))) {
+        implied.extend(claims.into_iter().map(|(namespace, name)| {
+            let mut claim = PersistentVolumeClaim::default();
+            (claim.metadata.namespace, claim.metadata.name) = (namespace, name);
+            Object::from(claim)
+        }));
+    }
+    implied
+}
+
+fn class_for(name: Symbol, is_default: bool) -> Object {
+    let mut class = StorageClass { provisioner: UNSPECIFIED_PROVISIONER.into(), ..StorageClass::default() };
+    class.metadata.name = name;
+    class.volume_binding_mode = VolumeBindingMode::WaitForFirstConsumer;
+    if is_default {
+        let key = Symbol::new("storageclass.kubernetes.io/is-default-class");
+        class.metadata.annotations.insert(key, Symbol::new("true"));
+    }
+    Object::from(class)
+}
+
+fn volume_for(claim: &PersistentVolumeClaim, name: Symbol) -> Object {
+    let mut volume = PersistentVolume::default();
+    volume.metadata.name = name;
+    volume.spec.capacity = claim.spec.resources.requests.clone();
+    volume.spec.access_modes.clone_from(&claim.spec.access_modes);
+    volume.spec.storage_class_name = claim.spec.storage_class_name.unwrap_or_default();
+    volume.spec.claim_ref = Some(ObjectReference {
+        namespace: claim.metadata.namespace,
+        name: claim.metadata.name,
+        ..ObjectReference::default()
+    });
+    Object::from(volume)
+}
+
 /// How the machines of each pool register.
 fn pool_templates(scenario: &ResolvedScenario) -> Vec<PoolTemplate> {
     let template = |pool: &crate::chaos::PoolPlan| PoolTemplate {
@@ -172,7 +261,7 @@ fn rank(object: &Object) -> u8 {
     match object {
         Object::Namespace(_) => 0,
         Object::PriorityClass(_) => 1,
-        Object::StorageClass(_) => 2,
+        Object::StorageClass(_) | Object::CSIDriver(_) | Object::CSINode(_) => 2,
         Object::PersistentVolume(_) => 3,
         Object::Node(_) => rank_of_nodes(),
         Object::PersistentVolumeClaim(_) => 6,
@@ -260,6 +349,9 @@ fn unhurried(config: &Config) -> Config {
         pod_stop: at_once(),
         node_boot: at_once(),
         kubelet_reconnect: at_once(),
+        volume_attach: at_once(),
+        volume_detach: at_once(),
+        volume_provision: at_once(),
         watch: Distribution::Constant(SimDuration::from_millis(5)),
     };
     config

@@ -189,6 +189,9 @@ components! {
         |config, _| Controller::new(Default::default(), config);
     Namespaces namespaces: Controller<crate::controllers::namespace::Namespaces> =
         |config, _| Controller::new(Default::default(), config);
+    PersistentVolumes persistent_volumes: Controller<crate::controllers::persistent_volume::PersistentVolumes> =
+        |config, _| Controller::new(Default::default(), config);
+    AttachDetach attach_detach: crate::controllers::attach_detach::AttachDetach = |_, _| Default::default();
     Scheduler scheduler: crate::scheduler::Scheduler = |config, _| crate::scheduler::Scheduler::new(config);
     Kubectl kubectl: crate::kubectl::Kubectl = |_, inputs| crate::kubectl::Kubectl::new(std::sync::Arc::clone(&inputs.kubectl));
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::nodes::{Node, NodeId};
 use super::pods::{Pod, PodId};
+use super::volumes::{PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId};
 use super::workloads::{NamespaceId, PodDisruptionBudgetId, ServiceId, WorkloadId};
 use crate::units::SimTime;
 
@@ -178,8 +179,23 @@ pub enum Changed {
     NamespaceChanged(NamespaceId),
     /// A namespace left the API.
     NamespaceRemoved(NamespaceId),
-    /// A volume, claim or storage class appeared or changed.
-    VolumeChanged,
+    /// A PersistentVolume appeared or changed.
+    VolumeChanged(PersistentVolumeId),
+    /// A PersistentVolume left the API; its id dangles.
+    VolumeRemoved(PersistentVolumeId),
+    /// A claim appeared or changed.
+    ClaimChanged(PersistentVolumeClaimId),
+    /// A claim left the API.
+    ClaimRemoved(Arc<PersistentVolumeClaim>),
+    /// A StorageClass, CSIDriver or CSINode appeared or changed.
+    StorageChanged,
+    /// A volume was attached or detached, or a kubelet says that it uses it, or no longer.
+    AttachmentChanged {
+        /// Volume.
+        volume: PersistentVolumeId,
+        /// Node.
+        node: NodeId,
+    },
 }
 
 /// One committed change.

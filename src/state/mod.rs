@@ -21,10 +21,13 @@ pub use meta::{Meta, Owner, Propagation, Uid};
 pub use nodes::{Node, NodeCondition, NodeConditionKind, NodeConditions, NodeId, NodeSlot, Status, TaintOnNode};
 pub use pods::{
     AdmittedSpec, ContainerState, ContainerStatus, Deletion, DeletionCause, DisruptionReason, DisruptionTarget, Pod,
-    PodCondition, PodId, PodPhase,
+    PodClaim, PodCondition, PodId, PodPhase,
 };
 pub use store::{Store, Tally};
-pub use volumes::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId};
+pub use volumes::{
+    Attachment, AttachmentPhase, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId,
+    Volumes,
+};
 pub use workloads::{
     ControllerRevision, ControllerRevisionId, CronJob, CronJobId, DaemonSet, DaemonSetId, DaemonSetStatus, Deployment,
     DeploymentCondition, DeploymentId, DeploymentStatus, Job, JobId, JobStatus, Namespace, NamespaceId,

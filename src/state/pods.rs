@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::meta::{Owner, Uid};
 use super::nodes::{NodeId, Status};
 use crate::arena::{Id, Symbol};
-use crate::model::{Labels, PodSpec, QosClass, Resources};
+use crate::model::{self, Labels, PodSpec, QosClass, Resources};
 use crate::units::{SimDuration, SimTime};
 
 /// Identifies a pod object; a re-created pod of the same name has another id.
@@ -283,7 +283,32 @@ pub struct Pod {
     pub init_containers: SmallVec<[ContainerStatus; 0]>,
 }
 
+/// A claim that a pod uses.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct PodClaim {
+    /// The claim's name; its namespace is the pod's.
+    pub name: Symbol,
+    /// The pod's name for the volume.
+    pub volume: Symbol,
+    /// The claim is made for the pod and goes with it.
+    pub is_ephemeral: bool,
+}
+
 impl Pod {
+    /// The claims it uses, in the order of its volumes.
+    #[must_use]
+    pub fn claims(&self) -> SmallVec<[PodClaim; 1]> {
+        let claim = |volume: &model::Volume| {
+            if let Some(claim) = &volume.persistent_volume_claim {
+                return Some(PodClaim { name: claim.claim_name, volume: volume.name, is_ephemeral: false });
+            }
+            volume.ephemeral.as_ref()?;
+            let name = Symbol::new(&format!("{}-{}", self.name, volume.name));
+            Some(PodClaim { name, volume: volume.name, is_ephemeral: true })
+        };
+        self.spec.volumes.iter().filter_map(claim).collect()
+    }
+
     /// Ready condition is True.
     #[must_use]
     pub fn is_ready(&self) -> bool {

@@ -15,13 +15,12 @@ use super::machines::Machine;
 use super::meta::Owner;
 use super::nodes::{Node, NodeId, NodeSlot};
 use super::pods::{Pod, PodId};
-use super::volumes::{PersistentVolume, PersistentVolumeClaim};
+use super::volumes::Volumes;
 use super::workloads::{
     ControllerRevision, ControllerRevisionId, CronJob, DaemonSet, Deployment, DeploymentId, Job, JobId, Namespace,
     PodDisruptionBudget, PriorityClass, ReplicaSet, ReplicaSetId, Service, StatefulSet, WorkloadId,
 };
 use crate::arena::{Symbol, Table};
-use crate::model;
 
 type PodSet = IndexSet<PodId, FxBuildHasher>;
 
@@ -50,12 +49,8 @@ pub struct Store {
     pub priority_classes: Table<PriorityClass>,
     /// Services.
     pub services: Table<Service>,
-    /// PersistentVolumes.
-    pub volumes: Table<PersistentVolume>,
-    /// PersistentVolumeClaims.
-    pub claims: Table<PersistentVolumeClaim>,
-    /// StorageClasses, by name.
-    pub storage_classes: Vec<Arc<model::StorageClass>>,
+    /// PersistentVolumes, claims, classes, attachments.
+    pub volumes: Volumes,
     pods: Table<Pod>,
     nodes: Table<NodeSlot>,
     machines: Vec<Machine>,
@@ -295,6 +290,7 @@ impl Store {
             self.pods_by_node[node.index()].insert(id);
         }
         self.index_owner(id, namespace, owner);
+        self.volumes.pod_added(id, &self.pods[id]);
         id
     }
 
@@ -309,6 +305,7 @@ impl Store {
             self.pods_by_node[node.index()].swap_remove(&id);
         }
         self.unindex_owner(id, pod.namespace, pod.owner, Tally::of(&pod));
+        self.volumes.pod_removed(id, &pod);
         Some(pod)
     }
 

@@ -1,9 +1,15 @@
-//! Volumes as far as they decide where a pod can run.
+//! Volumes as far as they decide where a pod can run, and when.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
 use super::meta::Meta;
-use crate::arena::Id;
+use super::nodes::NodeId;
+use super::pods::{Pod, PodId};
+use crate::arena::{Id, Symbol, Table};
 use crate::model;
 
 /// Identifies a PersistentVolume.
@@ -11,13 +17,21 @@ pub type PersistentVolumeId = Id<PersistentVolume>;
 /// Identifies a PersistentVolumeClaim.
 pub type PersistentVolumeClaimId = Id<PersistentVolumeClaim>;
 
+type PodSet = IndexSet<PodId, FxBuildHasher>;
+
 /// A PersistentVolume.
 #[derive(Clone, Debug)]
 pub struct PersistentVolume {
     /// Metadata.
     pub meta: Meta,
-    /// Spec.
+    /// Spec, but for its claim.
     pub spec: Arc<model::PersistentVolumeSpec>,
+    /// `spec.claimRef`: namespace and name.
+    pub claim: Option<(Symbol, Symbol)>,
+    /// Its claim is gone, or it failed: nobody else gets it.
+    pub is_released: bool,
+    /// The CSI driver that serves it.
+    pub driver: Option<Symbol>,
 }
 
 /// A PersistentVolumeClaim.
@@ -25,6 +39,202 @@ pub struct PersistentVolume {
 pub struct PersistentVolumeClaim {
     /// Metadata.
     pub meta: Meta,
-    /// Spec.
+    /// Spec, but for the name of its volume.
     pub spec: Arc<model::PersistentVolumeClaimSpec>,
+    /// `spec.volumeName`.
+    pub volume: Option<Symbol>,
+    /// `status.phase` is Lost.
+    pub is_lost: bool,
+    /// Annotation `volume.kubernetes.io/selected-node`: where its first pod will run.
+    pub selected_node: Option<NodeId>,
+}
+
+/// What the control plane makes of a volume on a node.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum AttachmentPhase {
+    /// Asked for.
+    Attaching,
+    /// There: the node's `status.volumesAttached` has it.
+    Attached,
+    /// Being taken away.
+    Detaching,
+}
+
+/// A volume on a node: the VolumeAttachment, and what the kubelet says.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct Attachment {
+    /// None if it is not attached.
+    pub phase: Option<AttachmentPhase>,
+    /// The node's `status.volumesInUse` has it: the kubelet wants it, or has it mounted.
+    pub in_use: bool,
+}
+
+/// Volumes, claims, classes and what is attached where.
+#[derive(Clone, Debug, Default)]
+pub struct Volumes {
+    volumes: Table<PersistentVolume>,
+    claims: Table<PersistentVolumeClaim>,
+    volume_names: FxHashMap<Symbol, PersistentVolumeId>,
+    claim_names: FxHashMap<(Symbol, Symbol), PersistentVolumeClaimId>,
+    pods: FxHashMap<(Symbol, Symbol), PodSet>,
+    attachments: BTreeMap<(PersistentVolumeId, NodeId), Attachment>,
+    on_nodes: BTreeSet<(NodeId, PersistentVolumeId)>,
+    /// StorageClasses.
+    pub classes: Vec<Arc<model::StorageClass>>,
+    /// CSIDrivers.
+    pub drivers: Vec<Arc<model::CSIDriver>>,
+    /// CSINodes, by the node's name.
+    pub csi_nodes: FxHashMap<Symbol, Arc<model::CSINode>>,
+}
+
+/// An empty set to lend where nothing is indexed.
+static NO_PODS: std::sync::LazyLock<PodSet> = std::sync::LazyLock::new(PodSet::default);
+
+impl Volumes {
+    /// A volume.
+    #[must_use]
+    pub fn volume(&self, id: PersistentVolumeId) -> Option<&PersistentVolume> {
+        self.volumes.get(id)
+    }
+
+    /// A volume for writing; its name stays.
+    pub fn volume_mut(&mut self, id: PersistentVolumeId) -> Option<&mut PersistentVolume> {
+        self.volumes.get_mut(id)
+    }
+
+    /// All volumes, in id order.
+    pub fn volumes(&self) -> impl Iterator<Item = (PersistentVolumeId, &PersistentVolume)> {
+        self.volumes.iter()
+    }
+
+    /// The volume of that name.
+    #[must_use]
+    pub fn find_volume(&self, name: Symbol) -> Option<PersistentVolumeId> {
+        self.volume_names.get(&name).copied()
+    }
+
+    /// Adds a volume.
+    pub fn insert_volume(&mut self, volume: PersistentVolume) -> PersistentVolumeId {
+        let name = volume.meta.name;
+        let id = self.volumes.insert(volume);
+        self.volume_names.insert(name, id);
+        id
+    }
+
+    /// Takes a volume out; where it is attached it stays so.
+    pub fn remove_volume(&mut self, id: PersistentVolumeId) -> Option<PersistentVolume> {
+        let volume = self.volumes.remove(id)?;
+        self.volume_names.remove(&volume.meta.name);
+        Some(volume)
+    }
+
+    /// A claim.
+    #[must_use]
+    pub fn claim(&self, id: PersistentVolumeClaimId) -> Option<&PersistentVolumeClaim> {
+        self.claims.get(id)
+    }
+
+    /// A claim for writing; its name stays.
+    pub fn claim_mut(&mut self, id: PersistentVolumeClaimId) -> Option<&mut PersistentVolumeClaim> {
+        self.claims.get_mut(id)
+    }
+
+    /// All claims, in id order.
+    pub fn claims(&self) -> impl Iterator<Item = (PersistentVolumeClaimId, &PersistentVolumeClaim)> {
+        self.claims.iter()
+    }
+
+    /// The claim of that name.
+    #[must_use]
+    pub fn find_claim(&self, namespace: Symbol, name: Symbol) -> Option<PersistentVolumeClaimId> {
+        self.claim_names.get(&(namespace, name)).copied()
+    }
+
+    /// Adds a claim.
+    pub fn insert_claim(&mut self, claim: PersistentVolumeClaim) -> PersistentVolumeClaimId {
+        let key = (claim.meta.namespace, claim.meta.name);
+        let id = self.claims.insert(claim);
+        self.claim_names.insert(key, id);
+        id
+    }
+
+    /// Takes a claim out.
+    pub fn remove_claim(&mut self, id: PersistentVolumeClaimId) -> Option<PersistentVolumeClaim> {
+        let claim = self.claims.remove(id)?;
+        self.claim_names.remove(&(claim.meta.namespace, claim.meta.name));
+        Some(claim)
+    }
+
+    /// The volume that a claim is bound to, if both exist.
+    #[must_use]
+    pub fn volume_of(&self, namespace: Symbol, claim: Symbol) -> Option<PersistentVolumeId> {
+        self.find_volume(self.claim(self.find_claim(namespace, claim)?)?.volume?)
+    }
+
+    /// The class of that name.
+    #[must_use]
+    pub fn class(&self, name: Symbol) -> Option<&Arc<model::StorageClass>> {
+        self.classes.iter().find(|class| class.metadata.name == name)
+    }
+
+    /// Pods that use a claim, whether it exists or not.
+    #[must_use]
+    pub fn pods_using(&self, namespace: Symbol, claim: Symbol) -> &PodSet {
+        self.pods.get(&(namespace, claim)).unwrap_or(&NO_PODS)
+    }
+
+    pub(super) fn pod_added(&mut self, id: PodId, pod: &Pod) {
+        for claim in pod.claims() {
+            self.pods.entry((pod.namespace, claim.name)).or_default().insert(id);
+        }
+    }
+
+    pub(super) fn pod_removed(&mut self, id: PodId, pod: &Pod) {
+        for claim in pod.claims() {
+            let key = (pod.namespace, claim.name);
+            let Some(pods) = self.pods.get_mut(&key) else { continue };
+            pods.swap_remove(&id);
+            if pods.is_empty() {
+                self.pods.remove(&key);
+            }
+        }
+    }
+
+    /// Whether volumes are attached before they can be used.
+    #[must_use]
+    pub fn is_attachable(&self, id: PersistentVolumeId) -> bool {
+        let Some(driver) = self.volume(id).and_then(|volume| volume.driver) else { return false };
+        let object = self.drivers.iter().find(|object| object.metadata.name == driver);
+        let required = object.and_then(|object| object.spec.attach_required);
+        required.unwrap_or_else(|| model::is_attached_by_default(driver))
+    }
+
+    /// A volume on a node.
+    #[must_use]
+    pub fn attachment(&self, volume: PersistentVolumeId, node: NodeId) -> Attachment {
+        self.attachments.get(&(volume, node)).copied().unwrap_or_default()
+    }
+
+    /// Nodes that have the volume, or say so.
+    pub fn attachments_of(&self, volume: PersistentVolumeId) -> impl Iterator<Item = (NodeId, Attachment)> + '_ {
+        let all = self.attachments.range((volume, NodeId::MIN)..);
+        all.take_while(move |((of, _), _)| *of == volume).map(|((_, node), attachment)| (*node, *attachment))
+    }
+
+    /// Volumes that a node has, or says it has.
+    pub fn attachments_on(&self, node: NodeId) -> impl Iterator<Item = (PersistentVolumeId, Attachment)> + '_ {
+        let all = self.on_nodes.range((node, PersistentVolumeId::MIN)..);
+        all.take_while(move |(on, _)| *on == node).map(move |(_, volume)| (*volume, self.attachment(*volume, node)))
+    }
+
+    /// Writes what is the case with a volume on a node.
+    pub fn set_attachment(&mut self, volume: PersistentVolumeId, node: NodeId, attachment: Attachment) {
+        if attachment == Attachment::default() {
+            self.attachments.remove(&(volume, node));
+            self.on_nodes.remove(&(node, volume));
+        } else {
+            self.attachments.insert((volume, node), attachment);
+            self.on_nodes.insert((node, volume));
+        }
+    }
 }

@@ -157,7 +157,12 @@ impl Mirror {
             | Changed::ServiceRemoved(_)
             | Changed::NamespaceChanged(_)
             | Changed::NamespaceRemoved(_)
-            | Changed::VolumeChanged => {}
+            | Changed::VolumeChanged(_)
+            | Changed::VolumeRemoved(_)
+            | Changed::ClaimChanged(_)
+            | Changed::ClaimRemoved(_)
+            | Changed::StorageChanged
+            | Changed::AttachmentChanged { .. } => {}
         }
         Ok(())
     }

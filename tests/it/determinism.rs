@@ -81,11 +81,14 @@ macro_rules! scenarios {
 }
 
 scenarios! {
+    aks_disk_failover: "aks-disk-failover.yaml",
+    aks_disk_failover_node_deleted: "aks-disk-failover-node-deleted.yaml",
     dedicated_nodes: "dedicated-nodes.yaml",
     drain_and_upgrade: "drain-and-upgrade.yaml",
     flapping_node: "flapping-node.yaml",
     kubelets_cut_off: "kubelets-cut-off.yaml",
     total_loss: "total-loss.yaml",
+    why_pending: "why-pending.yaml",
     year_of_failures: "year-of-failures.yaml",
     zone_outage: "zone-outage.yaml",
 }

@@ -11,3 +11,4 @@ mod recordings;
 mod scheduler;
 mod study;
 mod tidy;
+mod volumes;

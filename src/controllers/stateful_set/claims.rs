@@ -24,9 +24,7 @@ pub(super) fn missing(store: &Store, set: &StatefulSet, ordinals: &[i32]) -> Vec
     for &ordinal in ordinals {
         for template in &set.spec.volume_claim_templates {
             let name = claim_name(template.metadata.name, set.meta.name, ordinal);
-            let of_name =
-                |c: &crate::state::PersistentVolumeClaim| c.meta.namespace == set.meta.namespace && c.meta.name == name;
-            if store.claims.iter().any(|(_, claim)| of_name(claim)) {
+            if store.volumes.find_claim(set.meta.namespace, name).is_some() {
                 continue;
             }
             let mut claim = PersistentVolumeClaim::clone(template);
@@ -49,7 +47,7 @@ fn of_set(store: &Store, namespace: Symbol, set: Symbol, templates: &[Symbol]) -
         let rest = claim.strip_prefix(template.as_str())?.strip_prefix('-')?;
         super::ordinal_of(set, rest)
     };
-    let claims = store.claims.iter().filter(|(_, claim)| claim.meta.namespace == namespace);
+    let claims = store.volumes.claims().filter(|(_, claim)| claim.meta.namespace == namespace);
     claims
         .filter_map(|(_, claim)| {
             let name = claim.meta.name;

@@ -29,6 +29,8 @@ component_flags! {
         kube_api_burst: i64 = "kube-api-burst", |_version| "30";
         /// Finished pods above which the oldest are removed; 0 keeps all.
         terminated_pod_gc_threshold: i64 = "terminated-pod-gc-threshold", |_version| "12500";
+        /// Whether a volume stays on a node that is not ready until the node says that it is unmounted.
+        disable_force_detach_on_timeout: bool = "disable-force-detach-on-timeout", |_version| "false";
         /// Controllers to run: `*` for the usual ones, a name to add one, `-name` to leave one out.
         controllers: Vec<Symbol> = "controllers", |_version| "*";
         /// Deployments synced at a time.

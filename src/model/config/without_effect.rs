@@ -57,7 +57,6 @@ pub(super) const KUBE_CONTROLLER_MANAGER: &[&str] = &[
     "controller-shutdown-timeout",
     "controller-start-interval",
     "disable-attach-detach-reconcile-sync",
-    "disable-force-detach-on-timeout",
     "disable-http2-serving",
     "disabled-metrics",
     "emulated-version",

@@ -4,8 +4,8 @@ use crate::arena::Symbol;
 use crate::model::api_type::OpaqueParts;
 use crate::model::field_path::FieldPath;
 use crate::model::{
-    ControllerRevision, CronJob, DaemonSet, Deployment, HorizontalPodAutoscaler, Job, Namespace, Node, ObjectMeta,
-    PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass, ReplicaSet,
+    CSIDriver, CSINode, ControllerRevision, CronJob, DaemonSet, Deployment, HorizontalPodAutoscaler, Job, Namespace,
+    Node, ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass, ReplicaSet,
     ReplicationController, Service, StatefulSet, StorageClass,
 };
 
@@ -122,6 +122,8 @@ objects! {
     Node, Cluster, "v1", groups "";
     PriorityClass, Cluster, "scheduling.k8s.io/v1", groups "scheduling.k8s.io";
     StorageClass, Cluster, "storage.k8s.io/v1", groups "storage.k8s.io";
+    CSIDriver, Cluster, "storage.k8s.io/v1", groups "storage.k8s.io";
+    CSINode, Cluster, "storage.k8s.io/v1", groups "storage.k8s.io";
     PersistentVolume, Cluster, "v1", groups "";
     PersistentVolumeClaim, Namespaced, "v1", groups "";
     Service, Namespaced, "v1", groups "";
@@ -158,7 +160,7 @@ impl Object {
             Self::Job(object) => object.apply_defaults(),
             Self::HorizontalPodAutoscaler(object) => object.apply_defaults(),
             Self::Pod(object) => object.apply_defaults(),
-            Self::PodDisruptionBudget(_) | Self::ControllerRevision(_) => {}
+            Self::CSIDriver(_) | Self::CSINode(_) | Self::PodDisruptionBudget(_) | Self::ControllerRevision(_) => {}
         }
     }
 

@@ -1,0 +1,353 @@
+//! The volume binder: claims get volumes that are there, or new ones; volumes whose claim is gone are deleted or kept.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::arena::{Symbol, stable_hash, sym};
+use crate::component::{
+    Answer, Config, Controller, Ctx, Enqueue, EventDraft, Latencies, ObjectRef, Plan, Reconcile, Request, Start,
+    find_matching_volume,
+};
+use crate::model::{
+    self, CsiVolumeSource, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm, Object,
+    ObjectReference, PersistentVolumeSpec, ReclaimPolicy, StorageClass, VolumeBindingMode, VolumeNodeAffinity,
+};
+use crate::state::{
+    Change, Changed, NodeId, PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId, Pod, PodId, Store,
+};
+use crate::units::{SimDuration, SimTime};
+
+/// What the binder works on.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// A claim that may want a volume.
+    Claim(PersistentVolumeClaimId),
+    /// A volume that may have lost its claim, or wait for it.
+    Volume(PersistentVolumeId),
+    /// A pod that may want claims of its own.
+    Pod(PodId),
+    /// A claim whose pod is gone.
+    Orphan(PersistentVolumeClaimId),
+}
+
+/// What a call was for.
+#[derive(Copy, Clone, Debug)]
+pub enum Memo {
+    /// A volume was made for this claim.
+    Provisioned(PersistentVolumeClaimId),
+    /// Anything else.
+    Other,
+}
+
+/// persistentvolume-binder, with the provisioner behind it and the controller that makes claims of ephemeral volumes.
+///
+/// # Source
+/// kube-controller-manager: persistentvolume-binder-controller, ephemeral-volume-controller; external-provisioner.
+///
+/// # Differs
+/// A provisioner never fails and never runs out of storage. A released volume is deleted at once, attached or not.
+#[derive(Clone, Debug, Default)]
+pub struct PersistentVolumes {
+    /// When the volume of a claim will have been made.
+    ready_at: FxHashMap<PersistentVolumeClaimId, SimTime>,
+    /// Volumes whose claim is gone.
+    released: FxHashSet<PersistentVolumeId>,
+}
+
+fn waits_for_pod(class: Option<&StorageClass>) -> bool {
+    class.is_some_and(|class| class.volume_binding_mode == VolumeBindingMode::WaitForFirstConsumer)
+}
+
+fn class_of<'a>(store: &'a Store, claim: &PersistentVolumeClaim) -> Option<&'a StorageClass> {
+    claim.spec.storage_class_name.and_then(|name| store.volumes.class(name)).map(|class| &**class)
+}
+
+impl PersistentVolumes {
+    fn sync_claim(&mut self, id: PersistentVolumeClaimId, ctx: &Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+        let mut plan = Plan::nothing();
+        let volumes = &ctx.store.volumes;
+        let Some(claim) = volumes.claim(id) else { return plan };
+        let (namespace, name) = (claim.meta.namespace, claim.meta.name);
+        if claim.meta.deleting.is_some() {
+            return plan;
+        }
+        if let Some(wanted) = claim.volume {
+            if let Some(volume) = volumes.find_volume(wanted)
+                && volumes.volume(volume).is_some_and(|object| object.claim.is_none())
+            {
+                plan.then(Request::BindClaim { claim: id, volume }, Memo::Other);
+            }
+            return plan;
+        }
+        let class = class_of(ctx.store, claim);
+        let is_delayed = waits_for_pod(class);
+        if let Some(volume) = find_matching_volume(volumes, claim, is_delayed, None, &|_| false) {
+            plan.then(Request::BindClaim { claim: id, volume }, Memo::Other);
+            return plan;
+        }
+        let Some(class) = class.filter(|_| !is_delayed || claim.selected_node.is_some()) else { return plan };
+        if class.provisioner.as_str() == "kubernetes.io/no-provisioner" {
+            return plan;
+        }
+        let is_specified = class.provisioner.as_str() != model::UNSPECIFIED_PROVISIONER;
+        let ready_at = *self.ready_at.entry(id).or_insert_with(|| {
+            let latency = &ctx.config.latency.volume_provision;
+            let takes = Latencies::draw(latency, ctx.streams, "volume-provision", &format!("{namespace}/{name}"), 0);
+            ctx.now + if is_specified { takes } else { SimDuration::ZERO }
+        });
+        if ctx.now < ready_at {
+            plan.requeue_after = Some(ready_at.saturating_since(ctx.now));
+            return plan;
+        }
+        self.ready_at.remove(&id);
+        let volume = provisioned(ctx.store, claim, class);
+        plan.then(Request::Create(Box::new(Object::PersistentVolume(Box::new(volume)))), Memo::Provisioned(id));
+        plan
+    }
+
+    fn sync_volume(&mut self, id: PersistentVolumeId, store: &Store) -> Plan<Memo> {
+        let mut plan = Plan::nothing();
+        let Some(volume) = store.volumes.volume(id) else { return plan };
+        if self.released.remove(&id) {
+            if volume.spec.persistent_volume_reclaim_policy == Some(ReclaimPolicy::Delete) {
+                let (namespace, name) = (Symbol::empty(), volume.meta.name);
+                plan.then(Request::DeleteOther { kind: "PersistentVolume", namespace, name }, Memo::Other);
+            } else {
+                plan.then(Request::ReleaseVolume { volume: id }, Memo::Other);
+            }
+            return plan;
+        }
+        let Some((namespace, name)) = volume.claim else { return plan };
+        if let Some(claim) = store.volumes.find_claim(namespace, name)
+            && store.volumes.claim(claim).is_some_and(|object| object.volume.is_none())
+        {
+            plan.then(Request::BindClaim { claim, volume: id }, Memo::Other);
+        }
+        plan
+    }
+}
+
+impl Reconcile for PersistentVolumes {
+    type Key = Key;
+    type Memo = Memo;
+    const NAME: &'static str = "persistentvolume-controller";
+
+    fn workers(_config: &Config) -> usize {
+        16
+    }
+
+    fn watches(changed: &Changed) -> bool {
+        matches!(
+            changed,
+            Changed::VolumeChanged(_)
+                | Changed::ClaimChanged(_)
+                | Changed::ClaimRemoved(_)
+                | Changed::StorageChanged
+                | Changed::PodAdded(_)
+                | Changed::PodRemoved { .. }
+        )
+    }
+
+    fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Key>) {
+        enqueue_unbound(ctx.store, queue);
+        let reserved = ctx.store.volumes.volumes().filter(|(_, volume)| volume.claim.is_some());
+        reserved.for_each(|(id, _)| queue.now(Key::Volume(id)));
+        for (id, pod) in ctx.store.pods() {
+            if pod.claims().iter().any(|claim| claim.is_ephemeral) {
+                queue.now(Key::Pod(id));
+            }
+        }
+    }
+
+    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Key>) {
+        let volumes = &ctx.store.volumes;
+        match &change.what {
+            Changed::ClaimChanged(id) => queue.now(Key::Claim(*id)),
+            Changed::VolumeChanged(id) => match volumes.volume(*id) {
+                Some(volume) if volume.claim.is_some() => queue.now(Key::Volume(*id)),
+                // A volume for whoever it suits.
+                Some(_) => enqueue_unbound(ctx.store, queue),
+                None => {}
+            },
+            Changed::StorageChanged => enqueue_unbound(ctx.store, queue),
+            Changed::ClaimRemoved(claim) => {
+                if let Some(volume) = claim.volume.and_then(|name| volumes.find_volume(name)) {
+                    self.released.insert(volume);
+                    queue.now(Key::Volume(volume));
+                }
+            }
+            Changed::PodAdded(id) => {
+                let claims = ctx.store.pod(*id).map(Pod::claims).unwrap_or_default();
+                if claims.iter().any(|claim| claim.is_ephemeral) {
+                    queue.now(Key::Pod(*id));
+                }
+            }
+            Changed::PodRemoved { last, .. } => {
+                for used in last.claims().iter().filter(|claim| claim.is_ephemeral) {
+                    if let Some(id) = volumes.find_claim(last.namespace, used.name) {
+                        queue.now(Key::Orphan(id));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn sync(&mut self, key: Key, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+        let mut plan = Plan::nothing();
+        match key {
+            Key::Claim(id) => return self.sync_claim(id, ctx),
+            Key::Volume(id) => return self.sync_volume(id, ctx.store),
+            Key::Pod(id) => {
+                let Some(pod) = ctx.store.pod(id) else { return plan };
+                for claim in missing_claims(pod, ctx.store) {
+                    let object = Object::PersistentVolumeClaim(Box::new(claim));
+                    plan.then(Request::Create(Box::new(object)), Memo::Other);
+                }
+            }
+            Key::Orphan(id) => {
+                if let Some(claim) = ctx.store.volumes.claim(id)
+                    && ctx.store.volumes.pods_using(claim.meta.namespace, claim.meta.name).is_empty()
+                {
+                    let (namespace, name) = (claim.meta.namespace, claim.meta.name);
+                    plan.then(Request::DeleteOther { kind: "PersistentVolumeClaim", namespace, name }, Memo::Other);
+                }
+            }
+        }
+        plan
+    }
+
+    fn answered(&mut self, _key: Key, memo: Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
+        if let (Memo::Provisioned(id), Ok(_)) = (memo, answer)
+            && let Some(claim) = ctx.store.volumes.claim(id)
+        {
+            let name = std::sync::Arc::from(claim.meta.name.as_str());
+            let about = ObjectRef { kind: "PersistentVolumeClaim", namespace: claim.meta.namespace, name };
+            let message = format!("Successfully provisioned volume {}", volume_name(claim));
+            ctx.event(EventDraft::normal("ProvisioningSucceeded", about, message));
+        }
+    }
+}
+
+fn enqueue_unbound(store: &Store, queue: &mut Enqueue<Key>) {
+    let volumes = &store.volumes;
+    let is_unbound = |claim: &PersistentVolumeClaim| {
+        let named = claim.volume.and_then(|name| volumes.volume(volumes.find_volume(name)?));
+        named.is_none_or(|volume| volume.claim.is_none())
+    };
+    let unbound = volumes.claims().filter(|(_, claim)| is_unbound(claim));
+    unbound.for_each(|(id, _)| queue.now(Key::Claim(id)));
+}
+
+/// Claims of a pod's ephemeral volumes that there are not.
+fn missing_claims(pod: &Pod, store: &Store) -> Vec<model::PersistentVolumeClaim> {
+    let mut missing = Vec::new();
+    for used in pod.claims().into_iter().filter(|claim| claim.is_ephemeral) {
+        if pod.deletion.is_some() || store.volumes.find_claim(pod.namespace, used.name).is_some() {
+            continue;
+        }
+        let volume = pod.spec.volumes.iter().find(|volume| volume.name == used.volume);
+        let Some(template) = volume.and_then(|v| v.ephemeral.as_ref()).map(|e| &e.volume_claim_template) else {
+            continue;
+        };
+        let mut claim = model::PersistentVolumeClaim {
+            metadata: template.metadata.clone(),
+            spec: template.spec.clone(),
+            ..model::PersistentVolumeClaim::default()
+        };
+        claim.metadata.name = used.name;
+        claim.metadata.namespace = pod.namespace;
+        missing.push(claim);
+    }
+    missing
+}
+
+fn volume_name(claim: &PersistentVolumeClaim) -> String {
+    format!("pvc-{}", claim.meta.uid)
+}
+
+/// The volume that a class makes for a claim.
+fn provisioned(store: &Store, claim: &PersistentVolumeClaim, class: &StorageClass) -> model::PersistentVolume {
+    let driver = model::csi_driver_of(class.provisioner);
+    let topology = match claim.selected_node {
+        Some(node) => topology_of(store, node, class, driver),
+        None => spread_topology(store, claim, class, driver),
+    };
+    let requirements: Vec<NodeSelectorRequirement> = topology
+        .into_iter()
+        .map(|(key, value)| NodeSelectorRequirement { key, operator: NodeSelectorOperator::In, values: vec![value] })
+        .collect();
+    let node_affinity = (!requirements.is_empty()).then(|| VolumeNodeAffinity {
+        required: Some(NodeSelector {
+            node_selector_terms: vec![NodeSelectorTerm {
+                match_expressions: requirements,
+                ..NodeSelectorTerm::default()
+            }],
+        }),
+    });
+    let name = Symbol::new(&volume_name(claim));
+    let mut volume = model::PersistentVolume::default();
+    volume.metadata.name = name;
+    volume.spec = PersistentVolumeSpec {
+        capacity: claim.spec.resources.requests.clone(),
+        access_modes: claim.spec.access_modes.clone(),
+        claim_ref: Some(ObjectReference {
+            kind: sym!("PersistentVolumeClaim"),
+            namespace: claim.meta.namespace,
+            name: claim.meta.name,
+            ..ObjectReference::default()
+        }),
+        persistent_volume_reclaim_policy: Some(class.reclaim_policy.unwrap_or(ReclaimPolicy::Delete)),
+        storage_class_name: class.metadata.name,
+        node_affinity,
+        volume_mode: claim.spec.volume_mode,
+        csi: Some(Box::new(CsiVolumeSource { driver, volume_handle: name, ..CsiVolumeSource::default() })),
+        ..PersistentVolumeSpec::default()
+    };
+    volume
+}
+
+/// Labels of a node that say from where a volume made for it can be reached.
+fn topology_of(store: &Store, node: NodeId, class: &StorageClass, driver: Symbol) -> Vec<(Symbol, Symbol)> {
+    let Some(object) = store.node(node) else { return Vec::new() };
+    let labels = &object.labels;
+    if let Some(term) = class.allowed_topologies.iter().find(|term| term.matches(labels)) {
+        let keys = term.match_label_expressions.iter().map(|expression| expression.key);
+        return keys.filter_map(|key| Some((key, labels.get(key)?))).collect();
+    }
+    let keys = model::topology_keys_of(driver).iter().map(|key| Symbol::new(key));
+    keys.filter_map(|key| Some((key, labels.get(key)?))).take(1).collect()
+}
+
+/// Where a volume is made that waits for no pod: claims with a number at the end of their names take the topologies in
+/// turn.
+///
+/// # Source
+/// external-provisioner, `GenerateAccessibilityRequirements`.
+///
+/// # Differs
+/// Where the turn begins follows from the name by another hash.
+fn spread_topology(
+    store: &Store,
+    claim: &PersistentVolumeClaim,
+    class: &StorageClass,
+    driver: Symbol,
+) -> Vec<(Symbol, Symbol)> {
+    let allows = |node: NodeId| {
+        let labels = store.node(node).map(|object| &object.labels);
+        let terms = &class.allowed_topologies;
+        terms.is_empty() || labels.is_some_and(|labels| terms.iter().any(|term| term.matches(labels)))
+    };
+    let nodes = store.nodes().map(|(id, _)| id).filter(|id| allows(*id));
+    let mut all: Vec<Vec<(Symbol, Symbol)>> = nodes.map(|id| topology_of(store, id, class, driver)).collect();
+    all.retain(|topology| !topology.is_empty());
+    all.sort();
+    all.dedup();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let name = claim.meta.name.as_str();
+    let (set, ordinal) = name.rsplit_once('-').unwrap_or((name, ""));
+    let (set, ordinal) = ordinal.parse::<u64>().map_or((name, 0), |ordinal| (set, ordinal));
+    let at = stable_hash(set.as_bytes()).wrapping_add(ordinal) % all.len() as u64;
+    all.swap_remove(at as usize)
+}

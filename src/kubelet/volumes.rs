@@ -1,0 +1,225 @@
+//! Volumes of a pod: containers start when all are attached; what nobody uses any more is let go.
+
+use super::pod_worker::{Stage, Worker};
+use super::{Kubelets, Timer, tell};
+use crate::component::{Ctx, EventDraft, ObjectRef, Request};
+use crate::engine::Ticket;
+use crate::state::{AttachmentPhase, NodeId, PersistentVolumeId, Pod, PodId, PodPhase, Store};
+use crate::units::SimDuration;
+
+/// First wait before attachment is looked up again; doubled up to the longest.
+///
+/// # Source
+/// kubelet, volume manager: `exponentialbackoff`, 500 ms to 2 min 2 s.
+const FIRST_WAIT: SimDuration = SimDuration::from_millis(500);
+const LONGEST_WAIT: SimDuration = SimDuration::from_secs(122);
+
+/// What the reconciler's loop of 100 ms adds to each wait, on average.
+const LOOP_LAG: SimDuration = SimDuration::from_millis(50);
+
+/// How long one sync of a pod waits for its volumes.
+///
+/// # Source
+/// kubelet, `podAttachAndMountTimeout`.
+const SYNC_WAIT: SimDuration = SimDuration::from_secs(123);
+
+/// A pod that waits for its volumes.
+#[derive(Clone, Debug)]
+pub(super) struct MountWait {
+    /// Look-ups that failed.
+    failures: u32,
+    look_up: Ticket,
+    /// Ends the present sync's wait, or the pause between two of them.
+    sync: Ticket,
+    is_paused: bool,
+    is_mounted: bool,
+    syncs: u64,
+}
+
+/// The volumes of a pod that must be attached, with the pod's names for them.
+fn attachable(pod: &Pod, store: &Store) -> Vec<(PersistentVolumeId, crate::arena::Symbol)> {
+    let volumes = &store.volumes;
+    let claims = pod.claims();
+    let bound = claims.iter().filter_map(|used| Some((volumes.volume_of(pod.namespace, used.name)?, used.volume)));
+    bound.filter(|(volume, _)| volumes.is_attachable(*volume)).collect()
+}
+
+/// Whether a pod on the node still uses the volume.
+fn is_used(volume: PersistentVolumeId, node: NodeId, store: &Store) -> bool {
+    let claim = store.volumes.volume(volume).and_then(|object| object.claim);
+    let Some((namespace, name)) = claim else { return false };
+    let mut users = store.volumes.pods_using(namespace, name).iter().filter_map(|pod| store.pod(*pod));
+    users.any(|pod| pod.node == Some(node) && !pod.phase.is_terminal())
+}
+
+/// Until the next of the kubelet's status updates, which come every ten seconds.
+///
+/// # Differs
+/// The phase is drawn for each question.
+fn until_status(concern: &str, entity: &str, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
+    let period = ctx.config.kubelet.node_status_update_frequency;
+    let second = ctx.now.as_nanos().unsigned_abs() / 1_000_000_000;
+    SimDuration::from_secs_f64(ctx.streams.at(concern, entity, second).unit() * period.as_secs_f64())
+}
+
+impl Kubelets {
+    /// Starts a pod's containers when its volumes are there.
+    ///
+    /// # Source
+    /// kubelet, `WaitForAttachAndMount`: whether the controller has attached a volume is looked up only when the node's
+    /// status says that the volume is in use, and then ever more seldom.
+    ///
+    /// # Differs
+    /// Mounting what is attached takes no time of its own, and several volumes of a pod share one back-off.
+    pub(super) fn await_volumes(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let Some(node) = object.node else { return };
+        let volumes = attachable(object, ctx.store);
+        if volumes.is_empty() {
+            self.start(pod, ctx);
+            return;
+        }
+        let is_reported = volumes.iter().all(|(volume, _)| ctx.store.volumes.attachment(*volume, node).in_use);
+        let name = format!("{}/{}", object.namespace, object.name);
+        let delay = if is_reported { SimDuration::ZERO } else { until_status("volumes-in-use", &name, ctx) };
+        let look_up = ctx.arm_in(delay, Timer::LookUpVolumes(pod));
+        let sync = ctx.arm_in(SYNC_WAIT, Timer::MountSync(pod));
+        let wait = MountWait { failures: 0, look_up, sync, is_paused: false, is_mounted: false, syncs: 0 };
+        self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Starting));
+        self.cancel_mount(pod, ctx);
+        self.mounts.insert(pod, wait);
+    }
+
+    /// The pod no longer waits for its volumes.
+    pub(super) fn cancel_mount(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        if let Some(wait) = self.mounts.remove(&pod) {
+            ctx.cancel(wait.look_up);
+            ctx.cancel(wait.sync);
+        }
+    }
+
+    /// Says that the volumes are in use, and looks whether they are attached.
+    pub(super) fn look_up_volumes(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let Some(node) = object.node else { return };
+        let volumes = attachable(object, ctx.store);
+        let hears = self.hears(node, ctx);
+        let Some(wait) = self.mounts.get_mut(&pod) else { return };
+        let attachment = |volume: PersistentVolumeId| ctx.store.volumes.attachment(volume, node);
+        let is_attached = |volume: PersistentVolumeId| attachment(volume).phase == Some(AttachmentPhase::Attached);
+        let are_attached = hears && volumes.iter().all(|(volume, _)| is_attached(*volume));
+        let unreported: Vec<PersistentVolumeId> =
+            volumes.iter().map(|(volume, _)| *volume).filter(|volume| hears && !attachment(*volume).in_use).collect();
+        for volume in unreported {
+            tell(ctx, Request::ReportVolume { volume, node, in_use: true });
+        }
+        if are_attached {
+            wait.is_mounted = true;
+            if !wait.is_paused {
+                self.cancel_mount(pod, ctx);
+                self.start(pod, ctx);
+            }
+            return;
+        }
+        let delay = look_up_wait(wait.failures);
+        wait.failures += 1;
+        wait.look_up = ctx.arm_in(delay + LOOP_LAG + ctx.config.round_trip, Timer::LookUpVolumes(pod));
+    }
+
+    /// A sync has waited long enough for the pod's volumes, or the next one begins.
+    ///
+    /// # Source
+    /// kubelet, pod workers: a failed sync is repeated after 10 to 15 seconds, when the loop of one second comes to it.
+    pub(super) fn mount_sync(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        const PAUSE_S: f64 = 10.0;
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let Some(node) = object.node else { return };
+        let Some(wait) = self.mounts.get_mut(&pod) else { return };
+        if wait.is_paused {
+            wait.is_paused = false;
+            if wait.is_mounted {
+                self.cancel_mount(pod, ctx);
+                self.start(pod, ctx);
+                return;
+            }
+            wait.sync = ctx.arm_in(SYNC_WAIT, Timer::MountSync(pod));
+            return;
+        }
+        wait.is_paused = true;
+        wait.syncs += 1;
+        let entity = format!("{}/{}", object.namespace, object.name);
+        let mut stream = ctx.streams.at("mount-retry", &entity, wait.syncs);
+        let pause = SimDuration::from_secs_f64(PAUSE_S * (1.0 + 0.5 * stream.unit()) + stream.unit());
+        wait.sync = ctx.arm_in(pause, Timer::MountSync(pod));
+        let all = attachable(object, ctx.store);
+        let names = |volumes: &mut dyn Iterator<Item = &str>| volumes.collect::<Vec<_>>().join(" ");
+        let unmounted = names(&mut all.iter().map(|(_, name)| name.as_str()));
+        let is_missing = |volume: PersistentVolumeId| {
+            ctx.store.volumes.attachment(volume, node).phase != Some(AttachmentPhase::Attached)
+        };
+        let mut missing: Vec<&str> =
+            all.iter().filter(|(volume, _)| is_missing(*volume)).map(|(_, name)| name.as_str()).collect();
+        missing.sort_unstable();
+        let message = format!(
+            "Unable to attach or mount volumes: unmounted volumes=[{unmounted}], unattached volumes=[{}], \
+             failed to process volumes=[]: context deadline exceeded",
+            missing.join(" ")
+        );
+        self.event(node, EventDraft::warning("FailedMount", ObjectRef::pod(object), message), ctx);
+    }
+
+    /// A pod is finished or gone: its volumes are unmounted, and the node's next status says so.
+    pub(super) fn unmount(&mut self, pod: &Pod, ctx: &mut Ctx<'_, Self>) {
+        let Some(node) = pod.node else { return };
+        for (volume, name) in attachable(pod, ctx.store) {
+            if !is_used(volume, node, ctx.store) && ctx.store.volumes.attachment(volume, node).in_use {
+                let entity = format!("{}/{}/{name}", pod.namespace, pod.name);
+                let delay = until_status("volumes-unused", &entity, ctx);
+                ctx.arm_in(delay, Timer::ReportVolumes(node));
+            }
+        }
+    }
+
+    /// What the node's status says of volumes that nobody on it uses any more.
+    pub(super) fn report_volumes(&self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if !self.hears(node, ctx) {
+            return;
+        }
+        let in_use = ctx.store.volumes.attachments_on(node).filter(|(_, attachment)| attachment.in_use);
+        let unused: Vec<_> = in_use.map(|(volume, _)| volume).filter(|v| !is_used(*v, node, ctx.store)).collect();
+        for volume in unused {
+            tell(ctx, Request::ReportVolume { volume, node, in_use: false });
+        }
+    }
+
+    /// Pods that were running before anybody looked have their volumes mounted.
+    pub(super) fn volumes_found(&mut self, ctx: &mut Ctx<'_, Self>) {
+        let mut mounted = Vec::new();
+        for (_, pod) in ctx.store.pods().filter(|(_, pod)| pod.phase == PodPhase::Running) {
+            let Some(node) = pod.node else { continue };
+            let volumes = attachable(pod, ctx.store).into_iter().map(|(volume, _)| volume);
+            mounted.extend(volumes.filter(|v| !ctx.store.volumes.attachment(*v, node).in_use).map(|v| (v, node)));
+        }
+        for (volume, node) in mounted {
+            tell(ctx, Request::ReportVolume { volume, node, in_use: true });
+        }
+    }
+}
+
+/// How long until the next look-up after so many failures before this one.
+fn look_up_wait(failures: u32) -> SimDuration {
+    (FIRST_WAIT * (1 << failures.min(8))).min(LONGEST_WAIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attachment_is_looked_up_ever_more_seldom_up_to_every_two_minutes() {
+        let waits_ms = [500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 122_000, 122_000, 122_000];
+        for (failures, expected) in (0..).zip(waits_ms) {
+            assert_eq!(look_up_wait(failures), SimDuration::from_millis(expected), "{failures} failures");
+        }
+    }
+}

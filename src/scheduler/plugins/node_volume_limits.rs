@@ -1,0 +1,86 @@
+//! NodeVolumeLimits: how many volumes of a driver a node takes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::arena::{Symbol, sym};
+use crate::model::{self, CsiNodeSpec};
+use crate::scheduler::cache::{Cache, NodeInfo};
+use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::plugins::volume_binding::missing_claim;
+use crate::scheduler::volumes::class_of;
+use crate::state::{PersistentVolumeClaimId, PersistentVolumeId, Pod, Store};
+
+pub(in crate::scheduler) struct NodeVolumeLimits;
+
+/// A volume, or the one that a claim will get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Counted {
+    Volume(PersistentVolumeId),
+    Claim(PersistentVolumeClaimId),
+}
+
+/// Volumes of a pod that count against a limit, with their drivers.
+fn volumes(pod: &Pod, store: &Store) -> Vec<(Symbol, Counted)> {
+    let volumes = &store.volumes;
+    let counted = |name: Symbol| {
+        let id = volumes.find_claim(pod.namespace, name)?;
+        let claim = volumes.claim(id)?;
+        if let Some(volume) = claim.volume.and_then(|name| volumes.find_volume(name)) {
+            return Some((volumes.volume(volume)?.driver?, Counted::Volume(volume)));
+        }
+        let driver = model::csi_driver_of(class_of(store, claim)?.provisioner);
+        Some((driver, Counted::Claim(id)))
+    };
+    pod.claims().iter().filter_map(|claim| counted(claim.name)).collect()
+}
+
+/// How many volumes of a driver may be there; none if there is no limit.
+fn limit(node: &CsiNodeSpec, driver: Symbol) -> Option<usize> {
+    let driver = node.drivers.iter().find(|other| other.name == driver)?;
+    let count = driver.allocatable.as_ref()?.count?;
+    Some(usize::try_from(count).unwrap_or(0))
+}
+
+impl Plugin for NodeVolumeLimits {
+    fn name(&self) -> &'static str {
+        "NodeVolumeLimits"
+    }
+
+    fn pre_filter(&self, cycle: &Cycle<'_>, _cache: &Cache) -> PreFilter {
+        if cycle.pod.claims().is_empty() { PreFilter::Skip } else { PreFilter::Pass }
+    }
+
+    /// # Source
+    /// kube-scheduler, NodeVolumeLimits: what the pods on the node use, what else is attached to it, and what is new.
+    fn filter(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
+        if let Some(missing) = missing_claim(cycle.pod, cycle.store, true) {
+            return Some(Rejection::unresolvable(self.name(), missing));
+        }
+        let limits = cycle.store.volumes.csi_nodes.get(&node.name)?;
+        let limited = |(driver, _): &(Symbol, Counted)| limit(&limits.spec, *driver).is_some();
+        let mut new: BTreeSet<(Symbol, Counted)> = volumes(cycle.pod, cycle.store).into_iter().collect();
+        new.retain(limited);
+        if new.is_empty() {
+            return None;
+        }
+        let pods = node.pods.iter().filter_map(|pod| cycle.store.pod(*pod));
+        let mut there: BTreeSet<(Symbol, Counted)> = pods.flat_map(|pod| volumes(pod, cycle.store)).collect();
+        let attached = node.id.into_iter().flat_map(|id| cycle.store.volumes.attachments_on(id));
+        let attached = attached.filter(|(_, attachment)| attachment.phase.is_some());
+        new.retain(|volume| !there.contains(volume));
+        there.extend(
+            attached.filter_map(|(id, _)| Some((cycle.store.volumes.volume(id)?.driver?, Counted::Volume(id)))),
+        );
+        let mut counts: BTreeMap<Symbol, usize> = BTreeMap::new();
+        new.iter().for_each(|(driver, _)| *counts.entry(*driver).or_default() += 1);
+        let is_full = counts.iter().any(|(driver, count)| {
+            let present = there.iter().filter(|(other, _)| other == driver).count();
+            limit(&limits.spec, *driver).is_some_and(|limit| present + count > limit)
+        });
+        is_full.then(|| Rejection::unschedulable(self.name(), sym!("node(s) exceed max volume count")))
+    }
+
+    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
+        matches!(event, ClusterEvent::PodRemoved)
+    }
+}

@@ -1,0 +1,98 @@
+//! VolumeBinding: the node must reach the pod's volumes; claims that have none must get them there.
+
+use crate::arena::{Symbol, sym};
+use crate::scheduler::cache::{Cache, NodeInfo};
+use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::volumes::waits_for_pod;
+use crate::state::{NodeDelta, Pod, Store};
+
+pub(in crate::scheduler) struct VolumeBinding;
+
+impl VolumeBinding {
+    fn reject(&self, reason: &str) -> PreFilter {
+        PreFilter::Reject(Rejection::unresolvable(self.name(), Symbol::new(reason)))
+    }
+}
+
+/// Why the claims of a pod rule it out everywhere.
+fn problem(pod: &Pod, store: &Store) -> Option<String> {
+    let mut has_unbound = false;
+    for used in pod.claims() {
+        let name = used.name;
+        let found = store.volumes.find_claim(pod.namespace, name).and_then(|id| store.volumes.claim(id));
+        let Some(claim) = found else {
+            return Some(if used.is_ephemeral {
+                format!("waiting for ephemeral volume controller to create the persistentvolumeclaim \"{name}\"")
+            } else {
+                format!("persistentvolumeclaim \"{name}\" not found")
+            });
+        };
+        if claim.is_lost {
+            let volume = claim.volume.unwrap_or_default();
+            let text = format!("persistentvolumeclaim \"{name}\" bound to non-existent persistentvolume \"{volume}\"");
+            return Some(text);
+        }
+        if claim.meta.deleting.is_some() {
+            return Some(format!("persistentvolumeclaim \"{name}\" is being deleted"));
+        }
+        has_unbound |= claim.volume.is_none() && !waits_for_pod(store, claim);
+    }
+    has_unbound.then(|| "pod has unbound immediate PersistentVolumeClaims".to_owned())
+}
+
+impl Plugin for VolumeBinding {
+    fn name(&self) -> &'static str {
+        "VolumeBinding"
+    }
+
+    fn pre_filter(&self, cycle: &Cycle<'_>, _cache: &Cache) -> PreFilter {
+        if cycle.pod.claims().is_empty() {
+            return PreFilter::Skip;
+        }
+        problem(cycle.pod, cycle.store).map_or(PreFilter::Pass, |problem| self.reject(&problem))
+    }
+
+    fn filter(&self, cycle: &Cycle<'_>, cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
+        let reasons = cache.volumes.bindings(cycle.pod, node, cycle.store).err()?;
+        Some(Rejection { plugin: self.name(), reasons, is_unresolvable: true })
+    }
+
+    /// It scores only with a feature that is off unless asked for.
+    fn pre_score(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[crate::state::NodeId]) -> bool {
+        false
+    }
+
+    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
+        may_reach_more(event)
+    }
+}
+
+/// Whether nodes may reach volumes that they did not reach before.
+pub(super) fn may_reach_more(event: &ClusterEvent<'_>) -> bool {
+    match event {
+        ClusterEvent::NodeAdded(_) => true,
+        // Any taint change retries what a plugin that watches added nodes, but not taints, has rejected.
+        ClusterEvent::NodeUpdated { delta, .. } => {
+            delta.touches(NodeDelta::LABELS | NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE)
+        }
+        ClusterEvent::PodAdded | ClusterEvent::PodRemoved => false,
+    }
+}
+
+/// The claim that a plugin looks up and does not find.
+pub(super) fn missing_claim(pod: &Pod, store: &Store, with_ephemeral: bool) -> Option<Symbol> {
+    let claims = pod.claims();
+    let mut looked_up = claims.iter().filter(|claim| with_ephemeral || !claim.is_ephemeral);
+    let missing = looked_up.find(|claim| store.volumes.find_claim(pod.namespace, claim.name).is_none())?;
+    Some(Symbol::new(&format!("persistentvolumeclaim \"{}\" not found", missing.name)))
+}
+
+/// Keys of zones and regions, as volumes and nodes carry them.
+pub(super) fn topology_labels() -> [Symbol; 4] {
+    [
+        sym!("failure-domain.beta.kubernetes.io/zone"),
+        sym!("failure-domain.beta.kubernetes.io/region"),
+        sym!("topology.kubernetes.io/zone"),
+        sym!("topology.kubernetes.io/region"),
+    ]
+}

@@ -1,0 +1,138 @@
+//! VolumeRestrictions: disks that pods name themselves, and claims that only one pod may use.
+
+use serde_json::Value;
+
+use crate::arena::sym;
+use crate::model::{AccessMode, Opaque, Volume};
+use crate::scheduler::cache::{Cache, NodeInfo};
+use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::plugins::volume_binding::missing_claim;
+use crate::state::{NodeDelta, Pod, PodId};
+
+pub(in crate::scheduler) struct VolumeRestrictions;
+
+fn is_disk(volume: &Volume) -> bool {
+    let disks = [volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.rbd, volume.iscsi];
+    disks.iter().any(|disk| !disk.is_none())
+}
+
+fn read(opaque: Opaque) -> Option<Value> {
+    serde_json::from_str::<Value>(opaque.as_json()).ok().filter(|value| !value.is_null())
+}
+
+/// Whether two pods cannot have both volumes on one node.
+///
+/// # Source
+/// kube-scheduler, `isVolumeConflict`: an EBS volume never twice; the others only if both are read-only.
+fn conflict(a: &Volume, b: &Volume) -> bool {
+    let both = |a: Opaque, b: Opaque| Some((read(a)?, read(b)?));
+    let read_only = |a: &Value, b: &Value| a["readOnly"] == Value::Bool(true) && b["readOnly"] == Value::Bool(true);
+    let same = |a: &Value, b: &Value, key: &str| a[key] == b[key];
+    let gce = both(a.gce_persistent_disk, b.gce_persistent_disk)
+        .is_some_and(|(a, b)| same(&a, &b, "pdName") && !read_only(&a, &b));
+    let ebs = both(a.aws_elastic_block_store, b.aws_elastic_block_store).is_some_and(|(a, b)| same(&a, &b, "volumeID"));
+    let iscsi = both(a.iscsi, b.iscsi).is_some_and(|(a, b)| same(&a, &b, "iqn") && !read_only(&a, &b));
+    let rbd = both(a.rbd, b.rbd).is_some_and(|(a, b)| {
+        let monitors = |disk: &Value| disk["monitors"].as_array().cloned().unwrap_or_default();
+        let (ours, theirs) = (monitors(&a), monitors(&b));
+        let pool = |disk: &Value| disk["pool"].as_str().unwrap_or("rbd").to_owned();
+        ours.iter().any(|monitor| theirs.contains(monitor))
+            && pool(&a) == pool(&b)
+            && same(&a, &b, "image")
+            && !read_only(&a, &b)
+    });
+    gce || ebs || iscsi || rbd
+}
+
+/// Whether some pod on a node uses a claim of the pod that only one may use.
+fn is_in_use(cycle: &Cycle<'_>, cache: &Cache) -> bool {
+    let volumes = &cycle.store.volumes;
+    let namespace = cycle.pod.namespace;
+    let exclusive = cycle.pod.claims().into_iter().filter(|used| !used.is_ephemeral).filter(|used| {
+        let claim = volumes.find_claim(namespace, used.name).and_then(|id| volumes.claim(id));
+        claim.is_some_and(|claim| claim.spec.access_modes.contains(&AccessMode::ReadWriteOncePod))
+    });
+    let is_placed =
+        |pod: &PodId| *pod != cycle.id && cache.node_of(*pod).is_some_and(|node| cache.node(node).pods.contains(pod));
+    exclusive.into_iter().any(|used| volumes.pods_using(namespace, used.name).iter().any(is_placed))
+}
+
+impl Plugin for VolumeRestrictions {
+    fn name(&self) -> &'static str {
+        "VolumeRestrictions"
+    }
+
+    fn pre_filter(&self, cycle: &Cycle<'_>, cache: &Cache) -> PreFilter {
+        if cycle.spec.volumes.is_empty() {
+            return PreFilter::Skip;
+        }
+        if let Some(missing) = missing_claim(cycle.pod, cycle.store, false) {
+            return PreFilter::Reject(Rejection::unresolvable(self.name(), missing));
+        }
+        let is_restricted = cycle.spec.volumes.iter().any(is_disk) || is_in_use(cycle, cache);
+        if is_restricted { PreFilter::Pass } else { PreFilter::Skip }
+    }
+
+    fn filter(&self, cycle: &Cycle<'_>, cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
+        let disks = || cycle.spec.volumes.iter().filter(|volume| is_disk(volume));
+        if disks().next().is_some() {
+            let others = node.pods.iter().filter_map(|pod| cycle.store.pod(*pod));
+            let mut theirs = others.flat_map(|pod| &pod.spec.volumes).filter(|volume| is_disk(volume));
+            if theirs.any(|other| disks().any(|own| conflict(own, other))) {
+                return Some(Rejection::unschedulable(self.name(), sym!("node(s) had no available disk")));
+            }
+        }
+        is_in_use(cycle, cache).then(|| {
+            Rejection::unschedulable(
+                self.name(),
+                sym!(
+                    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+                ),
+            )
+        })
+    }
+
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
+        match event {
+            ClusterEvent::NodeAdded(_) => true,
+            ClusterEvent::NodeUpdated { delta, .. } => delta.touches(NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE),
+            ClusterEvent::PodRemoved => !pod.spec.volumes.is_empty(),
+            ClusterEvent::PodAdded => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(a: &str, b: &str, expected: bool) {
+        let volume = |json: &str| serde_json::from_str::<Volume>(json).expect("a volume");
+        assert_eq!(conflict(&volume(a), &volume(b)), expected, "{a} and {b}");
+    }
+
+    #[test]
+    fn a_disk_is_shared_by_readers_only() {
+        let disk = r#"{"name":"v","gcePersistentDisk":{"pdName":"d"}}"#;
+        let read = r#"{"name":"v","gcePersistentDisk":{"pdName":"d","readOnly":true}}"#;
+        check(disk, disk, true);
+        check(disk, read, true);
+        check(read, read, false);
+        check(disk, r#"{"name":"v","gcePersistentDisk":{"pdName":"e"}}"#, false);
+    }
+
+    #[test]
+    fn a_block_store_is_never_shared() {
+        let store = r#"{"name":"v","awsElasticBlockStore":{"volumeID":"d","readOnly":true}}"#;
+        check(store, store, true);
+    }
+
+    #[test]
+    fn one_image_is_shared_if_no_monitor_is() {
+        let image = |monitor: &str| format!(r#"{{"name":"v","rbd":{{"monitors":["m","{monitor}"],"image":"i"}}}}"#);
+        check(&image("a"), &image("b"), true);
+        check(&image("a"), r#"{"name":"v","rbd":{"monitors":["z"],"image":"i"}}"#, false);
+        check(&image("a"), r#"{"name":"v","rbd":{"monitors":["m"],"image":"j"}}"#, false);
+    }
+}

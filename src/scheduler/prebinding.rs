@@ -1,0 +1,113 @@
+//! Before a pod is bound its claims are: the volume binder is told which volume or node, and waited for.
+
+use rustc_hash::FxHashMap;
+
+use super::volumes::Binding;
+use super::{Scheduler, Tag, Timer};
+use crate::arena::Symbol;
+use crate::component::{Answer, ApiError, Ctx, ErrorReason, Request};
+use crate::engine::Ticket;
+use crate::state::{NodeId, PersistentVolumeClaimId, Pod, PodId, Store};
+use crate::units::SimDuration;
+
+/// `VolumeBindingArgs.bindTimeoutSeconds`.
+const TIMEOUT: SimDuration = SimDuration::from_secs(600);
+
+/// Pods that are on a node as far as the scheduler goes, and wait for their volumes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PreBindings(FxHashMap<PodId, (NodeId, Ticket)>);
+
+impl PreBindings {
+    pub(super) fn has(&self, pod: PodId) -> bool {
+        self.0.contains_key(&pod)
+    }
+}
+
+impl Scheduler {
+    /// Binds a pod to the node that was chosen for it, after its claims.
+    ///
+    /// # Source
+    /// kube-scheduler, VolumeBinding at Reserve and PreBind.
+    ///
+    /// # Differs
+    /// Since 1.35 `nominatedNodeName` is written meanwhile; here it is not.
+    pub(super) fn bind(&mut self, id: PodId, pod: &Pod, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        let cache = &mut self.snapshot.cache;
+        let mut assumed = std::mem::take(&mut cache.volumes);
+        let bindings = assumed.reserve(id, pod, cache.node(node), ctx.store);
+        cache.volumes = assumed;
+        if bindings.is_empty() {
+            ctx.call(Request::BindPod { pod: id, node }, Tag::Bind(id));
+            return;
+        }
+        let ticket = ctx.arm_in(TIMEOUT, Timer::BindTimeout(id));
+        self.prebindings.0.insert(id, (node, ticket));
+        for (claim, binding) in bindings {
+            let request = match binding {
+                Binding::Volume(volume) => Request::BindClaim { claim, volume },
+                Binding::Node(node) => Request::SelectNode { claim, node },
+            };
+            ctx.call(request, Tag::BindVolume(id));
+        }
+    }
+
+    /// A claim could not be told what it gets.
+    pub(super) fn volume_bound(&mut self, id: PodId, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        if let Err(error) = answer
+            && self.prebindings.has(id)
+        {
+            self.give_up(id, error.clone(), ctx);
+        }
+    }
+
+    /// Its volumes were not bound in time.
+    pub(super) fn bind_timed_out(&mut self, id: PodId, ctx: &mut Ctx<'_, Self>) {
+        let error = ApiError::new(ErrorReason::InternalError, "binding volumes: context deadline exceeded");
+        self.give_up(id, error, ctx);
+    }
+
+    fn give_up(&mut self, id: PodId, error: ApiError, ctx: &mut Ctx<'_, Self>) {
+        self.forget_prebinding(id, ctx);
+        self.bound(id, &Err(error), ctx);
+    }
+
+    /// The pod is gone, or its claims are done with.
+    pub(super) fn forget_prebinding(&mut self, id: PodId, ctx: &mut Ctx<'_, Self>) -> Option<NodeId> {
+        let (node, ticket) = self.prebindings.0.remove(&id)?;
+        ctx.cancel(ticket);
+        self.snapshot.cache.volumes.release(id);
+        Some(node)
+    }
+
+    /// A claim has changed: pods that wait for it are bound if all their claims are.
+    pub(super) fn claim_changed(&mut self, claim: PersistentVolumeClaimId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.volumes.claim(claim) else { return };
+        let key = (object.meta.namespace, object.meta.name);
+        if object.volume.is_some() && !self.prebindings.0.is_empty() {
+            let mut users: Vec<PodId> = ctx.store.volumes.pods_using(key.0, key.1).iter().copied().collect();
+            users.retain(|pod| self.prebindings.has(*pod));
+            users.sort_unstable();
+            for id in users {
+                let is_done = ctx.store.pod(id).is_some_and(|pod| are_bound(pod, ctx.store));
+                if is_done && let Some(node) = self.forget_prebinding(id, ctx) {
+                    ctx.call(Request::BindPod { pod: id, node }, Tag::Bind(id));
+                }
+            }
+        }
+        self.storage_event(super::volumes::StorageEvent::Claim(key.0, key.1), ctx);
+    }
+
+    /// Something happened to storage: pods that it may help are tried again.
+    pub(super) fn storage_event(&mut self, event: super::volumes::StorageEvent, ctx: &mut Ctx<'_, Self>) {
+        let preemptions = &self.preemptions;
+        self.queue.requeue_those(&|id, rejectors| {
+            ctx.store.pod(id).is_some_and(|pod| event.helps(pod, rejectors)) && !preemptions.holds(id, ctx.store)
+        });
+        self.wake(ctx);
+    }
+}
+
+fn are_bound(pod: &Pod, store: &Store) -> bool {
+    let is_bound = |name: Symbol| store.volumes.volume_of(pod.namespace, name).is_some();
+    pod.claims().iter().all(|claim| is_bound(claim.name))
+}

@@ -52,3 +52,80 @@ fn suits(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
 fn storage(amounts: &crate::model::ResourceList) -> i64 {
     amounts.get(sym!("storage")).map_or(0, |amount| amount.value())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model;
+    use crate::state::{Meta, Uid};
+
+    fn meta(name: &str) -> Meta {
+        Meta {
+            namespace: sym!("default"),
+            name: Symbol::new(name),
+            uid: Uid::default(),
+            labels: Labels::default(),
+            annotations: Arc::default(),
+            created_at: crate::units::SimTime::ZERO,
+            generation: 1,
+            deleting: None,
+            owner: None,
+        }
+    }
+
+    /// Volumes by name, spec and the claim they are kept for; a claim `data` of 2Gi in class `c`; the name of what it gets.
+    #[track_caller]
+    fn check(all: &[(&str, &str, Option<&str>)], waits_for_pod: bool, node: Option<&str>, expected: Option<&str>) {
+        let mut volumes = Volumes::default();
+        for (name, spec, claim) in all {
+            let json = format!(r#"{{"storageClassName":"c","accessModes":["ReadWriteOnce"],{spec}}}"#);
+            let spec: model::PersistentVolumeSpec = serde_json::from_str(&json).expect("a spec");
+            let claim = claim.map(|claim| (sym!("default"), Symbol::new(claim)));
+            let volume =
+                PersistentVolume { meta: meta(name), spec: Arc::new(spec), claim, is_released: false, driver: None };
+            volumes.insert_volume(volume);
+        }
+        let json =
+            r#"{"storageClassName":"c","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"2Gi"}}}"#;
+        let spec: model::PersistentVolumeClaimSpec = serde_json::from_str(json).expect("a spec");
+        let claim = PersistentVolumeClaim {
+            meta: meta("data"),
+            spec: Arc::new(spec),
+            volume: None,
+            is_lost: false,
+            selected_node: None,
+        };
+        let labels = Labels::default();
+        let node = node.map(|name| (&labels, Symbol::new(name)));
+        let found = find_matching_volume(&volumes, &claim, waits_for_pod, node, &|_| false);
+        let found = found.and_then(|id| volumes.volume(id)).map(|volume| volume.meta.name.as_str());
+        assert_eq!(found, expected, "{all:?}");
+    }
+
+    const SMALL: (&str, &str, Option<&str>) = ("small", r#""capacity":{"storage":"1Gi"}"#, None);
+    const LARGE: (&str, &str, Option<&str>) = ("large", r#""capacity":{"storage":"9Gi"}"#, None);
+    const FIT: (&str, &str, Option<&str>) = ("fit", r#""capacity":{"storage":"3Gi"}"#, None);
+
+    #[test]
+    fn the_smallest_volume_that_is_large_enough_is_taken() {
+        check(&[SMALL, LARGE, FIT], false, None, Some("fit"));
+        check(&[SMALL], false, None, None);
+        check(&[("block", r#""capacity":{"storage":"3Gi"},"volumeMode":"Block""#, None)], false, None, None);
+    }
+
+    #[test]
+    fn a_volume_that_is_kept_for_the_claim_comes_before_others() {
+        check(&[FIT, ("kept", LARGE.1, Some("data"))], false, None, Some("kept"));
+        check(&[("others", FIT.1, Some("other"))], false, None, None);
+        check(&[("kept", SMALL.1, Some("data"))], false, None, None);
+    }
+
+    #[test]
+    fn without_a_node_a_claim_that_waits_for_its_pod_gets_only_what_is_kept_for_it() {
+        check(&[FIT], true, None, None);
+        check(&[FIT], true, Some("n"), Some("fit"));
+        check(&[("kept", FIT.1, Some("data"))], true, None, Some("kept"));
+    }
+}

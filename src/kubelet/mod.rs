@@ -28,7 +28,8 @@ use crate::component::{
 };
 use crate::engine::Ticket;
 use crate::state::{
-    Change, Changed, ContainerFate, ControlPlaneProcess, MachineChange, NodeDelta, NodeId, PodDelta, PodId, Power,
+    CauseId, Change, Changed, ContainerFate, ControlPlaneProcess, MachineChange, NodeDelta, NodeId, PersistentVolumeId,
+    PodDelta, PodId, Power,
 };
 use crate::units::SimDuration;
 use pod_worker::Worker;
@@ -87,6 +88,8 @@ pub struct Kubelets {
     workers: FxHashMap<PodId, Worker>,
     /// Pods that wait for their volumes.
     mounts: FxHashMap<PodId, volumes::MountWait>,
+    /// Which change attached a volume that somebody waits for; a kubelet itself only sees the result.
+    attached_by: FxHashMap<(PersistentVolumeId, NodeId), CauseId>,
     images: image::Images,
     /// Boot and reconnect timers under way.
     awaited: FxHashMap<NodeId, Ticket>,
@@ -157,6 +160,7 @@ impl Component for Kubelets {
                 | Changed::PodRemoved { .. }
                 | Changed::NodeUpdated { .. }
                 | Changed::NodeRemoved { .. }
+                | Changed::AttachmentChanged { .. }
         )
     }
 
@@ -197,6 +201,7 @@ impl Component for Kubelets {
             Changed::NodeUpdated { node, delta, .. } if delta.touches(NodeDelta::CONDITIONS) => {
                 self.conditions_overwritten(*node, ctx);
             }
+            Changed::AttachmentChanged { volume, node } => self.attachment_changed(*volume, *node, ctx),
             Changed::NodeRemoved { node, last } => {
                 self.registrations.insert(*node, Arc::new(node_status::registration_of(last)));
             }

@@ -115,7 +115,12 @@ impl Kubelets {
         }
         if are_attached {
             wait.is_mounted = true;
-            if !wait.is_paused {
+            let is_paused = wait.is_paused;
+            let causes = volumes.iter().filter_map(|(volume, _)| self.attached_by.remove(&(*volume, node)));
+            if let Some(cause) = causes.max() {
+                ctx.cause = cause;
+            }
+            if !is_paused {
                 self.cancel_mount(pod, ctx);
                 self.start(pod, ctx);
             }
@@ -124,6 +129,19 @@ impl Kubelets {
         let delay = look_up_wait(wait.failures);
         wait.failures += 1;
         wait.look_up = ctx.arm_in(delay + LOOP_LAG + ctx.config.round_trip, Timer::LookUpVolumes(pod));
+    }
+
+    /// Remembers why a volume is there: what a pod that waits for it does next follows from that.
+    pub(super) fn attachment_changed(&mut self, volume: PersistentVolumeId, node: NodeId, ctx: &Ctx<'_, Self>) {
+        match ctx.store.volumes.attachment(volume, node).phase {
+            Some(AttachmentPhase::Attached) if !self.mounts.is_empty() => {
+                self.attached_by.insert((volume, node), ctx.cause);
+            }
+            Some(_) => {}
+            None => {
+                self.attached_by.remove(&(volume, node));
+            }
+        }
     }
 
     /// A sync has waited long enough for the pod's volumes, or the next one begins.

@@ -3,7 +3,7 @@
 use std::fmt::{Debug, Write};
 
 use crate::component::Record;
-use crate::state::{CauseId, Changed, NodeDelta, ObjectDelta, PodDelta, Store, WorkloadId};
+use crate::state::{AttachmentPhase, CauseId, Changed, NodeDelta, ObjectDelta, PodDelta, Store, WorkloadId};
 use crate::units::SimTime;
 
 /// A row of `causes.csv`.
@@ -150,6 +150,16 @@ fn describe(what: &Changed, store: &Store) -> Option<String> {
                 "poddisruptionbudget/{}/{} allows {}",
                 budget.meta.namespace, budget.meta.name, budget.status.disruptions_allowed
             )
+        }
+        Changed::AttachmentChanged { volume, node } => {
+            let name = store.volumes.volume(*volume)?.meta.name;
+            let how = match store.volumes.attachment(*volume, *node).phase {
+                Some(AttachmentPhase::Attached) => "is attached to",
+                Some(AttachmentPhase::Attaching) => "is being attached to",
+                Some(AttachmentPhase::Detaching) => "is being detached from",
+                None => "is not attached to",
+            };
+            format!("persistentvolume/{name} {how} {}", store.node_name(*node))
         }
         _ => return None,
     })

@@ -237,4 +237,47 @@ impl Volumes {
             self.on_nodes.insert((node, volume));
         }
     }
+
+    /// Counts every index anew and compares; no volume may be attached to more nodes than its access modes allow.
+    pub(super) fn audit<'a>(&self, pods: impl Iterator<Item = (PodId, &'a Pod)>) -> Result<(), String> {
+        let named = |(id, volume): (PersistentVolumeId, &PersistentVolume)| {
+            let name = volume.meta.name;
+            let nodes = self.attachments_of(id).filter(|(_, attachment)| attachment.phase.is_some()).count();
+            if self.find_volume(name) != Some(id) {
+                return Err(format!("the name of volume {name} leads elsewhere"));
+            }
+            if nodes > 1 && !volume.spec.is_shared() {
+                return Err(format!("volume {name} is attached to {nodes} nodes"));
+            }
+            Ok(())
+        };
+        self.volumes().try_for_each(named)?;
+        for (id, claim) in self.claims() {
+            let (namespace, name) = (claim.meta.namespace, claim.meta.name);
+            if self.find_claim(namespace, name) != Some(id) {
+                return Err(format!("the name of claim {namespace}/{name} leads elsewhere"));
+            }
+        }
+        let lengths = [(self.volume_names.len(), self.volumes.len()), (self.claim_names.len(), self.claims.len())];
+        if lengths.iter().any(|(names, objects)| names != objects) || self.attachments.len() != self.on_nodes.len() {
+            return Err(format!("volumes and claims have indexes of other lengths: {lengths:?}"));
+        }
+        let mut uses = 0;
+        for (id, pod) in pods {
+            for claim in pod.claims() {
+                uses += 1;
+                if !self.pods_using(pod.namespace, claim.name).contains(&id) {
+                    return Err(format!(
+                        "pod {}/{} is not among those of claim {}",
+                        pod.namespace, pod.name, claim.name
+                    ));
+                }
+            }
+        }
+        let listed: usize = self.pods.values().map(PodSet::len).sum();
+        if listed > uses {
+            return Err(format!("{uses} uses of claims are listed as {listed}"));
+        }
+        Ok(())
+    }
 }

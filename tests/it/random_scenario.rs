@@ -163,6 +163,7 @@ fn manifests(dice: &mut Dice, names: &mut Names) -> String {
         );
     }
     let _ = writeln!(text, "---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: shop}}");
+    text.push_str(CLASSES);
     for number in 0..dice.between(1, 7) {
         let namespace = dice.pick(&NAMESPACES);
         let app = format!("app{number}");
@@ -328,6 +329,34 @@ fn deployment(dice: &mut Dice, text: &mut String, app: &str, namespace: &'static
     names.workloads.push(("deployment", app.to_owned(), namespace));
 }
 
+/// What a StatefulSet's pods keep, of half of all sets.
+fn disks(dice: &mut Dice) -> String {
+    dice.maybe(50, |dice| {
+        let mode = dice.pick(&["ReadWriteOnce", "ReadWriteOnce", "ReadWriteOncePod", "ReadWriteMany"]);
+        let class = dice.pick(&["disk", "disk", "files", "at-once"]);
+        let policy = dice.maybe(40, |dice| {
+            let policies = ["Retain", "Delete"];
+            let (deleted, scaled) = (dice.pick(&policies), dice.pick(&policies));
+            format!("  persistentVolumeClaimRetentionPolicy: {{whenDeleted: {deleted}, whenScaled: {scaled}}}\n")
+        });
+        format!(
+            "{policy}  volumeClaimTemplates: [{{metadata: {{name: data}}, spec: {{accessModes: [{mode}], storageClassName: {class}, \
+             resources: {{requests: {{storage: 1Gi}}}}}}}}]\n"
+        )
+    })
+}
+
+/// The classes that claims name.
+const CLASSES: &str = "---
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: disk}, provisioner: disk.csi.azure.com, volumeBindingMode: \
+ WaitForFirstConsumer}
+---
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: files}, provisioner: file.csi.azure.com, volumeBindingMode: \
+ WaitForFirstConsumer}
+---
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: at-once}, provisioner: ebs.csi.aws.com, volumeBindingMode: Immediate}
+";
+
 fn stateful_set(dice: &mut Dice, text: &mut String, app: &str, namespace: &'static str, names: &mut Names) {
     head(text, "apps/v1", "StatefulSet", app, namespace);
     let replicas = dice.between(0, 6);
@@ -338,10 +367,11 @@ fn stateful_set(dice: &mut Dice, text: &mut String, app: &str, namespace: &'stat
         _ => format!("{{type: RollingUpdate, rollingUpdate: {{partition: {}}}}}", dice.between(0, 3)),
     };
     let ready = dice.maybe(25, |dice| format!("  minReadySeconds: {}\n", dice.between(1, 40)));
+    let claims = disks(&mut Dice(dice.0 ^ 0x00d1_5c5d));
     let template = template(dice, app, "");
     let _ = writeln!(
         text,
-        "spec:\n  replicas: {replicas}\n{ready}  serviceName: {app}\n  podManagementPolicy: {policy}\n  updateStrategy: \
+        "spec:\n  replicas: {replicas}\n{ready}{claims}  serviceName: {app}\n  podManagementPolicy: {policy}\n  updateStrategy: \
          {update}\n  selector: {{matchLabels: {{app: {app}}}}}\n  template: {template}"
     );
     names.workloads.push(("statefulset", app.to_owned(), namespace));

@@ -25,7 +25,8 @@ impl Store {
         self.audit_nodes()?;
         self.audit_pods()?;
         self.audit_owners()?;
-        self.audit_workloads()
+        self.audit_workloads()?;
+        self.volumes.audit(self.pods())
     }
 
     fn audit_nodes(&self) -> Result<(), String> {

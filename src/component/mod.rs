@@ -181,6 +181,11 @@ pub trait Component {
     /// Which of its clients posts Events.
     const EVENT_CLIENT: usize = 0;
 
+    /// Whether the object that a timer is about still exists. When the timer of one that is gone fires, nothing may come of it.
+    fn is_live(_timer: &Self::Timer, _store: &Store) -> bool {
+        true
+    }
+
     /// Rate limits of its API clients; an empty list means one unlimited client.
     fn clients(config: &Config) -> Vec<ClientLimit>;
 

@@ -29,7 +29,7 @@ use crate::component::{
 use crate::engine::Ticket;
 use crate::state::{
     CauseId, Change, Changed, ContainerFate, ControlPlaneProcess, MachineChange, NodeDelta, NodeId, PersistentVolumeId,
-    PodDelta, PodId, Power,
+    PodDelta, PodId, Power, Store,
 };
 use crate::units::SimDuration;
 use pod_worker::Worker;
@@ -101,6 +101,8 @@ pub struct Kubelets {
     reporting: FxHashSet<NodeId>,
     /// Machines that booted while nobody could be told: their pods' containers are gone.
     booted_unheard: FxHashSet<NodeId>,
+    /// Nodes whose kubelet process started while nobody could be told: its pods are as the one before left them.
+    restarted_unheard: FxHashSet<NodeId>,
     /// Refused registrations in a row.
     registration_tries: FxHashMap<NodeId, u32>,
     /// The API server does not answer.
@@ -147,6 +149,30 @@ impl Component for Kubelets {
     type Tag = NodeId;
     const NAME: &'static str = "kubelet";
     const PROCESS: Option<ControlPlaneProcess> = None;
+
+    fn is_live(timer: &Timer, store: &Store) -> bool {
+        match *timer {
+            Timer::Started(pod)
+            | Timer::Ready(pod)
+            | Timer::Stopped(pod)
+            | Timer::Ended(pod)
+            | Timer::ProbeFailed(pod, _)
+            | Timer::ProbeKilled(pod, _)
+            | Timer::Restart(pod)
+            | Timer::Resync(pod)
+            | Timer::LookUpVolumes(pod)
+            | Timer::MountSync(pod) => store.pod(pod).is_some(),
+            // The machine behind a name outlives its Node object.
+            Timer::Booted(_)
+            | Timer::Reconnected(_)
+            | Timer::Register(_)
+            | Timer::LateRenewal(_)
+            | Timer::Report(_)
+            | Timer::Pressure(_)
+            | Timer::ReportVolumes(_)
+            | Timer::Shutdown(..) => true,
+        }
+    }
 
     fn clients(_config: &Config) -> Vec<ClientLimit> {
         Vec::new()
@@ -283,13 +309,17 @@ impl Component for Kubelets {
             }
             MachineChange::Booted(node) => self.booted(node, ctx),
             MachineChange::LinkUp(node) | MachineChange::KubeletStarted(node) => {
-                if ctx.store.machine(node).talks() {
-                    self.heard_again(node, matches!(change, MachineChange::LinkUp(_)), ctx);
+                let is_link = matches!(change, MachineChange::LinkUp(_));
+                if ctx.store.machine(node).talks() && !self.api_down {
+                    self.heard_again(node, is_link, ctx);
+                } else if !is_link && ctx.store.machine(node).kubelet_alive() {
+                    self.restarted_unheard.insert(node);
                 }
             }
             MachineChange::LinkDown(node) | MachineChange::KubeletStopped(node) => {
                 self.stop_waiting(node, ctx);
                 if matches!(change, MachineChange::KubeletStopped(_)) {
+                    self.restarted_unheard.remove(&node);
                     self.kubelet_stopped(node, ctx);
                 }
             }

@@ -40,6 +40,7 @@ impl Kubelets {
         for pod in Self::pods_on(node, ctx) {
             self.forget(pod, ctx);
         }
+        self.restarted_unheard.remove(&node);
         self.images.lost_power(node, ctx.now);
         self.stop_waiting(node, ctx);
     }
@@ -117,9 +118,6 @@ impl Kubelets {
 
     /// Packets flow again, or the process is back: the lease is renewed at once, the rest follows when the watches are up.
     pub(super) fn heard_again(&mut self, node: NodeId, is_link: bool, ctx: &mut Ctx<'_, Self>) {
-        if self.api_down {
-            return;
-        }
         if self.booted_unheard.remove(&node) {
             self.booted(node, ctx);
             return;
@@ -136,10 +134,7 @@ impl Kubelets {
         }
         self.stop_waiting(node, ctx);
         self.event(node, EventDraft::normal("Starting", ObjectRef::node(name), "Starting kubelet."), ctx);
-        self.register_or_report(node, ctx);
-        for pod in Self::pods_on(node, ctx) {
-            self.pod_after_kubelet_restart(pod, ctx);
-        }
+        self.kubelet_restarted(node, ctx);
     }
 
     /// The kubelet catches up after `delay`.
@@ -147,6 +142,15 @@ impl Kubelets {
         self.stop_waiting(node, ctx);
         let ticket = ctx.arm_in(delay, Timer::Reconnected(node));
         self.awaited.insert(node, ticket);
+    }
+
+    /// A fresh kubelet process reports its node and takes over its pods.
+    fn kubelet_restarted(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        self.restarted_unheard.remove(&node);
+        self.register_or_report(node, ctx);
+        for pod in Self::pods_on(node, ctx) {
+            self.pod_after_kubelet_restart(pod, ctx);
+        }
     }
 
     /// The kubelet sees what changed while it was cut off.
@@ -160,6 +164,10 @@ impl Kubelets {
         }
         if !ctx.store.heartbeat(node).is_alive() {
             heartbeat::begin_now(node, ctx);
+        }
+        if self.restarted_unheard.contains(&node) {
+            self.kubelet_restarted(node, ctx);
+            return;
         }
         if ctx.store.node(node).is_some() {
             self.post(node, ctx);

@@ -73,14 +73,17 @@ impl Kubelets {
         if !restarts {
             let all_well = code == 0;
             patch.phase = Some(if all_well { PodPhase::Succeeded } else { PodPhase::Failed });
-            patch.containers = Some(containers(object, ended));
+            let count = self.workers.get(&pod).map_or(0, |w| w.restarts).max(object.restarts_max());
+            patch.containers = Some(containers(object, ended, count));
             self.forget(pod, ctx);
             self.post_if_heard(pod, patch, ctx);
             return;
         }
         let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
         let wait = worker.back_off.next(started_at, ctx.now, ctx.config.kubelet.restart_period_max);
-        worker.restarts = worker.restarts.max(object.restarts_max()) + 1;
+        // The start of this run may not have reached the API yet.
+        let count = worker.restarts.max(object.restarts_max());
+        worker.restarts = count + 1;
         if wait == SimDuration::ZERO {
             self.post_if_heard(pod, patch, ctx);
             self.restart(pod, ctx);
@@ -88,7 +91,7 @@ impl Kubelets {
         }
         let ticket = ctx.arm_in(wait, Timer::Restart(pod));
         worker.replace(Stage::BackingOff, Some(ticket), ctx);
-        patch.containers = Some(containers(object, ContainerState::CrashLoopBackOff));
+        patch.containers = Some(containers(object, ContainerState::CrashLoopBackOff, count));
         let names: Vec<&str> = object.spec.containers.iter().map(|c| c.name.as_str()).collect();
         let message = format!(
             "Back-off restarting failed container {} in pod {}_{}({})",
@@ -157,8 +160,7 @@ fn merge(older: &mut PodStatusPatch, newer: PodStatusPatch) {
 }
 
 /// All containers of the pod in one state, with their restarts.
-fn containers(pod: &crate::state::Pod, state: ContainerState) -> SmallVec<[ContainerStatus; 1]> {
-    let restarts = pod.restarts_max();
+fn containers(pod: &crate::state::Pod, state: ContainerState, restarts: u32) -> SmallVec<[ContainerStatus; 1]> {
     pod.spec.containers.iter().map(|_| ContainerStatus { state, ready: false, restarts }).collect()
 }
 

@@ -478,3 +478,26 @@ fn pods_start_again_on_a_node_that_boots_without_its_object() {
     assert!(bench.node_exists() && pod.is_ready());
     assert_eq!(pod.restarts_max(), 1);
 }
+
+#[test]
+fn a_kubelet_that_starts_while_nobody_answers_takes_over_its_pods_later() {
+    let mut bench = Bench::new();
+    bench.create(9.9, &bound("kubesquall.sim/start: 5s", ONE));
+    bench.fault(11, FaultKind::KubeletStop, Some(20));
+    bench.fault(20, FaultKind::ControlPlaneOutage, Some(40));
+    bench.run_until(150.0);
+    assert!(bench.pod("p").is_ready());
+}
+
+#[test]
+fn a_container_that_ends_before_its_start_has_arrived_keeps_its_count_of_restarts() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubesquall.sim/run-for: 1ms", ONE));
+    let mut restarts = 0;
+    for second in 1..120 {
+        bench.run_until(f64::from(second));
+        assert!(bench.pod("p").restarts_max() >= restarts);
+        restarts = bench.pod("p").restarts_max();
+    }
+    assert!(restarts >= 3);
+}

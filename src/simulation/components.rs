@@ -115,6 +115,11 @@ macro_rules! components {
                 })*
             }
 
+            /// Whether the object that the timer is about still exists.
+            pub(super) fn is_live(timer: &AnyTimer, store: &crate::state::Store) -> bool {
+                match timer { $(AnyTimer::$variant(timer) => <$ty as Component>::is_live(timer, store),)* }
+            }
+
             /// A timer fires.
             pub(super) fn fired(&mut self, timer: AnyTimer, kernel: &mut Kernel) {
                 match timer {

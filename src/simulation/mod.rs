@@ -161,7 +161,9 @@ impl Simulation {
                     if next.event.cause == CauseId::NONE {
                         self.kernel.cause = self.kernel.observers.root_cause(next.at, Components::name(which), &timer);
                     }
+                    let under_way = self.before_timer(&timer);
                     self.components.fired(timer, &mut self.kernel);
+                    self.after_timer(under_way, &next.event.event);
                 }
             }
             Event::Arrive(id) => {

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::Simulation;
-use super::components::{AnyTag, AnyTimer};
+use super::components::{AnyTag, AnyTimer, Components};
 use super::kernel::Event;
 use crate::chaos;
 use crate::component::Request;
@@ -45,6 +45,22 @@ impl Simulation {
     #[must_use]
     pub fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
+    }
+
+    /// How much is under way when the timer of an object that is gone fires; none if it is not gone, or nobody asks.
+    pub(super) fn before_timer(&self, timer: &AnyTimer) -> Option<(usize, usize)> {
+        let is_gone = self.kernel.verifier.is_some() && !Components::is_live(timer, &self.kernel.store);
+        is_gone.then(|| (self.kernel.calls.len(), self.kernel.queue.len()))
+    }
+
+    /// Nothing came of it.
+    pub(super) fn after_timer(&mut self, before: Option<(usize, usize)>, event: &Event) {
+        let now = (self.kernel.calls.len(), self.kernel.queue.len());
+        if before.is_some_and(|before| now.0 > before.0 || now.1 > before.1) {
+            let what = "a timer of an object that is gone had an effect".to_owned();
+            let violation = Violation { at: self.kernel.now, event: self.describe(event), what };
+            self.violation.get_or_insert(violation);
+        }
     }
 
     pub(super) fn verify_event(&mut self, event: &Event) {

@@ -21,7 +21,9 @@ use crate::arena::{Id, Table};
 use crate::component::{Answer, ClientLimit, Component, Config, Ctx, Start, WorkQueue};
 use crate::engine::Ticket;
 use crate::model::TaintEffect;
-use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, Node, NodeDelta, NodeId, PodDelta, PodId, Status};
+use crate::state::{
+    CauseId, Change, Changed, ControlPlaneProcess, Node, NodeDelta, NodeId, PodDelta, PodId, Status, Store,
+};
 use crate::units::{SimDuration, SimTime};
 
 use health::{Health, PassClock};
@@ -311,6 +313,14 @@ impl Component for NodeLifecycle {
     type Tag = Tag;
     const NAME: &'static str = "node-controller";
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+
+    fn is_live(timer: &Timer, store: &Store) -> bool {
+        match *timer {
+            Timer::MarkPod { pod, .. } => store.pod(pod).is_some(),
+            Timer::Reexamine(node) => store.node(node).is_some(),
+            Timer::Pass | Timer::Tick => true,
+        }
+    }
 
     fn clients(config: &Config) -> Vec<ClientLimit> {
         vec![config.controller_client()]

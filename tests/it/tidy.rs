@@ -89,7 +89,7 @@ fn sources() -> Vec<(PathBuf, String)> {
 /// Files that are only compiled for tests: benches of a room and its test modules.
 fn is_test_code(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == "tests")
-        || path.file_stem().is_some_and(|s| s == "bench" || s == "tests")
+        || path.file_stem().is_some_and(|s| s == "bench" || s.to_string_lossy().ends_with("tests"))
 }
 
 /// The room a file belongs to: the first part of its path below `src`.

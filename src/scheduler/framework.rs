@@ -12,6 +12,7 @@ use crate::arena::Symbol;
 use crate::model::Resources;
 use crate::model::config::KubernetesVersion;
 use crate::state::{AdmittedSpec, Node, NodeDelta, NodeId, Pod, PodId, Store};
+use crate::units::SimDuration;
 
 /// Why a node is not feasible.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +114,11 @@ pub(super) trait Plugin: Send + Sync {
 
     /// How it makes room for pods that no node takes, if it does.
     fn preemption(&self) -> Option<DefaultPreemptionArgs> {
+        None
+    }
+
+    /// How long a pod waits for its volumes before it is bound, if the plugin binds them.
+    fn volume_timeout(&self) -> Option<SimDuration> {
         None
     }
 

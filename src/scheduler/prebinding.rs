@@ -5,13 +5,9 @@ use rustc_hash::FxHashMap;
 use super::volumes::Binding;
 use super::{Scheduler, Tag, Timer};
 use crate::arena::Symbol;
-use crate::component::{Answer, ApiError, Ctx, ErrorReason, Request};
+use crate::component::{Answer, ApiError, Ctx, ErrorReason, PodStatusPatch, Request};
 use crate::engine::Ticket;
 use crate::state::{NodeId, PersistentVolumeClaimId, Pod, PodId, Store};
-use crate::units::SimDuration;
-
-/// `VolumeBindingArgs.bindTimeoutSeconds`.
-const TIMEOUT: SimDuration = SimDuration::from_secs(600);
 
 /// Pods that are on a node as far as the scheduler goes, and wait for their volumes.
 #[derive(Clone, Debug, Default)]
@@ -27,20 +23,24 @@ impl Scheduler {
     /// Binds a pod to the node that was chosen for it, after its claims.
     ///
     /// # Source
-    /// kube-scheduler, VolumeBinding at Reserve and PreBind.
-    ///
-    /// # Differs
-    /// Since 1.35 `nominatedNodeName` is written meanwhile; here it is not.
+    /// kube-scheduler, VolumeBinding at Reserve and PreBind. Since 1.35 `nominatedNodeName` says meanwhile where the pod
+    /// will go. Without the plugin nobody binds its claims.
     pub(super) fn bind(&mut self, id: PodId, pod: &Pod, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        let timeout = self.profiles.of(pod.spec.scheduler_name).and_then(|profile| {
+            let mut plugins = profile.plugins.iter();
+            plugins.find_map(|plugin| plugin.volume_timeout())
+        });
         let cache = &mut self.snapshot.cache;
         let mut assumed = std::mem::take(&mut cache.volumes);
-        let bindings = assumed.reserve(id, pod, cache.node(node), ctx.store);
+        let bindings =
+            if timeout.is_some() { assumed.reserve(id, pod, cache.node(node), ctx.store) } else { Vec::new() };
         cache.volumes = assumed;
-        if bindings.is_empty() {
+        let Some(timeout) = timeout.filter(|_| !bindings.is_empty()) else {
             ctx.call(Request::BindPod { pod: id, node }, Tag::Bind(id));
             return;
-        }
-        let ticket = ctx.arm_in(TIMEOUT, Timer::BindTimeout(id));
+        };
+        nominate(id, Some(node), ctx);
+        let ticket = ctx.arm_in(timeout, Timer::BindTimeout(id));
         self.prebindings.0.insert(id, (node, ticket));
         for (claim, binding) in bindings {
             let request = match binding {
@@ -68,6 +68,7 @@ impl Scheduler {
 
     fn give_up(&mut self, id: PodId, error: ApiError, ctx: &mut Ctx<'_, Self>) {
         self.forget_prebinding(id, ctx);
+        nominate(id, None, ctx);
         self.bound(id, &Err(error), ctx);
     }
 
@@ -104,6 +105,13 @@ impl Scheduler {
             ctx.store.pod(id).is_some_and(|pod| event.helps(pod, rejectors)) && !preemptions.holds(id, ctx.store)
         });
         self.wake(ctx);
+    }
+}
+
+fn nominate(pod: PodId, node: Option<NodeId>, ctx: &mut Ctx<'_, Scheduler>) {
+    if ctx.config.version.at_least(35) {
+        let patch = PodStatusPatch { nominated_node: Some(node), ..PodStatusPatch::default() };
+        ctx.tell(Request::PatchPodStatus { pod, patch: Box::new(patch) });
     }
 }
 

@@ -61,7 +61,12 @@ pub(super) static ALL: [Entry; 15] = [
     },
     Entry { name: "VolumeRestrictions", points: FILTER, weight: 0, make: |_| Some(Arc::new(VolumeRestrictions)) },
     Entry { name: "NodeVolumeLimits", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodeVolumeLimits)) },
-    Entry { name: "VolumeBinding", points: FILTER_AND_SCORE, weight: 1, make: |_| Some(Arc::new(VolumeBinding)) },
+    Entry {
+        name: "VolumeBinding",
+        points: FILTER_AND_SCORE,
+        weight: 1,
+        make: |arguments| Some(Arc::new(VolumeBinding::new(read(arguments)?))),
+    },
     Entry { name: "VolumeZone", points: FILTER, weight: 0, make: |_| Some(Arc::new(VolumeZone)) },
     Entry {
         name: "PodTopologySpread",

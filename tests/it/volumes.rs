@@ -465,3 +465,17 @@ fn claims_that_wait_for_nobody_and_claims_of_a_pod_are_met() {
                      resources: {requests: {storage: 1Gi}}}}}}";
     assert_eq!(phase(&[CLASS, &pod("p", "", ephemeral)]), "Running");
 }
+
+#[test]
+fn a_pod_whose_volume_is_not_made_in_time_is_scheduled_again() {
+    let spec = "duration: 5m, cluster: {bootstrap: cold, nodePools: [{name: n, count: 1, template: {status: {allocatable: \
+                {cpu: '4', memory: 8Gi, pods: '20'}}}}]}, latency: {volumeProvision: {constant: 95s}, volumeAttach: {constant: 1s}}, \
+                controlPlane: {kubeScheduler: {profiles: [{pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: 20}}]}]}}";
+    let disk = claim("data", "accessModes: [ReadWriteOnce], storageClassName: disk");
+    let observed = play(&load(spec, &[CLASS, &disk, &pod("p", "", CLAIMED)]));
+    // Four times twenty seconds in vain, with back-offs of 1, 2, 4 and 8 s up to the next whole second but one; the last
+    // attempt finds the claim bound.
+    within("bound", first(&observed, "Scheduled", "p"), 98.0, 100.0);
+    let provisioned = first(&observed, "ProvisioningSucceeded", "data");
+    within("provisioned", provisioned, 95.0, 96.0);
+}

@@ -1,14 +1,32 @@
 //! VolumeBinding: the node must reach the pod's volumes; claims that have none must get them there.
 
+use serde::Deserialize;
+
 use crate::arena::{Symbol, sym};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection};
 use crate::scheduler::volumes::waits_for_pod;
 use crate::state::{NodeDelta, Pod, Store};
+use crate::units::SimDuration;
 
-pub(in crate::scheduler) struct VolumeBinding;
+pub(in crate::scheduler) struct VolumeBinding {
+    timeout: SimDuration,
+}
+
+/// `VolumeBindingArgs`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(in crate::scheduler) struct VolumeBindingArgs {
+    bind_timeout_seconds: Option<u32>,
+}
 
 impl VolumeBinding {
+    pub(in crate::scheduler) fn new(arguments: VolumeBindingArgs) -> Self {
+        const TIMEOUT_S: u32 = 600;
+        let seconds = arguments.bind_timeout_seconds.unwrap_or(TIMEOUT_S);
+        Self { timeout: SimDuration::from_secs(seconds.into()) }
+    }
+
     fn reject(&self, reason: &str) -> PreFilter {
         PreFilter::Reject(Rejection::unresolvable(self.name(), Symbol::new(reason)))
     }
@@ -55,6 +73,10 @@ impl Plugin for VolumeBinding {
     fn filter(&self, cycle: &Cycle<'_>, cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
         let reasons = cache.volumes.bindings(cycle.pod, node, cycle.store).err()?;
         Some(Rejection { plugin: self.name(), reasons, is_unresolvable: true })
+    }
+
+    fn volume_timeout(&self) -> Option<SimDuration> {
+        Some(self.timeout)
     }
 
     /// It scores only with a feature that is off unless asked for.

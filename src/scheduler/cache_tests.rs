@@ -178,6 +178,73 @@ fn readings(cache: &mut Cache, nodes: &[NodeId]) -> Vec<(i64, (usize, i64), Vec<
     all
 }
 
+/// A cluster of nodes by name and zone, and what happens to it.
+struct Zoned {
+    store: Store,
+    cache: Cache,
+}
+
+impl Zoned {
+    fn new() -> Self {
+        Self { store: Store::default(), cache: Cache::new(KubernetesVersion::default()) }
+    }
+
+    /// A node joins, or changes its zone.
+    fn set(&mut self, name: &str, zone: u8) {
+        let id = self.store.node_slot(Symbol::new(name));
+        self.store.remove_node(id);
+        let labels = labels("topology.kubernetes.io/zone", zone);
+        self.store.insert_node(id, Node { labels, ..node(0) });
+        self.cache.set_node(id, &self.store);
+    }
+
+    fn remove(&mut self, name: &str) {
+        let id = self.store.node_slot(Symbol::new(name));
+        self.store.remove_node(id);
+        self.cache.remove_node(id);
+    }
+
+    /// The list that a cycle walks.
+    fn order(&mut self) -> String {
+        self.cache.refresh_order();
+        let names: Vec<&str> = self.cache.order().iter().map(|&id| self.store.node_name(id).as_str()).collect();
+        names.join("")
+    }
+}
+
+#[test]
+fn new_nodes_stand_in_the_column_of_their_zone() {
+    let mut cluster = Zoned::new();
+    for (name, zone) in [("4", 4), ("5", 5), ("6", 6), ("7", 6), ("8", 6), ("3", 4)] {
+        cluster.set(name, zone);
+    }
+    assert_eq!(cluster.order(), "456378");
+}
+
+#[test]
+fn a_zone_that_comes_back_is_the_last() {
+    let mut cluster = Zoned::new();
+    for (name, zone) in [("a", 1), ("b", 2), ("c", 3)] {
+        cluster.set(name, zone);
+    }
+    cluster.remove("a");
+    cluster.set("d", 1);
+    assert_eq!(cluster.order(), "bcd");
+}
+
+#[test]
+fn a_changed_zone_is_seen_when_nodes_come_or_go() {
+    let mut cluster = Zoned::new();
+    for (name, zone) in [("a", 1), ("b", 1), ("c", 2)] {
+        cluster.set(name, zone);
+    }
+    assert_eq!(cluster.order(), "acb");
+    cluster.set("a", 3);
+    assert_eq!(cluster.order(), "acb");
+    cluster.set("d", 4);
+    assert_eq!(cluster.order(), "bcad");
+}
+
 proptest! {
     #[test]
     fn counts_that_are_kept_equal_a_recount(ops in prop::collection::vec(op(), 1..60)) {

@@ -224,9 +224,10 @@ impl Snapshot {
             let order = self.cache.order().iter();
             decision.filtered = order.map(|&node| (node, rejection.clone())).collect();
             decision.rejectors = rejectors(decision, &candidates.restricting);
-            let is_heard = !(rejection.is_unresolvable && cycle.version.at_least(34));
+            let has_lost_state = profile.post_filters.iter().any(|p| p.after_filters(cycle.version).is_some());
+            let is_heard = !(rejection.is_unresolvable && has_lost_state);
             let after = if is_heard { self.post_filter(profile, cycle, &candidates, draw, decision) } else { None };
-            decision.message = Some(message::rejected(cycle, &rejection, is_heard, after.as_ref()));
+            decision.message = Some(message::rejected(profile, cycle, &rejection, is_heard, after.as_ref()));
             return;
         }
         let nominated = self.nominator.node_of(cycle.id).filter(|node| self.cache.node(*node).object.is_some());
@@ -241,7 +242,8 @@ impl Snapshot {
         if decision.feasible.is_empty() {
             decision.rejectors = rejectors(decision, &candidates.restricting);
             let after = self.post_filter(profile, cycle, &candidates, draw, decision);
-            decision.message = Some(message::unschedulable(cycle, decision, &candidates.restricting, after.as_ref()));
+            decision.message =
+                Some(message::unschedulable(profile, cycle, decision, &candidates.restricting, after.as_ref()));
         } else if let [only] = decision.feasible.as_slice() {
             decision.node = Some(*only);
         } else {

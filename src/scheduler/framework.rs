@@ -122,6 +122,11 @@ pub(super) trait Plugin: Send + Sync {
         None
     }
 
+    /// What it has to say when no node takes a pod, besides preemption.
+    fn after_filters(&self, _version: KubernetesVersion) -> Option<&'static str> {
+        None
+    }
+
     /// Whether it scores this pod at all.
     fn pre_score(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> bool {
         true

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::cycle::Decision;
 use super::framework::{Cycle, Rejection};
 use super::preemption::Preemption;
+use super::profile::Profile;
 use crate::arena::Symbol;
 
 /// How many nodes gave each reason.
@@ -23,10 +24,16 @@ pub(super) fn nobody_left(plugins: &[&'static str]) -> Symbol {
 /// # Source
 /// kube-scheduler, `FitError`: the reason stands once. Since 1.34 DynamicResources, whose turn did not come, cannot find its
 /// state afterwards, and that is all that is heard (`is_heard`) of what comes after filtering.
-pub(super) fn rejected(cycle: &Cycle<'_>, rejection: &Rejection, is_heard: bool, after: Option<&Preemption>) -> String {
+pub(super) fn rejected(
+    profile: &Profile,
+    cycle: &Cycle<'_>,
+    rejection: &Rejection,
+    is_heard: bool,
+    after: Option<&Preemption>,
+) -> String {
     let nodes = cycle.node_count;
     let reasons: Vec<&str> = rejection.reasons.iter().map(|reason| reason.as_str()).collect();
-    let suffix = if is_heard { suffix(cycle, after) } else { " not found".to_owned() };
+    let suffix = if is_heard { suffix(profile, cycle, after) } else { " not found".to_owned() };
     format!("0/{nodes} nodes are available: {}.{suffix}", reasons.join(", "))
 }
 
@@ -34,6 +41,7 @@ pub(super) fn rejected(cycle: &Cycle<'_>, rejection: &Rejection, is_heard: bool,
 /// kube-scheduler, `FitError`: each reason with the number of nodes that gave it, sorted as text, then what preemption
 /// had to say.
 pub(super) fn unschedulable(
+    profile: &Profile,
     cycle: &Cycle<'_>,
     decision: &Decision,
     restricting: &[&'static str],
@@ -51,7 +59,7 @@ pub(super) fn unschedulable(
         let text = format!("node(s) didn't satisfy plugin(s) [{}]", plugins.join(" "));
         *counts.entry(Symbol::new(&text)).or_insert(0) += unnamed;
     }
-    format!("0/{nodes} nodes are available: {}.{}", joined(&counts), suffix(cycle, after))
+    format!("0/{nodes} nodes are available: {}.{}", joined(&counts), suffix(profile, cycle, after))
 }
 
 fn joined(counts: &Counts) -> String {
@@ -61,9 +69,8 @@ fn joined(counts: &Counts) -> String {
 }
 
 /// What the plugins say that come after filtering: nothing if room is being made.
-fn suffix(cycle: &Cycle<'_>, after: Option<&Preemption>) -> String {
-    // DynamicResources, of a pod without claims.
-    let claims = cycle.version.at_least(34).then_some("no new claims to deallocate");
+fn suffix(profile: &Profile, cycle: &Cycle<'_>, after: Option<&Preemption>) -> String {
+    let others = profile.post_filters.iter().filter_map(|plugin| plugin.after_filters(cycle.version));
     let preemption = match after {
         Some(Preemption::Candidate(_)) => return String::new(),
         Some(Preemption::NoVictim(error)) => return format!(" preemption: {error}"),
@@ -73,6 +80,6 @@ fn suffix(cycle: &Cycle<'_>, after: Option<&Preemption>) -> String {
         }
         None => None,
     };
-    let said: Vec<&str> = claims.into_iter().chain(preemption.as_deref()).collect();
+    let said: Vec<&str> = others.chain(preemption.as_deref()).collect();
     if said.is_empty() { String::new() } else { format!(" {}", said.join(", ")) }
 }

@@ -25,6 +25,8 @@ pub(super) struct Profile {
     /// Places of the filters and scorers that look at nothing but the spec and the node.
     pub(super) local_filters: SmallVec<[usize; 8]>,
     pub(super) local_scorers: SmallVec<[usize; 8]>,
+    /// Plugins that are asked when no node takes a pod.
+    pub(super) post_filters: Vec<Arc<dyn Plugin>>,
     /// How room is made by preemption; none if it is not.
     pub(super) preemption: Option<DefaultPreemptionArgs>,
     /// `percentageOfNodesToScore`; 0 adapts to the cluster's size.
@@ -85,15 +87,15 @@ impl Profile {
         let scorers: Vec<_> =
             at_score.iter().filter_map(|(name, weight)| Some((make(name)?, (*weight).max(1)))).collect();
         let at_post_filter = expanded(&everywhere, &profile.plugins.post_filter, |entry| entry.has(Point::PostFilter));
-        let preemption =
-            at_post_filter.iter().filter_map(|(name, _)| make(name)).find_map(|plugin| plugin.preemption());
+        let post_filters: Vec<_> = at_post_filter.iter().filter_map(|(name, _)| make(name)).collect();
         Self {
             scheduler_name: profile.scheduler_name.unwrap_or_else(|| Symbol::new("default-scheduler")),
             index,
             local_filters: local(filters.iter()),
             local_scorers: local(scorers.iter().map(|(plugin, _)| plugin)),
             plugins,
-            preemption,
+            preemption: post_filters.iter().find_map(|plugin| plugin.preemption()),
+            post_filters,
             filters,
             scorers,
             percentage_of_nodes_to_score: profile.percentage_of_nodes_to_score.or(percentage).unwrap_or(0),
@@ -216,13 +218,14 @@ mod tests {
         "PodTopologySpread",
         "InterPodAffinity",
     ];
-    const SCORERS: [(&str, i64); 8] = [
+    const SCORERS: [(&str, i64); 9] = [
         ("TaintToleration", 3),
         ("NodeAffinity", 2),
         ("NodeResourcesFit", 1),
         ("VolumeBinding", 1),
         ("PodTopologySpread", 2),
         ("InterPodAffinity", 2),
+        ("DynamicResources", 2),
         ("NodeResourcesBalancedAllocation", 1),
         ("ImageLocality", 1),
     ];
@@ -237,7 +240,7 @@ mod tests {
         check(
             r#"{"score":{"disabled":[{"name":"ImageLocality"},{"name":"TaintToleration"}]}}"#,
             &FILTERS,
-            &SCORERS[1..7],
+            &SCORERS[1..8],
         );
         check(
             r#"{"filter":{"disabled":[{"name":"*"}],"enabled":[{"name":"NodeResourcesFit"}]}}"#,
@@ -251,16 +254,7 @@ mod tests {
         check(
             r#"{"score":{"enabled":[{"name":"NodeResourcesFit","weight":7}]}}"#,
             &FILTERS,
-            &[
-                ("NodeResourcesFit", 7),
-                SCORERS[0],
-                SCORERS[1],
-                SCORERS[3],
-                SCORERS[4],
-                SCORERS[5],
-                SCORERS[6],
-                SCORERS[7],
-            ],
+            &[&[("NodeResourcesFit", 7)], &SCORERS[..2], &SCORERS[3..]].concat(),
         );
     }
 
@@ -269,16 +263,7 @@ mod tests {
         check(
             r#"{"multiPoint":{"disabled":[{"name":"NodePorts"}],"enabled":[{"name":"TaintToleration","weight":5}]}}"#,
             &[&FILTERS[..4], &FILTERS[5..]].concat(),
-            &[
-                ("TaintToleration", 5),
-                SCORERS[1],
-                SCORERS[2],
-                SCORERS[3],
-                SCORERS[4],
-                SCORERS[5],
-                SCORERS[6],
-                SCORERS[7],
-            ],
+            &[&[("TaintToleration", 5)], &SCORERS[1..]].concat(),
         );
     }
 

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::framework::Plugin;
 use super::plugins::{
-    default_preemption::DefaultPreemption, image_locality::ImageLocality, inter_pod_affinity::InterPodAffinity,
-    node_affinity::NodeAffinity, node_name::NodeName, node_ports::NodePorts,
+    default_preemption::DefaultPreemption, dynamic_resources::DynamicResources, image_locality::ImageLocality,
+    inter_pod_affinity::InterPodAffinity, node_affinity::NodeAffinity, node_name::NodeName, node_ports::NodePorts,
     node_resources_balanced_allocation::NodeResourcesBalancedAllocation, node_resources_fit::NodeResourcesFit,
     node_unschedulable::NodeUnschedulable, node_volume_limits::NodeVolumeLimits,
     pod_topology_spread::PodTopologySpread, taint_toleration::TaintToleration, volume_binding::VolumeBinding,
@@ -42,7 +42,7 @@ const FILTER: &[Point] = &[Point::Filter];
 const SCORE: &[Point] = &[Point::Score];
 const FILTER_AND_SCORE: &[Point] = &[Point::Filter, Point::Score];
 
-pub(super) static ALL: [Entry; 15] = [
+pub(super) static ALL: [Entry; 16] = [
     Entry { name: "NodeUnschedulable", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodeUnschedulable)) },
     Entry { name: "NodeName", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodeName)) },
     Entry { name: "TaintToleration", points: FILTER_AND_SCORE, weight: 3, make: |_| Some(Arc::new(TaintToleration)) },
@@ -79,6 +79,12 @@ pub(super) static ALL: [Entry; 15] = [
         points: FILTER_AND_SCORE,
         weight: 2,
         make: |arguments| Some(Arc::new(InterPodAffinity::new(read(arguments)?))),
+    },
+    Entry {
+        name: "DynamicResources",
+        points: &[Point::PostFilter, Point::Score],
+        weight: 2,
+        make: |_| Some(Arc::new(DynamicResources)),
     },
     Entry {
         name: "DefaultPreemption",

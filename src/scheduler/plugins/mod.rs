@@ -1,6 +1,7 @@
 //! The plugins, one file each.
 
 pub(super) mod default_preemption;
+pub(super) mod dynamic_resources;
 pub(super) mod image_locality;
 pub(super) mod inter_pod_affinity;
 pub(super) mod node_affinity;

@@ -6,6 +6,7 @@
 //! contain an API server and etcd; ours are decisions alone, on one core.
 
 #![expect(clippy::disallowed_methods, reason = "a bench measures real time")]
+#![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 use std::cell::RefCell;
 use std::fmt::Write as _;

@@ -245,13 +245,19 @@ impl Cache {
         self.assume(id, pod, node);
     }
 
-    /// A counted pod changed its labels or began to terminate.
+    /// A counted pod changed its labels or spec, or began to terminate.
     pub(super) fn update(&mut self, id: PodId, pod: &Pod) {
         let Some(before) = self.pods.remove(&id) else { return };
+        if !Arc::ptr_eq(&before.spec, &pod.spec) {
+            let info = self.nodes.get_mut(before.node);
+            info.change(&before.spec, -1);
+            info.change(&pod.spec, 1);
+        }
         self.counts.change(&before, -1, false);
         self.counts.leave(id, &before);
         let group = self.counts.join(id, pod, &self.pods);
-        let after = Placed { group, is_terminating: pod.deletion.is_some(), ..before };
+        let spec = Arc::clone(&pod.spec);
+        let after = Placed { group, spec, is_terminating: pod.deletion.is_some(), ..before };
         self.counts.change(&after, 1, false);
         self.pods.insert(id, after);
     }

@@ -20,7 +20,7 @@ fn labels(key: &str, value: u8) -> Labels {
     [(Symbol::new(key), Symbol::new(&value.to_string()))].into_iter().collect()
 }
 
-fn spec(json: &str) -> Arc<AdmittedSpec> {
+pub(super) fn spec(json: &str) -> Arc<AdmittedSpec> {
     let spec: PodSpec = serde_json::from_str(json).expect("a spec");
     Arc::new(AdmittedSpec {
         requests: crate::model::requests(&spec),
@@ -33,13 +33,13 @@ fn spec(json: &str) -> Arc<AdmittedSpec> {
 }
 
 /// A spec that asks for nothing, and one that keeps away from `app: 0` in its zone.
-fn specs() -> [Arc<AdmittedSpec>; 2] {
+pub(super) fn specs() -> [Arc<AdmittedSpec>; 2] {
     let far = r#"{"containers":[{"name":"c"}],"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
         [{"topologyKey":"zone","labelSelector":{"matchLabels":{"app":"0"}}}]}}}"#;
     [spec(r#"{"containers":[{"name":"c"}]}"#), spec(far)]
 }
 
-fn pod(app: u8, spec: &Arc<AdmittedSpec>, is_terminating: bool) -> Pod {
+pub(super) fn pod(app: u8, spec: &Arc<AdmittedSpec>, is_terminating: bool) -> Pod {
     let deletion = Deletion {
         requested_at: SimTime::ZERO,
         deadline: SimTime::ZERO,
@@ -72,7 +72,7 @@ fn pod(app: u8, spec: &Arc<AdmittedSpec>, is_terminating: bool) -> Pod {
     }
 }
 
-fn node(zone: u8) -> Node {
+pub(super) fn node(zone: u8) -> Node {
     Node {
         uid: Uid::default(),
         labels: labels("zone", zone),
@@ -165,8 +165,11 @@ fn views(cache: &mut Cache) -> Vec<ViewId> {
     views
 }
 
+/// A view's total, its domains with the least count, and the count around each node.
+type Reading = (i64, (usize, i64), Vec<Option<i64>>);
+
 /// What can be read from the views about every node.
-fn readings(cache: &mut Cache, nodes: &[NodeId]) -> Vec<(i64, (usize, i64), Vec<Option<i64>>)> {
+fn readings(cache: &mut Cache, nodes: &[NodeId]) -> Vec<Reading> {
     let of = |view: ViewId, cache: &mut Cache| {
         cache.counts.freshen(view);
         let counts = &cache.counts;

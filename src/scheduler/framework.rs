@@ -76,13 +76,57 @@ pub(super) struct Cycle<'a> {
 #[derive(Debug)]
 pub(super) enum ClusterEvent<'a> {
     /// A pod was bound.
-    PodAdded,
-    /// A bound pod left, or finished.
-    PodRemoved,
+    PodAdded(&'a Pod),
+    /// A bound pod left, finished or could not be bound; or a pod lost the node it was nominated to.
+    PodRemoved { pod: &'a Pod, was_assigned: bool },
+    /// A bound pod changed its labels or requests.
+    PodUpdated { before: &'a Pod, after: &'a Pod },
+    /// The waiting pod itself was changed.
+    Itself { before: &'a Pod },
     /// A node joined.
     NodeAdded(NodeId),
+    /// A node left.
+    NodeRemoved(&'a Node),
     /// A node changed.
     NodeUpdated { node: NodeId, delta: NodeDelta, before: &'a Node },
+}
+
+impl ClusterEvent<'_> {
+    /// Whether taints changed, or a node was uncordoned.
+    ///
+    /// # Source
+    /// kube-scheduler, `UpdateNodeTaint`; cordoning alone is no event.
+    pub(super) fn is_taint_update(&self, cache: &Cache) -> bool {
+        let Self::NodeUpdated { node, delta, before } = self else { return false };
+        let is_open = || cache.node(*node).object.as_ref().is_some_and(|node| !node.unschedulable);
+        delta.touches(NodeDelta::TAINTS)
+            || (delta.touches(NodeDelta::UNSCHEDULABLE) && before.unschedulable && is_open())
+    }
+
+    /// The node that joined or changed, as it is now, and as it was before.
+    pub(super) fn node<'b>(&'b self, cache: &'b Cache) -> Option<(&'b NodeInfo, &'b Arc<Node>, Option<&'b Node>)> {
+        let (node, before) = match self {
+            Self::NodeAdded(node) => (*node, None),
+            Self::NodeUpdated { node, before, .. } => (*node, Some(*before)),
+            _ => return None,
+        };
+        let info = cache.node(node);
+        Some((info, info.object.as_ref()?, before))
+    }
+
+    /// Whether a node joined, or changed in one of these ways.
+    pub(super) fn is_node(&self, ways: NodeDelta) -> bool {
+        match self {
+            Self::NodeAdded(_) => true,
+            Self::NodeUpdated { delta, .. } => delta.touches(ways),
+            _ => false,
+        }
+    }
+
+    /// Whether the waiting pod has more tolerations than before.
+    pub(super) fn gives_tolerations(&self, pod: &Pod) -> bool {
+        matches!(self, Self::Itself { before } if before.spec.tolerations.len() != pod.spec.tolerations.len())
+    }
 }
 
 /// A plugin of the scheduling framework, with the points it takes part in.
@@ -140,8 +184,16 @@ pub(super) trait Plugin: Send + Sync {
     /// Turns raw scores into 0 to 100.
     fn normalize(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId], _scores: &mut [i64]) {}
 
+    /// Whether any change of taints retries what this plugin rejected.
+    ///
+    /// # Source
+    /// kube-scheduler, `buildQueueingHintMap`: so it is for plugins that wait for added nodes, but not for taints.
+    fn hears_of_taints(&self) -> bool {
+        false
+    }
+
     /// Whether an event may help a pod that this plugin rejected.
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, node: Option<&NodeInfo>) -> bool;
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool;
 }
 
 /// The default normalization: the largest raw score becomes 100.

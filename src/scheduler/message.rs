@@ -62,6 +62,17 @@ pub(super) fn unschedulable(
     format!("0/{nodes} nodes are available: {}.{}", joined(&counts), suffix(profile, cycle, after))
 }
 
+/// The text of the event: long messages are cut.
+pub(super) fn of_event(message: &str) -> String {
+    const MAX: usize = 1024;
+    const CUT: &str = " ...";
+    if message.len() <= MAX {
+        return message.to_owned();
+    }
+    let end = (0..=MAX - CUT.len()).rev().find(|&end| message.is_char_boundary(end)).unwrap_or(0);
+    format!("{}{CUT}", &message[..end])
+}
+
 fn joined(counts: &Counts) -> String {
     let mut parts: Vec<String> = counts.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
     parts.sort_unstable();

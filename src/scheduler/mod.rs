@@ -68,6 +68,8 @@ pub enum Tag {
     Bind(PodId),
     /// Binding a volume of this pod.
     BindVolume(PodId),
+    /// Writing down that no node takes a pod.
+    Status,
     /// Saying on a victim that it is preempted.
     MarkVictim {
         /// For whom room is made.
@@ -95,6 +97,10 @@ pub struct Scheduler {
     /// What brought each queued pod about.
     causes: FxHashMap<PodId, CauseId>,
     is_awake: bool,
+    /// The loop waits until it is written down that no node takes the last pod.
+    is_writing: bool,
+    /// When the process started: its flushes lie on a grid from there.
+    started_at: SimTime,
     flush_at: Option<SimTime>,
 }
 
@@ -108,12 +114,14 @@ impl Scheduler {
     pub fn new(config: &Config) -> Self {
         Self {
             snapshot: Snapshot::new(Cache::new(config.version)),
-            queue: SchedulingQueue::default(),
+            queue: SchedulingQueue::new(&config.kube_scheduler),
             preemptions: Preemptions::default(),
             prebindings: PreBindings::default(),
             profiles: Arc::new(Profiles::new(&config.kube_scheduler)),
             causes: FxHashMap::default(),
             is_awake: false,
+            is_writing: false,
+            started_at: SimTime::ZERO,
             flush_at: None,
         }
     }
@@ -176,7 +184,7 @@ impl Scheduler {
     }
 
     fn wake(&mut self, ctx: &mut Ctx<'_, Self>) {
-        if !self.is_awake && self.queue.has_next() {
+        if !self.is_awake && !self.is_writing && self.queue.has_next() {
             self.is_awake = true;
             ctx.arm(ctx.now, Timer::Schedule);
         }
@@ -190,10 +198,16 @@ impl Scheduler {
     }
 
     /// Takes pods from the queue one after the other; each sees what those before it were given.
+    ///
+    /// # Source
+    /// kube-scheduler, `ScheduleOne`: bindings run in the background, but the loop waits for the status write of a pod that no
+    /// node takes.
     fn schedule_all(&mut self, ctx: &mut Ctx<'_, Self>) {
         let woken_by = ctx.cause;
-        while let Some(id) = self.queue.pop() {
-            ctx.cause = self.causes.remove(&id).unwrap_or(woken_by);
+        while !self.is_writing
+            && let Some(id) = self.queue.pop()
+        {
+            ctx.cause = self.causes.get(&id).copied().unwrap_or(woken_by);
             let Some(pod) = ctx.store.pod(id) else { continue };
             if pod.node.is_some() || pod.deletion.is_some() || self.snapshot.cache.has(id) {
                 continue;
@@ -201,49 +215,42 @@ impl Scheduler {
             let Some(profile) = self.profiles.of(pod.spec.scheduler_name) else { continue };
             let mut stream = None;
             let mut draw = |below| {
-                let make = || {
-                    ctx.streams.at(
-                        "preemption",
-                        &format!("{}/{}", pod.namespace, pod.name),
-                        ctx.now.as_nanos().unsigned_abs(),
-                    )
-                };
+                let path = || format!("{}/{}", pod.namespace, pod.name);
+                let make = || ctx.streams.at("preemption", &path(), ctx.now.as_nanos().unsigned_abs());
                 stream.get_or_insert_with(make).below(below)
             };
             let decision = self.snapshot.schedule(profile, ctx.store, id, false, &mut draw);
             self.snapshot.nominate(id, pod, decision.nomination);
+            self.causes.remove(&id);
             match decision.node {
                 Some(node) => {
                     self.snapshot.assume(id, pod, node);
                     self.bind(id, pod, node, ctx);
                 }
-                None => self.unschedulable(id, decision, ctx),
+                None => self.unschedulable(id, pod, decision, ctx),
             }
         }
         self.arm_flush(ctx);
     }
 
-    fn unschedulable(&mut self, id: PodId, decision: Decision, ctx: &mut Ctx<'_, Self>) {
-        const EVENT_MAX: usize = 1024;
-        let Some(pod) = ctx.store.pod(id) else { return };
-        let message: Arc<str> = Arc::from(decision.message.as_deref().unwrap_or(""));
-        let mut text = message.to_string();
-        if text.len() > EVENT_MAX {
-            text.truncate(EVENT_MAX - 4);
-            text.push_str(" ...");
+    fn unschedulable(&mut self, id: PodId, pod: &Pod, decision: Decision, ctx: &mut Ctx<'_, Self>) {
+        if let Some(leaves_at) = self.queue.failed(id, &decision.rejectors, ctx.now) {
+            ctx.arm(leaves_at, Timer::ErrorBackoff);
         }
-        ctx.event(EventDraft::warning("FailedScheduling", ObjectRef::pod(pod), text));
+        let message: Arc<str> = Arc::from(decision.message.as_deref().unwrap_or(""));
+        ctx.event(EventDraft::warning("FailedScheduling", ObjectRef::pod(pod), message::of_event(&message)));
         let nominated_node = match decision.nomination {
             Nomination::Kept => None,
             Nomination::Cleared => pod.nominated_node.is_some().then_some(None),
             Nomination::To(node) => (pod.nominated_node != Some(node)).then_some(Some(node)),
         };
+        // What would change nothing is not written.
         if pod.unschedulable.as_ref() != Some(&message) || nominated_node.is_some() {
             let patch =
                 PodStatusPatch { unschedulable: Some(Some(message)), nominated_node, ..PodStatusPatch::default() };
-            ctx.tell(Request::PatchPodStatus { pod: id, patch: Box::new(patch) });
+            ctx.call(Request::PatchPodStatus { pod: id, patch: Box::new(patch) }, Tag::Status);
+            self.is_writing = true;
         }
-        self.queue.failed(id, pod.spec.priority, decision.rejectors, ctx.now);
         if let Nomination::To(node) = decision.nomination {
             self.preempt(id, node, &decision.victims, ctx);
         }
@@ -257,10 +264,40 @@ impl Scheduler {
         let Some(oldest) = self.queue.oldest_unschedulable() else { return };
         let due = oldest + UNSCHEDULABLE_MAX;
         // The look lies on a grid of 30 seconds from the start of the process; strictly older pods leave.
-        let periods = due.saturating_since(SimTime::ZERO).as_nanos() / FLUSH_PERIOD.as_nanos() + 1;
-        let at = SimTime::ZERO + FLUSH_PERIOD * periods;
+        let periods = due.saturating_since(self.started_at).as_nanos() / FLUSH_PERIOD.as_nanos() + 1;
+        let at = self.started_at + FLUSH_PERIOD * periods;
         self.flush_at = Some(at);
         ctx.arm(at, Timer::Flush);
+    }
+
+    fn pod_updated(&mut self, id: PodId, pod: &Pod, delta: PodDelta, before: Option<&Pod>, ctx: &mut Ctx<'_, Self>) {
+        if delta.touches(PodDelta::NOMINATION) && pod.node.is_none() {
+            let nominator = &mut self.snapshot.nominator;
+            let has_lost = nominator.node_of(id).is_some_and(|node| pod.nominated_node != Some(node));
+            nominator.set(id, pod.spec.priority, pod.nominated_node);
+            if has_lost {
+                self.event(&ClusterEvent::PodRemoved { pod, was_assigned: false }, ctx);
+            }
+        }
+        if delta.touches(PodDelta::NODE) {
+            self.snapshot.nominator.forget(id);
+            self.snapshot.cache.add(id, pod);
+            self.queue.remove(id);
+            self.event(&ClusterEvent::PodAdded(pod), ctx);
+        }
+        if delta.touches(PodDelta::LABELS | PodDelta::DELETION | PodDelta::SPEC) {
+            self.snapshot.cache.update(id, pod);
+        }
+        if delta.touches(PodDelta::PHASE) && pod.phase.is_terminal() && self.snapshot.cache.forget(id) {
+            self.event(&ClusterEvent::PodRemoved { pod, was_assigned: true }, ctx);
+        }
+        let Some(before) = before.filter(|_| delta.touches(PodDelta::LABELS | PodDelta::SPEC)) else { return };
+        if pod.node.is_some() {
+            self.event(&ClusterEvent::PodUpdated { before, after: pod }, ctx);
+        } else {
+            self.queue.update(id, before, pod, &self.snapshot.cache, &self.profiles);
+            self.wake(ctx);
+        }
     }
 
     fn bound(&mut self, id: PodId, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
@@ -277,10 +314,13 @@ impl Scheduler {
                 if let Some(pod) = ctx.store.pod(id)
                     && pod.node.is_none()
                 {
-                    let expiry = self.queue.errored(id, pod.spec.priority, ctx.now);
-                    ctx.arm(expiry, Timer::ErrorBackoff);
+                    let leaves_at = self.queue.errored(id, ctx.now);
+                    let event = ClusterEvent::PodRemoved { pod, was_assigned: true };
+                    if let Some(at) = leaves_at {
+                        ctx.arm(at, Timer::ErrorBackoff);
+                    }
+                    self.event(&event, ctx);
                 }
-                self.event(&ClusterEvent::PodRemoved, ctx);
             }
         }
     }
@@ -321,6 +361,7 @@ impl Component for Scheduler {
     }
 
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Self>) {
+        self.started_at = ctx.now;
         self.snapshot.list(ctx.store);
         for (id, pod) in ctx.store.pods() {
             if pod.node.is_none() && pod.deletion.is_none() && !pod.phase.is_terminal() && self.is_ours(pod) {
@@ -331,70 +372,53 @@ impl Component for Scheduler {
     }
 
     fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Self>) {
+        let store = ctx.store;
         match &change.what {
             Changed::PodAdded(id) => {
-                let Some(pod) = ctx.store.pod(*id) else { return };
+                let Some(pod) = store.pod(*id) else { return };
                 if pod.node.is_some() {
                     self.snapshot.cache.add(*id, pod);
-                    self.event(&ClusterEvent::PodAdded, ctx);
+                    self.event(&ClusterEvent::PodAdded(pod), ctx);
                 } else if self.is_ours(pod) && pod.deletion.is_none() {
                     self.causes.insert(*id, ctx.cause);
                     self.queue.add(*id, pod, ctx.now);
                     self.wake(ctx);
                 }
             }
-            Changed::PodUpdated { pod: id, delta, .. } => {
-                let Some(pod) = ctx.store.pod(*id) else { return };
-                if delta.touches(PodDelta::NOMINATION) && pod.node.is_none() {
-                    let had_another =
-                        self.snapshot.nominator.node_of(*id).is_some_and(|n| pod.nominated_node != Some(n));
-                    self.snapshot.nominator.set(*id, pod.spec.priority, pod.nominated_node);
-                    if had_another {
-                        self.event(&ClusterEvent::PodRemoved, ctx);
-                    }
-                }
-                if delta.touches(PodDelta::NODE) {
-                    self.snapshot.nominator.forget(*id);
-                    self.snapshot.cache.add(*id, pod);
-                    self.queue.remove(*id);
-                    self.event(&ClusterEvent::PodAdded, ctx);
-                }
-                if delta.touches(PodDelta::LABELS | PodDelta::DELETION) {
-                    self.snapshot.cache.update(*id, pod);
-                }
-                if delta.touches(PodDelta::PHASE) && pod.phase.is_terminal() && self.snapshot.cache.forget(*id) {
-                    self.event(&ClusterEvent::PodRemoved, ctx);
-                }
-                if delta.touches(PodDelta::SPEC) && pod.node.is_none() {
-                    self.queue.add(*id, pod, ctx.now);
-                    self.wake(ctx);
+            Changed::PodUpdated { pod: id, delta, before } => {
+                if let Some(pod) = store.pod(*id) {
+                    self.pod_updated(*id, pod, *delta, before.as_deref(), ctx);
                 }
             }
-            Changed::PodRemoved { pod, .. } => {
+            Changed::PodRemoved { pod, last } => {
                 self.causes.remove(pod);
                 self.queue.remove(*pod);
                 self.forget_prebinding(*pod, ctx);
                 let was_nominated = self.snapshot.nominator.forget(*pod);
-                if self.snapshot.cache.forget(*pod) || was_nominated {
-                    self.event(&ClusterEvent::PodRemoved, ctx);
+                let was_assigned = self.snapshot.cache.forget(*pod);
+                if was_assigned || was_nominated {
+                    self.event(&ClusterEvent::PodRemoved { pod: last, was_assigned }, ctx);
                 }
             }
             Changed::NodeAdded(node) => {
-                self.snapshot.cache.set_node(*node, ctx.store);
+                self.snapshot.cache.set_node(*node, store);
                 self.event(&ClusterEvent::NodeAdded(*node), ctx);
             }
             Changed::NodeUpdated { node, delta, before } => {
-                self.snapshot.cache.set_node(*node, ctx.store);
-                if delta
-                    .touches(NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE | NodeDelta::LABELS | NodeDelta::ALLOCATABLE)
-                {
+                self.snapshot.cache.set_node(*node, store);
+                let relevant =
+                    NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE | NodeDelta::LABELS | NodeDelta::ALLOCATABLE;
+                if delta.touches(relevant) {
                     self.event(&ClusterEvent::NodeUpdated { node: *node, delta: *delta, before }, ctx);
                 }
             }
-            Changed::NodeRemoved { node, .. } => self.snapshot.cache.remove_node(*node),
+            Changed::NodeRemoved { node, last } => {
+                self.event(&ClusterEvent::NodeRemoved(last), ctx);
+                self.snapshot.cache.remove_node(*node);
+            }
             Changed::ServiceChanged(_) | Changed::ServiceRemoved(_) => self.snapshot.cache.counts.outdate(),
             Changed::NamespaceChanged(id) => {
-                if let Some(namespace) = ctx.store.namespaces.get(*id) {
+                if let Some(namespace) = store.namespaces.get(*id) {
                     self.snapshot.cache.set_namespace(namespace.name, Some(&namespace.labels));
                 }
             }
@@ -418,13 +442,13 @@ impl Component for Scheduler {
             }
             Timer::Flush => {
                 self.flush_at = None;
-                self.queue.flush(ctx.now, UNSCHEDULABLE_MAX);
+                self.queue.flush_unschedulable(ctx.now, UNSCHEDULABLE_MAX);
                 self.wake(ctx);
                 self.arm_flush(ctx);
             }
             Timer::BindTimeout(pod) => self.bind_timed_out(pod, ctx),
             Timer::ErrorBackoff => {
-                self.queue.flush_errors(ctx.now);
+                self.queue.flush_backoff(ctx.now);
                 self.wake(ctx);
             }
         }
@@ -434,6 +458,10 @@ impl Component for Scheduler {
         match tag {
             Tag::Bind(pod) => self.bound(pod, answer, ctx),
             Tag::BindVolume(pod) => self.volume_bound(pod, answer, ctx),
+            Tag::Status => {
+                self.is_writing = false;
+                self.wake(ctx);
+            }
             Tag::MarkVictim { preemptor, victim } => self.victim_marked(preemptor, victim, answer, ctx),
             Tag::DeleteVictim { preemptor, victim } => self.victim_deleted(preemptor, victim, answer, ctx),
         }

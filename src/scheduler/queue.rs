@@ -1,27 +1,79 @@
-//! The scheduling queue: pods to be tried, pods that wait for something to change.
+//! The scheduling queue: pods to be tried, pods in back-off, pods that wait for something to change.
 
 use std::cmp::Reverse;
 
 use indexmap::IndexMap;
 use priority_queue::PriorityQueue;
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
 
 use super::cache::Cache;
 use super::framework::ClusterEvent;
 use super::profile::Profiles;
-use crate::model::PodSpec;
+use crate::model::config::KubeSchedulerConfiguration;
 use crate::state::{Pod, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 
-/// Order in the queue: higher priority first, then who was added first.
+/// Order among active pods, by the plugin PrioritySort: higher priority first, then who was added to the queue first.
 type Order = (i32, Reverse<u64>);
 
-/// A pod that no node was feasible for.
+/// Plugins that rejected a pod.
+type Rejectors = SmallVec<[&'static str; 2]>;
+
+/// What the queue knows of a pod without a node.
 #[derive(Clone, Debug)]
-struct Waiting {
-    priority: i32,
+struct QueuedPod {
+    order: Order,
+    /// When it was added to the queue, or came back from its last failed attempt. Moves within the queue leave it.
     since: SimTime,
-    rejectors: Vec<&'static str>,
+    /// Attempts that ended with no node.
+    rejections: u32,
+    /// Attempts in a row that ended in an error.
+    errors: u32,
+}
+
+/// A pod in the unschedulable pool.
+#[derive(Clone, Debug)]
+enum Waiting {
+    /// Its scheduling gates are not open.
+    Gated,
+    /// These plugins rejected it.
+    Rejected(Rejectors),
+}
+
+/// Back-off of pods that could not be scheduled.
+///
+/// # Source
+/// kube-scheduler, backoff queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Backoff {
+    initial: SimDuration,
+    max: SimDuration,
+}
+
+impl Backoff {
+    fn new(configuration: &KubeSchedulerConfiguration) -> Self {
+        let seconds = |given: Option<i64>, otherwise| SimDuration::from_secs(given.unwrap_or(otherwise).unsigned_abs());
+        Self {
+            initial: seconds(configuration.pod_initial_backoff_seconds, 1),
+            max: seconds(configuration.pod_max_backoff_seconds, 10),
+        }
+    }
+
+    /// The back-off after so many failures; errors count first.
+    fn duration(self, rejections: u32, errors: u32) -> SimDuration {
+        let count = if errors > 0 { errors } else { rejections };
+        let doubled =
+            |times: u32| (0..times).fold(self.initial, |span, _| if span >= self.max { span } else { span * 2 });
+        if count == 0 { SimDuration::ZERO } else { doubled(count - 1).min(self.max) }
+    }
+
+    /// The whole second in which a pod that is put back now leaves, at the next flush: its back-off lasts until the second
+    /// in which it expires is over.
+    fn leaves_at(self, pod: &QueuedPod, now: SimTime) -> SimTime {
+        let expiry = now + self.duration(pod.rejections, pod.errors);
+        expiry.floor_to_second() + SimDuration::from_secs(1)
+    }
 }
 
 /// Pods without a node.
@@ -29,14 +81,19 @@ struct Waiting {
 /// # Source
 /// kube-scheduler, scheduling queue. Since 1.33 pods in back-off are taken when nothing else is active, so that an idle
 /// scheduler has no back-off but for errors.
-#[derive(Clone, Default)]
+///
+/// # Differs
+/// A cycle takes no time, so nothing happens while a pod is in flight.
+#[derive(Clone)]
 pub(super) struct SchedulingQueue {
     active: PriorityQueue<PodId, Order, FxBuildHasher>,
-    backoff: PriorityQueue<PodId, Order, FxBuildHasher>,
+    /// Rejected pods in back-off, by the second in which it ends.
+    backoff: PriorityQueue<PodId, (Reverse<SimTime>, Order), FxBuildHasher>,
+    /// Pods that met an error, by the second in which their back-off ends.
+    errors: PriorityQueue<PodId, (Reverse<SimTime>, Order), FxBuildHasher>,
     unschedulable: IndexMap<PodId, Waiting, FxBuildHasher>,
-    errors: Vec<(SimTime, PodId, i32)>,
-    /// How often each pod has met an error in a row.
-    error_counts: FxHashMap<PodId, u32>,
+    pods: FxHashMap<PodId, QueuedPod>,
+    durations: Backoff,
     added: u64,
 }
 
@@ -47,89 +104,135 @@ impl std::fmt::Debug for SchedulingQueue {
     }
 }
 
-fn is_gated(spec: &PodSpec) -> bool {
-    !spec.scheduling_gates.is_empty()
-}
-
 impl SchedulingQueue {
+    pub(super) fn new(configuration: &KubeSchedulerConfiguration) -> Self {
+        Self {
+            active: PriorityQueue::default(),
+            backoff: PriorityQueue::default(),
+            errors: PriorityQueue::default(),
+            unschedulable: IndexMap::default(),
+            pods: FxHashMap::default(),
+            durations: Backoff::new(configuration),
+            added: 0,
+        }
+    }
+
     fn order(&mut self, priority: i32) -> Order {
         self.added += 1;
         (priority, Reverse(self.added))
     }
 
-    /// A pod appeared, or its spec changed.
+    /// A pod appeared.
     pub(super) fn add(&mut self, id: PodId, pod: &Pod, now: SimTime) {
-        if is_gated(&pod.spec) {
-            let waiting = Waiting { priority: pod.spec.priority, since: now, rejectors: vec!["SchedulingGates"] };
-            self.unschedulable.insert(id, waiting);
-            return;
-        }
-        self.unschedulable.swap_remove(&id);
         let order = self.order(pod.spec.priority);
-        self.active.push(id, order);
+        self.pods.insert(id, QueuedPod { order, since: now, rejections: 0, errors: 0 });
+        self.enter(id, pod);
     }
 
+    /// PreEnqueue: a gated pod waits in the pool, any other is active.
+    ///
+    /// # Source
+    /// kube-scheduler, plugin SchedulingGates.
+    fn enter(&mut self, id: PodId, pod: &Pod) {
+        let Some(queued) = self.pods.get(&id) else { return };
+        if pod.spec.scheduling_gates.is_empty() {
+            self.active.push(id, queued.order);
+        } else {
+            self.unschedulable.insert(id, Waiting::Gated);
+        }
+    }
+
+    /// A waiting pod was changed: one whose last gate has opened enters; others are moved if a plugin that rejected them
+    /// sees hope in the change. Pods that are active or in back-off stay where they are.
+    pub(super) fn update(&mut self, id: PodId, before: &Pod, pod: &Pod, cache: &Cache, profiles: &Profiles) {
+        match self.unschedulable.get(&id) {
+            Some(Waiting::Gated) if pod.spec.scheduling_gates.is_empty() => {
+                self.unschedulable.swap_remove(&id);
+                self.enter(id, pod);
+            }
+            Some(Waiting::Rejected(rejectors))
+                if is_hopeful(pod, rejectors, &ClusterEvent::Itself { before }, cache, profiles) =>
+            {
+                self.requeue(id);
+            }
+            _ => {}
+        }
+    }
+
+    /// The pod is bound, or gone.
     pub(super) fn remove(&mut self, id: PodId) {
+        if self.pods.remove(&id).is_none() {
+            return;
+        }
         self.active.remove(&id);
         self.backoff.remove(&id);
+        self.errors.remove(&id);
         self.unschedulable.swap_remove(&id);
-        self.error_counts.remove(&id);
-        self.errors.retain(|(_, other, _)| *other != id);
     }
 
     /// Whether the pod waits for anything here.
     pub(super) fn has(&self, id: PodId) -> bool {
         self.active.get(&id).is_some()
             || self.backoff.get(&id).is_some()
+            || self.errors.get(&id).is_some()
             || self.unschedulable.contains_key(&id)
-            || self.errors.iter().any(|(_, other, _)| *other == id)
     }
 
     pub(super) fn has_next(&self) -> bool {
         !self.active.is_empty() || !self.backoff.is_empty()
     }
 
+    /// The pod to be tried next: an active one, or the one whose back-off ends first.
     pub(super) fn pop(&mut self) -> Option<PodId> {
-        self.active.pop().or_else(|| self.backoff.pop()).map(|(id, _)| id)
+        self.active.pop().map(|(id, _)| id).or_else(|| self.backoff.pop().map(|(id, _)| id))
     }
 
-    /// No node was feasible.
-    pub(super) fn failed(&mut self, id: PodId, priority: i32, rejectors: Vec<&'static str>, now: SimTime) {
-        self.error_counts.remove(&id);
-        self.unschedulable.insert(id, Waiting { priority, since: now, rejectors });
+    /// No node was feasible. Without rejectors there was nobody to reject it, and it backs off as after an error.
+    pub(super) fn failed(&mut self, id: PodId, rejectors: &[&'static str], now: SimTime) -> Option<SimTime> {
+        if rejectors.is_empty() {
+            return self.errored(id, now);
+        }
+        let order = self.order(self.pods.get(&id)?.order.0);
+        let queued = self.pods.get_mut(&id)?;
+        (queued.order, queued.since, queued.errors) = (order, now, 0);
+        queued.rejections += 1;
+        self.unschedulable.insert(id, Waiting::Rejected(rejectors.iter().copied().collect()));
+        None
     }
 
-    /// Binding failed; returns when it may be tried again: at the whole second after its back-off.
-    pub(super) fn errored(&mut self, id: PodId, priority: i32, now: SimTime) -> SimTime {
-        const LONGEST_S: u64 = 10;
-        let count = self.error_counts.entry(id).or_insert(0);
-        *count += 1;
-        let seconds = (1u64 << (*count - 1).min(4)).min(LONGEST_S);
-        let expiry = (now + SimDuration::from_secs(seconds)).floor_to_second() + SimDuration::from_secs(1);
-        self.errors.push((expiry, id, priority));
-        expiry
+    /// An attempt ended in an error, such as a refused binding; returns when the pod may be tried again.
+    pub(super) fn errored(&mut self, id: PodId, now: SimTime) -> Option<SimTime> {
+        let order = self.order(self.pods.get(&id)?.order.0);
+        let queued = self.pods.get_mut(&id)?;
+        (queued.order, queued.since) = (order, now);
+        queued.errors += 1;
+        let leaves_at = self.durations.leaves_at(queued, now);
+        self.errors.push(id, (Reverse(leaves_at), order));
+        Some(leaves_at)
     }
 
-    pub(super) fn flush_errors(&mut self, now: SimTime) {
-        let due: Vec<_> = self.errors.extract_if(.., |(expiry, ..)| *expiry <= now).collect();
-        for (_, id, priority) in due {
-            let order = self.order(priority);
-            self.active.push(id, order);
+    /// The look at each whole second: pods whose back-off has ended are active.
+    pub(super) fn flush_backoff(&mut self, now: SimTime) {
+        for queue in [&mut self.backoff, &mut self.errors] {
+            while queue.peek().is_some_and(|(_, (Reverse(leaves_at), _))| *leaves_at <= now) {
+                if let Some((id, (_, order))) = queue.pop() {
+                    self.active.push(id, order);
+                }
+            }
         }
     }
 
+    /// Since when the pod has waited that has waited longest for something to change.
     pub(super) fn oldest_unschedulable(&self) -> Option<SimTime> {
-        self.unschedulable.values().filter(|w| w.rejectors != ["SchedulingGates"]).map(|w| w.since).min()
+        let rejected = self.unschedulable.iter().filter(|(_, waiting)| matches!(waiting, Waiting::Rejected(_)));
+        rejected.filter_map(|(id, _)| self.pods.get(id)).map(|queued| queued.since).min()
     }
 
-    /// Pods that have waited for long are tried again.
-    pub(super) fn flush(&mut self, now: SimTime, longest: SimDuration) {
-        let due: Vec<PodId> = self
-            .unschedulable
-            .iter()
-            .filter(|(_, w)| now.saturating_since(w.since) > longest && w.rejectors != ["SchedulingGates"])
-            .map(|(id, _)| *id)
-            .collect();
+    /// Pods that have waited for longer than this are tried again.
+    pub(super) fn flush_unschedulable(&mut self, now: SimTime, longest: SimDuration) {
+        let is_due = |id: &PodId| self.pods.get(id).is_some_and(|queued| now.saturating_since(queued.since) > longest);
+        let rejected = self.unschedulable.iter().filter(|(_, waiting)| matches!(waiting, Waiting::Rejected(_)));
+        let due: Vec<PodId> = rejected.map(|(id, _)| *id).filter(is_due).collect();
         for id in due {
             self.requeue(id);
         }
@@ -137,9 +240,11 @@ impl SchedulingQueue {
 
     /// Pods that this says of, and of the plugins that rejected them, are tried again.
     pub(super) fn requeue_those(&mut self, is_helped: &dyn Fn(PodId, &[&'static str]) -> bool) {
-        let waiting = self.unschedulable.iter();
-        let hopeful: Vec<PodId> =
-            waiting.filter(|(id, waiting)| is_helped(**id, &waiting.rejectors)).map(|(id, _)| *id).collect();
+        let is_hopeful = |(id, waiting): &(&PodId, &Waiting)| match waiting {
+            Waiting::Rejected(rejectors) => is_helped(**id, rejectors),
+            Waiting::Gated => false,
+        };
+        let hopeful: Vec<PodId> = self.unschedulable.iter().filter(is_hopeful).map(|(id, _)| *id).collect();
         for id in hopeful {
             self.requeue(id);
         }
@@ -147,21 +252,23 @@ impl SchedulingQueue {
 
     /// A pod is to be tried again at once.
     pub(super) fn activate(&mut self, id: PodId) {
-        if let Some(waiting) = self.unschedulable.swap_remove(&id) {
-            let order = self.order(waiting.priority);
-            self.active.push(id, order);
+        if let Some(Waiting::Rejected(_)) = self.unschedulable.get(&id)
+            && let Some(queued) = self.pods.get(&id)
+        {
+            self.unschedulable.swap_remove(&id);
+            self.active.push(id, queued.order);
         }
     }
 
+    /// Out of the pool: into back-off, or among the active if that would be over.
     fn requeue(&mut self, id: PodId) {
-        if let Some(waiting) = self.unschedulable.swap_remove(&id) {
-            let order = self.order(waiting.priority);
-            self.backoff.push(id, order);
-        }
+        let Some(queued) = self.pods.get(&id) else { return };
+        self.unschedulable.swap_remove(&id);
+        let leaves_at = self.durations.leaves_at(queued, queued.since);
+        self.backoff.push(id, (Reverse(leaves_at), queued.order));
     }
 
-    /// Something changed: pods whose rejectors see hope in it are tried again.
-    /// Pods that are held may not enter yet.
+    /// Something changed: pods whose rejectors see hope in it are tried again. Pods that are held may not enter yet.
     pub(super) fn event(
         &mut self,
         event: &ClusterEvent<'_>,
@@ -170,24 +277,160 @@ impl SchedulingQueue {
         profiles: &Profiles,
         is_held: &dyn Fn(PodId) -> bool,
     ) {
-        let node = match event {
-            ClusterEvent::NodeAdded(node) | ClusterEvent::NodeUpdated { node, .. } => Some(cache.node(*node)),
-            ClusterEvent::PodAdded | ClusterEvent::PodRemoved => None,
+        // A nomination that is withdrawn makes room for pods of no higher priority.
+        let limit = match event {
+            ClusterEvent::PodRemoved { pod, was_assigned: false } => pod.spec.priority,
+            _ => i32::MAX,
         };
-        let hopeful: Vec<PodId> = self
+        let hopeful: SmallVec<[PodId; 8]> = self
             .unschedulable
             .iter()
             .filter(|(id, waiting)| {
-                store.pod(**id).is_some_and(|pod| {
-                    let Some(profile) = profiles.of(pod.spec.scheduler_name) else { return false };
-                    let mut plugins = waiting.rejectors.iter().filter_map(|name| profile.find(name));
-                    plugins.any(|plugin| plugin.hint(pod, event, node)) && !is_held(**id)
-                })
+                let Waiting::Rejected(rejectors) = waiting else { return false };
+                let Some(pod) = store.pod(**id) else { return false };
+                pod.spec.priority <= limit && is_hopeful(pod, rejectors, event, cache, profiles) && !is_held(**id)
             })
             .map(|(id, _)| *id)
             .collect();
         for id in hopeful {
             self.requeue(id);
         }
+    }
+}
+
+/// Whether a plugin that rejected the pod sees hope in an event. Plugins that did not are not asked.
+fn is_hopeful(
+    pod: &Pod,
+    rejectors: &[&'static str],
+    event: &ClusterEvent<'_>,
+    cache: &Cache,
+    profiles: &Profiles,
+) -> bool {
+    let Some(profile) = profiles.of(pod.spec.scheduler_name) else { return false };
+    let mut plugins = rejectors.iter().filter_map(|name| profile.find(name));
+    plugins.any(|plugin| (event.is_taint_update(cache) && plugin.hears_of_taints()) || plugin.hint(pod, event, cache))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BACKOFF: Backoff = Backoff { initial: SimDuration::from_secs(1), max: SimDuration::from_secs(10) };
+
+    #[test]
+    fn back_off_doubles_up_to_its_maximum() {
+        let seconds: Vec<u64> = (0..=7).map(|count| BACKOFF.duration(count, 0).as_nanos() / 1_000_000_000).collect();
+        assert_eq!(seconds, [0, 1, 2, 4, 8, 10, 10, 10]);
+        assert_eq!(BACKOFF.duration(5, 16), SimDuration::from_secs(10));
+        assert_eq!(BACKOFF.duration(5, 1), SimDuration::from_secs(1));
+        let none = Backoff { max: SimDuration::ZERO, ..BACKOFF };
+        assert_eq!(none.duration(3, 0), SimDuration::ZERO);
+    }
+
+    #[test]
+    fn back_off_ends_when_its_last_second_is_over() {
+        let rejected = QueuedPod { order: (0, Reverse(1)), since: SimTime::ZERO, rejections: 1, errors: 0 };
+        let check = |put_back_ms: u64, leaves_s: u64| {
+            let at = SimTime::ZERO + SimDuration::from_millis(put_back_ms);
+            assert_eq!(
+                BACKOFF.leaves_at(&rejected, at),
+                SimTime::ZERO + SimDuration::from_secs(leaves_s),
+                "{put_back_ms}"
+            );
+        };
+        check(300, 2);
+        check(999, 2);
+        check(1000, 3);
+    }
+
+    /// A queue with pods of these priorities, rejected by a plugin at these milliseconds.
+    fn rejected(pods: &[(PodId, i32, u64)]) -> SchedulingQueue {
+        let mut queue = SchedulingQueue::new(&KubeSchedulerConfiguration::default());
+        for &(id, priority, at_ms) in pods {
+            let order = queue.order(priority);
+            queue.pods.insert(id, QueuedPod { order, since: SimTime::ZERO, rejections: 0, errors: 0 });
+            queue.failed(id, &["NodeResourcesFit"], SimTime::ZERO + SimDuration::from_millis(at_ms));
+        }
+        queue
+    }
+
+    fn ids(count: usize) -> Vec<PodId> {
+        let mut table: crate::arena::Table<Pod> = crate::arena::Table::new();
+        let pod = super::super::cache_tests::pod(0, &super::super::cache_tests::specs()[0], false);
+        (0..count).map(|_| table.insert(pod.clone())).collect()
+    }
+
+    #[test]
+    fn a_flush_takes_those_whose_second_is_over_by_priority() {
+        let ids = ids(6);
+        let at = [9_000, 8_000, 7_001, 7_000, 7_000, 6_000];
+        let priority = [1, 1, 2, 1, 2, 1];
+        let pods: Vec<(PodId, i32, u64)> =
+            [5, 3, 4, 2, 1, 0].into_iter().map(|i: usize| (ids[i], priority[i], at[i])).collect();
+        let mut queue = rejected(&pods);
+        ids.iter().for_each(|&id| queue.requeue(id));
+        queue.flush_backoff(SimTime::ZERO + SimDuration::from_secs(8));
+        assert_eq!((queue.active.len(), queue.backoff.len()), (1, 5));
+        assert_eq!(queue.pop(), Some(ids[5]));
+        queue.flush_backoff(SimTime::ZERO + SimDuration::from_secs(9));
+        let taken: Vec<Option<PodId>> = (0..3).map(|_| queue.pop()).collect();
+        // Of those of one second the priority decides, then who was added first.
+        assert_eq!(taken, [Some(ids[4]), Some(ids[2]), Some(ids[3])]);
+        assert_eq!(queue.backoff.len(), 2);
+    }
+
+    #[test]
+    fn an_idle_scheduler_has_no_back_off_but_for_errors() {
+        let ids = ids(2);
+        let mut queue = rejected(&[(ids[0], 0, 300), (ids[1], 0, 300)]);
+        queue.requeue(ids[0]);
+        assert_eq!(queue.pop(), Some(ids[0]));
+        assert_eq!(queue.pop(), None);
+        let now = SimTime::ZERO + SimDuration::from_millis(300);
+        queue.unschedulable.swap_remove(&ids[1]);
+        assert_eq!(queue.errored(ids[1], now), Some(SimTime::ZERO + SimDuration::from_secs(2)));
+        assert_eq!(queue.pop(), None);
+        queue.flush_backoff(SimTime::ZERO + SimDuration::from_secs(2));
+        assert_eq!(queue.pop(), Some(ids[1]));
+    }
+
+    #[test]
+    fn pods_that_have_waited_longer_than_five_minutes_leave_the_most_important_first() {
+        let ids = ids(3);
+        let longest = SimDuration::from_secs(300);
+        let mut queue = rejected(&[(ids[0], 1, 0), (ids[1], 5, 0), (ids[2], 9, 1)]);
+        assert_eq!(queue.oldest_unschedulable(), Some(SimTime::ZERO));
+        queue.flush_unschedulable(SimTime::ZERO + longest, longest);
+        assert_eq!(queue.unschedulable.len(), 3);
+        queue.flush_unschedulable(SimTime::ZERO + longest + SimDuration::from_nanos(1), longest);
+        assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some(ids[1]), Some(ids[0]), None]);
+    }
+
+    #[test]
+    fn without_a_rejector_a_failure_counts_as_an_error() {
+        let ids = ids(1);
+        let mut queue = rejected(&[(ids[0], 0, 0)]);
+        queue.unschedulable.clear();
+        assert!(queue.failed(ids[0], &[], SimTime::ZERO).is_some());
+        assert!(queue.has(ids[0]) && queue.unschedulable.is_empty());
+    }
+
+    #[test]
+    fn gated_pods_enter_when_the_last_gate_opens() {
+        let gated = |gates: &str| {
+            let json = format!(r#"{{"containers":[{{"name":"c"}}],"schedulingGates":{gates}}}"#);
+            super::super::cache_tests::pod(0, &super::super::cache_tests::spec(&json), false)
+        };
+        let (two, one, none) = (gated(r#"[{"name":"a"},{"name":"b"}]"#), gated(r#"[{"name":"b"}]"#), gated("[]"));
+        let id = ids(1)[0];
+        let configuration = KubeSchedulerConfiguration::default();
+        let mut queue = SchedulingQueue::new(&configuration);
+        let (cache, profiles) =
+            (Cache::new(crate::model::config::KubernetesVersion::default()), Profiles::new(&configuration));
+        queue.add(id, &two, SimTime::ZERO);
+        queue.update(id, &two, &one, &cache, &profiles);
+        assert!(!queue.has_next() && queue.has(id) && queue.oldest_unschedulable().is_none());
+        queue.update(id, &one, &none, &cache, &profiles);
+        assert_eq!(queue.pop(), Some(id));
     }
 }

@@ -1,6 +1,6 @@
 //! DefaultPreemption: pods of lower priority make room. How they are chosen stands in [`super::super::preemption`].
 
-use crate::scheduler::cache::NodeInfo;
+use crate::scheduler::cache::Cache;
 use crate::scheduler::framework::{ClusterEvent, Plugin};
 use crate::scheduler::preemption::DefaultPreemptionArgs;
 use crate::state::Pod;
@@ -25,7 +25,7 @@ impl Plugin for DefaultPreemption {
     }
 
     /// The plugins whose rejection the victims' going resolves decide when the pod is tried again.
-    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
+    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         false
     }
 }

@@ -2,7 +2,7 @@
 //! filtering.
 
 use crate::model::config::KubernetesVersion;
-use crate::scheduler::cache::{Cache, NodeInfo};
+use crate::scheduler::cache::Cache;
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin};
 use crate::state::{NodeId, Pod};
 
@@ -28,7 +28,7 @@ impl Plugin for DynamicResources {
         false
     }
 
-    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
+    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         false
     }
 }

@@ -46,7 +46,7 @@ impl Plugin for ImageLocality {
         100 * (sum.clamp(THRESHOLD_MIN, max) - THRESHOLD_MIN) / (max - THRESHOLD_MIN)
     }
 
-    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
+    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         false
     }
 }

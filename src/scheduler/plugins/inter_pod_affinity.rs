@@ -1,10 +1,11 @@
 //! InterPodAffinity: pods that want to be near others, or far from them.
 
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use smallvec::SmallVec;
 
 use crate::arena::sym;
-use crate::model::PodAffinityTerm;
+use crate::model::{PodAffinity, PodAffinityTerm};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::counts::{Counted, Inclusion, ViewId};
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection, Template};
@@ -61,6 +62,23 @@ impl InterPodAffinity {
 
 fn counted(terms: impl IntoIterator<Item = Term>) -> Counted {
     Counted::Matching { terms: terms.into_iter().collect(), with_terminating: true }
+}
+
+/// What a pod must be near, and what it must keep away from.
+fn required_terms(pod: &Pod) -> (Vec<Term>, Vec<Term>) {
+    let affinity = pod.spec.affinity.as_ref();
+    let terms =
+        |affinity: Option<&PodAffinity>| required(affinity).iter().map(|t| Term::new(t, pod.namespace)).collect();
+    (
+        terms(affinity.and_then(|affinity| affinity.pod_affinity.as_ref())),
+        terms(affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref())),
+    )
+}
+
+/// Whether there are terms and all speak of a pod, as hints see it: namespaces that a selector would give are not looked up.
+fn all_speak_of(terms: &[Term], pod: &Pod) -> bool {
+    let unresolved = FxHashMap::default();
+    !terms.is_empty() && terms.iter().all(|term| term.matches(pod.namespace, &pod.labels, &unresolved))
 }
 
 impl Plugin for InterPodAffinity {
@@ -154,23 +172,36 @@ impl Plugin for InterPodAffinity {
         }
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, node: Option<&NodeInfo>) -> bool {
-        let affinity = pod.spec.affinity.as_ref();
-        let wanted = required(affinity.and_then(|affinity| affinity.pod_affinity.as_ref()));
-        let shunned = required(affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref()));
-        let labels = node.and_then(|node| node.object.as_ref()).map(|object| &object.labels);
+    fn hears_of_taints(&self) -> bool {
+        true
+    }
+
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
+        let is_recent = cache.version.at_least(36);
+        let (wanted, shunned) = required_terms(pod);
         match event {
-            ClusterEvent::PodAdded => !wanted.is_empty(),
-            ClusterEvent::PodRemoved => true,
-            ClusterEvent::NodeAdded(_) => {
-                let has_key =
-                    |term: &PodAffinityTerm| labels.is_some_and(|labels| labels.get(term.topology_key).is_some());
-                !shunned.is_empty() || wanted.iter().any(has_key)
+            ClusterEvent::PodAdded(other) => all_speak_of(&wanted, other),
+            ClusterEvent::PodUpdated { before, after } => {
+                (!all_speak_of(&wanted, before) && all_speak_of(&wanted, after))
+                    || (all_speak_of(&shunned, before) && !all_speak_of(&shunned, after))
             }
-            // Any taint change retries what a plugin that watches added nodes, but not taints, has rejected.
-            ClusterEvent::NodeUpdated { delta, .. } => {
-                delta.touches(NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE | NodeDelta::LABELS)
+            ClusterEvent::Itself { before } => is_recent && before.labels != pod.labels,
+            ClusterEvent::PodRemoved { pod: gone, was_assigned } => {
+                let was_shunning = || all_speak_of(&required_terms(gone).1, pod);
+                (is_recent || *was_assigned) && (all_speak_of(&shunned, gone) || (is_recent && was_shunning()))
             }
+            ClusterEvent::NodeAdded(_) => event.node(cache).is_some_and(|(_, node, _)| {
+                !shunned.is_empty() || wanted.iter().any(|term| node.labels.get(term.topology_key).is_some())
+            }),
+            ClusterEvent::NodeUpdated { delta, before, .. } if delta.touches(NodeDelta::LABELS) => {
+                event.node(cache).is_some_and(|(_, now, _)| {
+                    let values =
+                        |term: &Term| (before.labels.get(term.topology_key), now.labels.get(term.topology_key));
+                    wanted.iter().map(values).any(|(before, now)| now.is_some() && before != now)
+                        || shunned.iter().map(values).any(|(before, now)| before.is_some() && before != now)
+                })
+            }
+            _ => false,
         }
     }
 }

@@ -105,18 +105,18 @@ impl Plugin for NodeAffinity {
         framework::normalize(scores, false);
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, node: Option<&NodeInfo>) -> bool {
-        let allows =
-            |labels: &Labels| node.is_some_and(|n| self.is_let(labels, n.name) && pod.spec.allows_node(labels, n.name));
-        let allows_now = node.and_then(|n| n.object.as_ref()).is_some_and(|n| allows(&n.labels));
-        match event {
-            ClusterEvent::NodeAdded(_) => allows_now,
-            // Any taint change retries what a plugin that watches added nodes, but not taints, has rejected.
-            ClusterEvent::NodeUpdated { delta, before, .. } => {
-                delta.touches(NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE)
-                    || (delta.touches(NodeDelta::LABELS) && allows_now && !allows(&before.labels))
-            }
-            ClusterEvent::PodAdded | ClusterEvent::PodRemoved => false,
-        }
+    fn hears_of_taints(&self) -> bool {
+        true
+    }
+
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
+        event.is_node(NodeDelta::LABELS)
+            && event.node(cache).is_some_and(|(info, node, before)| {
+                let is_pinned_to = pod.pinned_node.is_none_or(|pinned| Some(pinned) == info.id);
+                let allows = |labels: &Labels| {
+                    is_pinned_to && self.is_let(labels, info.name) && pod.spec.allows_node(labels, info.name)
+                };
+                allows(&node.labels) && before.is_none_or(|before| !allows(&before.labels))
+            })
     }
 }

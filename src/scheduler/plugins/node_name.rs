@@ -1,6 +1,6 @@
 //! NodeName: a pod that names its node passes there only. Such pods never reach the queue.
 
-use crate::scheduler::cache::NodeInfo;
+use crate::scheduler::cache::Cache;
 use crate::scheduler::framework::{ClusterEvent, Plugin};
 use crate::state::Pod;
 
@@ -15,7 +15,11 @@ impl Plugin for NodeName {
         true
     }
 
-    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
+    fn hears_of_taints(&self) -> bool {
+        true
+    }
+
+    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         matches!(event, ClusterEvent::NodeAdded(_))
     }
 }

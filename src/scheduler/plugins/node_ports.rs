@@ -4,7 +4,7 @@ use crate::arena::sym;
 use crate::model::host_ports;
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, Rejection};
-use crate::state::{NodeDelta, Pod};
+use crate::state::Pod;
 
 pub(in crate::scheduler) struct NodePorts;
 
@@ -28,11 +28,18 @@ impl Plugin for NodePorts {
         Some(Rejection::unschedulable(self.name(), sym!("node(s) didn't have free ports for the requested pod ports")))
     }
 
-    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
+    fn hears_of_taints(&self) -> bool {
+        true
+    }
+
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         match event {
-            ClusterEvent::NodeAdded(_) | ClusterEvent::PodRemoved => true,
-            ClusterEvent::NodeUpdated { delta, .. } => delta.touches(NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE),
-            ClusterEvent::PodAdded => false,
+            ClusterEvent::NodeAdded(_) => true,
+            ClusterEvent::PodRemoved { pod: gone, .. } => {
+                let freed = host_ports(&gone.spec);
+                host_ports(&pod.spec).iter().any(|wanted| freed.iter().any(|port| wanted.conflicts(port)))
+            }
+            _ => false,
         }
     }
 }

@@ -88,7 +88,7 @@ impl Plugin for NodeResourcesBalancedAllocation {
         50 + (50 + with - without) / 2
     }
 
-    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
+    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         false
     }
 }

@@ -88,6 +88,17 @@ fn insufficient(
     (reasons, is_too_big)
 }
 
+/// Whether some amount fell; if `of` is given, of a resource that it asks for.
+fn asks_less(before: &Resources, after: &Resources, of: Option<&Resources>) -> bool {
+    let concerns = |asked: i64| of.is_none() || asked > 0;
+    let plain: [fn(&Resources) -> i64; 3] = [|r| r.cpu_milli, |r| r.memory, |r| r.ephemeral_storage];
+    plain.iter().any(|field| concerns(of.map_or(0, field)) && field(after) < field(before))
+        || before
+            .scalars
+            .iter()
+            .any(|&(name, amount)| concerns(of.map_or(0, |of| of.scalar(name))) && after.scalar(name) < amount)
+}
+
 impl Plugin for NodeResourcesFit {
     fn name(&self) -> &'static str {
         "NodeResourcesFit"
@@ -122,18 +133,69 @@ impl Plugin for NodeResourcesFit {
         self.strategy.score(parts)
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, node: Option<&NodeInfo>) -> bool {
-        let fits_empty = || {
-            node.and_then(|n| n.object.as_ref()).is_some_and(|n| insufficient(self, &pod.spec, n, None).0.is_empty())
-        };
+    fn hears_of_taints(&self) -> bool {
+        true
+    }
+
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
+        let fits_empty =
+            || event.node(cache).is_some_and(|(_, node, _)| insufficient(self, &pod.spec, node, None).0.is_empty());
         match event {
-            ClusterEvent::PodRemoved => true,
-            ClusterEvent::PodAdded => false,
-            ClusterEvent::NodeAdded(_) => fits_empty(),
-            ClusterEvent::NodeUpdated { delta, .. } => {
-                delta.touches(NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE)
-                    || (delta.touches(NodeDelta::ALLOCATABLE) && fits_empty())
+            // On any node, of any size.
+            ClusterEvent::PodRemoved { .. } => true,
+            ClusterEvent::PodUpdated { before, after } => {
+                asks_less(&before.spec.requests, &after.spec.requests, Some(&pod.spec.requests))
             }
+            ClusterEvent::Itself { before } => asks_less(&before.spec.requests, &pod.spec.requests, None),
+            ClusterEvent::NodeAdded(_) => fits_empty(),
+            ClusterEvent::NodeUpdated { delta, before, node } => {
+                let now = cache.node(*node).object.as_ref();
+                delta.touches(NodeDelta::ALLOCATABLE)
+                    && now.is_some_and(|now| {
+                        let has_more_pods = now.allocatable_pods > before.allocatable_pods;
+                        has_more_pods || asks_less(&now.allocatable, &before.allocatable, Some(&pod.spec.requests))
+                    })
+                    && fits_empty()
+            }
+            _ => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::config::KubernetesVersion;
+    use crate::scheduler::cache_tests;
+    use crate::state::Store;
+
+    #[test]
+    fn a_node_that_grew_is_good_news_if_the_pod_fits_it_and_lacked_what_grew() {
+        #[track_caller]
+        fn check(before: (i64, i64, i64), now: (i64, i64, i64), asked_cpu: i64, expected: bool) {
+            let node = |(cpu_milli, memory, pods): (i64, i64, i64)| Node {
+                allocatable: std::sync::Arc::new(Resources { cpu_milli, memory, ..Resources::default() }),
+                allocatable_pods: pods,
+                ..cache_tests::node(0)
+            };
+            let mut store = Store::default();
+            let id = store.node_slot(Symbol::new("n"));
+            store.insert_node(id, node(now));
+            let mut cache = Cache::new(KubernetesVersion::default());
+            cache.set_node(id, &store);
+            let spec = cache_tests::spec(&format!(
+                r#"{{"containers":[{{"name":"c","resources":{{"requests":{{"cpu":"{asked_cpu}m"}}}}}}]}}"#
+            ));
+            let pod = cache_tests::pod(0, &spec, false);
+            let before = node(before);
+            let event = ClusterEvent::NodeUpdated { node: id, delta: NodeDelta::ALLOCATABLE, before: &before };
+            let plugin = NodeResourcesFit::new(NodeResourcesFitArgs::default());
+            assert_eq!(plugin.hint(&pod, &event, &cache), expected, "{asked_cpu}");
+        }
+        check((2000, 10, 110), (4000, 10, 110), 3000, true);
+        check((2000, 10, 110), (4000, 10, 110), 5000, false);
+        check((4000, 10, 110), (4000, 20, 110), 3000, false);
+        check((4000, 10, 110), (4000, 10, 120), 3000, true);
+        check((4000, 10, 110), (2000, 10, 110), 1000, false);
     }
 }

@@ -1,12 +1,18 @@
 //! NodeUnschedulable: cordoned nodes take only pods that tolerate it.
 
 use crate::arena::{Symbol, sym};
-use crate::model::{Taint, TaintEffect};
+use crate::model::{PodSpec, Taint, TaintEffect};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, Rejection};
-use crate::state::{NodeDelta, Pod};
+use crate::state::Pod;
 
 pub(in crate::scheduler) struct NodeUnschedulable;
+
+/// Whether pods with this spec may be put on cordoned nodes.
+fn tolerates_cordons(spec: &PodSpec) -> bool {
+    let taint = Taint::new(sym!("node.kubernetes.io/unschedulable"), Symbol::empty(), TaintEffect::NoSchedule);
+    spec.tolerations.iter().any(|toleration| toleration.tolerates(&taint))
+}
 
 impl Plugin for NodeUnschedulable {
     fn name(&self) -> &'static str {
@@ -21,20 +27,18 @@ impl Plugin for NodeUnschedulable {
         if !node.object.as_ref().is_some_and(|n| n.unschedulable) {
             return None;
         }
-        let key = sym!("node.kubernetes.io/unschedulable");
-        let taint = Taint::new(key, Symbol::empty(), TaintEffect::NoSchedule);
-        if cycle.spec.tolerations.iter().any(|t| t.tolerates(&taint)) {
+        if tolerates_cordons(cycle.spec) {
             return None;
         }
         Some(Rejection::unresolvable(self.name(), sym!("node(s) were unschedulable")))
     }
 
-    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, node: Option<&NodeInfo>) -> bool {
-        let is_open = node.and_then(|n| n.object.as_ref()).is_some_and(|n| !n.unschedulable);
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
+        let is_open = || event.node(cache).is_some_and(|(_, node, _)| !node.unschedulable);
         match event {
-            ClusterEvent::NodeAdded(_) => is_open,
-            ClusterEvent::NodeUpdated { delta, .. } => is_open && delta.touches(NodeDelta::UNSCHEDULABLE),
-            ClusterEvent::PodAdded | ClusterEvent::PodRemoved => false,
+            ClusterEvent::NodeAdded(_) => is_open(),
+            ClusterEvent::NodeUpdated { before, .. } => before.unschedulable && is_open(),
+            _ => event.gives_tolerations(pod) && tolerates_cordons(&pod.spec),
         }
     }
 }

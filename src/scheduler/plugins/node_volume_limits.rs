@@ -80,7 +80,7 @@ impl Plugin for NodeVolumeLimits {
         is_full.then(|| Rejection::unschedulable(self.name(), sym!("node(s) exceed max volume count")))
     }
 
-    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
-        matches!(event, ClusterEvent::PodRemoved)
+    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
+        matches!(event, ClusterEvent::PodRemoved { pod: gone, .. } if !gone.spec.volumes.is_empty())
     }
 }

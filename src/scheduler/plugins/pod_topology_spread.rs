@@ -13,7 +13,7 @@ use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::counts::{Counted, Inclusion, ViewId};
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection, Template};
 use crate::scheduler::term::Term;
-use crate::state::{NodeDelta, NodeId, Owner, Pod, Store};
+use crate::state::{NodeId, Owner, Pod, Store};
 
 pub(in crate::scheduler) struct PodTopologySpread {
     defaults: Vec<TopologySpreadConstraint>,
@@ -271,10 +271,40 @@ impl Plugin for PodTopologySpread {
         }
     }
 
-    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
+        let own = &pod.spec.topology_spread_constraints;
+        // Defaults of the user's: any event may help.
+        if own.is_empty() {
+            return true;
+        }
+        let counts = |constraint: &TopologySpreadConstraint, labels: &Labels| {
+            selected(constraint, pod).is_some_and(|all| all.iter().all(|selector| selector.matches(labels)))
+        };
+        let has_keys = |labels: &Labels| own.iter().all(|constraint| labels.get(constraint.topology_key).is_some());
         match event {
-            ClusterEvent::PodAdded | ClusterEvent::PodRemoved | ClusterEvent::NodeAdded(_) => true,
-            ClusterEvent::NodeUpdated { delta, .. } => delta.touches(NodeDelta::TAINTS | NodeDelta::LABELS),
+            ClusterEvent::PodAdded(other) | ClusterEvent::PodRemoved { pod: other, was_assigned: true } => {
+                other.namespace == pod.namespace && own.iter().any(|constraint| counts(constraint, &other.labels))
+            }
+            ClusterEvent::PodRemoved { was_assigned: false, .. } => cache.version.at_least(36),
+            ClusterEvent::PodUpdated { before, after } => {
+                let flips = |c: &TopologySpreadConstraint| counts(c, &before.labels) != counts(c, &after.labels);
+                after.namespace == pod.namespace && own.iter().any(flips)
+            }
+            ClusterEvent::Itself { before } => {
+                let honors = |c: &TopologySpreadConstraint| c.node_taints_policy == Some(NodeInclusionPolicy::Honor);
+                let flips = |c: &TopologySpreadConstraint| counts(c, &before.labels) != counts(c, &pod.labels);
+                own.iter().any(flips) || (event.gives_tolerations(pod) && own.iter().any(honors))
+            }
+            ClusterEvent::NodeAdded(node) => {
+                cache.node(*node).object.as_ref().is_some_and(|node| has_keys(&node.labels))
+            }
+            ClusterEvent::NodeRemoved(node) => has_keys(&node.labels),
+            ClusterEvent::NodeUpdated { before, .. } => event.node(cache).is_some_and(|(_, now, _)| {
+                let value = |node: &Labels, c: &TopologySpreadConstraint| node.get(c.topology_key);
+                let moves = |c: &TopologySpreadConstraint| value(&before.labels, c) != value(&now.labels, c);
+                has_keys(&before.labels) != has_keys(&now.labels)
+                    || (has_keys(&now.labels) && (own.iter().any(moves) || event.is_taint_update(cache)))
+            }),
         }
     }
 }

@@ -59,14 +59,12 @@ impl Plugin for TaintToleration {
         framework::normalize(scores, true);
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, node: Option<&NodeInfo>) -> bool {
-        let is_fine = node.and_then(|n| n.object.as_ref()).is_some_and(|n| is_tolerated(&pod.spec, n));
-        match event {
-            ClusterEvent::NodeAdded(_) => is_fine,
-            ClusterEvent::NodeUpdated { delta, before, .. } => {
-                delta.touches(NodeDelta::TAINTS) && is_fine && !is_tolerated(&pod.spec, before)
-            }
-            ClusterEvent::PodAdded | ClusterEvent::PodRemoved => false,
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
+        if !event.is_node(NodeDelta::TAINTS) {
+            return event.gives_tolerations(pod);
         }
+        event.node(cache).is_some_and(|(_, node, before)| {
+            is_tolerated(&pod.spec, node) && before.is_none_or(|before| !is_tolerated(&pod.spec, before))
+        })
     }
 }

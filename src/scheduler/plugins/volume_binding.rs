@@ -84,20 +84,12 @@ impl Plugin for VolumeBinding {
         false
     }
 
-    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
-        may_reach_more(event)
+    fn hears_of_taints(&self) -> bool {
+        true
     }
-}
 
-/// Whether nodes may reach volumes that they did not reach before.
-pub(super) fn may_reach_more(event: &ClusterEvent<'_>) -> bool {
-    match event {
-        ClusterEvent::NodeAdded(_) => true,
-        // Any taint change retries what a plugin that watches added nodes, but not taints, has rejected.
-        ClusterEvent::NodeUpdated { delta, .. } => {
-            delta.touches(NodeDelta::LABELS | NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE)
-        }
-        ClusterEvent::PodAdded | ClusterEvent::PodRemoved => false,
+    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
+        event.is_node(NodeDelta::LABELS)
     }
 }
 

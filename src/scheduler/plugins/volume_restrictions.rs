@@ -7,7 +7,7 @@ use crate::model::{AccessMode, Opaque, Volume};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection};
 use crate::scheduler::plugins::volume_binding::missing_claim;
-use crate::state::{NodeDelta, Pod, PodId};
+use crate::state::{Pod, PodId};
 
 pub(in crate::scheduler) struct VolumeRestrictions;
 
@@ -57,6 +57,13 @@ fn is_in_use(cycle: &Cycle<'_>, cache: &Cache) -> bool {
     exclusive.into_iter().any(|used| volumes.pods_using(namespace, used.name).iter().any(is_placed))
 }
 
+/// Whether two pods of a namespace name a claim or a disk that only one of them may have.
+fn shares_a_volume(pod: &Pod, other: &Pod) -> bool {
+    let theirs = other.claims();
+    pod.claims().iter().any(|own| theirs.iter().any(|claim| claim.name == own.name))
+        || pod.spec.volumes.iter().any(|own| other.spec.volumes.iter().any(|volume| conflict(own, volume)))
+}
+
 impl Plugin for VolumeRestrictions {
     fn name(&self) -> &'static str {
         "VolumeRestrictions"
@@ -92,12 +99,15 @@ impl Plugin for VolumeRestrictions {
         })
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
+    fn hears_of_taints(&self) -> bool {
+        true
+    }
+
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         match event {
             ClusterEvent::NodeAdded(_) => true,
-            ClusterEvent::NodeUpdated { delta, .. } => delta.touches(NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE),
-            ClusterEvent::PodRemoved => !pod.spec.volumes.is_empty(),
-            ClusterEvent::PodAdded => false,
+            ClusterEvent::PodRemoved { pod: gone, .. } => gone.namespace == pod.namespace && shares_a_volume(pod, gone),
+            _ => false,
         }
     }
 }

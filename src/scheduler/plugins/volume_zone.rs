@@ -4,8 +4,8 @@ use crate::arena::{Symbol, sym};
 use crate::model::Labels;
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection};
-use crate::scheduler::plugins::volume_binding::{may_reach_more, missing_claim, topology_labels};
-use crate::state::{PersistentVolume, Pod, Store};
+use crate::scheduler::plugins::volume_binding::{missing_claim, topology_labels};
+use crate::state::{NodeDelta, PersistentVolume, Pod, Store};
 
 pub(in crate::scheduler) struct VolumeZone;
 
@@ -76,8 +76,12 @@ impl Plugin for VolumeZone {
         (!fits).then(|| Rejection::unresolvable(self.name(), sym!("node(s) had no available volume zone")))
     }
 
-    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _node: Option<&NodeInfo>) -> bool {
-        may_reach_more(event)
+    fn hears_of_taints(&self) -> bool {
+        true
+    }
+
+    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
+        event.is_node(NodeDelta::LABELS)
     }
 }
 

@@ -5,6 +5,7 @@ mod order;
 mod placement;
 mod preemption;
 mod properties;
+mod queue;
 mod resources;
 mod spread;
 

@@ -1,0 +1,149 @@
+//! When a pod that no node took is tried again.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use serde_json::{Value, json};
+
+/// A play of nodes and pods in which kubectl lines are typed at given seconds.
+fn play(version: &str, items: &Value, lines: &[(u32, &str)], pod: &str) -> Vec<(f64, String)> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let write =
+        |name: &str, value: &Value| std::fs::write(directory.path().join(name), value.to_string()).expect("a file");
+    write("state.json", &json!({"apiVersion": "v1", "kind": "List", "items": items}));
+    let timeline: Vec<Value> =
+        lines.iter().map(|(at, line)| json!({"at": format!("{at}s"), "kubectl": line})).collect();
+    let scenario = json!({
+        "apiVersion": "kubesquall.sim/v1alpha1",
+        "kind": "Scenario",
+        "metadata": {"name": "queue"},
+        "spec": {
+            "duration": "8m",
+            "cluster": {"manifests": ["state.json"]},
+            "controlPlane": {"kubernetesVersion": version},
+            "latency": {"podStop": {"constant": "10s"}, "podStart": {"constant": "1s"}},
+            "timeline": timeline,
+        },
+    });
+    write("scenario.yaml", &scenario);
+    let out = directory.path().join("out");
+    Command::cargo_bin("kubesquall")
+        .expect("the binary")
+        .args(["-q", "run", "--no-charts", "--out"])
+        .arg(&out)
+        .arg(directory.path().join("scenario.yaml"))
+        .assert()
+        .success();
+    attempts(&out, pod)
+}
+
+/// Times and outcomes of the attempts to schedule a pod.
+fn attempts(out: &Path, pod: &str) -> Vec<(f64, String)> {
+    let mut reader = csv::Reader::from_path(out.join("events.csv")).expect("events");
+    let headers = reader.headers().expect("headers").clone();
+    let column = |name: &str| headers.iter().position(|header| header == name).expect("a column");
+    let (time, reason, name) = (column("time_s"), column("reason"), column("name"));
+    let rows = reader.records().map(|row| row.expect("a row"));
+    let of_pod = rows.filter(|row| &row[name] == pod && matches!(&row[reason], "FailedScheduling" | "Scheduled"));
+    of_pod.map(|row| (row[time].parse().expect("a time"), row[reason].to_owned())).collect()
+}
+
+/// The attempts after the beginning, to the second.
+#[track_caller]
+fn check(found: &[(f64, String)], expected: &[(u32, &str)]) {
+    let later: Vec<(u32, &str)> =
+        found.iter().filter(|(at, _)| *at > 5.0).map(|(at, reason)| (*at as u32, reason.as_str())).collect();
+    assert_eq!(later, expected, "{found:?}");
+}
+
+fn node(name: &str, cpu: &str, taints: Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        "spec": {"taints": taints},
+        "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110"}, "conditions": [{"type": "Ready", "status": "True"}]}})
+}
+
+fn pod(name: &str, cpu: &str, more: Value) -> Value {
+    let mut spec = json!({"containers": [{"name": "c", "image": "app", "resources": {"requests": {"cpu": cpu}}}]});
+    for (field, value) in more.as_object().expect("fields") {
+        spec[field] = value.clone();
+    }
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default", "labels": {"app": name}}, "spec": spec})
+}
+
+#[test]
+fn any_change_of_taints_retries_pods_that_wait_for_nodes() {
+    let items = json!([node("a", "1", json!([])), node("b", "1", json!([])), pod("p", "5", json!({}))]);
+    // And the look at all that have waited for more than five minutes comes at the next half minute.
+    let expected = [(60, "FailedScheduling"), (390, "FailedScheduling")];
+    check(&play("1.36", &items, &[(60, "taint nodes a k=v:NoSchedule")], "p"), &expected);
+}
+
+#[test]
+fn a_pod_that_taints_keep_out_hears_of_its_own_chances_only() {
+    let taint = json!([{"key": "x", "value": "y", "effect": "NoSchedule"}]);
+    let items = json!([node("a", "1", taint.clone()), node("b", "1", taint), pod("p", "1", json!({}))]);
+    let lines = [(60, "taint nodes a k=v:NoSchedule"), (90, "taint nodes b x-")];
+    check(&play("1.36", &items, &lines, "p"), &[(90, "Scheduled")]);
+}
+
+#[test]
+fn room_counts_when_a_pod_is_gone_not_when_it_begins_to_go() {
+    let items = json!([node("a", "1", json!([])), pod("q", "1", json!({"nodeName": "a"})), pod("p", "1", json!({}))]);
+    check(&play("1.36", &items, &[(60, "delete pod q --wait=false")], "p"), &[(70, "Scheduled")]);
+}
+
+/// A pod that another keeps away, on a cluster of one node.
+fn kept_away() -> Value {
+    let far = json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "p"}}}]}});
+    json!([
+        node("a", "4", json!([])),
+        pod("q", "1", json!({"nodeName": "a", "affinity": far})),
+        pod("p", "1", json!({})),
+    ])
+}
+
+#[test]
+fn the_end_of_a_distance_is_heard_of_since_1_36() {
+    let lines = [(60, "delete pod q --wait=false")];
+    check(&play("1.36", &kept_away(), &lines, "p"), &[(70, "Scheduled")]);
+    // Before, the pod is found by the look at all that have waited for more than five minutes.
+    check(&play("1.35", &kept_away(), &lines, "p"), &[(330, "Scheduled")]);
+}
+
+#[test]
+fn a_pod_that_wants_its_own_kind_waits_for_the_flush_when_the_last_of_them_has_gone() {
+    let near = json!({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"kind": "x"}}}]}}});
+    let mut mate = pod("q", "1", json!({"nodeName": "a"}));
+    mate["metadata"]["labels"] = json!({"kind": "x"});
+    let mut replacement = pod("p", "1", near);
+    replacement["metadata"]["labels"] = json!({"kind": "x"});
+    let mut cordoned = node("a", "4", json!([]));
+    cordoned["spec"] =
+        json!({"unschedulable": true, "taints": [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]});
+    let items = json!([cordoned, node("b", "4", json!([])), mate, replacement]);
+    check(&play("1.36", &items, &[(60, "delete pod q --wait=false")], "p"), &[(330, "Scheduled")]);
+}
+
+#[test]
+fn a_preemptor_waits_for_each_of_its_victims() {
+    let class = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100});
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let high = pod("p", "2", json!({"priorityClassName": "high"}));
+    let file = directory.path().join("high.json");
+    std::fs::write(&file, high.to_string()).expect("a manifest");
+    let items = json!([
+        class,
+        node("a", "2", json!([])),
+        pod("q", "1", json!({"nodeName": "a"})),
+        pod("r", "1", json!({"nodeName": "a"}))
+    ]);
+    let line = format!("apply -f {}", file.display());
+    let found = play("1.36", &items, &[(60, &line)], "p");
+    let reasons: Vec<&str> = found.iter().map(|(_, reason)| reason.as_str()).collect();
+    // It nominates the node, fails while the second victim is still there, and is bound when that has gone.
+    assert_eq!(reasons.first(), Some(&"FailedScheduling"), "{found:?}");
+    assert_eq!(reasons.last(), Some(&"Scheduled"), "{found:?}");
+    assert!(found.last().is_some_and(|(at, _)| (70.0..72.0).contains(at)), "{found:?}");
+}

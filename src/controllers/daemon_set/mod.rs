@@ -166,7 +166,7 @@ impl DaemonSets {
             let mut work = self.failed.manage(&view, ctx);
             let rolls = set.spec.update_strategy.strategy_type != Some(DaemonSetUpdateStrategyType::OnDelete);
             if work.create.is_empty() && work.delete.is_empty() && rolls {
-                update::roll(&view, &mut work);
+                update::roll(&view, ctx.streams, &mut work);
             }
             plan = self.plan(work, &view, ctx);
         }

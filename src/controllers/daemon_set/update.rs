@@ -2,6 +2,7 @@
 
 use super::revision;
 use super::view::{View, Work};
+use crate::engine::Streams;
 use crate::model::DaemonSetUpdateStrategyType;
 use crate::state::{DaemonSet, DeletionCause, NodeId, PodId};
 use crate::units::Rounding;
@@ -31,7 +32,9 @@ pub(super) fn limits(set: &DaemonSet, desired: i32) -> (i32, i32) {
 
 /// The live pods of one node: of the new template and of the old one.
 enum Found {
-    /// None of either, or several of one kind: not in a state to be updated.
+    /// None of either.
+    Nothing,
+    /// Several of one kind: not in a state to be updated.
     Unclear,
     /// Only a new one.
     New(PodId),
@@ -42,37 +45,53 @@ enum Found {
 }
 
 fn find(view: &View<'_>, node: NodeId) -> Found {
-    let (mut new, mut old) = (Vec::new(), Vec::new());
+    let (mut new, mut old) = (None, None);
     for (id, pod) in view.pods_on(node).filter(|(_, pod)| pod.deletion.is_none()) {
-        if revision::has_hash(pod, view.hash) { &mut new } else { &mut old }.push(id);
+        let kind = if revision::has_hash(pod, view.hash) { &mut new } else { &mut old };
+        if kind.replace(id).is_some() {
+            return Found::Unclear;
+        }
     }
-    match (new.as_slice(), old.as_slice()) {
-        ([new], []) => Found::New(*new),
-        ([], [old]) => Found::Old(*old),
-        ([new], [old]) => Found::Both(*new, *old),
-        _ => Found::Unclear,
+    match (new, old) {
+        (None, None) => Found::Nothing,
+        (Some(new), None) => Found::New(new),
+        (None, Some(old)) => Found::Old(old),
+        (Some(new), Some(old)) => Found::Both(new, old),
     }
 }
 
 /// Adds what the update wants created and deleted.
 ///
 /// # Source
-/// daemonset-controller, `rollingUpdate` (1.30+).
-///
-/// # Differs
-/// The real controller takes candidates in map order; here by node name.
-pub(super) fn roll(view: &View<'_>, work: &mut Work) {
+/// daemonset-controller, `rollingUpdate` (1.30+). Nodes come out of a hash map: which of the candidates are taken is up to
+/// chance, anew in every pass.
+pub(super) fn roll(view: &View<'_>, streams: &Streams, work: &mut Work) {
     let desired = view.nodes.iter().filter(|(_, placement)| placement.should_run).count() as i32;
     let (surge, max_unavailable) = limits(view.set, desired);
-    if surge == 0 { replace(view, max_unavailable, work) } else { surge_ahead(view, surge, desired, work) }
+    if surge == 0 {
+        replace(view, max_unavailable, streams, work);
+    } else {
+        surge_ahead(view, surge, desired, streams, work);
+    }
 }
 
 fn replaced(id: PodId) -> (PodId, DeletionCause) {
     (id, DeletionCause::RollingUpdate)
 }
 
+/// As many of the candidates as there is room for.
+fn some<T: Copy>(candidates: &[T], room: i32, view: &View<'_>, streams: &Streams) -> Vec<T> {
+    let room = room.max(0) as usize;
+    if room == 0 || room >= candidates.len() {
+        return candidates[..room.min(candidates.len())].to_vec();
+    }
+    let entity = format!("{}/{}", view.set.meta.namespace, view.set.meta.name);
+    let mut stream = streams.at("daemon-set-order", &entity, view.now.as_nanos().unsigned_abs());
+    stream.sample_indices(candidates.len(), room).into_iter().map(|index| candidates[index]).collect()
+}
+
 /// Deletes old pods and lets the next pass create their successors.
-fn replace(view: &View<'_>, max_unavailable: i32, work: &mut Work) {
+fn replace(view: &View<'_>, max_unavailable: i32, streams: &Streams, work: &mut Work) {
     let available = |id: PodId| view.store.pod(id).is_some_and(|pod| view.is_available(pod));
     let mut unavailable = 0;
     let mut candidates = Vec::new();
@@ -81,7 +100,7 @@ fn replace(view: &View<'_>, max_unavailable: i32, work: &mut Work) {
             continue;
         }
         match find(view, *node) {
-            Found::Unclear | Found::Both(..) => unavailable += 1,
+            Found::Nothing | Found::Unclear | Found::Both(..) => unavailable += 1,
             Found::New(pod) => unavailable += i32::from(!available(pod)),
             Found::Old(pod) if available(pod) => candidates.push(pod),
             Found::Old(pod) => {
@@ -90,29 +109,39 @@ fn replace(view: &View<'_>, max_unavailable: i32, work: &mut Work) {
             }
         }
     }
-    let room = (max_unavailable - unavailable).max(0) as usize;
-    work.delete.extend(candidates.into_iter().take(room).map(replaced));
+    let chosen = some(&candidates, max_unavailable - unavailable, view, streams);
+    work.delete.extend(chosen.into_iter().map(replaced));
 }
 
 /// Creates new pods beside old ones and deletes the old ones once the new are available.
-fn surge_ahead(view: &View<'_>, max_surge: i32, desired: i32, work: &mut Work) {
+///
+/// A node's availability is that of its old pod while it has one. A new pod that stands alone is no surge, whatever its
+/// state; the pod of a node that should have none goes at once if it is not available, else when others make up for it.
+fn surge_ahead(view: &View<'_>, max_surge: i32, desired: i32, streams: &Streams, work: &mut Work) {
     let available = |id: PodId| view.store.pod(id).is_some_and(|pod| view.is_available(pod));
     let mut surging = 0;
+    let mut available_nodes = 0;
     let mut candidates = Vec::new();
     let mut unwanted = Vec::new();
     for (node, placement) in &view.nodes {
-        match find(view, *node) {
-            Found::Unclear => surging += i32::from(placement.should_run),
-            Found::New(pod) => surging += i32::from(!available(pod)),
+        let found = find(view, *node);
+        if let Found::Old(pod) | Found::New(pod) | Found::Both(_, pod) = found {
+            available_nodes += i32::from(available(pod));
+        }
+        match found {
+            Found::Nothing | Found::New(_) => {}
+            Found::Unclear => surging += 1,
             Found::Both(new, old) if available(new) => work.delete.push(replaced(old)),
             Found::Both(..) => surging += 1,
-            Found::Old(pod) if !placement.should_run => unwanted.push(pod),
-            Found::Old(pod) if available(pod) => candidates.push(*node),
-            Found::Old(_) => work.create.push(*node),
+            Found::Old(pod) => match (available(pod), placement.should_run) {
+                (false, false) => work.delete.push(replaced(pod)),
+                (false, true) => work.create.push(*node),
+                (true, false) => unwanted.push(pod),
+                (true, true) => candidates.push(*node),
+            },
         }
     }
-    let room = (max_surge - surging).max(0) as usize;
-    work.create.extend(candidates.into_iter().take(room));
-    let surplus = (view.set.status.available - desired).max(0) as usize;
-    work.delete.extend(unwanted.into_iter().take(surplus).map(replaced));
+    work.create.extend(some(&candidates, max_surge - surging, view, streams));
+    let surplus = some(&unwanted, available_nodes - desired, view, streams);
+    work.delete.extend(surplus.into_iter().map(replaced));
 }

@@ -12,7 +12,7 @@ use crate::scenario::{Invalid, ResolvedScenario, lock_file};
 use crate::study::JournalError;
 
 /// What to do when a directory is not a run's.
-pub(super) const NAME_A_RUN: &str = "name the directory that `run` wrote, by default reports/<scenario name>";
+const NAME_A_RUN: &str = "name the directory that `run` wrote, by default reports/<scenario name>";
 
 /// Why a command ends without a result.
 #[derive(Debug)]

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Ending;
-use super::failure::{Failure, NAME_A_RUN};
+use super::failure::Failure;
 use super::ui::Ui;
 use super::words::counted;
+use crate::inspect::InspectError;
 use crate::report::draw_charts;
 
 /// Rebuild the charts of a finished run from its CSV files
@@ -22,8 +23,7 @@ pub(super) struct ReportArgs {
 pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure> {
     let dir = &arguments.dir;
     if !dir.join("summary.json").is_file() {
-        let message = format!("`{}` is not the directory of a run: it has no summary.json", dir.display());
-        return Err(Failure::input(message, NAME_A_RUN));
+        return Err(InspectError::NoRun(dir.display().to_string()).into());
     }
     let charts = draw_charts(dir);
     let place = dir.join("charts");

@@ -24,7 +24,7 @@ pub(super) struct Ui {
 
 impl Ui {
     pub(super) fn new(shared: &Shared) -> Self {
-        #[allow(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
+        #[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let style = |is_terminal: bool| match shared.color {
             Color::Always => Style::Colored,
@@ -40,7 +40,6 @@ impl Ui {
     }
 
     /// Writes to standard output.
-    #[allow(clippy::unused_self, reason = "all output goes through here")]
     pub(super) fn out(&self, text: &str) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_bytes())?;
@@ -99,7 +98,6 @@ impl Ui {
         }
     }
 
-    #[allow(clippy::unused_self, reason = "all output goes through here")]
     fn err(&self, text: impl Display) {
         // Nobody is left to be told if standard error is closed.
         let _ = write!(io::stderr().lock(), "{text}");

@@ -39,7 +39,6 @@ impl Comparison {
 
     /// Whether it holds. Metrics are sums of whole numbers or of nanoseconds in seconds, so that equality is exact.
     #[must_use]
-    #[allow(clippy::float_cmp, reason = "the user asks for equality")]
     pub fn holds(self, found: f64, value: f64) -> bool {
         match self {
             Self::Less => found < value,

@@ -189,7 +189,7 @@ impl Reconcile for ReplicaSets {
                     plan.steps.push(Step::SlowStart(calls.collect()));
                 }
                 Ordering::Less => {
-                    let victims = victims(ctx.store, id, missing.unsigned_abs() as usize, ctx.now);
+                    let victims = victims(id, missing.unsigned_abs() as usize, ctx);
                     self.expectations.set(id, 0, victims.len(), ctx.now);
                     let cause = deletion_cause(ctx.store, set);
                     let calls = victims.iter().map(|&pod| {
@@ -339,8 +339,9 @@ fn deletion_cause(store: &Store, set: &ReplicaSet) -> DeletionCause {
 /// The pods to delete, best victims first.
 ///
 /// # Source
-/// kube-controller-manager, `ActivePodsWithRanks`.
-fn victims(store: &Store, id: ReplicaSetId, count: usize, now: SimTime) -> Vec<PodId> {
+/// kube-controller-manager, `ActivePodsWithRanks`. The pods to be sorted come out of a hash map: among equals, chance decides.
+fn victims(id: ReplicaSetId, count: usize, ctx: &Ctx<'_, Controller<ReplicaSets>>) -> Vec<PodId> {
+    let (store, now) = (ctx.store, ctx.now);
     let count = count.min(BURST_REPLICAS);
     let mut active: Vec<(PodId, &Pod)> = store
         .pods_of(WorkloadId::ReplicaSet(id))
@@ -349,6 +350,10 @@ fn victims(store: &Store, id: ReplicaSetId, count: usize, now: SimTime) -> Vec<P
         .filter(|(_, pod)| pod.is_active())
         .collect();
     if count < active.len() {
+        if let Some(set) = store.replica_sets.get(id) {
+            let entity = format!("{}/{}", set.meta.namespace, set.meta.name);
+            ctx.streams.at("replica-set-order", &entity, now.as_nanos().unsigned_abs()).shuffle(&mut active);
+        }
         let ranks = ranks(store, id);
         let rank = |pod: &Pod| ranks.get(&pod.node).copied().unwrap_or(0);
         active = merge_sorted(active, &|(_, a), (_, b)| victim_order(a, b, rank(a), rank(b), now));
@@ -378,14 +383,21 @@ fn deletion_cost(pod: &Pod) -> i32 {
     annotation.and_then(|cost| cost.as_str().parse().ok()).unwrap_or(0)
 }
 
-/// floor(log2(age)) in nanoseconds; -1 for no age.
+/// The whole second that the API shows for an instant.
+pub(super) fn shown_second(at: SimTime) -> i64 {
+    at.as_nanos().div_euclid(NANOS_PER_SECOND)
+}
+
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
+
+/// floor(log2(age)) in nanoseconds since the shown second; -1 for no age.
 fn age_bucket(since: SimTime, now: SimTime) -> i32 {
-    let age = now.as_nanos() - since.as_nanos();
+    let age = now.as_nanos() - shown_second(since) * NANOS_PER_SECOND;
     if age <= 0 { -1 } else { age.ilog2() as i32 }
 }
 
-/// Sorts by an order that need not be transitive, keeping what is equal in place. The order of victims is not: pods made at
-/// one instant are equal, and each is before or after a third of nearly their age by its UID. The sort of the standard
+/// Sorts by an order that need not be transitive, keeping what is equal in place. The order of victims is not: pods made in
+/// one second are equal, and each is before or after a third of nearly their age by its UID. The sort of the standard
 /// library may panic on such an order.
 fn merge_sorted<T: Copy>(mut items: Vec<T>, order: &dyn Fn(&T, &T) -> Ordering) -> Vec<T> {
     let mut width = 1;
@@ -423,7 +435,9 @@ pub(super) fn victim_order(a: &Pod, b: &Pod, rank_a: i32, rank_b: i32, now: SimT
         .then_with(|| deletion_cost(a).cmp(&deletion_cost(b)))
         .then_with(|| rank_b.cmp(&rank_a))
         .then_with(|| match (ready, a.ready, b.ready) {
-            ((true, true), Some(since_a), Some(since_b)) if since_a.since != since_b.since => {
+            ((true, true), Some(since_a), Some(since_b))
+                if shown_second(since_a.since) != shown_second(since_b.since) =>
+            {
                 let buckets = (age_bucket(since_a.since, now), age_bucket(since_b.since, now));
                 buckets.0.cmp(&buckets.1).then_with(|| a.uid.cmp(&b.uid))
             }
@@ -431,7 +445,7 @@ pub(super) fn victim_order(a: &Pod, b: &Pod, rank_a: i32, rank_b: i32, now: SimT
         })
         .then_with(|| b.restarts_max().cmp(&a.restarts_max()))
         .then_with(|| {
-            if a.created_at == b.created_at {
+            if shown_second(a.created_at) == shown_second(b.created_at) {
                 return Ordering::Equal;
             }
             let buckets = (age_bucket(a.created_at, now), age_bucket(b.created_at, now));

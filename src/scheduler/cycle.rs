@@ -133,6 +133,14 @@ impl Snapshot {
         }
     }
 
+    /// The next search begins at that node of the list; `draw` gives a number below the count of nodes.
+    pub(super) fn begin_search_at(&mut self, draw: &mut dyn FnMut(u32) -> u32) {
+        self.cache.refresh_order();
+        if let Ok(nodes @ 1..) = u32::try_from(self.cache.order().len()) {
+            self.cache.next_start = draw(nodes) as usize;
+        }
+    }
+
     /// Counts a pod on the node that was chosen for it, before anybody else has heard of it.
     pub(super) fn assume(&mut self, id: PodId, pod: &Pod, node: NodeId) {
         self.nominator.forget(id);
@@ -249,7 +257,7 @@ impl Snapshot {
         } else {
             // Where few nodes are named, nothing has been learnt.
             let memo = candidates.only.is_none().then_some(&*memo);
-            score(&self.cache, profile, cycle, memo, is_explained, decision);
+            score(&self.cache, profile, cycle, memo, is_explained, draw, decision);
         }
         self.cache.next_start = (self.cache.next_start + looked_at) % cycle.node_count;
     }
@@ -412,6 +420,7 @@ fn score(
     cycle: &Cycle<'_>,
     memo: Option<&Memo>,
     is_explained: bool,
+    draw: &mut dyn FnMut(u32) -> u32,
     decision: &mut Decision,
 ) {
     let feasible = &decision.feasible;
@@ -440,7 +449,11 @@ fn score(
     }
     let best = totals.iter().copied().max().unwrap_or(0);
     decision.ties = feasible.iter().zip(&totals).filter(|(_, t)| **t == best).map(|(n, _)| *n).collect();
-    decision.node = Some(feasible[heap_root(&totals)]);
+    decision.node = Some(match decision.ties.len() {
+        // Before 1.35 any of the best is as likely as the others.
+        several @ 2.. if !cycle.version.at_least(35) => decision.ties[draw(several as u32) as usize],
+        _ => feasible[heap_root(&totals)],
+    });
 }
 
 /// The root of a binary max-heap over the scores in list order.

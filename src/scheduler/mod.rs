@@ -216,7 +216,7 @@ impl Scheduler {
             let mut stream = None;
             let mut draw = |below| {
                 let path = || format!("{}/{}", pod.namespace, pod.name);
-                let make = || ctx.streams.at("preemption", &path(), ctx.now.as_nanos().unsigned_abs());
+                let make = || ctx.streams.at("scheduler-choice", &path(), ctx.now.as_nanos().unsigned_abs());
                 stream.get_or_insert_with(make).below(below)
             };
             let decision = self.snapshot.schedule(profile, ctx.store, id, false, &mut draw);
@@ -360,9 +360,13 @@ impl Component for Scheduler {
         )
     }
 
-    fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Self>) {
+    fn started(&mut self, start: Start, ctx: &mut Ctx<'_, Self>) {
         self.started_at = ctx.now;
         self.snapshot.list(ctx.store);
+        if start == Start::Initial && ctx.store.pods().any(|(_, pod)| pod.node.is_some()) {
+            // It has taken decisions before: where its next search begins is a phase like any other.
+            self.snapshot.begin_search_at(&mut |nodes| ctx.streams.stream("scheduler-first-node", "").below(nodes));
+        }
         for (id, pod) in ctx.store.pods() {
             if pod.node.is_none() && pod.deletion.is_none() && !pod.phase.is_terminal() && self.is_ours(pod) {
                 self.queue.add(id, pod, ctx.now);

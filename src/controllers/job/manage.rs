@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::super::replica_set::shown_second;
 use crate::arena::{Symbol, sym};
 use crate::model::{CompletionMode, JobSpec};
 use crate::state::{Pod, PodId, PodPhase};
@@ -45,11 +46,11 @@ fn removal_order(a: &Pod, b: &Pod) -> Ordering {
         .then_with(|| is_running(a).cmp(&is_running(b)))
         .then_with(|| a.is_ready().cmp(&b.is_ready()))
         .then_with(|| match (a.is_ready(), a.ready, b.ready) {
-            (true, Some(a), Some(b)) => b.since.cmp(&a.since),
+            (true, Some(a), Some(b)) => shown_second(b.since).cmp(&shown_second(a.since)),
             _ => Ordering::Equal,
         })
         .then_with(|| b.restarts_max().cmp(&a.restarts_max()))
-        .then_with(|| b.created_at.cmp(&a.created_at))
+        .then_with(|| shown_second(b.created_at).cmp(&shown_second(a.created_at)))
 }
 
 /// The pods to delete: of an Indexed Job those of no valid index and doubles first, then as many as are too many.

@@ -47,7 +47,6 @@ pub enum Memo {
 ///
 /// # Differs
 /// Finished pods are counted by one status write, not two. Failures per index are remembered here, not in annotations.
-/// Success policies are not evaluated.
 #[derive(Clone, Debug, Default)]
 pub struct Jobs {
     expectations: Expectations<JobId>,
@@ -174,13 +173,21 @@ impl Jobs {
         job: &Job,
         census: &Census<'_>,
         status: &JobStatus,
-        now: SimTime,
+        ctx: &Ctx<'_, Controller<Self>>,
         plan: &mut Plan<Memo>,
     ) -> bool {
-        let spec = &job.spec;
+        let (spec, now) = (&job.spec, ctx.now);
         let active = census.active.len();
         let wanted = manage::wanted_active(spec, active, status.succeeded);
-        let removed = manage::removals(spec, &census.active, active.saturating_sub(wanted));
+        let removed = if active > wanted || manage::is_indexed(spec) {
+            // They come out of a hash map: among equals, chance decides.
+            let entity = format!("{}/{}", job.meta.namespace, job.meta.name);
+            let mut pods = census.active.clone();
+            ctx.streams.at("job-order", &entity, now.as_nanos().unsigned_abs()).shuffle(&mut pods);
+            manage::removals(spec, &pods, active.saturating_sub(wanted))
+        } else {
+            Vec::new()
+        };
         if !removed.is_empty() {
             let pods: Vec<_> = census.active.iter().copied().filter(|(pod, _)| removed.contains(pod)).collect();
             self.delete(id, &pods, DeletionCause::ScaleDown, now, plan);
@@ -401,7 +408,7 @@ impl Jobs {
                 status.completed_at = Some(now);
                 event(ctx, id, EventDraft::normal, "Completed", "Job completed");
             }
-        } else if satisfied && self.manage(id, job, census, status, now, plan) {
+        } else if satisfied && self.manage(id, job, census, status, ctx, plan) {
             // As the real controller shows it while the back-off runs.
             active = 0;
         }

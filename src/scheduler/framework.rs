@@ -140,6 +140,11 @@ pub(super) trait Plugin: Send + Sync {
         false
     }
 
+    /// Whether a pod may enter the queue.
+    fn pre_enqueue(&self, _pod: &Pod) -> bool {
+        true
+    }
+
     /// Told of the first of pods that are alike, and again when what it has worked out may no longer hold.
     fn prepare(&self, _pod: &Pod, _store: &Store, _cache: &mut Cache, _template: &mut Template) {}
 

@@ -193,7 +193,7 @@ impl Scheduler {
     fn event(&mut self, event: &ClusterEvent<'_>, ctx: &mut Ctx<'_, Self>) {
         let preemptions = &self.preemptions;
         let is_held = |pod: PodId| preemptions.holds(pod, ctx.store);
-        self.queue.event(event, ctx.store, &self.snapshot.cache, &self.profiles, &is_held);
+        self.queue.event(event, ctx.store, &self.snapshot.cache, &self.profiles, ctx.now, &is_held);
         self.wake(ctx);
     }
 
@@ -204,6 +204,7 @@ impl Scheduler {
     /// node takes.
     fn schedule_all(&mut self, ctx: &mut Ctx<'_, Self>) {
         let woken_by = ctx.cause;
+        self.queue.flush_backoff(ctx.now);
         while !self.is_writing
             && let Some(id) = self.queue.pop()
         {
@@ -295,7 +296,9 @@ impl Scheduler {
         if pod.node.is_some() {
             self.event(&ClusterEvent::PodUpdated { before, after: pod }, ctx);
         } else {
-            self.queue.update(id, before, pod, &self.snapshot.cache, &self.profiles);
+            if !self.preemptions.holds(id, ctx.store) {
+                self.queue.update(id, (before, pod), &self.snapshot.cache, &self.profiles, ctx.now);
+            }
             self.wake(ctx);
         }
     }
@@ -369,7 +372,7 @@ impl Component for Scheduler {
         }
         for (id, pod) in ctx.store.pods() {
             if pod.node.is_none() && pod.deletion.is_none() && !pod.phase.is_terminal() && self.is_ours(pod) {
-                self.queue.add(id, pod, ctx.now);
+                self.queue.add(id, pod, ctx.now, &self.profiles);
             }
         }
         self.wake(ctx);
@@ -385,7 +388,7 @@ impl Component for Scheduler {
                     self.event(&ClusterEvent::PodAdded(pod), ctx);
                 } else if self.is_ours(pod) && pod.deletion.is_none() {
                     self.causes.insert(*id, ctx.cause);
-                    self.queue.add(*id, pod, ctx.now);
+                    self.queue.add(*id, pod, ctx.now, &self.profiles);
                     self.wake(ctx);
                 }
             }
@@ -446,7 +449,9 @@ impl Component for Scheduler {
             }
             Timer::Flush => {
                 self.flush_at = None;
-                self.queue.flush_unschedulable(ctx.now, UNSCHEDULABLE_MAX);
+                let preemptions = &self.preemptions;
+                let is_held = |pod: PodId| preemptions.holds(pod, ctx.store);
+                self.queue.flush_unschedulable(ctx.now, UNSCHEDULABLE_MAX, &is_held);
                 self.wake(ctx);
                 self.arm_flush(ctx);
             }

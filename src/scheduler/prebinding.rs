@@ -101,7 +101,7 @@ impl Scheduler {
     /// Something happened to storage: pods that it may help are tried again.
     pub(super) fn storage_event(&mut self, event: super::volumes::StorageEvent, ctx: &mut Ctx<'_, Self>) {
         let preemptions = &self.preemptions;
-        self.queue.requeue_those(&|id, rejectors| {
+        self.queue.requeue_those(ctx.now, &|id, rejectors| {
             ctx.store.pod(id).is_some_and(|pod| event.helps(pod, rejectors)) && !preemptions.holds(id, ctx.store)
         });
         self.wake(ctx);

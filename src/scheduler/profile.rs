@@ -9,6 +9,7 @@ use super::preemption::DefaultPreemptionArgs;
 use super::registry::{self, Point};
 use crate::arena::Symbol;
 use crate::model::config::{KubeSchedulerConfiguration, KubeSchedulerProfile, PluginSet};
+use crate::state::Pod;
 
 /// One way to schedule.
 #[derive(Clone)]
@@ -18,6 +19,8 @@ pub(super) struct Profile {
     pub(super) index: usize,
     /// Every plugin that filters or scores, once.
     pub(super) plugins: Vec<Arc<dyn Plugin>>,
+    /// Plugins that let pods into the queue.
+    pub(super) pre_enqueue: Vec<Arc<dyn Plugin>>,
     /// Filters in order; the first that rejects gives the reason.
     pub(super) filters: Vec<Arc<dyn Plugin>>,
     /// Scorers in order, with their weights.
@@ -87,6 +90,8 @@ impl Profile {
         let scorers: Vec<_> =
             at_score.iter().filter_map(|(name, weight)| Some((make(name)?, (*weight).max(1)))).collect();
         let at_post_filter = expanded(&everywhere, &profile.plugins.post_filter, |entry| entry.has(Point::PostFilter));
+        let at_pre_enqueue = expanded(&everywhere, &profile.plugins.pre_enqueue, |entry| entry.has(Point::PreEnqueue));
+        let pre_enqueue: Vec<_> = at_pre_enqueue.iter().filter_map(|(name, _)| make(name)).collect();
         let post_filters: Vec<_> = at_post_filter.iter().filter_map(|(name, _)| make(name)).collect();
         Self {
             scheduler_name: profile.scheduler_name.unwrap_or_else(|| Symbol::new("default-scheduler")),
@@ -96,10 +101,16 @@ impl Profile {
             plugins,
             preemption: post_filters.iter().find_map(|plugin| plugin.preemption()),
             post_filters,
+            pre_enqueue,
             filters,
             scorers,
             percentage_of_nodes_to_score: profile.percentage_of_nodes_to_score.or(percentage).unwrap_or(0),
         }
+    }
+
+    /// Whether a pod may enter the queue.
+    pub(super) fn lets_in(&self, pod: &Pod) -> bool {
+        self.pre_enqueue.iter().all(|plugin| plugin.pre_enqueue(pod))
     }
 
     /// The plugin of that name.

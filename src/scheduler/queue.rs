@@ -9,13 +9,11 @@ use smallvec::SmallVec;
 
 use super::cache::Cache;
 use super::framework::ClusterEvent;
+use super::plugins::priority_sort::{self, Order};
 use super::profile::Profiles;
 use crate::model::config::KubeSchedulerConfiguration;
 use crate::state::{Pod, PodId, Store};
 use crate::units::{SimDuration, SimTime};
-
-/// Order among active pods, by the plugin PrioritySort: higher priority first, then who was added to the queue first.
-type Order = (i32, Reverse<u64>);
 
 /// Plugins that rejected a pod.
 type Rejectors = SmallVec<[&'static str; 2]>;
@@ -35,7 +33,7 @@ struct QueuedPod {
 /// A pod in the unschedulable pool.
 #[derive(Clone, Debug)]
 enum Waiting {
-    /// Its scheduling gates are not open.
+    /// A plugin does not let it enter.
     Gated,
     /// These plugins rejected it.
     Rejected(Rejectors),
@@ -119,23 +117,20 @@ impl SchedulingQueue {
 
     fn order(&mut self, priority: i32) -> Order {
         self.added += 1;
-        (priority, Reverse(self.added))
+        priority_sort::order(priority, self.added)
     }
 
     /// A pod appeared.
-    pub(super) fn add(&mut self, id: PodId, pod: &Pod, now: SimTime) {
+    pub(super) fn add(&mut self, id: PodId, pod: &Pod, now: SimTime, profiles: &Profiles) {
         let order = self.order(pod.spec.priority);
         self.pods.insert(id, QueuedPod { order, since: now, rejections: 0, errors: 0 });
-        self.enter(id, pod);
+        self.enter(id, pod, profiles);
     }
 
-    /// PreEnqueue: a gated pod waits in the pool, any other is active.
-    ///
-    /// # Source
-    /// kube-scheduler, plugin SchedulingGates.
-    fn enter(&mut self, id: PodId, pod: &Pod) {
+    /// PreEnqueue: a pod that a plugin does not let in waits in the pool, any other is active.
+    fn enter(&mut self, id: PodId, pod: &Pod, profiles: &Profiles) {
         let Some(queued) = self.pods.get(&id) else { return };
-        if pod.spec.scheduling_gates.is_empty() {
+        if may_enter(pod, profiles) {
             self.active.push(id, queued.order);
         } else {
             self.unschedulable.insert(id, Waiting::Gated);
@@ -144,16 +139,23 @@ impl SchedulingQueue {
 
     /// A waiting pod was changed: one whose last gate has opened enters; others are moved if a plugin that rejected them
     /// sees hope in the change. Pods that are active or in back-off stay where they are.
-    pub(super) fn update(&mut self, id: PodId, before: &Pod, pod: &Pod, cache: &Cache, profiles: &Profiles) {
+    pub(super) fn update(
+        &mut self,
+        id: PodId,
+        (before, pod): (&Pod, &Pod),
+        cache: &Cache,
+        profiles: &Profiles,
+        now: SimTime,
+    ) {
         match self.unschedulable.get(&id) {
-            Some(Waiting::Gated) if pod.spec.scheduling_gates.is_empty() => {
+            Some(Waiting::Gated) if may_enter(pod, profiles) => {
                 self.unschedulable.swap_remove(&id);
-                self.enter(id, pod);
+                self.enter(id, pod, profiles);
             }
             Some(Waiting::Rejected(rejectors))
                 if is_hopeful(pod, rejectors, &ClusterEvent::Itself { before }, cache, profiles) =>
             {
-                self.requeue(id);
+                self.requeue(id, now);
             }
             _ => {}
         }
@@ -228,44 +230,50 @@ impl SchedulingQueue {
         rejected.filter_map(|(id, _)| self.pods.get(id)).map(|queued| queued.since).min()
     }
 
-    /// Pods that have waited for longer than this are tried again.
-    pub(super) fn flush_unschedulable(&mut self, now: SimTime, longest: SimDuration) {
+    /// Pods that have waited for longer than this are tried again, but for those that are held.
+    pub(super) fn flush_unschedulable(&mut self, now: SimTime, longest: SimDuration, is_held: &dyn Fn(PodId) -> bool) {
         let is_due = |id: &PodId| self.pods.get(id).is_some_and(|queued| now.saturating_since(queued.since) > longest);
         let rejected = self.unschedulable.iter().filter(|(_, waiting)| matches!(waiting, Waiting::Rejected(_)));
-        let due: Vec<PodId> = rejected.map(|(id, _)| *id).filter(is_due).collect();
+        let due: Vec<PodId> = rejected.map(|(id, _)| *id).filter(is_due).filter(|id| !is_held(*id)).collect();
         for id in due {
-            self.requeue(id);
+            self.requeue(id, now);
         }
     }
 
     /// Pods that this says of, and of the plugins that rejected them, are tried again.
-    pub(super) fn requeue_those(&mut self, is_helped: &dyn Fn(PodId, &[&'static str]) -> bool) {
+    pub(super) fn requeue_those(&mut self, now: SimTime, is_helped: &dyn Fn(PodId, &[&'static str]) -> bool) {
         let is_hopeful = |(id, waiting): &(&PodId, &Waiting)| match waiting {
             Waiting::Rejected(rejectors) => is_helped(**id, rejectors),
             Waiting::Gated => false,
         };
         let hopeful: Vec<PodId> = self.unschedulable.iter().filter(is_hopeful).map(|(id, _)| *id).collect();
         for id in hopeful {
-            self.requeue(id);
+            self.requeue(id, now);
         }
     }
 
-    /// A pod is to be tried again at once.
+    /// A pod is to be tried again at once, even if it is in back-off.
     pub(super) fn activate(&mut self, id: PodId) {
-        if let Some(Waiting::Rejected(_)) = self.unschedulable.get(&id)
-            && let Some(queued) = self.pods.get(&id)
-        {
+        let Some(queued) = self.pods.get(&id) else { return };
+        let was_rejected = matches!(self.unschedulable.get(&id), Some(Waiting::Rejected(_)));
+        if was_rejected {
             self.unschedulable.swap_remove(&id);
+        }
+        if was_rejected || self.backoff.remove(&id).is_some() || self.errors.remove(&id).is_some() {
             self.active.push(id, queued.order);
         }
     }
 
-    /// Out of the pool: into back-off, or among the active if that would be over.
-    fn requeue(&mut self, id: PodId) {
+    /// Out of the pool: into back-off, or among the active if that is over.
+    fn requeue(&mut self, id: PodId, now: SimTime) {
         let Some(queued) = self.pods.get(&id) else { return };
         self.unschedulable.swap_remove(&id);
         let leaves_at = self.durations.leaves_at(queued, queued.since);
-        self.backoff.push(id, (Reverse(leaves_at), queued.order));
+        if leaves_at <= now {
+            self.active.push(id, queued.order);
+        } else {
+            self.backoff.push(id, (Reverse(leaves_at), queued.order));
+        }
     }
 
     /// Something changed: pods whose rejectors see hope in it are tried again. Pods that are held may not enter yet.
@@ -275,6 +283,7 @@ impl SchedulingQueue {
         store: &Store,
         cache: &Cache,
         profiles: &Profiles,
+        now: SimTime,
         is_held: &dyn Fn(PodId) -> bool,
     ) {
         // A nomination that is withdrawn makes room for pods of no higher priority.
@@ -293,9 +302,13 @@ impl SchedulingQueue {
             .map(|(id, _)| *id)
             .collect();
         for id in hopeful {
-            self.requeue(id);
+            self.requeue(id, now);
         }
     }
+}
+
+fn may_enter(pod: &Pod, profiles: &Profiles) -> bool {
+    profiles.of(pod.spec.scheduler_name).is_none_or(|profile| profile.lets_in(pod))
 }
 
 /// Whether a plugin that rejected the pod sees hope in an event. Plugins that did not are not asked.
@@ -368,7 +381,7 @@ mod tests {
         let pods: Vec<(PodId, i32, u64)> =
             [5, 3, 4, 2, 1, 0].into_iter().map(|i: usize| (ids[i], priority[i], at[i])).collect();
         let mut queue = rejected(&pods);
-        ids.iter().for_each(|&id| queue.requeue(id));
+        ids.iter().for_each(|&id| queue.requeue(id, SimTime::ZERO));
         queue.flush_backoff(SimTime::ZERO + SimDuration::from_secs(8));
         assert_eq!((queue.active.len(), queue.backoff.len()), (1, 5));
         assert_eq!(queue.pop(), Some(ids[5]));
@@ -383,7 +396,7 @@ mod tests {
     fn an_idle_scheduler_has_no_back_off_but_for_errors() {
         let ids = ids(2);
         let mut queue = rejected(&[(ids[0], 0, 300), (ids[1], 0, 300)]);
-        queue.requeue(ids[0]);
+        queue.requeue(ids[0], SimTime::ZERO);
         assert_eq!(queue.pop(), Some(ids[0]));
         assert_eq!(queue.pop(), None);
         let now = SimTime::ZERO + SimDuration::from_millis(300);
@@ -400,9 +413,9 @@ mod tests {
         let longest = SimDuration::from_secs(300);
         let mut queue = rejected(&[(ids[0], 1, 0), (ids[1], 5, 0), (ids[2], 9, 1)]);
         assert_eq!(queue.oldest_unschedulable(), Some(SimTime::ZERO));
-        queue.flush_unschedulable(SimTime::ZERO + longest, longest);
+        queue.flush_unschedulable(SimTime::ZERO + longest, longest, &|_| false);
         assert_eq!(queue.unschedulable.len(), 3);
-        queue.flush_unschedulable(SimTime::ZERO + longest + SimDuration::from_nanos(1), longest);
+        queue.flush_unschedulable(SimTime::ZERO + longest + SimDuration::from_nanos(1), longest, &|_| false);
         assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some(ids[1]), Some(ids[0]), None]);
     }
 
@@ -427,10 +440,30 @@ mod tests {
         let mut queue = SchedulingQueue::new(&configuration);
         let (cache, profiles) =
             (Cache::new(crate::model::config::KubernetesVersion::default()), Profiles::new(&configuration));
-        queue.add(id, &two, SimTime::ZERO);
-        queue.update(id, &two, &one, &cache, &profiles);
+        queue.add(id, &two, SimTime::ZERO, &profiles);
+        queue.update(id, (&two, &one), &cache, &profiles, SimTime::ZERO);
         assert!(!queue.has_next() && queue.has(id) && queue.oldest_unschedulable().is_none());
-        queue.update(id, &one, &none, &cache, &profiles);
+        queue.update(id, (&one, &none), &cache, &profiles, SimTime::ZERO);
         assert_eq!(queue.pop(), Some(id));
+    }
+
+    #[test]
+    fn once_back_off_is_over_priority_decides() {
+        let ids = ids(2);
+        let mut queue = rejected(&[(ids[0], 0, 0), (ids[1], 5, 5_000)]);
+        let later = SimTime::ZERO + SimDuration::from_secs(70);
+        ids.iter().for_each(|&id| queue.requeue(id, later));
+        assert_eq!([queue.pop(), queue.pop()], [Some(ids[1]), Some(ids[0])]);
+    }
+
+    #[test]
+    fn pods_that_are_held_stay_in_the_pool() {
+        let ids = ids(1);
+        let mut queue = rejected(&[(ids[0], 0, 0)]);
+        let longest = SimDuration::from_secs(300);
+        queue.flush_unschedulable(SimTime::ZERO + longest * 2, longest, &|_| true);
+        assert_eq!(queue.pop(), None);
+        queue.activate(ids[0]);
+        assert_eq!(queue.pop(), Some(ids[0]));
     }
 }

@@ -10,13 +10,16 @@ use super::plugins::{
     inter_pod_affinity::InterPodAffinity, node_affinity::NodeAffinity, node_name::NodeName, node_ports::NodePorts,
     node_resources_balanced_allocation::NodeResourcesBalancedAllocation, node_resources_fit::NodeResourcesFit,
     node_unschedulable::NodeUnschedulable, node_volume_limits::NodeVolumeLimits,
-    pod_topology_spread::PodTopologySpread, taint_toleration::TaintToleration, volume_binding::VolumeBinding,
-    volume_restrictions::VolumeRestrictions, volume_zone::VolumeZone,
+    pod_topology_spread::PodTopologySpread, priority_sort::PrioritySort, scheduling_gates::SchedulingGates,
+    taint_toleration::TaintToleration, volume_binding::VolumeBinding, volume_restrictions::VolumeRestrictions,
+    volume_zone::VolumeZone,
 };
 
 /// Where a plugin takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Point {
+    PreEnqueue,
+    QueueSort,
     Filter,
     PostFilter,
     Score,
@@ -42,7 +45,14 @@ const FILTER: &[Point] = &[Point::Filter];
 const SCORE: &[Point] = &[Point::Score];
 const FILTER_AND_SCORE: &[Point] = &[Point::Filter, Point::Score];
 
-pub(super) static ALL: [Entry; 16] = [
+pub(super) static ALL: [Entry; 18] = [
+    Entry {
+        name: "SchedulingGates",
+        points: &[Point::PreEnqueue],
+        weight: 0,
+        make: |_| Some(Arc::new(SchedulingGates)),
+    },
+    Entry { name: "PrioritySort", points: &[Point::QueueSort], weight: 0, make: |_| Some(Arc::new(PrioritySort)) },
     Entry { name: "NodeUnschedulable", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodeUnschedulable)) },
     Entry { name: "NodeName", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodeName)) },
     Entry { name: "TaintToleration", points: FILTER_AND_SCORE, weight: 3, make: |_| Some(Arc::new(TaintToleration)) },

@@ -12,6 +12,8 @@ pub(super) mod node_resources_fit;
 pub(super) mod node_unschedulable;
 pub(super) mod node_volume_limits;
 pub(super) mod pod_topology_spread;
+pub(super) mod priority_sort;
+pub(super) mod scheduling_gates;
 pub(super) mod scoring_strategy;
 pub(super) mod taint_toleration;
 pub(super) mod volume_binding;

@@ -113,10 +113,11 @@ impl Plugin for NodeAffinity {
         event.is_node(NodeDelta::LABELS)
             && event.node(cache).is_some_and(|(info, node, before)| {
                 let is_pinned_to = pod.pinned_node.is_none_or(|pinned| Some(pinned) == info.id);
-                let allows = |labels: &Labels| {
-                    is_pinned_to && self.is_let(labels, info.name) && pod.spec.allows_node(labels, info.name)
-                };
-                allows(&node.labels) && before.is_none_or(|before| !allows(&before.labels))
+                let allows = |labels: &Labels| pod.spec.allows_node(labels, info.name);
+                is_pinned_to
+                    && self.is_let(&node.labels, info.name)
+                    && allows(&node.labels)
+                    && before.is_none_or(|before| !allows(&before.labels))
             })
     }
 }

@@ -13,7 +13,7 @@ use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::counts::{Counted, Inclusion, ViewId};
 use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection, Template};
 use crate::scheduler::term::Term;
-use crate::state::{NodeId, Owner, Pod, Store};
+use crate::state::{NodeDelta, NodeId, Owner, Pod, Store};
 
 pub(in crate::scheduler) struct PodTopologySpread {
     defaults: Vec<TopologySpreadConstraint>,
@@ -282,10 +282,10 @@ impl Plugin for PodTopologySpread {
         };
         let has_keys = |labels: &Labels| own.iter().all(|constraint| labels.get(constraint.topology_key).is_some());
         match event {
-            ClusterEvent::PodAdded(other) | ClusterEvent::PodRemoved { pod: other, was_assigned: true } => {
+            ClusterEvent::PodRemoved { was_assigned: false, .. } if !cache.version.at_least(36) => false,
+            ClusterEvent::PodAdded(other) | ClusterEvent::PodRemoved { pod: other, .. } => {
                 other.namespace == pod.namespace && own.iter().any(|constraint| counts(constraint, &other.labels))
             }
-            ClusterEvent::PodRemoved { was_assigned: false, .. } => cache.version.at_least(36),
             ClusterEvent::PodUpdated { before, after } => {
                 let flips = |c: &TopologySpreadConstraint| counts(c, &before.labels) != counts(c, &after.labels);
                 after.namespace == pod.namespace && own.iter().any(flips)
@@ -299,11 +299,11 @@ impl Plugin for PodTopologySpread {
                 cache.node(*node).object.as_ref().is_some_and(|node| has_keys(&node.labels))
             }
             ClusterEvent::NodeRemoved(node) => has_keys(&node.labels),
-            ClusterEvent::NodeUpdated { before, .. } => event.node(cache).is_some_and(|(_, now, _)| {
+            ClusterEvent::NodeUpdated { before, delta, .. } => event.node(cache).is_some_and(|(_, now, _)| {
                 let value = |node: &Labels, c: &TopologySpreadConstraint| node.get(c.topology_key);
                 let moves = |c: &TopologySpreadConstraint| value(&before.labels, c) != value(&now.labels, c);
                 has_keys(&before.labels) != has_keys(&now.labels)
-                    || (has_keys(&now.labels) && (own.iter().any(moves) || event.is_taint_update(cache)))
+                    || (has_keys(&now.labels) && (own.iter().any(moves) || delta.touches(NodeDelta::TAINTS)))
             }),
         }
     }

@@ -94,3 +94,17 @@ fn suffix(profile: &Profile, cycle: &Cycle<'_>, after: Option<&Preemption>) -> S
     let said: Vec<&str> = others.chain(preemption.as_deref()).collect();
     if said.is_empty() { String::new() } else { format!(" {}", said.join(", ")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_cut_long_messages_at_a_character() {
+        assert_eq!(of_event(&"a".repeat(1024)), "a".repeat(1024));
+        assert_eq!(of_event(&"a".repeat(1025)), format!("{} ...", "a".repeat(1020)));
+        // Two bytes a character: the cut may not fall between them.
+        let cut = of_event(&format!("a{}", "é".repeat(600)));
+        assert!(cut.len() <= 1024 && cut.ends_with("é ..."), "{}", cut.len());
+    }
+}

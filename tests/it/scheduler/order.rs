@@ -68,3 +68,17 @@ fn reasons_are_sorted_as_text() {
          deallocate, preemption: 0/12 nodes are available: 12 Preemption is not helpful for scheduling."
     );
 }
+
+#[test]
+fn among_equals_the_version_decides() {
+    // Totals of 5, 5, 9 and 9 by taints that are not preferred: the heap's root is the last, a draw may give any of the best.
+    let discouraged = json!([{"key": "k", "effect": "PreferNoSchedule"}]);
+    let cluster = Cluster::new()
+        .node("a", json!({"taints": discouraged}))
+        .node("b", json!({"taints": discouraged}))
+        .node("c", json!({}))
+        .node("d", json!({}))
+        .pod("p", json!({}));
+    assert_eq!(cluster.decision().node.as_deref(), Some("d"));
+    assert_eq!(cluster.version("1.34").decision().node.as_deref(), Some("c"));
+}

@@ -14,6 +14,7 @@ pub mod kubectl;
 pub mod kubelet;
 pub mod model;
 pub mod observe;
+pub mod procedures;
 pub mod report;
 pub mod scenario;
 pub mod scheduler;

@@ -12,9 +12,7 @@ mod target;
 use std::sync::Arc;
 
 use crate::arena::Symbol;
-use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, EventDraft, NodeRegistration, ObjectRef, Record, Start,
-};
+use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PoolPlan, Record, Start};
 use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange};
 use crate::units::SimTime;
 use faults::Damage;
@@ -44,17 +42,6 @@ impl ChaosPlan {
         let name = format!("{}@{}", fault.kind.as_str(), at.saturating_since(SimTime::ZERO));
         if alike == 0 { name } else { format!("{name}#{}", alike + 1) }
     }
-}
-
-/// A pool as far as new machines and selection need it.
-#[derive(Clone, Debug)]
-pub struct PoolPlan {
-    /// Its name: the prefix of its nodes' names.
-    pub name: Symbol,
-    /// Labels, taints and resources with which its machines register.
-    pub registration: NodeRegistration,
-    /// Zones, handed out in turn.
-    pub zones: Vec<Symbol>,
 }
 
 /// What chaos waits for.
@@ -123,10 +110,10 @@ impl Chaos {
         let plan = Arc::clone(&self.plan);
         let (_, pool, count) = plan.add_nodes[index];
         let name = plan.pools[pool].name;
-        let next = target::pool_numbers(name, ctx).max().map_or(0, |last| last + 1);
+        let next = plan.pools[pool].next_number(ctx.store);
         note(ctx, Severity::Normal, "AddNodes", name.as_str(), format!("{count} machines join pool {name}"));
         for number in next..next + u64::from(count) {
-            let name = Symbol::new(&format!("{name}-{number}"));
+            let name = plan.pools[pool].node_name(number);
             ctx.change_machine(MachineChange::InstanceCreated { name, pool: pool as u32 });
         }
     }

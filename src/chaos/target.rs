@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Chaos;
 use super::spec::PodTarget;
-use crate::arena::{Symbol, sym};
-use crate::component::Ctx;
+use crate::arena::sym;
+use crate::component::{Ctx, pool_number};
 use crate::model::LabelSelector;
 use crate::state::{NodeId, PodId};
 
@@ -39,17 +39,6 @@ impl NodeTarget {
     pub fn is_everything(&self) -> bool {
         *self == Self::default()
     }
-}
-
-/// The number at the end of a pool's node name.
-fn pool_number(pool: &str, node: &str) -> Option<u64> {
-    node.strip_prefix(pool)?.strip_prefix('-')?.parse().ok()
-}
-
-/// The numbers of a pool's nodes, whether or not their objects exist.
-pub(super) fn pool_numbers<'a>(pool: Symbol, ctx: &'a Ctx<'_, Chaos>) -> impl Iterator<Item = u64> + 'a {
-    let nodes = ctx.store.node_ids().map(|id| ctx.store.node_name(id));
-    nodes.filter_map(move |name| pool_number(pool.as_str(), name.as_str()))
 }
 
 /// The nodes that match before anything is drawn, in the order of their names' appearance: those whose machine exists.
@@ -139,12 +128,5 @@ mod tests {
         assert_eq!(wanted(10, None, Some(0.01)), 1);
         assert_eq!(wanted(10, Some(3), None), 3);
         assert_eq!(wanted(2, Some(3), None), 2);
-    }
-
-    #[test]
-    fn a_pool_owns_the_nodes_named_after_it() {
-        assert_eq!(pool_number("worker", "worker-12"), Some(12));
-        assert_eq!(pool_number("worker", "worker-a"), None);
-        assert_eq!(pool_number("work", "worker-1"), None);
     }
 }

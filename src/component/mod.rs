@@ -9,7 +9,9 @@ mod controller;
 mod expectations;
 mod export;
 mod flow_control;
+mod message;
 mod ownership;
+mod pool;
 mod record;
 mod request;
 mod revision;
@@ -23,7 +25,9 @@ pub use controller::{Controller, ControllerTag, ControllerTimer, Enqueue, Plan, 
 pub use expectations::Expectations;
 pub use export::export_workload;
 pub use flow_control::{ClientLimit, TokenBucket};
+pub use message::{CommandEnd, Message, TypedCommand};
 pub use ownership::{Claim, controller_name, judge_claim};
+pub use pool::{PoolPlan, pool_number};
 pub use record::{EventDraft, EventRecorder, EventType, ObjectRef, Record, Transcript};
 pub use request::{
     Answer, ApiError, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet, NewRevision, NodeConditionUpdate,
@@ -72,11 +76,19 @@ pub struct Outbox<G> {
     pub records: Vec<(Record, CauseId)>,
     /// Changes of the physical world.
     pub machine_changes: Vec<(MachineChange, CauseId)>,
+    /// What other programs are to hear.
+    pub messages: Vec<(Message, CauseId)>,
 }
 
 impl<G> Default for Outbox<G> {
     fn default() -> Self {
-        Self { calls: Vec::new(), events: Vec::new(), records: Vec::new(), machine_changes: Vec::new() }
+        Self {
+            calls: Vec::new(),
+            events: Vec::new(),
+            records: Vec::new(),
+            machine_changes: Vec::new(),
+            messages: Vec::new(),
+        }
     }
 }
 
@@ -84,7 +96,11 @@ impl<G> Outbox<G> {
     /// Whether nothing was asked for.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.calls.is_empty() && self.events.is_empty() && self.records.is_empty() && self.machine_changes.is_empty()
+        self.calls.is_empty()
+            && self.events.is_empty()
+            && self.records.is_empty()
+            && self.machine_changes.is_empty()
+            && self.messages.is_empty()
     }
 }
 
@@ -153,6 +169,11 @@ impl<'a, C: Component + ?Sized> Ctx<'a, C> {
         self.outbox.records.push((record, self.cause));
     }
 
+    /// Tells other programs something, at once.
+    pub fn send(&mut self, message: Message) {
+        self.outbox.messages.push((message, self.cause));
+    }
+
     /// Changes the physical world.
     pub fn change_machine(&mut self, change: MachineChange) {
         self.outbox.machine_changes.push((change, self.cause));
@@ -207,4 +228,7 @@ pub trait Component {
 
     /// The physical world changed; most components cannot know.
     fn machine_changed(&mut self, _change: &MachineChange, _ctx: &mut Ctx<'_, Self>) {}
+
+    /// Another program says something; most have nobody to talk to.
+    fn told(&mut self, _message: &Message, _ctx: &mut Ctx<'_, Self>) {}
 }

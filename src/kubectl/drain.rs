@@ -207,7 +207,6 @@ impl Kubectl {
 
     /// Looks at the current node's pods and begins to evict them.
     fn drain_node(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
-        let runbook = Arc::clone(&self.runbook);
         let Some((process, mut drain)) = self.drain_of(id) else { return };
         let Some(&node) = drain.nodes.get(drain.current) else {
             end(process, &drain, ctx);
@@ -220,7 +219,7 @@ impl Kubectl {
         // kubectl keeps these texts in a map, whose order differs from run to run.
         let mut order = ctx.streams.stream(
             "kubectl-text-order",
-            &format!("{} {} {}", runbook.lines[process.line].text, process.at, ctx.store.node_name(node)),
+            &format!("{} {} {}", process.line.text, process.at, ctx.store.node_name(node)),
         );
         let mut refusals: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut warnings: BTreeMap<String, Vec<String>> = BTreeMap::new();

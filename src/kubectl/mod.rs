@@ -22,7 +22,8 @@ use std::sync::Arc;
 
 use crate::arena::{Id, Table};
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, Record, Reply, Request, Start, Transcript,
+    Answer, ClientLimit, CommandEnd, Component, Config, Ctx, EventDraft, Message, ObjectRef, Record, Reply, Request,
+    Start, Transcript, TypedCommand,
 };
 use crate::model::Object;
 use crate::state::{Change, Changed, ControlPlaneProcess, NodeId, PodId, WorkloadId};
@@ -47,7 +48,7 @@ pub struct RunbookLine {
 #[derive(Clone, Debug, Default)]
 pub struct Runbook {
     /// In file order.
-    pub lines: Vec<RunbookLine>,
+    pub lines: Vec<Arc<RunbookLine>>,
 }
 
 /// How long a kubectl process takes before its first request.
@@ -112,7 +113,9 @@ enum Gone {
 /// A running kubectl.
 #[derive(Clone, Debug)]
 pub struct Process {
-    line: usize,
+    line: Arc<RunbookLine>,
+    /// The program that typed it, and its ticket; none for the scenario's own lines.
+    typist: Option<(&'static str, u64)>,
     at: SimTime,
     steps: VecDeque<Step>,
     current: Option<Step>,
@@ -162,8 +165,7 @@ impl Kubectl {
     }
 
     fn begin(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
-        let runbook = Arc::clone(&self.runbook);
-        let line = &runbook.lines[self.processes[id].line];
+        let line = Arc::clone(&self.processes[id].line);
         let mut plan = Plan::default();
         match &line.command {
             Command::Apply(args) => apply::plan(args, &line.objects, ctx.store, &mut plan),
@@ -252,9 +254,37 @@ impl Kubectl {
         }
     }
 
+    /// Somebody types a line; its process starts.
+    fn run(&mut self, line: Arc<RunbookLine>, typist: Option<(&'static str, u64)>, ctx: &mut Ctx<'_, Self>) {
+        let text = Arc::clone(&line.text);
+        let about = ObjectRef { kind: "Kubectl", namespace: "".into(), name: Arc::clone(&text) };
+        let event = EventDraft::normal("Kubectl", about, format!("kubectl {text}"));
+        ctx.record(Record::Event { component: typist.map_or("scenario", |(by, _)| by), event });
+        let id = self.processes.insert(Process {
+            line,
+            typist,
+            at: ctx.now,
+            steps: VecDeque::new(),
+            current: None,
+            waits: Vec::new(),
+            drain: None,
+            rollout: None,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            exit: 0,
+        });
+        ctx.arm_in(START, Timer::Begin(id));
+    }
+
     fn finish(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
         let Some(process) = self.processes.remove(id) else { return };
-        let command = Arc::clone(&self.runbook.lines[process.line].text);
+        let command = Arc::clone(&process.line.text);
+        if let Some((by, ticket)) = process.typist {
+            let is_fatal = |line: &&String| line.starts_with("error: ");
+            let said = process.stderr.iter().find(is_fatal).or(process.stderr.first());
+            let error = said.filter(|_| process.exit != 0).cloned();
+            ctx.send(Message::Ended(CommandEnd { by, ticket, exit: process.exit, error }));
+        }
         if process.exit != 0 {
             let about = ObjectRef { kind: "Kubectl", namespace: "".into(), name: Arc::clone(&command) };
             let message = process.stderr.first().cloned().unwrap_or_default();
@@ -313,23 +343,8 @@ impl Component for Kubectl {
     fn fired(&mut self, timer: Timer, ctx: &mut Ctx<'_, Self>) {
         match timer {
             Timer::Run(line) => {
-                let text = Arc::clone(&self.runbook.lines[line].text);
-                let about = ObjectRef { kind: "Kubectl", namespace: "".into(), name: Arc::clone(&text) };
-                let event = EventDraft::normal("Kubectl", about, format!("kubectl {text}"));
-                ctx.record(Record::Event { component: "scenario", event });
-                let id = self.processes.insert(Process {
-                    line,
-                    at: ctx.now,
-                    steps: VecDeque::new(),
-                    current: None,
-                    waits: Vec::new(),
-                    drain: None,
-                    rollout: None,
-                    stdout: Vec::new(),
-                    stderr: Vec::new(),
-                    exit: 0,
-                });
-                ctx.arm_in(START, Timer::Begin(id));
+                let line = Arc::clone(&self.runbook.lines[line]);
+                self.run(line, None, ctx);
             }
             Timer::Begin(id) => self.begin(id, ctx),
             Timer::Evict(id, pod) => self.evict(id, pod, ctx),
@@ -347,6 +362,21 @@ impl Component for Kubectl {
             Tag::Cordon(id, node) => self.cordoned(id, node, answer, ctx),
             Tag::Evict(id, pod) => self.evicted(id, pod, answer, ctx),
             Tag::Poll(id, pod) => self.polled(id, pod, answer, ctx),
+        }
+    }
+
+    fn told(&mut self, message: &Message, ctx: &mut Ctx<'_, Self>) {
+        let Message::Typed(TypedCommand { by, ticket, line }) = message else { return };
+        match parse(line) {
+            Ok(command) => {
+                let line = RunbookLine { text: Arc::clone(line), command, objects: Vec::new() };
+                self.run(Arc::new(line), Some((*by, *ticket)), ctx);
+            }
+            Err(error) => {
+                debug_assert!(false, "{by} types what is no command: {}", error.message);
+                let error = Some(error.message);
+                ctx.send(Message::Ended(CommandEnd { by, ticket: *ticket, exit: 1, error }));
+            }
         }
     }
 }

@@ -79,7 +79,7 @@ impl Desk {
             round_trip: SimDuration::from_millis(10),
         };
         let command = parse(line).expect("a command line");
-        let lines = vec![RunbookLine { text: Arc::from(line), command, objects: Vec::new() }];
+        let lines = vec![Arc::new(RunbookLine { text: Arc::from(line), command, objects: Vec::new() })];
         let mut desk = Self {
             kubectl: Kubectl::new(Arc::new(Runbook { lines })),
             api: ApiServer::new(),

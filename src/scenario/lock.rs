@@ -114,6 +114,12 @@ fn entry(scenario: &ResolvedScenario, at: crate::units::SimTime, action: Timelin
             let (_, pool, count) = scenario.chaos.add_nodes[index];
             json!({"at": at, "addNodes": {"pool": scenario.pools[pool].name, "count": count}})
         }
+        TimelineAction::RollingUpgrade(index) => {
+            let upgrade = &scenario.procedures.upgrades[index];
+            let mut written = json!(upgrade);
+            written["maxSurge"] = json!(upgrade.surge());
+            json!({"at": at, "rollingUpgrade": written})
+        }
     }
 }
 

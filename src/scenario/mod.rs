@@ -13,6 +13,7 @@ mod lock;
 mod objects;
 mod overrides;
 mod pools;
+mod procedures;
 mod resolve;
 mod revisions;
 mod schema;
@@ -38,6 +39,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Source, Sources};
 use crate::kubectl::Runbook;
 use crate::model::{ManifestObject, NotModelled};
 use crate::observe::Objective;
+use crate::procedures::ProcedurePlan;
 use crate::units::{SimDuration, SimTime};
 
 /// What happens at an instant of the timeline; positions in the plan and the runbook.
@@ -49,6 +51,8 @@ pub enum TimelineAction {
     Kubectl(usize),
     /// Machines that the [`ChaosPlan`] adds.
     AddNodes(usize),
+    /// An upgrade of the [`ProcedurePlan`].
+    RollingUpgrade(usize),
 }
 
 /// A scenario with nothing left open.
@@ -76,6 +80,8 @@ pub struct ResolvedScenario {
     pub pools: Vec<NodePool>,
     /// kubectl lines.
     pub kubectl: Arc<Runbook>,
+    /// What operators and their automata do.
+    pub procedures: Arc<ProcedurePlan>,
     /// What counts as good for this user.
     pub objectives: Vec<Objective>,
     /// What must hold in the end.

@@ -1,8 +1,7 @@
 //! Node pools: nodes that are made from one template.
 
 use crate::arena::Symbol;
-use crate::chaos::PoolPlan;
-use crate::component::NodeRegistration;
+use crate::component::{NodeRegistration, PoolPlan};
 use crate::model::Node;
 
 /// Nodes that are made from one template: `<pool>-0`, `<pool>-1`, …

@@ -25,6 +25,7 @@ use crate::model::field_path::FieldPath;
 use crate::model::manifest::{self, Loaded};
 use crate::model::{ManifestObject, NotModelled, Object, ResourceList};
 use crate::observe::{MinReady, Objective};
+use crate::procedures::ProcedurePlan;
 use crate::units::{IntOrPercent, Quantity, SimDuration, SimTime, unix_nanos_from_rfc3339};
 
 /// The most nodes that are played.
@@ -70,6 +71,13 @@ pub(super) fn unknown_kind(kind: &str, location: Location) -> Diagnostic {
         Some(nearest) => format!("the nearest kind is `{nearest}`"),
         None => format!("the kinds are `{}`", KINDS.join("`, `")),
     })
+}
+
+/// What the timeline's entries are sorted into.
+struct Plans<'a> {
+    chaos: &'a mut ChaosPlan,
+    runbook: &'a mut Runbook,
+    procedures: &'a mut ProcedurePlan,
 }
 
 struct Resolver<'a> {
@@ -299,7 +307,9 @@ impl Resolver<'_> {
             ..ChaosPlan::default()
         };
         let mut runbook = Runbook::default();
-        let timeline = self.timeline(root, &spec, &mut chaos, &mut runbook, &mut not_modelled, files);
+        let mut procedures = ProcedurePlan { pools: chaos.pools.clone(), ..ProcedurePlan::default() };
+        let mut plans = Plans { chaos: &mut chaos, runbook: &mut runbook, procedures: &mut procedures };
+        let timeline = self.timeline(root, &spec, &mut plans, &mut not_modelled, files);
         for (index, process) in chaos.processes.iter_mut().enumerate() {
             let at = |field: &str| root.locate_text(&format!("spec.faults[{index}].{field}"));
             self.observations(&mut process.time_to_failure, at("timeToFailure"), files);
@@ -327,6 +337,7 @@ impl Resolver<'_> {
             chaos: Arc::new(chaos),
             pools,
             kubectl: Arc::new(runbook),
+            procedures: Arc::new(procedures),
             objectives: objectives(&spec),
             expectations: validate::expectations(root, &spec, &mut self.diagnostics),
             not_modelled,
@@ -469,11 +480,11 @@ impl Resolver<'_> {
         &mut self,
         root: &Node,
         spec: &Spec,
-        chaos: &mut ChaosPlan,
-        runbook: &mut Runbook,
+        plans: &mut Plans<'_>,
         not_modelled: &mut Vec<NotModelled>,
         files: &mut Files<'_>,
     ) -> Vec<(SimTime, TimelineAction)> {
+        let Plans { chaos, runbook, procedures } = plans;
         let mut timeline = Vec::new();
         for (index, entry) in spec.timeline.iter().enumerate() {
             let at = SimTime::ZERO + entry.at;
@@ -491,12 +502,15 @@ impl Resolver<'_> {
                 let place = root.locate_text(&format!("spec.timeline[{index}].kubectl"));
                 if let Some(line) = self.runbook_line(line, &place, not_modelled, files) {
                     timeline.push((at, TimelineAction::Kubectl(runbook.lines.len())));
-                    runbook.lines.push(line);
+                    runbook.lines.push(Arc::new(line));
                 }
             } else if let Some(add) = &entry.add_nodes {
                 let Some(pool) = chaos.pools.iter().position(|pool| pool.name == add.pool) else { continue };
                 timeline.push((at, TimelineAction::AddNodes(chaos.add_nodes.len())));
                 chaos.add_nodes.push((at, pool, add.count));
+            } else if let Some(upgrade) = &entry.rolling_upgrade {
+                timeline.push((at, TimelineAction::RollingUpgrade(procedures.upgrades.len())));
+                procedures.upgrades.push(upgrade.clone());
             }
         }
         timeline

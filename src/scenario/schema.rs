@@ -12,6 +12,7 @@ use crate::chaos::{FaultProcessSpec, FaultSpec};
 use crate::engine::Distribution;
 use crate::model::config::{FlagMap, KubeSchedulerConfiguration, KubeletConfiguration, KubernetesVersion};
 use crate::model::{Node, NotModelled};
+use crate::procedures::RollingUpgradeSpec;
 use crate::units::{IntOrPercent, SimDuration, with_days};
 
 /// The version of the documents that are understood.
@@ -136,6 +137,20 @@ pub(crate) struct TimelineEntry {
     pub(crate) kubectl: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) add_nodes: Option<AddNodesEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rolling_upgrade: Option<RollingUpgradeSpec>,
+}
+
+impl TimelineEntry {
+    /// The keys of what can happen, one of which an entry has.
+    pub(crate) const ACTIONS: [&str; 4] = ["fault", "kubectl", "addNodes", "rollingUpgrade"];
+
+    /// How many things happen.
+    pub(crate) fn action_count(&self) -> usize {
+        let actions =
+            [self.fault.is_some(), self.kubectl.is_some(), self.add_nodes.is_some(), self.rolling_upgrade.is_some()];
+        actions.into_iter().filter(|is_there| *is_there).count()
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

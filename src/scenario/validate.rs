@@ -7,7 +7,8 @@ use rustc_hash::FxHashSet;
 use super::control_plane;
 use super::document::Node;
 use super::objects;
-use super::schema::Spec;
+use super::procedures;
+use super::schema::{Spec, TimelineEntry};
 use super::targets::{self, Fault, unknown};
 use super::workloads;
 use super::{Expectation, ResolvedScenario};
@@ -247,20 +248,18 @@ fn check_timeline(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: 
                     .at(root.locate_text("spec.duration"), "the run ends here"),
             );
         }
-        let actions = [entry.fault.is_some(), entry.kubectl.is_some(), entry.add_nodes.is_some()];
-        let count = actions.iter().filter(|is_there| **is_there).count();
+        let count = entry.action_count();
         // What has been taken out has been reported.
         let is_reported = super::overrides::parse_path(&path)
             .ok()
             .and_then(|path| root.find(&path))
-            .is_some_and(|node| ["fault", "kubectl", "addNodes"].into_iter().any(|key| node.has_removed(key)));
+            .is_some_and(|node| TimelineEntry::ACTIONS.into_iter().any(|key| node.has_removed(key)));
         if count > 1 || (count == 0 && !is_reported) {
             let message = if count == 0 { "nothing happens here" } else { "more than one thing happens here" };
-            diagnostics.push(
-                Diagnostic::error("scenario::bad_entry", message).at(root.locate_text(&path), "").help(
-                    "an entry has exactly one of `fault`, `kubectl` and `addNodes`; entries may have the same `at`",
-                ),
-            );
+            let actions = TimelineEntry::ACTIONS.join("`, `");
+            let help = format!("an entry has exactly one of `{actions}`; entries may have the same `at`");
+            diagnostics
+                .push(Diagnostic::error("scenario::bad_entry", message).at(root.locate_text(&path), "").help(help));
         }
         if let Some(fault) = &entry.fault {
             let path = format!("{path}.fault");
@@ -282,6 +281,9 @@ fn check_timeline(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: 
             let pools = inventory.pools().iter().map(|pool| pool.as_str());
             let location = root.locate_text(&format!("{path}.addNodes.pool"));
             diagnostics.push(unknown("node pool", add.pool.as_str(), pools).at(location, "not under `nodePools`"));
+        }
+        if let Some(upgrade) = &entry.rolling_upgrade {
+            procedures::check_upgrade(root, &format!("{path}.rollingUpgrade"), upgrade, inventory, diagnostics);
         }
     }
 }

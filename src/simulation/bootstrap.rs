@@ -74,6 +74,7 @@ impl Prepared {
             chaos: Arc::clone(&scenario.chaos),
             pools: Arc::new(pool_templates(scenario)),
             kubectl: Arc::clone(&scenario.kubectl),
+            procedures: Arc::clone(&scenario.procedures),
             timeline: scenario.timeline.clone(),
         });
         let streams = Streams::new(BOOTSTRAP_SEED);
@@ -249,7 +250,7 @@ fn volume_for(claim: &PersistentVolumeClaim, name: Symbol) -> Object {
 
 /// How the machines of each pool register.
 fn pool_templates(scenario: &ResolvedScenario) -> Vec<PoolTemplate> {
-    let template = |pool: &crate::chaos::PoolPlan| PoolTemplate {
+    let template = |pool: &crate::component::PoolPlan| PoolTemplate {
         registration: pool.registration.clone(),
         zones: pool.zones.clone(),
     };

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Controller, EventDraft, EventRecorder, Start, TokenBucket,
+    Answer, ClientLimit, Component, Config, Controller, EventDraft, EventRecorder, Message, Start, TokenBucket,
 };
 use crate::state::{CauseId, Change, ControlPlaneProcess, MachineChange};
 
@@ -95,7 +95,8 @@ macro_rules! components {
             /// Starts every component of the process (none: those that belong to no process).
             pub(super) fn start(&mut self, process: Option<ControlPlaneProcess>, start: Start, inputs: &super::Inputs,
                                 wanted: fn(Which) -> bool, kernel: &mut Kernel) {
-                $(if <$ty as Component>::PROCESS == process && !self.$field.is_up && wanted(Which::$variant) {
+                $(if <$ty as Component>::PROCESS == process && !self.$field.is_up && wanted(Which::$variant)
+                    && inputs.have_work_for(Which::$variant) {
                     if self.$field.epoch > 0 {
                         let make: fn(&Config, &super::Inputs) -> $ty = $make;
                         let epoch = self.$field.epoch;
@@ -156,6 +157,14 @@ macro_rules! components {
                                   |c, ctx| c.machine_changed(change, ctx));
                 })*
             }
+
+            /// A program says something to others.
+            pub(super) fn told(&mut self, message: &Message, kernel: &mut Kernel) {
+                $(if self.$field.is_up {
+                    kernel.handle(Which::$variant, &mut self.$field, AnyTimer::$variant, AnyTag::$variant,
+                                  |c, ctx| c.told(message, ctx));
+                })*
+            }
         }
 
         impl AnyTag {
@@ -198,5 +207,7 @@ components! {
         |config, _| Controller::new(Default::default(), config);
     AttachDetach attach_detach: crate::controllers::attach_detach::AttachDetach = |_, _| Default::default();
     Scheduler scheduler: crate::scheduler::Scheduler = |config, _| crate::scheduler::Scheduler::new(config);
+    RollingUpgrades rolling_upgrades: crate::procedures::RollingUpgrades =
+        |_, inputs| crate::procedures::RollingUpgrades::new(std::sync::Arc::clone(&inputs.procedures));
     Kubectl kubectl: crate::kubectl::Kubectl = |_, inputs| crate::kubectl::Kubectl::new(std::sync::Arc::clone(&inputs.kubectl));
 }

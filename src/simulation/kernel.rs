@@ -7,7 +7,8 @@ use super::components::{AnyTag, AnyTimer, Slot, Which};
 use crate::apiserver::ApiServer;
 use crate::arena::{Id, Table};
 use crate::component::{
-    Answer, ApiError, Component, Config, Ctx, ErrorReason, EventDraft, Latencies, Outbox, Record, Request, Timers,
+    Answer, ApiError, Component, Config, Ctx, ErrorReason, EventDraft, Latencies, Message, Outbox, Record, Request,
+    Timers,
 };
 use crate::engine::{EventQueue, Streams, Ticket};
 use crate::observe::Observers;
@@ -86,6 +87,7 @@ pub(super) struct Kernel {
     pub(super) watch_log: VecDeque<(SimTime, Arc<Change>)>,
     pub(super) watch_draws: u64,
     pub(super) machine_log: VecDeque<(MachineChange, CauseId)>,
+    pub(super) messages: VecDeque<(Message, CauseId)>,
     pub(super) observers: Observers,
     pub(super) verifier: Option<Box<Verifier>>,
     pub(super) changed: Vec<Changed>,
@@ -148,6 +150,7 @@ impl Kernel {
             self.observers.recorded(self.now, cause, &record, &self.store);
         }
         self.machine_log.extend(outbox.machine_changes);
+        self.messages.extend(outbox.messages);
     }
 
     /// Sends a component's next Event.

@@ -22,6 +22,7 @@ use crate::engine::Streams;
 use crate::kubectl::{self, Runbook};
 use crate::kubelet::PoolTemplate;
 use crate::observe::Observers;
+use crate::procedures::{self, ProcedurePlan};
 use crate::scenario::TimelineAction;
 use crate::state::{CauseId, Changed, ControlPlaneProcess, MachineChange, Store};
 use crate::units::{SimDuration, SimTime};
@@ -36,8 +37,20 @@ pub struct Inputs {
     pub pools: Arc<Vec<PoolTemplate>>,
     /// kubectl lines.
     pub kubectl: Arc<Runbook>,
+    /// What operators and their automata do.
+    pub procedures: Arc<ProcedurePlan>,
     /// When which of them happens, in file order.
     pub timeline: Vec<(SimTime, TimelineAction)>,
+}
+
+impl Inputs {
+    /// Whether there is anything to do for a component that works on the scenario's orders alone; others always have work.
+    fn have_work_for(&self, which: Which) -> bool {
+        match which {
+            Which::RollingUpgrades => !self.procedures.upgrades.is_empty(),
+            _ => true,
+        }
+    }
 }
 
 /// A leader that cannot renew its lease for this long exits (`--leader-elect-renew-deadline`).
@@ -117,6 +130,9 @@ impl Simulation {
                 TimelineAction::Fault(index) => AnyTimer::Chaos(chaos::Timer::Fault(index)),
                 TimelineAction::AddNodes(index) => AnyTimer::Chaos(chaos::Timer::AddNodes(index)),
                 TimelineAction::Kubectl(index) => AnyTimer::Kubectl(kubectl::Timer::Run(index)),
+                TimelineAction::RollingUpgrade(index) => {
+                    AnyTimer::RollingUpgrades(procedures::UpgradeTimer::Begin(index))
+                }
             };
             let event = Event::Timer { epoch: 0, timer };
             self.kernel.queue.push(*at, Scheduled { cause: CauseId::NONE, event });
@@ -135,6 +151,12 @@ impl Simulation {
     fn start(&mut self, process: Option<ControlPlaneProcess>, start: Start) {
         let inputs = Arc::clone(&self.inputs);
         self.components.start(process, start, &inputs, self.wanted, &mut self.kernel);
+    }
+
+    /// When the next event is due.
+    #[must_use]
+    pub fn next_at(&self) -> Option<SimTime> {
+        self.kernel.queue.peek_time()
     }
 
     /// Plays everything that happens up to and including `end`.
@@ -227,24 +249,36 @@ impl Simulation {
         }
     }
 
-    /// Applies what handlers asked of the physical world, and what follows from it, until nothing more does.
+    /// Applies what handlers asked of the physical world and tells what they said, and what follows from it, until nothing more
+    /// does.
     fn settle_machines(&mut self) {
-        while let Some((change, cause)) = self.kernel.machine_log.pop_front() {
-            self.kernel.cause = cause;
-            match change {
-                MachineChange::ProcessDown(process) => self.process_down(process),
-                MachineChange::ProcessUp(process) => self.process_up(process),
-                _ => {
-                    let node = self.kernel.store.apply_machine_change(&change, self.kernel.now);
-                    if let Some(node) = node {
-                        self.kernel.changed.push(Changed::HeartbeatChanged(node));
-                    }
+        loop {
+            if let Some((change, cause)) = self.kernel.machine_log.pop_front() {
+                self.kernel.cause = cause;
+                self.change_machine(&change);
+            } else if let Some((message, cause)) = self.kernel.messages.pop_front() {
+                self.kernel.cause = cause;
+                self.components.told(&message, &mut self.kernel);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn change_machine(&mut self, change: &MachineChange) {
+        match *change {
+            MachineChange::ProcessDown(process) => self.process_down(process),
+            MachineChange::ProcessUp(process) => self.process_up(process),
+            _ => {
+                let node = self.kernel.store.apply_machine_change(change, self.kernel.now);
+                if let Some(node) = node {
+                    self.kernel.changed.push(Changed::HeartbeatChanged(node));
                 }
             }
-            self.kernel.observers.machine_changed(self.kernel.now, cause, &change, &self.kernel.store);
-            self.kernel.publish();
-            self.components.machine_changed(&change, &mut self.kernel);
         }
+        self.kernel.observers.machine_changed(self.kernel.now, self.kernel.cause, change, &self.kernel.store);
+        self.kernel.publish();
+        self.components.machine_changed(change, &mut self.kernel);
     }
 
     fn process_down(&mut self, process: ControlPlaneProcess) {
@@ -313,6 +347,7 @@ impl Kernel {
             watch_log: VecDeque::new(),
             watch_draws: 0,
             machine_log: VecDeque::new(),
+            messages: VecDeque::new(),
             observers,
             verifier: None,
             changed: Vec::new(),

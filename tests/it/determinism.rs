@@ -87,6 +87,7 @@ scenarios! {
     drain_and_upgrade: "drain-and-upgrade.yaml",
     flapping_node: "flapping-node.yaml",
     kubelets_cut_off: "kubelets-cut-off.yaml",
+    node_pool_upgrade: "node-pool-upgrade.yaml",
     total_loss: "total-loss.yaml",
     why_pending: "why-pending.yaml",
     year_of_failures: "year-of-failures.yaml",

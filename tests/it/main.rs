@@ -5,6 +5,7 @@ mod determinism;
 mod expected;
 mod invalid;
 mod mutations;
+mod procedures;
 mod random;
 mod random_scenario;
 mod recordings;

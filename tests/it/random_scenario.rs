@@ -65,7 +65,10 @@ pub(crate) fn scenario(seed: u64) -> String {
     );
     text.push_str(&control_plane(&mut dice));
     text.push_str(&latency(&mut dice));
-    let _ = write!(text, "  timeline:\n{timeline}{faults}");
+    // Dice of their own: what is drawn here changes nothing above.
+    let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x7072_6f63);
+    let upgrades = upgrades(&mut dice, &names, minutes);
+    let _ = write!(text, "  timeline:\n{timeline}{upgrades}{faults}");
     text.push_str(&manifests);
     text
 }
@@ -516,6 +519,30 @@ fn timeline(dice: &mut Dice, names: &Names, minutes: u64) -> String {
             _ => format!("kubectl: {}", kubectl(dice, names)),
         };
         let _ = writeln!(text, "  - {{at: {at}s, {what}}}");
+    }
+    text
+}
+
+fn upgrades(dice: &mut Dice, names: &Names, minutes: u64) -> String {
+    let mut text = String::new();
+    while dice.percent(15) {
+        let at = dice.between(0, minutes * 60 - 1);
+        let pool = names.pools[dice.between(0, names.pools.len() as u64 - 1) as usize].as_str();
+        let limits = dice.pick(&[
+            "",
+            "maxSurge: 1, ",
+            "maxSurge: 50%, ",
+            "maxUnavailable: 1, ",
+            "maxSurge: 2, maxUnavailable: 2, ",
+        ]);
+        let timeout = dice.pick(&["30s", "2m", "5m"]);
+        let soak = dice.maybe(20, |_| "nodeSoak: 1m, ".to_owned());
+        let behavior = dice.pick(&["Schedule", "Cordon", "Force"]);
+        let _ = writeln!(
+            text,
+            "  - {{at: {at}s, rollingUpgrade: {{pool: {pool}, {limits}drainTimeout: {timeout}, \
+             {soak}undrainableNodeBehavior: {behavior}}}}}"
+        );
     }
     text
 }

@@ -20,12 +20,14 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("kubectl", BELOW_COMPONENTS),
     ("chaos", BELOW_COMPONENTS),
     ("observe", BELOW_COMPONENTS),
+    ("procedures", BELOW_COMPONENTS),
     (
         "scenario",
         &[
             "chaos",
             "kubectl",
             "observe",
+            "procedures",
             "scheduler",
             "component",
             "state",
@@ -50,6 +52,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "kubectl",
             "chaos",
             "observe",
+            "procedures",
             "component",
             "state",
             "engine",

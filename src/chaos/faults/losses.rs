@@ -43,9 +43,6 @@ pub(super) fn begin(fault: &FaultSpec, name: &str, node: NodeId, damage: &mut Da
     }
     match fault.kind {
         FaultKind::InstanceGone => {
-            damage.nesting.forget(node);
-            damage.delays.remove(&node);
-            damage.returning.remove(&node);
             ctx.change_machine(MachineChange::InstanceGone(node));
             return;
         }

@@ -56,8 +56,17 @@ impl Damage {
                 ctx.change_machine(MachineChange::PowerOn(node));
             }
             MachineChange::HeartbeatBegins { node, .. } => self.hold_up(node, ctx),
+            // Whoever takes the machine away: nothing of it is broken any more.
+            MachineChange::InstanceGone(node) => self.forget(node),
             _ => {}
         }
+    }
+
+    /// The machine is gone for good.
+    fn forget(&mut self, node: NodeId) {
+        self.nesting.forget(node);
+        self.delays.remove(&node);
+        self.returning.remove(&node);
     }
 
     /// Draws by how much the next renewal of a slow node is late.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::apiserver::ApiServer;
 use crate::arena::Symbol;
-use crate::chaos::{self, Chaos, ChaosPlan, FaultKind, FaultSpec, PoolPlan};
+use crate::chaos::{self, Chaos, ChaosPlan, FaultKind, FaultSpec};
 use crate::component::{
     Answer, ApiError, Component, Config, Ctx, DeleteOptions, ErrorReason, Latencies, NodeConditionUpdate,
-    NodeRegistration, Outbox, PodStatusPatch, Record, Request, Start, Timers,
+    NodeRegistration, Outbox, PodStatusPatch, PoolPlan, Record, Request, Start, Timers,
 };
 use crate::engine::{Distribution, EventQueue, Streams, Ticket};
 use crate::kubelet::{Kubelets, PoolTemplate, Timer};
@@ -317,6 +317,7 @@ impl Bench {
             events: outbox.events,
             records: outbox.records,
             machine_changes: outbox.machine_changes,
+            messages: outbox.messages,
         };
         self.take(outbox);
     }

@@ -1,0 +1,34 @@
+//! How procedures write down what they do.
+
+use std::sync::Arc;
+
+use crate::arena::Symbol;
+use crate::component::{Component, Ctx, EventDraft, EventType, ObjectRef, Record};
+use crate::state::NodeId;
+
+/// Notes something about a node.
+pub(super) fn about_node<C: Component>(
+    ctx: &mut Ctx<'_, C>,
+    event_type: EventType,
+    reason: &'static str,
+    node: NodeId,
+    message: String,
+) {
+    let about = ObjectRef::node(ctx.store.node_name(node));
+    let event = EventDraft { event_type, ..EventDraft::normal(reason, about, message) }.on(node);
+    ctx.record(Record::Event { component: C::NAME, event });
+}
+
+/// Notes something about a pool of nodes; `component` is `scenario` for what the timeline says.
+pub(super) fn about_pool<C: Component>(
+    ctx: &mut Ctx<'_, C>,
+    component: &'static str,
+    event_type: EventType,
+    reason: &'static str,
+    pool: Symbol,
+    message: String,
+) {
+    let about = ObjectRef { kind: "NodePool", namespace: Symbol::empty(), name: Arc::from(pool.as_str()) };
+    let event = EventDraft { event_type, ..EventDraft::normal(reason, about, message) };
+    ctx.record(Record::Event { component, event });
+}

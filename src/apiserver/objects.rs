@@ -11,9 +11,9 @@ use crate::model::{self, ConditionStatus, LabelSelector, NodeConditionType, Obje
 use crate::state::{
     Changed, ContainerState, ContainerStatus, ControllerRevision, CronJob, DaemonSet, DaemonSetStatus, Deletion,
     DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, DisruptionReason, DisruptionTarget, Job,
-    JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind, ObjectDelta, Owner, Pod, PodCondition,
-    PodDisruptionBudget, PodDisruptionBudgetStatus, PodPhase, PriorityClass, ReplicaSet, ReplicaSetStatus, Service,
-    StatefulSet, StatefulSetStatus, Status, Store, Uid, WorkloadId,
+    JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind, NotScheduled, NotScheduledReason, ObjectDelta, Owner,
+    Pod, PodCondition, PodDisruptionBudget, PodDisruptionBudgetStatus, PodPhase, PriorityClass, ReplicaSet,
+    ReplicaSetStatus, Service, StatefulSet, StatefulSetStatus, Status, Store, Uid, WorkloadId,
 };
 use crate::units::SimDuration;
 
@@ -170,6 +170,11 @@ impl ApiServer {
                 cause: DeletionCause::Kubectl,
             }
         });
+        let not_scheduled = status.condition(PodConditionType::PodScheduled).and_then(|c| {
+            let reason = NotScheduledReason::parse(c.reason.as_str()).filter(|_| c.status == ConditionStatus::False)?;
+            Some(NotScheduled { reason, message: Arc::from(c.message.as_str()) })
+        });
+        let not_scheduled = not_scheduled.or_else(|| super::pods::gated(&admitted));
         let nominated_node = status.nominated_node_name.map(|name| s.store.node_slot(name));
         let containers = |statuses: &[model::ContainerStatus]| -> Vec<ContainerStatus> {
             statuses.iter().map(|c| self.container_status(c, created_at)).collect()
@@ -193,7 +198,7 @@ impl ApiServer {
             phase: phase(status.phase),
             reason: status.reason,
             ready,
-            unschedulable: None,
+            not_scheduled,
             disruption_target: status.condition(PodConditionType::DisruptionTarget).and_then(|c| {
                 Some(DisruptionTarget {
                     reason: DisruptionReason::parse(c.reason.as_str())?,

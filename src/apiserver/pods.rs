@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::{ApiServer, Session, already_exists};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
-use crate::model::{LabelSelector, Labels, UnhealthyPodEvictionPolicy};
+use crate::model::{LabelSelector, Labels, PodSpec, UnhealthyPodEvictionPolicy};
 use crate::state::{
-    Changed, Deletion, DeletionCause, DisruptionReason, DisruptionTarget, NodeId, ObjectDelta, Owner, Pod,
-    PodCondition, PodDelta, PodDisruptionBudgetId, PodId, PodPhase,
+    Changed, Deletion, DeletionCause, DisruptionReason, DisruptionTarget, NodeId, NotScheduled, NotScheduledReason,
+    ObjectDelta, Owner, Pod, PodCondition, PodDelta, PodDisruptionBudgetId, PodId, PodPhase,
 };
 use crate::units::SimDuration;
 
@@ -44,6 +44,7 @@ impl ApiServer {
             uid,
             labels,
             owner: draft.owner,
+            not_scheduled: gated(&spec),
             spec,
             pinned_node: draft.pinned_node,
             is_mirror: false,
@@ -57,7 +58,6 @@ impl ApiServer {
             phase: PodPhase::Pending,
             reason: crate::arena::Symbol::empty(),
             ready: None,
-            unschedulable: None,
             disruption_target: None,
             containers: smallvec::SmallVec::new(),
             init_containers: smallvec::SmallVec::new(),
@@ -66,6 +66,16 @@ impl ApiServer {
         s.changed.push(Changed::PodAdded(id));
         Ok(Reply::Pod(id))
     }
+}
+
+/// What a new pod says about its scheduling.
+///
+/// # Source
+/// kube-apiserver, pod strategy: a pod with gates is created with the condition PodScheduled.
+pub(super) fn gated(spec: &PodSpec) -> Option<NotScheduled> {
+    let message = || Arc::from("Scheduling is blocked due to non-empty scheduling gates");
+    (!spec.scheduling_gates.is_empty())
+        .then(|| NotScheduled { reason: NotScheduledReason::SchedulingGated, message: message() })
 }
 
 fn gone() -> ApiError {
@@ -264,7 +274,7 @@ pub(super) fn bind(s: &mut Session<'_>, id: PodId, node: NodeId) -> Answer {
     let delta = s.store.update_pod(id, |pod| {
         pod.scheduled_at = Some(now);
         let mut delta = PodDelta::NODE;
-        if pod.unschedulable.take().is_some() {
+        if pod.not_scheduled.take().is_some() {
             delta = delta | PodDelta::CONDITIONS;
         }
         if pod.nominated_node.take().is_some() {
@@ -333,9 +343,9 @@ fn write_status(pod: &mut Pod, patch: PodStatusPatch, now: crate::units::SimTime
     if let Some(node) = patch.nominated_node {
         set(std::mem::replace(&mut pod.nominated_node, node) != node, PodDelta::NOMINATION);
     }
-    if let Some(message) = patch.unschedulable {
-        set(pod.unschedulable != message, PodDelta::CONDITIONS);
-        pod.unschedulable = message;
+    if patch.not_scheduled.is_some() {
+        set(pod.not_scheduled != patch.not_scheduled, PodDelta::CONDITIONS);
+        pod.not_scheduled = patch.not_scheduled;
     }
     delta
 }

@@ -15,8 +15,8 @@ use crate::model::config::{
 };
 use crate::model::{self, Object, PodTemplateSpec, TaintEffect, Toleration};
 use crate::state::{
-    Changed, DeletionCause, NodeCondition, NodeConditionKind, NodeId, Pod, PodDisruptionBudgetId,
-    PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, Status, Store, TaintOnNode,
+    Changed, DeletionCause, NodeCondition, NodeConditionKind, NodeId, NotScheduled, NotScheduledReason, Pod,
+    PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, Status, Store, TaintOnNode,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -429,14 +429,14 @@ fn a_pod_is_bound_once_and_not_while_it_goes() {
     let id = api.pod(&format!("{{metadata: {{name: p}}, spec: {{{ONE}}}}}"));
     let nominated = PodStatusPatch {
         nominated_node: Some(Some(node)),
-        unschedulable: Some(Some(Arc::from("no room"))),
+        not_scheduled: Some(NotScheduled { reason: NotScheduledReason::Unschedulable, message: Arc::from("no room") }),
         ..PodStatusPatch::default()
     };
     api.ask(Request::PatchPodStatus { pod: id, patch: Box::new(nominated) }).expect("a patch");
     api.ask(Request::BindPod { pod: id, node }).expect("a binding");
     let pod = api.get(id);
     assert_eq!((pod.node, pod.scheduled_at), (Some(node), Some(api.now)));
-    assert!(pod.unschedulable.is_none() && pod.nominated_node.is_none());
+    assert!(pod.not_scheduled.is_none() && pod.nominated_node.is_none());
     let (reason, message) = api.refusal(Request::BindPod { pod: id, node });
     assert_eq!(reason, ErrorReason::Conflict);
     assert!(message.contains("already assigned"), "{message}");

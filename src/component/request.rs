@@ -9,9 +9,10 @@ use crate::arena::Symbol;
 use crate::model::{self, Labels, PodTemplateSpec, Resources, TaintEffect};
 use crate::state::{
     AttachmentPhase, ContainerStatus, DaemonSetId, DaemonSetStatus, DeletionCause, DeploymentId, DeploymentStatus,
-    DisruptionReason, JobId, JobStatus, Node, NodeCondition, NodeConditionKind, NodeId, Owner, PersistentVolumeClaimId,
-    PersistentVolumeId, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, ReplicaSetId,
-    ReplicaSetStatus, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid, WorkloadId,
+    DisruptionReason, JobId, JobStatus, Node, NodeCondition, NodeConditionKind, NodeId, NotScheduled, Owner,
+    PersistentVolumeClaimId, PersistentVolumeId, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase,
+    Propagation, ReplicaSetId, ReplicaSetStatus, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid,
+    WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -71,8 +72,8 @@ pub struct PodStatusPatch {
     pub disruption: Option<(DisruptionReason, bool)>,
     /// `status.nominatedNodeName`.
     pub nominated_node: Option<Option<NodeId>>,
-    /// PodScheduled=False with this message, or no longer.
-    pub unschedulable: Option<Option<Arc<str>>>,
+    /// PodScheduled is False, for this reason.
+    pub not_scheduled: Option<NotScheduled>,
 }
 
 /// A node that registers.

@@ -53,7 +53,7 @@ pub(super) fn bare_pod(name: &str, uid: u128) -> Pod {
         phase: PodPhase::Pending,
         reason: Symbol::empty(),
         ready: None,
-        unschedulable: None,
+        not_scheduled: None,
         disruption_target: None,
         containers: SmallVec::new(),
         init_containers: SmallVec::new(),

@@ -9,7 +9,7 @@ use crate::component::{
 };
 use crate::model::{
     self, CsiVolumeSource, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm, Object,
-    ObjectReference, PersistentVolumeSpec, ReclaimPolicy, StorageClass, VolumeBindingMode, VolumeNodeAffinity,
+    ObjectReference, PersistentVolumeSpec, ReclaimPolicy, StorageClass, VolumeNodeAffinity,
 };
 use crate::state::{
     Change, Changed, NodeId, PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId, Pod, PodId, Store,
@@ -53,14 +53,6 @@ pub struct PersistentVolumes {
     released: FxHashSet<PersistentVolumeId>,
 }
 
-fn waits_for_pod(class: Option<&StorageClass>) -> bool {
-    class.is_some_and(|class| class.volume_binding_mode == VolumeBindingMode::WaitForFirstConsumer)
-}
-
-fn class_of<'a>(store: &'a Store, claim: &PersistentVolumeClaim) -> Option<&'a StorageClass> {
-    claim.spec.storage_class_name.and_then(|name| store.volumes.class(name)).map(|class| &**class)
-}
-
 impl PersistentVolumes {
     fn sync_claim(&mut self, id: PersistentVolumeClaimId, ctx: &Ctx<'_, Controller<Self>>) -> Plan<Memo> {
         let mut plan = Plan::nothing();
@@ -78,14 +70,14 @@ impl PersistentVolumes {
             }
             return plan;
         }
-        let class = class_of(ctx.store, claim);
-        let is_delayed = waits_for_pod(class);
+        let is_delayed = volumes.waits_for_pod(claim);
         if let Some(volume) = find_matching_volume(volumes, claim, is_delayed, None, &|_| false) {
             plan.then(Request::BindClaim { claim: id, volume }, Memo::Other);
             return plan;
         }
-        let Some(class) = class.filter(|_| !is_delayed || claim.selected_node.is_some()) else { return plan };
-        if class.provisioner.as_str() == "kubernetes.io/no-provisioner" {
+        let Some(class) = volumes.class_of(claim) else { return plan };
+        let waits = is_delayed && claim.selected_node.is_none();
+        if waits || class.provisioner.as_str() == "kubernetes.io/no-provisioner" {
             return plan;
         }
         let is_specified = class.provisioner.as_str() != model::UNSPECIFIED_PROVISIONER;

@@ -100,8 +100,8 @@ fn describe(what: &Changed, store: &Store) -> Option<String> {
             } else if delta.touches(PodDelta::READY) {
                 write!(text, " Ready={}", if object.is_ready() { "True" } else { "False" }).ok()?;
             } else if delta.touches(PodDelta::CONDITIONS) {
-                match &object.unschedulable {
-                    Some(message) => write!(text, " unschedulable: {message}").ok()?,
+                match &object.not_scheduled {
+                    Some(why) => write!(text, " PodScheduled=False ({}): {}", why.reason.as_str(), why.message).ok()?,
                     None => write!(text, " conditions changed").ok()?,
                 }
             } else if delta.touches(PodDelta::NOMINATION) {

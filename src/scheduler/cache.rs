@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::counts::{Counted, Counts, GroupId, Inclusion, ViewId};
-use super::volumes::AssumedVolumes;
+use super::volumes::{AssumedVolumes, Bindings};
 use crate::arena::{Column, Symbol};
 use crate::model::config::KubernetesVersion;
 use crate::model::{HostPort, Labels, Resources, host_ports};
@@ -123,6 +123,11 @@ impl Cache {
 
     pub(super) fn node(&self, id: NodeId) -> &NodeInfo {
         self.nodes.get(id)
+    }
+
+    /// Decides what the claims of a pod that goes to a node get; says what is to be done.
+    pub(super) fn reserve_volumes(&mut self, id: PodId, pod: &Pod, node: NodeId, store: &Store) -> Bindings {
+        self.volumes.reserve(id, pod, self.nodes.get(node), store)
     }
 
     /// The node list of a cycle.

@@ -65,7 +65,7 @@ pub(super) fn pod(app: u8, spec: &Arc<AdmittedSpec>, is_terminating: bool) -> Po
         phase: PodPhase::Running,
         reason: Symbol::empty(),
         ready: None,
-        unschedulable: None,
+        not_scheduled: None,
         disruption_target: None,
         containers: smallvec![],
         init_containers: smallvec![],

@@ -14,6 +14,7 @@ use super::nominator::Nominator;
 use super::obstacles::{Obstacles, obstacles};
 use super::preemption::Preemption;
 use super::profile::Profile;
+use super::volumes::Bindings;
 use crate::arena::Symbol;
 use crate::component::Config;
 use crate::model::{Labels, non_zero_container_requests};
@@ -141,10 +142,15 @@ impl Snapshot {
         }
     }
 
-    /// Counts a pod on the node that was chosen for it, before anybody else has heard of it.
-    pub(super) fn assume(&mut self, id: PodId, pod: &Pod, node: NodeId) {
+    /// Counts a pod on the node that was chosen for it, before anybody else has heard of it; says what its claims get there.
+    pub(super) fn assume(&mut self, profile: &Profile, store: &Store, id: PodId, pod: &Pod, node: NodeId) -> Bindings {
         self.nominator.forget(id);
         self.cache.assume(id, pod, node);
+        match profile.volume_timeout {
+            Some(_) => self.cache.reserve_volumes(id, pod, node, store),
+            // Nobody binds its claims.
+            None => Bindings::new(),
+        }
     }
 
     /// Does to a pod's nomination what a cycle has said.

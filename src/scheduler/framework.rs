@@ -6,12 +6,13 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use super::cache::{Cache, NodeInfo};
+use super::event::{ClusterEvent, Events};
 use super::plugins::{inter_pod_affinity, pod_topology_spread};
 use super::preemption::DefaultPreemptionArgs;
 use crate::arena::Symbol;
 use crate::model::Resources;
 use crate::model::config::KubernetesVersion;
-use crate::state::{AdmittedSpec, Node, NodeDelta, NodeId, Pod, PodId, Store};
+use crate::state::{AdmittedSpec, NodeId, Pod, PodId, Store};
 use crate::units::SimDuration;
 
 /// Why a node is not feasible.
@@ -70,63 +71,6 @@ pub(super) struct Cycle<'a> {
     pub(super) store: &'a Store,
     /// What PodTopologySpread works out over the feasible nodes.
     pub(super) spread_score: OnceCell<pod_topology_spread::ScoreState>,
-}
-
-/// Something that happened to the cluster and may let a pod be scheduled.
-#[derive(Debug)]
-pub(super) enum ClusterEvent<'a> {
-    /// A pod was bound.
-    PodAdded(&'a Pod),
-    /// A bound pod left, finished or could not be bound; or a pod lost the node it was nominated to.
-    PodRemoved { pod: &'a Pod, was_assigned: bool },
-    /// A bound pod changed its labels or requests.
-    PodUpdated { before: &'a Pod, after: &'a Pod },
-    /// The waiting pod itself was changed.
-    Itself { before: &'a Pod },
-    /// A node joined.
-    NodeAdded(NodeId),
-    /// A node left.
-    NodeRemoved(&'a Node),
-    /// A node changed.
-    NodeUpdated { node: NodeId, delta: NodeDelta, before: &'a Node },
-}
-
-impl ClusterEvent<'_> {
-    /// Whether taints changed, or a node was uncordoned.
-    ///
-    /// # Source
-    /// kube-scheduler, `UpdateNodeTaint`; cordoning alone is no event.
-    pub(super) fn is_taint_update(&self, cache: &Cache) -> bool {
-        let Self::NodeUpdated { node, delta, before } = self else { return false };
-        let is_open = || cache.node(*node).object.as_ref().is_some_and(|node| !node.unschedulable);
-        delta.touches(NodeDelta::TAINTS)
-            || (delta.touches(NodeDelta::UNSCHEDULABLE) && before.unschedulable && is_open())
-    }
-
-    /// The node that joined or changed, as it is now, and as it was before.
-    pub(super) fn node<'b>(&'b self, cache: &'b Cache) -> Option<(&'b NodeInfo, &'b Arc<Node>, Option<&'b Node>)> {
-        let (node, before) = match self {
-            Self::NodeAdded(node) => (*node, None),
-            Self::NodeUpdated { node, before, .. } => (*node, Some(*before)),
-            _ => return None,
-        };
-        let info = cache.node(node);
-        Some((info, info.object.as_ref()?, before))
-    }
-
-    /// Whether a node joined, or changed in one of these ways.
-    pub(super) fn is_node(&self, ways: NodeDelta) -> bool {
-        match self {
-            Self::NodeAdded(_) => true,
-            Self::NodeUpdated { delta, .. } => delta.touches(ways),
-            _ => false,
-        }
-    }
-
-    /// Whether the waiting pod has more tolerations than before.
-    pub(super) fn gives_tolerations(&self, pod: &Pod) -> bool {
-        matches!(self, Self::Itself { before } if before.spec.tolerations.len() != pod.spec.tolerations.len())
-    }
 }
 
 /// A plugin of the scheduling framework, with the points it takes part in.
@@ -189,16 +133,18 @@ pub(super) trait Plugin: Send + Sync {
     /// Turns raw scores into 0 to 100.
     fn normalize(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId], _scores: &mut [i64]) {}
 
-    /// Whether any change of taints retries what this plugin rejected.
+    /// Kinds of events that may help a pod that this plugin rejected.
     ///
     /// # Source
-    /// kube-scheduler, `buildQueueingHintMap`: so it is for plugins that wait for added nodes, but not for taints.
-    fn hears_of_taints(&self) -> bool {
-        false
+    /// kube-scheduler, `EventsToRegister`.
+    fn events(&self) -> Events {
+        Events::NONE
     }
 
-    /// Whether an event may help a pod that this plugin rejected.
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool;
+    /// Whether an event of these kinds may help a pod that this plugin rejected.
+    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
+        false
+    }
 }
 
 /// The default normalization: the largest raw score becomes 100.

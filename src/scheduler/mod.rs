@@ -9,6 +9,7 @@ mod cache;
 mod cache_tests;
 mod counts;
 mod cycle;
+mod event;
 mod framework;
 mod memo;
 mod message;
@@ -32,16 +33,18 @@ use rustc_hash::FxHashMap;
 use crate::component::{
     Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PodStatusPatch, Request, Start,
 };
-use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, NodeDelta, NodeId, Pod, PodDelta, PodId, Store};
+use crate::state::{
+    CauseId, Change, Changed, ControlPlaneProcess, NodeDelta, NodeId, NotScheduled, NotScheduledReason, Pod, PodDelta,
+    PodId, Store,
+};
 use crate::units::{SimDuration, SimTime};
 use cache::Cache;
 use cycle::Snapshot;
-use framework::ClusterEvent;
+use event::ClusterEvent;
 use prebinding::PreBindings;
 use preempting::Preemptions;
 use profile::Profiles;
-use queue::SchedulingQueue;
-use volumes::StorageEvent;
+use queue::{SchedulingQueue, Situation};
 
 pub use audit::Unseen;
 pub use cycle::{Decision, NodeScore, Nomination};
@@ -114,7 +117,7 @@ impl Scheduler {
     pub fn new(config: &Config) -> Self {
         Self {
             snapshot: Snapshot::new(Cache::new(config.version)),
-            queue: SchedulingQueue::new(&config.kube_scheduler),
+            queue: SchedulingQueue::new(&config.kube_scheduler, config.version),
             preemptions: Preemptions::default(),
             prebindings: PreBindings::default(),
             profiles: Arc::new(Profiles::new(&config.kube_scheduler)),
@@ -134,13 +137,11 @@ impl Scheduler {
         let profiles = Profiles::new(&config.kube_scheduler);
         let mut decide = |&id: &PodId| {
             let pod = store.pod(id)?;
-            let decision = snapshot.schedule(profiles.of(pod.spec.scheduler_name)?, store, id, true, &mut |_| 0);
+            let profile = profiles.of(pod.spec.scheduler_name)?;
+            let decision = snapshot.schedule(profile, store, id, true, &mut |_| 0);
             snapshot.nominate(id, pod, decision.nomination);
             if let Some(node) = decision.node {
-                let mut assumed = std::mem::take(&mut snapshot.cache.volumes);
-                assumed.reserve(id, pod, snapshot.cache.node(node), store);
-                snapshot.cache.volumes = assumed;
-                snapshot.assume(id, pod, node);
+                snapshot.assume(profile, store, id, pod, node);
             }
             Some(decision)
         };
@@ -154,7 +155,8 @@ impl Scheduler {
         let profiles = Profiles::new(&config.kube_scheduler);
         let mut place = |&id: &PodId| {
             let pod = store.pod(id)?;
-            let decision = snapshot.schedule(profiles.of(pod.spec.scheduler_name)?, store, id, false, &mut |_| 0);
+            let profile = profiles.of(pod.spec.scheduler_name)?;
+            let decision = snapshot.schedule(profile, store, id, false, &mut |_| 0);
             decision.victims.iter().for_each(|&victim| {
                 snapshot.cache.forget(victim);
             });
@@ -162,7 +164,10 @@ impl Scheduler {
                 Nomination::To(node) => Some(node),
                 Nomination::Kept | Nomination::Cleared => decision.node,
             };
-            node.inspect(|&node| snapshot.assume(id, pod, node))
+            if let Some(node) = node {
+                snapshot.assume(profile, store, id, pod, node);
+            }
+            node
         };
         pods.iter().map(&mut place).collect()
     }
@@ -191,9 +196,10 @@ impl Scheduler {
     }
 
     fn event(&mut self, event: &ClusterEvent<'_>, ctx: &mut Ctx<'_, Self>) {
-        let preemptions = &self.preemptions;
-        let is_held = |pod: PodId| preemptions.holds(pod, ctx.store);
-        self.queue.event(event, ctx.store, &self.snapshot.cache, &self.profiles, ctx.now, &is_held);
+        let is_held = |pod| self.preemptions.holds(pod, ctx.store);
+        let (cache, profiles) = (&self.snapshot.cache, &*self.profiles);
+        let situation = Situation { now: ctx.now, store: ctx.store, cache, profiles, is_held: &is_held };
+        self.queue.event(event, situation);
         self.wake(ctx);
     }
 
@@ -210,7 +216,12 @@ impl Scheduler {
         {
             ctx.cause = self.causes.get(&id).copied().unwrap_or(woken_by);
             let Some(pod) = ctx.store.pod(id) else { continue };
-            if pod.node.is_some() || pod.deletion.is_some() || self.snapshot.cache.has(id) {
+            if pod.node.is_some() || self.snapshot.cache.has(id) {
+                continue;
+            }
+            if pod.deletion.is_some() {
+                let message = format!("skip schedule deleting pod: {}/{}", pod.namespace, pod.name);
+                ctx.event(EventDraft::warning("FailedScheduling", ObjectRef::pod(pod), message));
                 continue;
             }
             let Some(profile) = self.profiles.of(pod.spec.scheduler_name) else { continue };
@@ -225,19 +236,22 @@ impl Scheduler {
             self.causes.remove(&id);
             match decision.node {
                 Some(node) => {
-                    self.snapshot.assume(id, pod, node);
-                    self.bind(id, pod, node, ctx);
+                    let bindings = self.snapshot.assume(profile, ctx.store, id, pod, node);
+                    let timeout = profile.volume_timeout;
+                    self.bind(id, node, bindings, timeout, ctx);
                 }
-                None => self.unschedulable(id, pod, decision, ctx),
+                None => {
+                    if let Some(leaves_at) = self.queue.failed(id, profile, &decision.rejectors, ctx.now) {
+                        ctx.arm(leaves_at, Timer::ErrorBackoff);
+                    }
+                    self.unschedulable(id, pod, decision, ctx);
+                }
             }
         }
         self.arm_flush(ctx);
     }
 
     fn unschedulable(&mut self, id: PodId, pod: &Pod, decision: Decision, ctx: &mut Ctx<'_, Self>) {
-        if let Some(leaves_at) = self.queue.failed(id, &decision.rejectors, ctx.now) {
-            ctx.arm(leaves_at, Timer::ErrorBackoff);
-        }
         let message: Arc<str> = Arc::from(decision.message.as_deref().unwrap_or(""));
         ctx.event(EventDraft::warning("FailedScheduling", ObjectRef::pod(pod), message::of_event(&message)));
         let nominated_node = match decision.nomination {
@@ -246,9 +260,9 @@ impl Scheduler {
             Nomination::To(node) => (pod.nominated_node != Some(node)).then_some(Some(node)),
         };
         // What would change nothing is not written.
-        if pod.unschedulable.as_ref() != Some(&message) || nominated_node.is_some() {
-            let patch =
-                PodStatusPatch { unschedulable: Some(Some(message)), nominated_node, ..PodStatusPatch::default() };
+        let not_scheduled = Some(NotScheduled { reason: NotScheduledReason::Unschedulable, message });
+        if pod.not_scheduled != not_scheduled || nominated_node.is_some() {
+            let patch = PodStatusPatch { not_scheduled, nominated_node, ..PodStatusPatch::default() };
             ctx.call(Request::PatchPodStatus { pod: id, patch: Box::new(patch) }, Tag::Status);
             self.is_writing = true;
         }
@@ -296,36 +310,50 @@ impl Scheduler {
         if pod.node.is_some() {
             self.event(&ClusterEvent::PodUpdated { before, after: pod }, ctx);
         } else {
-            if !self.preemptions.holds(id, ctx.store) {
-                self.queue.update(id, (before, pod), &self.snapshot.cache, &self.profiles, ctx.now);
-            }
+            let is_held = |pod| self.preemptions.holds(pod, ctx.store);
+            let (cache, profiles) = (&self.snapshot.cache, &*self.profiles);
+            let situation = Situation { now: ctx.now, store: ctx.store, cache, profiles, is_held: &is_held };
+            self.queue.update(id, before, pod, situation);
             self.wake(ctx);
         }
     }
 
     fn bound(&mut self, id: PodId, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
-        match answer {
-            Ok(_) => {
-                let Some(pod) = ctx.store.pod(id) else { return };
-                let Some(node) = pod.node else { return };
+        let Some(pod) = ctx.store.pod(id) else { return };
+        match (answer, pod.node) {
+            (Ok(_), Some(node)) => {
                 let name = ctx.store.node_name(node);
                 let message = format!("Successfully assigned {}/{} to {name}", pod.namespace, pod.name);
                 ctx.event(EventDraft::normal("Scheduled", ObjectRef::pod(pod), message).on(node));
             }
-            Err(_) => {
-                self.snapshot.cache.forget(id);
-                if let Some(pod) = ctx.store.pod(id)
-                    && pod.node.is_none()
-                {
-                    let leaves_at = self.queue.errored(id, ctx.now);
-                    let event = ClusterEvent::PodRemoved { pod, was_assigned: true };
-                    if let Some(at) = leaves_at {
-                        ctx.arm(at, Timer::ErrorBackoff);
-                    }
-                    self.event(&event, ctx);
-                }
+            (Err(error), None) => {
+                let message = format!("running Bind plugin \"DefaultBinder\": {}", error.message);
+                self.binding_failed(id, pod, &message, ctx);
             }
+            _ => {}
         }
+    }
+
+    /// A pod that counted on its node could not be bound.
+    ///
+    /// # Source
+    /// kube-scheduler, `handleBindingCycleError`. It runs in the background: the loop does not wait for the status write.
+    fn binding_failed(&mut self, id: PodId, pod: &Pod, message: &str, ctx: &mut Ctx<'_, Self>) {
+        self.snapshot.cache.forget(id);
+        self.event(&ClusterEvent::PodRemoved { pod, was_assigned: true }, ctx);
+        if let Some(at) = self.queue.errored(id, ctx.now) {
+            ctx.arm(at, Timer::ErrorBackoff);
+        }
+        ctx.event(EventDraft::warning("FailedScheduling", ObjectRef::pod(pod), message::of_event(message)));
+        let patch = PodStatusPatch {
+            not_scheduled: Some(NotScheduled {
+                reason: NotScheduledReason::SchedulerError,
+                message: Arc::from(message),
+            }),
+            nominated_node: pod.nominated_node.is_some().then_some(None),
+            ..PodStatusPatch::default()
+        };
+        ctx.tell(Request::PatchPodStatus { pod: id, patch: Box::new(patch) });
     }
 }
 
@@ -371,8 +399,11 @@ impl Component for Scheduler {
             self.snapshot.begin_search_at(&mut |nodes| ctx.streams.stream("scheduler-first-node", "").below(nodes));
         }
         for (id, pod) in ctx.store.pods() {
-            if pod.node.is_none() && pod.deletion.is_none() && !pod.phase.is_terminal() && self.is_ours(pod) {
-                self.queue.add(id, pod, ctx.now, &self.profiles);
+            if pod.node.is_none()
+                && !pod.phase.is_terminal()
+                && let Some(profile) = self.profiles.of(pod.spec.scheduler_name)
+            {
+                self.queue.add(id, pod, profile, ctx.now);
             }
         }
         self.wake(ctx);
@@ -386,9 +417,9 @@ impl Component for Scheduler {
                 if pod.node.is_some() {
                     self.snapshot.cache.add(*id, pod);
                     self.event(&ClusterEvent::PodAdded(pod), ctx);
-                } else if self.is_ours(pod) && pod.deletion.is_none() {
+                } else if let Some(profile) = self.profiles.of(pod.spec.scheduler_name) {
                     self.causes.insert(*id, ctx.cause);
-                    self.queue.add(*id, pod, ctx.now, &self.profiles);
+                    self.queue.add(*id, pod, profile, ctx.now);
                     self.wake(ctx);
                 }
             }
@@ -429,13 +460,13 @@ impl Component for Scheduler {
                     self.snapshot.cache.set_namespace(namespace.name, Some(&namespace.labels));
                 }
             }
-            Changed::VolumeChanged(_) => self.storage_event(StorageEvent::Volume, ctx),
+            Changed::VolumeChanged(_) => self.event(&ClusterEvent::Volume, ctx),
             Changed::ClaimChanged(claim) => self.claim_changed(*claim, ctx),
-            Changed::StorageChanged => self.storage_event(StorageEvent::Class, ctx),
+            Changed::StorageChanged => self.event(&ClusterEvent::Storage, ctx),
             Changed::AttachmentChanged { volume, node }
                 if ctx.store.volumes.attachment(*volume, *node).phase.is_none() =>
             {
-                self.storage_event(StorageEvent::Detached, ctx);
+                self.event(&ClusterEvent::Detached, ctx);
             }
             _ => {}
         }
@@ -449,10 +480,7 @@ impl Component for Scheduler {
             }
             Timer::Flush => {
                 self.flush_at = None;
-                let preemptions = &self.preemptions;
-                let is_held = |pod: PodId| preemptions.holds(pod, ctx.store);
-                self.queue.flush_unschedulable(ctx.now, UNSCHEDULABLE_MAX, &is_held);
-                self.wake(ctx);
+                self.event(&ClusterEvent::UnschedulableTimeout(UNSCHEDULABLE_MAX), ctx);
                 self.arm_flush(ctx);
             }
             Timer::BindTimeout(pod) => self.bind_timed_out(pod, ctx),

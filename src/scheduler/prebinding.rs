@@ -2,12 +2,14 @@
 
 use rustc_hash::FxHashMap;
 
-use super::volumes::Binding;
+use super::event::ClusterEvent;
+use super::volumes::{Binding, Bindings};
 use super::{Scheduler, Tag, Timer};
 use crate::arena::Symbol;
-use crate::component::{Answer, ApiError, Ctx, ErrorReason, PodStatusPatch, Request};
+use crate::component::{Answer, Ctx, PodStatusPatch, Request};
 use crate::engine::Ticket;
 use crate::state::{NodeId, PersistentVolumeClaimId, Pod, PodId, Store};
+use crate::units::SimDuration;
 
 /// Pods that are on a node as far as the scheduler goes, and wait for their volumes.
 #[derive(Clone, Debug, Default)]
@@ -25,21 +27,19 @@ impl Scheduler {
     /// # Source
     /// kube-scheduler, VolumeBinding at Reserve and PreBind. Since 1.35 `nominatedNodeName` says meanwhile where the pod
     /// will go. Without the plugin nobody binds its claims.
-    pub(super) fn bind(&mut self, id: PodId, pod: &Pod, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        let timeout = self.profiles.of(pod.spec.scheduler_name).and_then(|profile| {
-            let mut plugins = profile.plugins.iter();
-            plugins.find_map(|plugin| plugin.volume_timeout())
-        });
-        let cache = &mut self.snapshot.cache;
-        let mut assumed = std::mem::take(&mut cache.volumes);
-        let bindings =
-            if timeout.is_some() { assumed.reserve(id, pod, cache.node(node), ctx.store) } else { Vec::new() };
-        cache.volumes = assumed;
+    pub(super) fn bind(
+        &mut self,
+        id: PodId,
+        node: NodeId,
+        bindings: Bindings,
+        timeout: Option<SimDuration>,
+        ctx: &mut Ctx<'_, Self>,
+    ) {
         let Some(timeout) = timeout.filter(|_| !bindings.is_empty()) else {
             ctx.call(Request::BindPod { pod: id, node }, Tag::Bind(id));
             return;
         };
-        nominate(id, Some(node), ctx);
+        nominate(id, node, ctx);
         let ticket = ctx.arm_in(timeout, Timer::BindTimeout(id));
         self.prebindings.0.insert(id, (node, ticket));
         for (claim, binding) in bindings {
@@ -53,23 +53,23 @@ impl Scheduler {
 
     /// A claim could not be told what it gets.
     pub(super) fn volume_bound(&mut self, id: PodId, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
-        if let Err(error) = answer
-            && self.prebindings.has(id)
-        {
-            self.give_up(id, error.clone(), ctx);
+        if let Err(error) = answer {
+            self.give_up(id, &error.message, ctx);
         }
     }
 
     /// Its volumes were not bound in time.
     pub(super) fn bind_timed_out(&mut self, id: PodId, ctx: &mut Ctx<'_, Self>) {
-        let error = ApiError::new(ErrorReason::InternalError, "binding volumes: context deadline exceeded");
-        self.give_up(id, error, ctx);
+        self.give_up(id, "context deadline exceeded", ctx);
     }
 
-    fn give_up(&mut self, id: PodId, error: ApiError, ctx: &mut Ctx<'_, Self>) {
-        self.forget_prebinding(id, ctx);
-        nominate(id, None, ctx);
-        self.bound(id, &Err(error), ctx);
+    fn give_up(&mut self, id: PodId, why: &str, ctx: &mut Ctx<'_, Self>) {
+        if self.forget_prebinding(id, ctx).is_some()
+            && let Some(pod) = ctx.store.pod(id)
+        {
+            let message = format!("running PreBind plugin \"VolumeBinding\": binding volumes: {why}");
+            self.binding_failed(id, pod, &message, ctx);
+        }
     }
 
     /// The pod is gone, or its claims are done with.
@@ -95,22 +95,13 @@ impl Scheduler {
                 }
             }
         }
-        self.storage_event(super::volumes::StorageEvent::Claim(key.0, key.1), ctx);
-    }
-
-    /// Something happened to storage: pods that it may help are tried again.
-    pub(super) fn storage_event(&mut self, event: super::volumes::StorageEvent, ctx: &mut Ctx<'_, Self>) {
-        let preemptions = &self.preemptions;
-        self.queue.requeue_those(ctx.now, &|id, rejectors| {
-            ctx.store.pod(id).is_some_and(|pod| event.helps(pod, rejectors)) && !preemptions.holds(id, ctx.store)
-        });
-        self.wake(ctx);
+        self.event(&ClusterEvent::Claim { namespace: key.0, name: key.1 }, ctx);
     }
 }
 
-fn nominate(pod: PodId, node: Option<NodeId>, ctx: &mut Ctx<'_, Scheduler>) {
+fn nominate(pod: PodId, node: NodeId, ctx: &mut Ctx<'_, Scheduler>) {
     if ctx.config.version.at_least(35) {
-        let patch = PodStatusPatch { nominated_node: Some(node), ..PodStatusPatch::default() };
+        let patch = PodStatusPatch { nominated_node: Some(Some(node)), ..PodStatusPatch::default() };
         ctx.tell(Request::PatchPodStatus { pod, patch: Box::new(patch) });
     }
 }

@@ -10,6 +10,7 @@ use super::registry::{self, Point};
 use crate::arena::Symbol;
 use crate::model::config::{KubeSchedulerConfiguration, KubeSchedulerProfile, PluginSet};
 use crate::state::Pod;
+use crate::units::SimDuration;
 
 /// One way to schedule.
 #[derive(Clone)]
@@ -32,6 +33,8 @@ pub(super) struct Profile {
     pub(super) post_filters: Vec<Arc<dyn Plugin>>,
     /// How room is made by preemption; none if it is not.
     pub(super) preemption: Option<DefaultPreemptionArgs>,
+    /// How long a pod waits for its volumes before it is bound; none if nobody binds them.
+    pub(super) volume_timeout: Option<SimDuration>,
     /// `percentageOfNodesToScore`; 0 adapts to the cluster's size.
     pub(super) percentage_of_nodes_to_score: i32,
 }
@@ -59,6 +62,15 @@ impl Profiles {
         }
         let profiles = all.iter().enumerate().map(|(index, profile)| Profile::new(index, profile, percentage));
         Self(profiles.collect())
+    }
+
+    /// The profile at a place.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    pub(super) fn at(&self, index: usize) -> &Profile {
+        &self.0[index]
     }
 
     /// The profile that a pod asks for by `schedulerName`; none if another scheduler is meant.
@@ -98,6 +110,7 @@ impl Profile {
             index,
             local_filters: local(filters.iter()),
             local_scorers: local(scorers.iter().map(|(plugin, _)| plugin)),
+            volume_timeout: plugins.iter().find_map(|plugin| plugin.volume_timeout()),
             plugins,
             preemption: post_filters.iter().find_map(|plugin| plugin.preemption()),
             post_filters,

@@ -2,25 +2,49 @@
 
 use std::cmp::Reverse;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use priority_queue::PriorityQueue;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
 use super::cache::Cache;
-use super::framework::ClusterEvent;
+use super::event::{ClusterEvent, Events};
+use super::framework::Plugin;
 use super::plugins::priority_sort::{self, Order};
-use super::profile::Profiles;
-use crate::model::config::KubeSchedulerConfiguration;
+use super::profile::{Profile, Profiles};
+use crate::model::config::{KubeSchedulerConfiguration, KubernetesVersion};
 use crate::state::{Pod, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 
-/// Plugins that rejected a pod.
-type Rejectors = SmallVec<[&'static str; 2]>;
+/// What keeps a pod in the unschedulable pool: plugins of this profile rejected it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Rejected {
+    /// The profile's place.
+    profile: usize,
+    plugins: SmallVec<[&'static str; 2]>,
+}
+
+/// Where a pod without a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// To be tried.
+    Active,
+    /// Rejected, and in back-off.
+    Backoff,
+    /// In back-off after an error.
+    Errors,
+    /// A plugin does not let it enter.
+    Gated,
+    /// In the unschedulable pool, among those that the same plugins rejected.
+    Rejected(usize),
+    /// Being tried, or bound.
+    InFlight,
+}
 
 /// What the queue knows of a pod without a node.
 #[derive(Clone, Debug)]
 struct QueuedPod {
+    place: Place,
     order: Order,
     /// When it was added to the queue, or came back from its last failed attempt. Moves within the queue leave it.
     since: SimTime,
@@ -28,50 +52,59 @@ struct QueuedPod {
     rejections: u32,
     /// Attempts in a row that ended in an error.
     errors: u32,
-}
-
-/// A pod in the unschedulable pool.
-#[derive(Clone, Debug)]
-enum Waiting {
-    /// A plugin does not let it enter.
-    Gated,
-    /// These plugins rejected it.
-    Rejected(Rejectors),
+    /// Attempts that failed.
+    failures: u32,
 }
 
 /// Back-off of pods that could not be scheduled.
 ///
 /// # Source
-/// kube-scheduler, backoff queue.
+/// kube-scheduler, backoff queue. Before 1.34 it grows with every failed attempt; since then errors in a row count, or else rejections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Backoff {
+struct Backoff {
     initial: SimDuration,
     max: SimDuration,
+    counts_failures: bool,
 }
 
 impl Backoff {
-    fn new(configuration: &KubeSchedulerConfiguration) -> Self {
+    fn new(configuration: &KubeSchedulerConfiguration, version: KubernetesVersion) -> Self {
         let seconds = |given: Option<i64>, otherwise| SimDuration::from_secs(given.unwrap_or(otherwise).unsigned_abs());
         Self {
             initial: seconds(configuration.pod_initial_backoff_seconds, 1),
             max: seconds(configuration.pod_max_backoff_seconds, 10),
+            counts_failures: !version.at_least(34),
         }
     }
 
-    /// The back-off after so many failures; errors count first.
-    fn duration(self, rejections: u32, errors: u32) -> SimDuration {
-        let count = if errors > 0 { errors } else { rejections };
+    /// The back-off of a pod after its last attempt.
+    fn duration(self, pod: &QueuedPod) -> SimDuration {
+        let count = match pod.errors {
+            _ if self.counts_failures => pod.failures,
+            0 => pod.rejections,
+            errors => errors,
+        };
         let doubled =
             |times: u32| (0..times).fold(self.initial, |span, _| if span >= self.max { span } else { span * 2 });
         if count == 0 { SimDuration::ZERO } else { doubled(count - 1).min(self.max) }
     }
 
-    /// The whole second in which a pod that is put back now leaves, at the next flush: its back-off lasts until the second
-    /// in which it expires is over.
-    fn leaves_at(self, pod: &QueuedPod, now: SimTime) -> SimTime {
-        let expiry = now + self.duration(pod.rejections, pod.errors);
-        expiry.floor_to_second() + SimDuration::from_secs(1)
+    /// The whole second in which a pod leaves that has waited since its last attempt: its back-off lasts until the second in
+    /// which it expires is over.
+    fn leaves_at(self, pod: &QueuedPod) -> SimTime {
+        (pod.since + self.duration(pod)).floor_to_second() + SimDuration::from_secs(1)
     }
+}
+
+/// What the queue asks about when something happens.
+#[derive(Clone, Copy)]
+pub(super) struct Situation<'a> {
+    pub(super) now: SimTime,
+    pub(super) store: &'a Store,
+    pub(super) cache: &'a Cache,
+    pub(super) profiles: &'a Profiles,
+    /// Pods that may not enter yet, as room is still being made for them.
+    pub(super) is_held: &'a dyn Fn(PodId) -> bool,
 }
 
 /// Pods without a node.
@@ -81,103 +114,92 @@ impl Backoff {
 /// scheduler has no back-off but for errors.
 ///
 /// # Differs
-/// A cycle takes no time, so nothing happens while a pod is in flight.
+/// A cycle takes no time, so nothing happens between the moment a pod is taken and the one at which it comes back.
 #[derive(Clone)]
 pub(super) struct SchedulingQueue {
-    active: PriorityQueue<PodId, Order, FxBuildHasher>,
-    /// Rejected pods in back-off, by the second in which it ends.
-    backoff: PriorityQueue<PodId, (Reverse<SimTime>, Order), FxBuildHasher>,
-    /// Pods that met an error, by the second in which their back-off ends.
-    errors: PriorityQueue<PodId, (Reverse<SimTime>, Order), FxBuildHasher>,
-    unschedulable: IndexMap<PodId, Waiting, FxBuildHasher>,
     pods: FxHashMap<PodId, QueuedPod>,
+    active: PriorityQueue<PodId, Order, FxBuildHasher>,
+    /// By the second in which back-off ends.
+    backoff: PriorityQueue<PodId, (Reverse<SimTime>, Order), FxBuildHasher>,
+    /// By the second in which back-off ends.
+    errors: PriorityQueue<PodId, (Reverse<SimTime>, Order), FxBuildHasher>,
+    /// The unschedulable pool, by what rejected its pods: an event concerns few of these groups.
+    rejected: IndexMap<Rejected, IndexSet<PodId, FxBuildHasher>, FxBuildHasher>,
     durations: Backoff,
     added: u64,
 }
 
 impl std::fmt::Debug for SchedulingQueue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let counts = (self.active.len(), self.backoff.len(), self.unschedulable.len(), self.errors.len());
+        let counts = (self.active.len(), self.backoff.len(), self.errors.len(), self.pods.len());
         write!(f, "SchedulingQueue {counts:?}")
     }
 }
 
 impl SchedulingQueue {
-    pub(super) fn new(configuration: &KubeSchedulerConfiguration) -> Self {
+    pub(super) fn new(configuration: &KubeSchedulerConfiguration, version: KubernetesVersion) -> Self {
         Self {
+            pods: FxHashMap::default(),
             active: PriorityQueue::default(),
             backoff: PriorityQueue::default(),
             errors: PriorityQueue::default(),
-            unschedulable: IndexMap::default(),
-            pods: FxHashMap::default(),
-            durations: Backoff::new(configuration),
+            rejected: IndexMap::default(),
+            durations: Backoff::new(configuration, version),
             added: 0,
         }
     }
 
-    fn order(&mut self, priority: i32) -> Order {
-        self.added += 1;
-        priority_sort::order(priority, self.added)
-    }
-
     /// A pod appeared.
-    pub(super) fn add(&mut self, id: PodId, pod: &Pod, now: SimTime, profiles: &Profiles) {
-        let order = self.order(pod.spec.priority);
-        self.pods.insert(id, QueuedPod { order, since: now, rejections: 0, errors: 0 });
-        self.enter(id, pod, profiles);
+    pub(super) fn add(&mut self, id: PodId, pod: &Pod, profile: &Profile, now: SimTime) {
+        self.added += 1;
+        let order = priority_sort::order(pod.spec.priority, self.added);
+        let queued = QueuedPod { place: Place::Gated, order, since: now, rejections: 0, errors: 0, failures: 0 };
+        self.pods.insert(id, queued);
+        self.enter(id, pod, profile);
     }
 
-    /// PreEnqueue: a pod that a plugin does not let in waits in the pool, any other is active.
-    fn enter(&mut self, id: PodId, pod: &Pod, profiles: &Profiles) {
-        let Some(queued) = self.pods.get(&id) else { return };
-        if may_enter(pod, profiles) {
-            self.active.push(id, queued.order);
-        } else {
-            self.unschedulable.insert(id, Waiting::Gated);
+    /// PreEnqueue: a pod that every plugin lets in is active.
+    fn enter(&mut self, id: PodId, pod: &Pod, profile: &Profile) {
+        if profile.lets_in(pod) {
+            self.put(id, Place::Active);
         }
     }
 
-    /// A waiting pod was changed: one whose last gate has opened enters; others are moved if a plugin that rejected them
-    /// sees hope in the change. Pods that are active or in back-off stay where they are.
-    pub(super) fn update(
-        &mut self,
-        id: PodId,
-        (before, pod): (&Pod, &Pod),
-        cache: &Cache,
-        profiles: &Profiles,
-        now: SimTime,
-    ) {
-        match self.unschedulable.get(&id) {
-            Some(Waiting::Gated) if may_enter(pod, profiles) => {
-                self.unschedulable.swap_remove(&id);
-                self.enter(id, pod, profiles);
-            }
-            Some(Waiting::Rejected(rejectors))
-                if is_hopeful(pod, rejectors, &ClusterEvent::Itself { before }, cache, profiles) =>
-            {
-                self.requeue(id, now);
-            }
-            _ => {}
+    /// Takes a pod from where it is to another place; pods come to the unschedulable pool by [`failed`](Self::failed).
+    fn put(&mut self, id: PodId, place: Place) {
+        let Some(queued) = self.pods.get_mut(&id) else { return };
+        let (from, order) = (std::mem::replace(&mut queued.place, place), queued.order);
+        let leaves_at = Reverse(self.durations.leaves_at(queued));
+        self.take_out(id, from);
+        match place {
+            Place::Active => drop(self.active.push(id, order)),
+            Place::Backoff => drop(self.backoff.push(id, (leaves_at, order))),
+            Place::Errors => drop(self.errors.push(id, (leaves_at, order))),
+            Place::Rejected(group) => drop(self.rejected[group].insert(id)),
+            Place::Gated | Place::InFlight => {}
+        }
+    }
+
+    fn take_out(&mut self, id: PodId, from: Place) {
+        match from {
+            Place::Active => drop(self.active.remove(&id)),
+            Place::Backoff => drop(self.backoff.remove(&id)),
+            Place::Errors => drop(self.errors.remove(&id)),
+            Place::Rejected(group) => drop(self.rejected[group].swap_remove(&id)),
+            Place::Gated | Place::InFlight => {}
         }
     }
 
     /// The pod is bound, or gone.
     pub(super) fn remove(&mut self, id: PodId) {
-        if self.pods.remove(&id).is_none() {
-            return;
+        if let Some(queued) = self.pods.remove(&id) {
+            self.take_out(id, queued.place);
         }
-        self.active.remove(&id);
-        self.backoff.remove(&id);
-        self.errors.remove(&id);
-        self.unschedulable.swap_remove(&id);
     }
 
     /// Whether the pod waits for anything here.
     pub(super) fn has(&self, id: PodId) -> bool {
-        self.active.get(&id).is_some()
-            || self.backoff.get(&id).is_some()
-            || self.errors.get(&id).is_some()
-            || self.unschedulable.contains_key(&id)
+        self.pods.get(&id).is_some_and(|queued| queued.place != Place::InFlight)
     }
 
     pub(super) fn has_next(&self) -> bool {
@@ -186,284 +208,480 @@ impl SchedulingQueue {
 
     /// The pod to be tried next: an active one, or the one whose back-off ends first.
     pub(super) fn pop(&mut self) -> Option<PodId> {
-        self.active.pop().map(|(id, _)| id).or_else(|| self.backoff.pop().map(|(id, _)| id))
+        let next = self.active.peek().map(|(id, _)| *id).or_else(|| self.backoff.peek().map(|(id, _)| *id))?;
+        self.put(next, Place::InFlight);
+        Some(next)
     }
 
-    /// No node was feasible. Without rejectors there was nobody to reject it, and it backs off as after an error.
-    pub(super) fn failed(&mut self, id: PodId, rejectors: &[&'static str], now: SimTime) -> Option<SimTime> {
+    /// No node was feasible. Without plugins that rejected it, it backs off as after an error; returns when that is over.
+    pub(super) fn failed(
+        &mut self,
+        id: PodId,
+        profile: &Profile,
+        rejectors: &[&'static str],
+        now: SimTime,
+    ) -> Option<SimTime> {
         if rejectors.is_empty() {
             return self.errored(id, now);
         }
-        let order = self.order(self.pods.get(&id)?.order.0);
-        let queued = self.pods.get_mut(&id)?;
-        (queued.order, queued.since, queued.errors) = (order, now, 0);
+        let queued = self.came_back(id, now)?;
+        queued.errors = 0;
         queued.rejections += 1;
-        self.unschedulable.insert(id, Waiting::Rejected(rejectors.iter().copied().collect()));
+        let rejected = Rejected { profile: profile.index, plugins: rejectors.iter().copied().collect() };
+        let group = self.rejected.entry(rejected);
+        let place = Place::Rejected(group.index());
+        group.or_default();
+        self.put(id, place);
         None
     }
 
     /// An attempt ended in an error, such as a refused binding; returns when the pod may be tried again.
     pub(super) fn errored(&mut self, id: PodId, now: SimTime) -> Option<SimTime> {
-        let order = self.order(self.pods.get(&id)?.order.0);
-        let queued = self.pods.get_mut(&id)?;
-        (queued.order, queued.since) = (order, now);
+        let queued = self.came_back(id, now)?;
         queued.errors += 1;
-        let leaves_at = self.durations.leaves_at(queued, now);
-        self.errors.push(id, (Reverse(leaves_at), order));
-        Some(leaves_at)
+        self.put(id, Place::Errors);
+        self.pods.get(&id).map(|queued| self.durations.leaves_at(queued))
+    }
+
+    fn came_back(&mut self, id: PodId, now: SimTime) -> Option<&mut QueuedPod> {
+        let queued = self.pods.get_mut(&id)?;
+        self.added += 1;
+        queued.order = priority_sort::order(queued.order.0, self.added);
+        queued.since = now;
+        queued.failures += 1;
+        Some(queued)
     }
 
     /// The look at each whole second: pods whose back-off has ended are active.
     pub(super) fn flush_backoff(&mut self, now: SimTime) {
+        let mut ended: SmallVec<[PodId; 8]> = SmallVec::new();
         for queue in [&mut self.backoff, &mut self.errors] {
-            while queue.peek().is_some_and(|(_, (Reverse(leaves_at), _))| *leaves_at <= now) {
-                if let Some((id, (_, order))) = queue.pop() {
-                    self.active.push(id, order);
-                }
+            while let Some((id, _)) = queue.pop_if(|_, (Reverse(leaves_at), _)| *leaves_at <= now) {
+                ended.push(id);
             }
+        }
+        for id in ended {
+            self.put(id, Place::Active);
         }
     }
 
     /// Since when the pod has waited that has waited longest for something to change.
     pub(super) fn oldest_unschedulable(&self) -> Option<SimTime> {
-        let rejected = self.unschedulable.iter().filter(|(_, waiting)| matches!(waiting, Waiting::Rejected(_)));
-        rejected.filter_map(|(id, _)| self.pods.get(id)).map(|queued| queued.since).min()
-    }
-
-    /// Pods that have waited for longer than this are tried again, but for those that are held.
-    pub(super) fn flush_unschedulable(&mut self, now: SimTime, longest: SimDuration, is_held: &dyn Fn(PodId) -> bool) {
-        let is_due = |id: &PodId| self.pods.get(id).is_some_and(|queued| now.saturating_since(queued.since) > longest);
-        let rejected = self.unschedulable.iter().filter(|(_, waiting)| matches!(waiting, Waiting::Rejected(_)));
-        let due: Vec<PodId> = rejected.map(|(id, _)| *id).filter(is_due).filter(|id| !is_held(*id)).collect();
-        for id in due {
-            self.requeue(id, now);
-        }
-    }
-
-    /// Pods that this says of, and of the plugins that rejected them, are tried again.
-    pub(super) fn requeue_those(&mut self, now: SimTime, is_helped: &dyn Fn(PodId, &[&'static str]) -> bool) {
-        let is_hopeful = |(id, waiting): &(&PodId, &Waiting)| match waiting {
-            Waiting::Rejected(rejectors) => is_helped(**id, rejectors),
-            Waiting::Gated => false,
-        };
-        let hopeful: Vec<PodId> = self.unschedulable.iter().filter(is_hopeful).map(|(id, _)| *id).collect();
-        for id in hopeful {
-            self.requeue(id, now);
-        }
+        let pods = self.rejected.values().flatten().filter_map(|id| self.pods.get(id));
+        pods.map(|queued| queued.since).min()
     }
 
     /// A pod is to be tried again at once, even if it is in back-off.
     pub(super) fn activate(&mut self, id: PodId) {
-        let Some(queued) = self.pods.get(&id) else { return };
-        let was_rejected = matches!(self.unschedulable.get(&id), Some(Waiting::Rejected(_)));
-        if was_rejected {
-            self.unschedulable.swap_remove(&id);
-        }
-        if was_rejected || self.backoff.remove(&id).is_some() || self.errors.remove(&id).is_some() {
-            self.active.push(id, queued.order);
+        let place = self.pods.get(&id).map(|queued| queued.place);
+        if matches!(place, Some(Place::Rejected(_) | Place::Backoff | Place::Errors)) {
+            self.put(id, Place::Active);
         }
     }
 
     /// Out of the pool: into back-off, or among the active if that is over.
     fn requeue(&mut self, id: PodId, now: SimTime) {
         let Some(queued) = self.pods.get(&id) else { return };
-        self.unschedulable.swap_remove(&id);
-        let leaves_at = self.durations.leaves_at(queued, queued.since);
-        if leaves_at <= now {
-            self.active.push(id, queued.order);
-        } else {
-            self.backoff.push(id, (Reverse(leaves_at), queued.order));
+        let is_over = self.durations.leaves_at(queued) <= now;
+        self.put(id, if is_over { Place::Active } else { Place::Backoff });
+    }
+
+    /// A waiting pod was changed: one whose last gate has opened enters; others are moved if a plugin that rejected them
+    /// sees hope in the change. Pods that are active or in back-off stay where they are.
+    pub(super) fn update(&mut self, id: PodId, before: &Pod, pod: &Pod, situation: Situation<'_>) {
+        let Some(profile) = situation.profiles.of(pod.spec.scheduler_name) else { return };
+        match self.pods.get(&id).map(|queued| queued.place) {
+            Some(Place::Gated) => self.enter(id, pod, profile),
+            Some(Place::Rejected(group)) => {
+                let Some((rejected, _)) = self.rejected.get_index(group) else { return };
+                let event = ClusterEvent::Itself { before };
+                let hope = Hope::new(rejected, &event, situation);
+                if hope.helps(pod) && !(situation.is_held)(id) {
+                    self.requeue(id, situation.now);
+                }
+            }
+            _ => {}
         }
     }
 
-    /// Something changed: pods whose rejectors see hope in it are tried again. Pods that are held may not enter yet.
-    pub(super) fn event(
-        &mut self,
-        event: &ClusterEvent<'_>,
-        store: &Store,
-        cache: &Cache,
-        profiles: &Profiles,
-        now: SimTime,
-        is_held: &dyn Fn(PodId) -> bool,
-    ) {
+    /// Something happened: pods whose rejectors see hope in it are tried again. Pods that are held may not enter yet.
+    pub(super) fn event(&mut self, event: &ClusterEvent<'_>, situation: Situation<'_>) {
+        let waits_longer =
+            |id: PodId, than| self.pods.get(&id).is_some_and(|pod| situation.now.saturating_since(pod.since) > than);
+        let mut helped: SmallVec<[PodId; 8]> = SmallVec::new();
+        for (rejected, pods) in &self.rejected {
+            let hope = Hope::new(rejected, event, situation);
+            if hope.is_lost() {
+                continue;
+            }
+            let is_helped = |id: PodId| match event {
+                ClusterEvent::UnschedulableTimeout(longest) => waits_longer(id, *longest),
+                _ => situation.store.pod(id).is_some_and(|pod| hope.helps(pod)),
+            };
+            helped.extend(pods.iter().copied().filter(|id| is_helped(*id) && !(situation.is_held)(*id)));
+        }
+        for id in helped {
+            self.requeue(id, situation.now);
+        }
+    }
+}
+
+/// What the plugins that rejected pods make of an event. Plugins that did not are not asked.
+struct Hope<'a> {
+    plugins: SmallVec<[&'a dyn Plugin; 2]>,
+    kinds: Events,
+    event: &'a ClusterEvent<'a>,
+    cache: &'a Cache,
+}
+
+impl<'a> Hope<'a> {
+    fn new(rejected: &Rejected, event: &'a ClusterEvent<'a>, situation: Situation<'a>) -> Self {
+        let kinds = event.kinds(situation.cache);
+        let found = rejected.plugins.iter().filter_map(|name| situation.profiles.at(rejected.profile).find(name));
+        let plugins = found.filter(|plugin| plugin.events().hear_of(kinds)).collect();
+        Self { plugins, kinds, event, cache: situation.cache }
+    }
+
+    /// Whether the event helps nobody whom these plugins rejected.
+    fn is_lost(&self) -> bool {
+        self.plugins.is_empty() && !matches!(self.event, ClusterEvent::UnschedulableTimeout(_))
+    }
+
+    fn helps(&self, pod: &Pod) -> bool {
         // A nomination that is withdrawn makes room for pods of no higher priority.
-        let limit = match event {
-            ClusterEvent::PodRemoved { pod, was_assigned: false } => pod.spec.priority,
-            _ => i32::MAX,
-        };
-        let hopeful: SmallVec<[PodId; 8]> = self
-            .unschedulable
-            .iter()
-            .filter(|(id, waiting)| {
-                let Waiting::Rejected(rejectors) = waiting else { return false };
-                let Some(pod) = store.pod(**id) else { return false };
-                pod.spec.priority <= limit && is_hopeful(pod, rejectors, event, cache, profiles) && !is_held(**id)
-            })
-            .map(|(id, _)| *id)
-            .collect();
-        for id in hopeful {
-            self.requeue(id, now);
-        }
+        let is_above = matches!(self.event, ClusterEvent::PodRemoved { pod: other, was_assigned: false }
+            if pod.spec.priority > other.spec.priority);
+        let is_helped =
+            |plugin: &&dyn Plugin| plugin.events().always_retry(self.kinds) || plugin.hint(pod, self.event, self.cache);
+        !is_above && self.plugins.iter().any(is_helped)
     }
-}
-
-fn may_enter(pod: &Pod, profiles: &Profiles) -> bool {
-    profiles.of(pod.spec.scheduler_name).is_none_or(|profile| profile.lets_in(pod))
-}
-
-/// Whether a plugin that rejected the pod sees hope in an event. Plugins that did not are not asked.
-fn is_hopeful(
-    pod: &Pod,
-    rejectors: &[&'static str],
-    event: &ClusterEvent<'_>,
-    cache: &Cache,
-    profiles: &Profiles,
-) -> bool {
-    let Some(profile) = profiles.of(pod.spec.scheduler_name) else { return false };
-    let mut plugins = rejectors.iter().filter_map(|name| profile.find(name));
-    plugins.any(|plugin| (event.is_taint_update(cache) && plugin.hears_of_taints()) || plugin.hint(pod, event, cache))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
+    use super::super::cache_tests;
     use super::*;
 
-    const BACKOFF: Backoff = Backoff { initial: SimDuration::from_secs(1), max: SimDuration::from_secs(10) };
+    const START: SimTime = SimTime::ZERO;
+    const LONGEST: SimDuration = SimDuration::from_secs(300);
+
+    fn milliseconds(ms: u64) -> SimTime {
+        START + SimDuration::from_millis(ms)
+    }
+
+    /// A queue with what it asks about.
+    struct Bench {
+        queue: SchedulingQueue,
+        store: Store,
+        cache: Cache,
+        profiles: Profiles,
+        ids: Vec<PodId>,
+    }
+
+    impl Bench {
+        fn new(pods: usize) -> Self {
+            let configuration = KubeSchedulerConfiguration::default();
+            let version = KubernetesVersion::default();
+            let mut table: crate::arena::Table<Pod> = crate::arena::Table::new();
+            let pod = cache_tests::pod(0, &cache_tests::specs()[0], false);
+            Self {
+                queue: SchedulingQueue::new(&configuration, version),
+                store: Store::default(),
+                cache: Cache::new(version),
+                profiles: Profiles::new(&configuration),
+                ids: (0..pods).map(|_| table.insert(pod.clone())).collect(),
+            }
+        }
+
+        fn add(&mut self, pod: usize, priority: i32) {
+            let mut spec = (*cache_tests::specs()[0]).clone();
+            spec.priority = priority;
+            let object = cache_tests::pod(0, &spec.into(), false);
+            self.queue.add(self.ids[pod], &object, self.profiles.at(0), START);
+        }
+
+        /// A plugin rejects the pod.
+        fn reject(&mut self, pod: usize, plugins: &[&'static str], at: SimTime) -> Option<SimTime> {
+            self.queue.put(self.ids[pod], Place::InFlight);
+            self.queue.failed(self.ids[pod], self.profiles.at(0), plugins, at)
+        }
+
+        fn time_out(&mut self, now: SimTime, is_held: bool) {
+            let is_held = |_| is_held;
+            let (store, cache, profiles) = (&self.store, &self.cache, &self.profiles);
+            let situation = Situation { now, store, cache, profiles, is_held: &is_held };
+            self.queue.event(&ClusterEvent::UnschedulableTimeout(LONGEST), situation);
+        }
+
+        fn update(&mut self, pod: usize, before: &Pod, after: &Pod) {
+            let (store, cache, profiles) = (&self.store, &self.cache, &self.profiles);
+            let situation = Situation { now: START, store, cache, profiles, is_held: &|_| false };
+            self.queue.update(self.ids[pod], before, after, situation);
+        }
+
+        fn pop(&mut self) -> Option<usize> {
+            let id = self.queue.pop()?;
+            self.ids.iter().position(|other| *other == id)
+        }
+
+        /// Every pod is where its record says, and nowhere else.
+        fn check_places(&self) {
+            let queue = &self.queue;
+            for (id, queued) in &self.ids.iter().filter_map(|id| Some((id, queue.pods.get(id)?))).collect::<Vec<_>>() {
+                let group = queue.rejected.values().position(|pods| pods.contains(*id));
+                let found = [
+                    (queue.active.get(*id).is_some(), Place::Active),
+                    (queue.backoff.get(*id).is_some(), Place::Backoff),
+                    (queue.errors.get(*id).is_some(), Place::Errors),
+                    (group.is_some(), Place::Rejected(group.unwrap_or_default())),
+                ];
+                let places: Vec<Place> =
+                    found.iter().filter(|(is_there, _)| *is_there).map(|(_, place)| *place).collect();
+                match queued.place {
+                    Place::Gated | Place::InFlight => assert_eq!(places, []),
+                    place => assert_eq!(places, [place]),
+                }
+            }
+            let rejected: usize = queue.rejected.values().map(IndexSet::len).sum();
+            let placed = queue.active.len() + queue.backoff.len() + queue.errors.len() + rejected;
+            let elsewhere = |queued: &&QueuedPod| matches!(queued.place, Place::Gated | Place::InFlight);
+            assert_eq!(placed + queue.pods.values().filter(elsewhere).count(), queue.pods.len());
+        }
+    }
 
     #[test]
     fn back_off_doubles_up_to_its_maximum() {
-        let seconds: Vec<u64> = (0..=7).map(|count| BACKOFF.duration(count, 0).as_nanos() / 1_000_000_000).collect();
-        assert_eq!(seconds, [0, 1, 2, 4, 8, 10, 10, 10]);
-        assert_eq!(BACKOFF.duration(5, 16), SimDuration::from_secs(10));
-        assert_eq!(BACKOFF.duration(5, 1), SimDuration::from_secs(1));
-        let none = Backoff { max: SimDuration::ZERO, ..BACKOFF };
-        assert_eq!(none.duration(3, 0), SimDuration::ZERO);
+        let standard =
+            Backoff { initial: SimDuration::from_secs(1), max: SimDuration::from_secs(10), counts_failures: false };
+        let check = |backoff: Backoff, (rejections, errors, failures): (u32, u32, u32), seconds: u64| {
+            let order = priority_sort::order(0, 1);
+            let pod = QueuedPod { place: Place::InFlight, order, since: START, rejections, errors, failures };
+            assert_eq!(backoff.duration(&pod), SimDuration::from_secs(seconds), "{pod:?}");
+        };
+        for (rejections, seconds) in [0, 1, 2, 4, 8, 10, 10, 10].into_iter().enumerate() {
+            check(standard, (rejections as u32, 0, rejections as u32), seconds);
+        }
+        check(standard, (5, 16, 21), 10);
+        check(standard, (5, 1, 6), 1);
+        check(Backoff { max: SimDuration::ZERO, ..standard }, (3, 0, 3), 0);
+        // Before 1.34 errors and rejections add up.
+        check(Backoff { counts_failures: true, ..standard }, (2, 1, 3), 4);
+        check(Backoff { counts_failures: true, ..standard }, (2, 0, 3), 4);
     }
 
     #[test]
     fn back_off_ends_when_its_last_second_is_over() {
-        let rejected = QueuedPod { order: (0, Reverse(1)), since: SimTime::ZERO, rejections: 1, errors: 0 };
-        let check = |put_back_ms: u64, leaves_s: u64| {
-            let at = SimTime::ZERO + SimDuration::from_millis(put_back_ms);
-            assert_eq!(
-                BACKOFF.leaves_at(&rejected, at),
-                SimTime::ZERO + SimDuration::from_secs(leaves_s),
-                "{put_back_ms}"
-            );
+        let check = |rejected_ms: u64, leaves_ms: u64| {
+            let mut bench = Bench::new(1);
+            bench.add(0, 0);
+            bench.reject(0, &["NodeResourcesFit"], milliseconds(rejected_ms));
+            let leaves_at = bench.queue.durations.leaves_at(&bench.queue.pods[&bench.ids[0]]);
+            assert_eq!(leaves_at, milliseconds(leaves_ms), "{rejected_ms}");
         };
-        check(300, 2);
-        check(999, 2);
-        check(1000, 3);
-    }
-
-    /// A queue with pods of these priorities, rejected by a plugin at these milliseconds.
-    fn rejected(pods: &[(PodId, i32, u64)]) -> SchedulingQueue {
-        let mut queue = SchedulingQueue::new(&KubeSchedulerConfiguration::default());
-        for &(id, priority, at_ms) in pods {
-            let order = queue.order(priority);
-            queue.pods.insert(id, QueuedPod { order, since: SimTime::ZERO, rejections: 0, errors: 0 });
-            queue.failed(id, &["NodeResourcesFit"], SimTime::ZERO + SimDuration::from_millis(at_ms));
-        }
-        queue
-    }
-
-    fn ids(count: usize) -> Vec<PodId> {
-        let mut table: crate::arena::Table<Pod> = crate::arena::Table::new();
-        let pod = super::super::cache_tests::pod(0, &super::super::cache_tests::specs()[0], false);
-        (0..count).map(|_| table.insert(pod.clone())).collect()
+        check(300, 2_000);
+        check(999, 2_000);
+        check(1_000, 3_000);
     }
 
     #[test]
     fn a_flush_takes_those_whose_second_is_over_by_priority() {
-        let ids = ids(6);
+        let mut bench = Bench::new(6);
         let at = [9_000, 8_000, 7_001, 7_000, 7_000, 6_000];
         let priority = [1, 1, 2, 1, 2, 1];
-        let pods: Vec<(PodId, i32, u64)> =
-            [5, 3, 4, 2, 1, 0].into_iter().map(|i: usize| (ids[i], priority[i], at[i])).collect();
-        let mut queue = rejected(&pods);
-        ids.iter().for_each(|&id| queue.requeue(id, SimTime::ZERO));
-        queue.flush_backoff(SimTime::ZERO + SimDuration::from_secs(8));
-        assert_eq!((queue.active.len(), queue.backoff.len()), (1, 5));
-        assert_eq!(queue.pop(), Some(ids[5]));
-        queue.flush_backoff(SimTime::ZERO + SimDuration::from_secs(9));
-        let taken: Vec<Option<PodId>> = (0..3).map(|_| queue.pop()).collect();
+        for pod in [5, 3, 4, 2, 1, 0] {
+            bench.add(pod, priority[pod]);
+            bench.reject(pod, &["NodeResourcesFit"], milliseconds(at[pod]));
+        }
+        (0..6).for_each(|pod| bench.queue.requeue(bench.ids[pod], START));
+        bench.queue.flush_backoff(milliseconds(8_000));
+        assert_eq!((bench.queue.active.len(), bench.queue.backoff.len()), (1, 5));
+        assert_eq!(bench.pop(), Some(5));
+        bench.queue.flush_backoff(milliseconds(9_000));
         // Of those of one second the priority decides, then who was added first.
-        assert_eq!(taken, [Some(ids[4]), Some(ids[2]), Some(ids[3])]);
-        assert_eq!(queue.backoff.len(), 2);
+        assert_eq!([bench.pop(), bench.pop(), bench.pop()], [Some(4), Some(2), Some(3)]);
+        assert_eq!(bench.queue.backoff.len(), 2);
     }
 
     #[test]
     fn an_idle_scheduler_has_no_back_off_but_for_errors() {
-        let ids = ids(2);
-        let mut queue = rejected(&[(ids[0], 0, 300), (ids[1], 0, 300)]);
-        queue.requeue(ids[0], SimTime::ZERO);
-        assert_eq!(queue.pop(), Some(ids[0]));
-        assert_eq!(queue.pop(), None);
-        let now = SimTime::ZERO + SimDuration::from_millis(300);
-        queue.unschedulable.swap_remove(&ids[1]);
-        assert_eq!(queue.errored(ids[1], now), Some(SimTime::ZERO + SimDuration::from_secs(2)));
-        assert_eq!(queue.pop(), None);
-        queue.flush_backoff(SimTime::ZERO + SimDuration::from_secs(2));
-        assert_eq!(queue.pop(), Some(ids[1]));
+        let mut bench = Bench::new(2);
+        (0..2).for_each(|pod| bench.add(pod, 0));
+        bench.reject(0, &["NodeResourcesFit"], milliseconds(300));
+        bench.queue.put(bench.ids[1], Place::InFlight);
+        assert_eq!(bench.queue.errored(bench.ids[1], milliseconds(300)), Some(milliseconds(2_000)));
+        // Something helps the rejected pod 100 ms later.
+        bench.queue.requeue(bench.ids[0], milliseconds(400));
+        assert_eq!([bench.pop(), bench.pop()], [Some(0), None]);
+        bench.queue.flush_backoff(milliseconds(1_999));
+        assert_eq!(bench.pop(), None);
+        bench.queue.flush_backoff(milliseconds(2_000));
+        assert_eq!(bench.pop(), Some(1));
     }
 
     #[test]
     fn pods_that_have_waited_longer_than_five_minutes_leave_the_most_important_first() {
-        let ids = ids(3);
-        let longest = SimDuration::from_secs(300);
-        let mut queue = rejected(&[(ids[0], 1, 0), (ids[1], 5, 0), (ids[2], 9, 1)]);
-        assert_eq!(queue.oldest_unschedulable(), Some(SimTime::ZERO));
-        queue.flush_unschedulable(SimTime::ZERO + longest, longest, &|_| false);
-        assert_eq!(queue.unschedulable.len(), 3);
-        queue.flush_unschedulable(SimTime::ZERO + longest + SimDuration::from_nanos(1), longest, &|_| false);
-        assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some(ids[1]), Some(ids[0]), None]);
+        let mut bench = Bench::new(3);
+        for (pod, priority, at) in [(0, 1, 0), (1, 5, 0), (2, 9, 1)] {
+            bench.add(pod, priority);
+            bench.reject(pod, &["NodeResourcesFit"], milliseconds(at));
+        }
+        assert_eq!(bench.queue.oldest_unschedulable(), Some(START));
+        bench.time_out(START + LONGEST, false);
+        assert!(!bench.queue.has_next());
+        bench.time_out(START + LONGEST + SimDuration::from_nanos(1), false);
+        assert_eq!([bench.pop(), bench.pop(), bench.pop()], [Some(1), Some(0), None]);
     }
 
     #[test]
     fn without_a_rejector_a_failure_counts_as_an_error() {
-        let ids = ids(1);
-        let mut queue = rejected(&[(ids[0], 0, 0)]);
-        queue.unschedulable.clear();
-        assert!(queue.failed(ids[0], &[], SimTime::ZERO).is_some());
-        assert!(queue.has(ids[0]) && queue.unschedulable.is_empty());
+        let mut bench = Bench::new(1);
+        bench.add(0, 0);
+        assert_eq!(bench.reject(0, &[], START), Some(milliseconds(2_000)));
+        assert!(bench.queue.has(bench.ids[0]) && bench.queue.oldest_unschedulable().is_none());
     }
 
     #[test]
     fn gated_pods_enter_when_the_last_gate_opens() {
         let gated = |gates: &str| {
             let json = format!(r#"{{"containers":[{{"name":"c"}}],"schedulingGates":{gates}}}"#);
-            super::super::cache_tests::pod(0, &super::super::cache_tests::spec(&json), false)
+            cache_tests::pod(0, &cache_tests::spec(&json), false)
         };
         let (two, one, none) = (gated(r#"[{"name":"a"},{"name":"b"}]"#), gated(r#"[{"name":"b"}]"#), gated("[]"));
-        let id = ids(1)[0];
-        let configuration = KubeSchedulerConfiguration::default();
-        let mut queue = SchedulingQueue::new(&configuration);
-        let (cache, profiles) =
-            (Cache::new(crate::model::config::KubernetesVersion::default()), Profiles::new(&configuration));
-        queue.add(id, &two, SimTime::ZERO, &profiles);
-        queue.update(id, (&two, &one), &cache, &profiles, SimTime::ZERO);
-        assert!(!queue.has_next() && queue.has(id) && queue.oldest_unschedulable().is_none());
-        queue.update(id, (&one, &none), &cache, &profiles, SimTime::ZERO);
-        assert_eq!(queue.pop(), Some(id));
+        let mut bench = Bench::new(1);
+        bench.queue.add(bench.ids[0], &two, bench.profiles.at(0), START);
+        bench.update(0, &two, &one);
+        assert!(!bench.queue.has_next() && bench.queue.has(bench.ids[0]));
+        // Time does not open gates.
+        bench.time_out(START + LONGEST * 2, false);
+        assert!(!bench.queue.has_next());
+        bench.update(0, &one, &none);
+        assert_eq!(bench.pop(), Some(0));
+    }
+
+    #[test]
+    fn only_a_change_of_its_own_that_matters_to_its_rejectors_retries_a_pod() {
+        let with = |cpu: &str, label: u8| {
+            let requests = format!(r#"{{"containers":[{{"name":"c","resources":{{"requests":{{"cpu":"{cpu}"}}}}}}]}}"#);
+            cache_tests::pod(label, &cache_tests::spec(&requests), false)
+        };
+        let mut bench = Bench::new(1);
+        bench.add(0, 0);
+        bench.reject(0, &["NodeResourcesFit"], START);
+        bench.update(0, &with("2", 0), &with("2", 1));
+        bench.update(0, &with("2", 0), &with("3", 0));
+        assert!(!bench.queue.has_next());
+        bench.update(0, &with("2", 0), &with("1", 0));
+        assert_eq!(bench.pop(), Some(0));
+        // A plugin that did not reject it is not asked.
+        bench.reject(0, &["NodeAffinity"], START);
+        bench.update(0, &with("2", 0), &with("1", 0));
+        assert!(!bench.queue.has_next());
     }
 
     #[test]
     fn once_back_off_is_over_priority_decides() {
-        let ids = ids(2);
-        let mut queue = rejected(&[(ids[0], 0, 0), (ids[1], 5, 5_000)]);
-        let later = SimTime::ZERO + SimDuration::from_secs(70);
-        ids.iter().for_each(|&id| queue.requeue(id, later));
-        assert_eq!([queue.pop(), queue.pop()], [Some(ids[1]), Some(ids[0])]);
+        let mut bench = Bench::new(2);
+        for (pod, priority, at) in [(0, 0, 0), (1, 5, 5_000)] {
+            bench.add(pod, priority);
+            bench.reject(pod, &["NodeResourcesFit"], milliseconds(at));
+        }
+        (0..2).for_each(|pod| bench.queue.requeue(bench.ids[pod], milliseconds(70_000)));
+        assert_eq!([bench.pop(), bench.pop()], [Some(1), Some(0)]);
     }
 
     #[test]
     fn pods_that_are_held_stay_in_the_pool() {
-        let ids = ids(1);
-        let mut queue = rejected(&[(ids[0], 0, 0)]);
-        let longest = SimDuration::from_secs(300);
-        queue.flush_unschedulable(SimTime::ZERO + longest * 2, longest, &|_| true);
-        assert_eq!(queue.pop(), None);
-        queue.activate(ids[0]);
-        assert_eq!(queue.pop(), Some(ids[0]));
+        let mut bench = Bench::new(1);
+        bench.add(0, 0);
+        bench.reject(0, &["NodeResourcesFit"], START);
+        bench.time_out(START + LONGEST * 2, true);
+        assert_eq!(bench.pop(), None);
+        bench.queue.activate(bench.ids[0]);
+        assert_eq!(bench.pop(), Some(0));
+    }
+
+    /// Something that happens to a queue.
+    #[derive(Clone, Debug)]
+    enum Op {
+        Add(usize, i32),
+        Pop,
+        Reject(&'static [&'static str]),
+        Err,
+        Wait(u64),
+        Requeue(usize),
+        TimeOut,
+        Activate(usize),
+        Remove(usize),
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        let sets: [&[&str]; 3] = [&[], &["NodeResourcesFit"], &["NodeAffinity", "TaintToleration"]];
+        prop_oneof![
+            3 => (0..8usize, -1..2i32).prop_map(|(pod, priority)| Op::Add(pod, priority)),
+            4 => Just(Op::Pop),
+            4 => (0..3usize).prop_map(move |set| Op::Reject(sets[set])),
+            1 => Just(Op::Err),
+            2 => (1..4_000u64).prop_map(Op::Wait),
+            3 => (0..8usize).prop_map(Op::Requeue),
+            1 => Just(Op::TimeOut),
+            1 => (0..8usize).prop_map(Op::Activate),
+            1 => (0..8usize).prop_map(Op::Remove),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn every_pod_is_in_one_place_and_the_first_in_order_is_next(ops in prop::collection::vec(op(), 1..80)) {
+            let mut bench = Bench::new(8);
+            let (mut now, mut in_flight) = (START, Vec::new());
+            for op in ops {
+                match op {
+                    Op::Add(pod, priority) if !bench.queue.pods.contains_key(&bench.ids[pod]) => bench.add(pod, priority),
+                    Op::Pop => {
+                        let place = |id: &PodId| bench.queue.pods[id].place;
+                        let active = bench.ids.iter().filter(|id| bench.queue.pods.contains_key(id));
+                        let active = active.filter(|id| place(id) == Place::Active);
+                        let best = active.max_by_key(|id| bench.queue.pods[*id].order).copied();
+                        let has_backoff = !bench.queue.backoff.is_empty();
+                        let popped = bench.queue.pop();
+                        prop_assert!(best.is_none() || popped == best);
+                        prop_assert_eq!(popped.is_some(), best.is_some() || has_backoff);
+                        in_flight.extend(popped);
+                    }
+                    Op::Reject(plugins) => if let Some(id) = in_flight.pop() {
+                        bench.queue.failed(id, bench.profiles.at(0), plugins, now);
+                    },
+                    Op::Err => if let Some(id) = in_flight.pop() {
+                        bench.queue.errored(id, now);
+                    },
+                    Op::Wait(ms) => {
+                        now += SimDuration::from_millis(ms);
+                        bench.queue.flush_backoff(now);
+                        let ends = |id: &PodId| bench.queue.durations.leaves_at(&bench.queue.pods[id]);
+                        prop_assert!(bench.queue.backoff.iter().chain(bench.queue.errors.iter()).all(|(id, _)| ends(id) > now));
+                    }
+                    Op::Requeue(pod) => {
+                        let id = bench.ids[pod];
+                        if bench.queue.pods.get(&id).is_some_and(|pod| matches!(pod.place, Place::Rejected(_))) {
+                            bench.queue.requeue(id, now);
+                        }
+                    }
+                    Op::TimeOut => {
+                        now = now + LONGEST + SimDuration::from_secs(1);
+                        bench.time_out(now, false);
+                        prop_assert!(bench.queue.oldest_unschedulable().is_none());
+                    }
+                    Op::Activate(pod) => bench.queue.activate(bench.ids[pod]),
+                    Op::Remove(pod) => {
+                        bench.queue.remove(bench.ids[pod]);
+                        in_flight.retain(|id| *id != bench.ids[pod]);
+                    }
+                    Op::Add(..) => {}
+                }
+                bench.check_places();
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::cache::NodeInfo;
 use crate::arena::{Symbol, sym};
 use crate::component::find_matching_volume;
-use crate::model::{StorageClass, VolumeBindingMode};
+use crate::model::StorageClass;
 use crate::state::{NodeId, PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId, Pod, PodId, Store};
 
 /// What a claim is to get.
@@ -19,23 +19,20 @@ pub(super) enum Binding {
     Node(NodeId),
 }
 
+/// What claims are to get.
+pub(super) type Bindings = Vec<(PersistentVolumeClaimId, Binding)>;
+
 /// What was decided about claims and has not been seen done.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AssumedVolumes {
     claims: FxHashMap<PersistentVolumeClaimId, Binding>,
     volumes: FxHashMap<PersistentVolumeId, PersistentVolumeClaimId>,
-    by_pod: FxHashMap<PodId, Vec<(PersistentVolumeClaimId, Binding)>>,
+    by_pod: FxHashMap<PodId, Bindings>,
 }
 
 impl AssumedVolumes {
     /// Decides for the claims of a pod that goes to a node; says what is to be done.
-    pub(super) fn reserve(
-        &mut self,
-        id: PodId,
-        pod: &Pod,
-        node: &NodeInfo,
-        store: &Store,
-    ) -> Vec<(PersistentVolumeClaimId, Binding)> {
+    pub(super) fn reserve(&mut self, id: PodId, pod: &Pod, node: &NodeInfo, store: &Store) -> Bindings {
         let claims = pod.claims();
         if claims.is_empty() {
             return Vec::new();
@@ -75,7 +72,7 @@ impl AssumedVolumes {
         pod: &Pod,
         node: &NodeInfo,
         store: &Store,
-    ) -> Result<Vec<(PersistentVolumeClaimId, Binding)>, SmallVec<[Symbol; 1]>> {
+    ) -> Result<Bindings, SmallVec<[Symbol; 1]>> {
         let mut reasons = SmallVec::new();
         let Some((object, on)) = node.object.as_ref().zip(node.id) else { return Err(reasons) };
         let claims = pod.claims();
@@ -100,7 +97,7 @@ impl AssumedVolumes {
             reasons.push(reason);
             break;
         }
-        let mut bindings: Vec<(PersistentVolumeClaimId, Binding)> = Vec::new();
+        let mut bindings: Bindings = Vec::new();
         unbound.sort_by_key(|(_, claim)| requested(claim));
         for (id, claim) in unbound {
             let assumed = self.claims.get(&id).copied();
@@ -122,7 +119,7 @@ impl AssumedVolumes {
                 }
                 (None, _) => find_matching_volume(volumes, claim, true, place, &is_taken)
                     .map(Binding::Volume)
-                    .or_else(|| provisions(class_of(store, claim), node).then_some(Binding::Node(on))),
+                    .or_else(|| provisions(volumes.class_of(claim), node).then_some(Binding::Node(on))),
             };
             match binding {
                 Some(binding) => bindings.push((id, binding)),
@@ -140,15 +137,6 @@ fn requested(claim: &PersistentVolumeClaim) -> i64 {
     claim.spec.resources.requests.get(sym!("storage")).map_or(0, |amount| amount.value())
 }
 
-pub(super) fn class_of<'a>(store: &'a Store, claim: &PersistentVolumeClaim) -> Option<&'a StorageClass> {
-    claim.spec.storage_class_name.and_then(|name| store.volumes.class(name)).map(|class| &**class)
-}
-
-/// Whether a claim is bound when its first pod is scheduled, not before.
-pub(super) fn waits_for_pod(store: &Store, claim: &PersistentVolumeClaim) -> bool {
-    class_of(store, claim).is_some_and(|class| class.volume_binding_mode == VolumeBindingMode::WaitForFirstConsumer)
-}
-
 /// Whether a class makes volumes for a node.
 fn provisions(class: Option<&StorageClass>, node: &NodeInfo) -> bool {
     let (Some(class), Some(object)) = (class, &node.object) else { return false };
@@ -156,38 +144,4 @@ fn provisions(class: Option<&StorageClass>, node: &NodeInfo) -> bool {
     !class.provisioner.as_str().is_empty()
         && class.provisioner != sym!("kubernetes.io/no-provisioner")
         && (terms.is_empty() || terms.iter().any(|term| term.matches(&object.labels)))
-}
-
-/// Something that happened to storage and may let a pod be scheduled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StorageEvent {
-    /// A claim of this namespace and name appeared or changed.
-    Claim(Symbol, Symbol),
-    /// A volume appeared or changed.
-    Volume,
-    /// A class, driver or CSINode appeared or changed.
-    Class,
-    /// A volume was detached.
-    Detached,
-}
-
-impl StorageEvent {
-    /// Whether the event may help a pod that these plugins rejected.
-    ///
-    /// # Source
-    /// kube-scheduler, events that the volume plugins register. A changed driver or CSINode also counts for VolumeBinding.
-    pub(super) fn helps(self, pod: &Pod, rejectors: &[&'static str]) -> bool {
-        let interested: &[&str] = match self {
-            Self::Claim(namespace, name) => {
-                if namespace != pod.namespace || !pod.claims().iter().any(|claim| claim.name == name) {
-                    return false;
-                }
-                &["VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"]
-            }
-            Self::Volume => &["VolumeBinding", "VolumeZone"],
-            Self::Class => &["NodeVolumeLimits", "VolumeBinding", "VolumeZone"],
-            Self::Detached => &["NodeVolumeLimits"],
-        };
-        rejectors.iter().any(|rejector| interested.contains(rejector))
-    }
 }

@@ -273,14 +273,54 @@ pub struct Pod {
     pub reason: Symbol,
     /// The Ready condition; absent until a kubelet has posted it.
     pub ready: Option<PodCondition>,
-    /// The PodScheduled condition is False with this message (interned by the scheduler).
-    pub unschedulable: Option<Arc<str>>,
+    /// The PodScheduled condition is False, and why.
+    pub not_scheduled: Option<NotScheduled>,
     /// The DisruptionTarget condition.
     pub disruption_target: Option<DisruptionTarget>,
     /// Statuses of the regular containers, in spec order; empty until the kubelet posts them.
     pub containers: SmallVec<[ContainerStatus; 1]>,
     /// Statuses of the init containers, in spec order.
     pub init_containers: SmallVec<[ContainerStatus; 0]>,
+}
+
+/// Why the condition PodScheduled is False.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotScheduled {
+    /// The condition's reason.
+    pub reason: NotScheduledReason,
+    /// The condition's message.
+    pub message: Arc<str>,
+}
+
+/// The reason of a PodScheduled condition that is False.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum NotScheduledReason {
+    /// Gates keep it from the scheduler.
+    SchedulingGated,
+    /// No node takes it.
+    Unschedulable,
+    /// The last attempt ended in an error.
+    SchedulerError,
+}
+
+impl NotScheduledReason {
+    /// The reason as the API shows it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SchedulingGated => "SchedulingGated",
+            Self::Unschedulable => "Unschedulable",
+            Self::SchedulerError => "SchedulerError",
+        }
+    }
+
+    /// The reason of that name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::SchedulingGated, Self::Unschedulable, Self::SchedulerError]
+            .into_iter()
+            .find(|reason| reason.as_str() == name)
+    }
 }
 
 /// A claim that a pod uses.

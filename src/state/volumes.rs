@@ -177,6 +177,19 @@ impl Volumes {
         self.classes.iter().find(|class| class.metadata.name == name)
     }
 
+    /// The class that a claim names, if it exists.
+    #[must_use]
+    pub fn class_of(&self, claim: &PersistentVolumeClaim) -> Option<&model::StorageClass> {
+        self.class(claim.spec.storage_class_name?).map(|class| &**class)
+    }
+
+    /// Whether a claim is bound when its first pod is scheduled, not before.
+    #[must_use]
+    pub fn waits_for_pod(&self, claim: &PersistentVolumeClaim) -> bool {
+        let mode = self.class_of(claim).map(|class| class.volume_binding_mode);
+        mode == Some(model::VolumeBindingMode::WaitForFirstConsumer)
+    }
+
     /// Pods that use a claim, whether it exists or not.
     #[must_use]
     pub fn pods_using(&self, namespace: Symbol, claim: Symbol) -> &PodSet {

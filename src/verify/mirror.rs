@@ -308,7 +308,7 @@ pub(super) fn copy_parts(known: &mut Pod, now: &Pod, delta: PodDelta) {
         known.ready = now.ready;
     }
     if delta.touches(PodDelta::CONDITIONS) {
-        known.unschedulable = now.unschedulable.clone();
+        known.not_scheduled = now.not_scheduled.clone();
         known.disruption_target = now.disruption_target;
     }
     if delta.touches(PodDelta::NOMINATION) {
@@ -335,7 +335,7 @@ fn parts_of_pod(known: &Pod, now: &Pod) -> [(&'static str, bool); 13] {
         ("deletion", known.deletion != now.deletion),
         ("phase", known.phase != now.phase || known.reason != now.reason),
         ("Ready condition", known.ready != now.ready),
-        ("PodScheduled condition", known.unschedulable != now.unschedulable),
+        ("PodScheduled condition", known.not_scheduled != now.not_scheduled),
         ("DisruptionTarget condition", known.disruption_target != now.disruption_target),
         ("nominated node", known.nominated_node != now.nominated_node),
         ("containers", known.containers != now.containers || known.init_containers != now.init_containers),

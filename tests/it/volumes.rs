@@ -478,4 +478,10 @@ fn a_pod_whose_volume_is_not_made_in_time_is_scheduled_again() {
     within("bound", first(&observed, "Scheduled", "p"), 98.0, 100.0);
     let provisioned = first(&observed, "ProvisioningSucceeded", "data");
     within("provisioned", provisioned, 95.0, 96.0);
+    // Each failure is said as an event, and once as the pod's condition.
+    let why = "running PreBind plugin \"VolumeBinding\": binding volumes: context deadline exceeded";
+    let failures = observed.events.iter().filter(|event| event.reason == "FailedScheduling" && &*event.message == why);
+    assert_eq!(failures.count(), 4);
+    let condition = format!("pod/default/p PodScheduled=False (SchedulerError): {why}");
+    assert_eq!(observed.causes.iter().filter(|cause| cause.what == condition).count(), 1);
 }

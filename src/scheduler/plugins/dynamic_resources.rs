@@ -3,8 +3,8 @@
 
 use crate::model::config::KubernetesVersion;
 use crate::scheduler::cache::Cache;
-use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin};
-use crate::state::{NodeId, Pod};
+use crate::scheduler::framework::{Cycle, Plugin};
+use crate::state::NodeId;
 
 pub(in crate::scheduler) struct DynamicResources;
 
@@ -25,10 +25,6 @@ impl Plugin for DynamicResources {
 
     /// A pod without claims is not scored.
     fn pre_score(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> bool {
-        false
-    }
-
-    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         false
     }
 }

@@ -2,8 +2,7 @@
 
 use crate::arena::Symbol;
 use crate::scheduler::cache::{Cache, NodeInfo};
-use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin};
-use crate::state::Pod;
+use crate::scheduler::framework::{Cycle, Plugin};
 
 pub(in crate::scheduler) struct ImageLocality;
 
@@ -44,9 +43,5 @@ impl Plugin for ImageLocality {
         }
         let max = THRESHOLD_PER_CONTAINER * containers.count() as i64;
         100 * (sum.clamp(THRESHOLD_MIN, max) - THRESHOLD_MIN) / (max - THRESHOLD_MIN)
-    }
-
-    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
-        false
     }
 }

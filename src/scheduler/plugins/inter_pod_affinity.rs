@@ -8,7 +8,8 @@ use crate::arena::sym;
 use crate::model::{PodAffinity, PodAffinityTerm};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::counts::{Counted, Inclusion, ViewId};
-use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection, Template};
+use crate::scheduler::event::{ClusterEvent, Events};
+use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection, Template};
 use crate::scheduler::term::{Bond, Term, preferred, required};
 use crate::state::{NodeDelta, NodeId, Pod, Store};
 
@@ -172,8 +173,13 @@ impl Plugin for InterPodAffinity {
         }
     }
 
-    fn hears_of_taints(&self) -> bool {
-        true
+    fn events(&self) -> Events {
+        Events::POD_ADDED
+            | Events::POD_REMOVED
+            | Events::POD_UPDATED
+            | Events::ITSELF
+            | Events::NODE_ADDED
+            | Events::NODE_LABELS
     }
 
     fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use crate::arena::{Symbol, sym};
 use crate::model::{Labels, NodeAffinity as Affinity, NodeSelectorOperator, PreferredSchedulingTerm};
 use crate::scheduler::cache::{Cache, NodeInfo};
-use crate::scheduler::framework::{self, ClusterEvent, Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::event::{ClusterEvent, Events};
+use crate::scheduler::framework::{self, Cycle, Plugin, PreFilter, Rejection};
 use crate::state::{NodeDelta, NodeId, Pod};
 
 pub(in crate::scheduler) struct NodeAffinity {
@@ -105,8 +106,8 @@ impl Plugin for NodeAffinity {
         framework::normalize(scores, false);
     }
 
-    fn hears_of_taints(&self) -> bool {
-        true
+    fn events(&self) -> Events {
+        Events::NODE_ADDED | Events::NODE_LABELS
     }
 
     fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {

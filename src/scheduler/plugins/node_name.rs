@@ -1,7 +1,8 @@
 //! NodeName: a pod that names its node passes there only. Such pods never reach the queue.
 
 use crate::scheduler::cache::Cache;
-use crate::scheduler::framework::{ClusterEvent, Plugin};
+use crate::scheduler::event::{ClusterEvent, Events};
+use crate::scheduler::framework::Plugin;
 use crate::state::Pod;
 
 pub(in crate::scheduler) struct NodeName;
@@ -15,8 +16,8 @@ impl Plugin for NodeName {
         true
     }
 
-    fn hears_of_taints(&self) -> bool {
-        true
+    fn events(&self) -> Events {
+        Events::NODE_ADDED
     }
 
     fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {

@@ -3,7 +3,8 @@
 use crate::arena::sym;
 use crate::model::host_ports;
 use crate::scheduler::cache::{Cache, NodeInfo};
-use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, Rejection};
+use crate::scheduler::event::{ClusterEvent, Events};
+use crate::scheduler::framework::{Cycle, Plugin, Rejection};
 use crate::state::Pod;
 
 pub(in crate::scheduler) struct NodePorts;
@@ -28,8 +29,8 @@ impl Plugin for NodePorts {
         Some(Rejection::unschedulable(self.name(), sym!("node(s) didn't have free ports for the requested pod ports")))
     }
 
-    fn hears_of_taints(&self) -> bool {
-        true
+    fn events(&self) -> Events {
+        Events::NODE_ADDED | Events::POD_REMOVED
     }
 
     fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {

@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 use super::node_resources_fit::amount;
 use super::scoring_strategy::WeightedResource;
 use crate::scheduler::cache::{Cache, NodeInfo};
-use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin};
-use crate::state::{Node, NodeId, Pod};
+use crate::scheduler::framework::{Cycle, Plugin};
+use crate::state::{Node, NodeId};
 
 pub(in crate::scheduler) struct NodeResourcesBalancedAllocation {
     resources: Vec<WeightedResource>,
@@ -86,10 +86,6 @@ impl Plugin for NodeResourcesBalancedAllocation {
         }
         let without = balance(&self.parts(cycle, node, object, false));
         50 + (50 + with - without) / 2
-    }
-
-    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
-        false
     }
 }
 

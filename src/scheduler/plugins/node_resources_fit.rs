@@ -7,7 +7,8 @@ use super::scoring_strategy::ScoringStrategy;
 use crate::arena::{Symbol, sym};
 use crate::model::Resources;
 use crate::scheduler::cache::{Cache, NodeInfo};
-use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, Rejection};
+use crate::scheduler::event::{ClusterEvent, Events};
+use crate::scheduler::framework::{Cycle, Plugin, Rejection};
 use crate::state::{AdmittedSpec, Node, NodeDelta, Pod};
 
 pub(in crate::scheduler) struct NodeResourcesFit {
@@ -133,8 +134,8 @@ impl Plugin for NodeResourcesFit {
         self.strategy.score(parts)
     }
 
-    fn hears_of_taints(&self) -> bool {
-        true
+    fn events(&self) -> Events {
+        Events::NODE_ADDED | Events::NODE_ALLOCATABLE | Events::POD_REMOVED | Events::POD_UPDATED | Events::ITSELF
     }
 
     fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {

@@ -3,7 +3,8 @@
 use crate::arena::{Symbol, sym};
 use crate::model::{PodSpec, Taint, TaintEffect};
 use crate::scheduler::cache::{Cache, NodeInfo};
-use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, Rejection};
+use crate::scheduler::event::{ClusterEvent, Events};
+use crate::scheduler::framework::{Cycle, Plugin, Rejection};
 use crate::state::Pod;
 
 pub(in crate::scheduler) struct NodeUnschedulable;
@@ -31,6 +32,10 @@ impl Plugin for NodeUnschedulable {
             return None;
         }
         Some(Rejection::unresolvable(self.name(), sym!("node(s) were unschedulable")))
+    }
+
+    fn events(&self) -> Events {
+        Events::NODE_ADDED | Events::NODE_TAINTS | Events::ITSELF
     }
 
     fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::arena::{Symbol, sym};
 use crate::model::{self, CsiNodeSpec};
 use crate::scheduler::cache::{Cache, NodeInfo};
-use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::event::{ClusterEvent, Events};
+use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection};
 use crate::scheduler::plugins::volume_binding::missing_claim;
-use crate::scheduler::volumes::class_of;
 use crate::state::{PersistentVolumeClaimId, PersistentVolumeId, Pod, Store};
 
 pub(in crate::scheduler) struct NodeVolumeLimits;
@@ -28,7 +28,7 @@ fn volumes(pod: &Pod, store: &Store) -> Vec<(Symbol, Counted)> {
         if let Some(volume) = claim.volume.and_then(|name| volumes.find_volume(name)) {
             return Some((volumes.volume(volume)?.driver?, Counted::Volume(volume)));
         }
-        let driver = model::csi_driver_of(class_of(store, claim)?.provisioner);
+        let driver = model::csi_driver_of(store.volumes.class_of(claim)?.provisioner);
         Some((driver, Counted::Claim(id)))
     };
     pod.claims().iter().filter_map(|claim| counted(claim.name)).collect()
@@ -80,7 +80,14 @@ impl Plugin for NodeVolumeLimits {
         is_full.then(|| Rejection::unschedulable(self.name(), sym!("node(s) exceed max volume count")))
     }
 
-    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
-        matches!(event, ClusterEvent::PodRemoved { pod: gone, .. } if !gone.spec.volumes.is_empty())
+    fn events(&self) -> Events {
+        Events::POD_REMOVED | Events::CLAIM | Events::STORAGE | Events::DETACHED
+    }
+
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
+        match event {
+            ClusterEvent::PodRemoved { pod: gone, .. } => !gone.spec.volumes.is_empty(),
+            _ => event.is_storage_of(pod),
+        }
     }
 }

@@ -11,7 +11,8 @@ use crate::model::{
 };
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::counts::{Counted, Inclusion, ViewId};
-use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection, Template};
+use crate::scheduler::event::{ClusterEvent, Events};
+use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection, Template};
 use crate::scheduler::term::Term;
 use crate::state::{NodeDelta, NodeId, Owner, Pod, Store};
 
@@ -271,6 +272,17 @@ impl Plugin for PodTopologySpread {
         }
     }
 
+    fn events(&self) -> Events {
+        Events::POD_ADDED
+            | Events::POD_REMOVED
+            | Events::POD_UPDATED
+            | Events::ITSELF
+            | Events::NODE_ADDED
+            | Events::NODE_REMOVED
+            | Events::NODE_LABELS
+            | Events::NODE_TAINTS
+    }
+
     fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
         let own = &pod.spec.topology_spread_constraints;
         // Defaults of the user's: any event may help.
@@ -305,6 +317,7 @@ impl Plugin for PodTopologySpread {
                 has_keys(&before.labels) != has_keys(&now.labels)
                     || (has_keys(&now.labels) && (own.iter().any(moves) || delta.touches(NodeDelta::TAINTS)))
             }),
+            _ => false,
         }
     }
 }

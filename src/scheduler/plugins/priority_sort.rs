@@ -2,9 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::scheduler::cache::Cache;
-use crate::scheduler::framework::{ClusterEvent, Plugin};
-use crate::state::Pod;
+use crate::scheduler::framework::Plugin;
 
 pub(in crate::scheduler) struct PrioritySort;
 
@@ -23,9 +21,5 @@ impl Plugin for PrioritySort {
 
     fn is_local(&self) -> bool {
         true
-    }
-
-    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
-        false
     }
 }

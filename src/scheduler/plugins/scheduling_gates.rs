@@ -1,7 +1,6 @@
 //! SchedulingGates: a pod enters the queue when its last gate is open.
 
-use crate::scheduler::cache::Cache;
-use crate::scheduler::framework::{ClusterEvent, Plugin};
+use crate::scheduler::framework::Plugin;
 use crate::state::Pod;
 
 pub(in crate::scheduler) struct SchedulingGates;
@@ -17,10 +16,5 @@ impl Plugin for SchedulingGates {
 
     fn pre_enqueue(&self, pod: &Pod) -> bool {
         pod.spec.scheduling_gates.is_empty()
-    }
-
-    /// The queue itself looks at a gated pod that was changed.
-    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
-        false
     }
 }

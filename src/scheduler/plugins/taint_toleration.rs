@@ -3,7 +3,8 @@
 use crate::arena::{Symbol, sym};
 use crate::model::{PodSpec, Taint, TaintEffect};
 use crate::scheduler::cache::{Cache, NodeInfo};
-use crate::scheduler::framework::{self, ClusterEvent, Cycle, Plugin, Rejection};
+use crate::scheduler::event::{ClusterEvent, Events};
+use crate::scheduler::framework::{self, Cycle, Plugin, Rejection};
 use crate::state::{Node, NodeDelta, NodeId, Pod, TaintOnNode};
 
 pub(in crate::scheduler) struct TaintToleration;
@@ -57,6 +58,10 @@ impl Plugin for TaintToleration {
 
     fn normalize(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId], scores: &mut [i64]) {
         framework::normalize(scores, true);
+    }
+
+    fn events(&self) -> Events {
+        Events::NODE_ADDED | Events::NODE_TAINTS | Events::ITSELF
     }
 
     fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {

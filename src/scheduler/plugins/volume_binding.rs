@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use crate::arena::{Symbol, sym};
 use crate::scheduler::cache::{Cache, NodeInfo};
-use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection};
-use crate::scheduler::volumes::waits_for_pod;
+use crate::scheduler::event::{ClusterEvent, Events};
+use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection};
 use crate::state::{NodeDelta, Pod, Store};
 use crate::units::SimDuration;
 
@@ -53,7 +53,7 @@ fn problem(pod: &Pod, store: &Store) -> Option<String> {
         if claim.meta.deleting.is_some() {
             return Some(format!("persistentvolumeclaim \"{name}\" is being deleted"));
         }
-        has_unbound |= claim.volume.is_none() && !waits_for_pod(store, claim);
+        has_unbound |= claim.volume.is_none() && !store.volumes.waits_for_pod(claim);
     }
     has_unbound.then(|| "pod has unbound immediate PersistentVolumeClaims".to_owned())
 }
@@ -84,12 +84,12 @@ impl Plugin for VolumeBinding {
         false
     }
 
-    fn hears_of_taints(&self) -> bool {
-        true
+    fn events(&self) -> Events {
+        Events::NODE_ADDED | Events::NODE_LABELS | Events::CLAIM | Events::VOLUME | Events::STORAGE
     }
 
-    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
-        event.is_node(NodeDelta::LABELS)
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
+        event.is_node(NodeDelta::LABELS) || event.is_storage_of(pod)
     }
 }
 

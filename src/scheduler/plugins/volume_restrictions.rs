@@ -5,7 +5,8 @@ use serde_json::Value;
 use crate::arena::sym;
 use crate::model::{AccessMode, Opaque, Volume};
 use crate::scheduler::cache::{Cache, NodeInfo};
-use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::event::{ClusterEvent, Events};
+use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection};
 use crate::scheduler::plugins::volume_binding::missing_claim;
 use crate::state::{Pod, PodId};
 
@@ -99,15 +100,15 @@ impl Plugin for VolumeRestrictions {
         })
     }
 
-    fn hears_of_taints(&self) -> bool {
-        true
+    fn events(&self) -> Events {
+        Events::NODE_ADDED | Events::POD_REMOVED | Events::CLAIM
     }
 
     fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         match event {
             ClusterEvent::NodeAdded(_) => true,
             ClusterEvent::PodRemoved { pod: gone, .. } => gone.namespace == pod.namespace && shares_a_volume(pod, gone),
-            _ => false,
+            _ => event.is_storage_of(pod),
         }
     }
 }

@@ -3,7 +3,8 @@
 use crate::arena::{Symbol, sym};
 use crate::model::Labels;
 use crate::scheduler::cache::{Cache, NodeInfo};
-use crate::scheduler::framework::{ClusterEvent, Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::event::{ClusterEvent, Events};
+use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection};
 use crate::scheduler::plugins::volume_binding::{missing_claim, topology_labels};
 use crate::state::{NodeDelta, PersistentVolume, Pod, Store};
 
@@ -24,7 +25,7 @@ fn volumes<'a>(pod: &Pod, store: &'a Store) -> Result<Vec<&'a PersistentVolume>,
             };
             match store.volumes.class(class) {
                 None => return Err(Symbol::new(&format!("storageclass.storage.k8s.io \"{class}\" not found"))),
-                Some(_) if crate::scheduler::volumes::waits_for_pod(store, claim) => continue,
+                Some(_) if store.volumes.waits_for_pod(claim) => continue,
                 Some(_) => return Err(sym!("PersistentVolume had no name")),
             }
         };
@@ -76,12 +77,12 @@ impl Plugin for VolumeZone {
         (!fits).then(|| Rejection::unresolvable(self.name(), sym!("node(s) had no available volume zone")))
     }
 
-    fn hears_of_taints(&self) -> bool {
-        true
+    fn events(&self) -> Events {
+        Events::NODE_ADDED | Events::NODE_LABELS | Events::CLAIM | Events::VOLUME | Events::STORAGE
     }
 
-    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
-        event.is_node(NodeDelta::LABELS)
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
+        event.is_node(NodeDelta::LABELS) || event.is_storage_of(pod)
     }
 }
 

@@ -10,6 +10,7 @@ mod resources;
 mod spread;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use kubesquall::scenario::{self, Overrides};
 use kubesquall::scheduler::{Decision, Nomination, Scheduler};
@@ -48,6 +49,15 @@ fn weight(plugin: &str) -> i64 {
         "NodeAffinity" | "PodTopologySpread" | "InterPodAffinity" => 2,
         _ => 1,
     }
+}
+
+/// The text of a scenario on a cluster of these objects, whose file is written.
+fn write_scenario(directory: &Path, items: &Value, mut spec: Value) -> String {
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+    std::fs::write(directory.join("state.json"), list.to_string()).expect("a state");
+    spec["cluster"] = json!({"manifests": ["state.json"]});
+    let metadata = json!({"name": "scheduler"});
+    json!({"apiVersion": "kubesquall.sim/v1alpha1", "kind": "Scenario", "metadata": metadata, "spec": spec}).to_string()
 }
 
 impl Cluster {
@@ -118,19 +128,12 @@ impl Cluster {
 
     fn prepared(&self) -> Prepared {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": self.items});
-        std::fs::write(directory.path().join("state.json"), list.to_string()).expect("a state");
-        let document = json!({
-            "apiVersion": "kubesquall.sim/v1alpha1",
-            "kind": "Scenario",
-            "metadata": {"name": "decisions"},
-            "spec": {
-                "duration": "1s",
-                "cluster": {"manifests": ["state.json"]},
-                "controlPlane": {"kubernetesVersion": self.version, "kubeScheduler": {"profiles": [self.profile]}},
-            },
+        let spec = json!({
+            "duration": "1s",
+            "controlPlane": {"kubernetesVersion": self.version, "kubeScheduler": {"profiles": [self.profile]}},
         });
-        let loaded = scenario::load_text("test", &document.to_string(), directory.path(), &Overrides::none());
+        let document = write_scenario(directory.path(), &json!(self.items), spec);
+        let loaded = scenario::load_text("test", &document, directory.path(), &Overrides::none());
         Prepared::unsettled(&loaded.unwrap_or_else(|invalid| panic!("{invalid}")))
     }
 

@@ -8,30 +8,23 @@ use serde_json::{Value, json};
 /// A play of nodes and pods in which kubectl lines are typed at given seconds.
 fn play(version: &str, items: &Value, lines: &[(u32, &str)], pod: &str) -> Vec<(f64, String)> {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let write =
-        |name: &str, value: &Value| std::fs::write(directory.path().join(name), value.to_string()).expect("a file");
-    write("state.json", &json!({"apiVersion": "v1", "kind": "List", "items": items}));
     let timeline: Vec<Value> =
         lines.iter().map(|(at, line)| json!({"at": format!("{at}s"), "kubectl": line})).collect();
-    let scenario = json!({
-        "apiVersion": "kubesquall.sim/v1alpha1",
-        "kind": "Scenario",
-        "metadata": {"name": "queue"},
-        "spec": {
-            "duration": "8m",
-            "cluster": {"manifests": ["state.json"]},
-            "controlPlane": {"kubernetesVersion": version},
-            "latency": {"podStop": {"constant": "10s"}, "podStart": {"constant": "1s"}},
-            "timeline": timeline,
-        },
+    let spec = json!({
+        "duration": "8m",
+        "controlPlane": {"kubernetesVersion": version},
+        "latency": {"podStop": {"constant": "10s"}, "podStart": {"constant": "1s"}},
+        "timeline": timeline,
     });
-    write("scenario.yaml", &scenario);
+    let scenario = super::write_scenario(directory.path(), items, spec);
+    let file = directory.path().join("scenario.yaml");
+    std::fs::write(&file, scenario).expect("a scenario");
     let out = directory.path().join("out");
     Command::cargo_bin("kubesquall")
         .expect("the binary")
         .args(["-q", "run", "--no-charts", "--out"])
         .arg(&out)
-        .arg(directory.path().join("scenario.yaml"))
+        .arg(file)
         .assert()
         .success();
     attempts(&out, pod)

@@ -128,14 +128,14 @@ pub(super) fn bind(s: &mut Session<'_>, claim: PersistentVolumeClaimId, volume: 
     let object = volumes.claim(claim).ok_or_else(|| not_found(CLAIMS, ""))?;
     let key = (object.meta.namespace, object.meta.name);
     let bound_to = object.volume;
-    let target = volumes.volume_mut(volume).ok_or_else(|| not_found(VOLUMES, ""))?;
+    let target = volumes.volume(volume).ok_or_else(|| not_found(VOLUMES, ""))?;
     let name = target.meta.name;
     let is_taken = target.claim.is_some_and(|other| other != key) || bound_to.is_some_and(|other| other != name);
     if is_taken {
         let text = format!("volume \"{name}\" already bound to a different claim.");
         return Err(ApiError::new(ErrorReason::Conflict, text));
     }
-    if target.claim.replace(key).is_some() && bound_to.is_some() {
+    if volumes.reserve_volume(volume, key).is_some() && bound_to.is_some() {
         return Ok(Reply::Unchanged);
     }
     if let Some(object) = volumes.claim_mut(claim) {
@@ -156,8 +156,8 @@ pub(super) fn select_node(s: &mut Session<'_>, claim: PersistentVolumeClaimId, n
 }
 
 pub(super) fn release(s: &mut Session<'_>, id: PersistentVolumeId) -> Answer {
-    let volume = s.store.volumes.volume_mut(id).ok_or_else(|| not_found(VOLUMES, ""))?;
-    volume.is_released = true;
+    s.store.volumes.volume(id).ok_or_else(|| not_found(VOLUMES, ""))?;
+    s.store.volumes.release_volume(id);
     s.changed.push(Changed::VolumeChanged(id));
     Ok(Reply::Done)
 }

@@ -18,14 +18,12 @@ pub fn find_matching_volume(
     node: Option<(&Labels, Symbol)>,
     is_taken: &dyn Fn(PersistentVolumeId) -> bool,
 ) -> Option<PersistentVolumeId> {
-    let key = (claim.meta.namespace, claim.meta.name);
     let requested = storage(&claim.spec.resources.requests);
     let mut smallest: Option<(i64, PersistentVolumeId)> = None;
-    // Every volume may be the smallest one that does.
-    for (id, volume) in volumes.volumes() {
-        let is_others = volume.claim.is_some_and(|other| other != key);
+    // Every volume of the class may be the smallest one that does.
+    for (id, volume) in volumes.offers_for(claim).filter_map(|id| Some((id, volumes.volume(id)?))) {
         let capacity = storage(&volume.spec.capacity);
-        if is_others || is_taken(id) || capacity < requested || volume.spec.volume_mode != claim.spec.volume_mode {
+        if is_taken(id) || capacity < requested || volume.spec.volume_mode != claim.spec.volume_mode {
             continue;
         }
         let is_reachable = node.is_none_or(|(labels, name)| volume.spec.is_reachable_from(labels, name));
@@ -43,9 +41,7 @@ pub fn find_matching_volume(
 }
 
 fn suits(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
-    !volume.is_released
-        && claim.spec.selector.as_ref().is_none_or(|selector| selector.matches(&volume.meta.labels))
-        && volume.spec.storage_class_name == claim.spec.storage_class_name.unwrap_or_default()
+    claim.spec.selector.as_ref().is_none_or(|selector| selector.matches(&volume.meta.labels))
         && claim.spec.access_modes.iter().all(|mode| volume.spec.access_modes.contains(mode))
 }
 

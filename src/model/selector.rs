@@ -7,14 +7,14 @@ use crate::arena::Symbol;
 api_structs! {
     /// A label selector. An empty one matches everything; what an *absent* one means differs per field, so fields hold
     /// an `Option`.
-    #[derive(Eq)]
+    #[derive(Eq, Hash)]
     pub struct LabelSelector {
         pub match_labels: Labels,
         pub match_expressions: Vec<LabelSelectorRequirement>,
     }
 
     /// One expression of a label selector.
-    #[derive(Eq)]
+    #[derive(Eq, Hash)]
     pub struct LabelSelectorRequirement {
         pub key: Symbol,
         pub operator: LabelSelectorOperator,

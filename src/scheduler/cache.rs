@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
 use super::counts::{Counted, Counts, GroupId, Inclusion, ViewId};
@@ -40,8 +41,9 @@ impl NodeInfo {
         } else {
             self.requested.sub(&spec.requests);
         }
-        self.non_zero_cpu += sign * spec.non_zero_requests.cpu_milli;
-        self.non_zero_memory += sign * spec.non_zero_requests.memory;
+        let summed = |sum: i64, amount: i64| sum.saturating_add(sign * amount);
+        self.non_zero_cpu = summed(self.non_zero_cpu, spec.non_zero_requests.cpu_milli);
+        self.non_zero_memory = summed(self.non_zero_memory, spec.non_zero_requests.memory);
         self.pod_count += sign;
         let ports = host_ports(spec);
         if sign > 0 {
@@ -107,7 +109,7 @@ impl Cache {
     /// Takes in everything the store has; nodes arrive in the order of their names, as an API list gives them.
     pub(super) fn list(&mut self, store: &Store) {
         for (_, namespace) in store.namespaces.iter() {
-            self.counts.set_namespace(namespace.name, Some(&namespace.labels), &self.pods);
+            self.counts.set_namespace(namespace.name, &namespace.labels, &self.pods);
         }
         let mut nodes: Vec<NodeId> = store.nodes().map(|(id, _)| id).collect();
         nodes.sort_by_key(|&id| store.node_name(id));
@@ -165,10 +167,8 @@ impl Cache {
             if let Some(old) = &before {
                 self.forget_images(old);
             }
-            for (names, size) in object.images.iter() {
-                for &name in names {
-                    self.images.entry(name).or_insert((*size, 0)).1 += 1;
-                }
+            for (name, size) in image_names(object) {
+                self.images.entry(name).or_insert((size, 0)).1 += 1;
             }
         }
         if old_zone == Some(zone) {
@@ -186,11 +186,11 @@ impl Cache {
     }
 
     fn forget_images(&mut self, node: &Node) {
-        for name in node.images.iter().flat_map(|(names, _)| names) {
-            if let Some((_, count)) = self.images.get_mut(name) {
+        for (name, _) in image_names(node) {
+            if let Some((_, count)) = self.images.get_mut(&name) {
                 *count -= 1;
                 if *count == 0 {
-                    self.images.remove(name);
+                    self.images.remove(&name);
                 }
             }
         }
@@ -278,8 +278,13 @@ impl Cache {
         true
     }
 
-    /// The labels of a namespace are these; none if it has gone.
-    pub(super) fn set_namespace(&mut self, name: Symbol, labels: Option<&Labels>) {
+    /// Terms that this pod bears are held against others from now on, wherever it is.
+    pub(super) fn know_bonds(&mut self, pod: &Pod) {
+        self.counts.know_bonds(&pod.spec, pod.namespace, &self.pods);
+    }
+
+    /// The labels of a namespace are these.
+    pub(super) fn set_namespace(&mut self, name: Symbol, labels: &Labels) {
         self.counts.set_namespace(name, labels, &self.pods);
     }
 
@@ -397,6 +402,17 @@ impl Cache {
         }
         Err(format!("the scheduler's nodes list {counted} of {} pods", self.pods.len()))
     }
+}
+
+/// Names of the images of a node, each once, with their sizes.
+fn image_names(node: &Node) -> IndexMap<Symbol, i64, FxBuildHasher> {
+    let mut all = IndexMap::default();
+    for (names, size) in node.images.iter() {
+        for &name in names {
+            all.entry(name).or_insert(*size);
+        }
+    }
+    all
 }
 
 /// Region and zone of a node; the beta labels win.

@@ -6,18 +6,18 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
 use super::cache::{NodeInfo, Placed};
 use super::term::{Bond, Term, bonds};
 use crate::arena::{BitSet, Column, Symbol};
-use crate::model::Labels;
+use crate::model::{Labels, PodSpec};
 use crate::state::{AdmittedSpec, Node, NodeId, NodeSlot, Pod, PodId};
 
 /// Which pods a counter counts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Counted {
     /// Pods that all of these terms speak of; terminating ones too, if so said.
     Matching { terms: SmallVec<[Term; 1]>, with_terminating: bool },
@@ -58,15 +58,22 @@ pub(super) struct Inclusion {
 
 impl PartialEq for Inclusion {
     fn eq(&self, other: &Self) -> bool {
-        let is_same = |a: &Option<Arc<AdmittedSpec>>, b: &Option<Arc<AdmittedSpec>>| match (a, b) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            (None, None) => true,
-            _ => false,
+        let is_same = |a: &Arc<AdmittedSpec>, b: &Arc<AdmittedSpec>, has_same: fn(&PodSpec, &PodSpec) -> bool| {
+            Arc::ptr_eq(a, b) || has_same(a, b)
         };
-        self.keys == other.keys
-            && self.is_missing_a_domain == other.is_missing_a_domain
-            && is_same(&self.affinity, &other.affinity)
-            && is_same(&self.taints, &other.taints)
+        let selects_same = |a: &PodSpec, b: &PodSpec| {
+            a.node_selector == b.node_selector && a.required_node_affinity() == b.required_node_affinity()
+        };
+        let has_same_affinity = match (&self.affinity, &other.affinity) {
+            (Some(a), Some(b)) => is_same(a, b, selects_same),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        let has_same_tolerations = match (&self.taints, &other.taints) {
+            (Some(a), Some(b)) => is_same(a, b, |a, b| a.tolerations == b.tolerations),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        let has_same_keys = self.keys == other.keys && self.is_missing_a_domain == other.is_missing_a_domain;
+        has_same_keys && has_same_affinity && has_same_tolerations
     }
 }
 
@@ -175,35 +182,36 @@ impl View {
 /// Counts of a selection's pods by node: pods that are alike share them.
 #[derive(Clone, Debug)]
 struct Counter {
-    counted: Counted,
     by_node: Column<NodeSlot, i32>,
     views: SmallVec<[View; 1]>,
 }
 
-impl Counter {
+impl Counted {
     /// How often a pod of the group counts.
     fn times(&self, group: &Group, namespaces: &FxHashMap<Symbol, Labels>) -> usize {
-        match &self.counted {
-            Counted::Matching { terms, .. } => {
+        match self {
+            Self::Matching { terms, .. } => {
                 usize::from(terms.iter().all(|term| term.matches(group.namespace, &group.labels, namespaces)))
             }
-            Counted::Bearing { term, bond } => {
+            Self::Bearing { term, bond } => {
                 group.bonds.iter().filter(|(theirs, kind)| kind == bond && theirs == term).count()
             }
         }
     }
 
     fn selects_namespaces(&self) -> bool {
-        match &self.counted {
-            Counted::Matching { terms, .. } => terms.iter().any(Term::selects_namespaces),
-            Counted::Bearing { term, .. } => term.selects_namespaces(),
+        match self {
+            Self::Matching { terms, .. } => terms.iter().any(Term::selects_namespaces),
+            Self::Bearing { term, .. } => term.selects_namespaces(),
         }
     }
 
     fn counts_terminating(&self) -> bool {
-        !matches!(self.counted, Counted::Matching { with_terminating: false, .. })
+        !matches!(self, Self::Matching { with_terminating: false, .. })
     }
+}
 
+impl Counter {
     fn change(&mut self, topologies: &[Topology], node: NodeId, by: i64) {
         *self.by_node.get_mut(node) += by as i32;
         for view in &mut self.views {
@@ -249,7 +257,8 @@ pub(super) struct ViewId {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     topologies: Vec<Topology>,
-    counters: Vec<Counter>,
+    counters: IndexMap<Counted, Counter, FxBuildHasher>,
+    view_count: usize,
     /// Counters of the terms that pods bear.
     bearing: Vec<u32>,
     groups: Vec<Group>,
@@ -261,7 +270,7 @@ pub(super) struct Counts {
     epoch: u64,
 }
 
-/// What counters may take together: one number for each node and counter.
+/// What counters and views may take together: a few numbers for each node and one of them.
 const CELLS_MAX: usize = 1 << 26;
 const COUNTERS_MIN: usize = 1024;
 
@@ -275,9 +284,9 @@ impl Counts {
         self.epoch += 1;
     }
 
-    /// Forgets counters if there are too many: those still in use are soon made again.
+    /// Forgets counters if they have become too many: those still in use are soon made again.
     pub(super) fn limit(&mut self, nodes: usize, pods: &FxHashMap<PodId, Placed>) {
-        if self.counters.len() > (CELLS_MAX / nodes.max(1)).max(COUNTERS_MIN) {
+        if self.counters.len() + self.view_count > (CELLS_MAX / nodes.max(1)).max(COUNTERS_MIN) {
             self.forget_counters();
             self.count_bonds(pods);
         }
@@ -285,21 +294,19 @@ impl Counts {
 
     fn forget_counters(&mut self) {
         self.counters.clear();
+        self.view_count = 0;
         self.bearing.clear();
         self.groups.iter_mut().for_each(|group| group.counters.clear());
         self.epoch += 1;
     }
 
-    /// The labels of a namespace are these; none if it has gone.
-    pub(super) fn set_namespace(&mut self, name: Symbol, labels: Option<&Labels>, pods: &FxHashMap<PodId, Placed>) {
-        if self.namespaces.get(&name) == labels {
+    /// The labels of a namespace are these.
+    pub(super) fn set_namespace(&mut self, name: Symbol, labels: &Labels, pods: &FxHashMap<PodId, Placed>) {
+        if self.namespaces.get(&name) == Some(labels) {
             return;
         }
-        match labels {
-            Some(labels) => self.namespaces.insert(name, labels.clone()),
-            None => self.namespaces.remove(&name),
-        };
-        if self.counters.iter().any(Counter::selects_namespaces) {
+        self.namespaces.insert(name, labels.clone());
+        if self.counters.keys().any(Counted::selects_namespaces) {
             self.forget_counters();
             self.count_bonds(pods);
         }
@@ -311,6 +318,20 @@ impl Counts {
         for (term, bond) in all {
             self.counter(Counted::Bearing { term, bond }, pods);
         }
+    }
+
+    /// Makes the counters of the terms that pods of this spec and namespace bear.
+    pub(super) fn know_bonds(
+        &mut self,
+        spec: &AdmittedSpec,
+        namespace: Symbol,
+        pods: &FxHashMap<PodId, Placed>,
+    ) -> Vec<(Term, Bond)> {
+        let bonds = bonds(spec, namespace);
+        for (term, bond) in &bonds {
+            self.counter(Counted::Bearing { term: term.clone(), bond: *bond }, pods);
+        }
+        bonds
     }
 
     fn topology(&mut self, key: Symbol, nodes: &Column<NodeSlot, NodeInfo>) -> usize {
@@ -330,27 +351,27 @@ impl Counts {
 
     /// The counter of these pods; made if there is none.
     pub(super) fn counter(&mut self, counted: Counted, pods: &FxHashMap<PodId, Placed>) -> u32 {
-        if let Some(at) = self.counters.iter().position(|counter| counter.counted == counted) {
+        if let Some(at) = self.counters.get_index_of(&counted) {
             return at as u32;
         }
         let at = self.counters.len() as u32;
-        let mut counter = Counter { counted, by_node: Column::new(), views: SmallVec::new() };
+        let mut counter = Counter { by_node: Column::new(), views: SmallVec::new() };
         for group in &mut self.groups {
-            let times = counter.times(group, &self.namespaces);
+            let times = counted.times(group, &self.namespaces);
             for _ in 0..times {
                 group.counters.push(at);
                 for placed in group.pods.iter().filter_map(|pod| pods.get(pod)) {
-                    if counter.counts_terminating() || !placed.is_terminating {
+                    if counted.counts_terminating() || !placed.is_terminating {
                         *counter.by_node.get_mut(placed.node) += 1;
                     }
                 }
             }
         }
-        if matches!(counter.counted, Counted::Bearing { .. }) {
+        if matches!(counted, Counted::Bearing { .. }) {
             self.bearing.push(at);
             self.epoch += 1;
         }
-        self.counters.push(counter);
+        self.counters.insert(counted, counter);
         at
     }
 
@@ -389,6 +410,7 @@ impl Counts {
             }
         }
         view.find_least();
+        self.view_count += 1;
         counter_of.views.push(view);
         ViewId { counter, view: counter_of.views.len() as u32 - 1 }
     }
@@ -401,6 +423,11 @@ impl Counts {
     pub(super) fn domain(&self, id: ViewId, node: NodeId) -> Option<usize> {
         let domain = self.at(id).domain(&self.topologies, node);
         (domain > 0).then_some(domain as usize)
+    }
+
+    /// Whether the view takes a node in.
+    pub(super) fn includes(&self, id: ViewId, node: NodeId) -> bool {
+        self.at(id).included.contains(node)
     }
 
     /// Whether a node has the view's key.
@@ -449,8 +476,8 @@ impl Counts {
 
     /// The terms that pods bear and that speak of a pod, with their counters.
     pub(super) fn bonds_with(&self, pod: &Pod) -> Vec<(Symbol, Bond, u32)> {
-        let speaks = |&at: &u32| match &self.counters[at as usize].counted {
-            Counted::Bearing { term, bond } if term.matches(pod.namespace, &pod.labels, &self.namespaces) => {
+        let speaks = |&at: &u32| match self.counters.get_index(at as usize)? {
+            (Counted::Bearing { term, bond }, _) if term.matches(pod.namespace, &pod.labels, &self.namespaces) => {
                 Some((term.topology_key, *bond, at))
             }
             _ => None,
@@ -475,13 +502,10 @@ impl Counts {
     }
 
     fn new_group(&mut self, key: GroupKey, spec: &AdmittedSpec, pods: &FxHashMap<PodId, Placed>) -> GroupId {
-        let bonds = bonds(spec, key.0);
-        for (term, bond) in &bonds {
-            self.counter(Counted::Bearing { term: term.clone(), bond: *bond }, pods);
-        }
+        let bonds = self.know_bonds(spec, key.0, pods);
         let mut group = Group { namespace: key.0, labels: key.1.clone(), bonds, ..Group::default() };
-        for (at, counter) in self.counters.iter().enumerate() {
-            for _ in 0..counter.times(&group, &self.namespaces) {
+        for (at, counted) in self.counters.keys().enumerate() {
+            for _ in 0..counted.times(&group, &self.namespaces) {
                 group.counters.push(at as u32);
             }
         }
@@ -514,8 +538,8 @@ impl Counts {
     /// out, unless `even_terminating`.
     pub(super) fn change(&mut self, placed: &Placed, by: i64, even_terminating: bool) {
         for at in &self.groups[placed.group as usize].counters {
-            let counter = &mut self.counters[*at as usize];
-            if !placed.is_terminating || even_terminating || counter.counts_terminating() {
+            let Some((counted, counter)) = self.counters.get_index_mut(*at as usize) else { continue };
+            if !placed.is_terminating || even_terminating || counted.counts_terminating() {
                 counter.change(&self.topologies, placed.node, by);
             }
         }
@@ -530,7 +554,7 @@ impl Counts {
             return;
         }
         let concerns = |view: &View| has_other_labels || view.inclusion.taints.is_some();
-        for counter in &mut self.counters {
+        for counter in self.counters.values_mut() {
             let pods = i64::from(*counter.by_node.get(id));
             for view in counter.views.iter_mut().filter(|view| concerns(view)) {
                 view.exclude(&self.topologies, id, pods);
@@ -544,7 +568,7 @@ impl Counts {
             }
         }
         let Some(after) = after else { return };
-        for counter in &mut self.counters {
+        for counter in self.counters.values_mut() {
             let pods = i64::from(*counter.by_node.get(id));
             for view in counter.views.iter_mut().filter(|view| concerns(view)) {
                 if view.inclusion.takes(name, after) {

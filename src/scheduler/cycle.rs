@@ -130,7 +130,16 @@ impl Snapshot {
     pub(super) fn list(&mut self, store: &Store) {
         self.cache.list(store);
         for (id, pod) in store.pods().filter(|(_, pod)| pod.node.is_none() && !pod.phase.is_terminal()) {
-            self.nominator.set(id, pod.spec.priority, pod.nominated_node);
+            self.set_nomination(id, pod, pod.nominated_node);
+            self.nominator.publish(id, pod.nominated_node);
+        }
+    }
+
+    /// Nominates a pod to a node, or to none. What it wants to be far from counts against others from now on.
+    pub(super) fn set_nomination(&mut self, id: PodId, pod: &Pod, node: Option<NodeId>) {
+        self.nominator.set(id, pod.spec.priority, node);
+        if node.is_some() {
+            self.cache.know_bonds(pod);
         }
     }
 
@@ -157,8 +166,8 @@ impl Snapshot {
     pub(super) fn nominate(&mut self, id: PodId, pod: &Pod, nomination: Nomination) {
         match nomination {
             Nomination::Kept => {}
-            Nomination::Cleared => self.nominator.set(id, pod.spec.priority, None),
-            Nomination::To(node) => self.nominator.set(id, pod.spec.priority, Some(node)),
+            Nomination::Cleared => self.set_nomination(id, pod, None),
+            Nomination::To(node) => self.set_nomination(id, pod, Some(node)),
         }
     }
 
@@ -178,6 +187,7 @@ impl Snapshot {
         let Some(pod) = store.pod(id) else { return decision };
         if self.cache.order().is_empty() {
             decision.message = Some("no nodes available to schedule pods".to_owned());
+            decision.nomination = Nomination::Cleared;
             return decision;
         }
         let template = self.template(profile, pod, store);
@@ -277,7 +287,13 @@ impl Snapshot {
         draw: &mut dyn FnMut(u32) -> u32,
         decision: &mut Decision,
     ) -> Option<Preemption> {
-        let outcome = self.preempt(profile.preemption?, profile, cycle, candidates, &decision.filtered, draw);
+        let Some(arguments) = profile.preemption else {
+            if profile.post_filters.is_empty() {
+                decision.nomination = Nomination::Cleared;
+            }
+            return None;
+        };
+        let outcome = self.preempt(arguments, profile, cycle, candidates, &decision.filtered, draw);
         match &outcome {
             Preemption::Candidate(candidate) => {
                 decision.nomination = Nomination::To(candidate.node);
@@ -340,7 +356,11 @@ impl Snapshot {
         decision: &mut Decision,
     ) -> usize {
         let count = candidates.only.as_ref().map_or(self.cache.order().len(), Vec::len);
-        let wanted = feasible_wanted(count, profile.percentage_of_nodes_to_score);
+        let wanted = match profile.scorers.as_slice() {
+            // Nothing tells nodes apart.
+            [] => 1,
+            _ => feasible_wanted(count, profile.percentage_of_nodes_to_score),
+        };
         let mut looked_at = 0;
         for offset in 0..count {
             let at = (self.cache.next_start + offset) % count;

@@ -142,7 +142,7 @@ pub(super) trait Plugin: Send + Sync {
     }
 
     /// Whether an event of these kinds may help a pod that this plugin rejected.
-    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
+    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _cache: &Cache, _store: &Store) -> bool {
         false
     }
 }

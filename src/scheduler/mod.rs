@@ -97,6 +97,8 @@ pub struct Scheduler {
     preemptions: Preemptions,
     prebindings: PreBindings,
     profiles: Arc<Profiles>,
+    /// Pods that have gone while their binding was under way and still count where they were to run.
+    removed_while_binding: FxHashMap<PodId, Arc<Pod>>,
     /// What brought each queued pod about.
     causes: FxHashMap<PodId, CauseId>,
     is_awake: bool,
@@ -121,6 +123,7 @@ impl Scheduler {
             preemptions: Preemptions::default(),
             prebindings: PreBindings::default(),
             profiles: Arc::new(Profiles::new(&config.kube_scheduler)),
+            removed_while_binding: FxHashMap::default(),
             causes: FxHashMap::default(),
             is_awake: false,
             is_writing: false,
@@ -172,15 +175,15 @@ impl Scheduler {
         pods.iter().map(&mut place).collect()
     }
 
-    /// Pods that wait for a scheduler, in the order in which one takes them from its queue.
+    /// Pods that wait for a scheduler, in the order in which one takes them from its queue that has seen them come. Of those
+    /// created at one instant their names decide, as in a list of the API's.
     #[must_use]
     pub fn queue_order(store: &Store) -> Vec<PodId> {
         let is_pending = |pod: &Pod| pod.node.is_none() && pod.deletion.is_none() && !pod.phase.is_terminal();
         let waiting = store.pods().filter(|(_, pod)| is_pending(pod) && pod.spec.scheduling_gates.is_empty());
-        let mut order: Vec<(Reverse<i32>, SimTime, PodId)> =
-            waiting.map(|(id, pod)| (Reverse(pod.spec.priority), pod.created_at, id)).collect();
-        order.sort_unstable();
-        order.into_iter().map(|(.., id)| id).collect()
+        let mut order: Vec<(PodId, &Pod)> = waiting.collect();
+        order.sort_by_key(|(_, pod)| (Reverse(pod.spec.priority), pod.created_at, pod.namespace, &pod.name));
+        order.into_iter().map(|(id, _)| id).collect()
     }
 
     /// Whether this scheduler is responsible for the pod.
@@ -196,7 +199,7 @@ impl Scheduler {
     }
 
     fn event(&mut self, event: &ClusterEvent<'_>, ctx: &mut Ctx<'_, Self>) {
-        let is_held = |pod| self.preemptions.holds(pod, ctx.store);
+        let is_held = |pod| self.preemptions.holds(pod, ctx.store, ctx.config.version);
         let (cache, profiles) = (&self.snapshot.cache, &*self.profiles);
         let situation = Situation { now: ctx.now, store: ctx.store, cache, profiles, is_held: &is_held };
         self.queue.event(event, situation);
@@ -277,7 +280,7 @@ impl Scheduler {
             return;
         }
         let Some(oldest) = self.queue.oldest_unschedulable() else { return };
-        let due = oldest + UNSCHEDULABLE_MAX;
+        let due = (oldest + UNSCHEDULABLE_MAX).max(ctx.now);
         // The look lies on a grid of 30 seconds from the start of the process; strictly older pods leave.
         let periods = due.saturating_since(self.started_at).as_nanos() / FLUSH_PERIOD.as_nanos() + 1;
         let at = self.started_at + FLUSH_PERIOD * periods;
@@ -287,20 +290,23 @@ impl Scheduler {
 
     fn pod_updated(&mut self, id: PodId, pod: &Pod, delta: PodDelta, before: Option<&Pod>, ctx: &mut Ctx<'_, Self>) {
         if delta.touches(PodDelta::NOMINATION) && pod.node.is_none() {
-            let nominator = &mut self.snapshot.nominator;
-            let has_lost = nominator.node_of(id).is_some_and(|node| pod.nominated_node != Some(node));
-            nominator.set(id, pod.spec.priority, pod.nominated_node);
-            if has_lost {
+            self.snapshot.set_nomination(id, pod, pod.nominated_node);
+            if self.snapshot.nominator.publish(id, pod.nominated_node) {
                 self.event(&ClusterEvent::PodRemoved { pod, was_assigned: false }, ctx);
             }
         }
         if delta.touches(PodDelta::NODE) {
             self.snapshot.nominator.forget(id);
+            self.snapshot.nominator.publish(id, None);
             self.snapshot.cache.add(id, pod);
             self.queue.remove(id);
             self.event(&ClusterEvent::PodAdded(pod), ctx);
         }
-        if delta.touches(PodDelta::LABELS | PodDelta::DELETION | PodDelta::SPEC) {
+        let is_assumed = pod.node.is_none() && self.snapshot.cache.has(id);
+        if is_assumed && delta.touches(PodDelta::DELETION) && ctx.config.version.at_least(35) {
+            self.snapshot.cache.forget(id);
+            self.event(&ClusterEvent::PodRemoved { pod, was_assigned: true }, ctx);
+        } else if delta.touches(PodDelta::LABELS | PodDelta::DELETION | PodDelta::SPEC) {
             self.snapshot.cache.update(id, pod);
         }
         if delta.touches(PodDelta::PHASE) && pod.phase.is_terminal() && self.snapshot.cache.forget(id) {
@@ -310,7 +316,7 @@ impl Scheduler {
         if pod.node.is_some() {
             self.event(&ClusterEvent::PodUpdated { before, after: pod }, ctx);
         } else {
-            let is_held = |pod| self.preemptions.holds(pod, ctx.store);
+            let is_held = |pod| self.preemptions.holds(pod, ctx.store, ctx.config.version);
             let (cache, profiles) = (&self.snapshot.cache, &*self.profiles);
             let situation = Situation { now: ctx.now, store: ctx.store, cache, profiles, is_held: &is_held };
             self.queue.update(id, before, pod, situation);
@@ -318,7 +324,31 @@ impl Scheduler {
         }
     }
 
+    /// # Source
+    /// kube-scheduler: a pod that is deleted between decision and binding frees its room at once; before 1.35 when the binding
+    /// has failed.
+    fn pod_removed(&mut self, id: PodId, last: &Arc<Pod>, ctx: &mut Ctx<'_, Self>) {
+        self.causes.remove(&id);
+        self.queue.remove(id);
+        self.snapshot.nominator.forget(id);
+        let was_nominated = self.snapshot.nominator.publish(id, None);
+        let waited_for_volumes = self.forget_prebinding(id, ctx).is_some();
+        let is_binding = last.node.is_none() && self.snapshot.cache.has(id) && !waited_for_volumes;
+        if is_binding && !ctx.config.version.at_least(35) {
+            self.removed_while_binding.insert(id, Arc::clone(last));
+            return;
+        }
+        let was_assigned = self.snapshot.cache.forget(id);
+        if was_assigned || was_nominated {
+            self.event(&ClusterEvent::PodRemoved { pod: last, was_assigned }, ctx);
+        }
+    }
+
     fn bound(&mut self, id: PodId, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        if let Some(last) = self.removed_while_binding.remove(&id) {
+            self.snapshot.cache.forget(id);
+            self.event(&ClusterEvent::PodRemoved { pod: &last, was_assigned: true }, ctx);
+        }
         let Some(pod) = ctx.store.pod(id) else { return };
         match (answer, pod.node) {
             (Ok(_), Some(node)) => {
@@ -383,7 +413,6 @@ impl Component for Scheduler {
                 | Changed::ServiceChanged(_)
                 | Changed::ServiceRemoved(_)
                 | Changed::NamespaceChanged(_)
-                | Changed::NamespaceRemoved(_)
                 | Changed::VolumeChanged(_)
                 | Changed::ClaimChanged(_)
                 | Changed::StorageChanged
@@ -398,9 +427,12 @@ impl Component for Scheduler {
             // It has taken decisions before: where its next search begins is a phase like any other.
             self.snapshot.begin_search_at(&mut |nodes| ctx.streams.stream("scheduler-first-node", "").below(nodes));
         }
-        for (id, pod) in ctx.store.pods() {
-            if pod.node.is_none()
-                && !pod.phase.is_terminal()
+        let mut waiting: Vec<(PodId, &Pod)> = ctx.store.pods().filter(|(_, pod)| pod.node.is_none()).collect();
+        // A process that begins sees the API's list; one that has run for long saw them come.
+        let came_at = |pod: &Pod| if start == Start::Initial { pod.created_at } else { SimTime::ZERO };
+        waiting.sort_by_key(|(_, pod)| (came_at(pod), pod.namespace, &pod.name));
+        for (id, pod) in waiting {
+            if !pod.phase.is_terminal()
                 && let Some(profile) = self.profiles.of(pod.spec.scheduler_name)
             {
                 self.queue.add(id, pod, profile, ctx.now);
@@ -428,16 +460,7 @@ impl Component for Scheduler {
                     self.pod_updated(*id, pod, *delta, before.as_deref(), ctx);
                 }
             }
-            Changed::PodRemoved { pod, last } => {
-                self.causes.remove(pod);
-                self.queue.remove(*pod);
-                self.forget_prebinding(*pod, ctx);
-                let was_nominated = self.snapshot.nominator.forget(*pod);
-                let was_assigned = self.snapshot.cache.forget(*pod);
-                if was_assigned || was_nominated {
-                    self.event(&ClusterEvent::PodRemoved { pod: last, was_assigned }, ctx);
-                }
-            }
+            Changed::PodRemoved { pod, last } => self.pod_removed(*pod, last, ctx),
             Changed::NodeAdded(node) => {
                 self.snapshot.cache.set_node(*node, store);
                 self.event(&ClusterEvent::NodeAdded(*node), ctx);
@@ -457,7 +480,7 @@ impl Component for Scheduler {
             Changed::ServiceChanged(_) | Changed::ServiceRemoved(_) => self.snapshot.cache.counts.outdate(),
             Changed::NamespaceChanged(id) => {
                 if let Some(namespace) = store.namespaces.get(*id) {
-                    self.snapshot.cache.set_namespace(namespace.name, Some(&namespace.labels));
+                    self.snapshot.cache.set_namespace(namespace.name, &namespace.labels);
                 }
             }
             Changed::VolumeChanged(_) => self.event(&ClusterEvent::Volume, ctx),

@@ -19,6 +19,8 @@ pub(super) struct Nominated {
 pub(super) struct Nominator {
     by_node: FxHashMap<NodeId, Vec<Nominated>>,
     by_pod: FxHashMap<PodId, NodeId>,
+    /// Nominations as the API shows them.
+    published: FxHashMap<PodId, NodeId>,
 }
 
 impl Nominator {
@@ -34,16 +36,24 @@ impl Nominator {
         }
     }
 
-    /// The pod is bound, assumed or gone; whether it was nominated.
-    pub(super) fn forget(&mut self, pod: PodId) -> bool {
-        let Some(node) = self.by_pod.remove(&pod) else { return false };
+    /// The API shows this nomination of a pod; whether the pod has lost another by that.
+    pub(super) fn publish(&mut self, pod: PodId, node: Option<NodeId>) -> bool {
+        let before = match node {
+            Some(node) => self.published.insert(pod, node),
+            None => self.published.remove(&pod),
+        };
+        before.is_some() && before != node
+    }
+
+    /// The pod is bound, assumed or gone.
+    pub(super) fn forget(&mut self, pod: PodId) {
+        let Some(node) = self.by_pod.remove(&pod) else { return };
         if let Some(there) = self.by_node.get_mut(&node) {
             there.retain(|nominated| nominated.pod != pod);
             if there.is_empty() {
                 self.by_node.remove(&node);
             }
         }
-        true
     }
 
     /// The node a pod is nominated to.

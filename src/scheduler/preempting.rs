@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Scheduler, Tag};
 use crate::component::{Answer, Ctx, DeleteOptions, ErrorReason, EventDraft, ObjectRef, PodStatusPatch, Request};
+use crate::model::config::KubernetesVersion;
 use crate::state::{DeletionCause, DisruptionReason, NodeId, PodId, Store};
 
 /// A preemption under way.
@@ -30,11 +31,12 @@ impl Preemptions {
     /// Whether a pod may not enter the queue yet, as victims are still being deleted for it.
     ///
     /// # Source
-    /// kube-scheduler, DefaultPreemption at PreEnqueue: it may once the last victim is being deleted or gone.
-    pub(super) fn holds(&self, preemptor: PodId, store: &Store) -> bool {
+    /// kube-scheduler, DefaultPreemption at PreEnqueue: it may when all calls are done; since 1.35 once the last victim is being
+    /// deleted or gone.
+    pub(super) fn holds(&self, preemptor: PodId, store: &Store, version: KubernetesVersion) -> bool {
         self.0.get(&preemptor).is_some_and(|ongoing| match ongoing.awaited {
-            Some(last) => store.pod(last).is_some_and(|pod| pod.deletion.is_none()),
-            None => true,
+            Some(last) if version.at_least(35) => store.pod(last).is_some_and(|pod| pod.deletion.is_none()),
+            _ => true,
         })
     }
 }

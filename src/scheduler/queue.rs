@@ -332,6 +332,7 @@ struct Hope<'a> {
     kinds: Events,
     event: &'a ClusterEvent<'a>,
     cache: &'a Cache,
+    store: &'a Store,
 }
 
 impl<'a> Hope<'a> {
@@ -339,7 +340,7 @@ impl<'a> Hope<'a> {
         let kinds = event.kinds(situation.cache);
         let found = rejected.plugins.iter().filter_map(|name| situation.profiles.at(rejected.profile).find(name));
         let plugins = found.filter(|plugin| plugin.events().hear_of(kinds)).collect();
-        Self { plugins, kinds, event, cache: situation.cache }
+        Self { plugins, kinds, event, cache: situation.cache, store: situation.store }
     }
 
     /// Whether the event helps nobody whom these plugins rejected.
@@ -351,8 +352,9 @@ impl<'a> Hope<'a> {
         // A nomination that is withdrawn makes room for pods of no higher priority.
         let is_above = matches!(self.event, ClusterEvent::PodRemoved { pod: other, was_assigned: false }
             if pod.spec.priority > other.spec.priority);
-        let is_helped =
-            |plugin: &&dyn Plugin| plugin.events().always_retry(self.kinds) || plugin.hint(pod, self.event, self.cache);
+        let is_helped = |plugin: &&dyn Plugin| {
+            plugin.events().always_retry(self.kinds) || plugin.hint(pod, self.event, self.cache, self.store)
+        };
         !is_above && self.plugins.iter().any(is_helped)
     }
 }

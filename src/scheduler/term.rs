@@ -7,7 +7,7 @@ use crate::arena::Symbol;
 use crate::model::{LabelSelector, Labels, PodAffinity, PodAffinityTerm, PodSpec};
 
 /// What a term is to the pod that bears it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Bond {
     /// Must be near.
     Required,
@@ -18,7 +18,7 @@ pub(super) enum Bond {
 }
 
 /// Pods by namespace and labels, and the topology in which they matter.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Term {
     namespaces: SmallVec<[Symbol; 1]>,
     namespace_selector: Option<LabelSelector>,

@@ -69,11 +69,30 @@ pub struct Attachment {
     pub in_use: bool,
 }
 
+/// Who may have a volume.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Offered {
+    /// The claim of this namespace and name.
+    ToClaim(Symbol, Symbol),
+    /// Any claim of this class.
+    ToClass(Symbol),
+}
+
+fn offer(id: PersistentVolumeId, volume: &PersistentVolume) -> Option<(Offered, PersistentVolumeId)> {
+    let to = match volume.claim {
+        Some((namespace, name)) => Offered::ToClaim(namespace, name),
+        None => Offered::ToClass(volume.spec.storage_class_name),
+    };
+    (!volume.is_released).then_some((to, id))
+}
+
 /// Volumes, claims, classes and what is attached where.
 #[derive(Clone, Debug, Default)]
 pub struct Volumes {
     volumes: Table<PersistentVolume>,
     claims: Table<PersistentVolumeClaim>,
+    /// Volumes that are not released, by who may have them.
+    offers: BTreeSet<(Offered, PersistentVolumeId)>,
     volume_names: FxHashMap<Symbol, PersistentVolumeId>,
     claim_names: FxHashMap<(Symbol, Symbol), PersistentVolumeClaimId>,
     pods: FxHashMap<(Symbol, Symbol), PodSet>,
@@ -97,11 +116,6 @@ impl Volumes {
         self.volumes.get(id)
     }
 
-    /// A volume for writing; its name stays.
-    pub fn volume_mut(&mut self, id: PersistentVolumeId) -> Option<&mut PersistentVolume> {
-        self.volumes.get_mut(id)
-    }
-
     /// All volumes, in id order.
     pub fn volumes(&self) -> impl Iterator<Item = (PersistentVolumeId, &PersistentVolume)> {
         self.volumes.iter()
@@ -118,12 +132,57 @@ impl Volumes {
         let name = volume.meta.name;
         let id = self.volumes.insert(volume);
         self.volume_names.insert(name, id);
+        self.offers.extend(self.volumes.get(id).and_then(|volume| offer(id, volume)));
         id
+    }
+
+    /// Sets `spec.claimRef`; what it was before.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such volume.
+    pub fn reserve_volume(&mut self, id: PersistentVolumeId, claim: (Symbol, Symbol)) -> Option<(Symbol, Symbol)> {
+        self.change_volume(id, |volume| volume.claim.replace(claim))
+    }
+
+    /// The volume's claim is gone: nobody else gets it.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such volume.
+    pub fn release_volume(&mut self, id: PersistentVolumeId) {
+        self.change_volume(id, |volume| volume.is_released = true);
+    }
+
+    fn change_volume<T>(&mut self, id: PersistentVolumeId, change: impl FnOnce(&mut PersistentVolume) -> T) -> T {
+        let volume = self.volumes.get_mut(id).expect("a volume");
+        let before = offer(id, volume);
+        let result = change(volume);
+        let after = offer(id, volume);
+        if let Some(before) = before {
+            self.offers.remove(&before);
+        }
+        self.offers.extend(after);
+        result
+    }
+
+    /// Volumes that may be bound to a claim: those that are reserved for it, and those of its class that are reserved for
+    /// nobody; in id order.
+    pub fn offers_for(&self, claim: &PersistentVolumeClaim) -> impl Iterator<Item = PersistentVolumeId> + '_ {
+        let class = Offered::ToClass(claim.spec.storage_class_name.unwrap_or_default());
+        let own = Offered::ToClaim(claim.meta.namespace, claim.meta.name);
+        [own, class].into_iter().flat_map(|to| {
+            let from = self.offers.range((to, PersistentVolumeId::MIN)..);
+            from.take_while(move |(other, _)| *other == to).map(|(_, id)| *id)
+        })
     }
 
     /// Takes a volume out; where it is attached it stays so.
     pub fn remove_volume(&mut self, id: PersistentVolumeId) -> Option<PersistentVolume> {
         let volume = self.volumes.remove(id)?;
+        if let Some(offer) = offer(id, &volume) {
+            self.offers.remove(&offer);
+        }
         self.volume_names.remove(&volume.meta.name);
         Some(volume)
     }
@@ -259,6 +318,9 @@ impl Volumes {
             if self.find_volume(name) != Some(id) {
                 return Err(format!("the name of volume {name} leads elsewhere"));
             }
+            if offer(id, volume).is_some_and(|offer| !self.offers.contains(&offer)) {
+                return Err(format!("volume {name} is not among those that claims may have"));
+            }
             if nodes > 1 && !volume.spec.is_shared() {
                 return Err(format!("volume {name} is attached to {nodes} nodes"));
             }
@@ -271,7 +333,12 @@ impl Volumes {
                 return Err(format!("the name of claim {namespace}/{name} leads elsewhere"));
             }
         }
-        let lengths = [(self.volume_names.len(), self.volumes.len()), (self.claim_names.len(), self.claims.len())];
+        let offered = self.volumes().filter(|(id, volume)| offer(*id, volume).is_some()).count();
+        let lengths = [
+            (offered, self.offers.len()),
+            (self.volume_names.len(), self.volumes.len()),
+            (self.claim_names.len(), self.claims.len()),
+        ];
         if lengths.iter().any(|(names, objects)| names != objects) || self.attachments.len() != self.on_nodes.len() {
             return Err(format!("volumes and claims have indexes of other lengths: {lengths:?}"));
         }

@@ -228,7 +228,7 @@ api_structs! {
         pub projected: Opaque,
         #[serde(rename = "downwardAPI")]
         pub downward_api: Opaque,
-        pub image: Opaque,
+        pub image: Option<Box<ImageVolume>>,
         pub csi: Opaque,
         pub nfs: Opaque,
         pub gce_persistent_disk: Opaque,
@@ -251,6 +251,13 @@ api_structs! {
     pub struct EmptyDirVolume {
         pub medium: Symbol,
         pub size_limit: Option<Quantity>,
+    }
+
+    /// The files of an image.
+    #[derive(Eq)]
+    pub struct ImageVolume {
+        pub reference: Symbol,
+        pub pull_policy: Option<PullPolicy> = "crate::model::api_type::empty_is_none",
     }
 
     /// A use of a claim.

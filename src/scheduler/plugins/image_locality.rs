@@ -31,14 +31,17 @@ impl Plugin for ImageLocality {
             return 0;
         }
         let containers = cycle.spec.init_containers.iter().chain(&cycle.spec.containers);
-        let mut sum = 0;
-        for container in containers.clone() {
-            let name = Symbol::from(tagged(container.image.as_str()));
+        let of_volumes = cycle.spec.volumes.iter().filter_map(|volume| Some(volume.image.as_ref()?.reference));
+        let counts_volumes = cycle.version.at_least(36);
+        let images = containers.clone().map(|container| container.image);
+        let mut sum: i64 = 0;
+        for image in images.chain(of_volumes.filter(|_| counts_volumes)) {
+            let name = Symbol::from(tagged(image.as_str()));
             let is_here = object.images.iter().any(|(names, _)| names.contains(&name));
             if let Some((size, count)) = cache.image(name).filter(|_| is_here) {
                 // An image that is everywhere counts in full, so that a node that alone has it is not flooded.
                 let spread = count as f64 / cycle.node_count as f64;
-                sum += (size as f64 * spread) as i64;
+                sum = sum.saturating_add((size as f64 * spread) as i64);
             }
         }
         let max = THRESHOLD_PER_CONTAINER * containers.count() as i64;

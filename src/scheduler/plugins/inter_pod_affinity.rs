@@ -182,7 +182,7 @@ impl Plugin for InterPodAffinity {
             | Events::NODE_LABELS
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache, _store: &Store) -> bool {
         let is_recent = cache.version.at_least(36);
         let (wanted, shunned) = required_terms(pod);
         match event {

@@ -7,7 +7,7 @@ use crate::model::{Labels, NodeAffinity as Affinity, NodeSelectorOperator, Prefe
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{self, Cycle, Plugin, PreFilter, Rejection};
-use crate::state::{NodeDelta, NodeId, Pod};
+use crate::state::{NodeDelta, NodeId, Pod, Store};
 
 pub(in crate::scheduler) struct NodeAffinity {
     added: Option<Affinity>,
@@ -83,7 +83,8 @@ impl Plugin for NodeAffinity {
                 sym!("node(s) didn't match scheduler-enforced node affinity"),
             ));
         }
-        if cycle.spec.allows_node(&object.labels, node.name) {
+        let is_pinned_elsewhere = cycle.pod.pinned_node.is_some() && cycle.pod.pinned_node != node.id;
+        if !is_pinned_elsewhere && cycle.spec.allows_node(&object.labels, node.name) {
             return None;
         }
         Some(Rejection::unresolvable(self.name(), sym!("node(s) didn't match Pod's node affinity/selector")))
@@ -110,7 +111,7 @@ impl Plugin for NodeAffinity {
         Events::NODE_ADDED | Events::NODE_LABELS
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache, _store: &Store) -> bool {
         event.is_node(NodeDelta::LABELS)
             && event.node(cache).is_some_and(|(info, node, before)| {
                 let is_pinned_to = pod.pinned_node.is_none_or(|pinned| Some(pinned) == info.id);

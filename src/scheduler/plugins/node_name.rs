@@ -3,7 +3,7 @@
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::Plugin;
-use crate::state::Pod;
+use crate::state::{Pod, Store};
 
 pub(in crate::scheduler) struct NodeName;
 
@@ -20,7 +20,7 @@ impl Plugin for NodeName {
         Events::NODE_ADDED
     }
 
-    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
+    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache, _store: &Store) -> bool {
         matches!(event, ClusterEvent::NodeAdded(_))
     }
 }

@@ -5,7 +5,7 @@ use crate::model::host_ports;
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, Rejection};
-use crate::state::Pod;
+use crate::state::{Pod, Store};
 
 pub(in crate::scheduler) struct NodePorts;
 
@@ -33,7 +33,7 @@ impl Plugin for NodePorts {
         Events::NODE_ADDED | Events::POD_REMOVED
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache, _store: &Store) -> bool {
         match event {
             ClusterEvent::NodeAdded(_) => true,
             ClusterEvent::PodRemoved { pod: gone, .. } => {

@@ -39,7 +39,7 @@ impl NodeResourcesBalancedAllocation {
             if is_scalar && asked == 0 {
                 return None;
             }
-            let requested = amount(&node.requested, resource.name) + if with_pod { asked } else { 0 };
+            let requested = amount(&node.requested, resource.name).saturating_add(if with_pod { asked } else { 0 });
             Some((amount(&object.allocatable, resource.name), requested))
         });
         parts.collect()

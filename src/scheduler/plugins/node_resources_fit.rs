@@ -9,7 +9,7 @@ use crate::model::Resources;
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, Rejection};
-use crate::state::{AdmittedSpec, Node, NodeDelta, Pod};
+use crate::state::{AdmittedSpec, Node, NodeDelta, Pod, Store};
 
 pub(in crate::scheduler) struct NodeResourcesFit {
     ignored: Vec<Symbol>,
@@ -34,8 +34,9 @@ impl NodeResourcesFit {
 
     /// Whether an extended resource does not count.
     fn is_ignored(&self, name: Symbol) -> bool {
-        let group = name.as_str().split_once('/').map(|(group, _)| group);
-        self.ignored.contains(&name) || group.is_some_and(|group| self.ignored_groups.iter().any(|g| g == group))
+        let Some((group, _)) = name.as_str().split_once('/') else { return false };
+        let is_native = group.contains("kubernetes.io") || name.as_str().starts_with("requests.");
+        !is_native && (self.ignored.contains(&name) || self.ignored_groups.iter().any(|other| other == group))
     }
 }
 
@@ -53,9 +54,10 @@ fn insufficient_text(name: Symbol) -> Symbol {
     Symbol::new(&format!("Insufficient {name}"))
 }
 
-/// Reasons against a node, or against the same node without pods, and whether the pod would not fit even then.
+/// Reasons against a node, or against the same node without pods, and whether the pod would not fit even then. `plugin` says
+/// which resources do not count.
 fn insufficient(
-    plugin: &NodeResourcesFit,
+    plugin: Option<&NodeResourcesFit>,
     spec: &AdmittedSpec,
     node: &Node,
     info: Option<&NodeInfo>,
@@ -82,7 +84,9 @@ fn insufficient(
     check(&|| sym!("Insufficient memory"), asked.memory, all.memory, used(|r| r.memory));
     let storage = (asked.ephemeral_storage, all.ephemeral_storage, used(|r| r.ephemeral_storage));
     check(&|| sym!("Insufficient ephemeral-storage"), storage.0, storage.1, storage.2);
-    for &(name, amount) in asked.scalars.iter().filter(|(name, _)| !plugin.is_ignored(*name)) {
+    for &(name, amount) in
+        asked.scalars.iter().filter(|(name, _)| plugin.is_none_or(|plugin| !plugin.is_ignored(*name)))
+    {
         let used = info.map_or(0, |i| i.requested.scalar(name));
         check(&|| insufficient_text(name), amount, all.scalar(name), used);
     }
@@ -110,7 +114,7 @@ impl Plugin for NodeResourcesFit {
     }
 
     fn filter(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
-        let (reasons, is_unresolvable) = insufficient(self, cycle.spec, node.object.as_ref()?, Some(node));
+        let (reasons, is_unresolvable) = insufficient(Some(self), cycle.spec, node.object.as_ref()?, Some(node));
         (!reasons.is_empty()).then_some(Rejection { plugin: self.name(), reasons, is_unresolvable })
     }
 
@@ -129,7 +133,7 @@ impl Plugin for NodeResourcesFit {
                     (amount(&object.allocatable, name), amount(&node.requested, name), asked)
                 }
             };
-            (allocatable > 0).then_some((allocatable, taken + asked, resource.weight.max(1)))
+            (allocatable > 0).then_some((allocatable, taken.saturating_add(asked), resource.weight.max(1)))
         });
         self.strategy.score(parts)
     }
@@ -138,9 +142,9 @@ impl Plugin for NodeResourcesFit {
         Events::NODE_ADDED | Events::NODE_ALLOCATABLE | Events::POD_REMOVED | Events::POD_UPDATED | Events::ITSELF
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache, _store: &Store) -> bool {
         let fits_empty =
-            || event.node(cache).is_some_and(|(_, node, _)| insufficient(self, &pod.spec, node, None).0.is_empty());
+            || event.node(cache).is_some_and(|(_, node, _)| insufficient(None, &pod.spec, node, None).0.is_empty());
         match event {
             // On any node, of any size.
             ClusterEvent::PodRemoved { .. } => true,
@@ -168,7 +172,6 @@ mod tests {
     use super::*;
     use crate::model::config::KubernetesVersion;
     use crate::scheduler::cache_tests;
-    use crate::state::Store;
 
     #[test]
     fn a_node_that_grew_is_good_news_if_the_pod_fits_it_and_lacked_what_grew() {
@@ -191,7 +194,7 @@ mod tests {
             let before = node(before);
             let event = ClusterEvent::NodeUpdated { node: id, delta: NodeDelta::ALLOCATABLE, before: &before };
             let plugin = NodeResourcesFit::new(NodeResourcesFitArgs::default());
-            assert_eq!(plugin.hint(&pod, &event, &cache), expected, "{asked_cpu}");
+            assert_eq!(plugin.hint(&pod, &event, &cache, &store), expected, "{asked_cpu}");
         }
         check((2000, 10, 110), (4000, 10, 110), 3000, true);
         check((2000, 10, 110), (4000, 10, 110), 5000, false);

@@ -5,7 +5,7 @@ use crate::model::{PodSpec, Taint, TaintEffect};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, Rejection};
-use crate::state::Pod;
+use crate::state::{Pod, Store};
 
 pub(in crate::scheduler) struct NodeUnschedulable;
 
@@ -38,7 +38,7 @@ impl Plugin for NodeUnschedulable {
         Events::NODE_ADDED | Events::NODE_TAINTS | Events::ITSELF
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache, _store: &Store) -> bool {
         let is_open = || event.node(cache).is_some_and(|(_, node, _)| !node.unschedulable);
         match event {
             ClusterEvent::NodeAdded(_) => is_open(),

@@ -84,9 +84,9 @@ impl Plugin for NodeVolumeLimits {
         Events::POD_REMOVED | Events::CLAIM | Events::STORAGE | Events::DETACHED
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache, _store: &Store) -> bool {
         match event {
-            ClusterEvent::PodRemoved { pod: gone, .. } => !gone.spec.volumes.is_empty(),
+            ClusterEvent::PodRemoved { pod: gone, .. } => gone.node.is_some() && !gone.claims().is_empty(),
             _ => event.is_storage_of(pod),
         }
     }

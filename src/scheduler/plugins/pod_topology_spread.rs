@@ -44,6 +44,8 @@ struct Constraint {
     min_domains: usize,
     /// The pod is one of those it counts.
     matches_itself: bool,
+    /// Only nodes that the pod's affinity allows count.
+    honors_affinity: bool,
     view: ViewId,
 }
 
@@ -95,6 +97,9 @@ fn selected(constraint: &TopologySpreadConstraint, pod: &Pod) -> Option<Vec<Labe
     Some(selectors)
 }
 
+/// A constraint and what it selects; none if it selects nothing.
+type Selecting<'a> = (&'a TopologySpreadConstraint, Option<Vec<LabelSelector>>);
+
 fn is_hard(constraint: &TopologySpreadConstraint) -> bool {
     constraint.when_unsatisfiable == UnsatisfiableConstraintAction::DoNotSchedule
 }
@@ -112,6 +117,20 @@ impl PodTopologySpread {
         };
         let defaults = vec![soft(3, sym!("kubernetes.io/hostname")), soft(5, sym!("topology.kubernetes.io/zone"))];
         Self { defaults, is_system: true }
+    }
+
+    /// The pod's own constraints, or else the defaults with what its Services and its controller select, if anything.
+    fn constraints<'a>(
+        &'a self,
+        pod: &'a Pod,
+        store: &Store,
+    ) -> (&'a [TopologySpreadConstraint], Option<Vec<LabelSelector>>) {
+        let own = &pod.spec.topology_spread_constraints;
+        if !own.is_empty() {
+            return (own, None);
+        }
+        let deduced = deduced(pod, store);
+        if deduced.is_empty() { (&[], None) } else { (&self.defaults, Some(deduced)) }
     }
 
     /// A node is out of bounds if it lacks one of the keys.
@@ -144,11 +163,11 @@ impl Constraint {
             terms.push(Term::in_namespace(pod.namespace, None));
         }
         let is_bound = !pod.spec.node_selector.is_empty() || pod.spec.required_node_affinity().is_some();
-        let honors_affinity = is_bound && given.node_affinity_policy != Some(NodeInclusionPolicy::Ignore);
+        let honors_affinity = given.node_affinity_policy != Some(NodeInclusionPolicy::Ignore);
         let honors_taints = given.node_taints_policy == Some(NodeInclusionPolicy::Honor);
         let inclusion = Inclusion {
             keys: keys.iter().copied().collect(),
-            affinity: honors_affinity.then(|| Arc::clone(&pod.spec)),
+            affinity: (is_bound && honors_affinity).then(|| Arc::clone(&pod.spec)),
             taints: honors_taints.then(|| Arc::clone(&pod.spec)),
             is_missing_a_domain: is_system,
         };
@@ -158,6 +177,7 @@ impl Constraint {
             is_hostname: given.topology_key == sym!("kubernetes.io/hostname"),
             min_domains: given.min_domains.unwrap_or(1).max(1) as usize,
             matches_itself,
+            honors_affinity,
             view: cache.view(counted, given.topology_key, &inclusion),
         }
     }
@@ -169,19 +189,14 @@ impl Plugin for PodTopologySpread {
     }
 
     fn prepare(&self, pod: &Pod, store: &Store, cache: &mut Cache, template: &mut Template) {
-        let own = &pod.spec.topology_spread_constraints;
-        let deduced = if own.is_empty() { deduced(pod, store) } else { Vec::new() };
-        if own.is_empty() && deduced.is_empty() {
-            return;
-        }
-        let is_system = own.is_empty() && self.is_system;
-        let constraints = if own.is_empty() { &self.defaults } else { own };
+        let (constraints, deduced) = self.constraints(pod, store);
+        let is_system = deduced.is_some() && self.is_system;
         let mut of_kind = |wants_hard: bool| -> Vec<Constraint> {
             let all = || constraints.iter().filter(|constraint| is_hard(constraint) == wants_hard);
             // With the system's defaults a node without a key stays.
             let keys: Vec<Symbol> =
                 if is_system { Vec::new() } else { all().map(|constraint| constraint.topology_key).collect() };
-            let selectors = |given| if own.is_empty() { Some(deduced.clone()) } else { selected(given, pod) };
+            let selectors = |given| deduced.clone().or_else(|| selected(given, pod));
             all().map(|given| Constraint::new(given, selectors(given), &keys, is_system, pod, cache)).collect()
         };
         template.spread =
@@ -205,7 +220,16 @@ impl Plugin for PodTopologySpread {
                 let reason = sym!("node(s) didn't match pod topology spread constraints (missing required label)");
                 return Some(Rejection::unresolvable(self.name(), reason));
             };
-            let (domains, least) = cache.counts.least(constraint.view);
+            let is_pinned = constraint.honors_affinity && cycle.pod.pinned_node.is_some();
+            let (there, (domains, least)) = match cache.counts.includes(constraint.view, id) {
+                _ if !is_pinned => (there, cache.counts.least(constraint.view)),
+                // The node of a pod that can only be there is the only domain.
+                true => {
+                    let on_node = cache.counts.on_node(constraint.view, id);
+                    (on_node, (1, on_node))
+                }
+                false => (0, (0, 0)),
+            };
             let least = if domains < constraint.min_domains { 0 } else { least };
             if there + i64::from(constraint.matches_itself) - least > constraint.max_skew {
                 let reason = sym!("node(s) didn't match pod topology spread constraints");
@@ -283,39 +307,37 @@ impl Plugin for PodTopologySpread {
             | Events::NODE_TAINTS
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
-        let own = &pod.spec.topology_spread_constraints;
-        // Defaults of the user's: any event may help.
-        if own.is_empty() {
-            return true;
-        }
-        let counts = |constraint: &TopologySpreadConstraint, labels: &Labels| {
-            selected(constraint, pod).is_some_and(|all| all.iter().all(|selector| selector.matches(labels)))
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache, store: &Store) -> bool {
+        let (constraints, deduced) = self.constraints(pod, store);
+        let selectors = |constraint| deduced.clone().or_else(|| selected(constraint, pod));
+        let hard = constraints.iter().filter(|constraint| is_hard(constraint));
+        let hard: SmallVec<[Selecting<'_>; 1]> = hard.map(|constraint| (constraint, selectors(constraint))).collect();
+        let counts = |(_, selectors): &Selecting<'_>, labels: &Labels| {
+            selectors.as_ref().is_some_and(|all| all.iter().all(|selector| selector.matches(labels)))
         };
-        let has_keys = |labels: &Labels| own.iter().all(|constraint| labels.get(constraint.topology_key).is_some());
+        let flips = |before: &Labels, after: &Labels| hard.iter().any(|c| counts(c, before) != counts(c, after));
+        let has_keys = |labels: &Labels| hard.iter().all(|(c, _)| labels.get(c.topology_key).is_some());
         match event {
             ClusterEvent::PodRemoved { was_assigned: false, .. } if !cache.version.at_least(36) => false,
             ClusterEvent::PodAdded(other) | ClusterEvent::PodRemoved { pod: other, .. } => {
-                other.namespace == pod.namespace && own.iter().any(|constraint| counts(constraint, &other.labels))
+                other.namespace == pod.namespace && hard.iter().any(|constraint| counts(constraint, &other.labels))
             }
             ClusterEvent::PodUpdated { before, after } => {
-                let flips = |c: &TopologySpreadConstraint| counts(c, &before.labels) != counts(c, &after.labels);
-                after.namespace == pod.namespace && own.iter().any(flips)
+                after.namespace == pod.namespace && flips(&before.labels, &after.labels)
             }
             ClusterEvent::Itself { before } => {
-                let honors = |c: &TopologySpreadConstraint| c.node_taints_policy == Some(NodeInclusionPolicy::Honor);
-                let flips = |c: &TopologySpreadConstraint| counts(c, &before.labels) != counts(c, &pod.labels);
-                own.iter().any(flips) || (event.gives_tolerations(pod) && own.iter().any(honors))
+                let honors = |(c, _): &Selecting<'_>| c.node_taints_policy == Some(NodeInclusionPolicy::Honor);
+                flips(&before.labels, &pod.labels) || (event.gives_tolerations(pod) && hard.iter().any(honors))
             }
             ClusterEvent::NodeAdded(node) => {
                 cache.node(*node).object.as_ref().is_some_and(|node| has_keys(&node.labels))
             }
             ClusterEvent::NodeRemoved(node) => has_keys(&node.labels),
             ClusterEvent::NodeUpdated { before, delta, .. } => event.node(cache).is_some_and(|(_, now, _)| {
-                let value = |node: &Labels, c: &TopologySpreadConstraint| node.get(c.topology_key);
-                let moves = |c: &TopologySpreadConstraint| value(&before.labels, c) != value(&now.labels, c);
+                let moves =
+                    |(c, _): &Selecting<'_>| before.labels.get(c.topology_key) != now.labels.get(c.topology_key);
                 has_keys(&before.labels) != has_keys(&now.labels)
-                    || (has_keys(&now.labels) && (own.iter().any(moves) || delta.touches(NodeDelta::TAINTS)))
+                    || (has_keys(&now.labels) && (hard.iter().any(moves) || delta.touches(NodeDelta::TAINTS)))
             }),
             _ => false,
         }

@@ -18,8 +18,4 @@ impl Plugin for PrioritySort {
     fn name(&self) -> &'static str {
         "PrioritySort"
     }
-
-    fn is_local(&self) -> bool {
-        true
-    }
 }

@@ -10,10 +10,6 @@ impl Plugin for SchedulingGates {
         "SchedulingGates"
     }
 
-    fn is_local(&self) -> bool {
-        true
-    }
-
     fn pre_enqueue(&self, pod: &Pod) -> bool {
         pod.spec.scheduling_gates.is_empty()
     }

@@ -5,7 +5,7 @@ use crate::model::{PodSpec, Taint, TaintEffect};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{self, Cycle, Plugin, Rejection};
-use crate::state::{Node, NodeDelta, NodeId, Pod, TaintOnNode};
+use crate::state::{Node, NodeDelta, NodeId, Pod, Store, TaintOnNode};
 
 pub(in crate::scheduler) struct TaintToleration;
 
@@ -64,7 +64,7 @@ impl Plugin for TaintToleration {
         Events::NODE_ADDED | Events::NODE_TAINTS | Events::ITSELF
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache, _store: &Store) -> bool {
         if !event.is_node(NodeDelta::TAINTS) {
             return event.gives_tolerations(pod);
         }

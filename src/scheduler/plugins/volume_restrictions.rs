@@ -8,7 +8,7 @@ use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection};
 use crate::scheduler::plugins::volume_binding::missing_claim;
-use crate::state::{Pod, PodId};
+use crate::state::{Pod, PodId, Store};
 
 pub(in crate::scheduler) struct VolumeRestrictions;
 
@@ -45,16 +45,17 @@ fn conflict(a: &Volume, b: &Volume) -> bool {
     gce || ebs || iscsi || rbd
 }
 
-/// Whether some pod on a node uses a claim of the pod that only one may use.
-fn is_in_use(cycle: &Cycle<'_>, cache: &Cache) -> bool {
+/// Whether some pod on a node uses a claim of the pod that only one may use; this node has the pods that it says it has.
+fn is_in_use(cycle: &Cycle<'_>, cache: &Cache, node: Option<&NodeInfo>) -> bool {
     let volumes = &cycle.store.volumes;
     let namespace = cycle.pod.namespace;
     let exclusive = cycle.pod.claims().into_iter().filter(|used| !used.is_ephemeral).filter(|used| {
         let claim = volumes.find_claim(namespace, used.name).and_then(|id| volumes.claim(id));
         claim.is_some_and(|claim| claim.spec.access_modes.contains(&AccessMode::ReadWriteOncePod))
     });
-    let is_placed =
-        |pod: &PodId| *pod != cycle.id && cache.node_of(*pod).is_some_and(|node| cache.node(node).pods.contains(pod));
+    let is_here = |pod: &PodId| node.is_some_and(|node| node.pods.contains(pod));
+    let is_elsewhere = |pod: &PodId| cache.node_of(*pod).is_some_and(|on| node.is_none_or(|node| node.id != Some(on)));
+    let is_placed = |pod: &PodId| *pod != cycle.id && (is_here(pod) || is_elsewhere(pod));
     exclusive.into_iter().any(|used| volumes.pods_using(namespace, used.name).iter().any(is_placed))
 }
 
@@ -77,7 +78,7 @@ impl Plugin for VolumeRestrictions {
         if let Some(missing) = missing_claim(cycle.pod, cycle.store, false) {
             return PreFilter::Reject(Rejection::unresolvable(self.name(), missing));
         }
-        let is_restricted = cycle.spec.volumes.iter().any(is_disk) || is_in_use(cycle, cache);
+        let is_restricted = cycle.spec.volumes.iter().any(is_disk) || is_in_use(cycle, cache, None);
         if is_restricted { PreFilter::Pass } else { PreFilter::Skip }
     }
 
@@ -90,7 +91,7 @@ impl Plugin for VolumeRestrictions {
                 return Some(Rejection::unschedulable(self.name(), sym!("node(s) had no available disk")));
             }
         }
-        is_in_use(cycle, cache).then(|| {
+        is_in_use(cycle, cache, Some(node)).then(|| {
             Rejection::unschedulable(
                 self.name(),
                 sym!(
@@ -104,7 +105,7 @@ impl Plugin for VolumeRestrictions {
         Events::NODE_ADDED | Events::POD_REMOVED | Events::CLAIM
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache, _store: &Store) -> bool {
         match event {
             ClusterEvent::NodeAdded(_) => true,
             ClusterEvent::PodRemoved { pod: gone, .. } => gone.namespace == pod.namespace && shares_a_volume(pod, gone),

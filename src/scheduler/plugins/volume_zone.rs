@@ -81,7 +81,7 @@ impl Plugin for VolumeZone {
         Events::NODE_ADDED | Events::NODE_LABELS | Events::CLAIM | Events::VOLUME | Events::STORAGE
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
+    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache, _store: &Store) -> bool {
         event.is_node(NodeDelta::LABELS) || event.is_storage_of(pod)
     }
 }

@@ -169,3 +169,20 @@ fn scores_are_cut_in_the_order_of_the_real_arithmetic() {
         .pod("p", json!({"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish(29, "x"), wish(50, "y")]}}}));
     check_scores(&cluster, "InterPodAffinity", &[("a", 0), ("b", 57), ("c", 100)]);
 }
+
+#[test]
+fn distance_that_a_nominated_pod_requires_holds_for_everybody() {
+    let keeps_away = json!({"priority": 10, "affinity": far(json!([term("kubernetes.io/hostname", json!({"app": "p"}))])),
+        "status": {"phase": "Pending", "nominatedNodeName": "a"}});
+    let other = far(json!([term("kubernetes.io/hostname", json!({"app": "z"}))]));
+    let wants = || json!({"labels": {"app": "p"}, "affinity": other});
+    let cluster = Cluster::new()
+        .node("a", json!({"labels": {"kubernetes.io/hostname": "a"}, "cpu": "1"}))
+        .pod("nominated", keeps_away)
+        .pod("p", wants())
+        .pod("q", wants());
+    for name in ["p", "q"] {
+        let shown = cluster.decision_of(name);
+        assert_eq!(shown.reason("a"), "node(s) didn't satisfy existing pods anti-affinity rules", "{name}");
+    }
+}

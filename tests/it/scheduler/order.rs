@@ -82,3 +82,26 @@ fn among_equals_the_version_decides() {
     assert_eq!(cluster.decision().node.as_deref(), Some("d"));
     assert_eq!(cluster.version("1.34").decision().node.as_deref(), Some("c"));
 }
+
+#[test]
+fn without_scores_the_first_node_that_does_is_taken() {
+    let nodes = |cluster: Cluster, name: &&str| cluster.node(name, json!({}));
+    let cluster = ["a", "b", "c"].iter().fold(Cluster::new(), nodes);
+    let cluster = cluster.profile(json!({"plugins": {"score": {"disabled": [{"name": "*"}]}}}));
+    let cluster = ["p", "q", "r", "s"].iter().fold(cluster, |cluster, name| cluster.pod(name, json!({})));
+    let chosen: Vec<String> = cluster.decisions().into_iter().filter_map(|shown| shown.node).collect();
+    assert_eq!(chosen, ["a", "b", "c", "a"]);
+}
+
+#[test]
+fn pods_of_one_priority_come_by_age_then_by_name() {
+    let at = |second: u32| format!("2026-01-01T00:00:{second:02}Z");
+    let cluster = Cluster::new()
+        .node("a", json!({}))
+        .pod("z", json!({"creationTimestamp": at(1)}))
+        .pod("y", json!({"creationTimestamp": at(2)}))
+        .pod("x", json!({"creationTimestamp": at(2)}))
+        .pod("w", json!({"creationTimestamp": at(3), "priority": 5}));
+    let order: Vec<String> = cluster.decisions().into_iter().map(|shown| shown.pod).collect();
+    assert_eq!(order, ["w", "z", "x", "y"]);
+}

@@ -224,3 +224,31 @@ fn host_ports_are_taken_once() {
     check(port("0.0.0.0", "TCP"), port("0.0.0.0", "UDP"), true);
     check(json!({"containerPort": 80}), port("0.0.0.0", "TCP"), true);
 }
+
+#[test]
+fn images_of_volumes_count_since_1_36_and_names_once_for_each_node() {
+    let image = |names: &[&str], size: i64| json!({"names": names, "sizeBytes": size});
+    let mebibyte = 1024 * 1024;
+    let cluster = |version| {
+        Cluster::new()
+            .version(version)
+            .node("a", json!({"images": [image(&["files:1"], 4000 * mebibyte)]}))
+            .node("b", json!({}))
+            .pod("p", json!({"volumes": [{"name": "v", "image": {"reference": "files:1"}}]}))
+    };
+    check_scores(&cluster("1.36"), "ImageLocality", &[("a", 100), ("b", 0)]);
+    check_scores(&cluster("1.35"), "ImageLocality", &[("a", 0), ("b", 0)]);
+    // 250 MB on one of two nodes count half, however often the node names them.
+    let twice = json!({"images": [image(&["app:latest"], 250 * mebibyte), image(&["app:latest"], 250 * mebibyte)]});
+    let cluster = Cluster::new().node("a", twice).node("b", json!({})).pod("p", json!({}));
+    check_scores(&cluster, "ImageLocality", &[("a", 100 * (125 - 23) / (1000 - 23)), ("b", 0)]);
+}
+
+#[test]
+fn absurd_sizes_are_as_much_as_there_can_be() {
+    let huge = json!({"images": [{"names": ["app:latest", "init:latest"], "sizeBytes": i64::MAX}]});
+    let full = || json!({"node": "a", "requests": {"memory": i64::MAX.to_string()}});
+    let init = json!([{"name": "i", "image": "init"}]);
+    let cluster = Cluster::new().node("a", huge).node("b", json!({})).pod("q", full()).pod("r", full());
+    assert_eq!(cluster.pod("p", json!({"initContainers": init})).decision().fitting(), ["a", "b"]);
+}

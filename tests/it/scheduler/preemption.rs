@@ -214,3 +214,31 @@ fn room_that_is_being_made_is_taken_for_others_of_no_higher_priority() {
     assert_eq!(node(5), None);
     assert_eq!(node(11).as_deref(), Some("a"));
 }
+
+#[test]
+fn a_claim_for_one_pod_is_taken_from_the_less_important_on_another_node() {
+    let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c", "namespace": "default"},
+        "spec": {"accessModes": ["ReadWriteOncePod"], "storageClassName": "", "volumeName": "v", "resources": {"requests": {"storage": "1Gi"}}},
+        "status": {"phase": "Bound"}});
+    let volume = json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"},
+        "spec": {"accessModes": ["ReadWriteOncePod"], "capacity": {"storage": "1Gi"}, "claimRef": {"name": "c", "namespace": "default"},
+            "csi": {"driver": "d", "volumeHandle": "h"}},
+        "status": {"phase": "Bound"}});
+    let using = |priority: i32, node: Value| {
+        let mut pod =
+            json!({"priority": priority, "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]});
+        if !node.is_null() {
+            pod["node"] = node;
+            pod["status"] = json!({"phase": "Running", "startTime": "2026-01-01T00:00:00Z"});
+        }
+        pod
+    };
+    let cluster = Cluster::new()
+        .object(claim)
+        .object(volume)
+        .node("a", json!({}))
+        .node("b", json!({}))
+        .pod("low", using(0, json!("a")))
+        .pod("high", using(10, Value::Null));
+    check(cluster, "a", &["low"]);
+}

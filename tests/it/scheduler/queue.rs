@@ -7,16 +7,24 @@ use serde_json::{Value, json};
 
 /// A play of nodes and pods in which kubectl lines are typed at given seconds.
 fn play(version: &str, items: &Value, lines: &[(u32, &str)], pod: &str) -> Vec<(f64, String)> {
+    play_with(version, items, lines, pod, &json!({}))
+}
+
+/// The same with other fields of the scenario's spec.
+fn play_with(version: &str, items: &Value, lines: &[(u32, &str)], pod: &str, spec: &Value) -> Vec<(f64, String)> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let timeline: Vec<Value> =
         lines.iter().map(|(at, line)| json!({"at": format!("{at}s"), "kubectl": line})).collect();
-    let spec = json!({
+    let mut whole = json!({
         "duration": "8m",
         "controlPlane": {"kubernetesVersion": version},
         "latency": {"podStop": {"constant": "10s"}, "podStart": {"constant": "1s"}},
         "timeline": timeline,
     });
-    let scenario = super::write_scenario(directory.path(), items, spec);
+    for (field, value) in spec.as_object().expect("fields") {
+        whole[field] = value.clone();
+    }
+    let scenario = super::write_scenario(directory.path(), items, whole);
     let file = directory.path().join("scenario.yaml");
     std::fs::write(&file, scenario).expect("a scenario");
     let out = directory.path().join("out");
@@ -139,4 +147,96 @@ fn a_preemptor_waits_for_each_of_its_victims() {
     assert_eq!(reasons.first(), Some(&"FailedScheduling"), "{found:?}");
     assert_eq!(reasons.last(), Some(&"Scheduled"), "{found:?}");
     assert!(found.last().is_some_and(|(at, _)| (70.0..72.0).contains(at)), "{found:?}");
+}
+
+#[test]
+fn a_preemptor_that_is_held_for_long_does_not_stop_time() {
+    let mut items = vec![
+        json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}),
+        node("a", "20", json!([])),
+    ];
+    items.extend((0..20).map(|index| pod(&format!("q{index}"), "1", json!({"nodeName": "a"}))));
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let file = directory.path().join("high.json");
+    let high = pod("p", "20", json!({"priorityClassName": "high"}));
+    std::fs::write(&file, high.to_string()).expect("a manifest");
+    let line = format!("apply -f {}", file.display());
+    // One call in twenty seconds: the victims take longer than the pod may wait before it is looked at again.
+    let slow = json!({"duration": "15m",
+        "controlPlane": {"kubeScheduler": {"clientConnection": {"qps": 0.05, "burst": 1}}}});
+    let found = play_with("1.36", &json!(items), &[(10, &line)], "p", &slow);
+    assert!(found.last().is_some_and(|(at, reason)| *at > 800.0 && reason == "Scheduled"), "{found:?}");
+}
+
+#[test]
+fn a_nomination_that_ends_frees_pods_of_no_higher_priority() {
+    let port = |mut pod: Value| {
+        pod["spec"]["containers"][0]["ports"] = json!([{"containerPort": 80, "hostPort": 80}]);
+        pod
+    };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let write = |name: &str, pod: Value| {
+        let file = directory.path().join(name);
+        std::fs::write(&file, pod.to_string()).expect("a manifest");
+        format!("apply -f {}", file.display())
+    };
+    let high =
+        write("high.json", port(pod("p", "3", json!({"priorityClassName": "high", "nodeSelector": {"disk": "ssd"}}))));
+    let low = write("low.json", port(pod("l", "100m", json!({}))));
+    let mut fast = node("a", "4", json!([]));
+    fast["metadata"]["labels"]["disk"] = json!("ssd");
+    let closed = json!([{"key": "k", "value": "v", "effect": "NoSchedule"}]);
+    let items = json!([
+        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100},
+        fast,
+        node("b", "4", closed),
+        pod("v", "3", json!({"nodeName": "a", "terminationGracePeriodSeconds": 400})),
+        pod("x", "1", json!({"nodeName": "b", "terminationGracePeriodSeconds": 5})),
+    ]);
+    // The node of the nomination loses its label; the next look at the pod ends the nomination.
+    let lines =
+        [(30, high.as_str()), (40, low.as_str()), (60, "label node a disk-"), (90, "delete pod x --wait=false")];
+    let latency = json!({"latency": {"podStop": {"constant": "390s"}}});
+    let found = play_with("1.36", &items, &lines, "l", &latency);
+    check(&found, &[(40, "FailedScheduling"), (95, "Scheduled")]);
+}
+
+#[test]
+fn soft_constraints_do_not_keep_a_pod_from_being_retried() {
+    let constraint = |key: &str, action: &str| json!({"topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": action, "labelSelector": {"matchLabels": {"app": "p"}}});
+    let constraints = json!([constraint("zone", "DoNotSchedule"), constraint("rack", "ScheduleAnyway")]);
+    let items = json!([node("a", "4", json!([])), pod("p", "1", json!({"topologySpreadConstraints": constraints}))]);
+    check(&play("1.36", &items, &[(60, "label node a zone=z")], "p"), &[(60, "Scheduled")]);
+}
+
+#[test]
+fn default_constraints_are_asked_like_a_pods_own() {
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "default"},
+        "spec": {"selector": {"app": "p"}, "ports": [{"port": 80}]}});
+    let arguments = json!({"defaultingType": "List",
+        "defaultConstraints": [{"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]});
+    let profiles = json!([{"pluginConfig": [{"name": "PodTopologySpread", "args": arguments}]}]);
+    let spec = json!({"controlPlane": {"kubernetesVersion": "1.36", "kubeScheduler": {"profiles": profiles}}});
+    let items =
+        json!([node("a", "4", json!([])), service, pod("q", "1", json!({"nodeName": "a"})), pod("p", "1", json!({}))]);
+    let lines = [(60, "label pod q x=y"), (90, "label node a rack=r"), (120, "label node a zone=z")];
+    check(&play_with("1.36", &items, &lines, "p", &spec), &[(120, "Scheduled")]);
+}
+
+#[test]
+fn a_pod_that_is_being_deleted_is_skipped_aloud() {
+    let mut leaving = pod("p", "5", json!({}));
+    leaving["metadata"]["finalizers"] = json!(["batch.kubernetes.io/job-tracking"]);
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let file = directory.path().join("leaving.json");
+    std::fs::write(&file, leaving.to_string()).expect("a manifest");
+    let items = json!([node("a", "1", json!([])), pod("q", "1", json!({"nodeName": "a"}))]);
+    // Nobody is there to take its finalizer away.
+    let outage = json!({"timeline": [
+        {"at": "10s", "fault": {"kind": "ControlPlaneOutage", "components": ["kube-controller-manager"], "for": "5m"}},
+        {"at": "20s", "kubectl": format!("apply -f {}", file.display())},
+        {"at": "30s", "kubectl": "delete pod p --wait=false"},
+        {"at": "60s", "kubectl": "delete pod q --wait=false"},
+    ]});
+    check(&play_with("1.36", &items, &[], "p", &outage), &[(20, "FailedScheduling"), (70, "FailedScheduling")]);
 }

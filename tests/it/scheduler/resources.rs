@@ -185,3 +185,15 @@ fn three_resources_are_balanced_by_their_deviation() {
         .version("1.35");
     check_scores(&cluster, "NodeResourcesBalancedAllocation", &[("a", 70), ("b", 70)]);
 }
+
+#[test]
+fn only_extended_resources_can_be_ignored() {
+    let check = |arguments: Value, resource: &str, fits: &[&str]| {
+        let config = json!({"pluginConfig": [{"name": "NodeResourcesFit", "args": arguments}]});
+        let pod = json!({"requests": {"cpu": "1", "memory": "1Mi", resource: "2Mi"}});
+        check_fits(&Cluster::new().profile(config).node("a", json!({})).pod("p", pod), fits);
+    };
+    check(json!({"ignoredResourceGroups": ["example.com"]}), "example.com/gpu", &["a"]);
+    check(json!({"ignoredResources": ["hugepages-2Mi"]}), "hugepages-2Mi", &[]);
+    check(json!({"ignoredResourceGroups": ["kubernetes.io"]}), "kubernetes.io/foo", &[]);
+}

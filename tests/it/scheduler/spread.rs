@@ -202,3 +202,23 @@ fn policies_decide_which_nodes_are_counted() {
     assert_eq!(scores(&cluster("Honor"), &["a", "b", "c"]).1, [Some(0), Some(33), Some(100)]);
     assert_eq!(scores(&cluster("Ignore"), &["a", "b", "c"]).1, [Some(66), Some(100), Some(100)]);
 }
+
+#[test]
+fn the_node_of_a_pod_that_can_only_be_there_is_its_only_domain() {
+    let node = |name: &str| json!({"labels": {"kubernetes.io/hostname": name}});
+    let there = |cluster: Cluster, name: &str| cluster.pod(name, json!({"labels": {"app": "p"}, "node": "a"}));
+    let cluster = || there(there(Cluster::new().node("a", node("a")).node("b", node("b")), "q"), "r");
+    let check = |policy: &str, min_domains: u32, fits: &[&str]| {
+        let mut spread = hard("kubernetes.io/hostname", 1);
+        spread["labelSelector"] = json!({"matchLabels": {"app": "p"}});
+        spread["nodeAffinityPolicy"] = json!(policy);
+        spread["minDomains"] = json!(min_domains);
+        let only = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+            {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}]}}});
+        let pod = json!({"labels": {"app": "p"}, "affinity": only, "topologySpreadConstraints": [spread]});
+        check_fits(&cluster().pod("p", pod), fits);
+    };
+    check("Honor", 1, &["a"]);
+    check("Honor", 2, &[]);
+    check("Ignore", 1, &[]);
+}

@@ -46,6 +46,8 @@ pub struct Decision {
     pub rejectors: Vec<&'static str>,
     /// The text of FailedScheduling.
     pub message: Option<String>,
+    /// The attempt ended in an error, which the message tells.
+    pub is_error: bool,
     /// What becomes of the pod's nomination.
     pub nomination: Nomination,
     /// Pods that are to make room.
@@ -273,7 +275,11 @@ impl Snapshot {
         } else {
             // Where few nodes are named, nothing has been learnt.
             let memo = candidates.only.is_none().then_some(&*memo);
-            score(&self.cache, profile, cycle, memo, is_explained, draw, decision);
+            if let Err(error) = score(&self.cache, profile, cycle, memo, is_explained, draw, decision) {
+                decision.is_error = true;
+                decision.message = Some(error);
+                decision.nomination = Nomination::Cleared;
+            }
         }
         self.cache.next_start = (self.cache.next_start + looked_at) % cycle.node_count;
     }
@@ -448,7 +454,7 @@ fn score(
     is_explained: bool,
     draw: &mut dyn FnMut(u32) -> u32,
     decision: &mut Decision,
-) {
+) -> Result<(), String> {
     let feasible = &decision.feasible;
     let mut totals = vec![0; feasible.len()];
     let mut raw: Vec<i64> = Vec::with_capacity(feasible.len());
@@ -456,7 +462,8 @@ fn score(
         decision.scores = vec![NodeScore::default(); feasible.len()];
     }
     for (place, (plugin, weight)) in profile.scorers.iter().enumerate() {
-        if !plugin.pre_score(cycle, cache, feasible) {
+        let scores = plugin.pre_score(cycle, cache, feasible);
+        if !scores.map_err(|error| format!("running PreScore plugin \"{}\": {error}", plugin.name()))? {
             continue;
         }
         raw.clear();
@@ -480,6 +487,7 @@ fn score(
         several @ 2.. if !cycle.version.at_least(35) => decision.ties[draw(several as u32) as usize],
         _ => feasible[heap_root(&totals)],
     });
+    Ok(())
 }
 
 /// The root of a binary max-heap over the scores in list order.

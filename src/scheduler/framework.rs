@@ -121,8 +121,12 @@ pub(super) trait Plugin: Send + Sync {
     }
 
     /// Whether it scores this pod at all.
-    fn pre_score(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> bool {
-        true
+    ///
+    /// # Errors
+    ///
+    /// If the pod is such that nobody can: why. The attempt to schedule it ends there.
+    fn pre_score(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> Result<bool, String> {
+        Ok(true)
     }
 
     /// The raw score of a feasible node.

@@ -263,7 +263,11 @@ impl Scheduler {
             Nomination::To(node) => (pod.nominated_node != Some(node)).then_some(Some(node)),
         };
         // What would change nothing is not written.
-        let not_scheduled = Some(NotScheduled { reason: NotScheduledReason::Unschedulable, message });
+        let reason = match decision.is_error {
+            true => NotScheduledReason::SchedulerError,
+            false => NotScheduledReason::Unschedulable,
+        };
+        let not_scheduled = Some(NotScheduled { reason, message });
         if pod.not_scheduled != not_scheduled || nominated_node.is_some() {
             let patch = PodStatusPatch { not_scheduled, nominated_node, ..PodStatusPatch::default() };
             ctx.call(Request::PatchPodStatus { pod: id, patch: Box::new(patch) }, Tag::Status);

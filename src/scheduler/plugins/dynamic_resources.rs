@@ -24,7 +24,7 @@ impl Plugin for DynamicResources {
     }
 
     /// A pod without claims is not scored.
-    fn pre_score(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> bool {
-        false
+    fn pre_score(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> Result<bool, String> {
+        Ok(false)
     }
 }

@@ -154,8 +154,8 @@ impl Plugin for InterPodAffinity {
         None
     }
 
-    fn pre_score(&self, cycle: &Cycle<'_>, cache: &Cache, _feasible: &[NodeId]) -> bool {
-        cycle.template.affinity.attracting.iter().any(|(view, _)| cache.counts.total(*view) > 0)
+    fn pre_score(&self, cycle: &Cycle<'_>, cache: &Cache, _feasible: &[NodeId]) -> Result<bool, String> {
+        Ok(cycle.template.affinity.attracting.iter().any(|(view, _)| cache.counts.total(*view) > 0))
     }
 
     fn score(&self, cycle: &Cycle<'_>, cache: &Cache, node: &NodeInfo) -> i64 {

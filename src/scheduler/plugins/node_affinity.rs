@@ -90,8 +90,11 @@ impl Plugin for NodeAffinity {
         Some(Rejection::unresolvable(self.name(), sym!("node(s) didn't match Pod's node affinity/selector")))
     }
 
-    fn pre_score(&self, cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> bool {
-        self.preferred(cycle).next().is_some()
+    fn pre_score(&self, cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> Result<bool, String> {
+        for term in self.preferred(cycle).filter(|term| term.weight != 0) {
+            term.preference.check().map_err(|error| error.to_string())?;
+        }
+        Ok(self.preferred(cycle).next().is_some())
     }
 
     fn score(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> i64 {

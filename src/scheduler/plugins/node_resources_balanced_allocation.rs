@@ -74,8 +74,8 @@ impl Plugin for NodeResourcesBalancedAllocation {
         true
     }
 
-    fn pre_score(&self, cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> bool {
-        self.resources.iter().any(|resource| amount(&cycle.spec.requests, resource.name) > 0)
+    fn pre_score(&self, cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> Result<bool, String> {
+        Ok(self.resources.iter().any(|resource| amount(&cycle.spec.requests, resource.name) > 0))
     }
 
     fn score(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> i64 {

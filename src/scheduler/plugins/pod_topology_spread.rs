@@ -239,10 +239,10 @@ impl Plugin for PodTopologySpread {
         None
     }
 
-    fn pre_score(&self, cycle: &Cycle<'_>, cache: &Cache, feasible: &[NodeId]) -> bool {
+    fn pre_score(&self, cycle: &Cycle<'_>, cache: &Cache, feasible: &[NodeId]) -> Result<bool, String> {
         let prepared = &cycle.template.spread;
         if prepared.soft.is_empty() {
-            return false;
+            return Ok(false);
         }
         let considered: Vec<NodeId> =
             feasible.iter().copied().filter(|&node| !Self::is_ignored(prepared, cache, node)).collect();
@@ -257,7 +257,7 @@ impl Plugin for PodTopologySpread {
         let weights = prepared.soft.iter().map(|constraint| libm::log(size(constraint) as f64 + 2.0)).collect();
         // The cycle is new: nothing has been worked out for it before.
         let _ = cycle.spread_score.set(ScoreState { weights });
-        true
+        Ok(true)
     }
 
     fn score(&self, cycle: &Cycle<'_>, cache: &Cache, node: &NodeInfo) -> i64 {

@@ -80,8 +80,13 @@ impl Plugin for VolumeBinding {
     }
 
     /// It scores only with a feature that is off unless asked for.
-    fn pre_score(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[crate::state::NodeId]) -> bool {
-        false
+    fn pre_score(
+        &self,
+        _cycle: &Cycle<'_>,
+        _cache: &Cache,
+        _feasible: &[crate::state::NodeId],
+    ) -> Result<bool, String> {
+        Ok(false)
     }
 
     fn events(&self) -> Events {

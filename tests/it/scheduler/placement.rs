@@ -252,3 +252,18 @@ fn absurd_sizes_are_as_much_as_there_can_be() {
     let cluster = Cluster::new().node("a", huge).node("b", json!({})).pod("q", full()).pod("r", full());
     assert_eq!(cluster.pod("p", json!({"initContainers": init})).decision().fitting(), ["a", "b"]);
 }
+
+#[test]
+fn a_preference_that_cannot_be_read_is_an_error() {
+    let wrong = json!({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+        {"weight": 1, "preference": expression("size", "Gt", json!(["big"]))}]}});
+    let cluster = |nodes: &[&str]| {
+        let all = nodes.iter().fold(Cluster::new(), |cluster, name| cluster.node(name, json!({})));
+        all.pod("p", json!({"affinity": wrong})).decision()
+    };
+    let shown = cluster(&["a", "b"]);
+    assert_eq!(shown.node, None);
+    assert!(shown.message.starts_with("running PreScore plugin \"NodeAffinity\": `size` Gt"), "{}", shown.message);
+    // Where there is nothing to choose nobody asks.
+    assert_eq!(cluster(&["a"]).node.as_deref(), Some("a"));
+}

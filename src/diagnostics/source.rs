@@ -38,6 +38,11 @@ impl Sources {
         self.0.insert(source.name, source.text);
     }
 
+    /// Adds all texts of others.
+    pub fn insert_all(&mut self, others: &Self) {
+        self.0.extend(others.0.iter().map(|(name, text)| (Arc::clone(name), Arc::clone(text))));
+    }
+
     /// The text of that name.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&Arc<str>> {

@@ -49,6 +49,21 @@ impl Node {
         Self { value: Value::Map(Vec::new()), location }
     }
 
+    /// Gives the value and all that is in it another place.
+    pub(crate) fn move_to(&mut self, location: &Location) {
+        self.location = location.clone();
+        match &mut self.value {
+            Value::List(items) => items.iter_mut().for_each(|item| item.move_to(location)),
+            Value::Map(entries) => {
+                for entry in entries {
+                    entry.key_location = location.clone();
+                    entry.node.move_to(location);
+                }
+            }
+            Value::Scalar { .. } | Value::Removed => {}
+        }
+    }
+
     pub(crate) fn is_removed(&self) -> bool {
         matches!(self.value, Value::Removed)
     }

@@ -1,5 +1,6 @@
 //! The files that a scenario names.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -11,18 +12,24 @@ pub(super) fn read(path: &Path, name: &str) -> Result<String, Diagnostic> {
     manifest::read_text(path, name).map_err(|diagnostic| *diagnostic)
 }
 
+/// Manifests that have been read, for scenarios that name the same.
+#[derive(Debug, Default)]
+pub(super) struct Manifests(RefCell<BTreeMap<Vec<String>, Loaded>>);
+
 /// The files of one scenario: those that its document holds itself, and those on disk.
 #[derive(Debug)]
 pub(super) struct Files<'a> {
     base_dir: &'a Path,
+    /// Where manifests are kept, if they may be asked for again.
+    kept: Option<&'a Manifests>,
     inlined: BTreeMap<String, String>,
     /// Texts that were asked for, by path.
     used: BTreeMap<String, String>,
 }
 
 impl<'a> Files<'a> {
-    pub(super) fn new(base_dir: &'a Path, inlined: BTreeMap<String, String>) -> Self {
-        Self { base_dir, inlined, used: BTreeMap::new() }
+    pub(super) fn new(base_dir: &'a Path, kept: Option<&'a Manifests>, inlined: BTreeMap<String, String>) -> Self {
+        Self { base_dir, kept, inlined, used: BTreeMap::new() }
     }
 
     /// The text of a file, to be kept for the lock file.
@@ -37,8 +44,12 @@ impl<'a> Files<'a> {
 
     /// The objects that the cluster's manifests hold.
     pub(super) fn cluster_manifests(&self, paths: &[String]) -> Loaded {
-        let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
-        manifest::load(&paths, self.base_dir)
+        let read = || {
+            let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
+            manifest::load(&paths, self.base_dir)
+        };
+        let Some(Manifests(kept)) = self.kept else { return read() };
+        kept.borrow_mut().entry(paths.to_vec()).or_insert_with(read).clone()
     }
 
     /// The objects that a path of a kubectl line holds.

@@ -23,12 +23,12 @@ mod workloads;
 mod yaml_text;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use expect::{Comparison, Expectation, ExpectationOutcome};
 pub use lock::lock_file;
-pub(crate) use objects::pod_template;
+pub(crate) use objects::{pod_template, pod_template_mut};
 pub use overrides::{Overrides, SOURCE_NAME as OVERRIDES_SOURCE_NAME};
 pub use pools::NodePool;
 pub use schema::{API_VERSION, Bootstrap, KINDS};
@@ -141,7 +141,7 @@ pub fn load(path: &Path, overrides: &Overrides) -> Result<ResolvedScenario, Inva
 /// # Examples
 ///
 /// ```
-/// use std::path::Path;
+/// use std::path::{Path, PathBuf};
 /// use kubesquall::scenario::{Overrides, load_text};
 ///
 /// let text = "\
@@ -164,7 +164,41 @@ pub fn load(path: &Path, overrides: &Overrides) -> Result<ResolvedScenario, Inva
 /// # Ok::<(), kubesquall::scenario::Invalid>(())
 /// ```
 pub fn load_text(name: &str, text: &str, base_dir: &Path, overrides: &Overrides) -> Result<ResolvedScenario, Invalid> {
-    resolve::resolve(name, text, base_dir, overrides)
+    resolve::resolve(name, text, base_dir, overrides, None)
+}
+
+/// Reads one scenario again and again with other values; its files are read once.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    name: String,
+    text: String,
+    base_dir: PathBuf,
+    manifests: files::Manifests,
+}
+
+impl Reader {
+    /// Reads the scenario's text.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be had.
+    pub(crate) fn open(path: &Path) -> Result<Self, Invalid> {
+        Ok(Self {
+            name: path.to_string_lossy().into_owned(),
+            text: read_text(path)?,
+            base_dir: path.parent().unwrap_or(Path::new("")).to_owned(),
+            manifests: files::Manifests::default(),
+        })
+    }
+
+    /// The scenario with these values.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it, and the warnings.
+    pub(crate) fn load(&self, overrides: &Overrides) -> Result<ResolvedScenario, Invalid> {
+        resolve::resolve(&self.name, &self.text, &self.base_dir, overrides, Some(&self.manifests))
+    }
 }
 
 /// A document of ours that is not a scenario, read.

@@ -1,6 +1,7 @@
 //! Checks of the objects of the manifests: what the API server would refuse, and what is more than can be played.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::ResolvedScenario;
 use super::targets::unknown;
@@ -101,6 +102,20 @@ pub(crate) fn pod_template(object: &Object) -> Option<&PodTemplateSpec> {
         Object::CronJob(object) => Some(&object.spec.job_template.spec.template),
         _ => None,
     }
+}
+
+/// The same, to be changed.
+pub(crate) fn pod_template_mut(object: &mut Object) -> Option<&mut PodTemplateSpec> {
+    Some(match object {
+        Object::Deployment(object) => Arc::make_mut(&mut object.spec.template),
+        Object::ReplicaSet(object) => Arc::make_mut(&mut object.spec.template),
+        Object::ReplicationController(object) => Arc::make_mut(&mut object.spec.template),
+        Object::DaemonSet(object) => Arc::make_mut(&mut object.spec.template),
+        Object::StatefulSet(object) => Arc::make_mut(&mut object.spec.template),
+        Object::Job(object) => Arc::make_mut(&mut object.spec.template),
+        Object::CronJob(object) => Arc::make_mut(&mut object.spec.job_template.spec.template),
+        _ => return None,
+    })
 }
 
 /// The selector of a workload that must have one; none for other kinds.

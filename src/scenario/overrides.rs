@@ -13,7 +13,16 @@ pub const SOURCE_NAME: &str = "--set";
 
 /// Replacements for values of a document, in the order in which they apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Overrides(Vec<String>);
+pub struct Overrides(Vec<Assignment>);
+
+/// One replacement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Assignment {
+    /// `path=value`, one line.
+    text: String,
+    /// Where path and value are written, if that is not the command line.
+    written: Option<(Location, Location)>,
+}
 
 impl Overrides {
     /// No replacements.
@@ -25,7 +34,13 @@ impl Overrides {
     /// Adds one as the command line writes it: `spec.duration=1h`, `spec.timeline[0].at=2m`.
     pub fn push(&mut self, assignment: impl Into<String>) {
         // One line each, so that a place in the source tells which one is meant.
-        self.0.push(assignment.into().replace(['\n', '\r'], " "));
+        self.0.push(Assignment { text: assignment.into().replace(['\n', '\r'], " "), written: None });
+    }
+
+    /// Adds one that another document asks for; what is wrong with it is said at the places of its path and its value.
+    pub fn set_from(&mut self, path: &str, value: &str, path_at: Location, value_at: Location) {
+        let text = format!("{path}={value}").replace(['\n', '\r'], " ");
+        self.0.push(Assignment { text, written: Some((path_at, value_at)) });
     }
 
     /// Adds one by path and value.
@@ -43,8 +58,8 @@ impl Overrides {
     #[must_use]
     pub fn source(&self) -> Source {
         let mut text = String::new();
-        for line in &self.0 {
-            let _ = writeln!(text, "{line}");
+        for assignment in &self.0 {
+            let _ = writeln!(text, "{}", assignment.text);
         }
         Source::new(SOURCE_NAME, text)
     }
@@ -52,9 +67,9 @@ impl Overrides {
     /// Replaces values in the tree.
     pub(crate) fn apply(&self, root: &mut Node, diagnostics: &mut Diagnostics) {
         let file: Arc<str> = SOURCE_NAME.into();
-        for (index, line) in self.0.iter().enumerate() {
+        for (index, assignment) in self.0.iter().enumerate() {
             let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
-            if let Err(diagnostic) = apply_one(&file, number, line, root) {
+            if let Err(diagnostic) = apply_one(&file, number, assignment, root) {
                 diagnostics.push(*diagnostic);
             }
         }
@@ -71,18 +86,27 @@ impl<T: Into<String>> FromIterator<T> for Overrides {
     }
 }
 
-fn apply_one(file: &Arc<str>, number: u32, line: &str, root: &mut Node) -> Result<(), Box<Diagnostic>> {
+fn apply_one(
+    file: &Arc<str>,
+    number: u32,
+    Assignment { text: line, written }: &Assignment,
+    root: &mut Node,
+) -> Result<(), Box<Diagnostic>> {
     let length = |text: &str| u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
-    let whole = Location::new(Arc::clone(file), number, 1, length(line));
+    let in_line = |text: &str| Location::new(Arc::clone(file), number, 1, length(text));
+    let whole = written.as_ref().map_or_else(|| in_line(line), |(path, _)| path.clone());
     let refuse = |message: String, location: Location, label: String| {
-        let help = "write `--set path.to.field=value`, such as `--set spec.timeline[0].at=2m`";
+        let help = match written {
+            None => "write `--set path.to.field=value`, such as `--set spec.timeline[0].at=2m`",
+            Some(_) => "a path is that of a field in the scenario's document, such as `spec.timeline[0].at`",
+        };
         Err(Box::new(Diagnostic::error("scenario::bad_override", message).at(location, label).help(help)))
     };
     let Some(equals) = equals_sign(line) else {
         return refuse(format!("`{line}` is not an assignment"), whole, "has no `=`".to_owned());
     };
     let (path_text, value_text) = (&line[..equals], &line[equals + 1..]);
-    let path_location = Location::new(Arc::clone(file), number, 1, length(path_text));
+    let path_location = written.as_ref().map_or_else(|| in_line(path_text), |(path, _)| path.clone());
     let path = match parse_path(path_text) {
         Ok(path) => path,
         Err(reason) => return refuse(format!("`{path_text}` is not a path"), path_location, reason),
@@ -94,7 +118,9 @@ fn apply_one(file: &Arc<str>, number: u32, line: &str, root: &mut Node) -> Resul
         column_offset: length(path_text) as usize + 1,
     };
     let mut value = document::parse(&text)?;
-    if value.location.length == 0 {
+    if let Some((_, value_at)) = written {
+        value.move_to(value_at);
+    } else if value.location.length == 0 {
         value.location = whole;
     }
     put(root, path.steps(), value, &path_location)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::control_plane;
 use super::decode::{Decoded, decode};
 use super::document::{self, Node, Value};
-use super::files::{self, Files};
+use super::files::{self, Files, Manifests};
 use super::objects;
 use super::overrides::Overrides;
 use super::pools::NodePool;
@@ -40,10 +40,12 @@ pub(super) fn resolve(
     text: &str,
     base_dir: &Path,
     overrides: &Overrides,
+    kept: Option<&Manifests>,
 ) -> Result<ResolvedScenario, Invalid> {
     let mut resolver = Resolver {
         file: name.into(),
         base_dir,
+        kept,
         diagnostics: Diagnostics::new(),
         sources: Sources::from_iter([Source::new(name, text)]),
     };
@@ -83,6 +85,7 @@ struct Plans<'a> {
 struct Resolver<'a> {
     file: Arc<str>,
     base_dir: &'a Path,
+    kept: Option<&'a Manifests>,
     diagnostics: Diagnostics,
     sources: Sources,
 }
@@ -106,7 +109,7 @@ impl Resolver<'_> {
             self.diagnostics.push(near_miss);
         }
         let document = value?;
-        let mut files = Files::new(self.base_dir, document.spec.files.clone());
+        let mut files = Files::new(self.base_dir, self.kept, document.spec.files.clone());
         let mut not_modelled = self.ignored_fields(&root, &ignored, &document.metadata.name);
         not_modelled.extend(self.ignored_fields(&root, &control_plane::without_effect(&root), &document.metadata.name));
         let objects = self.load_objects(&root, &document.spec, &rest, &mut not_modelled);
@@ -240,7 +243,7 @@ impl Resolver<'_> {
         rest: &str,
         not_modelled: &mut Vec<NotModelled>,
     ) -> Vec<ManifestObject> {
-        let files = Files::new(self.base_dir, std::collections::BTreeMap::new());
+        let files = Files::new(self.base_dir, self.kept, std::collections::BTreeMap::new());
         let mut loaded = Loaded::default();
         for (index, path) in spec.cluster.manifests.iter().enumerate() {
             // Paths that stand for nothing are told apart from problems inside the files by having no place.

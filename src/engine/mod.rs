@@ -6,11 +6,13 @@
 
 mod clock;
 mod distribution;
+mod fit;
 mod queue;
 mod random;
 mod special;
 
 pub use clock::Clock;
 pub use distribution::{Distribution, DistributionError};
+pub use fit::{Family, Fit, Observation, fit};
 pub use queue::{EventQueue, Occurrence, Ticket};
 pub use random::{Stream, Streams};

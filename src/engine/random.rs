@@ -19,13 +19,26 @@ pub struct Streams {
     seed: u64,
     /// The seed as a ChaCha key, expanded once.
     key: [u8; 32],
+    /// The bits of every draw that are turned over.
+    mirror: u64,
 }
 
 impl Streams {
     /// The streams of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { seed, key: ChaCha8Rng::seed_from_u64(seed).get_seed() }
+        Self { seed, key: ChaCha8Rng::seed_from_u64(seed).get_seed(), mirror: 0 }
+    }
+
+    /// The mirror image of these streams: where they draw a unit of `u`, it draws 1 - 2^-53 - `u`.
+    ///
+    /// # Source
+    ///
+    /// Antithetic variates: Hammersley and Morton, A new Monte Carlo technique, Proceedings of the Cambridge Philosophical
+    /// Society 52 (1956).
+    #[must_use]
+    pub fn mirrored(&self) -> Self {
+        Self { mirror: !self.mirror, ..*self }
     }
 
     /// The seed.
@@ -44,7 +57,7 @@ impl Streams {
         hasher.write(entity.as_bytes());
         let mut generator = ChaCha8Rng::from_seed(self.key);
         generator.set_stream(hasher.finish());
-        Stream(generator)
+        Stream { generator, mirror: self.mirror }
     }
 
     /// The stream of an entity for a concern, from its block number `index`.
@@ -54,7 +67,7 @@ impl Streams {
     #[must_use]
     pub fn at(&self, concern: &str, entity: &str, index: u64) -> Stream {
         let mut stream = self.stream(concern, entity);
-        stream.0.set_word_pos(u128::from(index) * BLOCK_WORDS);
+        stream.generator.set_word_pos(u128::from(index) * BLOCK_WORDS);
         stream
     }
 }
@@ -67,12 +80,15 @@ impl fmt::Debug for Streams {
 
 /// A sequence of random numbers. It is some 300 bytes large: make it, draw, and drop it.
 #[derive(Clone, Debug)]
-pub struct Stream(ChaCha8Rng);
+pub struct Stream {
+    generator: ChaCha8Rng,
+    mirror: u64,
+}
 
 impl Stream {
     /// The next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
-        self.0.next_u64()
+        self.generator.next_u64() ^ self.mirror
     }
 
     /// A number in [0, 1), a multiple of 2^-53; one draw.
@@ -134,6 +150,15 @@ fn bound(count: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mirrored_unit_and_its_image_are_one_but_for_the_last_bit() {
+        let (streams, one) = (Streams::new(3), 1.0 - 1.0 / (1_u64 << 53) as f64);
+        let mut image = streams.mirrored().stream("a", "b");
+        let mut plain = streams.stream("a", "b");
+        assert!((0..100).all(|_| plain.unit() + image.unit() == one));
+        assert!(streams.mirrored().mirrored() == streams);
+    }
 
     fn first(mut stream: Stream) -> [u64; 3] {
         std::array::from_fn(|_| stream.next_u64())

@@ -84,7 +84,7 @@ fn polynomial(coefficients: &[f64], x: f64) -> f64 {
 }
 
 /// The gamma distribution's cumulative distribution function at `x`, for scale 1.
-fn gamma_cdf(shape: f64, x: f64) -> f64 {
+pub(super) fn gamma_cdf(shape: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }

@@ -127,7 +127,12 @@ impl Prepared {
     /// Begins a run at t=0.
     #[must_use]
     pub fn start(&self, seed: u64, observers: Observers) -> Simulation {
-        let streams = Streams::new(seed);
+        self.start_with(Streams::new(seed), observers)
+    }
+
+    /// Begins a run at t=0 with that chance.
+    #[must_use]
+    pub fn start_with(&self, streams: Streams, observers: Observers) -> Simulation {
         let components = Components::new(&self.config, &self.inputs);
         let mut kernel = Kernel::new(
             self.store.clone(),

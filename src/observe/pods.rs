@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::slo::root_of;
 use crate::arena::{Column, Symbol};
 use crate::component::controller_name;
 use crate::model::QosClass;
@@ -53,6 +54,8 @@ pub struct PodRow {
     pub unready_for: SimDuration,
     /// Since when it is wanted and not Ready.
     unready_since: Option<SimTime>,
+    /// Kind and name of the workload a user would name: the owner, or that owner's Deployment.
+    pub(super) workload: (&'static str, Symbol),
 }
 
 #[derive(Debug, Default)]
@@ -111,7 +114,11 @@ impl PodRow {
 fn row(pod: &Pod, store: &Store, at: SimTime, initial: bool) -> PodRow {
     let (owner_kind, owner_name) = controller_name(store, pod.owner);
     let reached = |held: bool| held.then_some(at);
+    let workload = root_of(pod, store)
+        .and_then(|root| Some((store.workload_kind(root), store.workload_meta(root)?.name)))
+        .unwrap_or_default();
     PodRow {
+        workload,
         namespace: pod.namespace,
         name: Arc::clone(&pod.name),
         owner_kind: Symbol::new(owner_kind),

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use super::pods::PodRow;
+use super::slo::WorkloadOutcome;
 use crate::arena::{Column, Symbol};
 use crate::state::{Change, Changed, DeletionCause, NodeDelta, NodeId, NodeSlot, Status, Store};
 use crate::units::{SimDuration, SimTime};
@@ -81,15 +84,32 @@ pub(super) fn rescheduling(pods: &[PodRow]) -> Vec<SimDuration> {
     all.filter_map(|found| Some(found.ready_at?.saturating_since(found.lost_at))).collect()
 }
 
-/// Evictions after which the node was Ready again before the replacement was: waiting would have been better.
-pub(super) fn needless_evictions(pods: &[PodRow], recoveries: &Recoveries) -> u64 {
-    let evicted = replacements(pods)
-        .into_iter()
-        .filter(|found| found.lost.deletion_cause == Some(DeletionCause::TaintManagerEviction));
+/// Evictions after which the node was Ready again before the replacement was: waiting would have been better. Counts them, and
+/// what was taken from each workload.
+pub(super) fn count_needless(pods: &[PodRow], recoveries: &Recoveries, workloads: &mut [WorkloadOutcome]) -> u64 {
+    let key = |workload: &WorkloadOutcome| (workload.namespace, workload.kind, workload.name);
+    let position: FxHashMap<_, usize> = workloads.iter().enumerate().map(|(index, of)| (key(of), index)).collect();
+    let workload_of = |pod: &PodRow| position.get(&(pod.namespace, pod.workload.0, pod.workload.1)).copied();
+    for pod in pods {
+        let (Some(cause), Some(index)) = (pod.deletion_cause, workload_of(pod)) else { continue };
+        if cause == DeletionCause::PreemptionByScheduler {
+            workloads[index].preemptions += 1;
+        } else if is_interruption(cause) {
+            workloads[index].evictions += 1;
+        }
+    }
     let end_of_time = SimTime::from_nanos(i64::MAX);
-    evicted
-        .filter(|found| recoveries.is_between(found.lost.node, found.lost_at, found.ready_at.unwrap_or(end_of_time)))
-        .count() as u64
+    let mut count = 0;
+    for Replacement { lost, lost_at, ready_at } in replacements(pods) {
+        let is_eviction = lost.deletion_cause == Some(DeletionCause::TaintManagerEviction);
+        if is_eviction && recoveries.is_between(lost.node, lost_at, ready_at.unwrap_or(end_of_time)) {
+            count += 1;
+            if let Some(index) = workload_of(lost) {
+                workloads[index].needless_evictions += 1;
+            }
+        }
+    }
+    count
 }
 
 /// Pods of StatefulSets that the cluster took away.

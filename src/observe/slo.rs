@@ -91,6 +91,15 @@ pub struct WorkloadOutcome {
     pub objective: Option<f64>,
     /// Whether the objective holds.
     pub objective_met: Option<bool>,
+    /// Pods taken away by taints, evictions, pod GC and kubelets.
+    #[serde(skip)]
+    pub evictions: u32,
+    /// Those of them after which the node was Ready again before the replacement was.
+    #[serde(skip)]
+    pub needless_evictions: u32,
+    /// Pods taken away for the sake of others of higher priority.
+    #[serde(skip)]
+    pub preemptions: u32,
 }
 
 #[derive(Debug)]
@@ -308,6 +317,9 @@ impl Slo {
                     availability,
                     objective,
                     objective_met: objective.map(|o| availability >= o),
+                    evictions: 0,
+                    needless_evictions: 0,
+                    preemptions: 0,
                 }
             })
             .collect()
@@ -329,7 +341,7 @@ fn desired_of(id: WorkloadId, store: &Store) -> Option<i32> {
 }
 
 /// The workload a user would name: a pod's owner, or that owner's Deployment.
-fn root_of(pod: &Pod, store: &Store) -> Option<WorkloadId> {
+pub(super) fn root_of(pod: &Pod, store: &Store) -> Option<WorkloadId> {
     let owner = WorkloadId::from_owner(pod.owner?)?;
     if let WorkloadId::ReplicaSet(id) = owner
         && let Some(Owner::Deployment(deployment)) = store.replica_sets.get(id)?.meta.owner

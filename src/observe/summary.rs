@@ -157,7 +157,7 @@ impl Tallies {
         _end: SimTime,
         pods: &[PodRow],
         recoveries: &Recoveries,
-        workloads: Vec<WorkloadOutcome>,
+        mut workloads: Vec<WorkloadOutcome>,
         cluster: &[ClusterRow],
         event_count: u64,
     ) -> Summary {
@@ -169,7 +169,7 @@ impl Tallies {
             .filter_map(|p| p.ready_at.map(|ready| ready.saturating_since(p.created_at)))
             .collect();
         let rescheduling = Quantiles::of(replacements::rescheduling(pods));
-        self.counts.needless_evictions = replacements::needless_evictions(pods, recoveries);
+        self.counts.needless_evictions = replacements::count_needless(pods, recoveries, &mut workloads);
         self.counts.stateful_interruptions = replacements::stateful_interruptions(pods);
         let metrics = metrics(&self.counts, &workloads, cluster, &rescheduling);
         Summary {

@@ -70,10 +70,13 @@ impl From<InspectError> for Failure {
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Self {
         let help = match &error {
-            JournalError::InUse(_) => {
+            JournalError::Interrupted(_) => {
                 Some("go on with --resume, begin anew with --force, or name another place with --out")
             }
-            JournalError::OtherStudy(_) => Some("name another place with --out, or begin anew with --force"),
+            JournalError::Running(_) => Some("wait for it, or name another place with --out"),
+            JournalError::OtherStudy(_) | JournalError::OtherShard { .. } => {
+                Some("name another place with --out, or begin anew with --force")
+            }
             JournalError::Io { .. } => None,
         };
         Self::Input { message: error.to_string(), help: help.map(str::to_owned) }

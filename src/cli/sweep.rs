@@ -1,4 +1,4 @@
-//! `sweep`, `tune` and `merge`: many runs of a scenario, and what they say together.
+//! `sweep` and `merge`: many runs of a scenario, and what they say together.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::ui::Ui;
 use super::words::counted;
 use super::{Ending, Output};
 use crate::report::{OutputDir, Overwrite, StudyChart, draw_study_charts};
-use crate::study::{self, COST, Comparison, Interval, Journal, Progress, Results, Shard, Study};
+use crate::study::{self, COST, Comparison, Interval, Journal, Progress, Results, Runner, Shard, Study};
 
 /// Play every variant of a study many times
 ///
@@ -21,7 +21,7 @@ use crate::study::{self, COST, Comparison, Interval, Journal, Progress, Results,
 #[derive(Args, Debug)]
 pub(super) struct SweepArgs {
     /// The study
-    study: PathBuf,
+    pub(super) study: PathBuf,
     /// The directory of the results [default: reports/<study name>]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -33,9 +33,9 @@ pub(super) struct SweepArgs {
     resume: bool,
     /// Play one part of the study, such as 2/4; `merge` puts the parts together
     #[arg(long, value_name = "I/N")]
-    shard: Option<Shard>,
+    pub(super) shard: Option<Shard>,
     /// Add replications until the interval of each variant's cost is at most so wide on either side, such as 5%; the
-    /// study's `replications` are then the most
+    /// study's `replications` are then the most. Intervals are widened for having looked more than once
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "shard")]
     precision: Option<f64>,
     /// Begin anew whatever an interrupted sweep left, and replace the output directory whatever is in it
@@ -43,16 +43,7 @@ pub(super) struct SweepArgs {
     force: bool,
     /// What to print
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
-    output: Output,
-}
-
-/// Find the values of a study that cost least
-///
-/// As `sweep`; the study has to have prices. Also writes patch.yaml and patch.sh, which apply what is recommended.
-#[derive(Args, Debug)]
-pub(super) struct TuneArgs {
-    #[command(flatten)]
-    sweep: SweepArgs,
+    pub(super) output: Output,
 }
 
 /// Put the parts of one study together
@@ -78,7 +69,7 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-struct Bar(ProgressBar);
+pub(super) struct Bar(ProgressBar);
 
 impl Progress for Bar {
     fn advance(&self) {
@@ -86,93 +77,177 @@ impl Progress for Bar {
     }
 }
 
+impl Bar {
+    fn new(ui: &Ui, length: u64, done: u64, what: &str) -> Self {
+        let bar = ui.progress(length, what);
+        bar.set_position(done.min(length));
+        // Runs of an earlier sweep took none of this one's time.
+        bar.reset_eta();
+        Self(bar)
+    }
+}
+
+/// A file of the results that not every study has.
+pub(super) type ExtraFile = (&'static str, String);
+
+/// A study under way: where its results go, and what has been played.
+pub(super) struct Sweep<'a> {
+    study: &'a Study,
+    place: PathBuf,
+    overwrite: Overwrite,
+    journal: Journal,
+    pool: rayon::ThreadPool,
+    ui: &'a Ui,
+}
+
+impl<'a> Sweep<'a> {
+    /// Refuses what cannot be done before anything is played.
+    pub(super) fn begin(study: &'a Study, arguments: &SweepArgs, ui: &'a Ui) -> Result<Self, Failure> {
+        ui.diagnostics(&study.warnings, &study.sources);
+        let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&study.name));
+        let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
+        let shard = arguments.shard.unwrap_or(Shard::WHOLE);
+        check_place(&place, overwrite, &study.name, shard)?;
+        if arguments.force {
+            Journal::discard(&place)?;
+        }
+        let journal = Journal::open(&place, study.fingerprint, shard, arguments.resume)?;
+        let mut pool = rayon::ThreadPoolBuilder::new();
+        if let Some(jobs) = arguments.jobs {
+            pool = pool.num_threads(jobs);
+        }
+        let pool =
+            pool.build().map_err(|error| Failure::input(format!("cannot start threads: {error}"), "lower --jobs"))?;
+        Ok(Self { study, place, overwrite, journal, pool, ui })
+    }
+
+    /// Plays what is open.
+    pub(super) fn play(&self, arguments: &SweepArgs) -> Result<Results, Failure> {
+        let (study, shard) = (self.study, arguments.shard.unwrap_or(Shard::WHOLE));
+        let runs = study.variants.len() as u64 * u64::from(study.replications);
+        let done = self.journal.done().into_iter().filter(|(_, replication)| *replication < study.replications).count();
+        let bar = Bar::new(self.ui, runs.div_ceil(shard.count), done as u64, &study.name);
+        let mut runner = Runner::new(study, &self.journal);
+        let (replications, looks) = match arguments.precision {
+            None => {
+                self.pool.install(|| runner.play_all(shard, &bar))?;
+                (study.replications, 0)
+            }
+            Some(precision) => self.pool.install(|| runner.play_until_precise(precision, &bar))?,
+        };
+        bar.0.finish_and_clear();
+        let mut rows = self.journal.rows();
+        rows.retain(|row| row.replication < replications);
+        Ok(Results::new(study, shard, replications, looks, rows))
+    }
+
+    /// Plays what is recommended against the baseline.
+    pub(super) fn confirm(
+        &self,
+        results: &Results,
+        recommended: &study::Variant,
+    ) -> Result<study::Confirmation, Failure> {
+        let done =
+            self.journal.done().into_iter().filter(|(_, replication)| *replication >= self.study.replications).count();
+        let bar = Bar::new(self.ui, 2 * u64::from(results.replications), done as u64, "the recommendation");
+        let confirmation =
+            self.pool.install(|| study::confirm(self.study, results, recommended, &self.journal, &bar))?;
+        bar.0.finish_and_clear();
+        Ok(confirmation)
+    }
+
+    /// Puts the results into their place.
+    pub(super) fn finish(
+        self,
+        summary: &str,
+        chart: &StudyChart,
+        results: &Results,
+        extra: &[ExtraFile],
+    ) -> Result<(), Failure> {
+        write(results, summary, chart, extra, &self.place, self.overwrite)?;
+        Ok(self.journal.close()?)
+    }
+}
+
 pub(super) fn sweep(arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
     let study = study::load(&arguments.study)?;
-    let results = play(&study, arguments, &[], ui)?;
-    say(&results, arguments, ui)
-}
-
-pub(super) fn tune(arguments: &TuneArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let study = study::load(&arguments.sweep.study)?;
-    if study.prices.is_empty() {
-        let help = "add prices, such as `cost: {unreadyReplicaSeconds: 1, evictions: 30, needlessEvictions: 60}`";
-        return Err(Failure::input("nothing in the study has a price, so nothing can be cheapest", help));
-    }
-    let patches = |results: &Results| {
-        let best = results.comparison().map_or(results.baseline, |comparison| comparison.best);
-        study::patches(&study, best)
-    };
-    let results = play(
-        &study,
-        &arguments.sweep,
-        &[("patch.sh", &|r| patches(r).shell), ("patch.yaml", &|r| patches(r).yaml)],
-        ui,
-    )?;
-    say(&results, &arguments.sweep, ui)
-}
-
-type ExtraFile<'a> = (&'static str, &'a dyn Fn(&Results) -> String);
-
-fn play(study: &Study, arguments: &SweepArgs, extra: &[ExtraFile<'_>], ui: &Ui) -> Result<Results, Failure> {
-    ui.diagnostics(&study.warnings, &study.sources);
-    let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&study.name));
-    let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
-    // Before anything is played, so that a refusal costs no time.
-    OutputDir::check(&place, overwrite)?;
-    if arguments.force {
-        Journal::discard(&place)?;
-    }
-    let journal = Journal::open(&place, study.fingerprint, arguments.resume)?;
-    let shard = arguments.shard.unwrap_or(Shard::WHOLE);
-    let mut pool = rayon::ThreadPoolBuilder::new();
-    if let Some(jobs) = arguments.jobs {
-        pool = pool.num_threads(jobs);
-    }
-    let pool =
-        pool.build().map_err(|error| Failure::input(format!("cannot start threads: {error}"), "lower --jobs"))?;
-    let runs = study.variants.len() as u64 * u64::from(study.replications);
-    let bar = Bar(ui.progress(runs / shard.count, &study.name));
-    bar.0.set_position(journal.done().len() as u64);
-    let replications = match arguments.precision {
-        None => {
-            pool.install(|| study::run(study, shard, study.replications, &journal, &bar))?;
-            study.replications
+    let sweep = Sweep::begin(&study, arguments, ui)?;
+    let results = sweep.play(arguments)?;
+    let summary = results.summary_json(None, None);
+    sweep.finish(&summary, &chart_of(&results), &results, &[])?;
+    match arguments.output {
+        Output::Json => ui.out(&summary)?,
+        Output::Text if ui.is_quiet => {}
+        Output::Text => {
+            let mut text = table(&results);
+            if let Some(comparison) = results.comparison().filter(|_| results.shard == Shard::WHOLE) {
+                let _ = write!(text, "\n{}", recommendation(&results, &comparison));
+            }
+            ui.out(&text)?;
         }
-        Some(precision) => pool.install(|| study::run_until_precise(study, precision, &journal, &bar))?,
-    };
-    bar.0.finish_and_clear();
-    let mut rows = journal.rows();
-    rows.retain(|row| row.replication < replications);
-    let results = Results::new(study, shard, replications, rows);
-    let extra: Vec<(&str, String)> = extra.iter().map(|(name, content)| (*name, content(&results))).collect();
-    write(&results, &extra, &place, overwrite)?;
-    journal.close()?;
-    Ok(results)
+    }
+    Ok(Ending::Done)
 }
 
-fn write(results: &Results, extra: &[(&str, String)], place: &Path, overwrite: Overwrite) -> Result<PathBuf, Failure> {
+/// Refuses a place that holds something else than earlier results of the same part of the same study.
+fn check_place(place: &Path, overwrite: Overwrite, name: &str, shard: Shard) -> Result<(), Failure> {
+    OutputDir::check(place, overwrite)?;
+    let help = "choose another --out, or --force to replace it";
+    let Ok(text) = std::fs::read_to_string(place.join("summary.json")) else { return Ok(()) };
+    if overwrite == Overwrite::Anything {
+        return Ok(());
+    }
+    let summary: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let (study, place) = (&summary["study"], place.display());
+    let Some(found) = study["study"].as_str() else {
+        return Err(Failure::input(format!("{place} holds the results of something else than a study"), help));
+    };
+    if found != name {
+        return Err(Failure::input(format!("{place} holds the results of the study `{found}`"), help));
+    }
+    let part: Option<Shard> = serde_json::from_value(study["shard"].clone()).ok();
+    match part {
+        Some(part) if part != shard => {
+            let message = format!("{place} holds the results of part {}/{} of the study", part.index, part.count);
+            Err(Failure::input(message, help))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn write(
+    results: &Results,
+    summary: &str,
+    chart: &StudyChart,
+    extra: &[ExtraFile],
+    place: &Path,
+    overwrite: Overwrite,
+) -> Result<PathBuf, Failure> {
     let out = OutputDir::begin(place, overwrite)?;
     out.write("runs.csv", results.runs_csv().as_bytes())?;
+    if !results.tuned.is_empty() {
+        out.write("workloads.csv", results.workloads_csv().as_bytes())?;
+    }
     out.write("variants.csv", results.variants_csv().as_bytes())?;
-    out.write("summary.json", results.summary_json().as_bytes())?;
+    out.write("summary.json", summary.as_bytes())?;
     for (name, content) in extra {
         out.write(name, content.as_bytes())?;
     }
-    for (name, picture) in draw_study_charts(&chart_of(results)) {
+    for (name, picture) in draw_study_charts(chart) {
         out.write(&format!("charts/{name}"), picture.as_bytes())?;
     }
     Ok(out.finish()?)
 }
 
 /// The numbers that the charts show.
-fn chart_of(results: &Results) -> StudyChart {
-    let mut chart = StudyChart { title: results.study.clone(), ..StudyChart::default() };
+pub(super) fn chart_of(results: &Results) -> StudyChart {
+    let mut chart = StudyChart { title: results.study.clone(), baseline: results.baseline, ..StudyChart::default() };
     let front = results.front();
     for variant in results.statistics() {
         let of = |metric: &str| variant.metrics.iter().find(|of| of.metric == metric).expect("a metric of ours");
         let cost = of(if results.prices.is_empty() { "unready_replica_s" } else { COST });
         chart.labels.push(results.variants[variant.variant].join(" "));
-        chart.costs.push((cost.interval.mean, cost.interval.low, cost.interval.high));
+        chart.costs.push(drawn(cost.interval));
         chart.trade_offs.push((of("unready_replica_s").interval.mean, of("needless_evictions").interval.mean));
         chart.is_on_front.push(front.contains(&variant.variant));
         chart.recoveries.push(of("longest_gap_s").sample.sorted().to_vec());
@@ -182,14 +257,20 @@ fn chart_of(results: &Results) -> StudyChart {
     chart
 }
 
+/// Mean, low and high; an interval that is not known is drawn as its mean.
+pub(super) fn drawn(interval: Interval) -> (f64, f64, f64) {
+    let Interval { mean, low, high } = interval;
+    if interval.is_known() { (mean, low, high) } else { (mean, mean, mean) }
+}
+
 pub(super) fn merge(arguments: &MergeArgs, ui: &Ui) -> Result<Ending, Failure> {
     let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
-    OutputDir::check(&arguments.out, overwrite)?;
     let parts: Result<Vec<Results>, Failure> = arguments.parts.iter().map(|dir| read(dir)).collect();
     let help = "name the directories of all parts, 1/N to N/N, of one study";
     let whole = Results::merge(parts?).map_err(|message| Failure::input(message, help))?;
-    let place = write(&whole, &[], &arguments.out, overwrite)?;
-    ui.note(format_args!("{} in {}", counted(whole.runs.len(), "run", "runs"), place.display()));
+    check_place(&arguments.out, overwrite, &whole.study, Shard::WHOLE)?;
+    let place = write(&whole, &whole.summary_json(None, None), &chart_of(&whole), &[], &arguments.out, overwrite)?;
+    ui.note(format_args!("{} in {}", counted(whole.run_count(), "run", "runs"), place.display()));
     Ok(Ending::Done)
 }
 
@@ -204,29 +285,22 @@ fn read(dir: &Path) -> Result<Results, Failure> {
         serde_json::from_str(&text("summary.json")?).map_err(|_| not_ours("its summary.json is broken"))?;
     let mut results: Results =
         serde_json::from_value(summary["study"].clone()).map_err(|_| not_ours("its summary.json is not a study's"))?;
-    results.runs =
-        Results::read_runs(&text("runs.csv")?, results.axes.len()).ok_or_else(|| not_ours("its runs.csv is broken"))?;
+    let workloads = if results.tuned.is_empty() { String::new() } else { text("workloads.csv")? };
+    results.read_runs(&text("runs.csv")?, &workloads).map_err(|message| not_ours(&message))?;
     Ok(results)
 }
 
-fn say(results: &Results, arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
-    match arguments.output {
-        Output::Json => ui.out(&results.summary_json())?,
-        Output::Text if ui.is_quiet => {}
-        Output::Text => ui.out(&text(results))?,
-    }
-    Ok(Ending::Done)
-}
-
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") }
 }
 
-fn spread(interval: Interval) -> String {
-    format!("{} ± {}", number(interval.mean), number(interval.half_width()))
+pub(super) fn spread(interval: Interval) -> String {
+    let half = if interval.is_known() { number(interval.half_width()) } else { "?".to_owned() };
+    format!("{} ± {half}", number(interval.mean))
 }
 
-fn text(results: &Results) -> String {
+/// What every variant gave.
+pub(super) fn table(results: &Results) -> String {
     let mut text = format!(
         "{}: {}, {} each\n\n",
         results.study,
@@ -259,10 +333,22 @@ fn text(results: &Results) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let _ = writeln!(text, "{}", table.trim_fmt());
-    if let Some(comparison) = results.comparison() {
-        let _ = write!(text, "\n{}", recommendation(results, &comparison));
-    }
+    let _ = writeln!(
+        text,
+        "± is half of the {} % interval{}",
+        percent(results.confidence()),
+        match results.looks {
+            0 => String::new(),
+            looks => format!(", widened for {} at the results", counted(looks as usize, "look", "looks")),
+        }
+    );
     text
+}
+
+/// `95`, `98.7`.
+fn percent(share: f64) -> String {
+    let rounded = (share * 10_000.0).round() / 100.0;
+    format!("{rounded}")
 }
 
 fn recommendation(results: &Results, comparison: &Comparison) -> String {
@@ -271,7 +357,11 @@ fn recommendation(results: &Results, comparison: &Comparison) -> String {
         text.push_str("  which is the baseline\n");
     } else {
         let against = comparison.against_baseline;
-        let verdict = if against.has_zero() { "; the data cannot tell the two apart" } else { "" };
+        let verdict = match against {
+            _ if !against.is_known() => "; one replication tells nothing apart",
+            _ if against.has_zero() => "; the data cannot tell the two apart",
+            _ => "",
+        };
         let _ =
             writeln!(text, "  against the baseline {}: {}{verdict}", results.label(results.baseline), spread(against));
     }

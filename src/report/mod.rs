@@ -8,7 +8,7 @@ mod csv;
 mod run_dir;
 mod tables;
 
-pub use charts::{StudyChart, draw_charts, draw_study_charts};
+pub use charts::{StudyChart, WorkloadCurve, draw_charts, draw_study_charts};
 pub use csv::write_tables;
 pub use run_dir::{OutputDir, OutputError, Overwrite};
 pub(crate) use tables::{Table, number, text};

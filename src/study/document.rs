@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::grid::{Axis, Setting, Variant};
+use super::variants;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::model::is_dns_subdomain;
-use crate::observe::METRICS;
-use crate::scenario::{self, Invalid, Overrides, OwnDocument, ResolvedScenario};
+use crate::scenario::{self, Invalid, OwnDocument};
 
 /// A study, ready to be run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Study {
     /// `metadata.name`.
     pub name: String,
@@ -21,28 +21,24 @@ pub struct Study {
     pub replications: u32,
     /// The seed of the first replication.
     pub first_seed: u64,
+    /// Whether every second replication mirrors the chance of the one before it.
+    pub is_antithetic: bool,
     /// What is varied.
     pub axes: Vec<Axis>,
-    /// All combinations, the last axis fastest.
+    /// All combinations, the last axis fastest; behind them the scenario as it is, if it is none of them.
     pub variants: Vec<Variant>,
     /// Position of the variant that others are compared with.
     pub baseline: usize,
     /// What a unit of each metric costs, by metric.
     pub prices: Vec<(&'static str, f64)>,
+    /// Workloads whose `tolerationSeconds` are varied, as `kind/namespace/name`, and the position of the axis that does.
+    pub tuned: Vec<(String, usize)>,
     /// Warnings.
     pub warnings: Diagnostics,
     /// The texts that warnings speak of.
     pub sources: Sources,
     /// Equal for studies that would give equal results.
     pub fingerprint: u64,
-}
-
-impl Study {
-    /// The value of each axis in a variant.
-    pub(super) fn settings_of(&self, variant: usize) -> Vec<&Setting> {
-        let choice = &Axis::combinations(&self.axes)[variant];
-        self.axes.iter().zip(choice).map(|(axis, &index)| &axis.settings[index]).collect()
-    }
 }
 
 #[derive(Deserialize)]
@@ -67,11 +63,24 @@ struct Metadata {
 struct Spec {
     scenario: String,
     replications: u32,
+    #[serde(default)]
+    seeds: Seeds,
     vary: Vec<Vary>,
     #[serde(default)]
     baseline: BTreeMap<String, Value>,
     #[serde(default)]
     cost: BTreeMap<String, f64>,
+}
+
+/// How the replications get their chance.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Seeds {
+    /// A seed of its own each.
+    #[default]
+    Plain,
+    /// Two share a seed; the second has the mirror image of each number that the first drew.
+    Antithetic,
 }
 
 /// One thing that is varied: exactly one of `path`, `tolerationSeconds` and `replicas`.
@@ -110,7 +119,7 @@ const TAINTS: [(&str, &str); 2] =
     [("not-ready", "node.kubernetes.io/not-ready"), ("unreachable", "node.kubernetes.io/unreachable")];
 
 /// What can have a price, in the words of the document, and the metric it prices.
-const PRICED: [(&str, &str); 7] = [
+const PRICED: [(&str, &str); 9] = [
     ("unreadyReplicaSeconds", "unready_replica_s"),
     ("evictions", "evictions"),
     ("needlessEvictions", "needless_evictions"),
@@ -118,15 +127,17 @@ const PRICED: [(&str, &str); 7] = [
     ("sloBreaches", "objectives_missed"),
     ("belowMinReadySeconds", "below_min_ready_s"),
     ("preemptions", "preemptions"),
+    ("replicaHours", "replica_h"),
+    ("nodeHours", "node_h"),
 ];
 
 /// More runs than this are a slip of the pen.
 const RUNS_MAX: u64 = 10_000_000;
 
-/// More variants than this fill the memory, as each has a scenario of its own.
+/// More variants than this fill the memory, as each has a cluster of its own.
 const VARIANTS_MAX: u64 = 10_000;
 
-/// Reads a study and the scenarios of all its variants.
+/// Reads a study and tries the scenarios of all its variants.
 ///
 /// # Errors
 ///
@@ -146,11 +157,48 @@ pub fn load(path: &Path) -> Result<Study, Invalid> {
         let help = "use lower-case letters, digits, `-` and `.`; the results go to a directory of that name";
         problem(Diagnostic::error("study::bad_name", message).help(help), "metadata.name", "");
     }
-    let axes = axes(&spec, &mut problem);
+    let axes = axes(&spec, &place, &mut problem);
     let prices = prices(&spec, &mut problem);
+    check_size(&spec, &axes, &mut problem);
+    let baseline = baseline(&spec, &axes, &mut problem);
+    if diagnostics.has_errors() {
+        diagnostics.sort();
+        return Err(Invalid { diagnostics, sources });
+    }
+    let base_dir = path.parent().unwrap_or(Path::new(""));
+    let scenario_path = base_dir.join(&spec.scenario);
+    if !scenario_path.is_file() {
+        let message = format!("there is no scenario `{}`", scenario_path.display());
+        let diagnostic = Diagnostic::error("study::unreadable", message).at(place("spec.scenario"), "");
+        return Err(Invalid { diagnostics: diagnostic.into(), sources });
+    }
+    let grid = variants::resolve(axes, &baseline, &scenario_path, &sources)?;
+    let is_antithetic = spec.seeds == Seeds::Antithetic;
+    let of_study = format!("{} {is_antithetic} {prices:?} {}", spec.replications, env!("CARGO_PKG_VERSION"));
+    Ok(Study {
+        name: metadata.name,
+        replications: spec.replications,
+        first_seed: grid.variants[0].base.seed,
+        is_antithetic,
+        fingerprint: grid.fingerprint(&of_study),
+        axes: grid.axes,
+        variants: grid.variants,
+        baseline: grid.baseline,
+        prices,
+        tuned: grid.tuned,
+        warnings: diagnostics,
+        sources,
+    })
+}
+
+fn check_size(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &str, &str)) {
     if spec.replications == 0 {
         let diagnostic = Diagnostic::error("study::bad_value", "a study needs at least one replication");
         problem(diagnostic.help("200 tell small differences; 20 are enough to try"), "spec.replications", "zero");
+    }
+    if spec.seeds == Seeds::Antithetic && !spec.replications.is_multiple_of(2) {
+        let diagnostic = Diagnostic::error("study::bad_value", "antithetic replications come in pairs");
+        problem(diagnostic.help("take an even number, or `seeds: plain`"), "spec.replications", "odd");
     }
     let combinations = axes.iter().map(|axis| axis.settings.len() as u64).try_fold(1, u64::checked_mul);
     let runs = combinations.and_then(|count| count.checked_mul(spec.replications.into()));
@@ -162,30 +210,9 @@ pub fn load(path: &Path) -> Result<Study, Invalid> {
         let diagnostic = Diagnostic::error("study::too_large", format!("the grid has more than {RUNS_MAX} runs"));
         problem(diagnostic.help("take fewer values or replications"), "spec.vary", "multiplied");
     }
-    let baseline = baseline(&spec, &axes, &mut problem);
-    if diagnostics.has_errors() {
-        diagnostics.sort();
-        return Err(Invalid { diagnostics, sources });
-    }
-    let base_dir = path.parent().unwrap_or(Path::new(""));
-    let scenario_path = base_dir.join(&spec.scenario);
-    let variants = variants(&axes, &scenario_path, &place("spec.scenario"), &sources)?;
-    let fingerprint = fingerprint(&spec, &variants, &prices);
-    Ok(Study {
-        name: metadata.name,
-        replications: spec.replications,
-        first_seed: variants[0].scenario.seed,
-        axes,
-        variants,
-        baseline,
-        prices,
-        warnings: diagnostics,
-        sources,
-        fingerprint,
-    })
 }
 
-fn axes(spec: &Spec, problem: &mut impl FnMut(Diagnostic, &str, &str)) -> Vec<Axis> {
+fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Vec<Axis> {
     if spec.vary.is_empty() {
         let diagnostic = Diagnostic::error("study::empty_grid", "nothing is varied");
         problem(diagnostic.help("name at least one value, such as `- {name: grace, path: spec.controlPlane.kubeControllerManager.node-monitor-grace-period, values: [40s, 50s]}`"), "spec.vary", "empty");
@@ -197,7 +224,12 @@ fn axes(spec: &Spec, problem: &mut impl FnMut(Diagnostic, &str, &str)) -> Vec<Ax
             let diagnostic = Diagnostic::error("study::repeated_name", format!("`{}` is varied twice", vary.name));
             problem(diagnostic, &format!("{at}.name"), "again");
         }
-        match settings(vary) {
+        if vary.path.as_deref() == Some("spec.seed") {
+            let diagnostic = Diagnostic::error("study::bad_vary", "the seed is what replications vary");
+            let help = "set `replications`; replication r of every variant has the scenario's seed plus r";
+            problem(diagnostic.help(help), &format!("{at}.path"), "has no effect");
+        }
+        match settings(vary, &at, place) {
             Ok(axis) if axis.settings.is_empty() => {
                 let diagnostic = Diagnostic::error("study::empty_grid", format!("`{}` has no values", vary.name));
                 problem(diagnostic.help("give it the values to be tried"), &at, "empty");
@@ -209,13 +241,19 @@ fn axes(spec: &Spec, problem: &mut impl FnMut(Diagnostic, &str, &str)) -> Vec<Ax
     axes
 }
 
-/// The values of one thing that is varied, with their labels.
-fn settings(vary: &Vary) -> Result<Axis, String> {
+/// The values of one thing that is varied, with their labels; `at` is its path in the study's document.
+fn settings(vary: &Vary, at: &str, place: &dyn Fn(&str) -> Location) -> Result<Axis, String> {
     let label = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let (labels, settings) = match vary {
         Vary { path: Some(path), values: Some(values), toleration_seconds: None, replicas: None, .. } => {
-            let setting = |value: &Value| Setting::Path { path: path.clone(), value: value.to_string() };
-            (values.iter().map(label).collect(), values.iter().map(setting).collect())
+            let path_at = place(&format!("{at}.path"));
+            let setting = |(index, value): (usize, &Value)| Setting::Path {
+                path: path.clone(),
+                value: value.to_string(),
+                path_at: path_at.clone(),
+                value_at: place(&format!("{at}.values[{index}]")),
+            };
+            (values.iter().map(label).collect(), values.iter().enumerate().map(setting).collect())
         }
         Vary { path: None, values: None, toleration_seconds: Some(given), replicas: None, .. } => {
             let mut taints = Vec::new();
@@ -241,15 +279,16 @@ fn settings(vary: &Vary) -> Result<Axis, String> {
             ));
         }
     };
-    Ok(Axis { name: vary.name.clone(), labels, settings })
+    Ok(Axis { name: vary.name.clone(), labels, today: None, settings, location: place(&format!("{at}.name")) })
 }
 
-fn prices(spec: &Spec, problem: &mut impl FnMut(Diagnostic, &str, &str)) -> Vec<(&'static str, f64)> {
+fn prices(spec: &Spec, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Vec<(&'static str, f64)> {
     let mut prices = Vec::new();
     for (name, &price) in &spec.cost {
         let at = format!("spec.cost.{name}");
         let metric = PRICED.iter().find(|(word, _)| word == name).map(|(_, metric)| *metric);
-        let metric = metric.or_else(|| METRICS.iter().find(|metric| *metric == name).copied());
+        let metric = metric
+            .or_else(|| super::metric_names().into_iter().find(|metric| metric == name && *metric != super::COST));
         let Some(metric) = metric else {
             let diagnostic = Diagnostic::error("study::unknown_name", format!("`{name}` cannot have a price"));
             let likely = nearest(name, PRICED.iter().map(|(word, _)| *word));
@@ -268,75 +307,24 @@ fn prices(spec: &Spec, problem: &mut impl FnMut(Diagnostic, &str, &str)) -> Vec<
     prices
 }
 
-/// The variant that `baseline` names; the first of each axis that it does not mention.
-fn baseline(spec: &Spec, axes: &[Axis], problem: &mut impl FnMut(Diagnostic, &str, &str)) -> usize {
+/// The position of the value that `baseline` names, by axis; none where it names none.
+fn baseline(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Vec<Option<usize>> {
     for name in spec.baseline.keys().filter(|name| axes.iter().all(|axis| axis.name != **name)) {
         let diagnostic = Diagnostic::error("study::unknown_name", format!("nothing that is varied is called `{name}`"));
         problem(diagnostic, &format!("spec.baseline.{name}"), "unknown");
     }
-    axes.iter().fold(0, |position, axis| {
-        let wanted = spec.baseline.get(&axis.name);
-        let label = wanted.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-        let index = label.as_ref().map_or(Some(0), |label| axis.labels.iter().position(|known| known == label));
+    let named = axes.iter().map(|axis| {
+        let value = spec.baseline.get(&axis.name)?;
+        let label = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let index = axis.labels.iter().position(|known| *known == label);
         if index.is_none() {
-            let message = format!("`{}` is not one of the values of `{}`", label.unwrap_or_default(), axis.name);
-            let help = format!("they are {}", axis.labels.join(", "));
+            let message = format!("`{label}` is not one of the values of `{}`", axis.name);
+            let help =
+                format!("they are {}; without it the scenario's own value is the baseline", axis.labels.join(", "));
             let diagnostic = Diagnostic::error("study::unknown_name", message).help(help);
             problem(diagnostic, &format!("spec.baseline.{}", axis.name), "no such value");
         }
-        position * axis.settings.len() + index.unwrap_or(0)
-    })
-}
-
-fn variants(
-    axes: &[Axis],
-    scenario_path: &Path,
-    named_at: &Location,
-    sources: &Sources,
-) -> Result<Vec<Variant>, Invalid> {
-    let mut variants = Vec::new();
-    for choice in Axis::combinations(axes) {
-        let chosen: Vec<&Setting> = axes.iter().zip(&choice).map(|(axis, &index)| &axis.settings[index]).collect();
-        let labels: Vec<String> = axes.iter().zip(&choice).map(|(axis, &index)| axis.labels[index].clone()).collect();
-        let mut overrides = Overrides::none();
-        for setting in &chosen {
-            if let Setting::Path { path, value } = setting {
-                overrides.set(path, value);
-            }
-        }
-        let said = |message: String| {
-            let told: Vec<String> =
-                axes.iter().zip(&labels).map(|(axis, label)| format!("{}={label}", axis.name)).collect();
-            Diagnostic::error(
-                "study::bad_variant",
-                format!("the variant {} cannot be played: {message}", told.join(", ")),
-            )
-        };
-        let mut scenario: ResolvedScenario = scenario::load(scenario_path, &overrides).map_err(|mut invalid| {
-            if !scenario_path.is_file() {
-                let message = format!("there is no scenario `{}`", scenario_path.display());
-                let diagnostic = Diagnostic::error("study::unreadable", message).at(named_at.clone(), "");
-                return Invalid { diagnostics: diagnostic.into(), sources: sources.clone() };
-            }
-            invalid.diagnostics.push(said("its scenario is invalid, as said above".to_owned()));
-            invalid
-        })?;
-        for setting in &chosen {
-            setting.apply(&mut scenario).map_err(|message| Invalid {
-                diagnostics: said(message).at(named_at.clone(), "").into(),
-                sources: sources.clone(),
-            })?;
-        }
-        variants.push(Variant { labels, scenario });
-    }
-    Ok(variants)
-}
-
-fn fingerprint(spec: &Spec, variants: &[Variant], prices: &[(&'static str, f64)]) -> u64 {
-    let mut text = format!("{} {prices:?}", spec.replications);
-    for variant in variants {
-        text.push_str(&variant.labels.join(","));
-        text.push_str(&scenario::lock_file(&variant.scenario));
-    }
-    crate::arena::stable_hash(text.as_bytes())
+        index
+    });
+    named.collect()
 }

@@ -1,54 +1,14 @@
 //! Changes of a scenario's objects that no path into its document can express.
 
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
-use crate::model::{ManifestObject, Object};
+use crate::arena::Symbol;
+use crate::model::{ManifestObject, Object, Taint, TaintEffect, Toleration, TolerationOperator};
 use crate::observe::workload_matches;
+use crate::scenario::{ResolvedScenario, pod_template, pod_template_mut};
 
-/// Sets how long pods of the workloads tolerate those taints. What the workloads own already, as in a dump, is set alike:
-/// otherwise the controllers would take the change for a new template and roll it out.
-///
-/// # Errors
-///
-/// If a pattern selects nothing.
-pub(super) fn toleration_seconds(
-    objects: &mut [ManifestObject],
-    workloads: &[String],
-    taints: &[&str],
-    seconds: u32,
-) -> Result<(), String> {
-    change(objects, workloads, |value| {
-        let is_pod = value["kind"] == "Pod";
-        let spec = if is_pod { &mut value["spec"] } else { &mut value["spec"]["template"]["spec"] };
-        if !spec.is_object() {
-            return;
-        }
-        if !spec["tolerations"].is_array() {
-            spec["tolerations"] = json!([]);
-        }
-        let Some(tolerations) = spec["tolerations"].as_array_mut() else { return };
-        for taint in taints {
-            tolerations.retain(|toleration| toleration["key"] != *taint);
-            tolerations
-                .push(json!({"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}));
-        }
-    })
-}
-
-/// Sets how many replicas workloads have.
-///
-/// # Errors
-///
-/// If a pattern selects nothing.
-pub(super) fn replicas(objects: &mut [ManifestObject], workloads: &[String], count: u32) -> Result<(), String> {
-    change(objects, workloads, |value| {
-        if matches!(value["kind"].as_str(), Some("Deployment" | "StatefulSet" | "ReplicaSet")) {
-            value["spec"]["replicas"] = json!(count);
-        }
-    })
-}
-
-fn path_of(object: &Object) -> String {
+/// `deployment/shop/web`, as patterns name it.
+pub(super) fn path_of(object: &Object) -> String {
     let metadata = object.metadata();
     format!("{}/{}/{}", object.kind().as_str().to_ascii_lowercase(), metadata.namespace, metadata.name)
 }
@@ -60,50 +20,157 @@ fn owner_of(object: &Object) -> Option<String> {
     Some(format!("{}/{}/{}", owner.kind.as_str().to_ascii_lowercase(), metadata.namespace, owner.name))
 }
 
-fn change(objects: &mut [ManifestObject], workloads: &[String], edit: impl Fn(&mut Value)) -> Result<(), String> {
-    let mut selected: Vec<String> = Vec::new();
-    for pattern in workloads {
-        let before = selected.len();
-        let paths = objects.iter().map(|object| path_of(&object.object));
-        let is_workload = |path: &String| !path.starts_with("pod/") && !path.starts_with("replicaset/");
-        selected.extend(paths.filter(|path| is_workload(path) && workload_matches(pattern, path)));
-        if selected.len() == before {
+/// Positions of the workloads that the patterns select, ascending. Pods and what a workload owns are none.
+///
+/// # Errors
+///
+/// If a pattern selects nothing.
+pub(super) fn workloads(objects: &[ManifestObject], patterns: &[String]) -> Result<Vec<usize>, String> {
+    let is_workload = |object: &Object| pod_template(object).is_some() && owner_of(object).is_none();
+    let candidates = objects.iter().enumerate().filter(|(_, object)| is_workload(&object.object));
+    let paths: Vec<(usize, String)> = candidates.map(|(index, object)| (index, path_of(&object.object))).collect();
+    let mut selected = BTreeSet::new();
+    for pattern in patterns {
+        let found = paths.iter().filter(|(_, path)| workload_matches(pattern, path));
+        let found: Vec<usize> = found.map(|(index, _)| *index).collect();
+        if found.is_empty() {
             return Err(format!("`{pattern}` selects no workload"));
         }
+        selected.extend(found);
     }
-    // ReplicaSets of a Deployment, then pods of either.
+    Ok(selected.into_iter().collect())
+}
+
+/// Sets how long pods of the workloads tolerate those taints. What the workloads own already, as in a dump, is set alike:
+/// otherwise the controllers would take the change for a new template and roll it out.
+///
+/// # Errors
+///
+/// If a pattern selects nothing.
+pub(super) fn toleration_seconds(
+    objects: &mut [ManifestObject],
+    patterns: &[String],
+    taints: &[&str],
+    seconds: u32,
+) -> Result<(), String> {
+    let chosen = workloads(objects, patterns)?;
+    let mut selected: BTreeSet<String> = chosen.iter().map(|&index| path_of(&objects[index].object)).collect();
+    // ReplicaSets of a Deployment or Jobs of a CronJob, then pods of either.
     for _ in 0..2 {
-        let owned: Vec<String> = objects
-            .iter()
-            .filter(|object| owner_of(&object.object).is_some_and(|owner| selected.contains(&owner)))
-            .map(|object| path_of(&object.object))
-            .filter(|path| !selected.contains(path))
-            .collect();
+        let owned =
+            objects.iter().filter(|object| owner_of(&object.object).is_some_and(|owner| selected.contains(&owner)));
+        let owned: Vec<String> = owned.map(|object| path_of(&object.object)).collect();
         selected.extend(owned);
     }
-    for object in objects.iter_mut().filter(|object| selected.contains(&path_of(&object.object))) {
-        let mut value = object.object.to_value();
-        edit(&mut value);
-        if let Some(Ok(edited)) = Object::from_value(value) {
-            object.object = edited;
+    for ManifestObject { object, .. } in objects {
+        if !selected.contains(&path_of(object)) {
+            continue;
+        }
+        if let Some(tolerations) = tolerations_mut(object) {
+            tolerate(tolerations, taints, seconds);
         }
     }
     Ok(())
 }
 
+fn tolerations_mut(object: &mut Object) -> Option<&mut Vec<Toleration>> {
+    match object {
+        Object::Pod(pod) => Some(&mut pod.spec.tolerations),
+        other => pod_template_mut(other).map(|template| &mut template.spec.tolerations),
+    }
+}
+
+/// The first toleration of a taint decides, so that the new ones come first.
+fn tolerate(tolerations: &mut Vec<Toleration>, taints: &[&str], seconds: u32) {
+    tolerations.retain(|toleration| !taints.contains(&toleration.key.as_str()));
+    let new = taints.iter().map(|taint| Toleration {
+        key: Symbol::new(taint),
+        operator: TolerationOperator::Exists,
+        value: Symbol::empty(),
+        effect: Some(TaintEffect::NoExecute),
+        toleration_seconds: Some(seconds.into()),
+    });
+    tolerations.splice(0..0, new);
+}
+
+/// How long pods of the workloads tolerate those taints now; none if that differs among them, or is forever.
+///
+/// # Source
+///
+/// Admission plugin `DefaultTolerationSeconds`: what is not tolerated at all is, for as long as the API server's flags say.
+pub(super) fn seconds_now(scenario: &ResolvedScenario, patterns: &[String], taints: &[&str]) -> Option<u32> {
+    let chosen = workloads(&scenario.objects, patterns).ok()?;
+    let flags = &scenario.config.kube_apiserver;
+    let mut found = BTreeSet::new();
+    for index in chosen {
+        let tolerations = &pod_template(&scenario.objects[index].object)?.spec.tolerations;
+        for taint in taints {
+            let is_not_ready = taint.ends_with("not-ready");
+            let default = if is_not_ready {
+                flags.default_not_ready_toleration_seconds
+            } else {
+                flags.default_unreachable_toleration_seconds
+            };
+            let taint = Taint::new(Symbol::new(taint), Symbol::empty(), TaintEffect::NoExecute);
+            let seconds = match tolerations.iter().find(|toleration| toleration.tolerates(&taint)) {
+                Some(toleration) => toleration.toleration_seconds?,
+                None => default,
+            };
+            found.insert(u32::try_from(seconds.max(0)).ok()?);
+        }
+    }
+    if found.len() == 1 { found.first().copied() } else { None }
+}
+
+/// Sets how many replicas workloads have; their controllers do the rest while the cluster settles.
+///
+/// # Errors
+///
+/// If a pattern selects nothing, or what has no replicas.
+pub(super) fn replicas(objects: &mut [ManifestObject], patterns: &[String], count: u32) -> Result<(), String> {
+    let wanted = i32::try_from(count).map_err(|_| format!("{count} replicas are too many"))?;
+    for index in workloads(objects, patterns)? {
+        let object = &mut objects[index].object;
+        let path = path_of(object);
+        *replicas_mut(object).ok_or_else(|| format!("{path} has no replicas; name the kinds that have"))? =
+            Some(wanted);
+    }
+    Ok(())
+}
+
+fn replicas_mut(object: &mut Object) -> Option<&mut Option<i32>> {
+    match object {
+        Object::Deployment(object) => Some(&mut object.spec.replicas),
+        Object::StatefulSet(object) => Some(&mut object.spec.replicas),
+        Object::ReplicaSet(object) => Some(&mut object.spec.replicas),
+        Object::ReplicationController(object) => Some(&mut object.spec.replicas),
+        _ => None,
+    }
+}
+
+/// How many replicas the workloads have now; none if that differs among them.
+pub(super) fn replicas_now(scenario: &ResolvedScenario, patterns: &[String]) -> Option<u32> {
+    let chosen = workloads(&scenario.objects, patterns).ok()?;
+    let counts = chosen
+        .into_iter()
+        .map(|index| replicas_mut(&mut scenario.objects[index].object.clone()).map(|count| count.unwrap_or(1)));
+    let counts: BTreeSet<i32> = counts.collect::<Option<_>>()?;
+    if counts.len() == 1 { counts.first().and_then(|count| u32::try_from(*count).ok()) } else { None }
+}
+
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::model::manifest;
 
-    const SHOP: &str = "\
+    pub(in crate::study) const SHOP: &str = "\
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: shop}
 spec:
   replicas: 3
   selector: {matchLabels: {app: web}}
-  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: x}]}}
+  template: {metadata: {labels: {app: web}}, spec: {tolerations: [{operator: Exists}], containers: [{name: c, image: x}]}}
 ---
 apiVersion: apps/v1
 kind: ReplicaSet
@@ -112,9 +179,23 @@ metadata:
   namespace: shop
   ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: u, controller: true}]
 spec:
-  replicas: 3
+  replicas: 0
   selector: {matchLabels: {app: web}}
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: x}]}}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly, namespace: shop}
+spec:
+  schedule: \"0 3 * * *\"
+  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}}}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent, namespace: shop}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: c, image: x}]}}
 ---
 apiVersion: v1
 kind: Pod
@@ -122,23 +203,43 @@ metadata: {name: other, namespace: shop}
 spec: {containers: [{name: c, image: x}]}
 ";
 
+    fn seconds(object: &ManifestObject) -> Option<i64> {
+        pod_template(&object.object)?.spec.tolerations.first()?.toleration_seconds
+    }
+
     #[test]
     fn a_workload_and_what_it_owns_are_changed_alike() {
         let mut objects = manifest::load_text("shop.yaml", SHOP).objects;
         let taints = ["node.kubernetes.io/unreachable"];
         toleration_seconds(&mut objects, &["deployment/shop/*".to_owned()], &taints, 30).expect("there is one");
-        let seconds = |object: &ManifestObject| {
-            object.object.to_value()["spec"]["template"]["spec"]["tolerations"][0]["tolerationSeconds"].as_u64()
-        };
-        assert_eq!(seconds(&objects[0]), Some(30));
-        assert_eq!(seconds(&objects[1]), Some(30));
-        assert!(objects[2].object.to_value()["spec"]["tolerations"].is_null());
+        assert_eq!(objects.iter().map(seconds).collect::<Vec<_>>(), [Some(30), Some(30), None, None, None]);
     }
 
     #[test]
-    fn a_pattern_that_selects_nothing_is_told() {
+    fn cron_jobs_have_a_template_as_well() {
         let mut objects = manifest::load_text("shop.yaml", SHOP).objects;
-        let refused = replicas(&mut objects, &["deployment/other/*".to_owned()], 3);
-        assert_eq!(refused, Err("`deployment/other/*` selects no workload".to_owned()));
+        let taints = ["node.kubernetes.io/unreachable"];
+        toleration_seconds(&mut objects, &["cronjob/*".to_owned()], &taints, 30).expect("there is one");
+        assert_eq!(seconds(&objects[2]), Some(30));
+    }
+
+    #[test]
+    fn replicas_are_the_workload_s_alone_and_old_replica_sets_stay_empty() {
+        let mut objects = manifest::load_text("shop.yaml", SHOP).objects;
+        replicas(&mut objects, &["deployment/shop/web".to_owned()], 5).expect("there is one");
+        let counts: Vec<_> = objects.iter_mut().map(|object| replicas_mut(&mut object.object).copied()).collect();
+        assert_eq!(counts, [Some(Some(5)), Some(Some(0)), None, None, None]);
+    }
+
+    #[test]
+    fn what_cannot_be_changed_is_told() {
+        #[track_caller]
+        fn check(pattern: &str, expected: &str) {
+            let mut objects = manifest::load_text("shop.yaml", SHOP).objects;
+            assert_eq!(replicas(&mut objects, &[pattern.to_owned()], 3), Err(expected.to_owned()));
+        }
+        check("deployment/other/*", "`deployment/other/*` selects no workload");
+        check("pod/*", "`pod/*` selects no workload");
+        check("daemonset/shop/agent", "daemonset/shop/agent has no replicas; name the kinds that have");
     }
 }

@@ -1,6 +1,9 @@
 //! What a study varies, and the combinations of it.
 
+use std::sync::Arc;
+
 use super::edit;
+use crate::diagnostics::Location;
 use crate::scenario::ResolvedScenario;
 
 /// One thing that is varied.
@@ -10,14 +13,18 @@ pub struct Axis {
     pub name: String,
     /// Its values as the document writes them.
     pub labels: Vec<String>,
+    /// The value that the scenario itself has, if it is one of them.
+    pub today: Option<usize>,
     pub(super) settings: Vec<Setting>,
+    /// Where the document speaks of it.
+    pub(super) location: Location,
 }
 
 /// One value of an axis.
 #[derive(Clone, Debug)]
 pub(super) enum Setting {
     /// A value of the scenario's document, set before it is resolved.
-    Path { path: String, value: String },
+    Path { path: String, value: String, path_at: Location, value_at: Location },
     /// `tolerationSeconds` of workloads for the taints of lost nodes.
     TolerationSeconds { workloads: Vec<String>, taints: Vec<&'static str>, seconds: u32 },
     /// Replicas of workloads.
@@ -27,10 +34,32 @@ pub(super) enum Setting {
 /// One combination.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// The value of each axis.
+    /// The value of each axis; `today` where the scenario is left as it is.
     pub labels: Vec<String>,
+    /// Position of the value of each axis; none where the scenario is left as it is.
+    pub(super) choice: Vec<Option<usize>>,
+    /// The scenario with the values of its document.
+    pub(super) base: Arc<ResolvedScenario>,
+    /// What is changed in it.
+    pub(super) settings: Vec<Setting>,
+}
+
+/// The label of an axis that is left as the scenario has it.
+pub(super) const TODAY: &str = "today";
+
+impl Variant {
     /// What is played.
-    pub scenario: ResolvedScenario,
+    ///
+    /// # Errors
+    ///
+    /// If a change cannot be made; that has been tried for every variant of a study that could be loaded.
+    pub fn scenario(&self) -> Result<ResolvedScenario, String> {
+        let mut scenario = ResolvedScenario::clone(&self.base);
+        for setting in &self.settings {
+            setting.apply(&mut scenario)?;
+        }
+        Ok(scenario)
+    }
 }
 
 impl Axis {
@@ -41,6 +70,12 @@ impl Axis {
             so_far.iter().flat_map(|choice| (0..axis.settings.len()).map(move |index| with(choice, index))).collect()
         })
     }
+
+    /// Whether a value of the scenario's document is one of this axis.
+    pub(super) fn has(&self, setting: &Setting) -> bool {
+        let Setting::Path { path, .. } = setting else { return false };
+        matches!(self.settings.first(), Some(Setting::Path { path: own, .. }) if own == path)
+    }
 }
 
 impl Setting {
@@ -48,7 +83,7 @@ impl Setting {
     ///
     /// # Errors
     ///
-    /// If a pattern selects no workload.
+    /// If it changes nothing, or what cannot be changed.
     pub(super) fn apply(&self, scenario: &mut ResolvedScenario) -> Result<(), String> {
         match self {
             Self::Path { .. } => Ok(()),
@@ -56,6 +91,17 @@ impl Setting {
                 edit::toleration_seconds(&mut scenario.objects, workloads, taints, *seconds)
             }
             Self::Replicas { workloads, count } => edit::replicas(&mut scenario.objects, workloads, *count),
+        }
+    }
+
+    /// Whether the scenario has this value already; values of its document are compared elsewhere.
+    pub(super) fn is_today(&self, scenario: &ResolvedScenario) -> bool {
+        match self {
+            Self::Path { .. } => false,
+            Self::TolerationSeconds { workloads, taints, seconds } => {
+                edit::seconds_now(scenario, workloads, taints) == Some(*seconds)
+            }
+            Self::Replicas { workloads, count } => edit::replicas_now(scenario, workloads) == Some(*count),
         }
     }
 }
@@ -69,7 +115,9 @@ mod tests {
         let axis = |count: u32| Axis {
             name: String::new(),
             labels: Vec::new(),
+            today: None,
             settings: (0..count).map(|count| Setting::Replicas { workloads: Vec::new(), count }).collect(),
+            location: Location::new("study.yaml", 1, 1, 1),
         };
         assert_eq!(Axis::combinations(&[axis(2), axis(2)]), [[0, 0], [0, 1], [1, 0], [1, 1]]);
         assert_eq!(Axis::combinations(&[]), [Vec::<usize>::new()]);

@@ -1,25 +1,39 @@
 //! What a study has played so far, on disk: a sweep that is killed goes on from there.
+//!
+//! A line is a run, written at once when it is over. Whoever plays holds a lock on the file, which ends with the process
+//! however it ends.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::runner::RunRow;
+use super::runner::{RunRow, Shard};
 
 /// Why a journal cannot be used.
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// There is one already.
-    #[error("`{0}` is there: a sweep to this place was interrupted, or is still running")]
-    InUse(PathBuf),
+    #[error("`{0}` is there: a sweep to this place was interrupted")]
+    Interrupted(PathBuf),
+    /// Somebody is writing it.
+    #[error("`{0}` is being written: a sweep to this place is running")]
+    Running(PathBuf),
     /// It belongs to another study.
     #[error("`{0}` belongs to another study, or to an earlier form of this one")]
     OtherStudy(PathBuf),
+    /// It belongs to another part of the study.
+    #[error("`{path}` belongs to part {}/{} of the study", shard.index, shard.count)]
+    OtherShard {
+        /// The journal.
+        path: PathBuf,
+        /// Its part.
+        shard: Shard,
+    },
     /// The operating system refuses.
     #[error("cannot {doing} `{}`: {source}", path.display())]
     Io {
@@ -32,10 +46,12 @@ pub enum JournalError {
     },
 }
 
-/// Which study a journal is of; its first line.
+/// Which runs a journal is of; its first line. A study's fingerprint holds its axes, baseline and prices, its scenarios, and the
+/// version of kubesquall.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Header {
     fingerprint: String,
+    shard: Shard,
 }
 
 /// The runs that are over.
@@ -63,8 +79,9 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If there is one and it is not to be resumed, if it is another study's, or if it cannot be read or written.
-    pub fn open(place: &Path, fingerprint: u64, resume: bool) -> Result<Self, JournalError> {
+    /// If there is one and it is not to be resumed, if it is another study's or another part's, if somebody is writing it, or if
+    /// it cannot be read or written.
+    pub fn open(place: &Path, fingerprint: u64, shard: Shard, resume: bool) -> Result<Self, JournalError> {
         let path = Self::path_for(place);
         let io = |doing: &'static str| {
             let path = path.clone();
@@ -73,34 +90,43 @@ impl Journal {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(io("create the directory of"))?;
         }
-        let header = Header { fingerprint: format!("{fingerprint:016x}") };
-        if !path.exists() {
-            let mut file = OpenOptions::new().append(true).create_new(true).open(&path).map_err(io("create"))?;
+        let opened = OpenOptions::new().read(true).append(true).create(true).open(&path);
+        let mut file = opened.map_err(io("open"))?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => return Err(JournalError::Running(path)),
+            // A file system without locks only loses the protection from a second sweep at the same time.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(io("read"))?;
+        let header = Header { fingerprint: format!("{fingerprint:016x}"), shard };
+        let Some(header_end) = bytes.iter().position(|byte| *byte == b'\n') else {
+            // New, or killed before its first line was whole.
+            file.set_len(0).map_err(io("write"))?;
             let line = serde_json::to_string(&header).expect("a header is plain data");
-            writeln!(file, "{line}").map_err(io("write"))?;
+            file.write_all(format!("{line}\n").as_bytes()).map_err(io("write"))?;
             return Ok(Self { path, inner: Mutex::new(Inner { file, rows: Vec::new() }) });
-        }
+        };
         if !resume {
-            return Err(JournalError::InUse(path));
+            return Err(JournalError::Interrupted(path));
         }
-        let mut lines = BufReader::new(File::open(&path).map_err(io("read"))?).lines();
-        let first = lines.next().and_then(Result::ok).and_then(|line| serde_json::from_str::<Header>(&line).ok());
-        if first.is_some_and(|first| first != header) {
-            return Err(JournalError::OtherStudy(path));
+        match serde_json::from_slice::<Header>(&bytes[..header_end]) {
+            Ok(found) if found == header => {}
+            Ok(found) if found.fingerprint == header.fingerprint => {
+                return Err(JournalError::OtherShard { path, shard: found.shard });
+            }
+            _ => return Err(JournalError::OtherStudy(path)),
         }
-        // A kill in the middle of a line leaves half of it behind; that run is played again.
-        let rows: Vec<RunRow> =
-            lines.map_while(Result::ok).filter_map(|line| serde_json::from_str(&line).ok()).collect();
-        let mut text = serde_json::to_string(&header).expect("a header is plain data");
-        text.push('\n');
-        for row in &rows {
-            text.push_str(&serde_json::to_string(row).expect("a row is plain data"));
-            text.push('\n');
+        // A kill in the middle of a line leaves half of it behind; that run is played again, as is whatever stands behind it.
+        let mut rows = Vec::new();
+        let mut whole = header_end + 1;
+        for line in bytes[whole..].split_inclusive(|byte| *byte == b'\n') {
+            let Some(row) = line.strip_suffix(b"\n").and_then(|line| serde_json::from_slice(line).ok()) else { break };
+            rows.push(row);
+            whole += line.len();
         }
-        let rewritten = path.with_extension("rewritten.tmp");
-        fs::write(&rewritten, text).map_err(io("write"))?;
-        fs::rename(&rewritten, &path).map_err(io("replace"))?;
-        let file = OpenOptions::new().append(true).open(&path).map_err(io("open"))?;
+        file.set_len(whole as u64).map_err(io("write"))?;
+        file.seek(SeekFrom::End(0)).map_err(io("write"))?;
         Ok(Self { path, inner: Mutex::new(Inner { file, rows }) })
     }
 
@@ -108,9 +134,12 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If it cannot be removed.
+    /// If a sweep is writing it, or it cannot be removed.
     pub fn discard(place: &Path) -> Result<(), JournalError> {
         let path = Self::path_for(place);
+        if File::open(&path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {
+            return Err(JournalError::Running(path));
+        }
         match fs::remove_file(&path) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
                 Err(JournalError::Io { doing: "remove", path, source })
@@ -171,24 +200,49 @@ mod tests {
     use super::*;
 
     fn row(replication: u32) -> RunRow {
-        RunRow { variant: 0, replication, metrics: vec![0.1 + 0.2, f64::from(replication)] }
+        RunRow { variant: 0, replication, metrics: vec![0.1 + 0.2, f64::from(replication)], workloads: vec![1.5] }
+    }
+
+    fn open(place: &Path, fingerprint: u64, resume: bool) -> Result<Journal, JournalError> {
+        Journal::open(place, fingerprint, Shard::WHOLE, resume)
     }
 
     #[test]
-    fn half_a_line_is_played_again() {
+    fn half_a_line_is_played_again_wherever_it_ends() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let place = dir.path().join("study");
-        let journal = Journal::open(&place, 7, false).expect("a new one");
+        let journal = open(&place, 7, false).expect("a new one");
         journal.add(row(0)).expect("written");
         journal.add(row(1)).expect("written");
+        drop(journal);
         let path = Journal::path_for(&place);
         let text = fs::read_to_string(&path).expect("the journal");
-        fs::write(&path, &text[..text.len() - 5]).expect("cut short");
-        assert!(matches!(Journal::open(&place, 7, false), Err(JournalError::InUse(_))));
-        assert!(matches!(Journal::open(&place, 8, true), Err(JournalError::OtherStudy(_))));
-        let resumed = Journal::open(&place, 7, true).expect("ours");
-        assert_eq!(resumed.rows(), [row(0)]);
-        resumed.add(row(1)).expect("written");
-        assert_eq!(fs::read_to_string(&path).expect("the journal"), text);
+        let lines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+        for cut in 0..text.len() {
+            fs::write(&path, &text[..cut]).expect("cut short");
+            let resumed = open(&place, 7, true).expect("ours");
+            let whole: Vec<RunRow> = (0..2).filter(|at| lines[*at as usize + 1] < cut).map(row).collect();
+            assert_eq!(resumed.rows(), whole, "{cut}");
+            for at in whole.len()..2 {
+                resumed.add(row(at as u32)).expect("written");
+            }
+            assert_eq!(fs::read_to_string(&path).expect("the journal"), text);
+        }
+    }
+
+    #[test]
+    fn what_belongs_to_others_is_left_alone() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let place = dir.path().join("study");
+        let first = open(&place, 7, false).expect("a new one");
+        first.add(row(0)).expect("written");
+        assert!(matches!(open(&place, 7, true), Err(JournalError::Running(_))));
+        assert!(matches!(Journal::discard(&place), Err(JournalError::Running(_))));
+        drop(first);
+        assert!(matches!(open(&place, 7, false), Err(JournalError::Interrupted(_))));
+        assert!(matches!(open(&place, 8, true), Err(JournalError::OtherStudy(_))));
+        let part = Journal::open(&place, 7, Shard { index: 1, count: 2 }, true);
+        assert!(matches!(part, Err(JournalError::OtherShard { .. })));
+        assert_eq!(open(&place, 7, true).expect("ours").rows(), [row(0)]);
     }
 }

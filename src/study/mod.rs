@@ -12,22 +12,29 @@ mod patch;
 mod results;
 mod runner;
 mod statistics;
+mod tuning;
+mod variants;
 
 pub use document::{Study, load};
 pub use grid::{Axis, Variant};
 pub use journal::{Journal, JournalError};
-pub use patch::{Patches, patches};
+pub use patch::Patches;
 pub use results::{Comparison, Results, Statistic, VariantStatistics};
-pub use runner::{Progress, RunRow, Shard, run, run_until_precise};
+pub use runner::{Progress, RunRow, Runner, Shard, confirm};
 pub use statistics::{Interval, Sample};
+pub use tuning::{Confirmation, Tuning, ValueOutcome, WorkloadChoice};
 
 use crate::observe::METRICS;
 
-/// The metrics of a run that a study keeps, in the order of its columns: those of the summary, then the cost.
+/// The metrics of a run that a study keeps, in the order of its columns: those of the summary, then what the cluster is paid
+/// for, then the cost.
 #[must_use]
 pub fn metric_names() -> Vec<&'static str> {
-    METRICS.iter().copied().chain([COST]).collect()
+    METRICS.iter().copied().chain(["replica_h", "node_h", COST]).collect()
 }
 
 /// The metric that prices make of the others.
 pub const COST: &str = "cost";
+
+/// The metrics of a run that a study keeps of each workload whose `tolerationSeconds` it varies.
+pub const WORKLOAD_METRICS: [&str; 4] = [COST, "unready_replica_s", "evictions", "needless_evictions"];

@@ -1,15 +1,14 @@
-//! What applies a recommended variant to the real cluster.
+//! What makes a real cluster that of a variant.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::document::Study;
+use super::edit::path_of;
 use super::grid::Setting;
 use crate::model::{ManifestObject, Object};
-use crate::observe::workload_matches;
 
-/// A recommendation, ready to be applied.
+/// Changes, ready to be applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Patches {
     /// kubectl lines.
@@ -18,58 +17,81 @@ pub struct Patches {
     pub yaml: String,
 }
 
-/// What makes a cluster that of a variant.
-#[must_use]
-pub fn patches(study: &Study, variant: usize) -> Patches {
+/// What turns the objects of today into those of a variant; one patch an object, whatever was changed in it. Values of the
+/// scenario's document, such as flags, are told in words.
+pub(super) fn patches(today: &[ManifestObject], wanted: &[ManifestObject], settings: &[Setting]) -> Patches {
     let mut patches = Patches { shell: "#!/bin/sh\nset -e\n".to_owned(), yaml: String::new() };
-    let chosen = study.settings_of(variant);
-    let objects = &study.variants[variant].scenario.objects;
-    for setting in chosen {
-        match setting {
-            Setting::Path { path, value } => {
-                let _ = writeln!(patches.shell, "# set {path} to {value}");
-                let _ = writeln!(patches.yaml, "# set {path} to {value}");
-            }
-            Setting::TolerationSeconds { workloads, .. } => {
-                for object in selected(objects, workloads) {
-                    let value = object.to_value();
-                    let tolerations = value["spec"]["template"]["spec"]["tolerations"].clone();
-                    patches.add(object, &json!({"template": {"spec": {"tolerations": tolerations}}}));
-                }
-            }
-            Setting::Replicas { workloads, count } => {
-                for object in selected(objects, workloads) {
-                    patches.add(object, &json!({"replicas": count}));
-                }
-            }
+    for setting in settings {
+        if let Setting::Path { path, value, .. } = setting {
+            patches.tell(&in_words(path, value));
         }
+    }
+    // Edits neither add nor remove objects.
+    for (old, new) in today.iter().zip(wanted) {
+        patches.compare(&old.object, &new.object);
+    }
+    if patches.yaml.is_empty() && patches.shell.lines().count() == 2 {
+        patches.tell("nothing is to be changed");
     }
     patches
 }
 
-fn selected<'a>(objects: &'a [ManifestObject], workloads: &[String]) -> impl Iterator<Item = &'a Object> {
-    let is_selected = move |object: &&Object| {
-        let metadata = object.metadata();
-        let kind = object.kind().as_str().to_ascii_lowercase();
-        let path = format!("{kind}/{}/{}", metadata.namespace, metadata.name);
-        !matches!(kind.as_str(), "pod" | "replicaset")
-            && workloads.iter().any(|pattern| workload_matches(pattern, &path))
-    };
-    objects.iter().map(|object| &object.object).filter(is_selected)
+/// What to do for a value of the scenario's document.
+fn in_words(path: &str, value: &str) -> String {
+    let value = value.trim_matches('"');
+    let flag_of = |component: &str| path.strip_prefix(&format!("spec.controlPlane.{component}."));
+    if let Some(flag) = flag_of("kubeControllerManager") {
+        format!("start kube-controller-manager with --{flag}={value}")
+    } else if let Some(flag) = flag_of("kubeApiserver") {
+        format!("start kube-apiserver with --{flag}={value}")
+    } else if let Some(field) = flag_of("kubelet") {
+        format!("set {field}: {value} in the KubeletConfiguration of every node")
+    } else {
+        format!("make the cluster that of the scenario with {path} = {value}")
+    }
+}
+
+/// The fields of an object's `spec` that a study can change, as far as they differ.
+fn difference(old: &Value, new: &Value) -> Option<Value> {
+    let mut spec = json!({});
+    if old["spec"]["replicas"] != new["spec"]["replicas"] {
+        spec["replicas"] = new["spec"]["replicas"].clone();
+    }
+    let of_template = "/spec/template/spec/tolerations";
+    if old.pointer(of_template) != new.pointer(of_template) {
+        spec["template"] = json!({"spec": {"tolerations": new.pointer(of_template)}});
+    }
+    let of_jobs = "/spec/jobTemplate/spec/template/spec/tolerations";
+    if old.pointer(of_jobs) != new.pointer(of_jobs) {
+        spec["jobTemplate"] = json!({"spec": {"template": {"spec": {"tolerations": new.pointer(of_jobs)}}}});
+    }
+    (spec != json!({})).then_some(spec)
 }
 
 impl Patches {
-    fn add(&mut self, object: &Object, spec: &Value) {
-        let metadata = object.metadata();
-        let kind = object.kind();
-        let patch = json!({"spec": spec}).to_string().replace('\'', "'\\''");
-        let _ = writeln!(
-            self.shell,
-            "kubectl patch {} {} -n {} --type=merge -p '{patch}'",
-            kind.as_str().to_ascii_lowercase(),
-            metadata.name,
-            metadata.namespace
-        );
+    fn tell(&mut self, what: &str) {
+        let _ = writeln!(self.shell, "# {what}");
+        let _ = writeln!(self.yaml, "# {what}");
+    }
+
+    fn compare(&mut self, old: &Object, new: &Object) {
+        let metadata = new.metadata();
+        // What a controller owns follows its owner.
+        if matches!(new, Object::Pod(_) | Object::Node(_))
+            || metadata.owner_references.iter().any(|owner| owner.controller)
+        {
+            return;
+        }
+        let Some(spec) = difference(&old.to_value(), &new.to_value()) else { return };
+        let kind = new.kind();
+        if matches!(new, Object::Job(_)) {
+            self.tell(&format!("{} cannot be changed: create it anew with what patch.yaml says of it", path_of(new)));
+        } else {
+            let patch = json!({"spec": spec}).to_string().replace('\'', "'\\''");
+            let name = kind.as_str().to_ascii_lowercase();
+            let (place, object) = (metadata.namespace, metadata.name);
+            let _ = writeln!(self.shell, "kubectl patch {name} {object} -n {place} --type=merge -p '{patch}'");
+        }
         let document = json!({
             "apiVersion": kind.api_version(),
             "kind": kind.as_str(),
@@ -78,5 +100,58 @@ impl Patches {
         });
         // JSON is YAML.
         let _ = writeln!(self.yaml, "---\n{document:#}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::edit;
+    use super::*;
+    use crate::model::manifest;
+
+    #[test]
+    fn two_changes_of_one_workload_are_one_patch() {
+        let today = manifest::load_text("shop.yaml", edit::tests::SHOP).objects;
+        let mut wanted = today.clone();
+        let web = ["deployment/shop/web".to_owned()];
+        edit::replicas(&mut wanted, &web, 5).expect("there is one");
+        edit::toleration_seconds(&mut wanted, &web, &["node.kubernetes.io/unreachable"], 30).expect("there is one");
+        let found = patches(&today, &wanted, &[]);
+        let lines: Vec<&str> = found.shell.lines().collect();
+        assert_eq!(
+            lines[2..],
+            [
+                "kubectl patch deployment web -n shop --type=merge -p '{\"spec\":{\"replicas\":5,\"template\":{\"spec\":{\"tolerations\":[{\"effect\":\"NoExecute\",\"key\":\"node.kubernetes.io/unreachable\",\"operator\":\"Exists\",\"tolerationSeconds\":30},{\"operator\":\"Exists\"}]}}}}'"
+            ]
+        );
+        assert_eq!(found.yaml.matches("---").count(), 1);
+    }
+
+    #[test]
+    fn a_cron_job_is_patched_in_its_job_template_and_a_job_is_created_anew() {
+        let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once, namespace: shop}\nspec: {template: {spec: \
+                   {restartPolicy: Never, containers: [{name: c, image: x}]}}}\n";
+        let today = manifest::load_text("shop.yaml", &format!("{}---\n{job}", edit::tests::SHOP)).objects;
+        let mut wanted = today.clone();
+        let both = ["cronjob/*".to_owned(), "job/*".to_owned()];
+        edit::toleration_seconds(&mut wanted, &both, &["node.kubernetes.io/not-ready"], 5).expect("there are two");
+        let found = patches(&today, &wanted, &[]);
+        assert!(
+            found.shell.contains("kubectl patch cronjob nightly -n shop --type=merge -p '{\"spec\":{\"jobTemplate\":")
+        );
+        assert!(found.shell.contains("# job/shop/once cannot be changed") && !found.shell.contains("patch job "));
+    }
+
+    #[test]
+    fn flags_are_told_in_words() {
+        let told = |path: &str, value: &str| in_words(path, value);
+        assert_eq!(
+            told("spec.controlPlane.kubeControllerManager.node-monitor-grace-period", "\"20s\""),
+            "start kube-controller-manager with --node-monitor-grace-period=20s"
+        );
+        assert_eq!(
+            told("spec.controlPlane.kubelet.nodeLeaseDurationSeconds", "20"),
+            "set nodeLeaseDurationSeconds: 20 in the KubeletConfiguration of every node"
+        );
     }
 }

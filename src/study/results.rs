@@ -10,35 +10,49 @@ use serde::{Deserialize, Serialize};
 use super::document::Study;
 use super::runner::{RunRow, Shard};
 use super::statistics::{Interval, Sample};
-use super::{COST, metric_names};
+use super::tuning::{Confirmation, Tuning};
+use super::{COST, WORKLOAD_METRICS, metric_names};
 
 /// The confidence of every interval.
 pub(super) const CONFIDENCE: f64 = 0.95;
+
+/// Observations by replication.
+pub(super) type Series = Vec<(u32, f64)>;
 
 /// A study with the runs that are over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// Name of the study.
     pub study: String,
+    /// Version of kubesquall that played it.
+    pub version: String,
     /// Equal for parts of one study.
     pub fingerprint: String,
     /// Which part this is.
     pub shard: Shard,
     /// Names of what is varied.
     pub axes: Vec<String>,
+    /// The values of each axis.
+    pub levels: Vec<Vec<String>>,
     /// The values of each variant.
     pub variants: Vec<Vec<String>>,
     /// Runs of each variant, once all parts are together.
     pub replications: u32,
     /// The seed of the first replication.
     pub first_seed: u64,
+    /// Whether every second replication mirrors the chance of the one before it.
+    pub is_antithetic: bool,
+    /// How often the results were looked at to decide whether to go on; 0 if the number of runs was fixed before.
+    pub looks: u32,
     /// Position of the variant that others are compared with.
     pub baseline: usize,
     /// Prices by metric; none if nothing has one.
     pub prices: Vec<(String, f64)>,
-    /// The runs, by replication and variant.
+    /// Workloads whose `tolerationSeconds` are varied, and the position of the axis that does.
+    pub tuned: Vec<(String, usize)>,
+    /// The runs of each variant, by replication.
     #[serde(skip)]
-    pub runs: Vec<RunRow>,
+    pub runs: Vec<Vec<RunRow>>,
 }
 
 /// One metric of one variant.
@@ -78,21 +92,50 @@ pub struct Comparison {
     pub alike: Vec<usize>,
 }
 
+/// Which of several columns of costs is lowest.
+pub(super) struct Contest {
+    /// By mean, ascending.
+    pub(super) order: Vec<usize>,
+    /// Columns that cannot be told from the lowest, by mean.
+    pub(super) alike: Vec<usize>,
+    /// The confidence at which any two are compared.
+    pub(super) confidence: f64,
+}
+
 impl Results {
     /// The results of a study so far.
     #[must_use]
-    pub fn new(study: &Study, shard: Shard, replications: u32, runs: Vec<RunRow>) -> Self {
-        Self {
+    pub fn new(study: &Study, shard: Shard, replications: u32, looks: u32, rows: Vec<RunRow>) -> Self {
+        let mut results = Self {
             study: study.name.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             fingerprint: format!("{:016x}", study.fingerprint),
             shard,
             axes: study.axes.iter().map(|axis| axis.name.clone()).collect(),
+            levels: study.axes.iter().map(|axis| axis.labels.clone()).collect(),
             variants: study.variants.iter().map(|variant| variant.labels.clone()).collect(),
             replications,
             first_seed: study.first_seed,
+            is_antithetic: study.is_antithetic,
+            looks,
             baseline: study.baseline,
             prices: study.prices.iter().map(|(name, price)| ((*name).to_owned(), *price)).collect(),
-            runs,
+            tuned: study.tuned.clone(),
+            runs: Vec::new(),
+        };
+        results.set_runs(rows);
+        results
+    }
+
+    /// Takes in the runs, in any order.
+    pub(super) fn set_runs(&mut self, rows: impl IntoIterator<Item = RunRow>) {
+        self.runs = vec![Vec::new(); self.variants.len()];
+        for row in rows {
+            self.runs[row.variant].push(row);
+        }
+        for runs in &mut self.runs {
+            runs.sort_by_key(|row| row.replication);
+            runs.dedup_by_key(|row| row.replication);
         }
     }
 
@@ -103,33 +146,86 @@ impl Results {
         values.collect::<Vec<_>>().join(", ")
     }
 
-    /// Observations of a metric, by replication.
-    fn observations(&self, variant: usize, metric: usize) -> Vec<(u32, f64)> {
-        let runs = self.runs.iter().filter(|run| run.variant == variant);
-        runs.map(|run| (run.replication, run.metrics[metric])).collect()
+    /// How many runs there are.
+    #[must_use]
+    pub fn run_count(&self) -> usize {
+        self.runs.iter().map(Vec::len).sum()
     }
 
-    /// The mean difference of a metric between two variants over the replications that both have.
-    fn difference(&self, metric: usize, variant: usize, other: usize, confidence: f64) -> Interval {
-        let (ours, theirs) = (self.observations(variant, metric), self.observations(other, metric));
-        let mut theirs = theirs.into_iter().peekable();
-        let mut differences = Vec::new();
-        for (replication, value) in ours {
-            while theirs.next_if(|(other, _)| *other < replication).is_some() {}
-            if let Some((_, other)) = theirs.next_if(|(other, _)| *other == replication) {
-                differences.push(value - other);
-            }
+    /// The confidence of every interval; after looks at the results, what the last of them may spend.
+    ///
+    /// Whoever stops once an interval is narrow has looked for a narrow one. Look `k` spends a share of 6 / (π k)² of the error,
+    /// so that all looks together err no more often than one interval would.
+    ///
+    /// # Source
+    ///
+    /// Error spending: Jennison and Turnbull, Group Sequential Methods, chapter 7; the shares add up to one (Euler).
+    #[must_use]
+    pub fn confidence(&self) -> f64 {
+        confidence_of_look(self.looks)
+    }
+
+    /// Observations of a metric, by replication.
+    pub(super) fn observations(&self, variant: usize, metric: usize) -> Series {
+        self.runs[variant].iter().map(|run| (run.replication, run.metrics[metric])).collect()
+    }
+
+    /// Observations of a metric of a tuned workload, by replication.
+    pub(super) fn of_workload(&self, variant: usize, workload: usize, metric: usize) -> Series {
+        let at = workload * WORKLOAD_METRICS.len() + metric;
+        self.runs[variant].iter().map(|run| (run.replication, run.workloads[at])).collect()
+    }
+
+    /// The total cost, by replication.
+    pub(super) fn costs(&self, variant: usize) -> Series {
+        self.observations(variant, metric_names().len() - 1)
+    }
+
+    /// The mean with its interval. Mirrored runs are no observations of their own: the means of the pairs are.
+    pub(super) fn interval(&self, series: &[(u32, f64)], confidence: f64) -> Interval {
+        Sample::new(self.independent(series)).interval(confidence)
+    }
+
+    /// Observations that have nothing to do with each other.
+    pub(super) fn independent(&self, series: &[(u32, f64)]) -> Vec<f64> {
+        if !self.is_antithetic {
+            return series.iter().map(|(_, value)| *value).collect();
         }
-        Sample::new(differences).interval(confidence)
+        let pairs = series.chunk_by(|a, b| a.0 / 2 == b.0 / 2).filter(|pair| pair.len() == 2);
+        pairs.map(|pair| f64::midpoint(pair[0].1, pair[1].1)).collect()
+    }
+
+    /// The mean difference over the replications that both have.
+    pub(super) fn difference(&self, ours: &[(u32, f64)], theirs: &[(u32, f64)], confidence: f64) -> Interval {
+        self.interval(&combined(ours, theirs, |a, b| a - b), confidence)
+    }
+
+    /// Compares columns of costs, each with each other.
+    ///
+    /// # Source
+    ///
+    /// Paired differences on common random numbers, with Bonferroni's correction for all pairs, so that it also holds for the
+    /// column that the data chose: Law, Simulation Modeling and Analysis, sections 10.2 and 10.3.
+    pub(super) fn contest(&self, columns: &[Series]) -> Contest {
+        let means = columns.iter().map(|column| self.interval(column, CONFIDENCE).mean);
+        let mut order: Vec<(f64, usize)> = means.zip(0..).collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let order: Vec<usize> = order.into_iter().map(|(_, column)| column).collect();
+        let pairs = (columns.len() * columns.len().saturating_sub(1) / 2).max(1) as f64;
+        let confidence = 1.0 - (1.0 - self.confidence()) / pairs;
+        let is_alike = |other: &usize| self.difference(&columns[order[0]], &columns[*other], confidence).has_zero();
+        let alike = order.iter().skip(1).copied().filter(is_alike).collect();
+        Contest { order, alike, confidence }
     }
 
     /// Statistics of every variant.
     #[must_use]
     pub fn statistics(&self) -> Vec<VariantStatistics> {
         let of = |variant: usize, (index, metric): (usize, &'static str)| {
-            let sample = Sample::new(self.observations(variant, index).into_iter().map(|(_, value)| value).collect());
-            let interval = sample.interval(CONFIDENCE);
-            let difference = self.difference(index, variant, self.baseline, CONFIDENCE);
+            let series = self.observations(variant, index);
+            let interval = self.interval(&series, self.confidence());
+            let difference = self.difference(&series, &self.observations(self.baseline, index), self.confidence());
+            let sample = Sample::new(series.into_iter().map(|(_, value)| value).collect());
             Statistic { metric, sample, interval, difference }
         };
         (0..self.variants.len())
@@ -141,33 +237,20 @@ impl Results {
     }
 
     /// Which variant costs least; none if nothing has a price or nothing was played.
-    ///
-    /// # Source
-    ///
-    /// Paired differences on common random numbers, with Bonferroni's correction for comparing the best with each other
-    /// variant: Law, Simulation Modeling and Analysis, chapter 10.
     #[must_use]
     pub fn comparison(&self) -> Option<Comparison> {
-        if self.prices.is_empty() || self.runs.is_empty() {
+        if self.prices.is_empty() || self.runs.iter().any(Vec::is_empty) {
             return None;
         }
-        let cost = metric_names().iter().position(|name| *name == COST)?;
-        let sample =
-            |variant| Sample::new(self.observations(variant, cost).into_iter().map(|(_, value)| value).collect());
-        let mut order: Vec<(f64, usize)> =
-            (0..self.variants.len()).map(|variant| (sample(variant).mean(), variant)).collect();
-        order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let best = order.first()?.1;
-        let others = (order.len() - 1).max(1) as f64;
-        let confidence = 1.0 - (1.0 - CONFIDENCE) / others;
-        let alike = order[1..].iter().map(|(_, other)| *other);
-        let alike = alike.filter(|&other| self.difference(cost, best, other, confidence).has_zero()).collect();
+        let columns: Vec<Series> = (0..self.variants.len()).map(|variant| self.costs(variant)).collect();
+        let contest = self.contest(&columns);
+        let best = *contest.order.first()?;
         Some(Comparison {
             best,
-            cost: sample(best).interval(CONFIDENCE),
-            against_baseline: self.difference(cost, best, self.baseline, CONFIDENCE),
-            runner_up: order.get(1).map(|(_, variant)| *variant),
-            alike,
+            cost: self.interval(&columns[best], self.confidence()),
+            against_baseline: self.difference(&columns[best], &columns[self.baseline], contest.confidence),
+            runner_up: contest.order.get(1).copied(),
+            alike: contest.alike,
         })
     }
 
@@ -177,22 +260,26 @@ impl Results {
         let names = metric_names();
         let mean = |variant: usize, metric: &str| {
             let index = names.iter().position(|name| *name == metric).unwrap_or(0);
-            Sample::new(self.observations(variant, index).into_iter().map(|(_, value)| value).collect()).mean()
+            self.interval(&self.observations(variant, index), CONFIDENCE).mean
         };
         let points: Vec<(f64, f64)> = (0..self.variants.len())
             .map(|variant| (mean(variant, "unready_replica_s"), mean(variant, "needless_evictions")))
             .collect();
-        let beats = |a: (f64, f64), b: (f64, f64)| a.0 <= b.0 && a.1 <= b.1 && a != b;
-        (0..points.len()).filter(|&one| !points.iter().any(|&other| beats(other, points[one]))).collect()
+        front(&points)
+    }
+
+    /// The seed of a replication.
+    pub(super) fn seed(&self, replication: u32) -> u64 {
+        seed_of(self.first_seed, self.is_antithetic, replication)
     }
 
     /// `runs.csv`.
     #[must_use]
     pub fn runs_csv(&self) -> String {
         let mut text = format!("variant,{},replication,seed,{}\n", quoted(&self.axes), metric_names().join(","));
-        for run in &self.runs {
-            let seed = self.first_seed.wrapping_add(run.replication.into());
-            let _ = write!(text, "{},{},{},{seed}", run.variant, quoted(&self.variants[run.variant]), run.replication);
+        for run in self.runs.iter().flatten() {
+            let _ = write!(text, "{},{},", run.variant, quoted(&self.variants[run.variant]));
+            let _ = write!(text, "{},{}", run.replication, self.seed(run.replication));
             for value in &run.metrics {
                 let _ = write!(text, ",{value}");
             }
@@ -201,60 +288,86 @@ impl Results {
         text
     }
 
-    /// Reads `runs.csv` back; none if it is not one of ours.
+    /// `workloads.csv`: the same for each workload whose `tolerationSeconds` are varied.
     #[must_use]
-    pub fn read_runs(text: &str, axis_count: usize) -> Option<Vec<RunRow>> {
-        let metric_count = metric_names().len();
-        let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let mut rows = Vec::new();
-        for record in reader.records() {
-            let record = record.ok()?;
-            let metrics: Option<Vec<f64>> = record.iter().skip(axis_count + 3).map(|cell| cell.parse().ok()).collect();
-            let metrics = metrics.filter(|metrics| metrics.len() == metric_count)?;
-            let variant = record.get(0)?.parse().ok()?;
-            rows.push(RunRow { variant, replication: record.get(axis_count + 1)?.parse().ok()?, metrics });
+    pub fn workloads_csv(&self) -> String {
+        let names = WORKLOAD_METRICS.join(",");
+        let mut text = format!("variant,{},replication,workload,{names}\n", quoted(&self.axes));
+        for run in self.runs.iter().flatten() {
+            for ((workload, _), values) in self.tuned.iter().zip(run.workloads.chunks(WORKLOAD_METRICS.len())) {
+                let labels = quoted(&self.variants[run.variant]);
+                let _ = write!(text, "{},{labels},{},{workload}", run.variant, run.replication);
+                for value in values {
+                    let _ = write!(text, ",{value}");
+                }
+                text.push('\n');
+            }
         }
-        Some(rows)
+        text
+    }
+
+    /// Reads `runs.csv` and `workloads.csv` back; says what is wrong if they are not those of these results.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them.
+    pub fn read_runs(&mut self, runs: &str, workloads: &str) -> Result<(), String> {
+        let (axes, metrics) = (self.axes.len(), metric_names().len());
+        let mut rows = read_rows(runs, axes + 3, metrics).ok_or("its runs.csv is broken")?;
+        let mut of_workloads =
+            read_rows(workloads, axes + 3, WORKLOAD_METRICS.len()).ok_or("its workloads.csv is broken")?.into_iter();
+        for row in &mut rows {
+            for _ in &self.tuned {
+                let part = of_workloads
+                    .next()
+                    .filter(|part| (part.variant, part.replication) == (row.variant, row.replication));
+                row.workloads.extend(part.ok_or("its workloads.csv does not go with its runs.csv")?.metrics);
+            }
+        }
+        if rows.iter().any(|row| row.variant >= self.variants.len()) {
+            return Err("its runs.csv has variants that the study has not".to_owned());
+        }
+        let count = rows.len();
+        self.set_runs(rows);
+        if self.run_count() == count { Ok(()) } else { Err("its runs.csv has a run twice".to_owned()) }
     }
 
     /// `variants.csv`.
     #[must_use]
     pub fn variants_csv(&self) -> String {
         let mut text = format!(
-            "variant,{},metric,n,mean,low,high,deviation,min,p50,p90,p99,max,difference,difference_low,difference_high\n",
+            "variant,{},metric,n,mean,low,high,deviation,min,p50,p50_low,p50_high,p90,p90_low,p90_high,p99,max,difference,\
+             difference_low,difference_high\n",
             quoted(&self.axes)
         );
+        let finite = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
         for variant in self.statistics() {
             let labels = quoted(&self.variants[variant.variant]);
             for of in variant.metrics {
                 let (sample, interval, difference) = (&of.sample, of.interval, of.difference);
-                let _ = writeln!(
-                    text,
-                    "{},{labels},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
-                    variant.variant,
-                    of.metric,
-                    sample.len(),
-                    interval.mean,
-                    interval.low,
-                    interval.high,
-                    sample.deviation(),
-                    sample.quantile(0.0),
-                    sample.quantile(0.5),
-                    sample.quantile(0.9),
-                    sample.quantile(0.99),
-                    sample.quantile(1.0),
-                    difference.mean,
-                    difference.low,
-                    difference.high,
-                );
+                let _ = write!(text, "{},{labels},{},{}", variant.variant, of.metric, sample.len());
+                for value in [interval.mean, interval.low, interval.high, sample.deviation(), sample.quantile(0.0)] {
+                    let _ = write!(text, ",{}", finite(value));
+                }
+                for share in [0.5, 0.9] {
+                    let bounds = sample.quantile_interval(share, self.confidence());
+                    let (low, high) = bounds.unwrap_or((f64::NAN, f64::NAN));
+                    let _ = write!(text, ",{},{},{}", sample.quantile(share), finite(low), finite(high));
+                }
+                let rest =
+                    [sample.quantile(0.99), sample.quantile(1.0), difference.mean, difference.low, difference.high];
+                for value in rest {
+                    let _ = write!(text, ",{}", finite(value));
+                }
+                text.push('\n');
             }
         }
         text
     }
 
-    /// `summary.json`.
+    /// `summary.json`; `tuning` and `confirmation` are `tune`'s.
     #[must_use]
-    pub fn summary_json(&self) -> String {
+    pub fn summary_json(&self, tuning: Option<&Tuning>, confirmation: Option<&Confirmation>) -> String {
         let variants = self.statistics().into_iter().map(|variant| {
             let cost = variant.metrics.iter().find(|of| of.metric == COST);
             serde_json::json!({
@@ -265,13 +378,17 @@ impl Results {
                 "difference": cost.map(|of| of.difference),
             })
         });
-        let summary = serde_json::json!({
+        let mut summary = serde_json::json!({
             "study": self,
             "variants": variants.collect::<Vec<_>>(),
             "recommendation": self.comparison(),
             "front": self.front(),
-            "confidence": CONFIDENCE,
+            "confidence": self.confidence(),
         });
+        if let Some(tuning) = tuning {
+            summary["tuning"] = serde_json::to_value(tuning).expect("plain data");
+            summary["confirmation"] = serde_json::to_value(confirmation).expect("plain data");
+        }
         let mut text = serde_json::to_string_pretty(&summary).expect("results are plain data");
         text.push('\n');
         text
@@ -281,56 +398,117 @@ impl Results {
     ///
     /// # Errors
     ///
-    /// If they are not parts of one study, or not all of them.
+    /// If they are not parts of one study, not all of them, or not complete.
     pub fn merge(parts: Vec<Self>) -> Result<Self, String> {
         let mut parts = parts.into_iter();
         let mut whole = parts.next().ok_or("there is nothing to merge")?;
         let count = whole.shard.count;
         let mut seen = vec![whole.shard.index];
         for part in parts {
-            if part.fingerprint != whole.fingerprint || part.shard.count != count {
-                return Err("these are not parts of one study".to_owned());
+            let is_of_it = Self { shard: whole.shard, runs: Vec::new(), ..part.clone() }
+                == Self { runs: Vec::new(), ..whole.clone() };
+            if !is_of_it || part.shard.count != count {
+                return Err(format!("`{}` and `{}` are not parts of one study", whole.study, part.study));
             }
             if seen.contains(&part.shard.index) {
                 return Err(format!("part {}/{count} is there twice", part.shard.index));
             }
             seen.push(part.shard.index);
-            whole.runs.extend(part.runs);
+            for (runs, more) in whole.runs.iter_mut().zip(part.runs) {
+                runs.extend(more);
+            }
         }
         if let Some(missing) = (1..=count).find(|index| !seen.contains(index)) {
             return Err(format!("part {missing}/{count} is missing"));
         }
-        whole.runs.sort_by_key(|run| (run.replication, run.variant));
+        let rows: Vec<RunRow> = whole.runs.drain(..).flatten().collect();
+        let (found, wanted) = (rows.len(), whole.variants.len() * whole.replications as usize);
+        whole.set_runs(rows);
+        if found != wanted || whole.run_count() != wanted {
+            return Err(format!("the parts have {found} runs together, the study has {wanted}"));
+        }
         whole.shard = Shard::WHOLE;
         Ok(whole)
     }
 }
 
+/// The confidence that look `look` at the results may use; 0 stands for the only one.
+pub(super) fn confidence_of_look(look: u32) -> f64 {
+    if look == 0 {
+        return CONFIDENCE;
+    }
+    let share = std::f64::consts::PI * f64::from(look);
+    1.0 - (1.0 - CONFIDENCE) * 6.0 / (share * share)
+}
+
+/// The seed of a replication; two that mirror each other share one.
+pub(super) fn seed_of(first: u64, is_antithetic: bool, replication: u32) -> u64 {
+    first.wrapping_add(u64::from(if is_antithetic { replication / 2 } else { replication }))
+}
+
+/// Two series where both have an observation.
+pub(super) fn combined(ours: &[(u32, f64)], theirs: &[(u32, f64)], with: impl Fn(f64, f64) -> f64) -> Series {
+    let mut theirs = theirs.iter().peekable();
+    let mut series = Series::new();
+    for &(replication, value) in ours {
+        while theirs.next_if(|(other, _)| *other < replication).is_some() {}
+        if let Some((_, other)) = theirs.next_if(|(other, _)| *other == replication) {
+            series.push((replication, with(value, *other)));
+        }
+    }
+    series
+}
+
+/// Positions of the points that no other one beats in one coordinate without losing in the other.
+pub(super) fn front(points: &[(f64, f64)]) -> Vec<usize> {
+    let beats = |a: (f64, f64), b: (f64, f64)| a.0 <= b.0 && a.1 <= b.1 && a != b;
+    (0..points.len()).filter(|&one| !points.iter().any(|&other| beats(other, points[one]))).collect()
+}
+
+/// Rows of a CSV whose first column is the variant, whose replication is `behind` the labels, and whose last cells are numbers.
+fn read_rows(text: &str, before: usize, count: usize) -> Option<Vec<RunRow>> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.ok()?;
+        let metrics: Option<Vec<f64>> = record.iter().skip(before).map(|cell| cell.parse().ok()).collect();
+        let metrics = metrics.filter(|metrics| metrics.len() == count)?;
+        let (variant, replication) = (record.get(0)?.parse().ok()?, record.get(before - 2)?.parse().ok()?);
+        rows.push(RunRow { variant, replication, metrics, workloads: Vec::new() });
+    }
+    Some(rows)
+}
+
 /// Cells of a CSV line.
-fn quoted(cells: &[String]) -> String {
+pub(super) fn quoted(cells: &[String]) -> String {
     let cell = |text: &String| {
-        if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.clone() }
+        if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.clone() }
     };
     cells.iter().map(cell).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn results(costs: &[&[f64]]) -> Results {
+    pub(in crate::study) fn results(costs: &[&[f64]]) -> Results {
         let cost_at = metric_names().len() - 1;
         let run = |variant: usize, replication: usize, cost: f64| {
             let mut metrics = vec![0.0; cost_at + 1];
             metrics[cost_at] = cost;
-            RunRow { variant, replication: replication as u32, metrics }
+            RunRow { variant, replication: replication as u32, metrics, workloads: Vec::new() }
         };
         let mut runs = Vec::new();
         for replication in 0..costs[0].len() {
             runs.extend(costs.iter().enumerate().map(|(variant, of)| run(variant, replication, of[replication])));
         }
-        Results {
+        let mut results = Results {
             study: "s".into(),
+            version: "0".into(),
+            levels: vec![(0..costs.len()).map(|index| index.to_string()).collect()],
+            is_antithetic: false,
+            looks: 0,
+            tuned: Vec::new(),
             fingerprint: "f".into(),
             shard: Shard::WHOLE,
             axes: vec!["x".into()],
@@ -339,8 +517,10 @@ mod tests {
             first_seed: 0,
             baseline: 0,
             prices: vec![("evictions".into(), 1.0)],
-            runs,
-        }
+            runs: Vec::new(),
+        };
+        results.set_runs(runs);
+        results
     }
 
     #[test]
@@ -359,17 +539,70 @@ mod tests {
     }
 
     #[test]
+    fn one_run_each_tells_nothing_apart() {
+        let comparison = results(&[&[9.0], &[1.0]]).comparison().expect("priced");
+        assert_eq!((comparison.best, comparison.alike), (1, vec![0]));
+        assert!(!comparison.against_baseline.is_known());
+    }
+
+    #[test]
+    fn variants_that_cost_the_same_are_seldom_told_apart() {
+        let mut stream = crate::engine::Streams::new(7).stream("ties", "");
+        let mut draw = || (0..12).map(|_| stream.unit()).sum::<f64>();
+        let wrong = (0..400).filter(|_| {
+            let columns: Vec<Vec<f64>> = (0..5).map(|_| (0..20).map(|_| draw()).collect()).collect();
+            let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+            results(&columns).comparison().expect("priced").alike.len() < 4
+        });
+        // Five per cent would be 20, with a deviation of 4.4.
+        let count = wrong.count();
+        assert!(count <= 33, "{count} of 400");
+    }
+
+    #[test]
+    fn intervals_are_wider_the_more_often_one_has_looked() {
+        let mut looked = results(&[&[1.0, 2.0, 3.0, 4.0]]);
+        let width = |results: &Results| results.statistics()[0].metrics.last().expect("the cost").interval.half_width();
+        let fixed = width(&looked);
+        looked.looks = 1;
+        let once = width(&looked);
+        looked.looks = 3;
+        assert!(fixed < once && once < width(&looked));
+        // The shares of all looks add up to one.
+        let spent: f64 = (1..100_000).map(|look| 1.0 - confidence_of_look(look)).sum();
+        assert!((spent - 0.05).abs() < 1e-5, "{spent}");
+    }
+
+    #[test]
+    fn mirrored_runs_count_as_pairs() {
+        let mut pairs = results(&[&[0.0, 10.0, 1.0, 9.0, 2.0, 8.5]]);
+        pairs.is_antithetic = true;
+        let cost = pairs.statistics()[0].metrics.last().expect("the cost").interval;
+        let expected = Sample::new(vec![5.0, 5.0, 5.25]).interval(0.95);
+        assert_eq!(cost, expected);
+        assert_eq!((0..4).map(|r| pairs.seed(r)).collect::<Vec<_>>(), [0, 0, 1, 1]);
+    }
+
+    #[test]
     fn merged_parts_are_the_whole() {
         let whole = results(&[&[1.5, 2.0, 0.1 + 0.2], &[4.0, 5.0, 6.0]]);
         let part = |index: u64| {
             let mut part = whole.clone();
             part.shard = Shard { index, count: 2 };
-            part.runs.retain(|run| (u64::from(run.replication) * 2 + run.variant as u64) % 2 == index - 1);
-            part.runs = Results::read_runs(&part.runs_csv(), 1).expect("ours");
+            for (variant, runs) in part.runs.iter_mut().enumerate() {
+                runs.retain(|run| (u64::from(run.replication) * 2 + variant as u64) % 2 == index - 1);
+            }
+            let (runs, workloads) = (part.runs_csv(), part.workloads_csv());
+            part.read_runs(&runs, &workloads).expect("ours");
             part
         };
         assert_eq!(Results::merge(vec![part(2), part(1)]), Ok(whole.clone()));
-        assert!(Results::merge(vec![part(1), part(1)]).is_err());
-        assert!(Results::merge(vec![part(1)]).is_err());
+        assert_eq!(Results::merge(vec![part(1), part(1)]), Err("part 1/2 is there twice".to_owned()));
+        assert_eq!(Results::merge(vec![part(1)]), Err("part 2/2 is missing".to_owned()));
+        let mut short = part(2);
+        short.runs[1].pop();
+        assert!(Results::merge(vec![part(1), short]).is_err_and(|message| message.contains("runs together")));
+        let other = Results { baseline: 1, ..part(2) };
+        assert!(Results::merge(vec![part(1), other]).is_err_and(|message| message.contains("not parts of one study")));
     }
 }

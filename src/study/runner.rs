@@ -1,15 +1,19 @@
 //! Plays the runs of a study, on as many threads as there are.
 
 use std::str::FromStr;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::document::Study;
+use super::grid::Variant;
 use super::journal::{Journal, JournalError};
+use super::results::{Results, Series, confidence_of_look, seed_of};
 use super::statistics::Sample;
-use crate::observe::{Detail, METRICS, Observers};
+use super::tuning::Confirmation;
+use crate::engine::Streams;
+use crate::observe::{Detail, METRICS, Objective, Observers, WorkloadOutcome};
 use crate::simulation::Prepared;
 use crate::units::{SimDuration, SimTime};
 
@@ -22,6 +26,9 @@ pub struct RunRow {
     pub replication: u32,
     /// Its metrics, in the order of [`super::metric_names`].
     pub metrics: Vec<f64>,
+    /// Those of each tuned workload, in the order of [`super::WORKLOAD_METRICS`], one workload behind the other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<f64>,
 }
 
 /// The part of a study that one machine plays.
@@ -60,97 +67,230 @@ pub trait Progress: Sync {
     fn advance(&self);
 }
 
-/// Plays the replications up to `replications` that belong to the shard and are not in the journal yet, and adds them to
-/// it.
-///
-/// # Errors
-///
-/// If the journal cannot be written.
-pub fn run(
-    study: &Study,
-    shard: Shard,
-    replications: u32,
-    journal: &Journal,
-    progress: &dyn Progress,
-) -> Result<(), JournalError> {
-    let variant_count = study.variants.len();
-    let done = journal.done();
-    let mut open = Vec::new();
-    for replication in 0..replications {
-        for variant in 0..variant_count {
-            let position = u64::from(replication) * variant_count as u64 + variant as u64;
-            if shard.has(position) && !done.contains(&(variant, replication)) {
-                open.push((variant, replication));
-            }
-        }
-    }
-    let prepared: Vec<OnceLock<Prepared>> = study.variants.iter().map(|_| OnceLock::new()).collect();
-    open.par_iter().try_for_each(|&(variant, replication)| {
-        let settled = prepared[variant].get_or_init(|| Prepared::new(&study.variants[variant].scenario));
-        let row = RunRow { variant, replication, metrics: play(study, variant, settled, replication) };
-        journal.add(row)?;
-        progress.advance();
-        Ok(())
-    })
+/// A variant's cluster at t=0, and what its runs are judged by.
+#[derive(Debug)]
+struct Settled {
+    prepared: Prepared,
+    objectives: Vec<Objective>,
+    end: SimTime,
+    /// Length of the run in hours times nodes at t=0.
+    node_hours: f64,
 }
 
-/// Plays replications in rounds until the interval of every variant's cost (of its unready replica-seconds, if nothing has a
-/// price) is at most `precision` of its mean on either side, or the study's replications are played. Says how many each
-/// variant then has.
-///
-/// Looking again after each round would make the interval too short by and by; round `k` is therefore judged at a
-/// confidence of which only a share of 6 / (π k)² is spent, so that all rounds together err no more than one.
-///
-/// # Source
-///
-/// Error spending over an unknown number of looks: Jennison and Turnbull, Group Sequential Methods, chapter 7.
-///
-/// # Errors
-///
-/// If the journal cannot be written.
-pub fn run_until_precise(
-    study: &Study,
-    precision: f64,
-    journal: &Journal,
-    progress: &dyn Progress,
-) -> Result<u32, JournalError> {
-    const FIRST: u32 = 20;
-    let mut replications = FIRST.min(study.replications);
-    let metric = if study.prices.is_empty() { "unready_replica_s" } else { super::COST };
-    let metric = super::metric_names().iter().position(|name| *name == metric).unwrap_or(0);
-    for round in 1_u32.. {
-        run(study, Shard::WHOLE, replications, journal, progress)?;
-        if replications == study.replications {
-            break;
+impl Settled {
+    fn new(variant: &Variant) -> Self {
+        // Every variant has been tried when the study was loaded.
+        let scenario = variant.scenario().expect("the variant's changes can be made");
+        let prepared = Prepared::new(&scenario);
+        let hours = scenario.duration.as_secs_f64() / 3600.0;
+        let node_hours = prepared.store().node_count() as f64 * hours;
+        Self { prepared, objectives: scenario.objectives, end: SimTime::ZERO + scenario.duration, node_hours }
+    }
+}
+
+/// A variant's cluster while runs of it are open.
+#[derive(Debug, Default)]
+struct Slot {
+    settled: Option<Arc<Settled>>,
+    open: usize,
+}
+
+/// Plays runs of a study. Each variant is settled once, when the first of its runs begins, and forgotten with the last: however
+/// many variants there are, only a few clusters are in memory.
+#[derive(Debug)]
+pub struct Runner<'a> {
+    study: &'a Study,
+    journal: &'a Journal,
+    slots: Vec<Mutex<Slot>>,
+    /// Clusters stay: there may be more runs of them.
+    keeps: bool,
+}
+
+impl<'a> Runner<'a> {
+    /// A runner that adds to the journal.
+    #[must_use]
+    pub fn new(study: &'a Study, journal: &'a Journal) -> Self {
+        Self { study, journal, slots: study.variants.iter().map(|_| Mutex::default()).collect(), keeps: false }
+    }
+
+    /// Plays the runs that belong to the shard and are not in the journal yet.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be written.
+    pub fn play_all(&self, shard: Shard, progress: &dyn Progress) -> Result<(), JournalError> {
+        self.play_grid(shard, self.study.replications, progress)
+    }
+
+    fn play_grid(&self, shard: Shard, replications: u32, progress: &dyn Progress) -> Result<(), JournalError> {
+        let variant_count = self.study.variants.len() as u64;
+        // The runs of a variant stand together, so that its cluster is not needed for long.
+        let runs = (0..self.study.variants.len()).flat_map(|variant| (0..replications).map(move |r| (variant, r)));
+        let is_ours =
+            |&(variant, replication): &(usize, u32)| shard.has(u64::from(replication) * variant_count + variant as u64);
+        self.play(runs.filter(is_ours), progress)
+    }
+
+    fn play(&self, runs: impl Iterator<Item = (usize, u32)>, progress: &dyn Progress) -> Result<(), JournalError> {
+        let done = self.journal.done();
+        let open: Vec<(usize, u32)> = runs.filter(|run| !done.contains(run)).collect();
+        for (variant, _) in &open {
+            self.slot(*variant).open += 1;
         }
-        let looks = std::f64::consts::PI * f64::from(round);
-        let spent = 6.0 / (looks * looks);
-        let confidence = 1.0 - (1.0 - super::results::CONFIDENCE) * spent;
-        let rows = journal.rows();
-        let is_precise = |variant: usize| {
-            let of = rows.iter().filter(|row| row.variant == variant && row.replication < replications);
-            let interval = Sample::new(of.map(|row| row.metrics[metric]).collect()).interval(confidence);
-            interval.half_width() <= precision * interval.mean.abs()
+        open.par_iter().try_for_each(|&(variant, replication)| {
+            let settled = self.settled(variant);
+            self.journal.add(self.play_one(variant, &settled, replication))?;
+            self.release(variant);
+            progress.advance();
+            Ok(())
+        })
+    }
+
+    fn slot(&self, variant: usize) -> std::sync::MutexGuard<'_, Slot> {
+        self.slots[variant].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn settled(&self, variant: usize) -> Arc<Settled> {
+        let mut slot = self.slot(variant);
+        let settled = slot.settled.get_or_insert_with(|| Arc::new(Settled::new(&self.study.variants[variant])));
+        Arc::clone(settled)
+    }
+
+    fn release(&self, variant: usize) {
+        let mut slot = self.slot(variant);
+        slot.open -= 1;
+        if slot.open == 0 && !self.keeps {
+            slot.settled = None;
+        }
+    }
+
+    fn play_one(&self, variant: usize, settled: &Settled, replication: u32) -> RunRow {
+        let study = self.study;
+        let observers = Observers::new(Detail::Summary, settled.objectives.clone(), SimDuration::ZERO);
+        let streams = Streams::new(seed_of(study.first_seed, study.is_antithetic, replication));
+        let is_mirror = study.is_antithetic && replication % 2 == 1;
+        let streams = if is_mirror { streams.mirrored() } else { streams };
+        let mut run = settled.prepared.start_with(streams, observers);
+        run.run_until(settled.end);
+        let finished = run.finish();
+        let summary = finished.observers.finish(settled.end, &finished.store, finished.events).summary;
+        let hours = settled.end.saturating_since(SimTime::ZERO).as_secs_f64() / 3600.0;
+        let replica_hours = summary.workloads.iter().map(|of| f64::from(of.desired)).sum::<f64>() * hours;
+        let metric = |name: &str| match name {
+            "replica_h" => replica_hours,
+            "node_h" => settled.node_hours,
+            name => summary.metrics.get(name).copied().unwrap_or(0.0),
         };
-        if (0..study.variants.len()).all(is_precise) {
-            break;
-        }
-        replications = (replications + replications / 2).min(study.replications);
+        let cost = study.prices.iter().map(|(name, price)| metric(name) * price).sum();
+        let own = super::metric_names();
+        let metrics = own[..own.len() - 1].iter().map(|name| metric(name)).chain([cost]).collect();
+        debug_assert!(own.starts_with(&METRICS), "the summary's metrics come first");
+        RunRow { variant, replication, metrics, workloads: of_workloads(study, &summary.workloads, hours) }
     }
-    Ok(replications)
+
+    /// Plays replications in rounds until the interval of every variant's cost (of its unready replica-seconds, if nothing has a
+    /// price) is at most `precision` of its mean on either side, or the study's replications are played. Says how many each
+    /// variant then has, and how often it was looked.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be written.
+    pub fn play_until_precise(&mut self, precision: f64, progress: &dyn Progress) -> Result<(u32, u32), JournalError> {
+        const FIRST: u32 = 20;
+        self.keeps = true;
+        let mut replications = FIRST.min(self.study.replications);
+        let metric = if self.study.prices.is_empty() { "unready_replica_s" } else { super::COST };
+        let metric = super::metric_names().iter().position(|name| *name == metric).unwrap_or(0);
+        let mut look = 0;
+        loop {
+            self.play_grid(Shard::WHOLE, replications, progress)?;
+            look += 1;
+            let rows = self.journal.rows();
+            let results = Results::new(
+                self.study,
+                Shard::WHOLE,
+                replications,
+                look,
+                rows.into_iter().filter(|row| row.replication < replications).collect(),
+            );
+            let is_precise = (0..self.study.variants.len()).all(|variant| {
+                let sample = results.independent(&results.observations(variant, metric));
+                Sample::new(sample).is_precise(precision, confidence_of_look(look))
+            });
+            if is_precise || replications == self.study.replications {
+                return Ok((replications, look));
+            }
+            // An even number, as mirrored runs come in pairs.
+            replications = (replications + (replications / 4) * 2).min(self.study.replications);
+        }
+    }
 }
 
-fn play(study: &Study, variant: usize, settled: &Prepared, replication: u32) -> Vec<f64> {
-    let scenario = &study.variants[variant].scenario;
-    let observers = Observers::new(Detail::Summary, scenario.objectives.clone(), SimDuration::ZERO);
-    let mut run = settled.start(study.first_seed.wrapping_add(replication.into()), observers);
-    let end = SimTime::ZERO + scenario.duration;
-    run.run_until(end);
-    let finished = run.finish();
-    let found = finished.observers.finish(end, &finished.store, finished.events).summary.metrics;
-    let metric = |name: &str| found.get(name).copied().unwrap_or(0.0);
-    let cost = study.prices.iter().map(|(name, price)| metric(name) * price).sum();
-    METRICS.iter().map(|name| metric(name)).chain([cost]).collect()
+/// Plays what is recommended, and the baseline, on as many seeds behind those of the study.
+///
+/// # Errors
+///
+/// If the journal cannot be written.
+pub fn confirm(
+    study: &Study,
+    results: &Results,
+    recommended: &Variant,
+    journal: &Journal,
+    progress: &dyn Progress,
+) -> Result<Confirmation, JournalError> {
+    let mut both = study.clone();
+    let mixture = both.variants.len();
+    both.variants.push(recommended.clone());
+    let first = study.replications;
+    let replications = first..first.saturating_add(results.replications);
+    let runs =
+        [mixture, study.baseline].into_iter().flat_map(|variant| replications.clone().map(move |r| (variant, r)));
+    Runner::new(&both, journal).play(runs, progress)?;
+    let rows = journal.rows();
+    let costs = |variant: usize| -> Series {
+        let of = rows.iter().filter(|row| row.variant == variant && replications.contains(&row.replication));
+        of.map(|row| (row.replication, row.metrics[row.metrics.len() - 1])).collect()
+    };
+    Ok(results.confirmation(&costs(mixture), &costs(study.baseline)))
+}
+
+/// What each tuned workload has of [`super::WORKLOAD_METRICS`]. Its cost is that of the prices that can be told by workload.
+fn of_workloads(study: &Study, outcomes: &[WorkloadOutcome], hours: f64) -> Vec<f64> {
+    let mut values = Vec::with_capacity(study.tuned.len() * super::WORKLOAD_METRICS.len());
+    for (path, _) in &study.tuned {
+        let is_it = |of: &&WorkloadOutcome| is_path_of(path, of);
+        let Some(of) = outcomes.iter().find(is_it) else {
+            values.extend([0.0; super::WORKLOAD_METRICS.len()]);
+            continue;
+        };
+        let price = |(name, price): &(&'static str, f64)| price * metric_of(of, name, hours);
+        let cost: f64 = study.prices.iter().map(price).sum();
+        values.extend([cost, of.unready_replica_s, f64::from(of.evictions), f64::from(of.needless_evictions)]);
+    }
+    values
+}
+
+fn is_path_of(path: &str, of: &WorkloadOutcome) -> bool {
+    let mut parts = path.split('/');
+    parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(of.kind))
+        && parts.next() == Some(of.namespace.as_str())
+        && parts.next() == Some(of.name.as_str())
+}
+
+/// A metric of the summary as far as it is one workload's; 0 for what is the whole cluster's.
+fn metric_of(of: &WorkloadOutcome, name: &str, hours: f64) -> f64 {
+    match name {
+        "unready_replica_s" => of.unready_replica_s,
+        "evictions" => of.evictions.into(),
+        "needless_evictions" => of.needless_evictions.into(),
+        "preemptions" => of.preemptions.into(),
+        "stateful_interruptions" if of.kind == "StatefulSet" => f64::from(of.evictions + of.preemptions),
+        "objectives_missed" => f64::from(u8::from(of.objective_met == Some(false))),
+        "below_desired_s" => of.below_desired_s,
+        "below_min_ready_s" => of.below_min_ready_s,
+        "replica_h" => f64::from(of.desired) * hours,
+        _ => 0.0,
+    }
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ pub struct Sample {
 pub struct Interval {
     /// The mean of the sample.
     pub mean: f64,
-    /// The lower end; equal to the mean if one observation is all there is.
+    /// The lower end; infinite, which JSON writes as null, if there are fewer than two observations.
     pub low: f64,
-    /// The upper end.
+    /// The upper end, likewise.
     pub high: f64,
 }
 
@@ -22,6 +22,12 @@ impl Interval {
     #[must_use]
     pub fn has_zero(&self) -> bool {
         self.low <= 0.0 && self.high >= 0.0
+    }
+
+    /// Whether there are observations enough to say where the true mean lies.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.low.is_finite() && self.high.is_finite()
     }
 
     /// Half the interval's width.
@@ -88,6 +94,48 @@ impl Sample {
         self.sorted[below] + (position - below as f64) * (self.sorted[above] - self.sorted[below])
     }
 
+    /// The interval in which the population's quantile lies with that confidence, whatever the distribution: two of the
+    /// observations; none if there are too few.
+    ///
+    /// # Source
+    ///
+    /// Order statistics: David and Nagaraja, Order Statistics, 3rd edition, section 7.1.
+    #[must_use]
+    pub fn quantile_interval(&self, share: f64, confidence: f64) -> Option<(f64, f64)> {
+        let (n, tail) = (self.len(), (1.0 - confidence) / 2.0);
+        // How many of n observations lie below the quantile is binomial.
+        let at_most =
+            |k: usize| if k >= n { 1.0 } else { incomplete_beta((n - k) as f64, (k + 1) as f64, 1.0 - share) };
+        let first_above = |p: f64| {
+            let (mut low, mut high) = (0, n);
+            while low < high {
+                let middle = low.midpoint(high);
+                if at_most(middle) > p { high = middle } else { low = middle + 1 }
+            }
+            low
+        };
+        let below = first_above(tail).checked_sub(1)?;
+        let above = first_above(1.0 - tail);
+        // The count reaches `below` or less, or exceeds `above`, with a probability of at most `tail` each.
+        Some((self.sorted[below], *self.sorted.get(above)?))
+    }
+
+    /// Whether the mean is known to a share of itself.
+    ///
+    /// Observations that are all alike have an interval without width, but what has not been seen in `n` runs may yet happen in
+    /// up to 3 of `n`: they are precise enough only if that share is no larger than `precision`.
+    ///
+    /// # Source
+    ///
+    /// The rule of three: Hanley and Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 249 (1983).
+    #[must_use]
+    pub fn is_precise(&self, precision: f64, confidence: f64) -> bool {
+        let interval = self.interval(confidence);
+        let are_alike = self.sorted.first() == self.sorted.last();
+        let is_enough = !are_alike || 3.0 / self.len().max(1) as f64 <= precision;
+        interval.is_known() && is_enough && interval.half_width() <= precision * interval.mean.abs()
+    }
+
     /// The mean with its interval of that confidence, by Student's t.
     ///
     /// # Source
@@ -97,7 +145,7 @@ impl Sample {
     pub fn interval(&self, confidence: f64) -> Interval {
         let mean = self.mean();
         if self.len() < 2 {
-            return Interval { mean, low: mean, high: mean };
+            return Interval { mean, low: f64::NEG_INFINITY, high: f64::INFINITY };
         }
         let t = student_t_quantile(0.5 + confidence / 2.0, (self.len() - 1) as f64);
         let half = t * self.deviation() / (self.len() as f64).sqrt();
@@ -192,6 +240,31 @@ mod tests {
         });
         let count = covered.count();
         assert!((276..=294).contains(&count), "{count} of 300");
+    }
+
+    #[test]
+    fn one_observation_says_nothing_of_where_the_mean_lies() {
+        let interval = Sample::new(vec![7.0]).interval(0.95);
+        assert!(!interval.is_known() && interval.has_zero());
+        assert_eq!(serde_json::to_string(&interval).expect("plain data"), r#"{"mean":7.0,"low":null,"high":null}"#);
+    }
+
+    #[test]
+    fn runs_that_are_all_alike_are_precise_only_if_there_are_many() {
+        assert!(!Sample::new(vec![0.0; 20]).is_precise(0.05, 0.95));
+        assert!(!Sample::new(vec![5.0; 20]).is_precise(0.05, 0.95));
+        assert!(Sample::new(vec![5.0; 60]).is_precise(0.05, 0.95));
+        assert!(!Sample::new(vec![5.0]).is_precise(0.5, 0.95));
+    }
+
+    #[test]
+    fn quantiles_lie_between_the_order_statistics_of_the_tables() {
+        let sample = |n: u32| Sample::new((1..=n).map(f64::from).collect());
+        // Ranks for the median at 95 %: Conover, Practical Nonparametric Statistics, 3rd edition, table A3 and section 3.2.
+        assert_eq!(sample(10).quantile_interval(0.5, 0.95), Some((2.0, 9.0)));
+        assert_eq!(sample(20).quantile_interval(0.5, 0.95), Some((6.0, 15.0)));
+        assert_eq!(sample(5).quantile_interval(0.5, 0.95), None);
+        assert_eq!(sample(50).quantile_interval(0.99, 0.95), None);
     }
 
     #[test]

@@ -1,11 +1,15 @@
-//! Studies on the command line: parts make the whole, and a sweep that is killed goes on.
+//! Studies on the command line: parts make the whole, a sweep that is killed goes on, nobody's results are replaced, and what is
+//! said agrees with what can be calculated.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use assert_cmd::assert::OutputAssertExt as _;
+use kubesquall::engine::Streams;
+use kubesquall::study::{self, Journal, Progress, Results, Runner, Sample, Shard, Study};
 
 fn kubesquall(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kubesquall"));
@@ -13,71 +17,321 @@ fn kubesquall(arguments: &[&str]) -> Command {
     command
 }
 
+/// What is said to a command that is refused.
+fn refusal(arguments: &[&str]) -> String {
+    let refused = kubesquall(arguments).assert().code(2);
+    String::from_utf8_lossy(&refused.get_output().stderr).into_owned()
+}
+
+fn path(dir: &Path, name: &str) -> String {
+    dir.join(name).to_str().expect("plain text").to_owned()
+}
+
+/// A study of `spec`, which names a scenario beside it or elsewhere.
+fn write_study(dir: &Path, name: &str, spec: &str) -> String {
+    let text = format!("apiVersion: kubesquall.sim/v1alpha1\nkind: Study\nmetadata: {{name: {name}}}\nspec:\n{spec}");
+    let place = path(dir, &format!("{name}.yaml"));
+    fs::write(&place, text).expect("a study");
+    place
+}
+
 /// A study of 3 variants with 20 runs each.
-fn study(dir: &Path) -> PathBuf {
+fn small_study(dir: &Path, name: &str) -> String {
     let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/studies/shop-year.yaml");
-    let text = format!(
-        "apiVersion: kubesquall.sim/v1alpha1\nkind: Study\nmetadata: {{name: small}}\nspec:\n  scenario: {}\n  \
-         replications: 20\n  vary:\n  - name: wait\n    tolerationSeconds: {{workloads: [deployment/shop/*], values: [0, 60, 300]}}\n  \
-         cost: {{unreadyReplicaSeconds: 1, evictions: 30}}\n",
+    let spec = format!(
+        "  scenario: {}\n  replications: 20\n  vary:\n  - name: wait\n    tolerationSeconds: {{workloads: [deployment/shop/*], \
+         values: [0, 60, 300]}}\n  cost: {{unreadyReplicaSeconds: 1, evictions: 30}}\n",
         scenario.display()
     );
-    let path = dir.join("small.yaml");
-    fs::write(&path, text).expect("a study");
-    path
+    write_study(dir, name, &spec)
 }
 
 /// The tables and the summary of a study's directory.
 fn results(dir: &Path) -> Vec<String> {
     let read = |name| fs::read_to_string(dir.join(name)).expect("a result");
-    ["runs.csv", "variants.csv", "summary.json", "charts/cost-curve.svg"].map(read).to_vec()
+    ["runs.csv", "workloads.csv", "variants.csv", "summary.json", "charts/cost-curve.svg"].map(read).to_vec()
 }
 
 #[test]
 fn parts_make_the_whole_whatever_the_number_of_threads() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let study = study(dir.path());
-    let study = study.to_str().expect("plain text");
-    let place = |name: &str| dir.path().join(name).to_str().expect("plain text").to_owned();
+    let study = &small_study(dir.path(), "small");
+    let place = |name: &str| path(dir.path(), name);
     kubesquall(&["sweep", study, "-q", "--jobs", "2", "--out", &place("whole")]).assert().success();
-    for (part, out) in [("1/2", "one"), ("2/2", "two")] {
+    for (part, out) in [("1/3", "one"), ("2/3", "two"), ("3/3", "three")] {
         kubesquall(&["sweep", study, "-q", "--jobs", "1", "--shard", part, "--out", &place(out)]).assert().success();
     }
-    kubesquall(&["merge", "-q", &place("two"), &place("one"), "--out", &place("merged")]).assert().success();
+    let (one, two, three) = (&place("one"), &place("two"), &place("three"));
+    kubesquall(&["merge", "-q", two, three, one, "--out", &place("merged")]).assert().success();
     assert_eq!(results(&dir.path().join("merged")), results(&dir.path().join("whole")));
-    let incomplete = kubesquall(&["merge", &place("two"), "--out", &place("half")]).assert().code(2);
-    let said = String::from_utf8_lossy(&incomplete.get_output().stderr).into_owned();
-    assert!(said.contains("part 1/2 is missing"), "{said}");
+    assert!(refusal(&["merge", two, one, "--out", &place("half")]).contains("part 3/3 is missing"));
+    assert!(refusal(&["merge", two, two, one, "--out", &place("half")]).contains("part 2/3 is there twice"));
+    // A part that lost runs is no part.
+    let runs = dir.path().join("two/runs.csv");
+    let text = fs::read_to_string(&runs).expect("runs");
+    let last = text.trim_end().rfind('\n').expect("lines");
+    fs::write(&runs, &text[..=last]).expect("cut short");
+    assert!(refusal(&["merge", one, two, three, "--out", &place("half")]).contains("the parts have 59 runs together"));
 }
 
 #[test]
-fn a_sweep_that_is_killed_goes_on_where_it_was() {
+fn a_sweep_that_is_killed_at_any_moment_goes_on_where_it_was() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let study = study(dir.path());
-    let study = study.to_str().expect("plain text");
-    let place = |name: &str| dir.path().join(name).to_str().expect("plain text").to_owned();
-    kubesquall(&["sweep", study, "-q", "--out", &place("whole")]).assert().success();
+    let study = &small_study(dir.path(), "small");
+    let (whole, killed) = (path(dir.path(), "whole"), path(dir.path(), "killed"));
+    kubesquall(&["sweep", study, "-q", "--out", &whole]).assert().success();
     let journal = dir.path().join("killed.journal.tmp");
-    for attempt in 0..4 {
-        let mut arguments = vec!["sweep", study, "-q", "--jobs", "1"];
-        let out = place("killed");
-        arguments.extend(["--out", &out]);
+    let mut moments = Streams::new(4).stream("kill -9", "");
+    for _ in 0..20 {
+        let mut arguments = vec!["sweep", study, "-q", "--jobs", "1", "--out", &killed];
         if journal.exists() {
             arguments.push("--resume");
         }
         let mut child = kubesquall(&arguments).stderr(Stdio::null()).spawn().expect("it starts");
-        std::thread::sleep(Duration::from_millis(60 + 70 * attempt));
+        std::thread::sleep(Duration::from_millis(20 + u64::from(moments.below(250))));
+        // SIGKILL on Unix.
         child.kill().expect("it can be killed");
         child.wait().expect("it ends");
     }
-    let mut last = vec!["sweep", study, "-q"];
-    let out = place("killed");
-    last.extend(["--out", &out]);
+    let mut last = vec!["sweep", study, "-q", "--out", &killed];
     if journal.exists() {
-        kubesquall(&last).assert().code(2);
+        assert!(refusal(&last).contains("--resume"));
         last.push("--resume");
     }
     kubesquall(&last).assert().success();
     assert_eq!(results(&dir.path().join("killed")), results(&dir.path().join("whole")));
     assert!(!journal.exists());
+}
+
+#[test]
+fn results_of_others_are_not_replaced() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let study = &small_study(dir.path(), "small");
+    let place = dir.path().join("out");
+    fs::create_dir(&place).expect("a directory");
+    let out = &path(dir.path(), "out");
+    let holds = |summary: &str| fs::write(place.join("summary.json"), summary).expect("a file");
+    let refused = || refusal(&["sweep", study, "--out", out]);
+    holds(r#"{"scenario": "a-run"}"#);
+    assert!(refused().contains("holds the results of something else than a study"));
+    holds(r#"{"study": {"study": "another", "shard": {"index": 1, "count": 1}}}"#);
+    assert!(refused().contains("holds the results of the study `another`"));
+    holds(r#"{"study": {"study": "small", "shard": {"index": 2, "count": 4}}}"#);
+    assert!(refused().contains("holds the results of part 2/4 of the study"));
+    assert!(refusal(&["tune", study, "--shard", "1/2", "--out", out]).contains("a part of a study cannot recommend"));
+    holds(r#"{"study": {"study": "small", "shard": {"index": 1, "count": 1}}}"#);
+    kubesquall(&["sweep", study, "-q", "--out", out]).assert().success();
+}
+
+/// A pod, alone in its Deployment, on a node that loses its network once for a time that is drawn from `repair`. Lost nodes are
+/// found after 39 to 40 seconds, a new pod starts in 30.
+fn one_pod(dir: &Path, repair: &str) {
+    let text = format!(
+        r#"apiVersion: kubesquall.sim/v1alpha1
+kind: Scenario
+metadata: {{name: one-pod}}
+spec:
+  duration: 8h
+  cluster:
+    nodePools:
+    - name: worker
+      count: 2
+      template: {{status: {{allocatable: {{cpu: "4", memory: 8Gi, pods: "110"}}}}}}
+  controlPlane:
+    kubeControllerManager: {{node-monitor-grace-period: 40s, node-monitor-period: 100ms}}
+    kubelet: {{nodeLeaseDurationSeconds: 4, nodeStatusUpdateFrequency: 1s}}
+  latency:
+    podStart: {{constant: 30s}}
+    kubeletReconnect: {{constant: 0s}}
+  faults:
+  - name: network
+    kind: Partition
+    nodes: {{names: [worker-0]}}
+    timeToFailure: {{constant: 5h}}
+    timeToRepair: {repair}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web, namespace: shop}}
+spec:
+  replicas: 1
+  selector: {{matchLabels: {{app: web}}}}
+  template:
+    metadata: {{labels: {{app: web}}}}
+    spec:
+      affinity:
+        nodeAffinity:
+          preferredDuringSchedulingIgnoredDuringExecution:
+          - {{weight: 100, preference: {{matchExpressions: [{{key: kubernetes.io/hostname, operator: In, values: [worker-0]}}]}}}}
+      containers: [{{name: web, image: web, resources: {{requests: {{cpu: "1"}}}}}}]
+"#
+    );
+    fs::write(dir.join("one-pod.yaml"), text).expect("a scenario");
+}
+
+struct Silent;
+
+impl Progress for Silent {
+    fn advance(&self) {}
+}
+
+/// Plays a study in this process.
+fn play(dir: &Path, study: &Study) -> Results {
+    let journal = Journal::open(&dir.join("played"), study.fingerprint, Shard::WHOLE, false).expect("a journal");
+    Runner::new(study, &journal).play_all(Shard::WHOLE, &Silent).expect("played");
+    let rows = journal.rows();
+    journal.close().expect("closed");
+    Results::new(study, Shard::WHOLE, study.replications, 0, rows)
+}
+
+fn load(place: &str) -> Study {
+    study::load(&PathBuf::from(place)).unwrap_or_else(|invalid| panic!("{invalid}"))
+}
+
+/// When a lost node is found; its last heartbeat was up to a second before.
+const FOUND_S: f64 = 39.6;
+
+/// From an eviction to the readiness of what replaces the pod.
+const START_S: f64 = 30.0;
+
+/// From the return of the network to a Ready node: a round trip.
+const RETURN_S: f64 = 0.0;
+
+/// With repairs that take an exponential time of mean `m`, a pod is missed from when its node is found lost: until the node
+/// returns, if that is within `wait`; else its pod is taken away for good, and it is missed for `wait` and a start. The move was
+/// needless if the node returned during the start.
+fn expected(m: f64, wait: f64) -> (f64, f64, f64) {
+    let survival = |t: f64| libm::exp(-t / m);
+    let found = survival(FOUND_S - RETURN_S);
+    let unready = found * (m * (1.0 - survival(wait)) + START_S * survival(wait));
+    let evictions = found * survival(wait);
+    (unready, evictions, evictions * (1.0 - survival(START_S)))
+}
+
+#[test]
+fn unavailability_and_needless_evictions_are_those_of_the_closed_form() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    one_pod(dir.path(), "{exponential: {mean: 300s}}");
+    let spec = "  scenario: one-pod.yaml\n  replications: 1500\n  vary:\n  - name: wait\n    tolerationSeconds: {workloads: \
+                [deployment/shop/web], values: [0, 30, 60, 120, 300, 600]}\n";
+    let study = load(&write_study(dir.path(), "closed-form", spec));
+    let found = play(dir.path(), &study);
+    for variant in found.statistics() {
+        let wait: f64 = found.variants[variant.variant][0].parse().expect("seconds");
+        let (unready, evictions, needless) = expected(300.0, wait);
+        for (metric, expected) in
+            [("unready_replica_s", unready), ("evictions", evictions), ("needless_evictions", needless)]
+        {
+            let of = variant.metrics.iter().find(|of| of.metric == metric).expect("a metric");
+            // Eighteen comparisons: each at a confidence of 0.05 / 18.
+            let interval = of.sample.interval(1.0 - 0.05 / 18.0);
+            let is_in = (interval.low..=interval.high).contains(&expected);
+            assert!(is_in, "{metric} at {wait} s: {expected} is not in {interval:?}");
+        }
+    }
+}
+
+#[test]
+fn the_optimum_of_blips_and_crashes_is_found_for_each_workload() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    // Nine of ten interruptions last an exponential time of mean 60 s, the tenth is a machine that never returns.
+    let mut lengths = String::new();
+    for rank in 0..900 {
+        lengths.push_str(&format!("{:.3}\n", -60.0 * libm::log(1.0 - (f64::from(rank) + 0.5) / 900.0)));
+    }
+    lengths.push_str(&"100000\n".repeat(100));
+    fs::write(dir.path().join("lengths.csv"), lengths).expect("observations");
+    one_pod(dir.path(), "{empirical: {file: lengths.csv}}");
+    let values = [0, 30, 60, 90, 120, 180, 300, 600];
+    let spec = format!(
+        "  scenario: one-pod.yaml\n  replications: 1500\n  vary:\n  - name: wait\n    tolerationSeconds: {{workloads: \
+         [deployment/shop/web], values: {values:?}}}\n  cost: {{unreadyReplicaSeconds: 1, evictions: 150}}\n"
+    );
+    let study = load(&write_study(dir.path(), "optimum", &spec));
+    let found = play(dir.path(), &study);
+    // A second more of waiting costs that second if the interruption lasts, and saves the start and the price of a move if it
+    // ends just then: 0.1 + 0.9 S(found) exp(-wait / 60) (1 - (30 + 150) / 60), with S the chance that a blip lasts so long.
+    let survival = |t: f64| libm::exp(-t / 60.0);
+    let slope = |wait: f64| 0.1 + 0.9 * survival(FOUND_S - RETURN_S + wait) * (1.0 - (START_S + 150.0) / 60.0);
+    let best = (0..600).map(f64::from).find(|wait| slope(*wait) >= 0.0).expect("it turns");
+    let tuning = found.tuning().expect("priced");
+    let choice = &tuning.workloads[0];
+    let nearby = |value: &str| {
+        let index = values.iter().position(|known| known.to_string() == value).expect("one of them");
+        f64::from(values[index.saturating_sub(1)]) <= best
+            && best <= f64::from(values[(index + 1).min(values.len() - 1)])
+    };
+    assert!(nearby(&choice.best), "{} instead of {best}", choice.best);
+    assert_eq!(choice.today, "300");
+    assert!(choice.is_clear && choice.against_today.high < 0.0, "{:?}", choice.against_today);
+    assert!(study.patches(study.recommended(&tuning).as_ref()).shell.contains("kubectl patch deployment web -n shop"));
+}
+
+#[test]
+fn the_interval_of_a_small_study_covers_the_true_value_as_often_as_it_says() {
+    let (studies, runs) = (300, 30);
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    one_pod(dir.path(), "{exponential: {mean: 300s}}");
+    let spec = format!(
+        "  scenario: one-pod.yaml\n  replications: {}\n  vary:\n  - name: wait\n    tolerationSeconds: {{workloads: \
+         [deployment/shop/web], values: [60]}}\n  baseline: {{wait: 60}}\n",
+        studies * runs
+    );
+    let study = load(&write_study(dir.path(), "coverage", &spec));
+    let found = play(dir.path(), &study);
+    let statistics = found.statistics();
+    let of = statistics[0].metrics.iter().find(|of| of.metric == "unready_replica_s").expect("a metric");
+    // Each study is the next thirty seeds.
+    let at = kubesquall::study::metric_names().iter().position(|name| *name == of.metric).expect("a column");
+    let truth = expected(300.0, 60.0).0;
+    let covered = found.runs[0].chunks(runs).filter(|runs| {
+        let sample = Sample::new(runs.iter().map(|run| run.metrics[at]).collect());
+        let interval = sample.interval(0.95);
+        (interval.low..=interval.high).contains(&truth)
+    });
+    let count = covered.count();
+    assert!((276..=294).contains(&count), "{count} of {studies}; {truth} against {}", of.interval.mean);
+}
+
+#[test]
+fn one_replication_recommends_nothing() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let text = fs::read_to_string(small_study(dir.path(), "small")).expect("a study");
+    let scenario = text.replace("replications: 20", "replications: 1");
+    let study = path(dir.path(), "one.yaml");
+    fs::write(&study, scenario).expect("a study");
+    let done = kubesquall(&["tune", &study, "--out", &path(dir.path(), "out")]).assert().success();
+    let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    assert!(said.contains("Nothing is to be changed") && said.contains("± ?"), "{said}");
+    let patch = fs::read_to_string(dir.path().join("out/patch.sh")).expect("a patch");
+    assert!(!patch.contains("kubectl patch"), "{patch}");
+}
+
+#[test]
+fn a_tune_that_is_killed_while_it_confirms_goes_on() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let study = &small_study(dir.path(), "small");
+    let (whole, killed) = (path(dir.path(), "whole"), path(dir.path(), "killed"));
+    kubesquall(&["tune", study, "-q", "--out", &whole]).assert().success();
+    // As if killed just before the end: a journal with all but the last runs.
+    let mut child = kubesquall(&["tune", study, "-q", "--jobs", "1", "--out", &killed]).spawn().expect("it starts");
+    std::thread::sleep(Duration::from_millis(400));
+    child.kill().expect("it can be killed");
+    child.wait().expect("it ends");
+    let mut last = vec!["tune", study, "-q", "--out", &killed];
+    if dir.path().join("killed.journal.tmp").exists() {
+        last.push("--resume");
+    }
+    kubesquall(&last).assert().success();
+    for name in ["summary.json", "patch.sh", "patch.yaml", "tuning.csv", "runs.csv"] {
+        let read = |of: &str| fs::read_to_string(dir.path().join(of).join(name)).expect("a result");
+        assert_eq!(read("whole"), read("killed"), "{name}");
+    }
+    let summary: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(dir.path().join("whole/summary.json")).expect("a summary"))
+            .expect("JSON");
+    let workloads = summary["tuning"]["workloads"].as_array().expect("a list");
+    let by_name: BTreeMap<&str, &str> =
+        workloads.iter().filter_map(|of| Some((of["workload"].as_str()?, of["best"].as_str()?))).collect();
+    assert!(by_name.contains_key("deployment/shop/frontend"), "{by_name:?}");
 }

@@ -11,7 +11,7 @@ mod utilization;
 
 use std::path::Path;
 
-pub use study::{StudyChart, draw_study_charts};
+pub use study::{StudyChart, WorkloadCurve, draw_study_charts};
 
 use super::tables::{Table, number, text};
 use style::Span;

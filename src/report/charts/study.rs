@@ -23,32 +23,80 @@ pub struct StudyChart {
     pub is_on_front: Vec<bool>,
     /// The longest gap of each run, ascending, by variant.
     pub recoveries: Vec<Vec<f64>>,
+    /// Position of the variant that others are compared with.
+    pub baseline: usize,
+    /// What a value costs each workload, if it is tuned.
+    pub workloads: Vec<WorkloadCurve>,
+}
+
+/// What the values of an axis cost one workload.
+#[derive(Clone, Debug, Default)]
+pub struct WorkloadCurve {
+    /// `kind/namespace/name`.
+    pub workload: String,
+    /// The values.
+    pub labels: Vec<String>,
+    /// Mean, low and high of the cost.
+    pub costs: Vec<(f64, f64, f64)>,
+    /// Position of the value that costs least.
+    pub best: usize,
+    /// Mean cost of what it has today.
+    pub today: f64,
 }
 
 /// More lines than this cannot be told apart.
 const LINES_MAX: usize = 8;
 
+/// Ends of a value axis that shows everything between the two: from zero, unless that would press all of it into a corner.
+fn value_axis(low: f64, high: f64) -> (f64, f64) {
+    if low >= 0.0 && low < 0.5 * high {
+        return (0.0, style::ceiling(high));
+    }
+    let span = (high - low).max(high.abs() * 1e-3).max(1e-9);
+    let step = style::ceiling(span / 4.0);
+    ((low / step).floor() * step, (high / step).ceil() * step)
+}
+
+/// Writes the values of an axis that reaches from `low` to `high`.
+fn axis_number(value: f64, low: f64, high: f64) -> String {
+    let decimals = if high - low >= 20.0 {
+        0
+    } else if high - low >= 2.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.decimals$}")
+}
+
 /// Draws them: file name and SVG text.
 #[must_use]
 pub fn draw_study_charts(chart: &StudyChart) -> Vec<(&'static str, String)> {
-    let drawn =
-        [("cost-curve.svg", cost_curve(chart)), ("trade-off.svg", trade_off(chart)), ("recovery.svg", recovery(chart))];
+    let drawn = [
+        ("cost-curve.svg", cost_curve(chart)),
+        ("trade-off.svg", trade_off(chart)),
+        ("recovery.svg", recovery(chart)),
+        ("workload-costs.svg", workload_costs(chart)),
+    ];
     drawn.into_iter().filter_map(|(name, svg)| Some((name, svg?))).collect()
 }
 
 /// The cost of each variant with its interval.
 fn cost_curve(chart: &StudyChart) -> Option<String> {
     let count = chart.costs.len();
-    let top = style::ceiling(chart.costs.iter().map(|cost| cost.2).fold(0.0, f64::max));
+    let lowest = chart.costs.iter().map(|cost| cost.1).fold(f64::INFINITY, f64::min);
+    let highest = chart.costs.iter().map(|cost| cost.2).fold(f64::NEG_INFINITY, f64::max);
+    let (bottom, top) = value_axis(lowest, highest);
     style::canvas(1100, 440, |area| {
-        let title = format!("{}: {} by {}, mean with its 95 % interval", chart.title, chart.value, chart.axes);
+        let from = if bottom == 0.0 { "" } else { " (the axis does not begin at 0)" };
+        let title = format!("{}: {} by {}, mean with its interval{from}", chart.title, chart.value, chart.axes);
         let mut plot = ChartBuilder::on(area)
             .caption(title, font(18))
             .margin(px(10))
             .margin_right(px(26))
             .x_label_area_size(px(30))
             .y_label_area_size(px(64))
-            .build_cartesian_2d(-0.5..count as f64 - 0.5, 0.0..top)?;
+            .build_cartesian_2d(-0.5..count as f64 - 0.5, bottom..top)?;
         let label = |at: &f64| {
             let index = at.round();
             let is_whole = (at - index).abs() < 1e-6 && index >= 0.0;
@@ -63,7 +111,7 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
             .x_labels(count.min(24) + 1)
             .y_labels(6)
             .x_label_formatter(&label)
-            .y_label_formatter(&|value| format!("{value:.0}"))
+            .y_label_formatter(&|value| axis_number(*value, bottom, top))
             .draw()?;
         let at = |index: usize| index as f64;
         let band: Vec<(f64, f64)> = (0..count)
@@ -122,11 +170,12 @@ fn trade_off(chart: &StudyChart) -> Option<String> {
 
 /// How long the longest gap of a run was, by variant.
 fn recovery(chart: &StudyChart) -> Option<String> {
+    let shown = shown(chart);
     let longest = chart.recoveries.iter().flatten().copied().fold(0.0, f64::max);
     let right = style::ceiling(longest);
     style::canvas(1100, 440, |area| {
         let mut plot = ChartBuilder::on(area)
-            .caption(format!("{}: share of runs whose longest gap was at most so long", chart.title), font(18))
+            .caption(recovery_title(chart, shown.len()), font(18))
             .margin(px(10))
             .margin_right(px(26))
             .x_label_area_size(px(36))
@@ -142,8 +191,8 @@ fn recovery(chart: &StudyChart) -> Option<String> {
             .x_label_formatter(&|value| format!("{value:.0}"))
             .y_label_formatter(&|share| format!("{:.0} %", share * 100.0))
             .draw()?;
-        let shown = chart.recoveries.iter().zip(&chart.labels).zip(SERIES).take(LINES_MAX);
-        for ((gaps, label), color) in shown {
+        for (&variant, color) in shown.iter().zip(SERIES) {
+            let (gaps, label) = (&chart.recoveries[variant], &chart.labels[variant]);
             let count = gaps.len().max(1) as f64;
             let steps = gaps.iter().enumerate().map(|(index, gap)| (*gap, (index + 1) as f64 / count));
             let samples: Vec<(f64, f64)> = std::iter::once((0.0, 0.0)).chain(steps).collect();
@@ -152,5 +201,76 @@ fn recovery(chart: &StudyChart) -> Option<String> {
                 .legend(move |(x, y)| style::legend_key(x, y, color));
         }
         style::legend(&mut plot, SeriesLabelPosition::LowerRight)
+    })
+}
+
+/// The variants whose lines fit into one picture, in their order: the baseline, the cheapest, those on the front, the others.
+fn shown(chart: &StudyChart) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..chart.recoveries.len()).collect();
+    let cheapest = order.iter().copied().min_by(|a, b| chart.costs[*a].0.total_cmp(&chart.costs[*b].0));
+    let rank = |variant: &usize| match *variant {
+        variant if variant == chart.baseline => 0,
+        variant if Some(variant) == cheapest => 1,
+        variant if chart.is_on_front[variant] => 2,
+        _ => 3,
+    };
+    order.sort_by_key(|variant| (rank(variant), *variant));
+    order.truncate(LINES_MAX);
+    order.sort_unstable();
+    order
+}
+
+fn recovery_title(chart: &StudyChart, shown: usize) -> String {
+    let title = format!("{}: share of runs whose longest gap was at most so long", chart.title);
+    let all = chart.recoveries.len();
+    if shown == all { title } else { format!("{title} ({shown} of {all} variants)") }
+}
+
+/// What each value costs each workload, against what it has today.
+fn workload_costs(chart: &StudyChart) -> Option<String> {
+    let curves: Vec<&WorkloadCurve> =
+        chart.workloads.iter().filter(|curve| curve.today > 0.0).take(LINES_MAX).collect();
+    let labels = &curves.first()?.labels;
+    let relative = |curve: &WorkloadCurve, cost: f64| 100.0 * cost / curve.today;
+    let highest =
+        curves.iter().flat_map(|curve| curve.costs.iter().map(|cost| relative(curve, cost.0))).fold(100.0, f64::max);
+    let (all, count) = (chart.workloads.len(), curves.len());
+    style::canvas(1100, 440, |area| {
+        let which = if all == count { String::new() } else { format!(" ({count} of {all} workloads)") };
+        let title = format!("{}: cost by {}, in % of today's; the best is ringed{which}", chart.title, chart.axes);
+        let mut plot = ChartBuilder::on(area)
+            .caption(title, font(18))
+            .margin(px(10))
+            .margin_right(px(26))
+            .x_label_area_size(px(30))
+            .y_label_area_size(px(64))
+            .build_cartesian_2d(-0.5..labels.len() as f64 - 0.5, 0.0..style::ceiling(highest))?;
+        let label = |at: &f64| {
+            let index = at.round();
+            let is_whole = (at - index).abs() < 1e-6 && index >= 0.0;
+            if is_whole { labels.get(index as usize).cloned().unwrap_or_default() } else { String::new() }
+        };
+        plot.configure_mesh()
+            .disable_x_mesh()
+            .light_line_style(WHITE)
+            .bold_line_style(FAINT)
+            .axis_style(DIM.stroke_width(px(1)))
+            .label_style(font(11))
+            .x_labels(labels.len().min(24) + 1)
+            .y_labels(6)
+            .x_label_formatter(&label)
+            .y_label_formatter(&|value| format!("{value:.0} %"))
+            .draw()?;
+        for (curve, color) in curves.iter().zip(SERIES) {
+            let points: Vec<(f64, f64)> =
+                curve.costs.iter().enumerate().map(|(index, cost)| (index as f64, relative(curve, cost.0))).collect();
+            let best = points[curve.best];
+            plot.draw_series(LineSeries::new(points.clone(), color.stroke_width(px(2))))?
+                .label(curve.workload.as_str())
+                .legend(move |(x, y)| style::legend_key(x, y, color));
+            plot.draw_series(points.into_iter().map(|point| Circle::new(point, px(3), color.filled())))?;
+            plot.draw_series([Circle::new(best, px(7), color.stroke_width(px(2)))])?;
+        }
+        style::legend(&mut plot, SeriesLabelPosition::UpperMiddle)
     })
 }

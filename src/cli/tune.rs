@@ -1,0 +1,128 @@
+//! `tune`: a sweep with a recommendation for each workload.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use comfy_table::{CellAlignment, Table};
+
+use super::failure::Failure;
+use super::sweep::{Sweep, SweepArgs, chart_of, drawn, spread, table};
+use super::ui::Ui;
+use super::{Ending, Output};
+use crate::report::WorkloadCurve;
+use crate::study::{self, Confirmation, Results, Tuning, WorkloadChoice};
+
+/// Find the values of a study that cost least
+///
+/// As `sweep`; the study has to have prices. Recommends a `tolerationSeconds` for each workload, plays the recommendation against
+/// the baseline on new seeds, and writes patch.yaml and patch.sh, which apply it.
+#[derive(Args, Debug)]
+pub(super) struct TuneArgs {
+    #[command(flatten)]
+    sweep: SweepArgs,
+}
+
+pub(super) fn tune(TuneArgs { sweep: arguments }: &TuneArgs, ui: &Ui) -> Result<Ending, Failure> {
+    let study = study::load(&arguments.study)?;
+    if study.prices.is_empty() {
+        let help = "add prices, such as `cost: {unreadyReplicaSeconds: 1, evictions: 30, needlessEvictions: 60}`";
+        return Err(Failure::input("nothing in the study has a price, so nothing can be cheapest", help));
+    }
+    if arguments.shard.is_some() {
+        let help = "play the parts with `sweep --shard` and `merge` them, or tune the whole";
+        return Err(Failure::input("a part of a study cannot recommend anything", help));
+    }
+    let sweep = Sweep::begin(&study, arguments, ui)?;
+    let results = sweep.play(arguments)?;
+    let tuning = results.tuning().ok_or_else(|| Failure::input("nothing was played", "raise `replications`"))?;
+    let recommended = study.recommended(&tuning);
+    let confirmation = recommended.as_ref().map(|variant| sweep.confirm(&results, variant)).transpose()?;
+    let patches = study.patches(recommended.as_ref());
+    let summary = results.summary_json(Some(&tuning), confirmation.as_ref());
+    let mut chart = chart_of(&results);
+    chart.workloads = tuning.workloads.iter().map(curve).collect();
+    let extra = [("patch.sh", patches.shell), ("patch.yaml", patches.yaml), ("tuning.csv", tuning.csv())];
+    sweep.finish(&summary, &chart, &results, &extra)?;
+    match arguments.output {
+        Output::Json => ui.out(&summary)?,
+        Output::Text if ui.is_quiet => {}
+        Output::Text => ui.out(&format!("{}\n{}", table(&results), told(&results, &tuning, confirmation.as_ref())))?,
+    }
+    Ok(Ending::Done)
+}
+
+fn curve(choice: &WorkloadChoice) -> WorkloadCurve {
+    let value = |value: &String| choice.values.iter().position(|of| of.value == *value);
+    WorkloadCurve {
+        workload: choice.workload.clone(),
+        labels: choice.values.iter().map(|of| of.value.clone()).collect(),
+        costs: choice.values.iter().map(|of| drawn(of.cost)).collect(),
+        best: value(&choice.best).unwrap_or(0),
+        today: choice.cost_today.mean,
+    }
+}
+
+fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>) -> String {
+    let mut text = String::new();
+    if !tuning.workloads.is_empty() {
+        let _ = writeln!(text, "{}", workloads(tuning));
+    }
+    if !tuning.others.is_empty() {
+        let values: Vec<String> = tuning.others.iter().map(|(axis, value)| format!("{axis}={value}")).collect();
+        let verdict = if tuning.changes_others { "" } else { ", as it is" };
+        let _ = writeln!(text, "Recommended: {}{verdict}", values.join(", "));
+    }
+    let kept = tuning.workloads.iter().filter(|choice| !choice.is_clear && choice.best != choice.today);
+    for choice in kept {
+        let _ = writeln!(
+            text,
+            "{}: the data cannot tell {} from {}; it stays as it is, more replications may tell",
+            choice.workload, choice.best, choice.today
+        );
+    }
+    match confirmation {
+        None => text.push_str("Nothing is to be changed: what is there costs least as far as the data tell.\n"),
+        Some(found) => {
+            let verdict = match found.difference {
+                of if !of.is_known() => "one replication tells nothing",
+                of if of.has_zero() => "the data cannot tell the two apart: apply the patch only for other reasons",
+                of if of.mean > 0.0 => "it costs MORE: workloads hinder each other; do not apply the patch",
+                _ => "it pays",
+            };
+            let _ = writeln!(
+                text,
+                "All together on {} new seeds: {} instead of {}, {} a run; {verdict}",
+                found.n,
+                spread(found.recommended),
+                spread(found.today),
+                spread(found.difference)
+            );
+        }
+    }
+    let front: Vec<String> = results.front().into_iter().map(|variant| results.label(variant)).collect();
+    let _ = writeln!(text, "Best trade-offs of unavailability against needless evictions: {}", front.join("; "));
+    text
+}
+
+/// The recommended value of each workload.
+fn workloads(tuning: &Tuning) -> String {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_header(["WORKLOAD", "TODAY", "BEST", "COST", "AGAINST TODAY", "RUNNER-UP", "CANNOT BE TOLD FROM"]);
+    for choice in &tuning.workloads {
+        let alike = if choice.alike.is_empty() { "-".to_owned() } else { choice.alike.join(" ") };
+        table.add_row([
+            choice.workload.clone(),
+            choice.today.clone(),
+            choice.best.clone(),
+            spread(choice.cost),
+            spread(choice.against_today),
+            choice.runner_up.clone().unwrap_or_else(|| "-".to_owned()),
+            alike,
+        ]);
+    }
+    for column in table.column_iter_mut().skip(1).take(4) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}

@@ -1,0 +1,217 @@
+//! The scenarios of a study's variants: read once, tried before anything is played, compared with the scenario as it is.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::edit;
+use super::grid::{Axis, Setting, TODAY, Variant};
+use crate::diagnostics::{Diagnostic, Location, Sources};
+use crate::scenario::{self, Invalid, Overrides, Reader, ResolvedScenario};
+
+/// All variants of a study.
+pub(super) struct Grid {
+    pub(super) axes: Vec<Axis>,
+    pub(super) variants: Vec<Variant>,
+    pub(super) baseline: usize,
+    pub(super) tuned: Vec<(String, usize)>,
+    /// Digests of the scenarios that differ in values of their document.
+    digests: Vec<u64>,
+}
+
+/// Kinds of which a run tells how they fared.
+const OBSERVED: [&str; 4] = ["deployment/", "replicaset/", "statefulset/", "daemonset/"];
+
+/// Resolves the scenarios of all variants. `baseline` has the position of the value that is the baseline, by axis; where it has
+/// none, the scenario's own value is.
+///
+/// # Errors
+///
+/// What is wrong with the first scenario that cannot be used, or with an axis.
+pub(super) fn resolve(
+    mut axes: Vec<Axis>,
+    baseline: &[Option<usize>],
+    scenario_path: &Path,
+    sources: &Sources,
+) -> Result<Grid, Invalid> {
+    let mut bases = Bases { reader: Reader::open(scenario_path)?, found: BTreeMap::new() };
+    let as_it_is = vec![None; axes.len()];
+    let (today, digest) = bases.get(&axes, &as_it_is)?;
+    let refuse = |diagnostic: Diagnostic, location: &Location| Invalid {
+        diagnostics: diagnostic.at(location.clone(), "").into(),
+        sources: sources.clone(),
+    };
+    for index in 0..axes.len() {
+        check_values(&axes[index]).map_err(|diagnostic| refuse(diagnostic, &axes[index].location))?;
+        axes[index].today = position_today(&axes, index, &mut bases, &today, digest)
+            .map_err(|diagnostic| refuse(diagnostic, &axes[index].location))?;
+    }
+    let mut choices: Vec<Vec<Option<usize>>> =
+        Axis::combinations(&axes).into_iter().map(|choice| choice.into_iter().map(Some).collect()).collect();
+    let wanted: Vec<Option<usize>> = axes.iter().zip(baseline).map(|(axis, named)| named.or(axis.today)).collect();
+    let baseline = choices.iter().position(|choice| *choice == wanted).unwrap_or_else(|| {
+        choices.push(wanted);
+        choices.len() - 1
+    });
+    let variants: Result<Vec<Variant>, Invalid> =
+        choices.into_iter().map(|choice| variant(&axes, choice, &mut bases, sources)).collect();
+    let variants = variants?;
+    try_edits(&axes, &variants).map_err(|(variant, message, axis)| {
+        refuse(cannot_be_played(&axes, &variants[variant].labels, &message), &axes[axis].location)
+    })?;
+    let tuned = tuned(&axes, &today);
+    Ok(Grid { axes, variants, baseline, tuned, digests: bases.found.into_values().map(|(_, digest)| digest).collect() })
+}
+
+impl Grid {
+    /// Equal for grids that would give equal results in studies that are equal otherwise.
+    pub(super) fn fingerprint(&self, of_study: &str) -> u64 {
+        let mut text = format!("{of_study} {} {:?}", self.baseline, self.digests);
+        for axis in &self.axes {
+            let _ = write!(text, "\n{}: {:?}", axis.name, axis.labels);
+            match axis.settings.first() {
+                Some(Setting::Path { path, .. }) => text.push_str(path),
+                Some(Setting::TolerationSeconds { workloads, taints, .. }) => {
+                    let _ = write!(text, "{workloads:?} {taints:?}");
+                }
+                Some(Setting::Replicas { workloads, .. }) => {
+                    let _ = write!(text, "{workloads:?}");
+                }
+                None => {}
+            }
+        }
+        crate::arena::stable_hash(text.as_bytes())
+    }
+}
+
+/// Scenarios that differ in values of their document, by the choice of these; what stands at other axes is left out.
+struct Bases {
+    reader: Reader,
+    found: BTreeMap<Vec<Option<usize>>, (Arc<ResolvedScenario>, u64)>,
+}
+
+impl Bases {
+    fn get(&mut self, axes: &[Axis], choice: &[Option<usize>]) -> Result<(Arc<ResolvedScenario>, u64), Invalid> {
+        let mut overrides = Overrides::none();
+        let mut key = Vec::with_capacity(choice.len());
+        for (axis, index) in axes.iter().zip(choice) {
+            let setting = index.map(|index| &axis.settings[index]);
+            let Some(Setting::Path { path, value, path_at, value_at }) = setting else {
+                key.push(None);
+                continue;
+            };
+            key.push(*index);
+            overrides.set_from(path, value, path_at.clone(), value_at.clone());
+        }
+        if let Some(found) = self.found.get(&key) {
+            return Ok(found.clone());
+        }
+        let scenario = self.reader.load(&overrides)?;
+        let digest = crate::arena::stable_hash(scenario::lock_file(&scenario).as_bytes());
+        let found = (Arc::new(scenario), digest);
+        self.found.insert(key, found.clone());
+        Ok(found)
+    }
+}
+
+fn check_values(axis: &Axis) -> Result<(), Diagnostic> {
+    let repeated = axis.labels.iter().enumerate().find(|(index, label)| axis.labels[..*index].contains(label));
+    repeated.map_or(Ok(()), |(_, label)| {
+        let message = format!("`{label}` is twice among the values of `{}`", axis.name);
+        Err(Diagnostic::error("study::repeated_value", message)
+            .help("each value makes a variant of its own: name it once"))
+    })
+}
+
+/// The position of the value that the scenario itself has.
+fn position_today(
+    axes: &[Axis],
+    index: usize,
+    bases: &mut Bases,
+    today: &ResolvedScenario,
+    digest: u64,
+) -> Result<Option<usize>, Diagnostic> {
+    let axis = &axes[index];
+    if !matches!(axis.settings.first(), Some(Setting::Path { .. })) {
+        return Ok(axis.settings.iter().position(|setting| setting.is_today(today)));
+    }
+    let mut digests = Vec::new();
+    for value in 0..axis.settings.len() {
+        let mut choice = vec![None; axes.len()];
+        choice[index] = Some(value);
+        // One that cannot be used alone may be usable with others.
+        digests.push(bases.get(axes, &choice).ok().map(|(_, digest)| digest));
+    }
+    if digests.len() > 1 && digests[0].is_some() && digests.iter().all(|digest| *digest == digests[0]) {
+        let message = format!("the values of `{}` all give the same scenario", axis.name);
+        let help = "vary something that decides something; `check` lists the fields that have no effect";
+        return Err(Diagnostic::error("study::no_effect", message).help(help));
+    }
+    Ok(digests.iter().position(|found| *found == Some(digest)))
+}
+
+fn variant(
+    axes: &[Axis],
+    choice: Vec<Option<usize>>,
+    bases: &mut Bases,
+    sources: &Sources,
+) -> Result<Variant, Invalid> {
+    let label = |(axis, index): (&Axis, &Option<usize>)| {
+        index.map_or_else(|| TODAY.to_owned(), |index| axis.labels[index].clone())
+    };
+    let labels: Vec<String> = axes.iter().zip(&choice).map(label).collect();
+    let (base, _) = bases.get(axes, &choice).map_err(|mut invalid| {
+        invalid.diagnostics.push(cannot_be_played(axes, &labels, "its scenario is invalid, as said above"));
+        invalid.sources.insert_all(sources);
+        invalid
+    })?;
+    let settings =
+        axes.iter().zip(&choice).filter_map(|(axis, index)| Some(axis.settings[(*index)?].clone())).collect();
+    Ok(Variant { labels, choice, base, settings })
+}
+
+fn cannot_be_played(axes: &[Axis], labels: &[String], message: &str) -> Diagnostic {
+    let told: Vec<String> = axes.iter().zip(labels).map(|(axis, label)| format!("{}={label}", axis.name)).collect();
+    let message = format!("the variant {} cannot be played: {message}", told.join(", "));
+    Diagnostic::error("study::bad_variant", message)
+}
+
+/// Makes every change once on every scenario; says which variant cannot be made, why, and at which axis.
+fn try_edits(axes: &[Axis], variants: &[Variant]) -> Result<(), (usize, String, usize)> {
+    let mut tried: Vec<(*const ResolvedScenario, usize, usize)> = Vec::new();
+    let mut scratch: Option<(*const ResolvedScenario, ResolvedScenario)> = None;
+    for (position, variant) in variants.iter().enumerate() {
+        let base = Arc::as_ptr(&variant.base);
+        for (axis, index) in variant.choice.iter().enumerate() {
+            let Some(index) = *index else { continue };
+            let setting = &axes[axis].settings[index];
+            if matches!(setting, Setting::Path { .. }) || tried.contains(&(base, axis, index)) {
+                continue;
+            }
+            tried.push((base, axis, index));
+            if scratch.as_ref().is_none_or(|(of, _)| *of != base) {
+                scratch = Some((base, ResolvedScenario::clone(&variant.base)));
+            }
+            let (_, scenario) = scratch.as_mut().expect("made above");
+            setting.apply(scenario).map_err(|message| (position, message, axis))?;
+        }
+    }
+    Ok(())
+}
+
+/// Workloads whose `tolerationSeconds` are varied, with the first axis that does.
+fn tuned(axes: &[Axis], today: &ResolvedScenario) -> Vec<(String, usize)> {
+    let mut tuned: Vec<(String, usize)> = Vec::new();
+    for (position, axis) in axes.iter().enumerate() {
+        let Some(Setting::TolerationSeconds { workloads, .. }) = axis.settings.first() else { continue };
+        for index in edit::workloads(&today.objects, workloads).unwrap_or_default() {
+            let path = edit::path_of(&today.objects[index].object);
+            let is_observed = OBSERVED.iter().any(|kind| path.starts_with(kind));
+            if is_observed && tuned.iter().all(|(known, _)| *known != path) {
+                tuned.push((path, position));
+            }
+        }
+    }
+    tuned
+}

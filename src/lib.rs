@@ -9,6 +9,7 @@ pub mod component;
 pub mod controllers;
 pub mod diagnostics;
 pub mod engine;
+pub mod import;
 pub mod inspect;
 pub mod kubectl;
 pub mod kubelet;

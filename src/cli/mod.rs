@@ -9,6 +9,7 @@ mod decision_text;
 mod diff;
 mod explain;
 mod failure;
+mod import;
 mod man;
 mod report;
 mod run;
@@ -16,6 +17,7 @@ mod run_files;
 mod schedule;
 mod summary;
 mod sweep;
+mod tune;
 mod ui;
 mod words;
 
@@ -88,8 +90,9 @@ enum Command {
     Explain(explain::ExplainArgs),
     Diff(diff::DiffArgs),
     Sweep(sweep::SweepArgs),
-    Tune(sweep::TuneArgs),
+    Tune(tune::TuneArgs),
     Merge(sweep::MergeArgs),
+    Import(import::ImportArgs),
     Report(report::ReportArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
@@ -126,8 +129,9 @@ pub fn main() -> ExitCode {
         Command::Explain(arguments) => explain::explain(arguments, &ui),
         Command::Diff(arguments) => diff::diff(arguments, &ui),
         Command::Sweep(arguments) => sweep::sweep(arguments, &ui),
-        Command::Tune(arguments) => sweep::tune(arguments, &ui),
+        Command::Tune(arguments) => tune::tune(arguments, &ui),
         Command::Merge(arguments) => sweep::merge(arguments, &ui),
+        Command::Import(arguments) => import::import(arguments, &ui),
         Command::Report(arguments) => report::report(arguments, &ui),
         Command::Completions(arguments) => completions::completions(arguments, &ui),
         Command::Man(arguments) => man::man(arguments, &ui),

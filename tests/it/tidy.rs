@@ -62,6 +62,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "diagnostics",
         ],
     ),
+    ("import", &["engine", "units"]),
     ("inspect", &["report", "diagnostics", "units", "arena"]),
     ("study", &["simulation", "scenario", "observe", "model", "engine", "diagnostics", "units", "arena"]),
 ];

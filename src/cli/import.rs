@@ -1,0 +1,176 @@
+//! `import`: records of what happened become parts of a scenario.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use comfy_table::{CellAlignment, Table};
+
+use super::Ending;
+use super::failure::Failure;
+use super::ui::Ui;
+use super::words::counted;
+use crate::engine::Family;
+use crate::import::{FaultOptions, Imported, Records, Wanted, fault_model};
+
+/// Make records of what happened into a part of a scenario
+///
+/// `faults` reads tables of failures and repairs and writes a random process for a scenario's `spec.faults`. Each row is an
+/// outage (columns `node`, `failed`, `repaired`) or has lengths of time (`time_to_failure`, `time_to_repair`). Exponential,
+/// Weibull, lognormal and gamma distributions are fitted by maximum likelihood, and the best is taken.
+#[derive(Args, Debug)]
+pub(super) struct ImportArgs {
+    /// What the records are of
+    #[arg(value_enum)]
+    kind: Kind,
+    /// The tables (CSV)
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// The file to be written
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The name of the process
+    #[arg(long, default_value = "measured")]
+    name: String,
+    /// The kind of the fault
+    #[arg(long, value_name = "KIND", default_value = "Crash")]
+    fault: String,
+    /// How many nodes were watched, those that never failed among them [default: those that failed]
+    #[arg(long, value_name = "N")]
+    nodes: Option<u32>,
+    /// When the observation began [default: with the first record]
+    #[arg(long, value_name = "INSTANT")]
+    since: Option<String>,
+    /// When the observation ended [default: with the last record]
+    #[arg(long, value_name = "INSTANT")]
+    until: Option<String>,
+    /// The distribution to be taken
+    #[arg(long, value_enum, default_value_t = Choice::Best)]
+    distribution: Choice,
+    /// Replace the file if it is there
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// Failures and repairs of machines
+    Faults,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Choice {
+    /// The one that goes best with the records
+    Best,
+    /// One parameter: the mean
+    Exponential,
+    /// Shape and scale
+    Weibull,
+    /// Median and 99th percentile
+    Lognormal,
+    /// Shape and scale
+    Gamma,
+    /// The lengths themselves, in files beside the output
+    Empirical,
+}
+
+impl From<Choice> for Wanted {
+    fn from(choice: Choice) -> Self {
+        match choice {
+            Choice::Best => Self::Best,
+            Choice::Exponential => Self::Family(Family::Exponential),
+            Choice::Weibull => Self::Family(Family::Weibull),
+            Choice::Lognormal => Self::Family(Family::Lognormal),
+            Choice::Gamma => Self::Family(Family::Gamma),
+            Choice::Empirical => Self::Empirical,
+        }
+    }
+}
+
+pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure> {
+    let Kind::Faults = arguments.kind;
+    let mut records = Records::default();
+    for input in &arguments.inputs {
+        let refuse = |message: &dyn std::fmt::Display| {
+            Failure::input(
+                format!("`{}` cannot be used: {message}", input.display()),
+                "`import --help` says what tables hold",
+            )
+        };
+        let text = fs::read_to_string(input).map_err(|error| refuse(&error))?;
+        records.add_table(&text).map_err(|error| refuse(&error))?;
+    }
+    let nodes = records.node_count();
+    if nodes > 0 && arguments.nodes.is_none() {
+        ui.note(format_args!(
+            "{} failed; if more were watched, say how many with --nodes",
+            counted(nodes, "node", "nodes")
+        ));
+    }
+    let options = FaultOptions {
+        name: arguments.name.clone(),
+        kind: arguments.fault.clone(),
+        since: arguments.since.clone(),
+        until: arguments.until.clone(),
+        nodes: arguments.nodes,
+        wanted: arguments.distribution.into(),
+    };
+    let output = &arguments.output;
+    let stem = output.file_stem().map_or_else(|| "faults".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let imported = fault_model(records, &options, &stem)
+        .map_err(|message| Failure::input(message, "give more records, or the fields by hand"))?;
+    let folder = output.parent().unwrap_or(Path::new(""));
+    let mut files = vec![(output.clone(), &imported.document)];
+    files.extend(imported.files.iter().map(|(name, text)| (folder.join(name), text)));
+    if let Some((path, _)) = files.iter().find(|(path, _)| path.exists() && !arguments.force) {
+        return Err(Failure::input(
+            format!("`{}` is there already", path.display()),
+            "name another --output, or --force",
+        ));
+    }
+    for (path, text) in &files {
+        let cannot = |error: std::io::Error| {
+            Failure::input(format!("cannot write `{}`: {error}", path.display()), "check that you may write there")
+        };
+        fs::write(path, text).map_err(cannot)?;
+    }
+    if !ui.is_quiet {
+        ui.out(&told(&imported))?;
+    }
+    Ok(Ending::Done)
+}
+
+/// How well each family goes with the records.
+fn told(imported: &Imported) -> String {
+    let mut text = String::new();
+    for model in &imported.models {
+        let ended = model.observations.iter().filter(|observation| !observation.is_censored).count();
+        let open = model.observations.len() - ended;
+        let _ = write!(text, "{}: {}", model.field, counted(ended, "length", "lengths"));
+        let _ = writeln!(text, "{}", if open > 0 { format!(", {open} not ended") } else { String::new() });
+        let mut table = Table::new();
+        table.load_style(comfy_table::presets::NOTHING);
+        table.set_header(["FAMILY", "AIC", "DISTANCE", "MEDIAN", "MEAN", "90 %"]);
+        for fit in &model.fits {
+            let at = |p: f64| fit.distribution.quantile(p).to_string();
+            let mean = fit.distribution.mean().map_or_else(String::new, |mean| mean.to_string());
+            table.add_row([
+                fit.family.as_str().to_owned(),
+                format!("{:.1}", fit.aic),
+                format!("{:.3}", fit.distance),
+                at(0.5),
+                mean,
+                at(0.9),
+            ]);
+        }
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        let _ = writeln!(text, "{}\n", table.trim_fmt());
+    }
+    text.push_str(
+        "The lowest AIC is the best; the distance is by how much the fitted shares of times are off at most.\n",
+    );
+    text
+}

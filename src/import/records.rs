@@ -1,0 +1,257 @@
+//! Failures and repairs as tables hold them.
+
+use std::collections::BTreeMap;
+
+use crate::engine::Observation;
+use crate::units::{SimDuration, unix_nanos_from_rfc3339};
+
+/// What is wrong with a table.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RecordError {
+    /// The first line does not say what the columns are.
+    #[error(
+        "the first line names no columns that can be used; it needs `node`, `failed` and `repaired`, or `time_to_failure`, \
+         `time_to_repair` or both"
+    )]
+    Columns,
+    /// A cell that cannot be read.
+    #[error("line {line}: `{cell}` is not {wanted}")]
+    Cell {
+        /// Counted from 1.
+        line: u64,
+        /// What is written.
+        cell: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// A repair before its failure.
+    #[error("line {line}: the repair is before the failure")]
+    Order {
+        /// Counted from 1.
+        line: u64,
+    },
+    /// A table that is none.
+    #[error("{0}")]
+    Csv(String),
+}
+
+/// Lengths of time from failure to repair, and from repair to the next failure.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Records {
+    /// From repair, or the beginning of the observation, to failure.
+    pub to_failure: Vec<Observation>,
+    /// From failure to repair.
+    pub to_repair: Vec<Observation>,
+    /// Outages by node, in seconds of an arbitrary clock, as long as they have not been made into lengths.
+    outages: BTreeMap<String, Vec<(f64, Option<f64>)>>,
+}
+
+/// When nodes were watched, and how many.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Watch {
+    /// From when on; the first instant of the records if not said.
+    pub(super) since: Option<f64>,
+    /// Until when; the last instant of the records if not said.
+    pub(super) until: Option<f64>,
+    /// How many nodes; those that failed if not said.
+    pub(super) nodes: Option<u32>,
+}
+
+const LENGTH: &str = "a number of seconds or a duration such as 90s, 2h or 3d";
+const INSTANT: &str = "an instant such as 2026-03-01T14:05:00Z, or a number of seconds";
+
+/// An instant in seconds: RFC 3339, the same without its zone (which then is UTC), or a number.
+pub(super) fn instant(cell: &str) -> Option<f64> {
+    if let Ok(seconds) = cell.parse::<f64>() {
+        return seconds.is_finite().then_some(seconds);
+    }
+    let text = cell.replacen(' ', "T", 1);
+    let with_seconds = if text.matches(':').count() == 1 { format!("{text}:00") } else { text.clone() };
+    let nanos = [text.clone(), format!("{text}Z"), format!("{with_seconds}Z"), format!("{text}T00:00:00Z")]
+        .iter()
+        .find_map(|text| unix_nanos_from_rfc3339(text))?;
+    Some(nanos as f64 / 1e9)
+}
+
+fn length(cell: &str) -> Option<f64> {
+    match cell.parse::<f64>() {
+        Ok(seconds) => (seconds.is_finite() && seconds >= 0.0).then_some(seconds),
+        Err(_) => SimDuration::parse_with_days(cell).ok().map(SimDuration::as_secs_f64),
+    }
+}
+
+impl Records {
+    /// Adds the rows of a table.
+    ///
+    /// Either each row is an outage, with `node`, `failed` and `repaired` (empty if it had not been repaired at the end), or it
+    /// has lengths in `time_to_failure` and `time_to_repair` (empty if unknown). Other columns are passed over.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that cannot be read.
+    pub fn add_table(&mut self, text: &str) -> Result<(), RecordError> {
+        let mut reader = csv::ReaderBuilder::new()
+            .flexible(true)
+            .trim(csv::Trim::All)
+            .comment(Some(b'#'))
+            .from_reader(text.as_bytes());
+        let header = reader.headers().map_err(|error| RecordError::Csv(error.to_string()))?.clone();
+        let column = |name: &str| header.iter().position(|cell| cell.eq_ignore_ascii_case(name));
+        let outage = column("node").zip(column("failed")).zip(column("repaired"));
+        let lengths = (column("time_to_failure"), column("time_to_repair"));
+        if outage.is_none() && lengths == (None, None) {
+            return Err(RecordError::Columns);
+        }
+        for record in reader.records() {
+            let record = record.map_err(|error| RecordError::Csv(error.to_string()))?;
+            let line = record.position().map_or(0, csv::Position::line);
+            let cell = |column: usize| record.get(column).filter(|cell| !cell.is_empty());
+            let bad = |cell: &str, wanted| RecordError::Cell { line, cell: cell.to_owned(), wanted };
+            if let Some(((node, failed), repaired)) = outage {
+                let read = |column: usize| {
+                    cell(column).map(|text| instant(text).ok_or_else(|| bad(text, INSTANT))).transpose()
+                };
+                let failed = read(failed)?.ok_or_else(|| bad("", INSTANT))?;
+                let repaired = read(repaired)?;
+                if repaired.is_some_and(|repaired| repaired < failed) {
+                    return Err(RecordError::Order { line });
+                }
+                self.outages.entry(cell(node).unwrap_or_default().to_owned()).or_default().push((failed, repaired));
+                continue;
+            }
+            let read = |column: Option<usize>| {
+                let text = column.and_then(cell);
+                text.map(|text| length(text).ok_or_else(|| bad(text, LENGTH))).transpose()
+            };
+            let complete = |seconds: f64| Observation { seconds, is_censored: false };
+            self.to_failure.extend(read(lengths.0)?.map(complete));
+            self.to_repair.extend(read(lengths.1)?.map(complete));
+        }
+        Ok(())
+    }
+
+    /// How many nodes have outages.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        self.outages.len()
+    }
+
+    /// Makes outages into lengths of time. What had not ended when the observation did lasted at least so long; so did the life of
+    /// nodes that never failed.
+    pub(super) fn settle(&mut self, watch: Watch) {
+        let instants = self.outages.values().flatten().flat_map(|(failed, repaired)| [Some(*failed), *repaired]);
+        let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
+        for instant in instants.flatten() {
+            (first, last) = (first.min(instant), last.max(instant));
+        }
+        let (since, until) = (watch.since.unwrap_or(first), watch.until.unwrap_or(last));
+        let failed_count = self.outages.len() as u32;
+        for outages in std::mem::take(&mut self.outages).into_values() {
+            let mut up_since = since;
+            for (failed, repaired) in joined(outages) {
+                // What ends before the observation begins was not observed, nor was what begins after it.
+                if repaired.is_some_and(|repaired| repaired < since) || failed > until {
+                    continue;
+                }
+                if failed > up_since {
+                    self.to_failure.push(Observation { seconds: failed - up_since, is_censored: false });
+                }
+                let end = repaired.filter(|repaired| *repaired <= until);
+                let seconds = end.unwrap_or(until) - failed;
+                if failed >= since && (end.is_some() || seconds > 0.0) {
+                    self.to_repair.push(Observation { seconds, is_censored: end.is_none() });
+                }
+                up_since = end.unwrap_or(f64::INFINITY);
+            }
+            if up_since < until {
+                self.to_failure.push(Observation { seconds: until - up_since, is_censored: true });
+            }
+        }
+        let untouched = watch.nodes.unwrap_or(0).saturating_sub(failed_count);
+        let whole = Observation { seconds: until - since, is_censored: true };
+        if failed_count > 0 && whole.seconds > 0.0 {
+            self.to_failure.extend(std::iter::repeat_n(whole, untouched as usize));
+        }
+        lift_zeros(&mut self.to_failure);
+        lift_zeros(&mut self.to_repair);
+    }
+}
+
+/// Outages of one node in order, those that overlap as one.
+fn joined(mut outages: Vec<(f64, Option<f64>)>) -> Vec<(f64, Option<f64>)> {
+    outages.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut out: Vec<(f64, Option<f64>)> = Vec::new();
+    for (failed, repaired) in outages {
+        match out.last_mut() {
+            Some((_, end)) if end.is_none_or(|end| failed <= end) => {
+                *end = end.zip(repaired).map(|(one, other)| one.max(other));
+            }
+            _ => out.push((failed, repaired)),
+        }
+    }
+    out
+}
+
+/// Lengths of nothing are shorter than the records can tell: half of the shortest that they do.
+fn lift_zeros(observations: &mut [Observation]) {
+    let positive = observations.iter().map(|observation| observation.seconds).filter(|seconds| *seconds > 0.0);
+    let shortest = positive.fold(f64::INFINITY, f64::min);
+    let half = if shortest.is_finite() { shortest / 2.0 } else { 0.5 };
+    for observation in observations.iter_mut().filter(|observation| observation.seconds <= 0.0) {
+        observation.seconds = half;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lengths(observations: &[Observation]) -> Vec<(f64, bool)> {
+        observations.iter().map(|observation| (observation.seconds, observation.is_censored)).collect()
+    }
+
+    #[test]
+    fn outages_become_lengths_and_what_has_not_ended_is_said_so() {
+        let mut records = Records::default();
+        let table = "failed,node,cause,repaired\n100,a,disk,150\n140,a,disk,170\n400,a,power,\n200,b,,200\n";
+        records.add_table(table).expect("a table");
+        assert_eq!(records.node_count(), 2);
+        records.settle(Watch { since: Some(0.0), until: Some(1000.0), nodes: Some(3) });
+        let expected = [(100.0, false), (230.0, false), (200.0, false), (800.0, true), (1000.0, true)];
+        assert_eq!(lengths(&records.to_failure), expected);
+        // The outage without length is half as long as the shortest.
+        assert_eq!(lengths(&records.to_repair), [(70.0, false), (600.0, true), (35.0, false)]);
+    }
+
+    #[test]
+    fn lengths_are_seconds_or_durations_and_may_be_unknown() {
+        let mut records = Records::default();
+        records.add_table("time_to_repair,time_to_failure\n90,2d\n1m30s,\n,5\n").expect("a table");
+        records.settle(Watch::default());
+        assert_eq!(lengths(&records.to_repair), [(90.0, false), (90.0, false)]);
+        assert_eq!(lengths(&records.to_failure), [(172_800.0, false), (5.0, false)]);
+    }
+
+    #[test]
+    fn instants_are_read_as_people_write_them() {
+        let check = |text: &str, expected: Option<f64>| assert_eq!(instant(text), expected, "{text}");
+        check("1970-01-01T00:01:00Z", Some(60.0));
+        check("1970-01-01 00:01:00", Some(60.0));
+        check("1970-01-01 00:01", Some(60.0));
+        check("1970-01-02", Some(86_400.0));
+        check("60.5", Some(60.5));
+        check("yesterday", None);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_with_its_line() {
+        let check = |table: &str, expected: &str| {
+            let refused = Records::default().add_table(table).expect_err("refused").to_string();
+            assert!(refused.contains(expected), "{refused}");
+        };
+        check("a,b\n1,2\n", "the first line names no columns");
+        check("node,failed,repaired\na,1,2\nb,soon,3\n", "line 3: `soon` is not an instant");
+        check("node,failed,repaired\na,5,2\n", "line 2: the repair is before the failure");
+        check("time_to_failure\n-4\n", "line 2: `-4` is not a number of seconds");
+    }
+}

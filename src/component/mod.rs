@@ -16,6 +16,7 @@ mod record;
 mod request;
 mod revision;
 mod volume_match;
+mod what_if;
 mod work_queue;
 
 use std::fmt::Debug;
@@ -38,6 +39,7 @@ pub use revision::{
     template_hash,
 };
 pub use volume_match::find_matching_volume;
+pub use what_if::{MakeWhatIf, WhatIf};
 pub use work_queue::WorkQueue;
 
 use crate::engine::{Streams, Ticket};

@@ -34,6 +34,19 @@ impl PoolPlan {
         Symbol::new(&format!("{}-{number}", self.name))
     }
 
+    /// What a machine of that name registers: the pool's template with the labels that name it and its zone.
+    #[must_use]
+    pub fn registration_of(&self, node: Symbol) -> NodeRegistration {
+        let mut registration = self.registration.clone();
+        registration.labels = registration.labels.with(Symbol::new("kubernetes.io/hostname"), node);
+        if !self.zones.is_empty() {
+            let number = self.number_of(node).unwrap_or(0) as usize;
+            let zone = self.zones[number % self.zones.len()];
+            registration.labels = registration.labels.with(Symbol::new("topology.kubernetes.io/zone"), zone);
+        }
+        registration
+    }
+
     /// The first number that no node has ever had, nor any behind it.
     #[must_use]
     pub fn next_number(&self, store: &Store) -> u64 {

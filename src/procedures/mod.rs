@@ -3,14 +3,19 @@
 //! Each program is a component of its own, which costs nothing where the scenario does not ask for it. Nodes are drained by
 //! kubectl, whose lines the programs type. Nothing here decides where a pod goes or stops a container.
 
+mod cluster_autoscaler;
 mod note;
 mod rolling_upgrade;
 mod spec;
 
+pub use cluster_autoscaler::{AutoscalerTag, AutoscalerTimer, ClusterAutoscaler, EXPANDERS};
 pub use rolling_upgrade::{RollingUpgrades, UpgradeTag, UpgradeTimer};
 pub use spec::{RollingUpgradeSpec, UndrainableNodeBehavior};
 
 use crate::component::PoolPlan;
+use crate::engine::Distribution;
+use crate::model::config::{self, FlagMap, KubernetesVersion};
+use crate::units::SimDuration;
 
 /// What a scenario asks of operators and their automata.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +24,40 @@ pub struct ProcedurePlan {
     pub pools: Vec<PoolPlan>,
     /// Upgrades of the timeline.
     pub upgrades: Vec<RollingUpgradeSpec>,
+    /// The autoscaler of nodes, if there is one.
+    pub autoscaler: Option<AutoscalerPlan>,
+}
+
+/// What cluster-autoscaler runs with.
+#[derive(Clone, Debug)]
+pub struct AutoscalerPlan {
+    /// The pools that it changes.
+    pub groups: Vec<AutoscaledPool>,
+    /// Its flags.
+    pub flags: config::ClusterAutoscaler,
+    /// From the decision to a machine that boots.
+    pub provisioning: Distribution,
+}
+
+impl AutoscalerPlan {
+    /// An autoscaler without pools.
+    fn idle() -> Self {
+        let (flags, _) = config::ClusterAutoscaler::resolve(&FlagMap::default(), KubernetesVersion::NEWEST);
+        Self { groups: Vec::new(), flags, provisioning: Distribution::Constant(SimDuration::ZERO) }
+    }
+}
+
+/// A pool that the autoscaler changes.
+#[derive(Clone, Debug)]
+pub struct AutoscaledPool {
+    /// The pool's position.
+    pub pool: usize,
+    /// The fewest machines.
+    pub min: u32,
+    /// The most machines.
+    pub max: u32,
+    /// The higher, the sooner it grows (expander `priority`).
+    pub priority: i64,
 }
 
 impl ProcedurePlan {

@@ -32,3 +32,16 @@ pub(super) fn about_pool<C: Component>(
     let event = EventDraft { event_type, ..EventDraft::normal(reason, about, message) };
     ctx.record(Record::Event { component, event });
 }
+
+/// Notes something about the whole cluster, as the autoscaler does on its status map.
+pub(super) fn about_cluster<C: Component>(
+    ctx: &mut Ctx<'_, C>,
+    event_type: EventType,
+    reason: &'static str,
+    message: String,
+) {
+    let name = Arc::from("cluster-autoscaler-status");
+    let about = ObjectRef { kind: "ConfigMap", namespace: Symbol::new("kube-system"), name };
+    let event = EventDraft { event_type, ..EventDraft::normal(reason, about, message) };
+    ctx.record(Record::Event { component: C::NAME, event });
+}

@@ -4,7 +4,7 @@ use super::ResolvedScenario;
 use super::document::Node;
 use super::schema::Spec;
 use crate::diagnostics::{Diagnostic, Diagnostics, nearest};
-use crate::model::config::{KubeApiserver, KubeControllerManager, KubeletConfiguration, PluginSet};
+use crate::model::config::{ClusterAutoscaler, KubeApiserver, KubeControllerManager, KubeletConfiguration, PluginSet};
 use crate::model::field_path::FieldPath;
 use crate::units::SimDuration;
 
@@ -78,17 +78,19 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
 
 /// What is configured and decides nothing: paths below the document's root.
 pub(super) fn without_effect(root: &Node) -> Vec<FieldPath> {
-    let mut paths = below(root, "kubeApiserver", KubeApiserver::is_without_effect);
-    paths.extend(below(root, "kubeControllerManager", KubeControllerManager::is_without_effect));
-    paths.extend(below(root, "kubelet", |field| KubeletConfiguration::WITHOUT_EFFECT.contains(&field)));
+    let kubelet = |field: &str| KubeletConfiguration::WITHOUT_EFFECT.contains(&field);
+    let mut paths = below(root, "spec.controlPlane.kubeApiserver", KubeApiserver::is_without_effect);
+    paths.extend(below(root, "spec.controlPlane.kubeControllerManager", KubeControllerManager::is_without_effect));
+    paths.extend(below(root, "spec.controlPlane.kubelet", kubelet));
+    paths.extend(below(root, "spec.clusterAutoscaler.flags", ClusterAutoscaler::is_without_effect));
     paths
 }
 
-/// The keys of a part of the control plane of which something is true, as paths.
+/// The keys below a path of which something is true, as paths.
 fn below(root: &Node, part: &str, is_meant: fn(&str) -> bool) -> Vec<FieldPath> {
     let path = |text: &str| super::overrides::parse_path(text).expect("a well-formed path");
-    let keys = root.find(&path(&format!("spec.controlPlane.{part}"))).into_iter().flat_map(Node::keys);
-    keys.filter(|key| is_meant(key)).map(|key| path(&format!("spec.controlPlane.{part}[\"{key}\"]"))).collect()
+    let keys = root.find(&path(part)).into_iter().flat_map(Node::keys);
+    keys.filter(|key| is_meant(key)).map(|key| path(&format!("{part}[\"{key}\"]"))).collect()
 }
 
 fn check_scheduler_kind(root: &Node, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {

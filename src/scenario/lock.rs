@@ -55,6 +55,22 @@ fn spec(scenario: &ResolvedScenario) -> Value {
         })).collect::<Vec<_>>(),
     });
     let fields = spec.as_object_mut().expect("a map was made above");
+    if let Some(autoscaler) = &scenario.procedures.autoscaler {
+        let pools = autoscaler.groups.iter().map(|group| {
+            json!({
+                "name": scenario.pools[group.pool].name,
+                "min": group.min,
+                "max": group.max,
+                "priority": group.priority,
+            })
+        });
+        let written = json!({
+            "pools": pools.collect::<Vec<_>>(),
+            "provisioning": autoscaler.provisioning,
+            "flags": autoscaler.flags.to_flags(),
+        });
+        fields.insert("clusterAutoscaler".to_owned(), written);
+    }
     if !scenario.files.is_empty() {
         fields.insert("files".to_owned(), json!(scenario.files));
     }

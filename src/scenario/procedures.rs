@@ -1,11 +1,16 @@
 //! Checks of what operators and their automata are to do.
 
-use super::document::Node;
+use std::collections::BTreeMap;
+
+use super::ResolvedScenario;
+use super::document::{Node, Value};
+use super::resolve::NODES_MAX;
+use super::schema::Spec;
 use super::targets::unknown;
 use super::validate::Inventory;
 use crate::arena::Symbol;
-use crate::diagnostics::{Diagnostic, Diagnostics, Location};
-use crate::procedures::RollingUpgradeSpec;
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
+use crate::procedures::{EXPANDERS, RollingUpgradeSpec};
 use crate::units::{IntOrPercent, SimDuration};
 
 /// Checks that a pool of that name exists.
@@ -54,5 +59,90 @@ pub(super) fn check_upgrade(
     if upgrade.drain_timeout == SimDuration::ZERO {
         let help = "AKS waits `30m`, GKE `1h`, EKS `15m`";
         diagnostics.push(bad_value("`drainTimeout` leaves no time to drain", place("drainTimeout"), "", help));
+    }
+}
+
+/// The shortest time between two looks of the autoscaler that it could keep up with.
+const SCAN_INTERVAL_MIN: SimDuration = SimDuration::from_secs(1);
+
+/// Checks what cluster-autoscaler is configured with.
+pub(super) fn check_autoscaler(
+    root: &Node,
+    spec: &Spec,
+    scenario: &ResolvedScenario,
+    inventory: &Inventory,
+    diagnostics: &mut Diagnostics,
+) {
+    let (Some(written), Some(plan)) = (&spec.cluster_autoscaler, &scenario.procedures.autoscaler) else { return };
+    let mut first_places: BTreeMap<Symbol, Location> = BTreeMap::new();
+    for (index, pool) in written.pools.iter().enumerate() {
+        let place = |field: &str| root.locate_text(&format!("spec.clusterAutoscaler.pools[{index}].{field}"));
+        check_pool(place("name"), pool.name, inventory, diagnostics);
+        if let Some(first) = first_places.insert(pool.name, place("name")) {
+            let message = format!("pool `{}` is listed twice", pool.name);
+            diagnostics.push(
+                Diagnostic::error("scenario::duplicate_name", message)
+                    .at(place("name"), "again here")
+                    .at(first, "first here")
+                    .help("remove one of the two"),
+            );
+        }
+        if pool.min > pool.max {
+            let message = format!("`min` is {}, more than `max`, which is {}", pool.min, pool.max);
+            let help = "the pool is kept between both";
+            diagnostics.push(bad_value(message, place("min"), "more than the most", help));
+        }
+        if u64::from(pool.max) > NODES_MAX {
+            let message = format!("a pool of {} nodes", pool.max);
+            let help = format!("at most {NODES_MAX} can be played; Kubernetes itself is made for 5000");
+            let diagnostic = Diagnostic::error("scenario::too_many", message);
+            diagnostics.push(diagnostic.at(place("max"), "").help(help));
+        }
+        let known = scenario.pools.iter().find(|known| known.name == pool.name);
+        if let Some(known) = known.filter(|known| pool.min <= pool.max && !(pool.min..=pool.max).contains(&known.count))
+        {
+            let message = format!("pool `{}` has {} nodes at first", pool.name, known.count);
+            let label = if known.count < pool.min { "less than the fewest" } else { "more than the most" };
+            let field = if known.count < pool.min { "min" } else { "max" };
+            let help =
+                "cluster-autoscaler does not correct that: it adds for waiting pods and removes what is unneeded";
+            let diagnostic = Diagnostic::warning("scenario::outside_limits", message);
+            diagnostics.push(diagnostic.at(place(field), label).help(help));
+        }
+    }
+    let place = root.locate_text("spec.clusterAutoscaler.pools");
+    // Pools that have been taken out have been reported.
+    let is_reported = root
+        .find(&super::overrides::parse_path("spec.clusterAutoscaler.pools").expect("a well-formed path"))
+        .is_some_and(|list| matches!(&list.value, Value::List(items) if !items.is_empty()));
+    if written.pools.is_empty() && !is_reported {
+        let message = "cluster-autoscaler has no pool to change";
+        let help = "add `pools: [{name: worker, min: 1, max: 10}]`";
+        diagnostics.push(bad_value(message, place, "", help));
+    }
+    check_autoscaler_flags(root, plan, diagnostics);
+}
+
+fn check_autoscaler_flags(root: &Node, plan: &crate::procedures::AutoscalerPlan, diagnostics: &mut Diagnostics) {
+    let place = |flag: &str| root.locate_text(&format!("spec.clusterAutoscaler.flags[\"{flag}\"]"));
+    for expander in plan.flags.expander.iter().filter(|name| !EXPANDERS.contains(&name.as_str())) {
+        let help = match nearest(expander.as_str(), EXPANDERS) {
+            Some(nearest) => format!("the nearest is `{nearest}`"),
+            None => format!("there are `{}`; `price` and `grpc` cannot be played", EXPANDERS.join("`, `")),
+        };
+        let message = format!("there is no expander `{expander}`");
+        diagnostics
+            .push(Diagnostic::error("scenario::unknown_name", message).at(place("expander"), "unknown").help(help));
+    }
+    if plan.flags.scan_interval < SCAN_INTERVAL_MIN {
+        let message = format!("a `scan-interval` of {} leaves no time for anything else", plan.flags.scan_interval);
+        let help = format!("give at least {SCAN_INTERVAL_MIN}; the default is 10s");
+        diagnostics.push(bad_value(message, place("scan-interval"), "", &help));
+    }
+    let threshold = plan.flags.scale_down_utilization_threshold;
+    if threshold > 1.0 {
+        let message = format!("`scale-down-utilization-threshold` is {threshold}");
+        let help = "it is a share of what a node can give, from 0 to 1; the default is 0.5";
+        diagnostics.push(bad_value(message, place("scale-down-utilization-threshold"), "", help));
     }
 }

@@ -11,7 +11,7 @@ use super::objects;
 use super::overrides::Overrides;
 use super::pools::NodePool;
 use super::revisions;
-use super::schema::{API_VERSION, KINDS, ScenarioDocument, Spec};
+use super::schema::{API_VERSION, AutoscaledPoolEntry, KINDS, ScenarioDocument, Spec};
 use super::validate::{self, Inventory};
 use super::{Invalid, ResolvedScenario, TimelineAction};
 use crate::arena::Symbol;
@@ -20,16 +20,16 @@ use crate::component::{Config, Latencies};
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::engine::Distribution;
 use crate::kubectl::{self, Command, Runbook, RunbookLine};
-use crate::model::config::{FlagError, KubeApiserver, KubeControllerManager};
+use crate::model::config::{ClusterAutoscaler, FlagError, KubeApiserver, KubeControllerManager};
 use crate::model::field_path::FieldPath;
 use crate::model::manifest::{self, Loaded};
 use crate::model::{ManifestObject, NotModelled, Object, ResourceList};
 use crate::observe::{MinReady, Objective};
-use crate::procedures::ProcedurePlan;
+use crate::procedures::{AutoscaledPool, AutoscalerPlan, ProcedurePlan};
 use crate::units::{IntOrPercent, Quantity, SimDuration, SimTime, unix_nanos_from_rfc3339};
 
 /// The most nodes that are played.
-const NODES_MAX: u64 = 50_000;
+pub(super) const NODES_MAX: u64 = 50_000;
 
 /// What a node can give if nothing says it.
 const DEFAULT_CAPACITY: [(&str, &str); 2] = [("cpu", "8"), ("memory", "32Gi")];
@@ -313,6 +313,7 @@ impl Resolver<'_> {
         let mut procedures = ProcedurePlan { pools: chaos.pools.clone(), ..ProcedurePlan::default() };
         let mut plans = Plans { chaos: &mut chaos, runbook: &mut runbook, procedures: &mut procedures };
         let timeline = self.timeline(root, &spec, &mut plans, &mut not_modelled, files);
+        procedures.autoscaler = self.autoscaler(root, &spec, &procedures, files);
         for (index, process) in chaos.processes.iter_mut().enumerate() {
             let at = |field: &str| root.locate_text(&format!("spec.faults[{index}].{field}"));
             self.observations(&mut process.time_to_failure, at("timeToFailure"), files);
@@ -357,10 +358,10 @@ impl Resolver<'_> {
         let control_plane = &spec.control_plane;
         let version = control_plane.kubernetes_version;
         let (kube_apiserver, errors) = KubeApiserver::resolve(&control_plane.kube_apiserver, version);
-        self.flag_errors(root, "kubeApiserver", errors);
+        self.flag_errors(root, "spec.controlPlane.kubeApiserver", errors);
         let (kube_controller_manager, errors) =
             KubeControllerManager::resolve(&control_plane.kube_controller_manager, version);
-        self.flag_errors(root, "kubeControllerManager", errors);
+        self.flag_errors(root, "spec.controlPlane.kubeControllerManager", errors);
         let mut kube_scheduler = control_plane.kube_scheduler.clone();
         kube_scheduler.apply_defaults();
         Config {
@@ -374,16 +375,36 @@ impl Resolver<'_> {
         }
     }
 
-    fn flag_errors(&mut self, root: &Node, component: &str, errors: Vec<FlagError>) {
+    fn autoscaler(
+        &mut self,
+        root: &Node,
+        spec: &Spec,
+        procedures: &ProcedurePlan,
+        files: &mut Files<'_>,
+    ) -> Option<AutoscalerPlan> {
+        let written = spec.cluster_autoscaler.as_ref()?;
+        let version = spec.control_plane.kubernetes_version;
+        let (flags, errors) = ClusterAutoscaler::resolve(&written.flags, version);
+        self.flag_errors(root, "spec.clusterAutoscaler.flags", errors);
+        let mut provisioning = written.provisioning.clone().unwrap_or(Distribution::Constant(SimDuration::ZERO));
+        self.observations(&mut provisioning, root.locate_text("spec.clusterAutoscaler.provisioning"), files);
+        let group = |entry: &AutoscaledPoolEntry| {
+            let AutoscaledPoolEntry { min, max, priority, .. } = *entry;
+            let pool = procedures.pool(entry.name.as_str())?;
+            Some(AutoscaledPool { pool, min, max, priority: priority.into() })
+        };
+        Some(AutoscalerPlan { groups: written.pools.iter().filter_map(group).collect(), flags, provisioning })
+    }
+
+    fn flag_errors(&mut self, root: &Node, field: &str, errors: Vec<FlagError>) {
         for error in errors {
-            let field = format!("spec.controlPlane.{component}");
-            let flag = root.find(&super::overrides::parse_path(&field).expect("a well-formed path"));
+            let flag = root.find(&super::overrides::parse_path(field).expect("a well-formed path"));
             let entry = flag.and_then(|node| node.entry(error.flag.as_str()));
             let is_unknown = error.message.contains("is not a flag");
             let location = match entry {
                 Some(entry) if is_unknown => entry.key_location.clone(),
                 Some(entry) => entry.node.location.clone(),
-                None => root.locate_text(&field),
+                None => root.locate_text(field),
             };
             let (code, label) =
                 if is_unknown { ("scenario::unknown_flag", "unknown flag") } else { ("scenario::bad_value", "") };

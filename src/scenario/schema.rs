@@ -57,6 +57,8 @@ pub(crate) struct Spec {
     pub(crate) timeline: Vec<TimelineEntry>,
     #[serde(default)]
     pub(crate) faults: Vec<FaultProcessSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cluster_autoscaler: Option<ClusterAutoscalerEntry>,
     #[serde(default)]
     pub(crate) slo: Vec<SloEntry>,
     #[serde(default)]
@@ -159,6 +161,26 @@ pub(crate) struct AddNodesEntry {
     pub(crate) pool: Symbol,
     #[serde(default = "one")]
     pub(crate) count: u32,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ClusterAutoscalerEntry {
+    pub(crate) pools: Vec<AutoscaledPoolEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) provisioning: Option<Distribution>,
+    #[serde(default)]
+    pub(crate) flags: FlagMap,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct AutoscaledPoolEntry {
+    pub(crate) name: Symbol,
+    pub(crate) min: u32,
+    pub(crate) max: u32,
+    #[serde(default)]
+    pub(crate) priority: u32,
 }
 
 const fn one() -> u32 {

@@ -123,6 +123,7 @@ pub(super) fn validate(
     objects::check(scenario, inventory, diagnostics);
     check_timeline(root, spec, inventory, diagnostics);
     check_processes(root, spec, scenario, inventory, diagnostics);
+    procedures::check_autoscaler(root, spec, scenario, inventory, diagnostics);
     check_objectives(root, spec, scenario, diagnostics);
 }
 

@@ -152,12 +152,18 @@ impl Cache {
     }
 
     pub(super) fn set_node(&mut self, id: NodeId, store: &Store) {
-        let Some(object) = store.node(id) else { return };
+        if let Some(object) = store.node(id) {
+            self.put_node(id, store.node_name(id), object);
+        }
+    }
+
+    /// A node is new or looks like this now.
+    pub(super) fn put_node(&mut self, id: NodeId, name: Symbol, object: &Arc<Node>) {
         let zone = zone_key(object);
         let info = self.nodes.get_mut(id);
         let old_zone = info.object.as_ref().map(|old| zone_key(old));
         info.id = Some(id);
-        info.name = store.node_name(id);
+        info.name = name;
         info.generation += 1;
         let before = info.object.replace(Arc::clone(object));
         self.counts.set_node(id, info.name, before.as_deref(), Some(object));
@@ -194,6 +200,12 @@ impl Cache {
                 }
             }
         }
+    }
+
+    /// Takes what pods like these ask for off a node that might be; nobody counts them.
+    pub(super) fn occupy(&mut self, id: NodeId, pods: &[Arc<AdmittedSpec>]) {
+        let info = self.nodes.get_mut(id);
+        pods.iter().for_each(|spec| info.change(spec, 1));
     }
 
     /// Size of an image, and how many nodes have it.

@@ -15,7 +15,7 @@ use super::obstacles::{Obstacles, obstacles};
 use super::preemption::Preemption;
 use super::profile::Profile;
 use super::volumes::Bindings;
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::component::Config;
 use crate::model::{Labels, non_zero_container_requests};
 use crate::state::{AdmittedSpec, NodeId, Owner, Pod, PodId, Store};
@@ -213,6 +213,51 @@ impl Snapshot {
             decision.obstacles = obstacles(profile, &cycle, &self.cache);
         }
         decision
+    }
+
+    /// The first of these nodes that takes a pod, or why the last of them does not.
+    pub(super) fn first_fit(
+        &mut self,
+        profile: &Profile,
+        store: &Store,
+        id: PodId,
+        nodes: &[NodeId],
+    ) -> Result<NodeId, Symbol> {
+        self.cache.refresh_order();
+        self.cache.limit_counts();
+        let none = sym!("no node to look at");
+        let pod = store.pod(id).ok_or(none)?;
+        let template = self.template(profile, pod, store);
+        for plugin in &profile.plugins {
+            plugin.begin_cycle(&template, &mut self.cache);
+        }
+        let cycle = Cycle {
+            id,
+            pod,
+            spec: &pod.spec,
+            template,
+            version: self.cache.version,
+            node_count: self.cache.order().len(),
+            store,
+            spread_score: OnceCell::new(),
+        };
+        let (candidates, rejection) = pre_filter(profile, &cycle, &self.cache);
+        let first_reason = |rejection: &Rejection| rejection.reasons.first().copied().unwrap_or(none);
+        if let Some(rejection) = &rejection {
+            return Err(first_reason(rejection));
+        }
+        let mut reason = none;
+        for &node in nodes {
+            if candidates.only.as_ref().is_some_and(|only| !only.contains(&node)) {
+                reason = sym!("node(s) didn't satisfy plugin(s)");
+                continue;
+            }
+            match self.check_node(profile, &cycle, &candidates, node) {
+                None => return Ok(node),
+                Some(rejection) => reason = first_reason(&rejection),
+            }
+        }
+        Err(reason)
     }
 
     /// What has been worked out for pods like this one.

@@ -24,6 +24,7 @@ mod queue;
 mod registry;
 mod term;
 mod volumes;
+mod what_if;
 
 use std::cmp::Reverse;
 use std::sync::Arc;

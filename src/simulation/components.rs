@@ -209,5 +209,9 @@ components! {
     Scheduler scheduler: crate::scheduler::Scheduler = |config, _| crate::scheduler::Scheduler::new(config);
     RollingUpgrades rolling_upgrades: crate::procedures::RollingUpgrades =
         |_, inputs| crate::procedures::RollingUpgrades::new(std::sync::Arc::clone(&inputs.procedures));
+    ClusterAutoscaler cluster_autoscaler: crate::procedures::ClusterAutoscaler = |_, inputs| {
+        let plan = std::sync::Arc::clone(&inputs.procedures);
+        crate::procedures::ClusterAutoscaler::new(plan, crate::scheduler::Scheduler::what_if)
+    };
     Kubectl kubectl: crate::kubectl::Kubectl = |_, inputs| crate::kubectl::Kubectl::new(std::sync::Arc::clone(&inputs.kubectl));
 }

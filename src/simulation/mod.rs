@@ -48,6 +48,7 @@ impl Inputs {
     fn have_work_for(&self, which: Which) -> bool {
         match which {
             Which::RollingUpgrades => !self.procedures.upgrades.is_empty(),
+            Which::ClusterAutoscaler => self.procedures.autoscaler.is_some(),
             _ => true,
         }
     }

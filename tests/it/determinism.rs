@@ -83,6 +83,7 @@ macro_rules! scenarios {
 scenarios! {
     aks_disk_failover: "aks-disk-failover.yaml",
     aks_disk_failover_node_deleted: "aks-disk-failover-node-deleted.yaml",
+    autoscaled_shop: "autoscaled-shop.yaml",
     dedicated_nodes: "dedicated-nodes.yaml",
     drain_and_upgrade: "drain-and-upgrade.yaml",
     flapping_node: "flapping-node.yaml",

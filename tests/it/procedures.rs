@@ -110,4 +110,5 @@ fn budget(name: &str, min_available: &str) -> String {
     )
 }
 
+mod cluster_autoscaler;
 mod rolling_upgrade;

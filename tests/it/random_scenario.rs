@@ -68,7 +68,8 @@ pub(crate) fn scenario(seed: u64) -> String {
     // Dice of their own: what is drawn here changes nothing above.
     let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x7072_6f63);
     let upgrades = upgrades(&mut dice, &names, minutes);
-    let _ = write!(text, "  timeline:\n{timeline}{upgrades}{faults}");
+    let autoscaler = autoscaler(&mut dice, &names);
+    let _ = write!(text, "  timeline:\n{timeline}{upgrades}{faults}{autoscaler}");
     text.push_str(&manifests);
     text
 }
@@ -521,6 +522,29 @@ fn timeline(dice: &mut Dice, names: &Names, minutes: u64) -> String {
         let _ = writeln!(text, "  - {{at: {at}s, {what}}}");
     }
     text
+}
+
+fn autoscaler(dice: &mut Dice, names: &Names) -> String {
+    if dice.percent(80) {
+        return String::new();
+    }
+    let mut pools = Vec::new();
+    for name in &names.pools {
+        if pools.is_empty() || dice.percent(70) {
+            let (min, more) = (dice.between(0, 3), dice.between(0, 9));
+            pools.push(format!("{{name: {name}, min: {min}, max: {}, priority: {}}}", min + more, dice.between(0, 2)));
+        }
+    }
+    let expander = dice.pick(&["random", "least-waste", "most-pods", "least-nodes", "priority,least-waste"]);
+    let (unneeded, delay) = (dice.pick(&["1m", "4m", "10m"]), dice.pick(&["0s", "2m", "10m"]));
+    let provisioning = dice.pick(&["0s", "{exponential: {mean: 40s}}"]);
+    let late = dice.maybe(20, |_| ", max-node-provision-time: 1m, initial-node-group-backoff-duration: 1m".to_owned());
+    format!(
+        "  clusterAutoscaler:\n    pools: [{}]\n    provisioning: {provisioning}\n    flags: {{expander: \"{expander}\", \
+         scale-down-unneeded-time: {unneeded}, scale-down-unready-time: {unneeded}, scale-down-delay-after-add: \
+         {delay}{late}}}\n",
+        pools.join(", ")
+    )
 }
 
 fn upgrades(dice: &mut Dice, names: &Names, minutes: u64) -> String {

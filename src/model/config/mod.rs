@@ -3,6 +3,7 @@
 //! Every version-dependent default of the simulator stands here and nowhere else. Command line flags are given as a
 //! [`FlagMap`] and become a struct of typed values; configuration files are API-like kinds of their own.
 
+mod cluster_autoscaler;
 mod flags;
 mod kube_apiserver;
 mod kube_controller_manager;
@@ -11,6 +12,7 @@ mod kubelet;
 mod version;
 mod without_effect;
 
+pub use cluster_autoscaler::ClusterAutoscaler;
 pub use flags::{Flag, FlagError, FlagMap};
 pub use kube_apiserver::KubeApiserver;
 pub use kube_controller_manager::KubeControllerManager;

@@ -2,46 +2,19 @@
 
 use super::ResolvedScenario;
 use super::document::Node;
+use super::kube_scheduler;
 use super::schema::Spec;
-use crate::diagnostics::{Diagnostic, Diagnostics, nearest};
-use crate::model::config::{ClusterAutoscaler, KubeApiserver, KubeControllerManager, KubeletConfiguration, PluginSet};
+use crate::diagnostics::{Diagnostic, Diagnostics};
+use crate::model::config::{ClusterAutoscaler, KubeApiserver, KubeControllerManager, KubeletConfiguration};
 use crate::model::field_path::FieldPath;
 use crate::units::SimDuration;
 
 /// The shortest time between two passes that a control plane could keep up with.
 const PERIOD_MIN: SimDuration = SimDuration::from_millis(10);
 
-/// Every plugin that kube-scheduler 1.33 to 1.36 is built with.
-const PLUGINS: [&str; 23] = [
-    "DefaultBinder",
-    "DefaultPreemption",
-    "DynamicResources",
-    "GangScheduling",
-    "ImageLocality",
-    "InterPodAffinity",
-    "NodeAffinity",
-    "NodeDeclaredFeatures",
-    "NodeName",
-    "NodePorts",
-    "NodeResourcesBalancedAllocation",
-    "NodeResourcesFit",
-    "NodeUnschedulable",
-    "NodeVolumeLimits",
-    "PodGroupPodsCount",
-    "PodTopologySpread",
-    "PrioritySort",
-    "SchedulingGates",
-    "TaintToleration",
-    "TopologyPlacementGenerator",
-    "VolumeBinding",
-    "VolumeRestrictions",
-    "VolumeZone",
-];
-
 /// Checks what is configured.
 pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
-    check_scheduler_kind(root, scenario, diagnostics);
-    check_plugins(root, spec, diagnostics);
+    kube_scheduler::check(root, spec, scenario, diagnostics);
     let flags = &scenario.config.kube_controller_manager;
     if flags.node_monitor_period < PERIOD_MIN {
         let place = root.locate_text("spec.controlPlane.kubeControllerManager[\"node-monitor-period\"]");
@@ -53,15 +26,9 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
                 .help(format!("give at least {PERIOD_MIN}; the default is 5s")),
         );
     }
-    let kubelet = &spec.control_plane.kubelet;
-    for (field, expected) in kubelet.problems() {
-        let path = format!("spec.controlPlane.kubelet.{field}");
-        let place = root.locate_text(&path);
-        let value = super::overrides::parse_path(&path).ok().and_then(|path| root.find(&path)?.text());
-        let found = value.map_or_else(String::new, |value| format!(" is {value}; it"));
-        let message = format!("`{field}`{found} must be {expected}");
-        let label = "a kubelet does not start with this";
-        diagnostics.push(Diagnostic::error("scenario::bad_value", message).at(place, label));
+    for (field, expected) in spec.control_plane.kubelet.problems() {
+        let rule = format!("be {expected}");
+        refuse(root, "spec.controlPlane.kubelet", field, &rule, "a kubelet does not start with this", diagnostics);
     }
     for (field, period) in [
         ("nodeStatusUpdateFrequency", scenario.config.kubelet.node_status_update_frequency),
@@ -76,6 +43,23 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
     }
 }
 
+/// Says what must be true of a field; `base` is the path of what the field's path goes on from.
+pub(super) fn refuse(
+    root: &Node,
+    base: &str,
+    field: &str,
+    rule: &str,
+    label: &str,
+    diagnostics: &mut Diagnostics,
+) {
+    let path = if field.is_empty() { base.to_owned() } else { format!("{base}.{field}") };
+    let found = super::overrides::parse_path(&path).ok().and_then(|path| root.find(&path)?.text());
+    let found = found.map_or_else(String::new, |value| format!(" is {value}; it"));
+    let name = if field.is_empty() { base.rsplit('.').next().unwrap_or(base) } else { field };
+    let diagnostic = Diagnostic::error("scenario::bad_value", format!("`{name}`{found} must {rule}"));
+    diagnostics.push(diagnostic.at(root.locate_text(&path), label));
+}
+
 /// What is configured and decides nothing: paths below the document's root.
 pub(super) fn without_effect(root: &Node) -> Vec<FieldPath> {
     let kubelet = |field: &str| KubeletConfiguration::WITHOUT_EFFECT.contains(&field);
@@ -83,6 +67,7 @@ pub(super) fn without_effect(root: &Node) -> Vec<FieldPath> {
     paths.extend(below(root, "spec.controlPlane.kubeControllerManager", KubeControllerManager::is_without_effect));
     paths.extend(below(root, "spec.controlPlane.kubelet", kubelet));
     paths.extend(below(root, "spec.clusterAutoscaler.flags", ClusterAutoscaler::is_without_effect));
+    paths.extend(kube_scheduler::without_effect(root));
     paths
 }
 
@@ -91,64 +76,4 @@ fn below(root: &Node, part: &str, is_meant: fn(&str) -> bool) -> Vec<FieldPath> 
     let path = |text: &str| super::overrides::parse_path(text).expect("a well-formed path");
     let keys = root.find(&path(part)).into_iter().flat_map(Node::keys);
     keys.filter(|key| is_meant(key)).map(|key| path(&format!("{part}[\"{key}\"]"))).collect()
-}
-
-fn check_scheduler_kind(root: &Node, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
-    let configuration = &scenario.config.kube_scheduler;
-    let expected = [
-        ("apiVersion", configuration.api_version, "kubescheduler.config.k8s.io/v1"),
-        ("kind", configuration.kind, "KubeSchedulerConfiguration"),
-    ];
-    for (field, found, expected) in expected {
-        if !found.is_empty() && found != expected {
-            let message = format!("`{found}` is not the `{field}` of a configuration of kube-scheduler");
-            let location = root.locate_text(&format!("spec.controlPlane.kubeScheduler.{field}"));
-            let diagnostic = Diagnostic::error("scenario::bad_value", message);
-            diagnostics.push(diagnostic.at(location, "").help(format!("write `{field}: {expected}`")));
-        }
-    }
-}
-
-/// Plugins that kube-scheduler does not have, which it refuses to start with.
-fn check_plugins(root: &Node, spec: &Spec, diagnostics: &mut Diagnostics) {
-    let mut check = |name: &str, path: String| {
-        // `*` stands for all of them.
-        if name == "*" || PLUGINS.contains(&name) {
-            return;
-        }
-        let diagnostic = Diagnostic::error("scenario::unknown_name", format!("kube-scheduler has no plugin `{name}`"));
-        diagnostics.push(diagnostic.at(root.locate_text(&path), "unknown plugin").help(match nearest(name, PLUGINS) {
-            Some(nearest) => format!("the nearest plugin is `{nearest}`"),
-            None => "plugins that are not part of kube-scheduler cannot be played".to_owned(),
-        }));
-    };
-    for (index, profile) in spec.control_plane.kube_scheduler.profiles.iter().enumerate() {
-        let profile_path = format!("spec.controlPlane.kubeScheduler.profiles[{index}]");
-        let plugins = &profile.plugins;
-        let points: [(&str, &PluginSet); 13] = [
-            ("preEnqueue", &plugins.pre_enqueue),
-            ("queueSort", &plugins.queue_sort),
-            ("preFilter", &plugins.pre_filter),
-            ("filter", &plugins.filter),
-            ("postFilter", &plugins.post_filter),
-            ("preScore", &plugins.pre_score),
-            ("score", &plugins.score),
-            ("reserve", &plugins.reserve),
-            ("permit", &plugins.permit),
-            ("preBind", &plugins.pre_bind),
-            ("bind", &plugins.bind),
-            ("postBind", &plugins.post_bind),
-            ("multiPoint", &plugins.multi_point),
-        ];
-        for (point, set) in points {
-            for (list, plugins) in [("enabled", &set.enabled), ("disabled", &set.disabled)] {
-                for (index, plugin) in plugins.iter().enumerate() {
-                    check(plugin.name.as_str(), format!("{profile_path}.plugins.{point}.{list}[{index}].name"));
-                }
-            }
-        }
-        for (index, config) in profile.plugin_config.iter().enumerate() {
-            check(config.name.as_str(), format!("{profile_path}.pluginConfig[{index}].name"));
-        }
-    }
 }

@@ -9,6 +9,7 @@ mod decode;
 mod document;
 mod expect;
 mod files;
+mod kube_scheduler;
 mod lock;
 mod objects;
 mod overrides;

@@ -7,6 +7,7 @@ use super::control_plane;
 use super::decode::{Decoded, decode};
 use super::document::{self, Node, Value};
 use super::files::{self, Files, Manifests};
+use super::kube_scheduler;
 use super::objects;
 use super::overrides::Overrides;
 use super::pools::NodePool;
@@ -104,7 +105,9 @@ impl Resolver<'_> {
             return None;
         }
         self.include_scheduler_configuration(&mut root);
-        let Decoded { value, ignored, near_misses } = decode::<ScenarioDocument>(&mut root, &mut self.diagnostics);
+        let Decoded { value, mut ignored, mut near_misses } =
+            decode::<ScenarioDocument>(&mut root, &mut self.diagnostics);
+        kube_scheduler::refuse_unknown_fields(&root, &mut ignored, &mut near_misses, &mut self.diagnostics);
         for near_miss in near_misses {
             self.diagnostics.push(near_miss);
         }

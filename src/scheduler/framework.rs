@@ -7,8 +7,8 @@ use smallvec::{SmallVec, smallvec};
 
 use super::cache::{Cache, NodeInfo};
 use super::event::{ClusterEvent, Events};
+use super::plugins::default_preemption::DefaultPreemptionArgs;
 use super::plugins::{inter_pod_affinity, pod_topology_spread};
-use super::preemption::DefaultPreemptionArgs;
 use crate::arena::Symbol;
 use crate::model::Resources;
 use crate::model::config::KubernetesVersion;

@@ -3,10 +3,12 @@
 //! A component like any other: it keeps its own picture of the cluster from what watches deliver, assumes what it has
 //! decided before the API server has heard of it, and binds by a request.
 
+mod arguments;
 mod audit;
 mod cache;
 #[cfg(test)]
 mod cache_tests;
+mod configuration;
 mod counts;
 mod cycle;
 mod event;
@@ -47,7 +49,9 @@ use preempting::Preemptions;
 use profile::Profiles;
 use queue::{SchedulingQueue, Situation};
 
+pub use arguments::{ConfigurationProblem, PluginArguments, Problems, ReadArguments, argument_problems, takes_arguments};
 pub use audit::Unseen;
+pub use configuration::{configuration_problems, is_plugin_played, plugin_names};
 pub use cycle::{Decision, NodeScore, Nomination};
 pub use framework::Rejection;
 pub use obstacles::{Obstacles, Shortage};

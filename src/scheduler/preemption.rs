@@ -5,32 +5,12 @@ use std::collections::BTreeMap;
 
 use super::cycle::{Candidates, Snapshot};
 use super::framework::{Cycle, Rejection};
+use super::plugins::default_preemption::DefaultPreemptionArgs;
 use super::profile::Profile;
 use crate::arena::{Symbol, sym};
 use crate::model::PreemptionPolicy;
 use crate::state::{DisruptionReason, NodeId, Pod, PodDisruptionBudget, PodId, Store};
 use crate::units::SimTime;
-
-/// `DefaultPreemptionArgs`: how many nodes are tried.
-#[derive(Clone, Copy, Debug, serde::Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct DefaultPreemptionArgs {
-    min_candidate_nodes_percentage: usize,
-    min_candidate_nodes_absolute: usize,
-}
-
-impl Default for DefaultPreemptionArgs {
-    fn default() -> Self {
-        Self { min_candidate_nodes_percentage: 10, min_candidate_nodes_absolute: 100 }
-    }
-}
-
-impl DefaultPreemptionArgs {
-    /// How many candidates are enough of so many nodes.
-    fn wanted(self, nodes: usize) -> usize {
-        (nodes * self.min_candidate_nodes_percentage / 100).max(self.min_candidate_nodes_absolute).min(nodes)
-    }
-}
 
 /// A node on which room can be made, and whom that would cost.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::framework::Plugin;
-use super::preemption::DefaultPreemptionArgs;
+use super::plugins::default_preemption::DefaultPreemptionArgs;
 use super::registry::{self, Point};
 use crate::arena::Symbol;
 use crate::model::config::{KubeSchedulerConfiguration, KubeSchedulerProfile, PluginSet};
@@ -52,8 +52,11 @@ impl std::fmt::Debug for Profile {
 pub(super) struct Profiles(Vec<Profile>);
 
 impl Profiles {
-    /// The profiles of a configuration whose defaults are filled in. Arguments that a plugin cannot read count as absent:
-    /// they are refused when the configuration is checked.
+    /// The profiles of a configuration whose defaults are filled in.
+    ///
+    /// # Panics
+    ///
+    /// If a plugin cannot read its arguments: they are refused when the configuration is checked.
     pub(super) fn new(configuration: &KubeSchedulerConfiguration) -> Self {
         let all = &configuration.profiles;
         let percentage = configuration.percentage_of_nodes_to_score;
@@ -100,7 +103,7 @@ impl Profile {
         };
         let filters: Vec<_> = at_filter.iter().filter_map(|(name, _)| make(name)).collect();
         let scorers: Vec<_> =
-            at_score.iter().filter_map(|(name, weight)| Some((make(name)?, (*weight).max(1)))).collect();
+            at_score.iter().filter_map(|(name, weight)| Some((make(name)?, if *weight == 0 { 1 } else { *weight }))).collect();
         let at_post_filter = expanded(&everywhere, &profile.plugins.post_filter, |entry| entry.has(Point::PostFilter));
         let at_pre_enqueue = expanded(&everywhere, &profile.plugins.pre_enqueue, |entry| entry.has(Point::PreEnqueue));
         let pre_enqueue: Vec<_> = at_pre_enqueue.iter().filter_map(|(name, _)| make(name)).collect();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::arguments;
 use super::framework::Plugin;
 use super::plugins::{
     default_preemption::DefaultPreemption, dynamic_resources::DynamicResources, image_locality::ImageLocality,
@@ -31,8 +32,8 @@ pub(super) struct Entry {
     points: &'static [Point],
     /// Its weight by default, if it scores.
     pub(super) weight: i64,
-    /// Makes it from its arguments, null if there are none. None if they cannot be read.
-    make: fn(&Value) -> Option<Arc<dyn Plugin>>,
+    /// Makes it from its arguments, null if there are none.
+    make: fn(&Value) -> Arc<dyn Plugin>,
 }
 
 impl Entry {
@@ -50,70 +51,69 @@ pub(super) static ALL: [Entry; 18] = [
         name: "SchedulingGates",
         points: &[Point::PreEnqueue],
         weight: 0,
-        make: |_| Some(Arc::new(SchedulingGates)),
+        make: |_| Arc::new(SchedulingGates),
     },
-    Entry { name: "PrioritySort", points: &[Point::QueueSort], weight: 0, make: |_| Some(Arc::new(PrioritySort)) },
-    Entry { name: "NodeUnschedulable", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodeUnschedulable)) },
-    Entry { name: "NodeName", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodeName)) },
-    Entry { name: "TaintToleration", points: FILTER_AND_SCORE, weight: 3, make: |_| Some(Arc::new(TaintToleration)) },
+    Entry { name: "PrioritySort", points: &[Point::QueueSort], weight: 0, make: |_| Arc::new(PrioritySort) },
+    Entry { name: "NodeUnschedulable", points: FILTER, weight: 0, make: |_| Arc::new(NodeUnschedulable) },
+    Entry { name: "NodeName", points: FILTER, weight: 0, make: |_| Arc::new(NodeName) },
+    Entry { name: "TaintToleration", points: FILTER_AND_SCORE, weight: 3, make: |_| Arc::new(TaintToleration) },
     Entry {
         name: "NodeAffinity",
         points: FILTER_AND_SCORE,
         weight: 2,
-        make: |arguments| Some(Arc::new(NodeAffinity::new(read(arguments)?))),
+        make: |arguments| Arc::new(NodeAffinity::new(read(arguments))),
     },
-    Entry { name: "NodePorts", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodePorts)) },
+    Entry { name: "NodePorts", points: FILTER, weight: 0, make: |_| Arc::new(NodePorts) },
     Entry {
         name: "NodeResourcesFit",
         points: FILTER_AND_SCORE,
         weight: 1,
-        make: |arguments| Some(Arc::new(NodeResourcesFit::new(read(arguments)?))),
+        make: |arguments| Arc::new(NodeResourcesFit::new(read(arguments))),
     },
-    Entry { name: "VolumeRestrictions", points: FILTER, weight: 0, make: |_| Some(Arc::new(VolumeRestrictions)) },
-    Entry { name: "NodeVolumeLimits", points: FILTER, weight: 0, make: |_| Some(Arc::new(NodeVolumeLimits)) },
+    Entry { name: "VolumeRestrictions", points: FILTER, weight: 0, make: |_| Arc::new(VolumeRestrictions) },
+    Entry { name: "NodeVolumeLimits", points: FILTER, weight: 0, make: |_| Arc::new(NodeVolumeLimits) },
     Entry {
         name: "VolumeBinding",
         points: FILTER_AND_SCORE,
         weight: 1,
-        make: |arguments| Some(Arc::new(VolumeBinding::new(read(arguments)?))),
+        make: |arguments| Arc::new(VolumeBinding::new(read(arguments))),
     },
-    Entry { name: "VolumeZone", points: FILTER, weight: 0, make: |_| Some(Arc::new(VolumeZone)) },
+    Entry { name: "VolumeZone", points: FILTER, weight: 0, make: |_| Arc::new(VolumeZone) },
     Entry {
         name: "PodTopologySpread",
         points: FILTER_AND_SCORE,
         weight: 2,
-        make: |arguments| Some(Arc::new(PodTopologySpread::new(read(arguments)?))),
+        make: |arguments| Arc::new(PodTopologySpread::new(read(arguments))),
     },
     Entry {
         name: "InterPodAffinity",
         points: FILTER_AND_SCORE,
         weight: 2,
-        make: |arguments| Some(Arc::new(InterPodAffinity::new(read(arguments)?))),
+        make: |arguments| Arc::new(InterPodAffinity::new(read(arguments))),
     },
     Entry {
         name: "DynamicResources",
         points: &[Point::PostFilter, Point::Score],
         weight: 2,
-        make: |_| Some(Arc::new(DynamicResources)),
+        make: |_| Arc::new(DynamicResources),
     },
     Entry {
         name: "DefaultPreemption",
         points: &[Point::PostFilter],
         weight: 0,
-        make: |arguments| Some(Arc::new(DefaultPreemption::new(read(arguments)?))),
+        make: |arguments| Arc::new(DefaultPreemption::new(read(arguments))),
     },
     Entry {
         name: "NodeResourcesBalancedAllocation",
         points: SCORE,
         weight: 1,
-        make: |arguments| Some(Arc::new(NodeResourcesBalancedAllocation::new(read(arguments)?))),
+        make: |arguments| Arc::new(NodeResourcesBalancedAllocation::new(read(arguments))),
     },
-    Entry { name: "ImageLocality", points: SCORE, weight: 1, make: |_| Some(Arc::new(ImageLocality)) },
+    Entry { name: "ImageLocality", points: SCORE, weight: 1, make: |_| Arc::new(ImageLocality) },
 ];
 
-/// Reads arguments; those of null are the defaults.
-fn read<T: serde::de::DeserializeOwned + Default>(arguments: &Value) -> Option<T> {
-    if arguments.is_null() { Some(T::default()) } else { serde_json::from_value(arguments.clone()).ok() }
+fn read<T: serde::de::DeserializeOwned + Default>(arguments: &Value) -> T {
+    arguments::from_value(arguments).expect("arguments that have been checked")
 }
 
 /// The plugin of that name.
@@ -121,8 +121,11 @@ pub(super) fn entry(name: &str) -> Option<&'static Entry> {
     ALL.iter().find(|entry| entry.name == name)
 }
 
-/// Makes the plugin of that name; with its defaults if its arguments cannot be read.
+/// Makes the plugin of that name.
+///
+/// # Panics
+///
+/// If its arguments cannot be read, see [`arguments::argument_problems`].
 pub(super) fn make(name: &str, arguments: &Value) -> Option<Arc<dyn Plugin>> {
-    let entry = entry(name)?;
-    (entry.make)(arguments).or_else(|| (entry.make)(&Value::Null))
+    entry(name).map(|entry| (entry.make)(arguments))
 }

@@ -199,6 +199,52 @@ fn flags_without_effect_are_listed() {
     }
 }
 
+#[test]
+fn what_of_the_scheduler_decides_nothing_is_listed() {
+    let dir = small();
+    let configuration = "\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+parallelism: 4
+enableProfiling: false
+leaderElection: {leaderElect: true, resourceName: other}
+extenders: [{urlPrefix: http://example.com}]
+profiles:
+- percentageOfNodesToScore: 50
+  plugins:
+    preScore: {disabled: [{name: NodeAffinity}]}
+    bind: {enabled: [{name: DefaultBinder}]}
+    score: {disabled: [{name: ImageLocality}]}
+    multiPoint: {disabled: [{name: NodePorts}, {name: NodeDeclaredFeatures}]}
+  pluginConfig:
+  - {name: DynamicResources, args: {kind: DynamicResourcesArgs, filterTimeout: 5s}}
+  - {name: InterPodAffinity, args: {hardPodAffinityWeight: 2}}
+  - {name: NodeName, args: {any: thing}}
+";
+    fs::write(dir.path().join("scheduler.yaml"), configuration).expect("a configuration");
+    let line = "run small.yaml --no-charts --out result --set spec.controlPlane.kubeScheduler.file=scheduler.yaml";
+    let said = kubesquall(dir.path(), line);
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    let mut rows = csv::Reader::from_path(dir.path().join("result/not-modelled.csv")).expect("the list");
+    let path = rows.headers().expect("headers").iter().position(|name| name == "path").expect("a column");
+    let rows: Vec<csv::StringRecord> = rows.records().map(|row| row.expect("a row")).collect();
+    let of_scheduler = rows.iter().filter_map(|row| row[path].strip_prefix("spec.controlPlane.kubeScheduler."));
+    let found: std::collections::BTreeSet<&str> = of_scheduler.collect();
+    let expected = [
+        "enableProfiling",
+        "extenders",
+        "leaderElection.leaderElect",
+        "leaderElection.resourceName",
+        "parallelism",
+        "profiles[0].pluginConfig[0].args.filterTimeout",
+        "profiles[0].pluginConfig[2].args",
+        "profiles[0].plugins.bind",
+        "profiles[0].plugins.multiPoint.disabled[1]",
+        "profiles[0].plugins.preScore",
+    ];
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
+}
+
 #[cfg(unix)]
 #[test]
 fn links_that_lead_in_circles_are_followed_once() {

@@ -79,7 +79,72 @@ api_structs! {
     }
 }
 
+impl Plugins {
+    /// The names of the extension points and what is said about each.
+    #[must_use]
+    pub fn sets(&self) -> [(&'static str, &PluginSet); 13] {
+        [
+            ("preEnqueue", &self.pre_enqueue),
+            ("queueSort", &self.queue_sort),
+            ("preFilter", &self.pre_filter),
+            ("filter", &self.filter),
+            ("postFilter", &self.post_filter),
+            ("preScore", &self.pre_score),
+            ("score", &self.score),
+            ("reserve", &self.reserve),
+            ("permit", &self.permit),
+            ("preBind", &self.pre_bind),
+            ("bind", &self.bind),
+            ("postBind", &self.post_bind),
+            ("multiPoint", &self.multi_point),
+        ]
+    }
+}
+
+impl PluginSet {
+    /// Whether a plugin is left out, by its name or with all others.
+    #[must_use]
+    pub fn disables(&self, plugin: &str) -> bool {
+        self.disabled.iter().any(|disabled| matches!(disabled.name.as_str(), "*") || disabled.name == plugin)
+    }
+
+    /// Whether a plugin is added.
+    #[must_use]
+    pub fn enables(&self, plugin: &str) -> bool {
+        self.enabled.iter().any(|enabled| enabled.name == plugin)
+    }
+}
+
 impl KubeSchedulerConfiguration {
+    /// Fields of the real kind that are understood and decide nothing here; `[]` stands for any position.
+    pub const WITHOUT_EFFECT: &[&str] = &[
+        "parallelism",
+        "leaderElection.leaderElect",
+        "leaderElection.leaseDuration",
+        "leaderElection.renewDeadline",
+        "leaderElection.retryPeriod",
+        "leaderElection.resourceLock",
+        "leaderElection.resourceName",
+        "leaderElection.resourceNamespace",
+        "clientConnection.kubeconfig",
+        "clientConnection.acceptContentTypes",
+        "clientConnection.contentType",
+        "enableProfiling",
+        "enableContentionProfiling",
+        "extenders",
+        "delayCacheUntilActive",
+        "profiles[].plugins.queueSort",
+        "profiles[].plugins.preFilter",
+        "profiles[].plugins.preScore",
+        "profiles[].plugins.reserve",
+        "profiles[].plugins.permit",
+        "profiles[].plugins.preBind",
+        "profiles[].plugins.bind",
+        "profiles[].plugins.postBind",
+        "profiles[].plugins.placementGenerate",
+        "profiles[].plugins.placementScore",
+    ];
+
     /// Fills in what kube-scheduler would. Doing it twice changes nothing.
     pub fn apply_defaults(&mut self) {
         let seconds = |seconds: u64| SimDuration::from_secs(seconds);
@@ -87,8 +152,9 @@ impl KubeSchedulerConfiguration {
         self.percentage_of_nodes_to_score.get_or_insert(0);
         self.pod_initial_backoff_seconds.get_or_insert(1);
         self.pod_max_backoff_seconds.get_or_insert(10);
-        self.client_connection.qps.get_or_insert(50.0);
-        self.client_connection.burst.get_or_insert(100);
+        // Zero stands for nothing.
+        self.client_connection.qps = self.client_connection.qps.filter(|qps| *qps != 0.0).or(Some(50.0));
+        self.client_connection.burst = self.client_connection.burst.filter(|burst| *burst != 0).or(Some(100));
         self.leader_election.leader_elect.get_or_insert(true);
         self.leader_election.lease_duration.get_or_insert(seconds(15));
         self.leader_election.renew_deadline.get_or_insert(seconds(10));

@@ -5,7 +5,9 @@ use serde::Deserialize;
 use smallvec::SmallVec;
 
 use crate::arena::sym;
+use crate::model::api_type::null_is_default;
 use crate::model::{PodAffinity, PodAffinityTerm};
+use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::counts::{Counted, Inclusion, ViewId};
 use crate::scheduler::event::{ClusterEvent, Events};
@@ -18,16 +20,23 @@ pub(in crate::scheduler) struct InterPodAffinity {
 }
 
 /// `InterPodAffinityArgs`.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(in crate::scheduler) struct InterPodAffinityArgs {
-    hard_pod_affinity_weight: i64,
+    hard_pod_affinity_weight: Option<i32>,
+    #[serde(deserialize_with = "null_is_default")]
     ignore_preferred_terms_of_existing_pods: bool,
 }
 
-impl Default for InterPodAffinityArgs {
-    fn default() -> Self {
-        Self { hard_pod_affinity_weight: 1, ignore_preferred_terms_of_existing_pods: false }
+impl InterPodAffinityArgs {
+    fn hard_weight(&self) -> i64 {
+        self.hard_pod_affinity_weight.unwrap_or(1).into()
+    }
+}
+
+impl PluginArguments for InterPodAffinityArgs {
+    fn check(&self, problems: &mut Problems) {
+        problems.unless_within(self.hard_weight(), 0..=100, "hardPodAffinityWeight");
     }
 }
 
@@ -54,7 +63,7 @@ impl InterPodAffinity {
     /// By how much a pod that bears a term that speaks of the incoming one changes scores in the term's topology.
     fn weight(&self, bond: Bond) -> i64 {
         match bond {
-            Bond::Required => self.arguments.hard_pod_affinity_weight,
+            Bond::Required => self.arguments.hard_weight(),
             Bond::Preferred(weight) if !self.arguments.ignore_preferred_terms_of_existing_pods => weight,
             Bond::Preferred(_) | Bond::RequiredAnti => 0,
         }

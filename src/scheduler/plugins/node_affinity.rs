@@ -3,7 +3,8 @@
 use serde::Deserialize;
 
 use crate::arena::{Symbol, sym};
-use crate::model::{Labels, NodeAffinity as Affinity, NodeSelectorOperator, PreferredSchedulingTerm};
+use crate::model::{Labels, NodeAffinity as Affinity, NodeSelectorOperator, NodeSelectorTerm, PreferredSchedulingTerm};
+use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{self, Cycle, Plugin, PreFilter, Rejection};
@@ -15,9 +16,31 @@ pub(in crate::scheduler) struct NodeAffinity {
 
 /// `NodeAffinityArgs`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(in crate::scheduler) struct NodeAffinityArgs {
     added_affinity: Option<Affinity>,
+}
+
+impl PluginArguments for NodeAffinityArgs {
+    fn check(&self, problems: &mut Problems) {
+        let mut check = |term: &NodeSelectorTerm, path: String| {
+            if let Err(error) = term.check() {
+                problems.unless(false, path, format_args!("hold requirements that can be met ({error})"));
+            }
+        };
+        let Some(added) = &self.added_affinity else { return };
+        let required = added.required_during_scheduling_ignored_during_execution.iter();
+        for (index, term) in required.flat_map(|selector| &selector.node_selector_terms).enumerate() {
+            const PATH: &str = "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
+            check(term, format!("{PATH}[{index}]"));
+        }
+        let preferred = added.preferred_during_scheduling_ignored_during_execution.iter().enumerate();
+        // What weighs nothing is not looked at.
+        for (index, term) in preferred.filter(|(_, term)| term.weight != 0) {
+            const PATH: &str = "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution";
+            check(&term.preference, format!("{PATH}[{index}].preference"));
+        }
+    }
 }
 
 impl NodeAffinity {

@@ -5,6 +5,8 @@ use smallvec::SmallVec;
 
 use super::node_resources_fit::amount;
 use super::scoring_strategy::WeightedResource;
+use crate::model::api_type::null_is_default;
+use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::framework::{Cycle, Plugin};
 use crate::state::{Node, NodeId};
@@ -14,21 +16,27 @@ pub(in crate::scheduler) struct NodeResourcesBalancedAllocation {
 }
 
 /// `NodeResourcesBalancedAllocationArgs`.
-#[derive(Debug, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(in crate::scheduler) struct NodeResourcesBalancedAllocationArgs {
+    #[serde(deserialize_with = "null_is_default")]
     resources: Vec<WeightedResource>,
 }
 
-impl Default for NodeResourcesBalancedAllocationArgs {
-    fn default() -> Self {
-        Self { resources: WeightedResource::cpu_and_memory() }
+impl PluginArguments for NodeResourcesBalancedAllocationArgs {
+    fn check(&self, problems: &mut Problems) {
+        for (index, resource) in self.resources.iter().enumerate() {
+            let first = self.resources.iter().position(|other| other.name == resource.name).unwrap_or(index);
+            let rule = format_args!("be another than in `resources[{first}]`");
+            problems.unless(first == index, format_args!("resources[{index}].name"), rule);
+            problems.unless(resource.weight() == 1, format_args!("resources[{index}].weight"), "be 1");
+        }
     }
 }
 
 impl NodeResourcesBalancedAllocation {
     pub(in crate::scheduler) fn new(arguments: NodeResourcesBalancedAllocationArgs) -> Self {
-        Self { resources: arguments.resources }
+        Self { resources: WeightedResource::or_cpu_and_memory(arguments.resources) }
     }
 
     /// What the resources that count offer, and what is requested of them on top of `asked`.

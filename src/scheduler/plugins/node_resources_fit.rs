@@ -5,7 +5,9 @@ use smallvec::SmallVec;
 
 use super::scoring_strategy::ScoringStrategy;
 use crate::arena::{Symbol, sym};
-use crate::model::Resources;
+use crate::model::api_type::null_is_default;
+use crate::model::{Resources, is_qualified_name};
+use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, Rejection};
@@ -19,17 +21,37 @@ pub(in crate::scheduler) struct NodeResourcesFit {
 
 /// `NodeResourcesFitArgs`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(in crate::scheduler) struct NodeResourcesFitArgs {
+    #[serde(deserialize_with = "null_is_default")]
     ignored_resources: Vec<Symbol>,
+    #[serde(deserialize_with = "null_is_default")]
     ignored_resource_groups: Vec<String>,
-    scoring_strategy: ScoringStrategy,
+    scoring_strategy: Option<ScoringStrategy>,
+}
+
+impl PluginArguments for NodeResourcesFitArgs {
+    fn check(&self, problems: &mut Problems) {
+        for (index, name) in self.ignored_resources.iter().enumerate() {
+            let path = format_args!("ignoredResources[{index}]");
+            problems.unless(is_qualified_name(name.as_str()), path, "be the name of a resource");
+        }
+        for (index, group) in self.ignored_resource_groups.iter().enumerate() {
+            let path = format_args!("ignoredResourceGroups[{index}]");
+            let is_group = !group.contains('/') && is_qualified_name(group);
+            problems.unless(is_group, path, "be what stands before the `/` of resources");
+        }
+        if let Some(strategy) = &self.scoring_strategy {
+            strategy.check(problems);
+        }
+    }
 }
 
 impl NodeResourcesFit {
     pub(in crate::scheduler) fn new(arguments: NodeResourcesFitArgs) -> Self {
         let NodeResourcesFitArgs { ignored_resources, ignored_resource_groups, scoring_strategy } = arguments;
-        Self { ignored: ignored_resources, ignored_groups: ignored_resource_groups, strategy: scoring_strategy }
+        let strategy = scoring_strategy.unwrap_or_default().with_resources();
+        Self { ignored: ignored_resources, ignored_groups: ignored_resource_groups, strategy }
     }
 
     /// Whether an extended resource does not count.
@@ -133,7 +155,7 @@ impl Plugin for NodeResourcesFit {
                     (amount(&object.allocatable, name), amount(&node.requested, name), asked)
                 }
             };
-            (allocatable > 0).then_some((allocatable, taken.saturating_add(asked), resource.weight.max(1)))
+            (allocatable > 0).then_some((allocatable, taken.saturating_add(asked), resource.weight()))
         });
         self.strategy.score(parts)
     }

@@ -6,9 +6,12 @@ use serde::Deserialize;
 use smallvec::SmallVec;
 
 use crate::arena::{Symbol, sym};
+use crate::model::api_type::{empty_is_none, null_is_default};
 use crate::model::{
     LabelSelector, Labels, NodeInclusionPolicy, TopologySpreadConstraint, UnsatisfiableConstraintAction,
+    is_qualified_name,
 };
+use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::counts::{Counted, Inclusion, ViewId};
 use crate::scheduler::event::{ClusterEvent, Events};
@@ -24,10 +27,78 @@ pub(in crate::scheduler) struct PodTopologySpread {
 
 /// `PodTopologySpreadArgs`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(in crate::scheduler) struct PodTopologySpreadArgs {
-    default_constraints: Vec<TopologySpreadConstraint>,
+    #[serde(deserialize_with = "null_is_default")]
+    default_constraints: Vec<DefaultConstraint>,
     defaulting_type: Option<DefaultingType>,
+}
+
+/// A constraint of pods that have none of their own. A pod's constraints have the same fields, but here nothing is filled in.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+struct DefaultConstraint {
+    max_skew: i32,
+    topology_key: Symbol,
+    #[serde(deserialize_with = "empty_is_none")]
+    when_unsatisfiable: Option<UnsatisfiableConstraintAction>,
+    label_selector: Option<LabelSelector>,
+    min_domains: Option<i32>,
+    #[serde(deserialize_with = "empty_is_none")]
+    node_affinity_policy: Option<NodeInclusionPolicy>,
+    #[serde(deserialize_with = "empty_is_none")]
+    node_taints_policy: Option<NodeInclusionPolicy>,
+    #[serde(deserialize_with = "null_is_default")]
+    match_label_keys: Vec<Symbol>,
+}
+
+impl From<DefaultConstraint> for TopologySpreadConstraint {
+    fn from(constraint: DefaultConstraint) -> Self {
+        let DefaultConstraint {
+            max_skew,
+            topology_key,
+            when_unsatisfiable,
+            label_selector,
+            min_domains,
+            node_affinity_policy,
+            node_taints_policy,
+            match_label_keys,
+        } = constraint;
+        Self {
+            max_skew,
+            topology_key,
+            when_unsatisfiable: when_unsatisfiable.unwrap_or_default(),
+            label_selector,
+            min_domains,
+            node_affinity_policy,
+            node_taints_policy,
+            match_label_keys,
+        }
+    }
+}
+
+impl PluginArguments for PodTopologySpreadArgs {
+    fn check(&self, problems: &mut Problems) {
+        let is_list = self.defaulting_type == Some(DefaultingType::List);
+        let rule = "be `List` where there are `defaultConstraints`";
+        problems.unless(is_list || self.default_constraints.is_empty(), "defaultingType", rule);
+        for (index, constraint) in self.default_constraints.iter().enumerate() {
+            let path = format!("defaultConstraints[{index}]");
+            problems.unless_within(constraint.max_skew, 1..=i64::MAX, format_args!("{path}.maxSkew"));
+            let key = constraint.topology_key;
+            let is_key = is_qualified_name(key.as_str());
+            problems.unless(is_key, format_args!("{path}.topologyKey"), "be the key of a label");
+            let (action, rule) = (constraint.when_unsatisfiable, "be `DoNotSchedule` or `ScheduleAnyway`");
+            problems.unless(action.is_some(), format_args!("{path}.whenUnsatisfiable"), rule);
+            let rule = "be left out: which pods count follows from each pod";
+            problems.unless(constraint.label_selector.is_none(), format_args!("{path}.labelSelector"), rule);
+            let is_same = |other: &DefaultConstraint| (other.topology_key, other.when_unsatisfiable) == (key, action);
+            if let Some(first) = self.default_constraints[..index].iter().position(is_same) {
+                let rule = format_args!("differ from `defaultConstraints[{first}]` in its key or in what happens");
+                problems.unless(false, path, rule);
+            }
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -107,7 +178,8 @@ fn is_hard(constraint: &TopologySpreadConstraint) -> bool {
 impl PodTopologySpread {
     pub(in crate::scheduler) fn new(arguments: PodTopologySpreadArgs) -> Self {
         if arguments.defaulting_type == Some(DefaultingType::List) {
-            return Self { defaults: arguments.default_constraints, is_system: false };
+            let defaults = arguments.default_constraints.into_iter().map(TopologySpreadConstraint::from).collect();
+            return Self { defaults, is_system: false };
         }
         let soft = |max_skew, topology_key| TopologySpreadConstraint {
             max_skew,

@@ -3,15 +3,18 @@
 use serde::Deserialize;
 
 use crate::arena::Symbol;
+use crate::model::api_type::null_is_default;
+use crate::scheduler::arguments::Problems;
 
 /// `scoringStrategy` of `NodeResourcesFitArgs`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(super) struct ScoringStrategy {
     #[serde(rename = "type")]
-    kind: Kind,
+    kind: Option<Kind>,
+    #[serde(deserialize_with = "null_is_default")]
     pub(super) resources: Vec<WeightedResource>,
-    requested_to_capacity_ratio: Ratio,
+    requested_to_capacity_ratio: Option<Ratio>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -24,39 +27,48 @@ enum Kind {
 
 /// A resource that counts, and how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct WeightedResource {
     pub(super) name: Symbol,
-    #[serde(default)]
-    pub(super) weight: i64,
+    weight: Option<i64>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 struct Ratio {
+    #[serde(deserialize_with = "null_is_default")]
     shape: Vec<Point>,
 }
 
 /// A point of the piecewise linear function from use in percent to a score of 0 to 10.
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct Point {
-    utilization: i64,
-    score: i64,
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Point {
+    utilization: i32,
+    score: i32,
 }
 
-impl Default for ScoringStrategy {
-    fn default() -> Self {
-        Self {
-            kind: Kind::default(),
-            resources: WeightedResource::cpu_and_memory(),
-            requested_to_capacity_ratio: Ratio::default(),
-        }
+impl Point {
+    fn utilization(self) -> i64 {
+        self.utilization.into()
+    }
+
+    /// Its score, 0 to 100.
+    fn score(self) -> i64 {
+        i64::from(self.score) * 10
     }
 }
 
 impl WeightedResource {
-    /// What counts if nothing is said: CPU and memory alike.
-    pub(super) fn cpu_and_memory() -> Vec<Self> {
-        ["cpu", "memory"].map(|name| Self { name: Symbol::new(name), weight: 1 }).to_vec()
+    /// How much it counts; no weight is a weight of 1.
+    pub(super) fn weight(self) -> i64 {
+        self.weight.filter(|weight| *weight != 0).unwrap_or(1)
+    }
+
+    /// The resources that are listed; CPU and memory if there are none.
+    pub(super) fn or_cpu_and_memory(listed: Vec<Self>) -> Vec<Self> {
+        let unweighted = |name| Self { name: Symbol::new(name), weight: None };
+        if listed.is_empty() { ["cpu", "memory"].map(unweighted).to_vec() } else { listed }
     }
 }
 
@@ -66,6 +78,34 @@ fn percent(part: i64, whole: i64) -> i64 {
 }
 
 impl ScoringStrategy {
+    fn kind(&self) -> Kind {
+        self.kind.unwrap_or_default()
+    }
+
+    /// This strategy with its defaults.
+    pub(super) fn with_resources(self) -> Self {
+        Self { resources: WeightedResource::or_cpu_and_memory(self.resources), ..self }
+    }
+
+    /// Notes what kube-scheduler refuses.
+    pub(super) fn check(&self, problems: &mut Problems) {
+        const RATIO: &str = "scoringStrategy.requestedToCapacityRatio";
+        let rule = "be `LeastAllocated`, `MostAllocated` or `RequestedToCapacityRatio`";
+        problems.unless(self.kind.is_some(), "scoringStrategy.type", rule);
+        for (index, resource) in self.resources.iter().enumerate() {
+            let path = format_args!("scoringStrategy.resources[{index}].weight");
+            problems.unless_within(resource.weight(), 1..=100, path);
+        }
+        match (self.kind(), &self.requested_to_capacity_ratio) {
+            (Kind::RequestedToCapacityRatio, Some(ratio)) => ratio.check(&format!("{RATIO}.shape"), problems),
+            (Kind::RequestedToCapacityRatio, None) => problems.unless(false, RATIO, "be given with this type"),
+            (_, ratio) => {
+                let rule = "be left out unless the type is `RequestedToCapacityRatio`";
+                problems.unless(ratio.is_none(), RATIO, rule);
+            }
+        }
+    }
+
     /// The score of a node from what each resource offers, what would be requested of it, and its weight.
     ///
     /// # Source
@@ -73,7 +113,7 @@ impl ScoringStrategy {
     pub(super) fn score(&self, parts: impl Iterator<Item = (i64, i64, i64)>) -> i64 {
         let (mut sum, mut weights) = (0, 0);
         for (allocatable, requested, weight) in parts {
-            let score = match self.kind {
+            let score = match self.kind() {
                 Kind::LeastAllocated if requested > allocatable => 0,
                 Kind::LeastAllocated => percent(allocatable - requested, allocatable),
                 Kind::MostAllocated => percent(requested.min(allocatable), allocatable),
@@ -89,7 +129,7 @@ impl ScoringStrategy {
             sum += score * weight;
             weights += weight;
         }
-        match self.kind {
+        match self.kind() {
             _ if weights == 0 => 0,
             Kind::RequestedToCapacityRatio => (sum as f64 / weights as f64).round() as i64,
             _ => sum / weights,
@@ -97,15 +137,30 @@ impl ScoringStrategy {
     }
 
     fn shaped(&self, used: i64) -> i64 {
-        let shape = &self.requested_to_capacity_ratio.shape;
+        let shape = self.requested_to_capacity_ratio.as_ref().map_or(&[][..], |ratio| &ratio.shape);
         let (Some(first), Some(last)) = (shape.first(), shape.last()) else { return 0 };
-        if used <= first.utilization {
-            return first.score * 10;
+        if used <= first.utilization() {
+            return first.score();
         }
-        let Some(pair) = shape.windows(2).find(|pair| used <= pair[1].utilization) else { return last.score * 10 };
+        let Some(pair) = shape.windows(2).find(|pair| used <= pair[1].utilization()) else { return last.score() };
         let (from, to) = (pair[0], pair[1]);
-        let rise = (to.score - from.score) * 10;
-        from.score * 10 + rise * (used - from.utilization) / (to.utilization - from.utilization).max(1)
+        let rise = to.score() - from.score();
+        from.score() + rise * (used - from.utilization()) / (to.utilization() - from.utilization()).max(1)
+    }
+}
+
+impl Ratio {
+    fn check(&self, path: &str, problems: &mut Problems) {
+        problems.unless(!self.shape.is_empty(), path, "have at least one point");
+        let mut neighbors = self.shape.windows(2).enumerate();
+        if let Some((index, pair)) = neighbors.find(|(_, pair)| pair[0].utilization >= pair[1].utilization) {
+            let rule = format_args!("be above the {} before it", pair[0].utilization);
+            problems.unless(false, format_args!("{path}[{}].utilization", index + 1), rule);
+        }
+        for (index, point) in self.shape.iter().enumerate() {
+            problems.unless_within(point.utilization, 0..=100, format_args!("{path}[{index}].utilization"));
+            problems.unless_within(point.score, 0..=10, format_args!("{path}[{index}].score"));
+        }
     }
 }
 

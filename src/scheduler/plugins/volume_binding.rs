@@ -2,7 +2,9 @@
 
 use serde::Deserialize;
 
+use super::scoring_strategy::Point;
 use crate::arena::{Symbol, sym};
+use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection};
@@ -15,16 +17,29 @@ pub(in crate::scheduler) struct VolumeBinding {
 
 /// `VolumeBindingArgs`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(in crate::scheduler) struct VolumeBindingArgs {
-    bind_timeout_seconds: Option<u32>,
+    bind_timeout_seconds: Option<i64>,
+    shape: Option<Vec<Point>>,
+}
+
+impl VolumeBindingArgs {
+    fn timeout_s(&self) -> i64 {
+        self.bind_timeout_seconds.unwrap_or(600)
+    }
+}
+
+impl PluginArguments for VolumeBindingArgs {
+    fn check(&self, problems: &mut Problems) {
+        problems.unless_within(self.timeout_s(), 0..=i64::MAX, "bindTimeoutSeconds");
+        let rule = "be left out: the feature gate StorageCapacityScoring is off";
+        problems.unless(self.shape.is_none(), "shape", rule);
+    }
 }
 
 impl VolumeBinding {
     pub(in crate::scheduler) fn new(arguments: VolumeBindingArgs) -> Self {
-        const TIMEOUT_S: u32 = 600;
-        let seconds = arguments.bind_timeout_seconds.unwrap_or(TIMEOUT_S);
-        Self { timeout: SimDuration::from_secs(seconds.into()) }
+        Self { timeout: SimDuration::from_secs(arguments.timeout_s().unsigned_abs()) }
     }
 
     fn reject(&self, reason: &str) -> PreFilter {

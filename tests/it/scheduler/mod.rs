@@ -23,6 +23,7 @@ use serde_json::{Value, json};
 pub(crate) struct Cluster {
     items: Vec<Value>,
     profile: Value,
+    configuration: Value,
     version: &'static str,
 }
 
@@ -62,7 +63,8 @@ fn write_scenario(directory: &Path, items: &Value, mut spec: Value) -> String {
 
 impl Cluster {
     pub(crate) fn new() -> Self {
-        Self { items: Vec::new(), profile: json!({"schedulerName": "default-scheduler"}), version: "1.36" }
+        let profile = json!({"schedulerName": "default-scheduler"});
+        Self { items: Vec::new(), profile, configuration: json!({}), version: "1.36" }
     }
 
     pub(crate) fn version(mut self, version: &'static str) -> Self {
@@ -73,6 +75,12 @@ impl Cluster {
     /// The fields of the only profile.
     pub(crate) fn profile(mut self, fields: Value) -> Self {
         self.profile = fields;
+        self
+    }
+
+    /// The fields of the configuration of kube-scheduler besides the profile.
+    pub(crate) fn configuration(mut self, fields: Value) -> Self {
+        self.configuration = fields;
         self
     }
 
@@ -128,9 +136,11 @@ impl Cluster {
 
     fn prepared(&self) -> Prepared {
         let directory = tempfile::tempdir().expect("a temporary directory");
+        let mut configuration = self.configuration.clone();
+        configuration["profiles"] = json!([self.profile]);
         let spec = json!({
             "duration": "1s",
-            "controlPlane": {"kubernetesVersion": self.version, "kubeScheduler": {"profiles": [self.profile]}},
+            "controlPlane": {"kubernetesVersion": self.version, "kubeScheduler": configuration},
         });
         let document = write_scenario(directory.path(), &json!(self.items), spec);
         let loaded = scenario::load_text("test", &document, directory.path(), &Overrides::none());

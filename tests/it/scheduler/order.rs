@@ -28,6 +28,15 @@ fn the_search_goes_on_where_it_ended() {
 }
 
 #[test]
+fn what_a_profile_says_beats_what_is_said_for_all() {
+    let percentage = |percentage: i32| json!({"percentageOfNodesToScore": percentage});
+    let cluster = zoned(&[""; 500]).pod("p", json!({}));
+    let found = |cluster: Cluster| cluster.decision().feasible.len();
+    assert_eq!(found(cluster.clone().configuration(percentage(100))), 500);
+    assert_eq!(found(cluster.configuration(percentage(100)).profile(percentage(40))), 200);
+}
+
+#[test]
 fn nodes_that_were_no_good_count_as_looked_at() {
     let mut cluster = Cluster::new();
     for i in 0..120 {

@@ -129,31 +129,36 @@ fn the_cheapest_node_is_chosen() {
 
 #[test]
 fn a_spread_is_mended_on_the_node_itself() {
-    let labels = |zone: &str, node: &str| json!({"cpu": "10", "labels": {"zone": zone, "node": node}});
-    let cluster = Cluster::new()
-        .node("a", labels("z1", "a"))
-        .node("b", labels("z2", "b"))
-        .pod("a1", there("a", 0, "1", 0))
-        .pod("a2", there("a", 0, "1", 0))
-        .pod("b1", there("b", 0, "1", 0))
-        .pod("b2", there("b", 20, "9", 0))
-        .pod("p", json!({
-            "priority": 10, "labels": {"app": "x"}, "requests": {"cpu": "1"},
-            "topologySpreadConstraints": [{"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule",
-                "labelSelector": {"matchLabels": {"app": "x"}}}],
-        }));
-    // Zone z2 has two as well, but node b has no room unless b1 goes; then a would be one too many with one of its two.
-    let shown = cluster.decision();
-    assert!(shown.node.is_some() || shown.nominated.is_some(), "{shown:?}");
+    let constraint = |key: &str| {
+        json!({"topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "x"}}})
+    };
+    let incoming = |constraints: &[&str]| {
+        let constraints: Vec<Value> = constraints.iter().map(|key| constraint(key)).collect();
+        json!({"priority": 10, "labels": {"app": "x"}, "topologySpreadConstraints": constraints})
+    };
+    let labels = |zone: &str, node: &str| json!({"cpu": "10", "labels": {"zone": zone, "kubernetes.io/hostname": node}});
+    // Zone z1 has three and z2 has two, whom nothing moves. One has to go from the node that the pod comes to; which of
+    // the two, the one that started later says.
+    let crowded = |a2: u32, b1: u32| {
+        Cluster::new()
+            .node("a", labels("z1", "a"))
+            .node("b", labels("z1", "b"))
+            .node("x", labels("z2", "x"))
+            .pod("a1", there("a", 5, "1", 0))
+            .pod("a2", there("a", 0, "1", a2))
+            .pod("b1", there("b", 0, "1", b1))
+            .pod("x1", there("x", 10, "1", 0))
+            .pod("x2", there("x", 10, "1", 0))
+            .pod("p", incoming(&["zone", "kubernetes.io/hostname"]))
+    };
+    check(crowded(9, 1), "a", &["a2"]);
+    check(crowded(1, 9), "b", &["b1"]);
     let tight = Cluster::new()
         .node("a", labels("z1", "a"))
-        .node("b", json!({"labels": {"zone": "z2", "node": "b"}, "unschedulable": true}))
+        .node("b", json!({"labels": {"zone": "z2", "kubernetes.io/hostname": "b"}, "unschedulable": true}))
         .pod("a1", there("a", 0, "1", 3))
-        .pod("p", json!({
-            "priority": 10, "labels": {"app": "x"},
-            "topologySpreadConstraints": [{"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule",
-                "labelSelector": {"matchLabels": {"app": "x"}}}],
-        }));
+        .pod("p", incoming(&["zone"]));
     check(tight, "a", &["a1"]);
 }
 
@@ -178,8 +183,48 @@ fn who_waits_for_victims_preempts_nobody_else() {
         shown.message.ends_with("preemption: not eligible due to a terminating pod on the nominated node."),
         "{shown:?}"
     );
-    // One that leaves for another reason does not keep the pod from preempting.
-    assert!(waiting(terminating).decision().nominated.is_some());
+    // One that leaves for another reason does not keep the pod from preempting; it is itself as good a victim as the other.
+    let shown = waiting(terminating).decision();
+    assert_eq!(shown.victims, [if shown.nominated.as_deref() == Some("a") { "leaving" } else { "other" }], "{shown:?}");
+}
+
+#[test]
+fn who_waits_for_a_node_that_cannot_take_it_any_more_preempts_elsewhere() {
+    let mut leaving = there("a", 0, "9", 0);
+    leaving["deletionTimestamp"] = json!("2026-01-01T00:00:30Z");
+    leaving["deletionGracePeriodSeconds"] = json!(30);
+    leaving["status"]["conditions"] =
+        json!([{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]);
+    let cordoned = Cluster::new().node("a", json!({"cpu": "10", "unschedulable": true})).pod("leaving", leaving).pod(
+        "p",
+        json!({"priority": 10, "requests": {"cpu": "9"}, "status": {"phase": "Pending", "nominatedNodeName": "a"}}),
+    );
+    let message = cordoned.decision().message;
+    assert!(
+        message.ends_with("preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."),
+        "{message}"
+    );
+    check(cordoned.node("b", json!({"cpu": "10"})).pod("other", there("b", 0, "9", 0)), "b", &["other"]);
+}
+
+#[test]
+fn so_many_candidates_are_enough() {
+    // Nodes that are full of one pod each, of these priorities.
+    let full = |priorities: [i64; 5]| {
+        let names = ["a", "b", "c", "d", "e"];
+        let all = names.iter().zip(priorities);
+        all.fold(nodes(&names, "10"), |cluster, (node, priority)| {
+            cluster.pod(&format!("on-{node}"), there(node, priority, "10", 0))
+        })
+        .pod("p", incoming("10"))
+    };
+    let two = json!({"pluginConfig": [{"name": "DefaultPreemption", "args": {
+        "minCandidateNodesPercentage": 40, "minCandidateNodesAbsolute": 1}}]});
+    check(full([5, 3, 2, 1, 0]), "e", &["on-e"]);
+    // 40 % of five are two: the cheapest are not looked at.
+    check(full([5, 3, 2, 1, 0]).profile(two.clone()), "b", &["on-b"]);
+    // Nodes on which nothing can be gained are passed over.
+    check(full([5, 20, 3, 0, 20]).profile(two), "c", &["on-c"]);
 }
 
 #[test]

@@ -128,6 +128,34 @@ fn a_pod_that_wants_its_own_kind_waits_for_the_flush_when_the_last_of_them_has_g
 }
 
 #[test]
+fn the_room_that_a_preemptor_waits_for_is_taken_by_higher_priority_alone() {
+    let class = |name: &str, value: i32| json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value});
+    let mut slow = pod("slow", "1", json!({"nodeName": "a"}));
+    slow["metadata"]["annotations"] = json!({"kubesquall.sim/stop": "30s"});
+    slow["spec"]["terminationGracePeriodSeconds"] = json!(60);
+    let quick = pod("quick", "1", json!({"nodeName": "a"}));
+    let items = json!([class("high", 100), class("higher", 200), node("a", "2", json!([])), quick, slow]);
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let apply = |name: &str, cpu: &str, class: &str| {
+        let file = directory.path().join(format!("{name}-{class}.json"));
+        let manifest = pod(name, cpu, json!({"priorityClassName": class}));
+        std::fs::write(&file, manifest.to_string()).expect("a manifest");
+        format!("apply -f {}", file.display())
+    };
+    let preemptor = apply("p", "2", "high");
+    // At 80 s half of the room is free; the other half follows at about 90 s.
+    let played = |class: &str, pod: &str| {
+        let late = apply("late", "1", class);
+        let found = play("1.36", &items, &[(60, &preemptor), (80, &late)], pod);
+        found.iter().find(|(_, reason)| reason == "Scheduled").map(|(at, _)| *at as u32)
+    };
+    assert_eq!(played("high", "late"), None);
+    assert!(played("high", "p").is_some_and(|at| (90..93).contains(&at)));
+    assert_eq!(played("higher", "late"), Some(80));
+    assert_eq!(played("higher", "p"), None);
+}
+
+#[test]
 fn a_preemptor_waits_for_each_of_its_victims() {
     let class = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100});
     let directory = tempfile::tempdir().expect("a temporary directory");

@@ -101,11 +101,12 @@ fn extended_resources_are_counted_unless_ignored() {
 }
 
 fn strategy(kind: &str, resources: Value) -> Value {
-    json!({"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {
-        "type": kind,
-        "resources": resources,
-        "requestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 10}, {"utilization": 100, "score": 0}]},
-    }}}]})
+    let mut strategy = json!({"type": kind, "resources": resources});
+    if kind == "RequestedToCapacityRatio" {
+        let shape = json!([{"utilization": 0, "score": 10}, {"utilization": 100, "score": 0}]);
+        strategy["requestedToCapacityRatio"] = json!({"shape": shape});
+    }
+    json!({"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}}]})
 }
 
 /// Without the filter, so that nodes can be scored that are too small.

@@ -201,6 +201,19 @@ fn policies_decide_which_nodes_are_counted() {
     };
     assert_eq!(scores(&cluster("Honor"), &["a", "b", "c"]).1, [Some(0), Some(33), Some(100)]);
     assert_eq!(scores(&cluster("Ignore"), &["a", "b", "c"]).1, [Some(66), Some(100), Some(100)]);
+    let tainted = |policy: Value| {
+        let mut constraint = soft("node", 1);
+        constraint["nodeTaintsPolicy"] = policy;
+        let taints = json!([{"key": "k", "value": "v", "effect": "NoSchedule"}]);
+        let cluster = spread(&[("a", "", 2), ("b", "", 1)])
+            .node("c", json!({"labels": {"node": "c"}, "taints": taints}))
+            .pod("c-0", json!({"node": "c", "labels": {"app": "x"}}))
+            .profile(json!({"plugins": {"filter": {"disabled": [{"name": "TaintToleration"}]}}}));
+        scores(&with(cluster, json!([constraint])), &["a", "b", "c"]).1
+    };
+    assert_eq!(tainted(json!("Honor")), [Some(0), Some(33), Some(100)]);
+    assert_eq!(tainted(json!("Ignore")), [Some(66), Some(100), Some(100)]);
+    assert_eq!(tainted(Value::Null), [Some(66), Some(100), Some(100)]);
 }
 
 #[test]

@@ -7,24 +7,22 @@ use comfy_table::{CellAlignment, Table};
 
 use super::schedule::path_of;
 use super::words::counted;
-use crate::model::{Taint, TaintEffect};
-use crate::scheduler::{Decision, Nomination, Obstacles, Rejection, Shortage};
-use crate::state::{NodeId, Pod, PodId, Store};
+use crate::scheduler::{Decision, Nomination, Obstacles, Rejection, Remedy, Shortage};
+use crate::state::{NodeId, PodId, Store};
 use crate::units::{Quantity, QuantityFormat};
 
 /// Nodes that are named one by one.
 const NODES_SHOWN: usize = 30;
 
-/// All decisions, one paragraph each.
-pub(super) fn decisions(store: &Store, decided: &[(PodId, Decision)]) -> String {
-    if decided.is_empty() {
-        return "No pod is pending.\n".to_owned();
-    }
-    let paragraphs: Vec<String> = decided.iter().map(|(pod, decision)| paragraph(store, *pod, decision)).collect();
-    paragraphs.join("\n")
+/// Pods that are not decided about.
+pub(super) fn left_out(reason: &str, pods: &[String]) -> String {
+    let names: Vec<&str> = pods.iter().map(String::as_str).collect();
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    format!("{} {verb} not decided about: {reason}", abridged(&names))
 }
 
-fn paragraph(store: &Store, id: PodId, decision: &Decision) -> String {
+/// One decision.
+pub(super) fn paragraph(store: &Store, id: PodId, decision: &Decision) -> String {
     let mut text = String::new();
     let name = |node: NodeId| store.node_name(node).as_str();
     match decision.node {
@@ -50,10 +48,8 @@ fn paragraph(store: &Store, id: PodId, decision: &Decision) -> String {
         let _ = writeln!(text, "  makes room on {} by preempting {}", name(node), victims.join(", "));
     }
     out(store, decision, &mut text);
-    if let (Some(pod), Some(nearest)) = (store.pod(id), decision.obstacles.first())
-        && decision.victims.is_empty()
-    {
-        closest(store, pod, nearest, &mut text);
+    if let Some(nearest) = decision.nearest.as_ref().filter(|_| decision.victims.is_empty()) {
+        closest(store, nearest, &mut text);
     }
     text
 }
@@ -116,19 +112,31 @@ fn abridged(names: &[&str]) -> String {
 }
 
 /// The node that lacks least, and what would let the pod in.
-fn closest(store: &Store, pod: &Pod, nearest: &Obstacles, text: &mut String) {
+fn closest(store: &Store, nearest: &Obstacles, text: &mut String) {
     let _ = writeln!(text, "  the closest is {}; the pod would fit if", store.node_name(nearest.node));
-    for rejection in &nearest.rejections {
-        match rejection.plugin {
-            "NodeResourcesFit" => {
-                for shortage in &nearest.shortages {
-                    let _ = writeln!(text, "    - {}", remedy_of(shortage));
-                }
-            }
-            plugin => {
-                let _ = writeln!(text, "    - {}", remedy(store, pod, nearest.node, plugin, rejection));
-            }
+    for remedy in &nearest.remedies {
+        let _ = writeln!(text, "    - {}", in_words(remedy));
+    }
+}
+
+/// What would have to be otherwise.
+fn in_words(remedy: &Remedy) -> String {
+    match remedy {
+        Remedy::Resource(shortage) => remedy_of(shortage),
+        Remedy::Uncordon => "the node were uncordoned".to_owned(),
+        Remedy::Tolerate(taints) => {
+            let taints: Vec<String> = taints.iter().map(ToString::to_string).collect();
+            format!("it tolerated {}", taints.join(" and "))
         }
+        Remedy::AllowLabels => "its nodeSelector and node affinity allowed the node's labels".to_owned(),
+        Remedy::FreePorts => "its host ports were not taken there".to_owned(),
+        Remedy::TopologyLabels => "the node had the labels its spread constraints name".to_owned(),
+        Remedy::AllowSkew => {
+            "its spread constraints allowed one more there, or there were fewer of its kind".to_owned()
+        }
+        Remedy::Neighbors => "the pods it must be near were there".to_owned(),
+        Remedy::Distance => "no pod were there that it must keep away from, or that must keep away from it".to_owned(),
+        Remedy::Else(rejection) => format!("{} did not say \"{}\"", rejection.plugin, reasons(rejection)),
     }
 }
 
@@ -159,36 +167,4 @@ fn remedy_of(shortage: &Shortage) -> String {
             amount(allocatable)
         ),
     }
-}
-
-/// What would make a plugin let the pod in.
-fn remedy(store: &Store, pod: &Pod, node: NodeId, plugin: &str, rejection: &Rejection) -> String {
-    match plugin {
-        "NodeUnschedulable" => "the node were uncordoned".to_owned(),
-        "TaintToleration" => format!("it tolerated {}", untolerated(store, pod, node).join(" and ")),
-        "NodeAffinity" => "its nodeSelector and node affinity allowed the node's labels".to_owned(),
-        "NodePorts" => "its host ports were not taken there".to_owned(),
-        "PodTopologySpread" if rejection.is_unresolvable => {
-            "the node had the labels its spread constraints name".to_owned()
-        }
-        "PodTopologySpread" => {
-            "its spread constraints allowed one more there, or there were fewer of its kind".to_owned()
-        }
-        "InterPodAffinity" if rejection.is_unresolvable => "the pods it must be near were there".to_owned(),
-        "InterPodAffinity" => {
-            "no pod were there that it must keep away from, or that must keep away from it".to_owned()
-        }
-        other => format!("{other} did not say \"{}\"", reasons(rejection)),
-    }
-}
-
-/// Taints that keep the pod out.
-fn untolerated(store: &Store, pod: &Pod, node: NodeId) -> Vec<String> {
-    let bars = |effect| matches!(effect, TaintEffect::NoSchedule | TaintEffect::NoExecute);
-    let taints = store.node(node).into_iter().flat_map(|node| &node.taints).filter(|taint| bars(taint.effect));
-    taints
-        .map(|taint| Taint::new(taint.key, taint.value, taint.effect))
-        .filter(|taint| !pod.spec.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
-        .map(|taint| taint.to_string())
-        .collect()
 }

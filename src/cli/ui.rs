@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serializer as _;
 
 use super::failure::{BugReport, Failure};
 use super::{Color, Shared};
@@ -52,6 +53,16 @@ impl Ui {
         let mut text = serde_json::to_string_pretty(value).expect("results are plain data");
         text.push('\n');
         self.out(&text)
+    }
+
+    /// Writes a JSON array to standard output, item by item.
+    pub(super) fn json_list(&self, items: impl Iterator<Item = impl serde::Serialize>) -> Result<(), Failure> {
+        let mut stdout = io::BufWriter::new(io::stdout().lock());
+        let mut serializer = serde_json::Serializer::pretty(&mut stdout);
+        serializer.collect_seq(items).map_err(io::Error::from)?;
+        writeln!(stdout)?;
+        stdout.flush()?;
+        Ok(())
     }
 
     /// Says something that is neither a result nor a problem.

@@ -44,14 +44,7 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
 }
 
 /// Says what must be true of a field; `base` is the path of what the field's path goes on from.
-pub(super) fn refuse(
-    root: &Node,
-    base: &str,
-    field: &str,
-    rule: &str,
-    label: &str,
-    diagnostics: &mut Diagnostics,
-) {
+pub(super) fn refuse(root: &Node, base: &str, field: &str, rule: &str, label: &str, diagnostics: &mut Diagnostics) {
     let path = if field.is_empty() { base.to_owned() } else { format!("{base}.{field}") };
     let found = super::overrides::parse_path(&path).ok().and_then(|path| root.find(&path)?.text());
     let found = found.map_or_else(String::new, |value| format!(" is {value}; it"));

@@ -325,7 +325,9 @@ mod tests {
         }
         check(
             plugin,
-            &format!(r#"{{"defaultingType":"List","defaultConstraints":[{{"labelSelector":{{}}}},{constraint},{constraint}]}}"#),
+            &format!(
+                r#"{{"defaultingType":"List","defaultConstraints":[{{"labelSelector":{{}}}},{constraint},{constraint}]}}"#
+            ),
             &[
                 "defaultConstraints[0].maxSkew: be at least 1",
                 "defaultConstraints[0].topologyKey: be the key of a label",
@@ -343,7 +345,10 @@ mod tests {
         check(
             plugin,
             r#"{"bindTimeoutSeconds":-5,"shape":[{"utilization":0,"score":0}]}"#,
-            &["bindTimeoutSeconds: be at least 0", "shape: be left out: the feature gate StorageCapacityScoring is off"],
+            &[
+                "bindTimeoutSeconds: be at least 0",
+                "shape: be left out: the feature gate StorageCapacityScoring is off",
+            ],
         );
     }
 

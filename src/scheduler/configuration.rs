@@ -25,10 +25,7 @@ const fn known(name: &'static str, points: &'static [&'static str]) -> Known {
 static KNOWN: [Known; 23] = [
     known("DefaultBinder", &["bind"]),
     known("DefaultPreemption", &["preEnqueue", "postFilter"]),
-    known(
-        "DynamicResources",
-        &["preEnqueue", "preFilter", "filter", "postFilter", "score", "reserve", "preBind"],
-    ),
+    known("DynamicResources", &["preEnqueue", "preFilter", "filter", "postFilter", "score", "reserve", "preBind"]),
     Known { name: "GangScheduling", points: &["preEnqueue", "reserve", "permit"], since: 35 },
     known("ImageLocality", &["score"]),
     known("InterPodAffinity", &["preFilter", "filter", "preScore", "score"]),

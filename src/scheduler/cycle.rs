@@ -11,7 +11,7 @@ use super::framework::{Cycle, PreFilter, Rejection, Template};
 use super::memo::{Memo, Memos};
 use super::message;
 use super::nominator::Nominator;
-use super::obstacles::{Obstacles, obstacles};
+use super::obstacles::{self, Obstacles};
 use super::preemption::Preemption;
 use super::profile::Profile;
 use super::volumes::Bindings;
@@ -52,8 +52,8 @@ pub struct Decision {
     pub nomination: Nomination,
     /// Pods that are to make room.
     pub victims: Vec<PodId>,
-    /// What stands in the way on each node, the nearest first; only if no node takes the pod and somebody asked.
-    pub obstacles: Vec<Obstacles>,
+    /// What stands in the way on the node that lacks least; only if no node takes the pod and somebody asked.
+    pub nearest: Option<Obstacles>,
 }
 
 /// What a cycle says of `status.nominatedNodeName`.
@@ -210,7 +210,7 @@ impl Snapshot {
         self.decide(profile, &cycle, &mut memo, is_explained, draw, &mut decision);
         self.memos.put(profile, &pod.spec, memo);
         if is_explained && decision.node.is_none() {
-            decision.obstacles = obstacles(profile, &cycle, &self.cache);
+            decision.nearest = obstacles::nearest(profile, &cycle, &self.cache);
         }
         decision
     }

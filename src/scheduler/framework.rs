@@ -7,6 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::cache::{Cache, NodeInfo};
 use super::event::{ClusterEvent, Events};
+use super::obstacles::Remedy;
 use super::plugins::default_preemption::DefaultPreemptionArgs;
 use super::plugins::{inter_pod_affinity, pod_topology_spread};
 use crate::arena::Symbol;
@@ -103,6 +104,11 @@ pub(super) trait Plugin: Send + Sync {
     /// Reasons against a node; none if it passes.
     fn filter(&self, _cycle: &Cycle<'_>, _cache: &Cache, _node: &NodeInfo) -> Option<Rejection> {
         None
+    }
+
+    /// What would have to be otherwise for it to let the pod in on a node that it rejects.
+    fn remedies(&self, _cycle: &Cycle<'_>, _node: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
+        vec![Remedy::Else(rejection.clone())]
     }
 
     /// How it makes room for pods that no node takes, if it does.

@@ -21,6 +21,8 @@ mod plugins;
 mod prebinding;
 mod preempting;
 mod preemption;
+#[cfg(test)]
+mod preemption_tests;
 mod profile;
 mod queue;
 mod registry;
@@ -49,12 +51,14 @@ use preempting::Preemptions;
 use profile::Profiles;
 use queue::{SchedulingQueue, Situation};
 
-pub use arguments::{ConfigurationProblem, PluginArguments, Problems, ReadArguments, argument_problems, takes_arguments};
+pub use arguments::{
+    ConfigurationProblem, PluginArguments, Problems, ReadArguments, argument_problems, takes_arguments,
+};
 pub use audit::Unseen;
 pub use configuration::{configuration_problems, is_plugin_played, plugin_names};
 pub use cycle::{Decision, NodeScore, Nomination};
 pub use framework::Rejection;
-pub use obstacles::{Obstacles, Shortage};
+pub use obstacles::{Obstacles, Remedy, Shortage};
 
 /// What the scheduler waits for.
 #[derive(Copy, Clone, Debug)]
@@ -138,12 +142,15 @@ impl Scheduler {
     }
 
     /// Decisions on the cluster as the store has it, one after the other, each on what those before it left: what
-    /// `kubesquall schedule` shows. None for pods of other schedulers.
-    #[must_use]
-    pub fn decide(store: &Store, config: &Config, pods: &[PodId]) -> Vec<Option<Decision>> {
+    /// `kubesquall schedule` shows. None for pods of other schedulers. A decision is taken when it is asked for.
+    pub fn decide<'a>(
+        store: &'a Store,
+        config: &'a Config,
+        pods: &'a [PodId],
+    ) -> impl Iterator<Item = Option<Decision>> + 'a {
         let mut snapshot = Snapshot::of(store, config);
         let profiles = Profiles::new(&config.kube_scheduler);
-        let mut decide = |&id: &PodId| {
+        let decide = move |&id: &PodId| {
             let pod = store.pod(id)?;
             let profile = profiles.of(pod.spec.scheduler_name)?;
             let decision = snapshot.schedule(profile, store, id, true, &mut |_| 0);
@@ -153,7 +160,7 @@ impl Scheduler {
             }
             Some(decision)
         };
-        pods.iter().map(&mut decide).collect()
+        pods.iter().map(decide)
     }
 
     /// Where pods end up, one after the other, if those that are preempted leave at once; none for pods that no node takes.

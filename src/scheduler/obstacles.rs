@@ -1,9 +1,10 @@
 //! Everything that stands between a pod and a node, for people who ask what would have to change.
 
-use super::cache::{Cache, NodeInfo};
+use super::cache::Cache;
 use super::framework::{Cycle, Rejection};
 use super::profile::Profile;
-use crate::arena::{Symbol, sym};
+use crate::arena::Symbol;
+use crate::model::Taint;
 use crate::state::NodeId;
 
 /// What speaks against a node, by every plugin, not only the first.
@@ -13,8 +14,33 @@ pub struct Obstacles {
     pub node: NodeId,
     /// One for each plugin that rejects it.
     pub rejections: Vec<Rejection>,
-    /// Resources of which too little is free.
-    pub shortages: Vec<Shortage>,
+    /// What would have to be otherwise, all of it, for these plugins to let the pod in.
+    pub remedies: Vec<Remedy>,
+}
+
+/// Something that would have to be otherwise for a plugin to let a pod in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// More of a resource would have to be free, or less of it asked for.
+    Resource(Shortage),
+    /// The node would have to be uncordoned.
+    Uncordon,
+    /// The pod would have to tolerate these taints.
+    Tolerate(Vec<Taint>),
+    /// The pod would have to allow the node's labels, by selector and affinity.
+    AllowLabels,
+    /// The pod's host ports would have to be free there.
+    FreePorts,
+    /// The node would have to have the labels that the pod's spread constraints name.
+    TopologyLabels,
+    /// The pod's spread constraints would have to allow one more there.
+    AllowSkew,
+    /// The pods that the pod must be near would have to be there.
+    Neighbors,
+    /// Pods that it must keep away from, or that must keep away from it, would have to be elsewhere.
+    Distance,
+    /// A plugin would have to say otherwise.
+    Else(Rejection),
 }
 
 /// Too little of a resource.
@@ -36,40 +62,34 @@ impl Shortage {
     pub fn is_beyond_the_node(&self) -> bool {
         self.asked > self.allocatable
     }
+
+    /// What is missing, in thousandths of what is asked for.
+    fn missing_milli(&self) -> i128 {
+        i128::from(self.asked - self.free) * 1000 / i128::from(self.asked.max(1))
+    }
 }
 
-/// What stands in the way on each node, the nearest first: the node that the fewest plugins reject, for the fewest reasons
-/// that nobody but an operator can remove, with the smallest shortage.
-pub(super) fn obstacles(profile: &Profile, cycle: &Cycle<'_>, cache: &Cache) -> Vec<Obstacles> {
+/// What stands in the way on the nearest node: the one that the fewest plugins reject, for the fewest reasons that nobody but an
+/// operator can remove, with the smallest shortage. The first of equals; none if no node is rejected.
+pub(super) fn nearest(profile: &Profile, cycle: &Cycle<'_>, cache: &Cache) -> Option<Obstacles> {
     let of = |&node: &NodeId| {
         let info = cache.node(node);
-        let rejections = profile.filters.iter().filter_map(|plugin| plugin.filter(cycle, cache, info)).collect();
-        Obstacles { node, rejections, shortages: shortages(cycle, info) }
+        let (mut rejections, mut remedies) = (Vec::new(), Vec::new());
+        for plugin in &profile.filters {
+            if let Some(rejection) = plugin.filter(cycle, cache, info) {
+                remedies.extend(plugin.remedies(cycle, info, &rejection));
+                rejections.push(rejection);
+            }
+        }
+        Obstacles { node, rejections, remedies }
     };
-    let mut all: Vec<Obstacles> = cache.order().iter().map(of).filter(|found| !found.rejections.is_empty()).collect();
-    all.sort_by_cached_key(|found| {
+    let distance = |found: &Obstacles| {
         let unresolvable = found.rejections.iter().filter(|rejection| rejection.is_unresolvable).count();
-        // In thousandths of what is asked for.
-        let missing = |s: &Shortage| i128::from(s.asked - s.free) * 1000 / i128::from(s.asked.max(1));
-        (found.rejections.len(), unresolvable, found.shortages.iter().map(missing).max())
-    });
-    all
-}
-
-fn shortages(cycle: &Cycle<'_>, info: &NodeInfo) -> Vec<Shortage> {
-    let Some(object) = &info.object else { return Vec::new() };
-    let (asked, all, used) = (&cycle.spec.requests, &object.allocatable, &info.requested);
-    let plain = [
-        (sym!("pods"), 1, object.allocatable_pods, info.pod_count),
-        (sym!("cpu"), asked.cpu_milli, all.cpu_milli, used.cpu_milli),
-        (sym!("memory"), asked.memory, all.memory, used.memory),
-        (sym!("ephemeral-storage"), asked.ephemeral_storage, all.ephemeral_storage, used.ephemeral_storage),
-    ];
-    let scalars = asked.scalars.iter().map(|&(name, amount)| (name, amount, all.scalar(name), used.scalar(name)));
-    plain
-        .into_iter()
-        .chain(scalars)
-        .map(|(resource, asked, allocatable, used)| Shortage { resource, asked, free: allocatable - used, allocatable })
-        .filter(|shortage| shortage.asked > 0 && shortage.asked > shortage.free)
-        .collect()
+        let shortages = found.remedies.iter().filter_map(|remedy| match remedy {
+            Remedy::Resource(shortage) => Some(shortage.missing_milli()),
+            _ => None,
+        });
+        (found.rejections.len(), unresolvable, shortages.max())
+    };
+    cache.order().iter().map(of).filter(|found| !found.rejections.is_empty()).min_by_key(distance)
 }

@@ -102,8 +102,10 @@ impl Profile {
             Some(made)
         };
         let filters: Vec<_> = at_filter.iter().filter_map(|(name, _)| make(name)).collect();
-        let scorers: Vec<_> =
-            at_score.iter().filter_map(|(name, weight)| Some((make(name)?, if *weight == 0 { 1 } else { *weight }))).collect();
+        let scorers: Vec<_> = at_score
+            .iter()
+            .filter_map(|(name, weight)| Some((make(name)?, if *weight == 0 { 1 } else { *weight })))
+            .collect();
         let at_post_filter = expanded(&everywhere, &profile.plugins.post_filter, |entry| entry.has(Point::PostFilter));
         let at_pre_enqueue = expanded(&everywhere, &profile.plugins.pre_enqueue, |entry| entry.has(Point::PreEnqueue));
         let pre_enqueue: Vec<_> = at_pre_enqueue.iter().filter_map(|(name, _)| make(name)).collect();

@@ -47,12 +47,7 @@ const SCORE: &[Point] = &[Point::Score];
 const FILTER_AND_SCORE: &[Point] = &[Point::Filter, Point::Score];
 
 pub(super) static ALL: [Entry; 18] = [
-    Entry {
-        name: "SchedulingGates",
-        points: &[Point::PreEnqueue],
-        weight: 0,
-        make: |_| Arc::new(SchedulingGates),
-    },
+    Entry { name: "SchedulingGates", points: &[Point::PreEnqueue], weight: 0, make: |_| Arc::new(SchedulingGates) },
     Entry { name: "PrioritySort", points: &[Point::QueueSort], weight: 0, make: |_| Arc::new(PrioritySort) },
     Entry { name: "NodeUnschedulable", points: FILTER, weight: 0, make: |_| Arc::new(NodeUnschedulable) },
     Entry { name: "NodeName", points: FILTER, weight: 0, make: |_| Arc::new(NodeName) },

@@ -117,7 +117,7 @@ impl Calm<'_> {
         if !pod.spec.scheduling_gates.is_empty() {
             return None;
         }
-        let decision = Scheduler::decide(self.store, self.config, &[id]).into_iter().next().flatten()?;
+        let decision = Scheduler::decide(self.store, self.config, &[id]).next().flatten()?;
         let node = self.store.node_name(decision.node?);
         Some(format!("has no node, though it fits on {node}"))
     }

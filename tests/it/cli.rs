@@ -245,6 +245,72 @@ profiles:
     assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
 }
 
+/// A node that takes one pod more, and pods in all the states that matter to the scheduler.
+const STATE: &str = "---
+{apiVersion: v1, kind: Node, metadata: {name: n}, status: {allocatable: {cpu: 2, memory: 4Gi, pods: 10}, \
+conditions: [{type: Ready, status: 'True'}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: bound}, spec: {nodeName: n, containers: [{name: c, image: i}]}, \
+status: {phase: Running}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: done}, spec: {nodeName: n, restartPolicy: Never, containers: [{name: c, image: i}]}, \
+status: {phase: Succeeded}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: gated}, spec: {schedulingGates: [{name: example.com/quota}], \
+containers: [{name: c, image: i}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: other}, spec: {schedulerName: theirs, containers: [{name: c, image: i}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: small}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: large}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 3, \
+example.com/a: 1}}}]}}
+";
+
+#[test]
+fn schedule_says_of_each_pod_where_it_goes_or_why_it_is_left_out() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    fs::write(dir.path().join("state.yaml"), STATE).expect("a state");
+    check("schedule", dir.path(), "schedule -f state.yaml");
+    check(
+        "schedule-named",
+        dir.path(),
+        "schedule -f state.yaml --pod small --pod default/small --pod bound --pod done",
+    );
+    check("schedule-left-out", dir.path(), "schedule -f state.yaml --pod gated --pod other -o json");
+    check("schedule-unknown", dir.path(), "schedule -f state.yaml --pod smal");
+    let node = STATE.lines().take(2).flat_map(|line| [line, "\n"]).collect::<String>();
+    fs::write(dir.path().join("none.yaml"), node).expect("a state");
+    check("schedule-nothing", dir.path(), "schedule -f none.yaml");
+    let said = kubesquall(dir.path(), "schedule -f state.yaml -o json");
+    let decisions: Value = serde_json::from_str(&said.stdout).expect("an array");
+    let pods: Vec<&str> = decisions.as_array().expect("an array").iter().filter_map(|d| d["pod"].as_str()).collect();
+    assert_eq!(pods, ["default/large", "default/small"]);
+    assert!(said.stdout.starts_with("[\n  {\n    \"pod\": \"default/large\",") && said.stdout.ends_with("\n  }\n]\n"));
+}
+
+#[test]
+fn schedule_asks_for_less_of_nothing_that_is_ignored() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    fs::write(dir.path().join("state.yaml"), STATE).expect("a state");
+    let ignoring =
+        "{profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResources: [example.com/a]}}]}]}";
+    fs::write(dir.path().join("scheduler.yaml"), ignoring).expect("a configuration");
+    let of_large = |more: &str| kubesquall(dir.path(), &format!("schedule -f state.yaml --pod large{more}")).stdout;
+    assert!(of_large("").contains("it asked for less example.com/a"), "{}", of_large(""));
+    let text = of_large(" --config scheduler.yaml");
+    assert!(text.contains("it asked for less cpu") && !text.contains("example.com/a"), "{text}");
+}
+
+#[test]
+fn schedule_refuses_a_configuration_that_kube_scheduler_refuses() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    fs::write(dir.path().join("state.yaml"), STATE).expect("a state");
+    let bad = "profiles:\n- pluginConfig:\n  - {name: InterPodAffinity, args: {hardPodAffinityWeigt: 5}}\n";
+    fs::write(dir.path().join("scheduler.yaml"), bad).expect("a configuration");
+    check("schedule-bad-configuration", dir.path(), "schedule -f state.yaml --config scheduler.yaml");
+}
+
 #[cfg(unix)]
 #[test]
 fn links_that_lead_in_circles_are_followed_once() {

@@ -12,6 +12,7 @@ use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::counts::{Counted, Inclusion, ViewId};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection, Template};
+use crate::scheduler::obstacles::Remedy;
 use crate::scheduler::term::{Bond, Term, preferred, required};
 use crate::state::{NodeDelta, NodeId, Pod, Store};
 
@@ -161,6 +162,10 @@ impl Plugin for InterPodAffinity {
             return Some(Rejection::unschedulable(self.name(), reason));
         }
         None
+    }
+
+    fn remedies(&self, _cycle: &Cycle<'_>, _node: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
+        vec![if rejection.is_unresolvable { Remedy::Neighbors } else { Remedy::Distance }]
     }
 
     fn pre_score(&self, cycle: &Cycle<'_>, cache: &Cache, _feasible: &[NodeId]) -> Result<bool, String> {

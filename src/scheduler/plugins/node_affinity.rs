@@ -8,6 +8,7 @@ use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{self, Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::obstacles::Remedy;
 use crate::state::{NodeDelta, NodeId, Pod, Store};
 
 pub(in crate::scheduler) struct NodeAffinity {
@@ -111,6 +112,10 @@ impl Plugin for NodeAffinity {
             return None;
         }
         Some(Rejection::unresolvable(self.name(), sym!("node(s) didn't match Pod's node affinity/selector")))
+    }
+
+    fn remedies(&self, _cycle: &Cycle<'_>, _node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
+        vec![Remedy::AllowLabels]
     }
 
     fn pre_score(&self, cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> Result<bool, String> {

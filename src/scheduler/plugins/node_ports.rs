@@ -5,6 +5,7 @@ use crate::model::host_ports;
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, Rejection};
+use crate::scheduler::obstacles::Remedy;
 use crate::state::{Pod, Store};
 
 pub(in crate::scheduler) struct NodePorts;
@@ -27,6 +28,10 @@ impl Plugin for NodePorts {
             return None;
         }
         Some(Rejection::unschedulable(self.name(), sym!("node(s) didn't have free ports for the requested pod ports")))
+    }
+
+    fn remedies(&self, _cycle: &Cycle<'_>, _node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
+        vec![Remedy::FreePorts]
     }
 
     fn events(&self) -> Events {

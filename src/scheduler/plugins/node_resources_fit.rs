@@ -11,6 +11,7 @@ use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, Rejection};
+use crate::scheduler::obstacles::{Remedy, Shortage};
 use crate::state::{AdmittedSpec, Node, NodeDelta, Pod, Store};
 
 pub(in crate::scheduler) struct NodeResourcesFit {
@@ -54,7 +55,7 @@ impl NodeResourcesFit {
         Self { ignored: ignored_resources, ignored_groups: ignored_resource_groups, strategy }
     }
 
-    /// Whether an extended resource does not count.
+    /// Whether a resource does not count. Only extended ones can be ignored: huge pages and what is Kubernetes' own count.
     fn is_ignored(&self, name: Symbol) -> bool {
         let Some((group, _)) = name.as_str().split_once('/') else { return false };
         let is_native = group.contains("kubernetes.io") || name.as_str().starts_with("requests.");
@@ -72,12 +73,34 @@ pub(super) fn amount(of: &Resources, name: Symbol) -> i64 {
     }
 }
 
-fn insufficient_text(name: Symbol) -> Symbol {
-    Symbol::new(&format!("Insufficient {name}"))
+/// What a pod asks for and a node, or the same node without pods, has too little of. `plugin` says which resources do not count.
+fn shortages(
+    plugin: Option<&NodeResourcesFit>,
+    spec: &AdmittedSpec,
+    node: &Node,
+    info: Option<&NodeInfo>,
+    found: &mut dyn FnMut(Shortage),
+) {
+    let mut check = |resource: Symbol, asked: i64, allocatable: i64, used: i64| {
+        if asked > 0 && asked > allocatable - used {
+            found(Shortage { resource, asked, free: allocatable - used, allocatable });
+        }
+    };
+    check(sym!("pods"), 1, node.allocatable_pods, info.map_or(0, |info| info.pod_count));
+    let (asked, all) = (&spec.requests, &node.allocatable);
+    let used = |field: fn(&Resources) -> i64| info.map_or(0, |info| field(&info.requested));
+    check(sym!("cpu"), asked.cpu_milli, all.cpu_milli, used(|r| r.cpu_milli));
+    check(sym!("memory"), asked.memory, all.memory, used(|r| r.memory));
+    let storage = (asked.ephemeral_storage, all.ephemeral_storage, used(|r| r.ephemeral_storage));
+    check(sym!("ephemeral-storage"), storage.0, storage.1, storage.2);
+    for &(name, amount) in
+        asked.scalars.iter().filter(|(name, _)| plugin.is_none_or(|plugin| !plugin.is_ignored(*name)))
+    {
+        check(name, amount, all.scalar(name), info.map_or(0, |info| info.requested.scalar(name)));
+    }
 }
 
-/// Reasons against a node, or against the same node without pods, and whether the pod would not fit even then. `plugin` says
-/// which resources do not count.
+/// Reasons against a node, or against the same node without pods, and whether the pod would not fit even then.
 fn insufficient(
     plugin: Option<&NodeResourcesFit>,
     spec: &AdmittedSpec,
@@ -86,32 +109,18 @@ fn insufficient(
 ) -> (SmallVec<[Symbol; 1]>, bool) {
     let mut reasons = SmallVec::new();
     let mut is_too_big = false;
-    let pods = info.map_or(0, |i| i.pod_count);
-    if pods + 1 > node.allocatable_pods {
-        reasons.push(sym!("Too many pods"));
-    }
-    let asked = &spec.requests;
-    if asked.requests_nothing() {
-        return (reasons, false);
-    }
-    let mut check = |reason: &dyn Fn() -> Symbol, asked: i64, allocatable: i64, used: i64| {
-        if asked > 0 && asked > allocatable - used {
-            reasons.push(reason());
-            is_too_big |= asked > allocatable;
-        }
-    };
-    let all = &node.allocatable;
-    let used = |field: fn(&Resources) -> i64| info.map_or(0, |i| field(&i.requested));
-    check(&|| sym!("Insufficient cpu"), asked.cpu_milli, all.cpu_milli, used(|r| r.cpu_milli));
-    check(&|| sym!("Insufficient memory"), asked.memory, all.memory, used(|r| r.memory));
-    let storage = (asked.ephemeral_storage, all.ephemeral_storage, used(|r| r.ephemeral_storage));
-    check(&|| sym!("Insufficient ephemeral-storage"), storage.0, storage.1, storage.2);
-    for &(name, amount) in
-        asked.scalars.iter().filter(|(name, _)| plugin.is_none_or(|plugin| !plugin.is_ignored(*name)))
-    {
-        let used = info.map_or(0, |i| i.requested.scalar(name));
-        check(&|| insufficient_text(name), amount, all.scalar(name), used);
-    }
+    shortages(plugin, spec, node, info, &mut |shortage| {
+        let resource = shortage.resource;
+        // Pods can be removed, however few the node takes.
+        let is_pods = resource == sym!("pods");
+        is_too_big |= !is_pods && shortage.is_beyond_the_node();
+        reasons.push(match resource {
+            _ if is_pods => sym!("Too many pods"),
+            _ if resource == sym!("cpu") => sym!("Insufficient cpu"),
+            _ if resource == sym!("memory") => sym!("Insufficient memory"),
+            _ => Symbol::new(&format!("Insufficient {resource}")),
+        });
+    });
     (reasons, is_too_big)
 }
 
@@ -138,6 +147,15 @@ impl Plugin for NodeResourcesFit {
     fn filter(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
         let (reasons, is_unresolvable) = insufficient(Some(self), cycle.spec, node.object.as_ref()?, Some(node));
         (!reasons.is_empty()).then_some(Rejection { plugin: self.name(), reasons, is_unresolvable })
+    }
+
+    fn remedies(&self, cycle: &Cycle<'_>, node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
+        let Some(object) = &node.object else { return Vec::new() };
+        let mut remedies = Vec::new();
+        shortages(Some(self), cycle.spec, object, Some(node), &mut |shortage| {
+            remedies.push(Remedy::Resource(shortage))
+        });
+        remedies
     }
 
     fn score(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> i64 {
@@ -194,6 +212,28 @@ mod tests {
     use super::*;
     use crate::model::config::KubernetesVersion;
     use crate::scheduler::cache_tests;
+
+    #[test]
+    fn what_is_kubernetes_own_is_not_ignored() {
+        #[track_caller]
+        fn check(arguments: &str, expected: &[&str]) {
+            let arguments = serde_json::from_str(arguments).expect("arguments");
+            let mut spec = (*cache_tests::specs()[0]).clone();
+            let asked = ["example.com/bbb", "hugepages-2Mi", "kubernetes.io/something"];
+            spec.requests.scalars = asked.iter().map(|name| (Symbol::new(name), 1)).collect();
+            let (reasons, is_too_big) =
+                insufficient(Some(&NodeResourcesFit::new(arguments)), &spec, &cache_tests::node(0), None);
+            let reasons: Vec<&str> = reasons.iter().map(|reason| reason.as_str()).collect();
+            assert_eq!(reasons, expected);
+            assert!(is_too_big);
+        }
+        let [bbb, pages, something] =
+            ["Insufficient example.com/bbb", "Insufficient hugepages-2Mi", "Insufficient kubernetes.io/something"];
+        check("{}", &[bbb, pages, something]);
+        check(r#"{"ignoredResources":["example.com/bbb"]}"#, &[pages, something]);
+        check(r#"{"ignoredResourceGroups":["example.com","kubernetes.io"]}"#, &[pages, something]);
+        check(r#"{"ignoredResources":["kubernetes.io/something","hugepages-2Mi"]}"#, &[bbb, pages, something]);
+    }
 
     #[test]
     fn a_node_that_grew_is_good_news_if_the_pod_fits_it_and_lacked_what_grew() {

@@ -5,6 +5,7 @@ use crate::model::{PodSpec, Taint, TaintEffect};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, Rejection};
+use crate::scheduler::obstacles::Remedy;
 use crate::state::{Pod, Store};
 
 pub(in crate::scheduler) struct NodeUnschedulable;
@@ -32,6 +33,10 @@ impl Plugin for NodeUnschedulable {
             return None;
         }
         Some(Rejection::unresolvable(self.name(), sym!("node(s) were unschedulable")))
+    }
+
+    fn remedies(&self, _cycle: &Cycle<'_>, _node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
+        vec![Remedy::Uncordon]
     }
 
     fn events(&self) -> Events {

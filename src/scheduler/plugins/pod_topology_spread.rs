@@ -16,6 +16,7 @@ use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::counts::{Counted, Inclusion, ViewId};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection, Template};
+use crate::scheduler::obstacles::Remedy;
 use crate::scheduler::term::Term;
 use crate::state::{NodeDelta, NodeId, Owner, Pod, Store};
 
@@ -309,6 +310,10 @@ impl Plugin for PodTopologySpread {
             }
         }
         None
+    }
+
+    fn remedies(&self, _cycle: &Cycle<'_>, _node: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
+        vec![if rejection.is_unresolvable { Remedy::TopologyLabels } else { Remedy::AllowSkew }]
     }
 
     fn pre_score(&self, cycle: &Cycle<'_>, cache: &Cache, feasible: &[NodeId]) -> Result<bool, String> {

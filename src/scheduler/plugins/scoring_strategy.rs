@@ -48,17 +48,6 @@ pub(super) struct Point {
     score: i32,
 }
 
-impl Point {
-    fn utilization(self) -> i64 {
-        self.utilization.into()
-    }
-
-    /// Its score, 0 to 100.
-    fn score(self) -> i64 {
-        i64::from(self.score) * 10
-    }
-}
-
 impl WeightedResource {
     /// How much it counts; no weight is a weight of 1.
     pub(super) fn weight(self) -> i64 {
@@ -120,7 +109,7 @@ impl ScoringStrategy {
                 Kind::RequestedToCapacityRatio => {
                     let used = if requested > allocatable { 100 } else { percent(requested, allocatable) };
                     // Resources without a score do not count at all.
-                    match self.shaped(used) {
+                    match self.shape().map_or(0, |shape| interpolated(shape, 10, used)) {
                         score if score <= 0 => continue,
                         score => score,
                     }
@@ -136,17 +125,25 @@ impl ScoringStrategy {
         }
     }
 
-    fn shaped(&self, used: i64) -> i64 {
-        let shape = self.requested_to_capacity_ratio.as_ref().map_or(&[][..], |ratio| &ratio.shape);
-        let (Some(first), Some(last)) = (shape.first(), shape.last()) else { return 0 };
-        if used <= first.utilization() {
-            return first.score();
-        }
-        let Some(pair) = shape.windows(2).find(|pair| used <= pair[1].utilization()) else { return last.score() };
-        let (from, to) = (pair[0], pair[1]);
-        let rise = to.score() - from.score();
-        from.score() + rise * (used - from.utilization()) / (to.utilization() - from.utilization()).max(1)
+    fn shape(&self) -> Option<&[Point]> {
+        self.requested_to_capacity_ratio.as_ref().map(|ratio| ratio.shape.as_slice())
     }
+}
+
+/// The value of a shape at a point, times a factor; before its first and behind its last point it is level.
+///
+/// # Source
+/// kube-scheduler, `BuildBrokenLinearFunction`: divisions truncate.
+fn interpolated(shape: &[Point], factor: i64, used: i64) -> i64 {
+    let score = |point: &Point| i64::from(point.score) * factor;
+    let utilization = |point: &Point| i64::from(point.utilization);
+    let (Some(first), Some(last)) = (shape.first(), shape.last()) else { return 0 };
+    if used <= utilization(first) {
+        return score(first);
+    }
+    let Some([from, to]) = shape.windows(2).find(|pair| used <= utilization(&pair[1])) else { return score(last) };
+    let rise = score(to) - score(from);
+    score(from) + rise * (used - utilization(from)) / (utilization(to) - utilization(from)).max(1)
 }
 
 impl Ratio {
@@ -180,6 +177,26 @@ mod tests {
         check("{}", &[(4000, 5000, 1), (10_000, 5000, 1)], 25);
         check(r#"{"type":"MostAllocated"}"#, &[(4000, 3000, 1), (10_000, 5000, 1)], 62);
         check(r#"{"type":"MostAllocated"}"#, &[(4000, 6000, 2), (10_000, 5000, 1)], 83);
+    }
+
+    #[test]
+    fn a_shape_is_level_outside_and_linear_between_its_points() {
+        #[track_caller]
+        fn check(shape: &[(i32, i32)], expected: &[(i64, i64)]) {
+            let point = |&(utilization, score): &(i32, i32)| Point { utilization, score };
+            let shape: Vec<Point> = shape.iter().map(point).collect();
+            let found: Vec<(i64, i64)> = expected.iter().map(|(at, _)| (*at, interpolated(&shape, 1, *at))).collect();
+            assert_eq!(found, expected, "{shape:?}");
+        }
+        check(
+            &[(10, 1), (90, 9)],
+            &[(0, 1), (9, 1), (10, 1), (15, 1), (19, 1), (20, 2), (89, 8), (90, 9), (99, 9), (110, 9)],
+        );
+        check(
+            &[(0, 2), (40, 10), (100, 0)],
+            &[(-10, 2), (0, 2), (20, 6), (30, 8), (40, 10), (70, 5), (100, 0), (110, 0)],
+        );
+        check(&[(0, 2), (40, 2), (100, 2)], &[(-10, 2), (20, 2), (70, 2), (110, 2)]);
     }
 
     #[test]

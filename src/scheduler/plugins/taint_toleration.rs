@@ -5,6 +5,7 @@ use crate::model::{PodSpec, Taint, TaintEffect};
 use crate::scheduler::cache::{Cache, NodeInfo};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{self, Cycle, Plugin, Rejection};
+use crate::scheduler::obstacles::Remedy;
 use crate::state::{Node, NodeDelta, NodeId, Pod, Store, TaintOnNode};
 
 pub(in crate::scheduler) struct TaintToleration;
@@ -13,16 +14,16 @@ fn plain(taint: &TaintOnNode) -> Taint {
     Taint::new(taint.key, taint.value, taint.effect)
 }
 
-/// The first taint that keeps pods with this spec out.
-fn untolerated(spec: &PodSpec, node: &Node) -> Option<Taint> {
+/// The taints that keep pods with this spec out.
+fn untolerated(spec: &PodSpec, node: &Node) -> impl Iterator<Item = Taint> {
     let bars = |t: &&TaintOnNode| matches!(t.effect, TaintEffect::NoSchedule | TaintEffect::NoExecute);
-    let mut taints = node.taints.iter().filter(bars).map(plain);
-    taints.find(|taint| !spec.tolerations.iter().any(|t| t.tolerates(taint)))
+    let taints = node.taints.iter().filter(bars).map(plain);
+    taints.filter(|taint| !spec.tolerations.iter().any(|t| t.tolerates(taint)))
 }
 
 /// Whether pods with this spec are let in.
 pub(in crate::scheduler) fn is_tolerated(spec: &PodSpec, node: &Node) -> bool {
-    untolerated(spec, node).is_none()
+    untolerated(spec, node).next().is_none()
 }
 
 impl Plugin for TaintToleration {
@@ -35,13 +36,18 @@ impl Plugin for TaintToleration {
     }
 
     fn filter(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
-        let taint = untolerated(cycle.spec, node.object.as_ref()?)?;
+        let taint = untolerated(cycle.spec, node.object.as_ref()?).next()?;
         let reason = if cycle.version.at_least(34) {
             sym!("node(s) had untolerated taint(s)")
         } else {
             Symbol::new(&format!("node(s) had untolerated taint {{{}: {}}}", taint.key, taint.value))
         };
         Some(Rejection::unresolvable(self.name(), reason))
+    }
+
+    fn remedies(&self, cycle: &Cycle<'_>, node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
+        let taints = node.object.iter().flat_map(|object| untolerated(cycle.spec, object)).collect();
+        vec![Remedy::Tolerate(taints)]
     }
 
     fn score(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> i64 {

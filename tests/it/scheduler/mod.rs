@@ -169,7 +169,7 @@ impl Cluster {
         let mut pods = Scheduler::queue_order(store);
         pods.retain(|&pod| store.pod(pod).is_some_and(|pod| &*pod.name == name));
         let mut decisions = Scheduler::decide(store, prepared.config(), &pods);
-        show(store, name.to_owned(), decisions.remove(0).expect("a decision"))
+        show(store, name.to_owned(), decisions.next().flatten().expect("a decision"))
     }
 
     /// The decision about the only pending pod.

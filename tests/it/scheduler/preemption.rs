@@ -137,7 +137,8 @@ fn a_spread_is_mended_on_the_node_itself() {
         let constraints: Vec<Value> = constraints.iter().map(|key| constraint(key)).collect();
         json!({"priority": 10, "labels": {"app": "x"}, "topologySpreadConstraints": constraints})
     };
-    let labels = |zone: &str, node: &str| json!({"cpu": "10", "labels": {"zone": zone, "kubernetes.io/hostname": node}});
+    let labels =
+        |zone: &str, node: &str| json!({"cpu": "10", "labels": {"zone": zone, "kubernetes.io/hostname": node}});
     // Zone z1 has three and z2 has two, whom nothing moves. One has to go from the node that the pod comes to; which of
     // the two, the one that started later says.
     let crowded = |a2: u32, b1: u32| {

@@ -12,14 +12,15 @@ use super::{Ending, Output};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Sources};
 use crate::model::{ManifestObject, Object, manifest};
 use crate::scenario::{self, DocumentKind, Invalid, Overrides, ResolvedScenario};
+use crate::study::plan::{self, Plan};
 
-/// Check scenarios, studies and manifests without playing them
+/// Check scenarios, studies, plans and manifests without playing them
 ///
 /// Every problem of every file is reported, with its place and a way out. What has no effect is counted; `run` lists it in
 /// not-modelled.csv.
 #[derive(Args, Debug)]
 pub(super) struct CheckArgs {
-    /// Scenarios, studies, manifests, or directories of manifests
+    /// Scenarios, studies, plans, manifests, or directories of manifests
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Set a value of the scenarios, such as spec.duration=1h
@@ -97,6 +98,13 @@ fn check_file(path: &Path, overrides: &Overrides) -> Verdict {
             diagnostics: Diagnostics::new(),
             sources: Sources::new(),
         },
+        Ok((_, DocumentKind::Plan)) => match plan::load(path) {
+            Err(invalid) => Verdict::unusable(file, invalid),
+            Ok(plan) => {
+                let about = describe_plan(&plan);
+                Verdict { file, diagnostics: plan.warnings, sources: plan.sources, about: Some(about) }
+            }
+        },
         Ok((text, DocumentKind::Scenario)) => {
             let base_dir = path.parent().unwrap_or(Path::new(""));
             match scenario::load_text(&file, &text, base_dir, overrides) {
@@ -108,6 +116,12 @@ fn check_file(path: &Path, overrides: &Overrides) -> Verdict {
             }
         }
     }
+}
+
+fn describe_plan(plan: &Plan) -> String {
+    let pools = plan.pools.iter().map(|pool| format!("{} to {} of {}", pool.min, pool.max, pool.name));
+    let cases: Vec<&str> = plan.cases.iter().map(|case| case.label.as_str()).collect();
+    format!("plan {}: {} to survive {}", plan.name, pools.collect::<Vec<_>>().join(" and "), cases.join(", "))
 }
 
 fn describe(scenario: &ResolvedScenario) -> String {

@@ -11,6 +11,8 @@ mod explain;
 mod failure;
 mod import;
 mod man;
+mod plan;
+mod plan_text;
 mod report;
 mod run;
 mod run_files;
@@ -44,7 +46,7 @@ struct Cli {
 const EXIT_STATUS: &str = "\
 Exit status:
   0  done
-  1  the run finished, but an `expect` of the scenario does not hold
+  1  the run finished, but an `expect` of the scenario does not hold, or nothing survives a plan
   2  the input or the arguments cannot be used
   3  an internal invariant broke, which is a bug of kubesquall";
 
@@ -92,6 +94,7 @@ enum Command {
     Sweep(sweep::SweepArgs),
     Tune(tune::TuneArgs),
     Merge(sweep::MergeArgs),
+    Plan(plan::PlanArgs),
     Import(import::ImportArgs),
     Report(report::ReportArgs),
     Completions(completions::CompletionsArgs),
@@ -131,6 +134,7 @@ pub fn main() -> ExitCode {
         Command::Sweep(arguments) => sweep::sweep(arguments, &ui),
         Command::Tune(arguments) => tune::tune(arguments, &ui),
         Command::Merge(arguments) => sweep::merge(arguments, &ui),
+        Command::Plan(arguments) => plan::plan(arguments, &ui),
         Command::Import(arguments) => import::import(arguments, &ui),
         Command::Report(arguments) => report::report(arguments, &ui),
         Command::Completions(arguments) => completions::completions(arguments, &ui),

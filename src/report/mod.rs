@@ -8,7 +8,10 @@ mod csv;
 mod run_dir;
 mod tables;
 
-pub use charts::{StudyChart, WorkloadCurve, draw_charts, draw_study_charts};
+pub use charts::{
+    SURVIVAL_COLUMNS_MAX, StudyChart, SurvivalCell, SurvivalChart, WorkloadCurve, draw_charts, draw_study_charts,
+    draw_survival_matrix,
+};
 pub use csv::write_tables;
 pub use run_dir::{OutputDir, OutputError, Overwrite};
 pub(crate) use tables::{Table, number, text};

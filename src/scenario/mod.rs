@@ -257,8 +257,10 @@ pub fn read_text(path: &Path) -> Result<String, Invalid> {
 pub enum DocumentKind {
     /// A scenario.
     Scenario,
-    /// A study or a plan: many runs of a scenario.
+    /// A study: many runs of a scenario.
     Study,
+    /// A plan: a scenario's cluster in many sizes.
+    Plan,
     /// Anything else, to be read as Kubernetes manifests.
     Manifest,
 }
@@ -287,7 +289,8 @@ pub fn recognize(name: &str, text: &str) -> Result<DocumentKind, Invalid> {
     }
     match field("kind") {
         "Scenario" => Ok(DocumentKind::Scenario),
-        "Study" | "Plan" => Ok(DocumentKind::Study),
+        "Study" => Ok(DocumentKind::Study),
+        "Plan" => Ok(DocumentKind::Plan),
         other => Err(in_source(resolve::unknown_kind(other, root.locate_text("kind")))),
     }
 }

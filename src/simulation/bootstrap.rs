@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::components::{Components, Which};
 use super::kernel::Kernel;
-use super::{Inputs, Simulation};
+use super::{Inputs, Script, Simulation};
 use crate::apiserver::{self, ApiServer};
 use crate::arena::Symbol;
 use crate::component::{Config, Latencies, NodeConditionUpdate, Request, Start};
@@ -133,7 +133,20 @@ impl Prepared {
     /// Begins a run at t=0 with that chance.
     #[must_use]
     pub fn start_with(&self, streams: Streams, observers: Observers) -> Simulation {
-        let components = Components::new(&self.config, &self.inputs);
+        self.start_on(Arc::clone(&self.inputs), streams, observers)
+    }
+
+    /// Begins a run at t=0 in which other things happen than the scenario says.
+    #[must_use]
+    pub fn start_script(&self, script: Script, seed: u64, observers: Observers) -> Simulation {
+        let Script { chaos, kubectl, procedures, timeline } = script;
+        let pools = Arc::clone(&self.inputs.pools);
+        let inputs = Inputs { chaos, pools, kubectl, procedures, timeline };
+        self.start_on(Arc::new(inputs), Streams::new(seed), observers)
+    }
+
+    fn start_on(&self, inputs: Arc<Inputs>, streams: Streams, observers: Observers) -> Simulation {
+        let components = Components::new(&self.config, &inputs);
         let mut kernel = Kernel::new(
             self.store.clone(),
             self.api.clone(),
@@ -143,7 +156,7 @@ impl Prepared {
             observers,
         );
         kernel.observers.begin(&kernel.store, &kernel.config);
-        let mut run = Simulation::new(kernel, components, Arc::clone(&self.inputs), |_| true);
+        let mut run = Simulation::new(kernel, components, inputs, |_| true);
         run.begin(Start::Initial);
         for object in &self.created_at_start {
             let request = Request::Create(Box::new(object.clone()));

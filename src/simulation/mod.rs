@@ -54,6 +54,19 @@ impl Inputs {
     }
 }
 
+/// What happens to a cluster, apart from the cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    /// Faults, random processes and node pools.
+    pub chaos: Arc<ChaosPlan>,
+    /// kubectl lines.
+    pub kubectl: Arc<Runbook>,
+    /// What operators and their automata do.
+    pub procedures: Arc<ProcedurePlan>,
+    /// When which of them happens, in file order.
+    pub timeline: Vec<(SimTime, TimelineAction)>,
+}
+
 /// A leader that cannot renew its lease for this long exits (`--leader-elect-renew-deadline`).
 const RENEW_DEADLINE: SimDuration = SimDuration::from_secs(10);
 

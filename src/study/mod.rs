@@ -9,6 +9,7 @@ mod edit;
 mod grid;
 mod journal;
 mod patch;
+pub mod plan;
 mod results;
 mod runner;
 mod statistics;

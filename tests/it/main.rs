@@ -5,6 +5,8 @@ mod determinism;
 mod expected;
 mod invalid;
 mod mutations;
+mod plan;
+mod plan_brute_force;
 mod procedures;
 mod random;
 mod random_scenario;

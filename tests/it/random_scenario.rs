@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// A generator of numbers (splitmix64): equal seeds give equal scenarios, on every machine.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
     fn next(&mut self) -> u64 {
@@ -15,20 +15,20 @@ impl Dice {
     }
 
     /// A number from `low` to `high`, both included.
-    fn between(&mut self, low: u64, high: u64) -> u64 {
+    pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low + 1)
     }
 
-    fn percent(&mut self, chance: u64) -> bool {
+    pub(crate) fn percent(&mut self, chance: u64) -> bool {
         self.between(1, 100) <= chance
     }
 
-    fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.between(0, choices.len() as u64 - 1) as usize]
     }
 
     /// The text, with this chance; otherwise nothing.
-    fn maybe(&mut self, chance: u64, text: impl FnOnce(&mut Self) -> String) -> String {
+    pub(crate) fn maybe(&mut self, chance: u64, text: impl FnOnce(&mut Self) -> String) -> String {
         if self.percent(chance) { text(self) } else { String::new() }
     }
 }

@@ -64,7 +64,22 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("import", &["engine", "units"]),
     ("inspect", &["report", "diagnostics", "units", "arena"]),
-    ("study", &["simulation", "scenario", "observe", "model", "engine", "diagnostics", "units", "arena"]),
+    (
+        "study",
+        &[
+            "simulation",
+            "scenario",
+            "procedures",
+            "chaos",
+            "observe",
+            "state",
+            "model",
+            "engine",
+            "diagnostics",
+            "units",
+            "arena",
+        ],
+    ),
 ];
 
 const BELOW_COMPONENTS: &[&str] = &["component", "state", "engine", "model", "units", "arena", "diagnostics"];

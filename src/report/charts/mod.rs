@@ -7,11 +7,13 @@ mod node_heatmap;
 mod ready_replicas;
 mod study;
 mod style;
+mod survival_matrix;
 mod utilization;
 
 use std::path::Path;
 
 pub use study::{StudyChart, WorkloadCurve, draw_study_charts};
+pub use survival_matrix::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart, draw_survival_matrix};
 
 use super::tables::{Table, number, text};
 use style::Span;

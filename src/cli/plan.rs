@@ -1,0 +1,126 @@
+//! `plan`: the smallest capacity that survives given failures.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use indicatif::ProgressBar;
+
+use super::failure::Failure;
+use super::plan_text;
+use super::ui::Ui;
+use super::{Ending, Output};
+use crate::report::{OutputDir, Overwrite, SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart, draw_survival_matrix};
+use crate::study::Progress;
+use crate::study::plan::{self, Candidate, PlanResults, Symmetry, Verdict};
+
+/// Find the fewest nodes that survive the failures a plan names
+///
+/// Plays every case of the plan, such as the loss of any one zone, with every count of nodes in turn until all are survived.
+/// Writes plan.csv, cases.csv, summary.json and a chart. The exit status is 1 if even the most nodes do not survive.
+#[derive(Args, Debug)]
+pub(super) struct PlanArgs {
+    /// The plan
+    #[arg(value_name = "STUDY")]
+    plan: PathBuf,
+    /// The directory of the results [default: reports/<plan name>]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Play the loss of every node and set of nodes, even of those that are alike
+    #[arg(long)]
+    exhaustive: bool,
+    /// Replace the output directory whatever is in it
+    #[arg(long)]
+    force: bool,
+    /// What to print
+    #[arg(short, long, value_enum, default_value_t = Output::Text)]
+    output: Output,
+}
+
+struct Bar(ProgressBar);
+
+impl Progress for Bar {
+    fn advance(&self) {
+        self.0.inc(1);
+    }
+}
+
+pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
+    let plan = plan::load(&arguments.plan)?;
+    ui.diagnostics(&plan.warnings, &plan.sources);
+    let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&plan.name));
+    let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
+    // Before anything is played, so that a refusal costs no time.
+    OutputDir::check(&place, overwrite)?;
+    let mut threads = rayon::ThreadPoolBuilder::new();
+    if let Some(jobs) = arguments.jobs {
+        threads = threads.num_threads(jobs);
+    }
+    let threads =
+        threads.build().map_err(|error| Failure::input(format!("cannot start threads: {error}"), "lower --jobs"))?;
+    let symmetry = if arguments.exhaustive { Symmetry::Ignored } else { Symmetry::Used };
+    let mixes: u64 = plan.pools.iter().map(|pool| u64::from(pool.max - pool.min) + 1).product();
+    let bar = Bar(ui.progress(mixes, &plan.name));
+    let results = threads.install(|| plan::work_out(&plan, symmetry, &bar));
+    bar.0.finish_and_clear();
+    let place = write(&results, &place, overwrite)?;
+    match arguments.output {
+        Output::Json => ui.out(&results.summary_json())?,
+        Output::Text if ui.is_quiet => {}
+        Output::Text => ui.out(&plan_text::text(&results, ui.stdout))?,
+    }
+    ui.note(format_args!("results in {}", place.display()));
+    Ok(if results.answer.is_some() { Ending::Done } else { Ending::NotAsExpected })
+}
+
+fn write(results: &PlanResults, place: &Path, overwrite: Overwrite) -> Result<PathBuf, Failure> {
+    let out = OutputDir::begin(place, overwrite)?;
+    out.write("plan.csv", &results.plan_csv())?;
+    out.write("cases.csv", &results.cases_csv())?;
+    if let Some((name, picture)) = draw_survival_matrix(&chart_of(results)) {
+        out.write(&format!("charts/{name}"), picture.as_bytes())?;
+    }
+    // Last, as it marks a directory that is whole.
+    out.write("summary.json", results.summary_json().as_bytes())?;
+    Ok(out.finish()?)
+}
+
+/// What the chart shows: the counts that were tried last, as the answer is among them.
+fn chart_of(results: &PlanResults) -> SurvivalChart {
+    let skipped = results.candidates.len().saturating_sub(SURVIVAL_COLUMNS_MAX);
+    let shown = &results.candidates[skipped..];
+    let names: Vec<&str> = results.pools.iter().map(|pool| pool.name.as_str()).collect();
+    let row = |case: Option<usize>| shown.iter().map(|candidate| cell(candidate, case)).collect();
+    let title = match results.answer() {
+        Some(answer) => format!("{}: {} survive", results.plan, results.in_words(&answer.counts)),
+        None => format!("{}: nothing that was tried survives", results.plan),
+    };
+    let column = |candidate: &Candidate| {
+        let counts: Vec<String> = candidate.counts.iter().map(u32::to_string).collect();
+        counts.join("+")
+    };
+    SurvivalChart {
+        title,
+        counted: format!("nodes of {}", names.join(" + ")),
+        columns: shown.iter().map(column).collect(),
+        rows: std::iter::once("calm").chain(results.cases.iter().map(String::as_str)).map(str::to_owned).collect(),
+        cells: std::iter::once(None).chain((0..results.cases.len()).map(Some)).map(row).collect(),
+        answer: results.answer.and_then(|answer| answer.checked_sub(skipped)),
+    }
+}
+
+fn cell(candidate: &Candidate, case: Option<usize>) -> SurvivalCell {
+    if matches!(candidate.verdict, Verdict::RuledOut { .. }) {
+        return SurvivalCell::RuledOut;
+    }
+    let of_case = || candidate.plays().iter().filter(|play| play.case == case);
+    let plays = of_case().count();
+    let failed = of_case().filter(|play| !play.outcome.is_survived()).count();
+    match (plays, failed) {
+        (0, _) => SurvivalCell::NotPlayed,
+        (plays, 0) => SurvivalCell::Survived { plays },
+        (plays, failed) => SurvivalCell::Failed { failed, plays },
+    }
+}

@@ -1,0 +1,160 @@
+//! What a plan has found, in words.
+
+use std::fmt::Write as _;
+
+use comfy_table::{CellAlignment, Table};
+
+use super::words::counted;
+use crate::diagnostics::Style;
+use crate::study::plan::{Candidate, Failure, PlanResults, ShortfallKind, Verdict};
+
+/// Counts shown in the table.
+const ROWS_MAX: usize = 12;
+
+/// The answer, what binds it, the margin, and what was tried.
+pub(super) fn text(results: &PlanResults, style: Style) -> String {
+    let mut text = headline(results, style);
+    bindings(results, &mut text);
+    text.push('\n');
+    let _ = writeln!(text, "{}", table(results));
+    if let Some(answer) = results.answer() {
+        let _ = write!(text, "\n{}", margin(results, answer));
+    }
+    text
+}
+
+fn bold(text: &str, style: Style) -> String {
+    if style == Style::Colored { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
+}
+
+fn price(micros: i64) -> String {
+    (micros as f64 / 1e6).to_string()
+}
+
+fn headline(results: &PlanResults, style: Style) -> String {
+    let cases = results.cases.join(", ");
+    let Some(answer) = results.answer() else {
+        let most: Vec<u32> = results.pools.iter().map(|pool| pool.max).collect();
+        let line = format!("{}: nothing up to {} survives {cases}", results.plan, results.in_words(&most));
+        return format!("{}\n", bold(&line, style));
+    };
+    let line = format!("{}: {} survive {cases}", results.plan, results.in_words(&answer.counts));
+    let mut text = format!("{}\n", bold(&line, style));
+    let is_lowest = answer.counts.iter().zip(&results.pools).all(|(count, pool)| *count == pool.min);
+    let now: Vec<u32> = results.pools.iter().map(|pool| pool.now).collect();
+    if results.pools.len() > 1 {
+        let _ = writeln!(
+            text,
+            "  at a price of {}; each of the {} before it, cheaper or of more nodes, fails",
+            price(answer.price_micros),
+            counted(results.answer.unwrap_or(0), "mix", "mixes")
+        );
+    }
+    if is_lowest {
+        text.push_str("  which is the least that was to be tried: lower `min` to see whether fewer do\n");
+    }
+    if now != answer.counts {
+        let _ = writeln!(text, "  the scenario has {}", results.in_words(&now));
+    }
+    text
+}
+
+/// Why one node less does not do, or why nothing does.
+fn bindings(results: &PlanResults, text: &mut String) {
+    for candidate in &results.binding {
+        if candidate.survives() {
+            // A mix of one node less may survive and cost as much or more.
+            continue;
+        }
+        let _ = writeln!(text, "\n{} do not:", results.in_words(&candidate.counts));
+        for failure in results.failures(candidate) {
+            let Failure { case, lost, shortfall, others, stuck } = failure;
+            let more = if others > 0 { format!(" (and {})", counted(others, "more", "more")) } else { String::new() };
+            let what = match shortfall.kind {
+                ShortfallKind::Pending => "stays Pending",
+                ShortfallKind::LeftBehind => "stays on a lost node",
+                ShortfallKind::NotStarted => "does not start",
+                ShortfallKind::NotDrained => "is not drained",
+                ShortfallKind::Budget => "is not kept",
+                ShortfallKind::Objective => "misses its objective",
+                ShortfallKind::Expectation => "is not as expected",
+            };
+            let _ = writeln!(text, "  {case}, {lost}: {} {what}{more}\n    {}", shortfall.object, shortfall.why);
+            if stuck > 0 && !matches!(shortfall.kind, ShortfallKind::Pending | ShortfallKind::LeftBehind) {
+                let pods = counted(stuck as usize, "pod of a StatefulSet hangs", "pods of StatefulSets hang");
+                let _ = writeln!(text, "    {pods} on the lost nodes, whatever the number of the others");
+            }
+        }
+    }
+}
+
+fn table(results: &PlanResults) -> String {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    let pools = results.pools.iter().map(|pool| pool.name.as_str().to_uppercase());
+    let cases = results.cases.iter().map(|case| case.to_uppercase());
+    let prices = (results.pools.len() > 1).then(|| "PRICE".to_owned());
+    table.set_header(pools.chain(prices).chain(["CALM".to_owned()]).chain(cases));
+    let skipped = results.candidates.len().saturating_sub(ROWS_MAX);
+    for candidate in &results.candidates[skipped..] {
+        let counts = candidate.counts.iter().map(u32::to_string);
+        let prices = (results.pools.len() > 1).then(|| price(candidate.price_micros));
+        let verdicts: Vec<String> = match &candidate.verdict {
+            Verdict::RuledOut { why } => vec![format!("- {why}")],
+            Verdict::Played { .. } => std::iter::once(None)
+                .chain((0..results.cases.len()).map(Some))
+                .map(|case| verdict(candidate, case))
+                .collect(),
+        };
+        table.add_row(counts.chain(prices).chain(verdicts));
+    }
+    for column in table.column_iter_mut().take(results.pools.len()) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}
+
+fn verdict(candidate: &Candidate, case: Option<usize>) -> String {
+    let of_case = || candidate.plays().iter().filter(|play| play.case == case);
+    let plays = of_case().count();
+    let failed = of_case().filter(|play| !play.outcome.is_survived()).count();
+    match (plays, failed) {
+        (0, _) => "-".to_owned(),
+        (_, 0) => "survives".to_owned(),
+        (1, _) => "fails".to_owned(),
+        (plays, failed) => format!("fails {failed} of {plays}"),
+    }
+}
+
+fn margin(results: &PlanResults, answer: &Candidate) -> String {
+    let mut text = String::new();
+    if let Some(play) = answer.tightest() {
+        let outcome = &play.outcome;
+        let gib = |bytes: i64| format!("{:.1}", bytes as f64 / f64::from(1 << 30));
+        let _ = writeln!(
+            text,
+            "Margin: without {}, {} of {} CPU and {} of {} GiB of memory stay free on the nodes left",
+            play.lost.label,
+            outcome.free_cpu_milli as f64 / 1000.0,
+            outcome.cpu_milli as f64 / 1000.0,
+            gib(outcome.free_memory),
+            gib(outcome.memory)
+        );
+    }
+    for island in results.islands() {
+        let _ = writeln!(text, "Beware: {} do not survive, though they are more", results.in_words(&island.counts));
+    }
+    let stuck =
+        answer.plays().iter().max_by_key(|play| (play.outcome.stuck, std::cmp::Reverse(play.lost.label.as_str())));
+    if let Some(play) = stuck.filter(|play| play.outcome.stuck > 0) {
+        let pods = counted(play.outcome.stuck as usize, "pod of a StatefulSet hangs", "pods of StatefulSets hang");
+        let _ = writeln!(
+            text,
+            "Beware: without {}, {pods} on the lost nodes: Kubernetes makes them anew only when the nodes are back or deleted",
+            play.lost.label
+        );
+    }
+    let plays: usize = results.candidates.iter().map(|candidate| candidate.plays().len()).sum();
+    let _ = writeln!(text, "{} played", counted(plays, "case", "cases"));
+    text
+}

@@ -1,0 +1,134 @@
+//! The chart of a plan: which counts survive which case.
+
+use plotters::prelude::*;
+
+use super::style::{self, BAD, CALM, DIM, FAINT, GOOD, INK, font, px};
+
+/// What a plan's chart shows.
+#[derive(Clone, Debug, Default)]
+pub struct SurvivalChart {
+    /// Name of the plan.
+    pub title: String,
+    /// What the columns count.
+    pub counted: String,
+    /// The counts.
+    pub columns: Vec<String>,
+    /// The cases.
+    pub rows: Vec<String>,
+    /// What became of each case, row by row.
+    pub cells: Vec<Vec<SurvivalCell>>,
+    /// The column of the answer.
+    pub answer: Option<usize>,
+}
+
+/// What became of a case with some count.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum SurvivalCell {
+    /// Every play was survived.
+    Survived {
+        /// How many there were.
+        plays: usize,
+    },
+    /// Some were not.
+    Failed {
+        /// How many.
+        failed: usize,
+        /// Of how many.
+        plays: usize,
+    },
+    /// Not played, as too little is left in any case.
+    RuledOut,
+    /// Not played, as something before it failed.
+    NotPlayed,
+}
+
+/// A chart with more columns cannot be read.
+pub const SURVIVAL_COLUMNS_MAX: usize = 24;
+
+/// A lighter gray than that of lines, under text.
+const UNPLAYED: RGBColor = RGBColor(240, 242, 244);
+
+/// Of a color that is light enough under text.
+fn pale(color: RGBColor, share: f64) -> RGBColor {
+    let mix = |part: u8| (f64::from(part) * share + 255.0 * (1.0 - share)).round() as u8;
+    RGBColor(mix(color.0), mix(color.1), mix(color.2))
+}
+
+impl SurvivalCell {
+    fn color(self) -> RGBColor {
+        match self {
+            Self::Survived { .. } => pale(GOOD, 0.55),
+            Self::Failed { failed, plays } => pale(BAD, if failed == plays { 0.75 } else { 0.45 }),
+            Self::RuledOut => pale(DIM, 0.45),
+            Self::NotPlayed => UNPLAYED,
+        }
+    }
+
+    fn text(self) -> String {
+        match self {
+            Self::Survived { .. } | Self::RuledOut | Self::NotPlayed => String::new(),
+            Self::Failed { failed, plays } => format!("{failed}/{plays}"),
+        }
+    }
+}
+
+/// Draws it; none if there is nothing to draw.
+#[must_use]
+pub fn draw_survival_matrix(chart: &SurvivalChart) -> Option<(&'static str, String)> {
+    if chart.columns.is_empty() || chart.rows.is_empty() {
+        return None;
+    }
+    let label_width = chart.rows.iter().map(|row| row.chars().count()).max().unwrap_or(0).min(30) as u32 * 8 + 28;
+    let longest = chart.columns.iter().map(|column| column.chars().count()).max().unwrap_or(1) as u32;
+    let cell_width = (longest * 8 + 16).max(44);
+    let cell_height = 30;
+    let width = (label_width + cell_width * chart.columns.len() as u32 + 30).max(700);
+    let height = 84 + cell_height * chart.rows.len() as u32 + 84;
+    let svg = style::canvas(width, height, |area| {
+        let at = |x: u32, y: u32| (px(x) as i32, px(y) as i32);
+        area.draw(&Text::new(chart.title.clone(), at(16, 12), font(18)))?;
+        let x = |column: usize| label_width + cell_width * column as u32;
+        let y = |row: usize| 62 + cell_height * row as u32;
+        for (index, column) in chart.columns.iter().enumerate() {
+            let shift = (cell_width - (column.chars().count() as u32 * 7).min(cell_width)) / 2;
+            area.draw(&Text::new(column.clone(), at(x(index) + shift, 44), font(13)))?;
+        }
+        for (row, name) in chart.rows.iter().enumerate() {
+            let label: String = name.chars().take(30).collect();
+            area.draw(&Text::new(label, at(16, y(row) + 8), font(13)))?;
+            for (column, cell) in chart.cells[row].iter().enumerate() {
+                let corners = [at(x(column) + 1, y(row) + 1), at(x(column) + cell_width - 1, y(row) + cell_height - 1)];
+                area.draw(&Rectangle::new(corners, cell.color().filled()))?;
+                let text = cell.text();
+                let shift = (cell_width - (text.len() as u32 * 7).min(cell_width)) / 2;
+                area.draw(&Text::new(text, at(x(column) + shift, y(row) + 9), font(12)))?;
+            }
+        }
+        if let Some(answer) = chart.answer {
+            let corners = [at(x(answer), 40), at(x(answer) + cell_width, y(chart.rows.len()))];
+            area.draw(&Rectangle::new(corners, CALM.stroke_width(px(2))))?;
+        }
+        area.draw(&Text::new(chart.counted.clone(), at(label_width, y(chart.rows.len()) + 8), font(12)))?;
+        legend(area, y(chart.rows.len()) + 44)
+    })?;
+    Some(("survival-matrix.svg", svg))
+}
+
+fn legend(area: &style::Area<'_>, y: u32) -> Result<(), Box<dyn std::error::Error>> {
+    let entries = [
+        (SurvivalCell::Survived { plays: 1 }, "survived"),
+        (SurvivalCell::Failed { failed: 1, plays: 2 }, "plays not survived"),
+        (SurvivalCell::Failed { failed: 1, plays: 1 }, "none survived"),
+        (SurvivalCell::RuledOut, "too little left to play"),
+        (SurvivalCell::NotPlayed, "not played"),
+    ];
+    let mut x = 16;
+    for (cell, name) in entries {
+        let corners = [(px(x) as i32, px(y) as i32), (px(x + 12) as i32, px(y + 12) as i32)];
+        area.draw(&Rectangle::new(corners, cell.color().filled()))?;
+        area.draw(&Rectangle::new(corners, FAINT))?;
+        area.draw(&Text::new(name, (px(x + 17) as i32, px(y) as i32), font(11).color(&INK)))?;
+        x += 34 + name.len() as u32 * 6;
+    }
+    Ok(())
+}

@@ -1,0 +1,17 @@
+//! Plans: the smallest counts of node pools with which a cluster survives given failures.
+//!
+//! The answer is found by playing: for each count the cluster is settled once, and every play of every case is forked from
+//! that. What is proven, and what is one draw of chance, is said at [`work_out`].
+
+mod capacity;
+mod cases;
+mod document;
+mod play;
+mod results;
+mod search;
+
+pub use cases::{LostSet, Symmetry};
+pub use document::{Case, CaseKind, Plan, PoolRange, load};
+pub use play::{Outcome, Shortfall, ShortfallKind};
+pub use results::{Candidate, Failure, PlanResults, PlayRecord, Verdict};
+pub use search::work_out;

@@ -1,0 +1,341 @@
+//! What a plan has found: the answer, its proof, its margin, and every play as rows.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::cases::LostSet;
+use super::document::{Plan, PoolRange};
+use super::play::{Outcome, Shortfall};
+use super::search::price;
+
+/// A play of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlayRecord {
+    /// The position of its case; none if nothing happens.
+    pub case: Option<usize>,
+    /// What is lost.
+    pub lost: LostSet,
+    /// What it leaves.
+    pub outcome: Outcome,
+}
+
+impl PlayRecord {
+    /// The cluster before anything happens.
+    pub(super) fn calm(outcome: Outcome) -> Self {
+        let lost = LostSet { label: "nothing lost".to_owned(), nodes: Vec::new(), alike: 1 };
+        Self { case: None, lost, outcome }
+    }
+}
+
+/// What is known of counts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// They cannot be enough, so nothing was played.
+    RuledOut {
+        /// Why.
+        why: String,
+    },
+    /// Cases were played.
+    Played {
+        /// The plays, that of the calm cluster first.
+        plays: Vec<PlayRecord>,
+    },
+}
+
+/// Counts of the pools, and what is known of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Nodes of each pool.
+    pub counts: Vec<u32>,
+    /// What they cost, in millionths.
+    pub price_micros: i64,
+    /// What is known.
+    pub verdict: Verdict,
+}
+
+/// Why counts fail.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Failure {
+    /// The case, or `nothing lost`.
+    pub case: String,
+    /// What was lost.
+    pub lost: String,
+    /// What falls short, the most telling.
+    pub shortfall: Shortfall,
+    /// How much else falls short in that play.
+    pub others: usize,
+    /// Pods of StatefulSets that hang on the lost nodes, which more nodes do not change.
+    pub stuck: u64,
+}
+
+impl Candidate {
+    pub(super) fn new(plan: &Plan, counts: &[u32], verdict: Verdict) -> Self {
+        Self { counts: counts.to_vec(), price_micros: price(plan, counts), verdict }
+    }
+
+    /// What was played.
+    #[must_use]
+    pub fn plays(&self) -> &[PlayRecord] {
+        match &self.verdict {
+            Verdict::RuledOut { .. } => &[],
+            Verdict::Played { plays } => plays,
+        }
+    }
+
+    /// Whether every case was played and survived.
+    #[must_use]
+    pub fn survives(&self) -> bool {
+        !self.plays().is_empty() && self.plays().iter().all(|play| play.outcome.is_survived())
+    }
+
+    /// All nodes of the searched pools.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.counts.iter().sum()
+    }
+
+    /// The play with the least room left; ties go to the first.
+    #[must_use]
+    pub fn tightest(&self) -> Option<&PlayRecord> {
+        let losses = self.plays().iter().filter(|play| !play.lost.nodes.is_empty());
+        losses.min_by(|a, b| a.outcome.free_share().total_cmp(&b.outcome.free_share()))
+    }
+}
+
+/// Everything a plan has found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanResults {
+    /// Name of the plan.
+    pub plan: String,
+    /// The searched pools.
+    pub pools: Vec<PoolRange>,
+    /// Names of the cases.
+    pub cases: Vec<String>,
+    /// Which pods must have their place, as the document says it; none if all.
+    pub priority: Option<String>,
+    /// What was tried, in order.
+    pub candidates: Vec<Candidate>,
+    /// The position of the first that survives.
+    pub answer: Option<usize>,
+    /// One node less of each pool, or the most nodes if nothing survives; played in full.
+    pub binding: Vec<Candidate>,
+}
+
+impl PlanResults {
+    pub(super) fn new(plan: &Plan, candidates: Vec<Candidate>, answer: Option<usize>, binding: Vec<Candidate>) -> Self {
+        Self {
+            plan: plan.name.clone(),
+            pools: plan.pools.clone(),
+            cases: plan.cases.iter().map(|case| case.label.clone()).collect(),
+            priority: plan.priority_label.clone(),
+            candidates,
+            answer,
+            binding,
+        }
+    }
+
+    /// The counts that are the answer.
+    #[must_use]
+    pub fn answer(&self) -> Option<&Candidate> {
+        self.answer.map(|index| &self.candidates[index])
+    }
+
+    /// What a play's case is called.
+    #[must_use]
+    pub fn case_of(&self, play: &PlayRecord) -> &str {
+        play.case.map_or("calm", |case| &self.cases[case])
+    }
+
+    /// Counts in words: `8 of worker`, `3 of small and 2 of large`.
+    #[must_use]
+    pub fn in_words(&self, counts: &[u32]) -> String {
+        let parts: Vec<String> =
+            counts.iter().zip(&self.pools).map(|(count, pool)| format!("{count} of {}", pool.name)).collect();
+        parts.join(" and ")
+    }
+
+    /// Why counts fail: of each case, the first play that does.
+    #[must_use]
+    pub fn failures(&self, candidate: &Candidate) -> Vec<Failure> {
+        let mut failures: Vec<Failure> = Vec::new();
+        for play in candidate.plays() {
+            let case = self.case_of(play);
+            let Some(shortfall) = play.outcome.shortfalls.first() else { continue };
+            if failures.iter().all(|failure| failure.case != case) {
+                failures.push(Failure {
+                    case: case.to_owned(),
+                    lost: play.lost.label.clone(),
+                    shortfall: shortfall.clone(),
+                    others: play.outcome.shortfalls.len() - 1,
+                    stuck: play.outcome.stuck,
+                });
+            }
+        }
+        failures
+    }
+
+    /// Counts after the answer that were played and do not survive.
+    #[must_use]
+    pub fn islands(&self) -> Vec<&Candidate> {
+        let behind = self.answer.map_or(self.candidates.len(), |answer| answer + 1);
+        let is_larger = |candidate: &&Candidate| {
+            self.answer().is_some_and(|answer| {
+                !candidate.survives() && candidate.counts.iter().zip(&answer.counts).all(|(more, least)| more >= least)
+            })
+        };
+        self.candidates[behind..].iter().filter(is_larger).collect()
+    }
+
+    /// `summary.json`.
+    #[must_use]
+    pub fn summary_json(&self) -> String {
+        let answer = self.answer().map(|answer| {
+            let tightest = answer.tightest().map(|play| {
+                let outcome = &play.outcome;
+                json!({
+                    "case": self.case_of(play),
+                    "lost": play.lost.label,
+                    "freeCpuMilli": outcome.free_cpu_milli,
+                    "cpuMilli": outcome.cpu_milli,
+                    "freeMemory": outcome.free_memory,
+                    "memory": outcome.memory,
+                })
+            });
+            let stuck = answer.plays().iter().map(|play| play.outcome.stuck).max();
+            json!({
+                "counts": self.counts_json(&answer.counts),
+                "nodes": answer.nodes(),
+                "price": answer.price_micros as f64 / 1e6,
+                "plays": answer.plays().len(),
+                "tightest": tightest,
+                "stuckOnLostNodesMax": stuck,
+            })
+        });
+        let tried = self.candidates.iter().map(|candidate| {
+            let (verdict, why) = self.verdict(candidate);
+            json!({
+                "counts": self.counts_json(&candidate.counts),
+                "price": candidate.price_micros as f64 / 1e6,
+                "verdict": verdict,
+                "why": why,
+            })
+        });
+        let binding = self.binding.iter().map(
+            |candidate| json!({"counts": self.counts_json(&candidate.counts), "failures": self.failures(candidate)}),
+        );
+        let pools = self.pools.iter().map(|pool| {
+            json!({
+                "name": pool.name, "min": pool.min, "max": pool.max, "price": pool.price_micros as f64 / 1e6,
+                "now": pool.now,
+            })
+        });
+        let file = json!({
+            "plan": self.plan,
+            "version": env!("CARGO_PKG_VERSION"),
+            "pools": pools.collect::<Vec<Value>>(),
+            "survive": self.cases,
+            "priority": self.priority,
+            "answer": answer,
+            "binding": binding.collect::<Vec<Value>>(),
+            "tried": tried.collect::<Vec<Value>>(),
+        });
+        let mut text = serde_json::to_string_pretty(&file).expect("results are plain data");
+        text.push('\n');
+        text
+    }
+
+    fn counts_json(&self, counts: &[u32]) -> Value {
+        let named = self.pools.iter().zip(counts).map(|(pool, count)| (pool.name.as_str().to_owned(), json!(count)));
+        Value::Object(named.collect())
+    }
+
+    /// What is known of counts in a word, and why.
+    fn verdict(&self, candidate: &Candidate) -> (&'static str, String) {
+        match &candidate.verdict {
+            Verdict::RuledOut { why } => ("ruled out", why.clone()),
+            Verdict::Played { .. } if candidate.survives() => ("survives", String::new()),
+            Verdict::Played { .. } => {
+                let first = self.failures(candidate).into_iter().next();
+                let why = first.map(|failure| {
+                    let Failure { case, lost, shortfall: Shortfall { kind, object, why }, .. } = failure;
+                    format!("{case}, {lost}: {object} {kind:?}: {why}")
+                });
+                ("fails", why.unwrap_or_default())
+            }
+        }
+    }
+
+    /// `plan.csv`: what was tried, in order.
+    #[must_use]
+    pub fn plan_csv(&self) -> Vec<u8> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let pools = self.pools.iter().map(|pool| pool.name.as_str());
+        let header = pools.chain(["nodes", "price", "verdict", "plays", "failed_plays", "why"]);
+        writer.write_record(header).expect("writing to memory");
+        for candidate in &self.candidates {
+            let (verdict, why) = self.verdict(candidate);
+            let failed = candidate.plays().iter().filter(|play| !play.outcome.is_survived()).count();
+            let counts = candidate.counts.iter().map(u32::to_string);
+            let rest = [
+                candidate.nodes().to_string(),
+                (candidate.price_micros as f64 / 1e6).to_string(),
+                verdict.to_owned(),
+                candidate.plays().len().to_string(),
+                failed.to_string(),
+                why,
+            ];
+            writer.write_record(counts.chain(rest)).expect("writing to memory");
+        }
+        writer.into_inner().expect("writing to memory")
+    }
+
+    /// `cases.csv`: every play.
+    #[must_use]
+    pub fn cases_csv(&self) -> Vec<u8> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let pools = self.pools.iter().map(|pool| pool.name.as_str());
+        let columns = [
+            "case",
+            "lost",
+            "nodes_lost",
+            "alike",
+            "survived",
+            "shortfalls",
+            "pending",
+            "stuck",
+            "unready_replica_s",
+            "free_cpu_milli",
+            "free_memory",
+            "kind",
+            "object",
+            "why",
+        ];
+        writer.write_record(pools.chain(columns)).expect("writing to memory");
+        for candidate in &self.candidates {
+            for play in candidate.plays() {
+                let outcome = &play.outcome;
+                let first = outcome.shortfalls.first();
+                let text = |part: fn(&Shortfall) -> String| first.map_or_else(String::new, part);
+                let row = [
+                    self.case_of(play).to_owned(),
+                    play.lost.label.clone(),
+                    play.lost.nodes.len().to_string(),
+                    play.lost.alike.to_string(),
+                    outcome.is_survived().to_string(),
+                    outcome.shortfalls.len().to_string(),
+                    outcome.pending.to_string(),
+                    outcome.stuck.to_string(),
+                    format!("{:.3}", outcome.unready_replica_s),
+                    outcome.free_cpu_milli.to_string(),
+                    outcome.free_memory.to_string(),
+                    text(|shortfall| format!("{:?}", shortfall.kind)),
+                    text(|shortfall| shortfall.object.clone()),
+                    text(|shortfall| shortfall.why.clone()),
+                ];
+                let counts = candidate.counts.iter().map(u32::to_string);
+                writer.write_record(counts.chain(row)).expect("writing to memory");
+            }
+        }
+        writer.into_inner().expect("writing to memory")
+    }
+}

@@ -1,0 +1,238 @@
+//! Which counts survive: the search, and the proof that fewer do not.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+use super::capacity::{Demand, too_little, with_counts};
+use super::cases::{self, LostSet, Symmetry};
+use super::document::{Case, CaseKind, Plan};
+use super::play::{self, Judge, Outcome};
+use super::results::{Candidate, PlanResults, PlayRecord, Verdict};
+use crate::arena::Symbol;
+use crate::scenario::ResolvedScenario;
+use crate::simulation::Prepared;
+use crate::study::Progress;
+
+/// Counts that are played side by side. The same on every machine, as what is played besides the answer is reported.
+const SIDE_BY_SIDE: usize = 4;
+
+/// How many counts above the answer of a single pool are played, to see whether it is an island.
+const BEYOND: u32 = 2;
+
+/// How much of counts that fail is played.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Thoroughness {
+    /// Every case.
+    AllCases,
+    /// Up to the first play that is not survived.
+    UntilOneFails,
+}
+
+/// Works out a plan.
+///
+/// # The search
+///
+/// Adding a node is not always for the better in Kubernetes: a node more can shift the zones that nodes are handed to in turn, add
+/// a domain that a spread constraint counts, or move pods to where their loss hurts more. So nothing is concluded from one count
+/// to another: counts (mixes, by price, then by nodes) are tried in order, the first that survives is the answer, and every one
+/// before it has been played and has failed, or is ruled out because the nodes left in some case give less than pods ask for
+/// that need a place (a condition on those counts alone, see `too_little` in `capacity`).
+#[must_use]
+pub fn work_out(plan: &Plan, symmetry: Symmetry, progress: &dyn Progress) -> PlanResults {
+    let search = Search::new(plan, symmetry);
+    let order = mixes(plan);
+    let is_single = plan.pools.len() == 1;
+    let depth = if is_single { Thoroughness::AllCases } else { Thoroughness::UntilOneFails };
+    let mut candidates: Vec<Candidate> = Vec::new();
+    let mut answer = None;
+    for batch in order.chunks(SIDE_BY_SIDE) {
+        if answer.is_some() {
+            break;
+        }
+        let found: Vec<Candidate> = batch.par_iter().map(|counts| search.evaluate(counts, depth, progress)).collect();
+        candidates.extend(found);
+        answer = candidates.iter().position(Candidate::survives);
+    }
+    if let (true, Some(index)) = (is_single, answer) {
+        let (pool, least) = (&plan.pools[0], candidates[index].counts[0]);
+        let tried = candidates[candidates.len() - 1].counts[0];
+        let beyond: Vec<Vec<u32>> = (tried + 1..=(least + BEYOND).min(pool.max)).map(|count| vec![count]).collect();
+        let found: Vec<Candidate> = beyond.par_iter().map(|counts| search.evaluate(counts, depth, progress)).collect();
+        candidates.extend(found);
+    }
+    let binding = search.binding(&candidates, answer, progress);
+    PlanResults::new(plan, candidates, answer, binding)
+}
+
+/// Every mix, the cheapest first; of equally cheap ones that of fewer nodes, then that of fewer nodes of the first pool.
+fn mixes(plan: &Plan) -> Vec<Vec<u32>> {
+    let mut mixes = vec![Vec::new()];
+    for pool in &plan.pools {
+        let with = |mix: &Vec<u32>, count| mix.iter().copied().chain([count]).collect();
+        mixes = mixes.iter().flat_map(|mix| (pool.min..=pool.max).map(move |count| with(mix, count))).collect();
+    }
+    mixes.sort_by_cached_key(|mix: &Vec<u32>| (price(plan, mix), mix.iter().sum::<u32>(), mix.clone()));
+    mixes
+}
+
+/// What a mix costs, in millionths.
+pub(super) fn price(plan: &Plan, counts: &[u32]) -> i64 {
+    plan.pools.iter().zip(counts).map(|(pool, &count)| pool.price_micros * i64::from(count)).sum()
+}
+
+/// What all evaluations share.
+pub(super) struct Search<'a> {
+    plan: &'a Plan,
+    pub(super) judge: Judge,
+    symmetry: Symmetry,
+    demand: Demand,
+    mentioned: FxHashSet<Symbol>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(plan: &'a Plan, symmetry: Symmetry) -> Self {
+        // The base has the most nodes, so that every pod that can be made is there.
+        let settled = Prepared::new(&plan.base);
+        Self {
+            plan,
+            judge: Judge { priority: plan.priority },
+            symmetry,
+            demand: Demand::of(settled.store(), plan.priority),
+            mentioned: cases::mentioned(&plan.base.objects),
+        }
+    }
+
+    /// The cluster with these counts.
+    pub(super) fn cluster(&self, counts: &[u32]) -> ResolvedScenario {
+        with_counts(&self.plan.base, &self.plan.counts_in(&self.plan.base, counts))
+    }
+
+    /// Plays the cases on the cluster with these counts.
+    pub(super) fn evaluate(&self, counts: &[u32], depth: Thoroughness, progress: &dyn Progress) -> Candidate {
+        let scenario = self.cluster(counts);
+        let verdict = match too_little(self.plan, &scenario, &self.demand) {
+            Some(why) => Verdict::RuledOut { why },
+            None => self.play(&scenario, counts, depth),
+        };
+        progress.advance();
+        Candidate::new(self.plan, counts, verdict)
+    }
+
+    /// Plays the cases on a cluster, whatever it is said to give.
+    pub(super) fn play(&self, scenario: &ResolvedScenario, counts: &[u32], depth: Thoroughness) -> Verdict {
+        let settled = Prepared::new(scenario);
+        let calm = PlayRecord::calm(self.judge.judge(settled.store()));
+        if !calm.outcome.is_survived() {
+            return Verdict::Played { plays: vec![calm] };
+        }
+        let mut plays = vec![calm];
+        for (index, case) in self.plan.cases.iter().enumerate() {
+            let found = self.play_case(index, case, scenario, &settled, counts, depth);
+            let has_failed = found.iter().any(|play| !play.outcome.is_survived());
+            plays.extend(found);
+            if has_failed && depth == Thoroughness::UntilOneFails {
+                break;
+            }
+        }
+        Verdict::Played { plays }
+    }
+
+    fn play_case(
+        &self,
+        index: usize,
+        case: &Case,
+        scenario: &ResolvedScenario,
+        settled: &Prepared,
+        counts: &[u32],
+        depth: Thoroughness,
+    ) -> Vec<PlayRecord> {
+        let record = |lost: LostSet, outcome: Outcome| PlayRecord { case: Some(index), lost, outcome };
+        let all = |name: &str| LostSet { label: name.to_owned(), nodes: Vec::new(), alike: 1 };
+        match &case.kind {
+            CaseKind::Zone => self.play_losses(index, cases::zones(settled.store()), scenario, settled, depth),
+            CaseKind::Nodes(count) => {
+                let sets = cases::sets_of(settled.store(), *count, &self.mentioned, self.symmetry);
+                if sets.is_empty() {
+                    let lost = all(&format!("there are not {count} nodes"));
+                    return vec![record(lost, Outcome::nothing_left(*count))];
+                }
+                self.play_losses(index, sets, scenario, settled, depth)
+            }
+            CaseKind::RollingUpgrade(spec) => {
+                let upgraded: Vec<_> =
+                    self.plan.counts_in(scenario, counts).iter().map(|(pool, _)| &scenario.pools[*pool]).collect();
+                let played = upgraded.par_iter().map(|pool| {
+                    let outcome = self.judge.play_upgrade(scenario, settled, spec, pool);
+                    record(all(&format!("pool {}", pool.name)), outcome)
+                });
+                played.collect()
+            }
+            CaseKind::Scenario(own) => {
+                let own = with_counts(own, &self.plan.counts_in(own, counts));
+                let outcome = self.judge.play_own(&own, &Prepared::new(&own));
+                vec![record(all(&own.name), outcome)]
+            }
+        }
+    }
+
+    /// Plays the loss of each set of nodes.
+    fn play_losses(
+        &self,
+        index: usize,
+        sets: Vec<LostSet>,
+        scenario: &ResolvedScenario,
+        settled: &Prepared,
+        depth: Thoroughness,
+    ) -> Vec<PlayRecord> {
+        let play = |lost: LostSet| {
+            let outcome = self.judge.play(scenario, settled, play::loss(scenario, &lost));
+            PlayRecord { case: Some(index), lost, outcome }
+        };
+        if depth == Thoroughness::AllCases {
+            return sets.into_par_iter().map(play).collect();
+        }
+        let mut plays = Vec::new();
+        for lost in sets {
+            let found = play(lost);
+            let has_failed = !found.outcome.is_survived();
+            plays.push(found);
+            if has_failed {
+                break;
+            }
+        }
+        plays
+    }
+
+    /// What stands between the answer and one node less of each pool; if there is no answer, what the most nodes do not survive.
+    /// Each is played in full.
+    fn binding(&self, candidates: &[Candidate], answer: Option<usize>, progress: &dyn Progress) -> Vec<Candidate> {
+        let plan = self.plan;
+        let wanted: Vec<Vec<u32>> = match answer {
+            None => vec![plan.pools.iter().map(|pool| pool.max).collect()],
+            Some(index) => {
+                let counts = &candidates[index].counts;
+                let less = (0..counts.len()).filter(|&pool| counts[pool] > plan.pools[pool].min);
+                let one_less = less.map(|pool| {
+                    let mut counts = counts.clone();
+                    counts[pool] -= 1;
+                    counts
+                });
+                one_less.collect()
+            }
+        };
+        let played = wanted.par_iter().map(|counts| {
+            let is_known = |candidate: &&Candidate| candidate.counts == *counts && plan.pools.len() == 1;
+            let known = candidates.iter().find(is_known);
+            // What is ruled out has not been played; which pod it would hit is worth a play.
+            match known.filter(|candidate| matches!(candidate.verdict, Verdict::Played { .. })) {
+                Some(candidate) => candidate.clone(),
+                None => {
+                    let verdict = self.play(&self.cluster(counts), counts, Thoroughness::AllCases);
+                    progress.advance();
+                    Candidate::new(plan, counts, verdict)
+                }
+            }
+        });
+        played.collect()
+    }
+}

@@ -11,7 +11,7 @@ use super::ui::Ui;
 use super::{Ending, Output};
 use crate::report::{OutputDir, Overwrite, SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart, draw_survival_matrix};
 use crate::study::Progress;
-use crate::study::plan::{self, Candidate, PlanResults, Symmetry, Verdict};
+use crate::study::plan::{self, Blast, Candidate, Plan, PlanResults, Symmetry, Verdict};
 
 /// Find the fewest nodes that survive the failures a plan names
 ///
@@ -31,6 +31,13 @@ pub(super) struct PlanArgs {
     /// Play the loss of every node and set of nodes, even of those that are alike
     #[arg(long)]
     exhaustive: bool,
+    /// Also find how many more replicas of a workload, such as deployment/shop/web, the answer still survives
+    #[arg(long, value_name = "WORKLOAD")]
+    headroom: Vec<String>,
+    /// Also play the loss of every node, pair and zone with the answer, and of each value of a node label such as
+    /// topology.example.com/rack, and rank them by what they cost: blast-radius.csv
+    #[arg(long, value_name = "LABEL", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    blast_radius: Option<String>,
     /// Replace the output directory whatever is in it
     #[arg(long)]
     force: bool,
@@ -54,6 +61,7 @@ pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
     let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
     // Before anything is played, so that a refusal costs no time.
     OutputDir::check(&place, overwrite)?;
+    check_questions(&plan, arguments)?;
     let mut threads = rayon::ThreadPoolBuilder::new();
     if let Some(jobs) = arguments.jobs {
         threads = threads.num_threads(jobs);
@@ -63,22 +71,55 @@ pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
     let symmetry = if arguments.exhaustive { Symmetry::Ignored } else { Symmetry::Used };
     let mixes: u64 = plan.pools.iter().map(|pool| u64::from(pool.max - pool.min) + 1).product();
     let bar = Bar(ui.progress(mixes, &plan.name));
-    let results = threads.install(|| plan::work_out(&plan, symmetry, &bar));
+    let mut results = threads.install(|| plan::work_out(&plan, symmetry, &bar));
+    if let Some(answer) = results.answer().map(|answer| answer.counts.clone()) {
+        let grown = |workload: &String| plan::headroom(&plan, symmetry, &answer, workload, &bar);
+        let found = threads.install(|| arguments.headroom.iter().map(grown).collect());
+        results.headroom = found;
+    }
+    let blasts = threads.install(|| blast_radius(&plan, &results, arguments, symmetry, &bar));
     bar.0.finish_and_clear();
-    let place = write(&results, &place, overwrite)?;
+    let place = write(&results, &blasts, &place, overwrite)?;
     match arguments.output {
         Output::Json => ui.out(&results.summary_json())?,
         Output::Text if ui.is_quiet => {}
-        Output::Text => ui.out(&plan_text::text(&results, ui.stdout))?,
+        Output::Text => ui.out(&plan_text::text(&results, &blasts, ui.stdout))?,
     }
     ui.note(format_args!("results in {}", place.display()));
     Ok(if results.answer.is_some() { Ending::Done } else { Ending::NotAsExpected })
 }
 
-fn write(results: &PlanResults, place: &Path, overwrite: Overwrite) -> Result<PathBuf, Failure> {
+/// Whether what is asked besides the plan can be answered; before the search, which may be long.
+fn check_questions(plan: &Plan, arguments: &PlanArgs) -> Result<(), Failure> {
+    for workload in &arguments.headroom {
+        let help = "write kind/namespace/name, such as `--headroom deployment/shop/web`";
+        plan::replicas_of(plan, workload).map_err(|message| Failure::input(message, help))?;
+    }
+    match arguments.blast_radius.as_deref() {
+        Some(label) if !label.is_empty() && !plan::is_label_of_nodes(plan, label) => {
+            let help = "name a label that nodes have, as in `--blast-radius=topology.example.com/rack`";
+            Err(Failure::input(format!("no node has the label `{label}`"), help))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The losses of the answer's cluster, or of the largest that was tried, if they are asked for.
+fn blast_radius(plan: &Plan, results: &PlanResults, arguments: &PlanArgs, symmetry: Symmetry, bar: &Bar) -> Vec<Blast> {
+    let Some(label) = arguments.blast_radius.as_deref() else { return Vec::new() };
+    let most = || plan.pools.iter().map(|pool| pool.max).collect();
+    let counts = results.answer().map_or_else(most, |answer| answer.counts.clone());
+    let label = (!label.is_empty()).then_some(label);
+    plan::blast_radius(plan, symmetry, &counts, label, bar)
+}
+
+fn write(results: &PlanResults, blasts: &[Blast], place: &Path, overwrite: Overwrite) -> Result<PathBuf, Failure> {
     let out = OutputDir::begin(place, overwrite)?;
     out.write("plan.csv", &results.plan_csv())?;
     out.write("cases.csv", &results.cases_csv())?;
+    if !blasts.is_empty() {
+        out.write("blast-radius.csv", &plan::blast_csv(blasts))?;
+    }
     if let Some((name, picture)) = draw_survival_matrix(&chart_of(results)) {
         out.write(&format!("charts/{name}"), picture.as_bytes())?;
     }

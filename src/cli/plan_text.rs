@@ -6,19 +6,22 @@ use comfy_table::{CellAlignment, Table};
 
 use super::words::counted;
 use crate::diagnostics::Style;
-use crate::study::plan::{Candidate, Failure, PlanResults, ShortfallKind, Verdict};
+use crate::study::plan::{Blast, Candidate, Failure, Headroom, PlanResults, ShortfallKind, Verdict};
 
 /// Counts shown in the table.
 const ROWS_MAX: usize = 12;
 
 /// The answer, what binds it, the margin, and what was tried.
-pub(super) fn text(results: &PlanResults, style: Style) -> String {
+pub(super) fn text(results: &PlanResults, blasts: &[Blast], style: Style) -> String {
     let mut text = headline(results, style);
     bindings(results, &mut text);
     text.push('\n');
     let _ = writeln!(text, "{}", table(results));
     if let Some(answer) = results.answer() {
         let _ = write!(text, "\n{}", margin(results, answer));
+    }
+    if !blasts.is_empty() {
+        let _ = write!(text, "\nWhat is worst to lose:\n{}\n", blast_table(blasts));
     }
     text
 }
@@ -114,6 +117,39 @@ fn table(results: &PlanResults) -> String {
     table.trim_fmt()
 }
 
+fn headroom_line(headroom: &Headroom) -> String {
+    let Headroom { workload, replicas, more, binding } = headroom;
+    let mut text = format!("Headroom: {workload} may grow by {more}, from {replicas} to {}", replicas + more);
+    match binding.first() {
+        Some(Failure { case, lost, shortfall, .. }) => {
+            let _ = writeln!(text, "; one more, and in {case}, {lost}, {} falls short", shortfall.object);
+        }
+        None => text.push_str(", where the search ends\n"),
+    }
+    text
+}
+
+/// The worst losses.
+fn blast_table(blasts: &[Blast]) -> String {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_header(["LOST", "KIND", "ALIKE", "UNREADY REPLICA-S", "WORKLOADS BELOW", "PENDING"]);
+    for Blast { kind, lost, outcome } in blasts.iter().take(ROWS_MAX) {
+        table.add_row([
+            lost.label.clone(),
+            kind.clone(),
+            lost.alike.to_string(),
+            format!("{:.0}", outcome.unready_replica_s),
+            outcome.workloads_below.to_string(),
+            outcome.pending.to_string(),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}
+
 fn verdict(candidate: &Candidate, case: Option<usize>) -> String {
     let of_case = || candidate.plays().iter().filter(|play| play.case == case);
     let plays = of_case().count();
@@ -140,6 +176,9 @@ fn margin(results: &PlanResults, answer: &Candidate) -> String {
             gib(outcome.free_memory),
             gib(outcome.memory)
         );
+    }
+    for headroom in &results.headroom {
+        text.push_str(&headroom_line(headroom));
     }
     for island in results.islands() {
         let _ = writeln!(text, "Beware: {} do not survive, though they are more", results.in_words(&island.counts));

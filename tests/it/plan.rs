@@ -14,8 +14,12 @@ fn kubesquall(arguments: &[&str]) -> Command {
     command
 }
 
-/// Four pods of one CPU, at most one on a node if `is_apart`, on nodes of two CPUs in two zones.
+/// Four pods of one CPU on nodes of two CPUs in two zones.
 fn plan(dir: &Path, survive: &str, max: u32) -> PathBuf {
+    plan_from(dir, survive, 1, max)
+}
+
+fn plan_from(dir: &Path, survive: &str, min: u32, max: u32) -> PathBuf {
     let scenario = "\
 apiVersion: kubesquall.sim/v1alpha1
 kind: Scenario
@@ -39,7 +43,7 @@ spec:
     fs::write(dir.join("four.yaml"), scenario).expect("a scenario");
     let plan = format!(
         "apiVersion: kubesquall.sim/v1alpha1\nkind: Plan\nmetadata: {{name: four}}\nspec:\n  scenario: four.yaml\n  pools:\n  \
-         - {{name: worker, min: 1, max: {max}}}\n  survive: {survive}\n"
+         - {{name: worker, min: {min}, max: {max}}}\n  survive: {survive}\n"
     );
     let path = dir.join("plan.yaml");
     fs::write(&path, plan).expect("a plan");
@@ -105,6 +109,45 @@ fn a_plan_gives_equal_bytes_with_one_thread_and_eight() {
     let names: Vec<String> = results[0].iter().map(|(name, _)| name.display().to_string()).collect();
     assert_eq!(names, ["cases.csv", "charts/survival-matrix.svg", "plan.csv", "summary.json"]);
     assert!(results[0] == results[1]);
+}
+
+#[test]
+fn the_answer_says_how_much_workloads_may_grow() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let plan = plan_from(dir.path(), "[node, zone]", 6, 9);
+    let out = dir.path().join("out");
+    let place = out.to_str().expect("plain text");
+    let question = ["--headroom", "deployment/default/web"];
+    let path = plan.to_str().expect("plain text");
+    let ended = kubesquall(&["plan", path, "--out", place, question[0], question[1]]).assert().success();
+    // Three nodes of two CPUs are left, and four of the six are taken.
+    let headroom = &summary(&out)["headroom"][0];
+    assert_eq!((headroom["replicas"].as_u64(), headroom["more"].as_u64()), (Some(4), Some(2)));
+    assert_eq!(headroom["binding"][0]["case"], "zone");
+    let said = String::from_utf8_lossy(&ended.get_output().stdout).into_owned();
+    assert!(said.contains("deployment/default/web may grow by 2, from 4 to 6"), "{said}");
+    let unknown = kubesquall(&["plan", path, "--out", place, question[0], "deployment/default/wbe"]).assert().code(2);
+    let said = String::from_utf8_lossy(&unknown.get_output().stderr).into_owned();
+    assert!(said.contains("the nearest is `deployment/default/web`"), "{said}");
+}
+
+#[test]
+fn losses_are_ranked_by_what_they_cost() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let plan = plan(dir.path(), "[node]", 4);
+    let out = dir.path().join("out");
+    let (place, path) = (out.to_str().expect("plain text"), plan.to_str().expect("plain text"));
+    kubesquall(&["plan", path, "-q", "--out", place, "--blast-radius=kubernetes.io/os"]).assert().success();
+    let table = fs::read_to_string(out.join("blast-radius.csv")).expect("a table");
+    let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let costs: Vec<f64> = rows.iter().map(|row| row[4].parse().expect("seconds")).collect();
+    assert!(costs.is_sorted_by(|a, b| a >= b), "{table}");
+    // Whatever is lost with all nodes costs most; after it come two of the three nodes, which leave pods Pending.
+    assert_eq!((rows[0][0], rows[0][1]), ("kubernetes.io/os", "os linux"));
+    assert!(rows[1..].iter().all(|row| (row[6] != "0") == (row[2] == "2")), "{table}");
+    let unknown = kubesquall(&["plan", path, "--out", place, "--blast-radius=rack"]).assert().code(2);
+    let said = String::from_utf8_lossy(&unknown.get_output().stderr).into_owned();
+    assert!(said.contains("no node has the label `rack`"), "{said}");
 }
 
 #[test]

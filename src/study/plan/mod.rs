@@ -3,15 +3,20 @@
 //! The answer is found by playing: for each count the cluster is settled once, and every play of every case is forked from
 //! that. What is proven, and what is one draw of chance, is said at [`work_out`].
 
+mod blast;
 mod capacity;
 mod cases;
 mod document;
+mod headroom;
 mod play;
 mod results;
 mod search;
+mod upgrade;
 
+pub use blast::{Blast, blast_csv, blast_radius, is_label_of_nodes};
 pub use cases::{LostSet, Symmetry};
 pub use document::{Case, CaseKind, Plan, PoolRange, load};
+pub use headroom::{Headroom, headroom, replicas_of};
 pub use play::{Outcome, Shortfall, ShortfallKind};
 pub use results::{Candidate, Failure, PlanResults, PlayRecord, Verdict};
 pub use search::work_out;

@@ -10,10 +10,9 @@ use crate::arena::Symbol;
 use crate::chaos::{ChaosPlan, FaultKind, FaultSpec, NodeTarget};
 use crate::model::TaintEffect;
 use crate::observe::{Detail, Objective, Observers};
-use crate::procedures::{ProcedurePlan, RollingUpgradeSpec};
-use crate::scenario::{NodePool, ResolvedScenario, TimelineAction};
+use crate::scenario::{ResolvedScenario, TimelineAction};
 use crate::simulation::{Prepared, Script, Simulation};
-use crate::state::{Node, NodeId, Owner, Pod, PodPhase, Status, Store, Uid};
+use crate::state::{Node, NodeId, Owner, Pod, PodPhase, Store};
 use crate::units::{SimDuration, SimTime};
 
 /// Something that is not as it has to be at the end of a case. What comes first in this list says most.
@@ -113,78 +112,7 @@ pub(super) fn loss(scenario: &ResolvedScenario, lost: &LostSet) -> Script {
     }
 }
 
-/// The upgrade of one pool, as it is specified for all.
-fn upgrade(scenario: &ResolvedScenario, spec: &RollingUpgradeSpec, pool: Symbol) -> Script {
-    let spec = RollingUpgradeSpec { pool, ..spec.clone() };
-    let procedures = ProcedurePlan { upgrades: vec![spec], ..(*scenario.procedures).clone() };
-    Script {
-        chaos: Arc::new(ChaosPlan { pools: scenario.chaos.pools.clone(), ..ChaosPlan::default() }),
-        procedures: Arc::new(procedures),
-        timeline: vec![(SimTime::ZERO, TimelineAction::RollingUpgrade(0))],
-        ..Script::default()
-    }
-}
-
-/// How long one node may take in an upgrade besides what is specified, before the upgrade counts as stuck.
-const NODE_MAX: SimDuration = SimDuration::from_secs(3600);
-
-/// How often the progress of an upgrade is looked at.
-const LOOK: SimDuration = SimDuration::from_secs(60);
-
-/// How long pods of the last node have to be Ready again.
-const AFTERMATH: SimDuration = SimDuration::from_secs(600);
-
 impl Judge {
-    /// Plays the upgrade of a pool until it is over, and at least as long as the scenario lasts.
-    pub(super) fn play_upgrade(
-        self,
-        scenario: &ResolvedScenario,
-        settled: &Prepared,
-        spec: &RollingUpgradeSpec,
-        pool: &NodePool,
-    ) -> Outcome {
-        let old: Vec<(Symbol, Uid)> = (settled.store().nodes())
-            .map(|(id, node)| (settled.store().node_name(id), node.uid))
-            .filter(|(name, _)| pool.index_of(name.as_str()).is_some())
-            .collect();
-        let (surge, unavailable) = spec.at_a_time(old.len());
-        let rounds = old.len().div_ceil((surge + unavailable).max(1)) as u64;
-        let limit = SimTime::ZERO + (spec.drain_timeout + spec.node_soak + NODE_MAX) * rounds;
-        let mut run =
-            settled.start_script(upgrade(scenario, spec, pool.name), scenario.seed, observers(&scenario.objectives));
-        let not_replaced = |store: &Store| -> Vec<Symbol> {
-            let is_old = |&(name, uid): &(Symbol, Uid)| {
-                store.find_node(name).and_then(|id| store.node(id)).is_some_and(|node| node.uid == uid)
-            };
-            old.iter().filter(|node| is_old(node)).map(|(name, _)| *name).collect()
-        };
-        let is_over = |store: &Store| {
-            not_replaced(store).is_empty()
-                && store.nodes().all(|(_, node)| node.conditions.ready() == Some(Status::True))
-        };
-        let mut now = SimTime::ZERO;
-        while now < limit && !is_over(run.store()) {
-            now += LOOK;
-            run.run_until(now);
-        }
-        let left = not_replaced(run.store());
-        let end = (now + AFTERMATH).max(SimTime::ZERO + scenario.duration);
-        let mut outcome = self.end(scenario, run, end);
-        // The first is the one that could not be drained; the others were not begun.
-        if let Some(first) = left.first() {
-            let why = format!(
-                "{} of {} nodes were not replaced: a drain did not end within {}",
-                left.len(),
-                old.len(),
-                spec.drain_timeout
-            );
-            let shortfall = Shortfall { kind: ShortfallKind::NotDrained, object: format!("node/{first}"), why };
-            outcome.shortfalls.push(shortfall);
-            outcome.shortfalls.sort_by_key(|shortfall| shortfall.kind);
-        }
-        outcome
-    }
-
     /// Plays a script on a settled cluster until nothing is left to happen, or the scenario is over.
     pub(super) fn play(self, scenario: &ResolvedScenario, settled: &Prepared, script: Script) -> Outcome {
         let observers = observers(&scenario.objectives);
@@ -199,7 +127,8 @@ impl Judge {
         self.end(scenario, settled.start(scenario.seed, observers), end)
     }
 
-    fn end(self, scenario: &ResolvedScenario, mut run: Simulation, end: SimTime) -> Outcome {
+    /// Plays a run up to its end, and says what is left.
+    pub(super) fn end(self, scenario: &ResolvedScenario, mut run: Simulation, end: SimTime) -> Outcome {
         run.run_until(end);
         let finished = run.finish();
         let mut outcome = self.judge(&finished.store);
@@ -229,28 +158,36 @@ impl Judge {
         outcome
     }
 
-    /// What is not as it has to be in a cluster, and how much of it is free.
-    pub(super) fn judge(self, store: &Store) -> Outcome {
-        let mut outcome = Outcome::default();
+    /// Pods that count, were made until then, and are not where they should be: the one that is hardest to place among the most
+    /// important ones comes first.
+    pub(super) fn misplaced(self, store: &Store, made_until: SimTime) -> Vec<Shortfall> {
         let mut pods: Vec<(ShortfallKind, &Pod, String)> = Vec::new();
-        for (_, pod) in store.pods() {
-            outcome.stuck += u64::from(is_stuck(pod, store));
+        for (_, pod) in store.pods().filter(|(_, pod)| pod.created_at <= made_until) {
             let counts = pod.is_active() && pod.spec.priority >= self.priority && pod.spec.scheduling_gates.is_empty();
             if let Some((kind, why)) = counts.then(|| misplaced(pod, store)).flatten() {
-                outcome.pending += u64::from(kind == ShortfallKind::Pending);
                 pods.push((kind, pod, why));
             }
         }
-        // The one that is hardest to place among the most important ones comes first.
         pods.sort_by(|(kind, a, _), (other_kind, b, _)| {
             let urgency = |pod: &Pod| (pod.spec.priority, pod.spec.requests.cpu_milli, pod.spec.requests.memory);
             kind.cmp(other_kind)
                 .then_with(|| urgency(b).cmp(&urgency(a)))
                 .then_with(|| (a.namespace, &a.name).cmp(&(b.namespace, &b.name)))
         });
-        outcome.shortfalls = (pods.into_iter())
-            .map(|(kind, pod, why)| Shortfall { kind, object: format!("pod/{}/{}", pod.namespace, pod.name), why })
-            .collect();
+        let shortfall = |(kind, pod, why): (ShortfallKind, &Pod, String)| Shortfall {
+            kind,
+            object: format!("pod/{}/{}", pod.namespace, pod.name),
+            why,
+        };
+        pods.into_iter().map(shortfall).collect()
+    }
+
+    /// What is not as it has to be in a cluster, and how much of it is free.
+    pub(super) fn judge(self, store: &Store) -> Outcome {
+        let mut outcome = Outcome::default();
+        outcome.stuck = store.pods().filter(|(_, pod)| is_stuck(pod, store)).count() as u64;
+        outcome.shortfalls = self.misplaced(store, SimTime::MAX);
+        outcome.pending = outcome.shortfalls.iter().filter(|found| found.kind == ShortfallKind::Pending).count() as u64;
         let mut budgets: Vec<Shortfall> = Vec::new();
         for (_, budget) in store.budgets.iter() {
             let status = &budget.status;
@@ -268,7 +205,7 @@ impl Judge {
     }
 }
 
-fn observers(objectives: &[Objective]) -> Observers {
+pub(super) fn observers(objectives: &[Objective]) -> Observers {
     Observers::new(Detail::Summary, objectives.to_vec(), SimDuration::ZERO)
 }
 

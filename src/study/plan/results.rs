@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::cases::LostSet;
 use super::document::{Plan, PoolRange};
+use super::headroom::Headroom;
 use super::play::{Outcome, Shortfall};
 use super::search::price;
 
@@ -102,6 +103,29 @@ impl Candidate {
     }
 }
 
+fn case_of<'a>(play: &PlayRecord, cases: &'a [String]) -> &'a str {
+    play.case.map_or("calm", |case| &cases[case])
+}
+
+/// Of each case, the first play that fails, and why.
+pub(super) fn failures_of(candidate: &Candidate, cases: &[String]) -> Vec<Failure> {
+    let mut failures: Vec<Failure> = Vec::new();
+    for play in candidate.plays() {
+        let case = case_of(play, cases);
+        let Some(shortfall) = play.outcome.shortfalls.first() else { continue };
+        if failures.iter().all(|failure| failure.case != case) {
+            failures.push(Failure {
+                case: case.to_owned(),
+                lost: play.lost.label.clone(),
+                shortfall: shortfall.clone(),
+                others: play.outcome.shortfalls.len() - 1,
+                stuck: play.outcome.stuck,
+            });
+        }
+    }
+    failures
+}
+
 /// Everything a plan has found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanResults {
@@ -119,6 +143,8 @@ pub struct PlanResults {
     pub answer: Option<usize>,
     /// One node less of each pool, or the most nodes if nothing survives; played in full.
     pub binding: Vec<Candidate>,
+    /// What workloads may grow by, if it was asked.
+    pub headroom: Vec<Headroom>,
 }
 
 impl PlanResults {
@@ -131,6 +157,7 @@ impl PlanResults {
             candidates,
             answer,
             binding,
+            headroom: Vec::new(),
         }
     }
 
@@ -143,7 +170,7 @@ impl PlanResults {
     /// What a play's case is called.
     #[must_use]
     pub fn case_of(&self, play: &PlayRecord) -> &str {
-        play.case.map_or("calm", |case| &self.cases[case])
+        case_of(play, &self.cases)
     }
 
     /// Counts in words: `8 of worker`, `3 of small and 2 of large`.
@@ -157,21 +184,7 @@ impl PlanResults {
     /// Why counts fail: of each case, the first play that does.
     #[must_use]
     pub fn failures(&self, candidate: &Candidate) -> Vec<Failure> {
-        let mut failures: Vec<Failure> = Vec::new();
-        for play in candidate.plays() {
-            let case = self.case_of(play);
-            let Some(shortfall) = play.outcome.shortfalls.first() else { continue };
-            if failures.iter().all(|failure| failure.case != case) {
-                failures.push(Failure {
-                    case: case.to_owned(),
-                    lost: play.lost.label.clone(),
-                    shortfall: shortfall.clone(),
-                    others: play.outcome.shortfalls.len() - 1,
-                    stuck: play.outcome.stuck,
-                });
-            }
-        }
-        failures
+        failures_of(candidate, &self.cases)
     }
 
     /// Counts after the answer that were played and do not survive.
@@ -237,6 +250,7 @@ impl PlanResults {
             "priority": self.priority,
             "answer": answer,
             "binding": binding.collect::<Vec<Value>>(),
+            "headroom": self.headroom,
             "tried": tried.collect::<Vec<Value>>(),
         });
         let mut text = serde_json::to_string_pretty(&file).expect("results are plain data");

@@ -6,6 +6,7 @@ use rustc_hash::FxHashSet;
 use super::capacity::{Demand, too_little, with_counts};
 use super::cases::{self, LostSet, Symmetry};
 use super::document::{Case, CaseKind, Plan};
+use super::headroom::set_replicas;
 use super::play::{self, Judge, Outcome};
 use super::results::{Candidate, PlanResults, PlayRecord, Verdict};
 use crate::arena::Symbol;
@@ -86,7 +87,32 @@ pub(super) struct Search<'a> {
     pub(super) judge: Judge,
     symmetry: Symmetry,
     demand: Demand,
-    mentioned: FxHashSet<Symbol>,
+    pub(super) mentioned: FxHashSet<Symbol>,
+}
+
+/// A cluster to be tried.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Trial<'a> {
+    /// Nodes of each searched pool.
+    pub(super) counts: &'a [u32],
+    /// A workload with another number of replicas.
+    pub(super) replicas: Option<(&'a str, u32)>,
+}
+
+impl<'a> Trial<'a> {
+    /// Other counts, and nothing else.
+    pub(super) fn of_counts(counts: &'a [u32]) -> Self {
+        Self { counts, replicas: None }
+    }
+
+    /// The scenario as it is tried.
+    pub(super) fn apply(self, plan: &Plan, scenario: &ResolvedScenario) -> ResolvedScenario {
+        let mut tried = with_counts(scenario, &plan.counts_in(scenario, self.counts));
+        if let Some((workload, replicas)) = self.replicas {
+            set_replicas(&mut tried, workload, replicas);
+        }
+        tried
+    }
 }
 
 impl<'a> Search<'a> {
@@ -102,24 +128,20 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The cluster with these counts.
-    pub(super) fn cluster(&self, counts: &[u32]) -> ResolvedScenario {
-        with_counts(&self.plan.base, &self.plan.counts_in(&self.plan.base, counts))
-    }
-
     /// Plays the cases on the cluster with these counts.
     pub(super) fn evaluate(&self, counts: &[u32], depth: Thoroughness, progress: &dyn Progress) -> Candidate {
-        let scenario = self.cluster(counts);
-        let verdict = match too_little(self.plan, &scenario, &self.demand) {
+        let trial = Trial::of_counts(counts);
+        let verdict = match too_little(self.plan, &trial.apply(self.plan, &self.plan.base), &self.demand) {
             Some(why) => Verdict::RuledOut { why },
-            None => self.play(&scenario, counts, depth),
+            None => self.play(trial, depth),
         };
         progress.advance();
         Candidate::new(self.plan, counts, verdict)
     }
 
     /// Plays the cases on a cluster, whatever it is said to give.
-    pub(super) fn play(&self, scenario: &ResolvedScenario, counts: &[u32], depth: Thoroughness) -> Verdict {
+    pub(super) fn play(&self, trial: Trial<'_>, depth: Thoroughness) -> Verdict {
+        let scenario = &trial.apply(self.plan, &self.plan.base);
         let settled = Prepared::new(scenario);
         let calm = PlayRecord::calm(self.judge.judge(settled.store()));
         if !calm.outcome.is_survived() {
@@ -127,7 +149,7 @@ impl<'a> Search<'a> {
         }
         let mut plays = vec![calm];
         for (index, case) in self.plan.cases.iter().enumerate() {
-            let found = self.play_case(index, case, scenario, &settled, counts, depth);
+            let found = self.play_case(index, case, trial, scenario, &settled, depth);
             let has_failed = found.iter().any(|play| !play.outcome.is_survived());
             plays.extend(found);
             if has_failed && depth == Thoroughness::UntilOneFails {
@@ -141,9 +163,9 @@ impl<'a> Search<'a> {
         &self,
         index: usize,
         case: &Case,
+        trial: Trial<'_>,
         scenario: &ResolvedScenario,
         settled: &Prepared,
-        counts: &[u32],
         depth: Thoroughness,
     ) -> Vec<PlayRecord> {
         let record = |lost: LostSet, outcome: Outcome| PlayRecord { case: Some(index), lost, outcome };
@@ -159,8 +181,12 @@ impl<'a> Search<'a> {
                 self.play_losses(index, sets, scenario, settled, depth)
             }
             CaseKind::RollingUpgrade(spec) => {
-                let upgraded: Vec<_> =
-                    self.plan.counts_in(scenario, counts).iter().map(|(pool, _)| &scenario.pools[*pool]).collect();
+                let upgraded: Vec<_> = self
+                    .plan
+                    .counts_in(scenario, trial.counts)
+                    .iter()
+                    .map(|(pool, _)| &scenario.pools[*pool])
+                    .collect();
                 let played = upgraded.par_iter().map(|pool| {
                     let outcome = self.judge.play_upgrade(scenario, settled, spec, pool);
                     record(all(&format!("pool {}", pool.name)), outcome)
@@ -168,7 +194,7 @@ impl<'a> Search<'a> {
                 played.collect()
             }
             CaseKind::Scenario(own) => {
-                let own = with_counts(own, &self.plan.counts_in(own, counts));
+                let own = trial.apply(self.plan, own);
                 let outcome = self.judge.play_own(&own, &Prepared::new(&own));
                 vec![record(all(&own.name), outcome)]
             }
@@ -227,7 +253,7 @@ impl<'a> Search<'a> {
             match known.filter(|candidate| matches!(candidate.verdict, Verdict::Played { .. })) {
                 Some(candidate) => candidate.clone(),
                 None => {
-                    let verdict = self.play(&self.cluster(counts), counts, Thoroughness::AllCases);
+                    let verdict = self.play(Trial::of_counts(counts), Thoroughness::AllCases);
                     progress.advance();
                     Candidate::new(plan, counts, verdict)
                 }

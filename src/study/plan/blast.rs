@@ -1,0 +1,108 @@
+//! What the loss of each node, zone, other domain and pair of nodes costs.
+
+use rayon::prelude::*;
+
+use super::cases::{self, LostSet, Symmetry};
+use super::document::Plan;
+use super::play::{self, Outcome};
+use super::search::{Search, Trial};
+use crate::arena::Symbol;
+use crate::model::Object;
+use crate::simulation::Prepared;
+use crate::study::Progress;
+
+/// Whether some node of the largest cluster has the label.
+#[must_use]
+pub fn is_label_of_nodes(plan: &Plan, label: &str) -> bool {
+    let key = Symbol::from(label);
+    plan.base.objects.iter().any(|object| match &object.object {
+        Object::Node(node) => node.metadata.labels.contains(key),
+        _ => false,
+    })
+}
+
+/// A loss and what it costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blast {
+    /// `node`, `pair`, `zone`, or the label of the domain.
+    pub kind: String,
+    /// What is lost.
+    pub lost: LostSet,
+    /// What that leaves.
+    pub outcome: Outcome,
+}
+
+/// Plays the loss of every node, every pair of nodes, every zone, and every value of the label if one is given, on the cluster
+/// with these counts. The worst comes first: by unready replica-seconds, then by workloads below `minReady`, then by pods left
+/// Pending.
+#[must_use]
+pub fn blast_radius(
+    plan: &Plan,
+    symmetry: Symmetry,
+    counts: &[u32],
+    label: Option<&str>,
+    progress: &dyn Progress,
+) -> Vec<Blast> {
+    let search = Search::new(plan, symmetry);
+    let scenario = Trial::of_counts(counts).apply(plan, &plan.base);
+    let settled = Prepared::new(&scenario);
+    let store = settled.store();
+    let of_kind =
+        |kind: &str, sets: Vec<LostSet>| sets.into_iter().map(|set| (kind.to_owned(), set)).collect::<Vec<_>>();
+    let mut losses = of_kind("node", cases::sets_of(store, 1, &search.mentioned, symmetry));
+    losses.extend(of_kind("pair", cases::sets_of(store, 2, &search.mentioned, symmetry)));
+    losses.extend(of_kind("zone", cases::zones(store)));
+    if let Some(label) = label {
+        let name = label.rsplit('/').next().unwrap_or(label);
+        losses.extend(of_kind(label, cases::domains(store, label, name)));
+    }
+    let play = |(kind, lost): (String, LostSet)| {
+        let outcome = search.judge.play(&scenario, &settled, play::loss(&scenario, &lost));
+        progress.advance();
+        Blast { kind, lost, outcome }
+    };
+    let mut blasts: Vec<Blast> = losses.into_par_iter().map(play).collect();
+    // A stable sort: of equal ones that which was listed first.
+    blasts.sort_by(|a, b| {
+        let (a, b) = (&a.outcome, &b.outcome);
+        b.unready_replica_s
+            .total_cmp(&a.unready_replica_s)
+            .then_with(|| (b.workloads_below, b.pending).cmp(&(a.workloads_below, a.pending)))
+    });
+    blasts
+}
+
+/// `blast-radius.csv`: every loss, the worst first.
+#[must_use]
+pub fn blast_csv(blasts: &[Blast]) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let header = [
+        "kind",
+        "lost",
+        "nodes_lost",
+        "alike",
+        "unready_replica_s",
+        "workloads_below_min_ready",
+        "pending",
+        "stuck",
+        "free_cpu_milli",
+        "free_memory",
+    ];
+    writer.write_record(header).expect("writing to memory");
+    for Blast { kind, lost, outcome } in blasts {
+        let row = [
+            kind.clone(),
+            lost.label.clone(),
+            lost.nodes.len().to_string(),
+            lost.alike.to_string(),
+            format!("{:.3}", outcome.unready_replica_s),
+            outcome.workloads_below.to_string(),
+            outcome.pending.to_string(),
+            outcome.stuck.to_string(),
+            outcome.free_cpu_milli.to_string(),
+            outcome.free_memory.to_string(),
+        ];
+        writer.write_record(row).expect("writing to memory");
+    }
+    writer.into_inner().expect("writing to memory")
+}

@@ -1,0 +1,105 @@
+//! The case of a rolling upgrade.
+
+use std::sync::Arc;
+
+use super::play::{Judge, Outcome, Shortfall, ShortfallKind, observers};
+use crate::arena::Symbol;
+use crate::chaos::ChaosPlan;
+use crate::procedures::{ProcedurePlan, RollingUpgradeSpec};
+use crate::scenario::{NodePool, ResolvedScenario, TimelineAction};
+use crate::simulation::{Prepared, Script};
+use crate::state::{Status, Store, Uid};
+use crate::units::{SimDuration, SimTime};
+
+/// How long one node may take besides what is specified, before the upgrade counts as stuck.
+const NODE_MAX: SimDuration = SimDuration::from_secs(3600);
+
+/// How often the progress of an upgrade is looked at.
+const LOOK: SimDuration = SimDuration::from_secs(30);
+
+/// A pod that has no node for so long has not been waiting for the scheduler, but for room.
+const WAIT_MAX: SimDuration = SimDuration::from_secs(60);
+
+/// How long the pods of the last node have to be Ready again.
+const AFTERMATH: SimDuration = SimDuration::from_secs(600);
+
+/// The upgrade of one pool, as it is specified for all.
+fn script(scenario: &ResolvedScenario, spec: &RollingUpgradeSpec, pool: Symbol) -> Script {
+    let spec = RollingUpgradeSpec { pool, ..spec.clone() };
+    let procedures = ProcedurePlan { upgrades: vec![spec], ..(*scenario.procedures).clone() };
+    Script {
+        chaos: Arc::new(ChaosPlan { pools: scenario.chaos.pools.clone(), ..ChaosPlan::default() }),
+        procedures: Arc::new(procedures),
+        timeline: vec![(SimTime::ZERO, TimelineAction::RollingUpgrade(0))],
+        ..Script::default()
+    }
+}
+
+/// Nodes of a pool as they were before its upgrade.
+struct OldNodes(Vec<(Symbol, Uid)>);
+
+impl OldNodes {
+    fn of(pool: &NodePool, store: &Store) -> Self {
+        let nodes = store.nodes().map(|(id, node)| (store.node_name(id), node.uid));
+        Self(nodes.filter(|(name, _)| pool.index_of(name.as_str()).is_some()).collect())
+    }
+
+    /// Those that are still there.
+    fn left(&self, store: &Store) -> Vec<Symbol> {
+        let is_old = |&&(name, uid): &&(Symbol, Uid)| {
+            store.find_node(name).and_then(|id| store.node(id)).is_some_and(|node| node.uid == uid)
+        };
+        self.0.iter().filter(is_old).map(|(name, _)| *name).collect()
+    }
+
+    /// Whether all have been replaced, and every node is Ready.
+    fn are_replaced(&self, store: &Store) -> bool {
+        let is_ready = |status: Option<Status>| status == Some(Status::True);
+        self.left(store).is_empty() && store.nodes().all(|(_, node)| is_ready(node.conditions.ready()))
+    }
+}
+
+impl Judge {
+    /// Plays the upgrade of a pool until it is over, and at least as long as the scenario lasts. Pods must not only have their
+    /// place in the end: one that was drained and finds none while its node is away falls short, too.
+    pub(super) fn play_upgrade(
+        self,
+        scenario: &ResolvedScenario,
+        settled: &Prepared,
+        spec: &RollingUpgradeSpec,
+        pool: &NodePool,
+    ) -> Outcome {
+        let old = OldNodes::of(pool, settled.store());
+        let (surge, unavailable) = spec.at_a_time(old.0.len());
+        let rounds = old.0.len().div_ceil((surge + unavailable).max(1)) as u64;
+        let limit = SimTime::ZERO + (spec.drain_timeout + spec.node_soak + NODE_MAX) * rounds;
+        let observers = observers(&scenario.objectives);
+        let mut run = settled.start_script(script(scenario, spec, pool.name), scenario.seed, observers);
+        let mut now = SimTime::ZERO;
+        let mut waiting: Vec<Shortfall> = Vec::new();
+        while now < limit && !old.are_replaced(run.store()) {
+            now += LOOK;
+            run.run_until(now);
+            if waiting.is_empty() {
+                waiting = self.misplaced(run.store(), now - WAIT_MAX);
+                waiting.retain(|shortfall| shortfall.kind == ShortfallKind::Pending);
+            }
+        }
+        let left = old.left(run.store());
+        let end = (now + AFTERMATH).max(SimTime::ZERO + scenario.duration);
+        let mut outcome = self.end(scenario, run, end);
+        // The first is the one that could not be drained; the others were not begun.
+        if let Some(first) = left.first() {
+            let (left, all) = (left.len(), old.0.len());
+            let timeout = spec.drain_timeout;
+            let why = format!("{left} of {all} nodes were not replaced: a drain did not end within {timeout}");
+            waiting.push(Shortfall { kind: ShortfallKind::NotDrained, object: format!("node/{first}"), why });
+        }
+        let is_new = |shortfall: &Shortfall| outcome.shortfalls.iter().all(|known| known.object != shortfall.object);
+        waiting.retain(is_new);
+        outcome.pending += waiting.iter().filter(|found| found.kind == ShortfallKind::Pending).count() as u64;
+        outcome.shortfalls.extend(waiting);
+        outcome.shortfalls.sort_by_key(|shortfall| shortfall.kind);
+        outcome
+    }
+}

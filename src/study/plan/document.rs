@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -514,7 +515,8 @@ impl Loader<'_> {
         scenario::load(&path, overrides)
     }
 
-    /// The cluster of a plan, checked with the fewest and the most nodes; what happens to it is left out.
+    /// The cluster of a plan, checked with the fewest and the most nodes; what happens to it is left out, and so is an
+    /// autoscaler: the question is what the nodes can take that there are.
     fn base(
         &mut self,
         spec: &Spec,
@@ -535,7 +537,9 @@ impl Loader<'_> {
             loader.load(&spec.scenario, &overrides, at).map_err(|invalid| loader.at_end(invalid, pools, end, at))
         };
         load(self, PoolRange::fewest)?;
-        load(self, PoolRange::most)
+        let mut base = load(self, PoolRange::most)?;
+        Arc::make_mut(&mut base.procedures).autoscaler = None;
+        Ok(base)
     }
 
     /// The scenario of a case. With the fewest nodes it must be sound, too: what it names has to be there.

@@ -67,14 +67,14 @@ mod tests {
 
     /// Group, priority, nodes, CPU of a node, CPU asked for.
     fn choice((group, priority, count, cpu, asked): (usize, i64, usize, i64, i64)) -> Choice {
-        let resources = |cpu_milli, memory| Resources { cpu_milli, memory, ..Resources::default() };
+        let resources = |cpu_milli| Resources { cpu_milli, ..Resources::default() };
         Choice {
             group,
             priority,
             count,
             pods: vec![PodId::MIN; group + 1],
-            allocatable: resources(cpu, 1),
-            requested: resources(asked, 1),
+            allocatable: resources(cpu),
+            requested: resources(asked),
         }
     }
 

@@ -13,6 +13,7 @@ use super::ui::Ui;
 use super::words::counted;
 use crate::engine::Family;
 use crate::import::{FaultOptions, Imported, Records, Wanted, fault_model};
+use crate::units::SimDuration;
 
 /// Make records of what happened into a part of a scenario
 ///
@@ -141,6 +142,16 @@ pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure>
     Ok(Ending::Done)
 }
 
+/// A length in the unit that suits it.
+fn short(length: SimDuration) -> String {
+    match length.as_secs_f64() {
+        seconds if seconds >= 2.0 * 86_400.0 => format!("{:.1} d", seconds / 86_400.0),
+        seconds if seconds >= 2.0 * 3600.0 => format!("{:.1} h", seconds / 3600.0),
+        seconds if seconds >= 120.0 => format!("{:.1} min", seconds / 60.0),
+        seconds => format!("{seconds:.1} s"),
+    }
+}
+
 /// How well each family goes with the records.
 fn told(imported: &Imported) -> String {
     let mut text = String::new();
@@ -153,8 +164,8 @@ fn told(imported: &Imported) -> String {
         table.load_style(comfy_table::presets::NOTHING);
         table.set_header(["FAMILY", "AIC", "DISTANCE", "MEDIAN", "MEAN", "90 %"]);
         for fit in &model.fits {
-            let at = |p: f64| fit.distribution.quantile(p).to_string();
-            let mean = fit.distribution.mean().map_or_else(String::new, |mean| mean.to_string());
+            let at = |p: f64| short(fit.distribution.quantile(p));
+            let mean = fit.distribution.mean().map_or_else(String::new, short);
             table.add_row([
                 fit.family.as_str().to_owned(),
                 format!("{:.1}", fit.aic),
@@ -167,7 +178,8 @@ fn told(imported: &Imported) -> String {
         for column in table.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        let _ = writeln!(text, "{}\n", table.trim_fmt());
+        let _ = writeln!(text, "{}", table.trim_fmt());
+        let _ = writeln!(text, "taken: {}\n", model.written());
     }
     text.push_str(
         "The lowest AIC is the best; the distance is by how much the fitted shares of times are off at most.\n",

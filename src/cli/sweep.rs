@@ -247,6 +247,7 @@ pub(super) fn chart_of(results: &Results) -> StudyChart {
         let of = |metric: &str| variant.metrics.iter().find(|of| of.metric == metric).expect("a metric of ours");
         let cost = of(if results.prices.is_empty() { "unready_replica_s" } else { COST });
         chart.labels.push(results.variants[variant.variant].join(" "));
+        chart.values.push(results.variants[variant.variant].clone());
         chart.costs.push(drawn(cost.interval));
         chart.trade_offs.push((of("unready_replica_s").interval.mean, of("needless_evictions").interval.mean));
         chart.is_on_front.push(front.contains(&variant.variant));

@@ -71,6 +71,9 @@ fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>)
         let values: Vec<String> = tuning.others.iter().map(|(axis, value)| format!("{axis}={value}")).collect();
         let verdict = if tuning.changes_others { "" } else { ", as it is" };
         let _ = writeln!(text, "Recommended: {}{verdict}", values.join(", "));
+        if !tuning.alike_others.is_empty() {
+            let _ = writeln!(text, "  cannot be told from: {}", tuning.alike_others.join("; "));
+        }
     }
     let kept = tuning.workloads.iter().filter(|choice| !choice.is_clear && choice.best != choice.today);
     for choice in kept {

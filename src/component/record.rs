@@ -192,6 +192,10 @@ impl EventRecorder {
 
 /// What a workload's creations before t=0 have left of its burst, and when the last one was; none if there were none.
 fn left_before_the_run(store: &Store, about: &ObjectRef) -> Option<(f64, SimTime)> {
+    // Names of pods are many and must not be interned: a study plays thousands of runs in one process.
+    if matches!(about.kind, "Pod" | "Node") {
+        return None;
+    }
     let workload = store.find_workload(about.kind, about.namespace, Symbol::new(&about.name))?;
     let pods = store.pods_of(workload).iter().filter_map(|&pod| store.pod(pod));
     let mut created: Vec<SimTime> = pods.map(|pod| pod.created_at).filter(|at| *at < SimTime::ZERO).collect();

@@ -114,8 +114,7 @@ impl Candidate {
         let (a, b) = (libm::exp(self.first), libm::exp(self.second));
         let length = |seconds: f64| {
             let is_usable = seconds.is_finite() && (1e-6..1e10).contains(&seconds);
-            // To the millisecond, so that documents stay readable.
-            is_usable.then(|| SimDuration::from_secs_f64(libm::round(seconds.max(1e-3) * 1e3) / 1e3))
+            is_usable.then(|| readable(seconds))
         };
         let shape = |shape: f64| (0.01..=1e6).contains(&shape).then(|| libm::round(shape * 1e6) / 1e6);
         Some(match self.family {
@@ -127,6 +126,16 @@ impl Candidate {
             Family::Gamma => Distribution::Gamma { shape: shape(a)?, scale: length(b)? },
         })
     }
+}
+
+/// A length to four digits at least, on a round second or minute if it has so many: documents are read by people.
+fn readable(seconds: f64) -> SimDuration {
+    let step = match seconds {
+        seconds if seconds >= 360_000.0 => 60.0,
+        seconds if seconds >= 1000.0 => 1.0,
+        _ => 1e-3,
+    };
+    SimDuration::from_millis((libm::round((seconds / step).max(1.0)) * step * 1e3) as u64)
 }
 
 /// Fits a family; none without an observation that ended, or if its parameters have no end.

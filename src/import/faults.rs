@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::records::{Records, Watch, instant};
 use crate::engine::{Distribution, Family, Fit, Observation, fit};
+use crate::units::SimDuration;
 
 /// Which distribution is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,10 +114,7 @@ fn model(
     let of = |family: Family| fits.iter().find(|fit| fit.family == family);
     let taken = match wanted {
         Wanted::Empirical => Distribution::Empirical { file: file.into(), values: [].into() },
-        Wanted::Best => fits
-            .first()
-            .map(|fit| fit.distribution.clone())
-            .ok_or_else(|| format!("nothing can be fitted to {field}"))?,
+        Wanted::Best => best(&fits).ok_or_else(|| format!("nothing can be fitted to {field}"))?,
         Wanted::Family(family) => {
             let name = family.as_str();
             of(family)
@@ -126,6 +124,20 @@ fn model(
     };
     Ok(FaultModel { field, observations, fits, taken })
 }
+
+/// The fit that goes best with the observations, of those whose mean agrees with theirs.
+///
+/// Where most lengths have not ended, a long tail may go best with those that have and yet have a mean of centuries: the failures
+/// of a year would then be far too few. The exponential distribution has the observed time for each end as its mean.
+fn best(fits: &[Fit]) -> Option<Distribution> {
+    let seconds = |fit: &Fit| fit.distribution.mean().map_or(f64::INFINITY, SimDuration::as_secs_f64);
+    let observed = fits.iter().find(|fit| fit.family == Family::Exponential).map(seconds)?;
+    let agrees = |fit: &&Fit| (observed / MEANS_APART_MAX..=observed * MEANS_APART_MAX).contains(&seconds(fit));
+    fits.iter().find(agrees).map(|fit| fit.distribution.clone())
+}
+
+/// By which factor the mean of the best fit may differ from the observed one.
+const MEANS_APART_MAX: f64 = 2.0;
 
 /// The whole lengths, as an empirical distribution reads them.
 fn lengths(observations: &[Observation]) -> String {
@@ -163,8 +175,16 @@ fn document(options: &FaultOptions, models: &[FaultModel]) -> String {
     text
 }
 
+impl FaultModel {
+    /// What is taken, on one line of YAML.
+    #[must_use]
+    pub fn written(&self) -> String {
+        written(&self.taken)
+    }
+}
+
 /// A distribution on one line of YAML.
-pub(super) fn written(distribution: &Distribution) -> String {
+fn written(distribution: &Distribution) -> String {
     let value = serde_json::to_value(distribution).unwrap_or_default();
     let mut text = String::new();
     flow(&value, &mut text);
@@ -214,6 +234,30 @@ mod tests {
         let found = imported(Wanted::Empirical).expect("a model");
         assert!(found.document.contains("timeToRepair: {empirical: {file: out-repair.csv}}"), "{}", found.document);
         assert_eq!(found.files[1], ("out-repair.csv".to_owned(), "seconds\n60\n120\n240\n480\n".to_owned()));
+    }
+
+    #[test]
+    fn a_tail_that_makes_failures_too_seldom_is_not_taken() {
+        // Nine nodes in ten never failed in a year; the others did so at once, or late.
+        let mut table = String::from("node,failed,repaired\n");
+        for (node, day) in [0.01, 0.02, 0.05, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 200.0].into_iter().enumerate() {
+            let _ = writeln!(table, "{node},{},{}", day * 86_400.0, day * 86_400.0 + 600.0 + node as f64);
+        }
+        let mut records = Records::default();
+        records.add_table(&table).expect("a table");
+        let watched = |text: &str| Some(text.to_owned());
+        let options = FaultOptions {
+            since: watched("0"),
+            until: watched("31536000"),
+            nodes: Some(100),
+            ..FaultOptions::default()
+        };
+        let found = fault_model(records, &options, "out").expect("a model");
+        let model = &found.models[0];
+        let mean = |distribution: &Distribution| distribution.mean().expect("parameters").as_secs_f64();
+        let observed = model.observations.iter().map(|of| of.seconds).sum::<f64>() / 10.0;
+        assert!(model.fits.iter().any(|fit| mean(&fit.distribution) > 3.0 * observed));
+        assert!((0.5..2.0).contains(&(mean(&model.taken) / observed)), "{:?}", model.taken);
     }
 
     #[test]

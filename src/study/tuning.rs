@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::document::Study;
 use super::grid::{Setting, Variant};
 use super::patch::{self, Patches};
-use super::results::{Results, Series, combined, front};
+use super::results::{Contest, Results, Series, combined, front};
 use super::statistics::Interval;
 
 /// What is recommended.
@@ -22,6 +22,8 @@ pub struct Tuning {
     pub others: Vec<(String, String)>,
     /// Whether these differ from the baseline's.
     pub changes_others: bool,
+    /// What the data cannot tell from the cheapest of these, the cheapest itself among them if others have fewer changes.
+    pub alike_others: Vec<String>,
     /// For each workload.
     pub workloads: Vec<WorkloadChoice>,
     /// A variant that has `others`.
@@ -171,10 +173,8 @@ impl Results {
         let combinations: Vec<Combination> = groups.into_values().map(|variants| self.combination(variants)).collect();
         let at_best: Vec<Series> = combinations.iter().map(|of| of.at_best.clone()).collect();
         let contest = self.contest(&at_best);
-        // What is there already stays, as long as the data do not tell that something else is cheaper.
         let today = keys.iter().position(|key| *key == self.others(self.baseline));
-        let kept = today.filter(|today| contest.order[0] == *today || contest.alike.contains(today));
-        let chosen = kept.unwrap_or(contest.order[0]);
+        let chosen = self.fewest_changes(&keys, &at_best, &contest, today);
         let Combination { variants, costs, .. } = &combinations[chosen];
         let named = |(axis, index): (usize, &Option<usize>)| {
             Some((self.axes[axis].clone(), self.levels[axis][(*index)?].clone()))
@@ -182,6 +182,21 @@ impl Results {
         Some(Tuning {
             others: keys[chosen].iter().enumerate().filter_map(named).collect(),
             changes_others: today != Some(chosen),
+            alike_others: contest
+                .alike
+                .iter()
+                .chain(contest.order.first())
+                .filter(|other| **other != chosen)
+                .map(|&other| {
+                    keys[other]
+                        .iter()
+                        .enumerate()
+                        .filter_map(named)
+                        .map(|(axis, value)| format!("{axis}={value}"))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                })
+                .collect(),
             workloads: costs
                 .iter()
                 .enumerate()
@@ -189,6 +204,24 @@ impl Results {
                 .collect(),
             variant: variants[0],
         })
+    }
+
+    /// Of the combinations that the data cannot tell from the cheapest, the one that changes least: what is there already, if it
+    /// is among them, else one that the data tell from what is there.
+    fn fewest_changes(
+        &self,
+        keys: &[Vec<Option<usize>>],
+        at_best: &[Series],
+        contest: &Contest,
+        today: Option<usize>,
+    ) -> usize {
+        let Some(today) = today else { return contest.order[0] };
+        let is_better = |other: usize| {
+            other == today || !self.difference(&at_best[other], &at_best[today], contest.confidence).has_zero()
+        };
+        let changes = |other: usize| keys[other].iter().zip(&keys[today]).filter(|(a, b)| a != b).count();
+        let candidates = contest.order[..1].iter().chain(&contest.alike).copied().filter(|&other| is_better(other));
+        candidates.min_by_key(|&other| changes(other)).unwrap_or(contest.order[0])
     }
 
     fn workload_choice(&self, workload: usize, levels: &[Series], variants: &[usize]) -> WorkloadChoice {
@@ -359,6 +392,25 @@ mod tests {
         assert_eq!(found, [("1", "2", true), ("0", "2", true)]);
         assert_eq!(tuning.workloads[0].runner_up.as_deref(), Some("2"));
         assert!(tuning.workloads[0].against_today.high < 0.0 && tuning.others.is_empty() && !tuning.changes_others);
+    }
+
+    #[test]
+    fn of_what_cannot_be_told_apart_the_fewest_changes_are_made() {
+        let noise = [0.0, 1.0, -0.5, 0.2, -0.9, 0.4, 0.1, -0.3];
+        let column = |mean: f64, sign: f64| noise.map(|x| mean + sign * x);
+        // Grace 50 and 90 with lease 20 and 40: the lease makes no difference but by chance.
+        let columns = [column(10.0, 1.0), column(10.1, -1.0), column(4.0, 1.0), column(4.05, -1.0)];
+        let mut grid = results(&columns.each_ref().map(|column| column.as_slice()));
+        grid.axes = vec!["grace".into(), "lease".into()];
+        grid.levels = vec![vec!["50s".into(), "90s".into()], vec!["20".into(), "40".into()]];
+        grid.variants = [["50s", "20"], ["50s", "40"], ["90s", "20"], ["90s", "40"]]
+            .map(|of| of.map(str::to_owned).to_vec())
+            .to_vec();
+        grid.baseline = 1;
+        let tuning = grid.tuning().expect("priced");
+        let values: Vec<&str> = tuning.others.iter().map(|(_, value)| value.as_str()).collect();
+        assert_eq!((values, tuning.changes_others), (vec!["90s", "40"], true));
+        assert_eq!(tuning.alike_others, ["grace=90s, lease=20"]);
     }
 
     #[test]

@@ -13,8 +13,10 @@ pub struct StudyChart {
     pub axes: String,
     /// What the cost is called.
     pub value: String,
-    /// The values of each variant.
+    /// The values of each variant, as one text.
     pub labels: Vec<String>,
+    /// The same, one by one.
+    pub values: Vec<Vec<String>>,
     /// Mean, low and high of each variant's cost.
     pub costs: Vec<(f64, f64, f64)>,
     /// Unready replica-seconds and needless evictions of each variant.
@@ -81,12 +83,46 @@ pub fn draw_study_charts(chart: &StudyChart) -> Vec<(&'static str, String)> {
     drawn.into_iter().filter_map(|(name, svg)| Some((name, svg?))).collect()
 }
 
+/// Variants that differ in the last thing that is varied alone.
+struct Line {
+    /// What they have in common.
+    label: String,
+    /// The value of the last thing, and the variant.
+    variants: Vec<(String, usize)>,
+}
+
+/// The variants as lines over the values of the last thing that is varied; all of them as one line if that does not make a
+/// readable picture.
+fn lines(chart: &StudyChart) -> Vec<Line> {
+    let names: Vec<&str> = chart.axes.split(", ").collect();
+    let mut lines: Vec<Line> = Vec::new();
+    for (variant, values) in chart.values.iter().enumerate() {
+        let Some((last, others)) = values.split_last() else { continue };
+        let named: Vec<String> = names.iter().zip(others).map(|(name, value)| format!("{name}={value}")).collect();
+        let (label, at) = (named.join(", "), (last.clone(), variant));
+        match lines.iter_mut().find(|line| line.label == label) {
+            Some(line) => line.variants.push(at),
+            None => lines.push(Line { label, variants: vec![at] }),
+        }
+    }
+    // The scenario as it is may stand behind the grid, alone.
+    let longest = lines.iter().map(|line| line.variants.len()).max().unwrap_or(0);
+    lines.retain(|line| line.variants.len() == longest);
+    if longest > 1 && (2..=LINES_MAX).contains(&lines.len()) {
+        return lines;
+    }
+    vec![Line { label: String::new(), variants: chart.labels.iter().cloned().zip(0..).collect() }]
+}
+
 /// The cost of each variant with its interval.
 fn cost_curve(chart: &StudyChart) -> Option<String> {
-    let count = chart.costs.len();
+    let lines = lines(chart);
+    let ticks: Vec<&String> = lines.first()?.variants.iter().map(|(label, _)| label).collect();
+    let count = ticks.len();
     let lowest = chart.costs.iter().map(|cost| cost.1).fold(f64::INFINITY, f64::min);
     let highest = chart.costs.iter().map(|cost| cost.2).fold(f64::NEG_INFINITY, f64::max);
     let (bottom, top) = value_axis(lowest, highest);
+    let best = chart.costs.iter().enumerate().min_by(|a, b| a.1.0.total_cmp(&b.1.0)).map(|(variant, _)| variant);
     style::canvas(1100, 440, |area| {
         let from = if bottom == 0.0 { "" } else { " (the axis does not begin at 0)" };
         let title = format!("{}: {} by {}, mean with its interval{from}", chart.title, chart.value, chart.axes);
@@ -100,7 +136,11 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
         let label = |at: &f64| {
             let index = at.round();
             let is_whole = (at - index).abs() < 1e-6 && index >= 0.0;
-            if is_whole { chart.labels.get(index as usize).cloned().unwrap_or_default() } else { String::new() }
+            if is_whole {
+                ticks.get(index as usize).map_or_else(String::new, ToString::to_string)
+            } else {
+                String::new()
+            }
         };
         plot.configure_mesh()
             .disable_x_mesh()
@@ -113,27 +153,38 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
             .x_label_formatter(&label)
             .y_label_formatter(&|value| axis_number(*value, bottom, top))
             .draw()?;
-        let at = |index: usize| index as f64;
-        let band: Vec<(f64, f64)> = (0..count)
-            .map(|index| (at(index), chart.costs[index].2))
-            .chain((0..count).rev().map(|index| (at(index), chart.costs[index].1)))
-            .collect();
-        plot.draw_series([Polygon::new(band, CALM.mix(0.18).filled())])?;
-        let line = (0..count).map(|index| (at(index), chart.costs[index].0));
-        plot.draw_series(LineSeries::new(line.clone(), CALM.stroke_width(px(2))))?;
-        plot.draw_series(line.map(|point| Circle::new(point, px(4), CALM.filled())))?;
-        let best = chart.costs.iter().enumerate().min_by(|a, b| a.1.0.total_cmp(&b.1.0));
-        if let Some((index, cost)) = best {
-            plot.draw_series([Circle::new((at(index), cost.0), px(7), BAD.stroke_width(px(2)))])?;
+        for (line, color) in lines.iter().zip(SERIES) {
+            let costs =
+                || line.variants.iter().enumerate().map(|(at, (_, variant))| (at as f64, chart.costs[*variant]));
+            let upper = costs().map(|(at, cost)| (at, cost.2));
+            let band: Vec<(f64, f64)> = upper.chain(costs().rev().map(|(at, cost)| (at, cost.1))).collect();
+            plot.draw_series([Polygon::new(band, color.mix(0.15).filled())])?;
+            let points: Vec<(f64, f64)> = costs().map(|(at, cost)| (at, cost.0)).collect();
+            let drawn = plot.draw_series(LineSeries::new(points.clone(), color.stroke_width(px(2))))?;
+            if lines.len() > 1 {
+                drawn.label(line.label.as_str()).legend(move |(x, y)| style::legend_key(x, y, color));
+            }
+            plot.draw_series(points.into_iter().map(|point| Circle::new(point, px(4), color.filled())))?;
+            let ringed = line.variants.iter().position(|(_, variant)| Some(*variant) == best);
+            if let (Some(at), Some(best)) = (ringed, best) {
+                plot.draw_series([Circle::new((at as f64, chart.costs[best].0), px(7), BAD.stroke_width(px(2)))])?;
+            }
         }
-        Ok(())
+        if lines.len() > 1 { style::legend(&mut plot, SeriesLabelPosition::UpperRight) } else { Ok(()) }
     })
 }
 
 /// Unavailability against needless evictions.
 fn trade_off(chart: &StudyChart) -> Option<String> {
-    let right = style::ceiling(chart.trade_offs.iter().map(|point| point.0).fold(0.0, f64::max));
-    let top = style::ceiling(chart.trade_offs.iter().map(|point| point.1).fold(0.0, f64::max));
+    let ends = |of: fn(&(f64, f64)) -> f64| {
+        let (low, high) = chart
+            .trade_offs
+            .iter()
+            .map(of)
+            .fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
+        value_axis(low.min(high), high)
+    };
+    let ((left, right), (bottom, top)) = (ends(|point| point.0), ends(|point| point.1));
     style::canvas(1100, 440, |area| {
         let mut plot = ChartBuilder::on(area)
             .caption(format!("{}: what less unavailability costs in needless evictions", chart.title), font(18))
@@ -141,7 +192,7 @@ fn trade_off(chart: &StudyChart) -> Option<String> {
             .margin_right(px(60))
             .x_label_area_size(px(36))
             .y_label_area_size(px(64))
-            .build_cartesian_2d(0.0..right, 0.0..top)?;
+            .build_cartesian_2d(left..right, bottom..top)?;
         plot.configure_mesh()
             .light_line_style(WHITE)
             .bold_line_style(FAINT)
@@ -150,8 +201,8 @@ fn trade_off(chart: &StudyChart) -> Option<String> {
             .axis_desc_style(font(11))
             .x_desc("unready replica-seconds, mean")
             .y_desc("needless evictions, mean")
-            .x_label_formatter(&|value| format!("{value:.0}"))
-            .y_label_formatter(&|value| format!("{value:.1}"))
+            .x_label_formatter(&|value| axis_number(*value, left, right))
+            .y_label_formatter(&|value| axis_number(*value, bottom, top))
             .draw()?;
         let mut front: Vec<(f64, f64)> =
             chart.trade_offs.iter().zip(&chart.is_on_front).filter(|(_, is)| **is).map(|(point, _)| *point).collect();

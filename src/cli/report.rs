@@ -1,21 +1,24 @@
-//! `report`: draws the pictures of a finished run again.
+//! `report`: draws the pictures of a finished run or study again.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Ending;
 use super::failure::Failure;
 use super::ui::Ui;
 use super::words::counted;
+use super::{Ending, sweep, tune};
 use crate::inspect::InspectError;
-use crate::report::draw_charts;
+use crate::report::{draw_charts, draw_study_charts};
 
-/// Rebuild the charts of a finished run from its CSV files
+/// File names and pictures.
+type Charts = Vec<(&'static str, String)>;
+
+/// Rebuild the charts of a finished run or study from its CSV files
 #[derive(Args, Debug)]
 pub(super) struct ReportArgs {
-    /// The run's directory
+    /// The directory of the run or study
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 }
@@ -25,7 +28,10 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
     if !dir.join("summary.json").is_file() {
         return Err(InspectError::NoRun(dir.display().to_string()).into());
     }
-    let charts = draw_charts(dir);
+    let summary = fs::read_to_string(dir.join("summary.json")).unwrap_or_default();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap_or_default();
+    let is_study = summary["study"]["study"].is_string();
+    let charts = if is_study { study_charts(dir, &summary)? } else { draw_charts(dir) };
     let place = dir.join("charts");
     let cannot_write = |error: &std::io::Error| {
         Failure::input(format!("cannot write to `{}`: {error}", place.display()), "check that you may write there")
@@ -36,4 +42,14 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
     }
     ui.note(format_args!("{} in {}", counted(charts.len(), "chart", "charts"), place.display()));
     Ok(Ending::Done)
+}
+
+/// The charts of a study; those of `tune` if it was one.
+fn study_charts(dir: &Path, summary: &serde_json::Value) -> Result<Charts, Failure> {
+    let results = sweep::read(dir)?;
+    let mut chart = sweep::chart_of(&results);
+    if !summary["tuning"].is_null() {
+        chart.workloads = tune::curves(&results);
+    }
+    Ok(draw_study_charts(&chart))
 }

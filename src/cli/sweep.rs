@@ -275,11 +275,11 @@ pub(super) fn merge(arguments: &MergeArgs, ui: &Ui) -> Result<Ending, Failure> {
     Ok(Ending::Done)
 }
 
-/// Reads the results of one part.
-fn read(dir: &Path) -> Result<Results, Failure> {
+/// Reads the results of a study, or of one part.
+pub(super) fn read(dir: &Path) -> Result<Results, Failure> {
     let not_ours = |what: &str| {
         let message = format!("`{}` is not the directory of a study: {what}", dir.display());
-        Failure::input(message, "name a directory that `sweep --shard` wrote")
+        Failure::input(message, "name a directory that `sweep` wrote")
     };
     let text = |name: &str| std::fs::read_to_string(dir.join(name)).map_err(|_| not_ours(&format!("it has no {name}")));
     let summary: serde_json::Value =

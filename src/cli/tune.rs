@@ -40,7 +40,7 @@ pub(super) fn tune(TuneArgs { sweep: arguments }: &TuneArgs, ui: &Ui) -> Result<
     let patches = study.patches(recommended.as_ref());
     let summary = results.summary_json(Some(&tuning), confirmation.as_ref());
     let mut chart = chart_of(&results);
-    chart.workloads = tuning.workloads.iter().map(curve).collect();
+    chart.workloads = curves(&results);
     let extra = [("patch.sh", patches.shell), ("patch.yaml", patches.yaml), ("tuning.csv", tuning.csv())];
     sweep.finish(&summary, &chart, &results, &extra)?;
     match arguments.output {
@@ -49,6 +49,11 @@ pub(super) fn tune(TuneArgs { sweep: arguments }: &TuneArgs, ui: &Ui) -> Result<
         Output::Text => ui.out(&format!("{}\n{}", table(&results), told(&results, &tuning, confirmation.as_ref())))?,
     }
     Ok(Ending::Done)
+}
+
+/// What each value costs each workload.
+pub(super) fn curves(results: &Results) -> Vec<WorkloadCurve> {
+    results.tuning().map_or_else(Vec::new, |tuning| tuning.workloads.iter().map(curve).collect())
 }
 
 fn curve(choice: &WorkloadChoice) -> WorkloadCurve {

@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_tail_that_makes_failures_too_seldom_is_not_taken() {
-        // Nine nodes in ten never failed in a year; the others did so at once, or late.
+        // Half of the nodes never failed in a year; the others did so at once, or late.
         let mut table = String::from("node,failed,repaired\n");
         for (node, day) in [0.01, 0.02, 0.05, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 200.0].into_iter().enumerate() {
             let _ = writeln!(table, "{node},{},{}", day * 86_400.0, day * 86_400.0 + 600.0 + node as f64);

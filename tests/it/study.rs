@@ -327,6 +327,15 @@ fn a_tune_that_is_killed_while_it_confirms_goes_on() {
         let read = |of: &str| fs::read_to_string(dir.path().join(of).join(name)).expect("a result");
         assert_eq!(read("whole"), read("killed"), "{name}");
     }
+    // The charts are drawn from the tables alone.
+    let charts = || {
+        let read = |name: &str| fs::read(dir.path().join("whole/charts").join(name)).expect("a chart");
+        ["cost-curve.svg", "trade-off.svg", "recovery.svg", "workload-costs.svg"].map(read)
+    };
+    let drawn = charts();
+    fs::remove_dir_all(dir.path().join("whole/charts")).expect("removed");
+    kubesquall(&["report", "-q", &whole]).assert().success();
+    assert_eq!(charts(), drawn);
     let summary: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(dir.path().join("whole/summary.json")).expect("a summary"))
             .expect("JSON");

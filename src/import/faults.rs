@@ -249,7 +249,7 @@ mod tests {
         let options = FaultOptions {
             since: watched("0"),
             until: watched("31536000"),
-            nodes: Some(100),
+            nodes: Some(20),
             ..FaultOptions::default()
         };
         let found = fault_model(records, &options, "out").expect("a model");

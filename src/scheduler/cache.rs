@@ -6,66 +6,13 @@ use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
-use super::counts::{Counted, Counts, GroupId, Inclusion, ViewId};
+use super::counts::{Counted, Counts, Inclusion, Placed, ViewId};
+use super::node_info::NodeInfo;
 use super::volumes::{AssumedVolumes, Bindings};
 use crate::arena::{Column, Symbol};
+use crate::model::Labels;
 use crate::model::config::KubernetesVersion;
-use crate::model::{HostPort, Labels, Resources, host_ports};
 use crate::state::{AdmittedSpec, Node, NodeId, NodeSlot, Pod, PodId, Store};
-
-/// A node as plugins see it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct NodeInfo {
-    /// None until the node is known.
-    pub(super) id: Option<NodeId>,
-    pub(super) name: Symbol,
-    /// Pods counted on it, in the order in which they came.
-    pub(super) pods: Vec<PodId>,
-    pub(super) object: Option<Arc<Node>>,
-    /// Plain requests of the pods on it.
-    pub(super) requested: Resources,
-    /// The same with defaults for containers that name none: CPU and memory.
-    pub(super) non_zero_cpu: i64,
-    pub(super) non_zero_memory: i64,
-    pub(super) pod_count: i64,
-    pub(super) ports: Vec<HostPort>,
-    /// Another number for another state.
-    pub(super) generation: u32,
-}
-
-impl NodeInfo {
-    fn change(&mut self, spec: &AdmittedSpec, sign: i64) {
-        self.generation += 1;
-        if sign > 0 {
-            self.requested.add(&spec.requests);
-        } else {
-            self.requested.sub(&spec.requests);
-        }
-        let summed = |sum: i64, amount: i64| sum.saturating_add(sign * amount);
-        self.non_zero_cpu = summed(self.non_zero_cpu, spec.non_zero_requests.cpu_milli);
-        self.non_zero_memory = summed(self.non_zero_memory, spec.non_zero_requests.memory);
-        self.pod_count += sign;
-        let ports = host_ports(spec);
-        if sign > 0 {
-            self.ports.extend(ports);
-        } else {
-            for port in ports {
-                if let Some(at) = self.ports.iter().position(|p| *p == port) {
-                    self.ports.swap_remove(at);
-                }
-            }
-        }
-    }
-}
-
-/// A pod that is counted on a node.
-#[derive(Clone, Debug)]
-pub(super) struct Placed {
-    pub(super) node: NodeId,
-    pub(super) spec: Arc<AdmittedSpec>,
-    pub(super) group: GroupId,
-    pub(super) is_terminating: bool,
-}
 
 /// Nodes in the scheduler's order, and the pods on them.
 #[derive(Clone, Debug)]

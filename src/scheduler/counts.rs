@@ -10,7 +10,7 @@ use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
-use super::cache::{NodeInfo, Placed};
+use super::node_info::NodeInfo;
 use super::term::{Bond, Term, bonds};
 use crate::arena::{BitSet, Column, Symbol};
 use crate::model::{Labels, PodSpec};
@@ -86,7 +86,7 @@ impl Inclusion {
     fn takes(&self, name: Symbol, node: &Node) -> bool {
         self.keys.iter().all(|&key| node.labels.get(key).is_some())
             && self.affinity.as_ref().is_none_or(|spec| spec.allows_node(&node.labels, name))
-            && self.taints.as_ref().is_none_or(|spec| super::plugins::taint_toleration::is_tolerated(spec, node))
+            && self.taints.as_ref().is_none_or(|spec| node.barring_taints(&spec.tolerations).next().is_none())
     }
 }
 
@@ -241,6 +241,15 @@ fn group_key(namespace: Symbol, labels: Labels, spec: &Arc<AdmittedSpec>) -> Gro
     let affinity = spec.affinity.as_ref();
     let has_terms = affinity.is_some_and(|a| a.pod_affinity.is_some() || a.pod_anti_affinity.is_some());
     (namespace, labels, if has_terms { Arc::as_ptr(spec) as usize } else { 0 })
+}
+
+/// A pod that is counted on a node.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    pub(super) node: NodeId,
+    pub(super) spec: Arc<AdmittedSpec>,
+    pub(super) group: GroupId,
+    pub(super) is_terminating: bool,
 }
 
 /// Names a group.

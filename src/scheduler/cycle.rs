@@ -6,10 +6,11 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::cache::{Cache, NodeInfo};
+use super::cache::Cache;
 use super::framework::{Cycle, PreFilter, Rejection, Template};
 use super::memo::{Memo, Memos};
 use super::message;
+use super::node_info::NodeInfo;
 use super::nominator::Nominator;
 use super::obstacles::{self, Obstacles};
 use super::preemption::Preemption;
@@ -183,29 +184,14 @@ impl Snapshot {
         is_explained: bool,
         draw: &mut dyn FnMut(u32) -> u32,
     ) -> Decision {
-        self.cache.refresh_order();
-        self.cache.limit_counts();
         let mut decision = Decision::default();
         let Some(pod) = store.pod(id) else { return decision };
-        if self.cache.order().is_empty() {
+        let cycle = self.begin(profile, store, id, pod);
+        if cycle.node_count == 0 {
             decision.message = Some("no nodes available to schedule pods".to_owned());
             decision.nomination = Nomination::Cleared;
             return decision;
         }
-        let template = self.template(profile, pod, store);
-        for plugin in &profile.plugins {
-            plugin.begin_cycle(&template, &mut self.cache);
-        }
-        let cycle = Cycle {
-            id,
-            pod,
-            spec: &pod.spec,
-            template,
-            version: self.cache.version,
-            node_count: self.cache.order().len(),
-            store,
-            spread_score: OnceCell::new(),
-        };
         let mut memo = self.memos.take(profile, &pod.spec, &self.cache);
         self.decide(profile, &cycle, &mut memo, is_explained, draw, &mut decision);
         self.memos.put(profile, &pod.spec, memo);
@@ -223,24 +209,9 @@ impl Snapshot {
         id: PodId,
         nodes: &[NodeId],
     ) -> Result<NodeId, Symbol> {
-        self.cache.refresh_order();
-        self.cache.limit_counts();
         let none = sym!("no node to look at");
         let pod = store.pod(id).ok_or(none)?;
-        let template = self.template(profile, pod, store);
-        for plugin in &profile.plugins {
-            plugin.begin_cycle(&template, &mut self.cache);
-        }
-        let cycle = Cycle {
-            id,
-            pod,
-            spec: &pod.spec,
-            template,
-            version: self.cache.version,
-            node_count: self.cache.order().len(),
-            store,
-            spread_score: OnceCell::new(),
-        };
+        let cycle = self.begin(profile, store, id, pod);
         let (candidates, rejection) = pre_filter(profile, &cycle, &self.cache);
         let first_reason = |rejection: &Rejection| rejection.reasons.first().copied().unwrap_or(none);
         if let Some(rejection) = &rejection {
@@ -258,6 +229,26 @@ impl Snapshot {
             }
         }
         Err(reason)
+    }
+
+    /// What plugins are asked about a pod from now until its cycle is over.
+    fn begin<'a>(&mut self, profile: &Profile, store: &'a Store, id: PodId, pod: &'a Pod) -> Cycle<'a> {
+        self.cache.refresh_order();
+        self.cache.limit_counts();
+        let template = self.template(profile, pod, store);
+        for plugin in &profile.plugins {
+            plugin.begin_cycle(&template, &mut self.cache);
+        }
+        Cycle {
+            id,
+            pod,
+            spec: &pod.spec,
+            template,
+            version: self.cache.version,
+            node_count: self.cache.order().len(),
+            store,
+            spread_score: OnceCell::new(),
+        }
     }
 
     /// What has been worked out for pods like this one.

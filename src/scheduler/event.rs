@@ -3,7 +3,8 @@
 use std::ops::BitOr;
 use std::sync::Arc;
 
-use super::cache::{Cache, NodeInfo};
+use super::cache::Cache;
+use super::node_info::NodeInfo;
 use crate::arena::Symbol;
 use crate::state::{Node, NodeDelta, NodeId, Pod};
 use crate::units::SimDuration;

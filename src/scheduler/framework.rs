@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::cache::{Cache, NodeInfo};
+use super::cache::Cache;
 use super::event::{ClusterEvent, Events};
+use super::node_info::NodeInfo;
 use super::obstacles::Remedy;
 use super::plugins::default_preemption::DefaultPreemptionArgs;
 use super::plugins::{inter_pod_affinity, pod_topology_spread};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::cache::{Cache, NodeInfo};
+use super::cache::Cache;
 use super::framework::{Cycle, Rejection};
+use super::node_info::NodeInfo;
 use super::profile::Profile;
 use crate::state::{AdmittedSpec, NodeId};
 

@@ -15,6 +15,7 @@ mod event;
 mod framework;
 mod memo;
 mod message;
+mod node_info;
 mod nominator;
 mod obstacles;
 mod plugins;

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::cache::NodeInfo;
+use super::node_info::NodeInfo;
 use crate::arena::{Symbol, sym};
 use crate::component::find_matching_volume;
 use crate::model::StorageClass;

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::meta::Uid;
 use crate::arena::{Id, Symbol};
-use crate::model::{Labels, Resources, TaintEffect};
+use crate::model::{Labels, Resources, Taint, TaintEffect, Toleration};
 use crate::units::SimTime;
 
 /// Identifies a node name.
@@ -153,7 +153,22 @@ pub struct Node {
     pub conditions: NodeConditions,
 }
 
+impl TaintOnNode {
+    /// The taint alone.
+    #[must_use]
+    pub fn plain(&self) -> Taint {
+        Taint::new(self.key, self.value, self.effect)
+    }
+}
+
 impl Node {
+    /// The taints that keep pods with these tolerations from being scheduled here.
+    pub fn barring_taints(&self, tolerations: &[Toleration]) -> impl Iterator<Item = Taint> {
+        let bars = |t: &&TaintOnNode| matches!(t.effect, TaintEffect::NoSchedule | TaintEffect::NoExecute);
+        let taints = self.taints.iter().filter(bars).map(TaintOnNode::plain);
+        taints.filter(|taint| !tolerations.iter().any(|toleration| toleration.tolerates(taint)))
+    }
+
     /// The taint with that key and effect.
     #[must_use]
     pub fn taint(&self, key: Symbol, effect: TaintEffect) -> Option<&TaintOnNode> {

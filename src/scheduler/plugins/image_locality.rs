@@ -1,8 +1,9 @@
 //! ImageLocality: prefers nodes that have the pod's images.
 
 use crate::arena::Symbol;
-use crate::scheduler::cache::{Cache, NodeInfo};
+use crate::scheduler::cache::Cache;
 use crate::scheduler::framework::{Cycle, Plugin};
+use crate::scheduler::node_info::NodeInfo;
 
 pub(in crate::scheduler) struct ImageLocality;
 

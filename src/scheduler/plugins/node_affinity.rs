@@ -5,9 +5,10 @@ use serde::Deserialize;
 use crate::arena::{Symbol, sym};
 use crate::model::{Labels, NodeAffinity as Affinity, NodeSelectorOperator, NodeSelectorTerm, PreferredSchedulingTerm};
 use crate::scheduler::arguments::{PluginArguments, Problems};
-use crate::scheduler::cache::{Cache, NodeInfo};
+use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{self, Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::obstacles::Remedy;
 use crate::state::{NodeDelta, NodeId, Pod, Store};
 

@@ -2,9 +2,10 @@
 
 use crate::arena::sym;
 use crate::model::host_ports;
-use crate::scheduler::cache::{Cache, NodeInfo};
+use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, Rejection};
+use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::obstacles::Remedy;
 use crate::state::{Pod, Store};
 

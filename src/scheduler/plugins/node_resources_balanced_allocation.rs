@@ -7,8 +7,9 @@ use super::node_resources_fit::amount;
 use super::scoring_strategy::WeightedResource;
 use crate::model::api_type::null_is_default;
 use crate::scheduler::arguments::{PluginArguments, Problems};
-use crate::scheduler::cache::{Cache, NodeInfo};
+use crate::scheduler::cache::Cache;
 use crate::scheduler::framework::{Cycle, Plugin};
+use crate::scheduler::node_info::NodeInfo;
 use crate::state::{Node, NodeId};
 
 pub(in crate::scheduler) struct NodeResourcesBalancedAllocation {

@@ -8,9 +8,10 @@ use crate::arena::{Symbol, sym};
 use crate::model::api_type::null_is_default;
 use crate::model::{Resources, is_qualified_name};
 use crate::scheduler::arguments::{PluginArguments, Problems};
-use crate::scheduler::cache::{Cache, NodeInfo};
+use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, Rejection};
+use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::obstacles::{Remedy, Shortage};
 use crate::state::{AdmittedSpec, Node, NodeDelta, Pod, Store};
 

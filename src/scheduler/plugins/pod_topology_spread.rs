@@ -12,10 +12,11 @@ use crate::model::{
     is_qualified_name,
 };
 use crate::scheduler::arguments::{PluginArguments, Problems};
-use crate::scheduler::cache::{Cache, NodeInfo};
+use crate::scheduler::cache::Cache;
 use crate::scheduler::counts::{Counted, Inclusion, ViewId};
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection, Template};
+use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::obstacles::Remedy;
 use crate::scheduler::term::Term;
 use crate::state::{NodeDelta, NodeId, Owner, Pod, Store};

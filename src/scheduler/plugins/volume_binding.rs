@@ -5,9 +5,10 @@ use serde::Deserialize;
 use super::scoring_strategy::Point;
 use crate::arena::{Symbol, sym};
 use crate::scheduler::arguments::{PluginArguments, Problems};
-use crate::scheduler::cache::{Cache, NodeInfo};
+use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::node_info::NodeInfo;
 use crate::state::{NodeDelta, Pod, Store};
 use crate::units::SimDuration;
 

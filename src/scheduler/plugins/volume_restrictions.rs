@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use crate::arena::sym;
 use crate::model::{AccessMode, Opaque, Volume};
-use crate::scheduler::cache::{Cache, NodeInfo};
+use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::plugins::volume_binding::missing_claim;
 use crate::state::{Pod, PodId, Store};
 

@@ -2,9 +2,10 @@
 
 use crate::arena::{Symbol, sym};
 use crate::model::Labels;
-use crate::scheduler::cache::{Cache, NodeInfo};
+use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::plugins::volume_binding::{missing_claim, topology_labels};
 use crate::state::{NodeDelta, PersistentVolume, Pod, Store};
 

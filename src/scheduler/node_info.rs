@@ -1,0 +1,53 @@
+//! A node with the sums over the pods on it.
+
+use std::sync::Arc;
+
+use crate::arena::Symbol;
+use crate::model::{HostPort, Resources, host_ports};
+use crate::state::{AdmittedSpec, Node, NodeId, PodId};
+
+/// A node as plugins see it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NodeInfo {
+    /// None until the node is known.
+    pub(super) id: Option<NodeId>,
+    pub(super) name: Symbol,
+    /// Pods counted on it, in the order in which they came.
+    pub(super) pods: Vec<PodId>,
+    pub(super) object: Option<Arc<Node>>,
+    /// Plain requests of the pods on it.
+    pub(super) requested: Resources,
+    /// The same with defaults for containers that name none: CPU and memory.
+    pub(super) non_zero_cpu: i64,
+    pub(super) non_zero_memory: i64,
+    pub(super) pod_count: i64,
+    pub(super) ports: Vec<HostPort>,
+    /// Another number for another state.
+    pub(super) generation: u32,
+}
+
+impl NodeInfo {
+    /// Adds what a pod with this spec takes (1), or takes it away (-1).
+    pub(super) fn change(&mut self, spec: &AdmittedSpec, sign: i64) {
+        self.generation += 1;
+        if sign > 0 {
+            self.requested.add(&spec.requests);
+        } else {
+            self.requested.sub(&spec.requests);
+        }
+        let summed = |sum: i64, amount: i64| sum.saturating_add(sign * amount);
+        self.non_zero_cpu = summed(self.non_zero_cpu, spec.non_zero_requests.cpu_milli);
+        self.non_zero_memory = summed(self.non_zero_memory, spec.non_zero_requests.memory);
+        self.pod_count += sign;
+        let ports = host_ports(spec);
+        if sign > 0 {
+            self.ports.extend(ports);
+        } else {
+            for port in ports {
+                if let Some(at) = self.ports.iter().position(|p| *p == port) {
+                    self.ports.swap_remove(at);
+                }
+            }
+        }
+    }
+}

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::arena::Symbol;
 use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PoolPlan, Record, Start};
-use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange};
+use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeId};
 use crate::units::SimTime;
 use faults::Damage;
 pub use process::FaultProcess;
@@ -57,6 +57,8 @@ pub enum Timer {
     Fails(u32, u32),
     /// It is repaired.
     Repaired(u32, u32),
+    /// A spot instance that has been warned is gone.
+    Reclaimed(NodeId),
 }
 
 /// The physical world's misfortunes.
@@ -65,7 +67,7 @@ pub struct Chaos {
     plan: Arc<ChaosPlan>,
     damage: Damage,
     /// Machines hit by each fault of the timeline, for its end.
-    hit: Vec<Vec<crate::state::NodeId>>,
+    hit: Vec<Vec<NodeId>>,
     processes: Vec<FaultProcess>,
 }
 
@@ -74,7 +76,7 @@ impl Chaos {
     #[must_use]
     pub fn new(plan: Arc<ChaosPlan>) -> Self {
         let hit = vec![Vec::new(); plan.faults.len()];
-        Self { plan, damage: Damage::default(), hit, processes: Vec::new() }
+        Self { damage: Damage::none(Arc::clone(&plan)), plan, hit, processes: Vec::new() }
     }
 
     fn begin_fault(&mut self, index: usize, ctx: &mut Ctx<'_, Self>) {
@@ -173,6 +175,7 @@ impl Component for Chaos {
             Timer::Fault(index) => self.begin_fault(index, ctx),
             Timer::FaultEnds(index) => self.end_fault(index, ctx),
             Timer::AddNodes(index) => self.add_nodes(index, ctx),
+            Timer::Reclaimed(node) => faults::reclaimed(node, &mut self.damage, ctx),
             Timer::Fails(process, instance) => {
                 let plan = Arc::clone(&self.plan);
                 let spec = &plan.processes[process as usize];

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::faults::Damage;
-use super::spec::FaultProcessSpec;
+use super::spec::{FaultKind, FaultProcessSpec};
 use super::{Chaos, Severity, Timer, faults, note, target};
 use crate::arena::Symbol;
 use crate::component::Ctx;
@@ -122,6 +122,10 @@ impl FaultProcess {
         faults::end(&spec.fault(), &hit, damage, ctx);
         let detail = if spec.kind.needs_nodes() { target::describe(&hit, ctx) } else { String::new() };
         note(ctx, Severity::Normal, "FaultEnded", &name, format!("{}{detail}", spec.kind.as_str()));
-        self.next_failure(process, index, spec, ctx);
+        // A reclaimed instance is replaced by one of another name, which fails by itself.
+        let is_over = spec.kind == FaultKind::SpotInterruption && spec.domain.is_none();
+        if !is_over {
+            self.next_failure(process, index, spec, ctx);
+        }
     }
 }

@@ -32,6 +32,8 @@ pub enum FaultKind {
     NetworkUnavailable,
     /// The machine is off for good and the cloud deletes the Node object.
     InstanceGone,
+    /// A spot instance is reclaimed after a warning, during which its node is drained.
+    SpotInterruption,
     /// Containers of chosen pods exit with an error.
     ContainerCrash,
     /// Containers of chosen pods are killed for their memory.
@@ -61,6 +63,7 @@ impl FaultKind {
             Self::PidPressure => "PIDPressure",
             Self::NetworkUnavailable => "NetworkUnavailable",
             Self::InstanceGone => "InstanceGone",
+            Self::SpotInterruption => "SpotInterruption",
             Self::ContainerCrash => "ContainerCrash",
             Self::OomKill => "OOMKill",
             Self::PodKill => "PodKill",
@@ -147,6 +150,12 @@ pub struct FaultSpec {
     /// By how much each renewal is late (SlowHeartbeats).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Distribution>,
+    /// From the warning to the end of the instance (SpotInterruption).
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::units::with_days::option")]
+    pub notice: Option<SimDuration>,
+    /// Whether the node is drained when the warning comes (SpotInterruption).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drain: Option<bool>,
 }
 
 impl FaultSpec {
@@ -162,6 +171,8 @@ impl FaultSpec {
             exit_code: None,
             boot: None,
             delay: None,
+            notice: None,
+            drain: None,
         }
     }
 }
@@ -195,6 +206,12 @@ pub struct FaultProcessSpec {
     /// By how much each renewal is late (SlowHeartbeats).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Distribution>,
+    /// From the warning to the end of the instance (SpotInterruption).
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::units::with_days::option")]
+    pub notice: Option<SimDuration>,
+    /// Whether the node is drained when the warning comes (SpotInterruption).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drain: Option<bool>,
     /// From repair to the next failure.
     pub time_to_failure: Distribution,
     /// From failure to repair.
@@ -212,6 +229,8 @@ impl FaultProcessSpec {
             exit_code: self.exit_code,
             boot: self.boot.clone(),
             delay: self.delay.clone(),
+            notice: self.notice,
+            drain: self.drain,
             ..FaultSpec::new(self.kind)
         }
     }

@@ -4,13 +4,24 @@
 //! kubectl, whose lines the programs type. Nothing here decides where a pod goes or stops a container.
 
 mod cluster_autoscaler;
+mod drain;
+mod horizontal_pod_autoscaler;
+mod load_curve;
+mod node_repair;
 mod note;
+mod rolling_reboot;
 mod rolling_upgrade;
 mod spec;
 
 pub use cluster_autoscaler::{AutoscalerTag, AutoscalerTimer, ClusterAutoscaler, EXPANDERS};
+pub use horizontal_pod_autoscaler::{HorizontalPodAutoscalers, HpaTimer};
+pub use load_curve::{LoadCurve, LoadPoint};
+pub use node_repair::{NodeRepair, RepairTag, RepairTimer};
+pub use rolling_reboot::{RebootTag, RebootTimer, RollingReboots};
 pub use rolling_upgrade::{RollingUpgrades, UpgradeTag, UpgradeTimer};
-pub use spec::{RollingUpgradeSpec, UndrainableNodeBehavior};
+pub use spec::{
+    HorizontalPodAutoscalerSpec, NodeRepairSpec, RollingRebootSpec, RollingUpgradeSpec, UndrainableNodeBehavior,
+};
 
 use crate::component::PoolPlan;
 use crate::engine::Distribution;
@@ -24,6 +35,12 @@ pub struct ProcedurePlan {
     pub pools: Vec<PoolPlan>,
     /// Upgrades of the timeline.
     pub upgrades: Vec<RollingUpgradeSpec>,
+    /// Reboots of the timeline.
+    pub reboots: Vec<RollingRebootSpec>,
+    /// Node auto-repair, if there is one.
+    pub repair: Option<NodeRepairSpec>,
+    /// Autoscalers of workloads.
+    pub workload_autoscalers: Vec<HorizontalPodAutoscalerSpec>,
     /// The autoscaler of nodes, if there is one.
     pub autoscaler: Option<AutoscalerPlan>,
 }

@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::drain::{RECREATION, RETRY, type_drain};
 use super::spec::UndrainableNodeBehavior;
 use super::{ProcedurePlan, note};
 use crate::arena::Symbol;
 use crate::component::{
     Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventType, Message, Request, Start,
-    TypedCommand,
 };
 use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeDelta, NodeId, Status};
-use crate::units::{SimDuration, SimTime};
+use crate::units::SimTime;
 
 /// What an upgrade waits for.
 #[derive(Copy, Clone, Debug)]
@@ -28,12 +28,6 @@ pub struct UpgradeTag {
     upgrade: usize,
     slot: usize,
 }
-
-/// Pause after a call or a drain that failed for another reason than time.
-const RETRY: SimDuration = SimDuration::from_secs(10);
-
-/// From the end of a machine to its successor under the same name.
-const RECREATION: SimDuration = SimDuration::from_secs(1);
 
 /// What a slot does at present.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -194,18 +188,17 @@ impl RollingUpgrades {
     fn type_drain(&mut self, id: usize, slot: usize, ctx: &mut Ctx<'_, Self>) {
         let Some(place) = self.slot(id, slot) else { return };
         let (node, until) = match place.stage {
-            Stage::Draining { until } => (ctx.store.node_name(place.old), until),
-            Stage::Undoing { until } => (place.new, until),
+            Stage::Draining { until } => (Some(place.old), until),
+            Stage::Undoing { until } => (ctx.store.find_node(place.new), until),
             _ => return,
         };
-        if until <= ctx.now {
-            self.undrained(id, slot, ctx);
-            return;
+        match node.filter(|_| until > ctx.now) {
+            Some(node) => {
+                let ticket = (id as u64) << 32 | slot as u64;
+                type_drain(node, Some(until.saturating_since(ctx.now)), ticket, ctx);
+            }
+            None => self.undrained(id, slot, ctx),
         }
-        let timeout = until.saturating_since(ctx.now);
-        let line = format!("drain {node} --ignore-daemonsets --delete-emptydir-data --force --timeout={timeout}");
-        let ticket = (id as u64) << 32 | slot as u64;
-        ctx.send(Message::Typed(TypedCommand { by: Self::NAME, ticket, line: line.into() }));
     }
 
     fn drain_ended(&mut self, id: usize, slot: usize, end: &CommandEnd, ctx: &mut Ctx<'_, Self>) {

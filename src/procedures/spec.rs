@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::load_curve::LoadPoint;
 use crate::arena::Symbol;
 use crate::units::{IntOrPercent, Rounding, SimDuration, with_days};
 
@@ -65,6 +66,105 @@ impl RollingUpgradeSpec {
         let count = |limit: IntOrPercent| limit.resolve(size, Rounding::Up).max(0).unsigned_abs() as usize;
         (count(self.surge()), count(self.max_unavailable.unwrap_or_default()))
     }
+}
+
+/// Nodes of a pool need a reboot, and a daemon sees to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RollingRebootSpec {
+    /// Which pool.
+    pub pool: Symbol,
+    /// How often the daemon of a node looks, from a random moment on.
+    #[serde(default = "an_hour", with = "with_days")]
+    pub period: SimDuration,
+    /// How many nodes hold the lock at a time.
+    #[serde(default = "one")]
+    pub concurrency: u32,
+    /// How long a drain may take; without it, for ever.
+    #[serde(default, with = "with_days::option", skip_serializing_if = "Option::is_none")]
+    pub drain_timeout: Option<SimDuration>,
+    /// Whether a node is rebooted though it could not be drained.
+    #[serde(default)]
+    pub force_reboot: bool,
+    /// When the lock of a node that is gone for good expires; without it, never.
+    #[serde(default, with = "with_days::option", skip_serializing_if = "Option::is_none")]
+    pub lock_ttl: Option<SimDuration>,
+    /// After how long the nodes need a reboot again; without it, once.
+    #[serde(default, with = "with_days::option", skip_serializing_if = "Option::is_none")]
+    pub every: Option<SimDuration>,
+}
+
+const fn an_hour() -> SimDuration {
+    SimDuration::from_secs(3600)
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// Machines that stay unhealthy are replaced.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct NodeRepairSpec {
+    /// Of which pools; all, if none is named.
+    pub pools: Vec<Symbol>,
+    /// For how long a node must have been not Ready.
+    #[serde(with = "with_days")]
+    pub unhealthy_for: SimDuration,
+    /// How many are repaired at a time; a percentage of the nodes rounds down, but not to none.
+    pub max_concurrent: IntOrPercent,
+    /// While more than so many are unhealthy none is begun; a percentage of the nodes rounds down.
+    pub max_unhealthy: IntOrPercent,
+    /// How long the pods of a node are given to leave.
+    #[serde(with = "with_days")]
+    pub drain_timeout: SimDuration,
+}
+
+impl Default for NodeRepairSpec {
+    /// # Source
+    /// GKE: ten minutes, an hour for the drain; AKS: one node at a time; Cluster API: whatever the share of unhealthy nodes.
+    fn default() -> Self {
+        Self {
+            pools: Vec::new(),
+            unhealthy_for: SimDuration::from_secs(600),
+            max_concurrent: IntOrPercent::Int(1),
+            max_unhealthy: IntOrPercent::Percent(100),
+            drain_timeout: an_hour(),
+        }
+    }
+}
+
+impl NodeRepairSpec {
+    /// How many of so many nodes are repaired at a time, and up to how many may be unhealthy.
+    #[must_use]
+    pub fn limits(&self, nodes: usize) -> (usize, usize) {
+        let nodes = i32::try_from(nodes).unwrap_or(i32::MAX);
+        let count = |limit: IntOrPercent| limit.resolve(nodes, Rounding::Down).max(0).unsigned_abs() as usize;
+        (count(self.max_concurrent).max(1), count(self.max_unhealthy))
+    }
+}
+
+/// A workload that follows its load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HorizontalPodAutoscalerSpec {
+    /// Which workload: `deployment/<namespace>/<name>`.
+    pub target: String,
+    /// The fewest replicas.
+    #[serde(default = "one_replica")]
+    pub min_replicas: i32,
+    /// The most replicas.
+    pub max_replicas: i32,
+    /// `averageUtilization`: the percentage of what a pod requests that it is to use.
+    pub target_utilization: u32,
+    /// The load under which a pod uses what it requests.
+    pub per_replica: f64,
+    /// The load over time.
+    pub load: Vec<LoadPoint>,
+}
+
+const fn one_replica() -> i32 {
+    1
 }
 
 #[cfg(test)]

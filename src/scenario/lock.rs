@@ -55,6 +55,12 @@ fn spec(scenario: &ResolvedScenario) -> Value {
         })).collect::<Vec<_>>(),
     });
     let fields = spec.as_object_mut().expect("a map was made above");
+    if !scenario.procedures.workload_autoscalers.is_empty() {
+        fields.insert("horizontalPodAutoscalers".to_owned(), json!(scenario.procedures.workload_autoscalers));
+    }
+    if let Some(repair) = &scenario.procedures.repair {
+        fields.insert("nodeAutoRepair".to_owned(), json!(repair));
+    }
     if let Some(autoscaler) = &scenario.procedures.autoscaler {
         let pools = autoscaler.groups.iter().map(|group| {
             json!({
@@ -135,6 +141,9 @@ fn entry(scenario: &ResolvedScenario, at: crate::units::SimTime, action: Timelin
             let mut written = json!(upgrade);
             written["maxSurge"] = json!(upgrade.surge());
             json!({"at": at, "rollingUpgrade": written})
+        }
+        TimelineAction::RollingReboot(index) => {
+            json!({"at": at, "rollingReboot": scenario.procedures.reboots[index]})
         }
     }
 }

@@ -54,6 +54,8 @@ pub enum TimelineAction {
     AddNodes(usize),
     /// An upgrade of the [`ProcedurePlan`].
     RollingUpgrade(usize),
+    /// A reboot of the [`ProcedurePlan`].
+    RollingReboot(usize),
 }
 
 /// A scenario with nothing left open.

@@ -17,7 +17,7 @@ use crate::model::{
 use crate::units::{Quantity, SimDuration};
 
 /// The most pods that are played. Kubernetes is tested with 150,000.
-const PODS_MAX: u64 = 500_000;
+pub(super) const PODS_MAX: u64 = 500_000;
 
 /// More than this no machine has, whatever it is counted in; sums over all nodes stay within 64 bits.
 const AMOUNT_MAX: i64 = 100_000_000_000_000;

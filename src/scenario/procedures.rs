@@ -1,16 +1,18 @@
 //! Checks of what operators and their automata are to do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::ResolvedScenario;
 use super::document::{Node, Value};
+use super::objects;
 use super::resolve::NODES_MAX;
 use super::schema::Spec;
 use super::targets::unknown;
 use super::validate::Inventory;
+use super::workloads;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
-use crate::procedures::{EXPANDERS, RollingUpgradeSpec};
+use crate::procedures::{EXPANDERS, HorizontalPodAutoscalerSpec, RollingRebootSpec, RollingUpgradeSpec};
 use crate::units::{IntOrPercent, SimDuration};
 
 /// Checks that a pool of that name exists.
@@ -61,6 +63,155 @@ pub(super) fn check_upgrade(
         diagnostics.push(bad_value("`drainTimeout` leaves no time to drain", place("drainTimeout"), "", help));
     }
 }
+
+/// Checks reboots of the timeline.
+pub(super) fn check_reboot(
+    root: &Node,
+    path: &str,
+    reboot: &RollingRebootSpec,
+    inventory: &Inventory,
+    diagnostics: &mut Diagnostics,
+) {
+    let place = |field: &str| root.locate_text(&format!("{path}.{field}"));
+    check_pool(place("pool"), reboot.pool, inventory, diagnostics);
+    if reboot.concurrency == 0 {
+        let message = "`concurrency` lets no node reboot";
+        diagnostics.push(bad_value(message, place("concurrency"), "", "write at least `1`; one node is usual"));
+    }
+    if reboot.period < REBOOT_PERIOD_MIN {
+        let help = format!("give at least {REBOOT_PERIOD_MIN}; kured looks every hour");
+        let message = format!("a `period` of {} leaves no time to reboot", reboot.period);
+        diagnostics.push(bad_value(message, place("period"), "", &help));
+    }
+    if reboot.every.is_some_and(|every| every < reboot.period) {
+        let message = "the nodes need a reboot again before their daemons have looked";
+        let help = "make `every` longer than `period`";
+        diagnostics.push(bad_value(message, place("every"), "", help));
+    }
+    if reboot.drain_timeout == Some(SimDuration::ZERO) {
+        let help = "leave it out to wait for ever";
+        diagnostics.push(bad_value("`drainTimeout` leaves no time to drain", place("drainTimeout"), "", help));
+    }
+}
+
+/// Checks node auto-repair.
+pub(super) fn check_repair(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: &mut Diagnostics) {
+    let Some(repair) = &spec.node_auto_repair else { return };
+    let place = |field: &str| root.locate_text(&format!("spec.nodeAutoRepair.{field}"));
+    for (index, pool) in repair.pools.iter().enumerate() {
+        check_pool(place(&format!("pools[{index}]")), *pool, inventory, diagnostics);
+    }
+    for (field, limit) in [("maxConcurrent", repair.max_concurrent), ("maxUnhealthy", repair.max_unhealthy)] {
+        let (IntOrPercent::Int(number) | IntOrPercent::Percent(number)) = limit;
+        let is_none = number <= 0;
+        let is_all_and_more = matches!(limit, IntOrPercent::Percent(101..));
+        if is_none || is_all_and_more {
+            let message = format!("`{field}` is {limit}");
+            let label = if is_none { "nothing would be repaired" } else { "more than all nodes" };
+            let help = "write a count such as `1`, or a percentage such as `40%`";
+            diagnostics.push(bad_value(message, place(field), label, help));
+        }
+    }
+    if repair.unhealthy_for < REPAIR_WAIT_MIN {
+        let message = format!("an `unhealthyFor` of {} replaces nodes that only boot", repair.unhealthy_for);
+        let help = format!("give at least {REPAIR_WAIT_MIN}; GKE and AKS wait ten minutes");
+        diagnostics.push(bad_value(message, place("unhealthyFor"), "", &help));
+    }
+}
+
+/// Checks autoscalers of workloads and their loads.
+pub(super) fn check_workload_autoscalers(
+    root: &Node,
+    spec: &Spec,
+    scenario: &ResolvedScenario,
+    diagnostics: &mut Diagnostics,
+) {
+    let known: BTreeSet<String> = scenario.objects.iter().filter_map(workloads::path_of).collect();
+    let mut first_places: BTreeMap<&str, Location> = BTreeMap::new();
+    for (index, autoscaler) in spec.horizontal_pod_autoscalers.iter().enumerate() {
+        let path = format!("spec.horizontalPodAutoscalers[{index}]");
+        let place = root.locate_text(&format!("{path}.target"));
+        if autoscaler.target_parts().is_none() {
+            let message = format!("`{}` does not name a workload that can be scaled", autoscaler.target);
+            let help = "write `deployment/<namespace>/<name>`, or `statefulset/…`, `replicaset/…`";
+            diagnostics.push(bad_value(message, place.clone(), "", help));
+        } else if !known.contains(&autoscaler.target) {
+            let names = known.iter().map(String::as_str);
+            let diagnostic = unknown("workload", &autoscaler.target, names);
+            diagnostics.push(diagnostic.at(place.clone(), "not in the manifests"));
+        }
+        if let Some(first) = first_places.insert(&autoscaler.target, place.clone()) {
+            let message = format!("two autoscalers scale `{}`", autoscaler.target);
+            diagnostics.push(
+                Diagnostic::error("scenario::duplicate_name", message)
+                    .at(place, "again here")
+                    .at(first, "first here")
+                    .help("remove one of the two"),
+            );
+        }
+        check_workload_autoscaler(root, &path, autoscaler, diagnostics);
+    }
+}
+
+fn check_workload_autoscaler(
+    root: &Node,
+    path: &str,
+    autoscaler: &HorizontalPodAutoscalerSpec,
+    diagnostics: &mut Diagnostics,
+) {
+    let place = |field: &str| root.locate_text(&format!("{path}.{field}"));
+    let (min, max) = (autoscaler.min_replicas, autoscaler.max_replicas);
+    if min < 1 {
+        let help = "at least one replica stays, as there would be nothing to measure";
+        diagnostics.push(bad_value(format!("`minReplicas` is {min}"), place("minReplicas"), "", help));
+    }
+    if min > max {
+        let message = format!("`minReplicas` is {min}, more than `maxReplicas`, which is {max}");
+        let help = "the workload is kept between both";
+        diagnostics.push(bad_value(message, place("maxReplicas"), "less than the fewest", help));
+    }
+    if max > objects::PODS_MAX as i32 {
+        let help = format!("at most {} can be played; Kubernetes itself is made for 150000", objects::PODS_MAX);
+        let diagnostic = Diagnostic::error("scenario::too_many", format!("this asks for {max} pods"));
+        diagnostics.push(diagnostic.at(place("maxReplicas"), "").help(help));
+    }
+    if autoscaler.target_utilization == 0 {
+        let help = "write a percentage of what a pod requests, such as `60`";
+        diagnostics.push(bad_value("a target of 0 % can never be met", place("targetUtilization"), "", help));
+    }
+    if !(autoscaler.per_replica.is_finite() && autoscaler.per_replica > 0.0) {
+        let message = format!("a replica that carries {} can carry nothing", autoscaler.per_replica);
+        let help = "write the load under which a pod uses all that it requests, such as `100`";
+        diagnostics.push(bad_value(message, place("perReplica"), "", help));
+    }
+    if autoscaler.load.is_empty() {
+        let help = "add points: `load: [{at: 0s, load: 300}, {at: 10m, load: 1500}]`";
+        diagnostics.push(bad_value("the load is not said", place("load"), "", help));
+    }
+    for (index, point) in autoscaler.load.iter().enumerate() {
+        if !(point.load.is_finite() && point.load >= 0.0) {
+            let help = "a load is a number of at least 0";
+            diagnostics.push(bad_value(
+                format!("a load of {}", point.load),
+                place(&format!("load[{index}].load")),
+                "",
+                help,
+            ));
+        }
+        let before = index.checked_sub(1).map(|before| autoscaler.load[before].at);
+        if before.is_some_and(|before| before > point.at) {
+            let help = "write the points in order of time; two of one instant are a jump";
+            let message = format!("{} lies before the point above", point.at);
+            diagnostics.push(bad_value(message, place(&format!("load[{index}].at")), "", help));
+        }
+    }
+}
+
+/// The shortest time between two looks of a reboot daemon.
+const REBOOT_PERIOD_MIN: SimDuration = SimDuration::from_secs(1);
+
+/// The shortest time after which a node can be called unhealthy.
+const REPAIR_WAIT_MIN: SimDuration = SimDuration::from_secs(10);
 
 /// The shortest time between two looks of the autoscaler that it could keep up with.
 const SCAN_INTERVAL_MIN: SimDuration = SimDuration::from_secs(1);

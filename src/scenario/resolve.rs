@@ -316,6 +316,8 @@ impl Resolver<'_> {
         let mut procedures = ProcedurePlan { pools: chaos.pools.clone(), ..ProcedurePlan::default() };
         let mut plans = Plans { chaos: &mut chaos, runbook: &mut runbook, procedures: &mut procedures };
         let timeline = self.timeline(root, &spec, &mut plans, &mut not_modelled, files);
+        procedures.workload_autoscalers.clone_from(&spec.horizontal_pod_autoscalers);
+        procedures.repair.clone_from(&spec.node_auto_repair);
         procedures.autoscaler = self.autoscaler(root, &spec, &procedures, files);
         for (index, process) in chaos.processes.iter_mut().enumerate() {
             let at = |field: &str| root.locate_text(&format!("spec.faults[{index}].{field}"));
@@ -538,6 +540,9 @@ impl Resolver<'_> {
             } else if let Some(upgrade) = &entry.rolling_upgrade {
                 timeline.push((at, TimelineAction::RollingUpgrade(procedures.upgrades.len())));
                 procedures.upgrades.push(upgrade.clone());
+            } else if let Some(reboot) = &entry.rolling_reboot {
+                timeline.push((at, TimelineAction::RollingReboot(procedures.reboots.len())));
+                procedures.reboots.push(reboot.clone());
             }
         }
         timeline

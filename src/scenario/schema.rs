@@ -12,7 +12,7 @@ use crate::chaos::{FaultProcessSpec, FaultSpec};
 use crate::engine::Distribution;
 use crate::model::config::{FlagMap, KubeSchedulerConfiguration, KubeletConfiguration, KubernetesVersion};
 use crate::model::{Node, NotModelled};
-use crate::procedures::RollingUpgradeSpec;
+use crate::procedures::{HorizontalPodAutoscalerSpec, NodeRepairSpec, RollingRebootSpec, RollingUpgradeSpec};
 use crate::units::{IntOrPercent, SimDuration, with_days};
 
 /// The version of the documents that are understood.
@@ -59,6 +59,10 @@ pub(crate) struct Spec {
     pub(crate) faults: Vec<FaultProcessSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cluster_autoscaler: Option<ClusterAutoscalerEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) node_auto_repair: Option<NodeRepairSpec>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) horizontal_pod_autoscalers: Vec<HorizontalPodAutoscalerSpec>,
     #[serde(default)]
     pub(crate) slo: Vec<SloEntry>,
     #[serde(default)]
@@ -141,16 +145,23 @@ pub(crate) struct TimelineEntry {
     pub(crate) add_nodes: Option<AddNodesEntry>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) rolling_upgrade: Option<RollingUpgradeSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rolling_reboot: Option<RollingRebootSpec>,
 }
 
 impl TimelineEntry {
     /// The keys of what can happen, one of which an entry has.
-    pub(crate) const ACTIONS: [&str; 4] = ["fault", "kubectl", "addNodes", "rollingUpgrade"];
+    pub(crate) const ACTIONS: [&str; 5] = ["fault", "kubectl", "addNodes", "rollingUpgrade", "rollingReboot"];
 
     /// How many things happen.
     pub(crate) fn action_count(&self) -> usize {
-        let actions =
-            [self.fault.is_some(), self.kubectl.is_some(), self.add_nodes.is_some(), self.rolling_upgrade.is_some()];
+        let actions = [
+            self.fault.is_some(),
+            self.kubectl.is_some(),
+            self.add_nodes.is_some(),
+            self.rolling_upgrade.is_some(),
+            self.rolling_reboot.is_some(),
+        ];
         actions.into_iter().filter(|is_there| *is_there).count()
     }
 }

@@ -35,6 +35,7 @@ fn fields_of(kind: FaultKind) -> &'static [(&'static str, bool)] {
         FaultKind::ContainerCrash => &[("pods", true), ("nodes", false), ("exitCode", false)],
         FaultKind::OomKill | FaultKind::PodKill => &[("pods", true), ("nodes", false)],
         FaultKind::InstanceGone => &[("nodes", true)],
+        FaultKind::SpotInterruption => &[("nodes", true), ("for", false), ("notice", false), ("drain", false)],
         FaultKind::Reboot => &[("nodes", true), ("boot", false)],
         FaultKind::Crash | FaultKind::GracefulShutdown => &[("nodes", true), ("for", false), ("boot", false)],
         FaultKind::SlowHeartbeats => &[("nodes", true), ("for", false), ("delay", true)],

@@ -123,6 +123,8 @@ pub(super) fn validate(
     objects::check(scenario, inventory, diagnostics);
     check_timeline(root, spec, inventory, diagnostics);
     check_processes(root, spec, scenario, inventory, diagnostics);
+    procedures::check_workload_autoscalers(root, spec, scenario, diagnostics);
+    procedures::check_repair(root, spec, inventory, diagnostics);
     procedures::check_autoscaler(root, spec, scenario, inventory, diagnostics);
     check_objectives(root, spec, scenario, diagnostics);
 }
@@ -285,6 +287,9 @@ fn check_timeline(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: 
         }
         if let Some(upgrade) = &entry.rolling_upgrade {
             procedures::check_upgrade(root, &format!("{path}.rollingUpgrade"), upgrade, inventory, diagnostics);
+        }
+        if let Some(reboot) = &entry.rolling_reboot {
+            procedures::check_reboot(root, &format!("{path}.rollingReboot"), reboot, inventory, diagnostics);
         }
     }
 }

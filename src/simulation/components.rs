@@ -209,6 +209,12 @@ components! {
     Scheduler scheduler: crate::scheduler::Scheduler = |config, _| crate::scheduler::Scheduler::new(config);
     RollingUpgrades rolling_upgrades: crate::procedures::RollingUpgrades =
         |_, inputs| crate::procedures::RollingUpgrades::new(std::sync::Arc::clone(&inputs.procedures));
+    HorizontalPodAutoscalers horizontal_pod_autoscalers: crate::procedures::HorizontalPodAutoscalers =
+        |_, inputs| crate::procedures::HorizontalPodAutoscalers::new(std::sync::Arc::clone(&inputs.procedures));
+    NodeRepair node_repair: crate::procedures::NodeRepair =
+        |_, inputs| crate::procedures::NodeRepair::new(std::sync::Arc::clone(&inputs.procedures));
+    RollingReboots rolling_reboots: crate::procedures::RollingReboots =
+        |_, inputs| crate::procedures::RollingReboots::new(std::sync::Arc::clone(&inputs.procedures));
     ClusterAutoscaler cluster_autoscaler: crate::procedures::ClusterAutoscaler = |_, inputs| {
         let plan = std::sync::Arc::clone(&inputs.procedures);
         crate::procedures::ClusterAutoscaler::new(plan, crate::scheduler::Scheduler::what_if)

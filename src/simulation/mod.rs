@@ -48,6 +48,9 @@ impl Inputs {
     fn have_work_for(&self, which: Which) -> bool {
         match which {
             Which::RollingUpgrades => !self.procedures.upgrades.is_empty(),
+            Which::RollingReboots => !self.procedures.reboots.is_empty(),
+            Which::HorizontalPodAutoscalers => !self.procedures.workload_autoscalers.is_empty(),
+            Which::NodeRepair => self.procedures.repair.is_some(),
             Which::ClusterAutoscaler => self.procedures.autoscaler.is_some(),
             _ => true,
         }
@@ -144,6 +147,7 @@ impl Simulation {
                 TimelineAction::Fault(index) => AnyTimer::Chaos(chaos::Timer::Fault(index)),
                 TimelineAction::AddNodes(index) => AnyTimer::Chaos(chaos::Timer::AddNodes(index)),
                 TimelineAction::Kubectl(index) => AnyTimer::Kubectl(kubectl::Timer::Run(index)),
+                TimelineAction::RollingReboot(index) => AnyTimer::RollingReboots(procedures::RebootTimer::Begin(index)),
                 TimelineAction::RollingUpgrade(index) => {
                     AnyTimer::RollingUpgrades(procedures::UpgradeTimer::Begin(index))
                 }

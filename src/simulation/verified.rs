@@ -8,7 +8,7 @@ use super::kernel::Event;
 use crate::chaos;
 use crate::component::Request;
 use crate::kubectl;
-use crate::procedures::UpgradeTimer;
+use crate::procedures::{RebootTimer, UpgradeTimer};
 use crate::scheduler::{self, Unseen};
 use crate::state::{Changed, ControlPlaneProcess};
 use crate::units::SimDuration;
@@ -31,6 +31,7 @@ pub(super) fn disturbs(timer: &AnyTimer) -> bool {
             matches!(timer, chaos::Timer::Fault(_) | chaos::Timer::AddNodes(_) | chaos::Timer::Fails(..))
         }
         AnyTimer::Kubectl(timer) => matches!(timer, kubectl::Timer::Run(_)),
+        AnyTimer::RollingReboots(timer) => matches!(timer, RebootTimer::Begin(_)),
         AnyTimer::RollingUpgrades(timer) => matches!(timer, UpgradeTimer::Begin(_)),
         _ => false,
     }

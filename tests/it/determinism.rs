@@ -89,6 +89,7 @@ scenarios! {
     flapping_node: "flapping-node.yaml",
     kubelets_cut_off: "kubelets-cut-off.yaml",
     node_pool_upgrade: "node-pool-upgrade.yaml",
+    spot_nodes: "spot-nodes.yaml",
     total_loss: "total-loss.yaml",
     why_pending: "why-pending.yaml",
     year_of_failures: "year-of-failures.yaml",

@@ -111,4 +111,8 @@ fn budget(name: &str, min_available: &str) -> String {
 }
 
 mod cluster_autoscaler;
+mod horizontal_pod_autoscaler;
+mod node_repair;
+mod rolling_reboot;
 mod rolling_upgrade;
+mod spot_interruption;

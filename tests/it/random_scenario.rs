@@ -69,7 +69,16 @@ pub(crate) fn scenario(seed: u64) -> String {
     let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x7072_6f63);
     let upgrades = upgrades(&mut dice, &names, minutes);
     let autoscaler = autoscaler(&mut dice, &names);
-    let _ = write!(text, "  timeline:\n{timeline}{upgrades}{faults}{autoscaler}");
+    let upgrades = upgrades + &reboots(&mut dice, &names, minutes);
+    let repair = dice.maybe(15, |dice| {
+        let (wait, at_a_time) = (dice.pick(&["1m", "3m"]), dice.pick(&["1", "50%"]));
+        let unhealthy = dice.pick(&["2", "60%", "100%"]);
+        format!(
+            "  nodeAutoRepair: {{unhealthyFor: {wait}, maxConcurrent: {at_a_time}, maxUnhealthy: {unhealthy}, drainTimeout: 2m}}\n"
+        )
+    });
+    let loads = loads(&mut dice, &names);
+    let _ = write!(text, "  timeline:\n{timeline}{upgrades}{faults}{autoscaler}{repair}{loads}");
     text.push_str(&manifests);
     text
 }
@@ -518,6 +527,51 @@ fn timeline(dice: &mut Dice, names: &Names, minutes: u64) -> String {
                 format!("addNodes: {{pool: {}, count: {count}}}", names.pools[pool])
             }
             _ => format!("kubectl: {}", kubectl(dice, names)),
+        };
+        let _ = writeln!(text, "  - {{at: {at}s, {what}}}");
+    }
+    text
+}
+
+/// A workload that follows its load.
+fn loads(dice: &mut Dice, names: &Names) -> String {
+    let is_scalable = |workload: &&(&str, String, &str)| matches!(workload.0, "deployment" | "statefulset");
+    let Some((kind, name, namespace)) = names.workloads.iter().find(is_scalable).filter(|_| dice.percent(20)) else {
+        return String::new();
+    };
+    let mut points = Vec::new();
+    let mut at = 0;
+    for _ in 0..dice.between(1, 4) {
+        points.push(format!("{{at: {at}s, load: {}}}", dice.between(0, 900)));
+        at += dice.between(0, 900);
+    }
+    let (min, more) = (dice.between(1, 3), dice.between(0, 6));
+    format!(
+        "  horizontalPodAutoscalers:\n  - {{target: {kind}/{namespace}/{name}, minReplicas: {min}, maxReplicas: {}, \
+         targetUtilization: 60, perReplica: 100, load: [{}]}}\n",
+        min + more,
+        points.join(", ")
+    )
+}
+
+/// Reboots and reclaimed instances.
+fn reboots(dice: &mut Dice, names: &Names, minutes: u64) -> String {
+    let mut text = String::new();
+    while dice.percent(15) {
+        let at = dice.between(0, minutes * 60 - 1);
+        let pool = names.pools[dice.between(0, names.pools.len() as u64 - 1) as usize].as_str();
+        let what = if dice.percent(50) {
+            let timeout = dice.maybe(50, |_| ", drainTimeout: 1m".to_owned());
+            let force = dice.maybe(30, |_| ", forceReboot: true".to_owned());
+            let concurrency = dice.between(1, 2);
+            format!(
+                "rollingReboot: {{pool: {pool}, period: 1m, concurrency: {concurrency}, lockTtl: 9m{timeout}{force}}}"
+            )
+        } else {
+            let length = dice.maybe(60, |dice| format!(", for: {}s", dice.between(0, 400)));
+            let notice = dice.maybe(50, |dice| format!(", notice: {}s", dice.pick(&[0, 30, 200])));
+            let drain = dice.maybe(30, |_| ", drain: false".to_owned());
+            format!("fault: {{kind: SpotInterruption, nodes: {{pool: {pool}, count: 2}}{length}{notice}{drain}}}")
         };
         let _ = writeln!(text, "  - {{at: {at}s, {what}}}");
     }

@@ -20,6 +20,7 @@ fn loss(kind: FaultKind) -> Option<Loss> {
         FaultKind::NetworkUnavailable => Loss::Condition(NodeConditionKind::NetworkUnavailable),
         FaultKind::Reboot
         | FaultKind::InstanceGone
+        | FaultKind::SpotInterruption
         | FaultKind::ContainerCrash
         | FaultKind::OomKill
         | FaultKind::PodKill

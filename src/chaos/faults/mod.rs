@@ -3,12 +3,17 @@
 mod control_plane_outage;
 mod losses;
 mod pods;
+mod spot_interruption;
+
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Chaos;
+pub(super) use spot_interruption::reclaimed;
+
 use super::nesting::{Loss, Nesting};
 use super::spec::{FaultKind, FaultSpec};
+use super::{Chaos, ChaosPlan};
 use crate::component::Ctx;
 use crate::engine::{Distribution, Stream};
 use crate::state::{MachineChange, NodeId};
@@ -22,6 +27,18 @@ pub(super) struct Damage {
     returning: FxHashSet<NodeId>,
     /// How late the renewals of a node are.
     delays: FxHashMap<NodeId, (Distribution, Stream)>,
+    /// Spot instances that have been warned.
+    reclaims: FxHashMap<NodeId, spot_interruption::Reclaim>,
+    /// By pool: numbers from here on have not been given.
+    next_numbers: FxHashMap<usize, u64>,
+    plan: Arc<ChaosPlan>,
+}
+
+impl Damage {
+    /// Nothing is broken.
+    pub(super) fn none(plan: Arc<ChaosPlan>) -> Self {
+        Self { plan, ..Self::default() }
+    }
 }
 
 /// A fault begins.
@@ -29,6 +46,11 @@ pub(super) fn begin(fault: &FaultSpec, name: &str, nodes: &[NodeId], damage: &mu
     match fault.kind {
         FaultKind::ControlPlaneOutage => control_plane_outage::begin(fault, &mut damage.nesting, ctx),
         FaultKind::ContainerCrash | FaultKind::OomKill | FaultKind::PodKill => pods::hit(fault, name, nodes, ctx),
+        FaultKind::SpotInterruption => {
+            for &node in nodes {
+                spot_interruption::begin(fault, node, damage, ctx);
+            }
+        }
         _ => {
             for &node in nodes {
                 losses::begin(fault, name, node, damage, ctx);
@@ -44,7 +66,11 @@ pub(super) fn end(fault: &FaultSpec, nodes: &[NodeId], damage: &mut Damage, ctx:
         return;
     }
     for &node in nodes {
-        losses::end(fault.kind, node, damage, ctx);
+        if fault.kind == FaultKind::SpotInterruption {
+            spot_interruption::end(node, damage, ctx);
+        } else {
+            losses::end(fault.kind, node, damage, ctx);
+        }
     }
 }
 
@@ -67,6 +93,7 @@ impl Damage {
         self.nesting.forget(node);
         self.delays.remove(&node);
         self.returning.remove(&node);
+        self.reclaims.remove(&node);
     }
 
     /// Draws by how much the next renewal of a slow node is late.

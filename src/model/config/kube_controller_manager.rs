@@ -49,6 +49,13 @@ component_flags! {
         concurrent_gc_syncs: i64 = "concurrent-gc-syncs", |_version| "20";
         /// Namespaces emptied at a time.
         concurrent_namespace_syncs: i64 = "concurrent-namespace-syncs", |_version| "10";
+        /// Time between two looks of the horizontal pod autoscaler at a workload.
+        horizontal_pod_autoscaler_sync_period: SimDuration = "horizontal-pod-autoscaler-sync-period", |_version| "15s";
+        /// By how much use may differ from its target before a workload is scaled.
+        horizontal_pod_autoscaler_tolerance: f64 = "horizontal-pod-autoscaler-tolerance", |_version| "0.1";
+        /// For how long the largest recommendation keeps a workload from being scaled down.
+        horizontal_pod_autoscaler_downscale_stabilization: SimDuration =
+            "horizontal-pod-autoscaler-downscale-stabilization", |_version| "5m";
         /// Whether dependents of deleted owners are removed.
         enable_garbage_collector: bool = "enable-garbage-collector", |_version| "true";
         /// Feature gates set by hand, as `Name=true` joined by commas.

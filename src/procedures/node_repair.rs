@@ -1,0 +1,250 @@
+//! Node auto-repair: machines that have been unhealthy for long are replaced.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::drain::{RECREATION, RETRY, type_drain};
+use super::{NodeRepairSpec, ProcedurePlan, note};
+use crate::component::{Answer, ClientLimit, Component, Config, Ctx, ErrorReason, EventType, Message, Request, Start};
+use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeConditionKind, NodeDelta, NodeId, Status};
+use crate::units::SimTime;
+
+/// What repairs wait for.
+#[derive(Copy, Clone, Debug)]
+pub enum RepairTimer {
+    /// A node may have been unhealthy for long enough.
+    Due(NodeId),
+    /// A repair's present stage is taken up again.
+    Resume(NodeId),
+}
+
+/// The deletion of this node.
+#[derive(Copy, Clone, Debug)]
+pub struct RepairTag(NodeId);
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Its pods are given until then.
+    Draining {
+        until: SimTime,
+    },
+    Deleting,
+    /// Its machine is gone.
+    Recreating,
+    /// The new machine was made then and is not Ready yet.
+    Returning {
+        since: SimTime,
+    },
+}
+
+/// Replaces machines that stay unhealthy.
+///
+/// # Source
+/// GKE auto-repair: not Ready or silent for about ten minutes, drain for up to an hour, recreate. `maxUnhealthy` is Cluster API's
+/// MachineHealthCheck: nothing is begun while more are unhealthy.
+///
+/// # Differs
+/// Only Ready is looked at. Nodes whose object is gone are not repaired: nobody knows of them.
+#[derive(Clone, Debug)]
+pub struct NodeRepair {
+    plan: Arc<ProcedurePlan>,
+    spec: NodeRepairSpec,
+    /// Nodes that have been unhealthy for long enough and wait for their turn.
+    waiting: VecDeque<NodeId>,
+    repairs: BTreeMap<NodeId, Stage>,
+    is_held: bool,
+}
+
+impl NodeRepair {
+    /// Repairs that have not begun.
+    #[must_use]
+    pub fn new(plan: Arc<ProcedurePlan>) -> Self {
+        let spec = plan.repair.clone().unwrap_or_default();
+        Self { plan, spec, waiting: VecDeque::new(), repairs: BTreeMap::new(), is_held: false }
+    }
+
+    /// The position of a node's pool, if its machines are repaired.
+    fn pool_of(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> Option<usize> {
+        let name = ctx.store.node_name(node);
+        let is_meant = |pool: &str| self.spec.pools.is_empty() || self.spec.pools.iter().any(|meant| *meant == pool);
+        let mut pools = self.plan.pools.iter();
+        pools.position(|pool| is_meant(pool.name.as_str()) && pool.number_of(name).is_some())
+    }
+
+    /// Since when a node is not Ready; none if it is, or if it does not exist.
+    fn unhealthy_since(node: NodeId, ctx: &Ctx<'_, Self>) -> Option<SimTime> {
+        let object = ctx.store.node(node)?;
+        match object.conditions.get(NodeConditionKind::Ready) {
+            Some(ready) => (ready.status != Status::True).then_some(ready.since),
+            None => Some(object.created_at),
+        }
+    }
+
+    /// The node is as it is now.
+    fn look_at(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if self.pool_of(node, ctx).is_none() {
+            return;
+        }
+        if let Some(since) = Self::unhealthy_since(node, ctx) {
+            if !self.repairs.contains_key(&node) {
+                ctx.arm(since + self.spec.unhealthy_for, RepairTimer::Due(node));
+            }
+        } else if ctx.store.node(node).is_some() {
+            if matches!(self.repairs.get(&node), Some(Stage::Returning { .. })) {
+                self.repairs.remove(&node);
+                note::about_node(ctx, EventType::Normal, "NodeRepaired", node, "the new machine is Ready".to_owned());
+            }
+            self.waiting.retain(|waiting| *waiting != node);
+            self.advance(ctx);
+        }
+    }
+
+    fn due(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if let Some(Stage::Returning { since }) = self.repairs.get(&node) {
+            if *since + self.spec.unhealthy_for <= ctx.now {
+                let message = "the new machine does not become Ready either".to_owned();
+                note::about_node(ctx, EventType::Warning, "NodeRepairRepeated", node, message);
+                self.delete(node, ctx);
+            }
+            return;
+        }
+        let is_due = Self::unhealthy_since(node, ctx).is_some_and(|at| at + self.spec.unhealthy_for <= ctx.now);
+        if is_due && !self.repairs.contains_key(&node) && !self.waiting.contains(&node) {
+            self.waiting.push_back(node);
+            self.advance(ctx);
+        }
+    }
+
+    /// Begins as many repairs as there may be.
+    fn advance(&mut self, ctx: &mut Ctx<'_, Self>) {
+        if self.waiting.is_empty() {
+            self.is_held = false;
+            return;
+        }
+        let ours = ctx.store.nodes().map(|(id, _)| id).filter(|&id| self.pool_of(id, ctx).is_some());
+        let ours: Vec<NodeId> = ours.collect();
+        let unhealthy = ours.iter().filter(|&&id| Self::unhealthy_since(id, ctx).is_some()).count();
+        let (at_a_time, unhealthy_max) = self.spec.limits(ours.len());
+        if unhealthy > unhealthy_max {
+            if !self.is_held {
+                let message = format!("{unhealthy} of {} nodes are unhealthy: nothing is repaired", ours.len());
+                let about = self.waiting[0];
+                note::about_node(ctx, EventType::Warning, "NodeRepairHeld", about, message);
+            }
+            self.is_held = true;
+            return;
+        }
+        self.is_held = false;
+        while self.repairs.len() < at_a_time {
+            let Some(node) = self.waiting.pop_front() else { return };
+            let message = format!("not Ready for {}: drained and replaced", self.spec.unhealthy_for);
+            note::about_node(ctx, EventType::Normal, "NodeRepairBegan", node, message);
+            let until = ctx.now + self.spec.drain_timeout;
+            self.repairs.insert(node, Stage::Draining { until });
+            self.resume(node, ctx);
+        }
+    }
+
+    fn delete(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        self.repairs.insert(node, Stage::Deleting);
+        self.resume(node, ctx);
+    }
+
+    /// Takes the present stage up.
+    fn resume(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        match self.repairs.get(&node) {
+            Some(Stage::Draining { until }) if *until > ctx.now => {
+                let left = until.saturating_since(ctx.now);
+                type_drain(node, Some(left), ticket_of(node), ctx);
+            }
+            Some(Stage::Draining { .. }) => self.delete(node, ctx),
+            Some(Stage::Deleting) => ctx.call(Request::DeleteNode { node }, RepairTag(node)),
+            Some(Stage::Recreating) => {
+                let Some(pool) = self.pool_of(node, ctx) else { return };
+                let name = ctx.store.node_name(node);
+                self.repairs.insert(node, Stage::Returning { since: ctx.now });
+                ctx.change_machine(MachineChange::InstanceCreated { name, pool: pool as u32 });
+                ctx.arm_in(self.spec.unhealthy_for, RepairTimer::Due(node));
+            }
+            Some(Stage::Returning { .. }) | None => {}
+        }
+    }
+}
+
+/// A node's place is its ticket.
+fn ticket_of(node: NodeId) -> u64 {
+    node.index() as u64
+}
+
+impl Component for NodeRepair {
+    type Timer = RepairTimer;
+    type Tag = RepairTag;
+    const NAME: &'static str = "node-auto-repair";
+    const PROCESS: Option<ControlPlaneProcess> = None;
+
+    fn clients(_config: &Config) -> Vec<ClientLimit> {
+        Vec::new()
+    }
+
+    fn watches(changed: &Changed) -> bool {
+        match changed {
+            Changed::NodeAdded(_) | Changed::NodeRemoved { .. } => true,
+            Changed::NodeUpdated { delta, .. } => delta.touches(NodeDelta::CONDITIONS),
+            _ => false,
+        }
+    }
+
+    fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Self>) {
+        let nodes: Vec<NodeId> = ctx.store.nodes().map(|(id, _)| id).collect();
+        for node in nodes {
+            self.look_at(node, ctx);
+        }
+    }
+
+    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Self>) {
+        match change.what {
+            Changed::NodeAdded(node) | Changed::NodeUpdated { node, .. } => self.look_at(node, ctx),
+            Changed::NodeRemoved { node, .. } => {
+                self.waiting.retain(|waiting| *waiting != node);
+                self.advance(ctx);
+            }
+            _ => {}
+        }
+    }
+
+    fn fired(&mut self, timer: RepairTimer, ctx: &mut Ctx<'_, Self>) {
+        match timer {
+            RepairTimer::Due(node) => self.due(node, ctx),
+            RepairTimer::Resume(node) => self.resume(node, ctx),
+        }
+    }
+
+    fn answered(&mut self, RepairTag(node): RepairTag, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        if self.repairs.get(&node) != Some(&Stage::Deleting) {
+            return;
+        }
+        if answer.as_ref().is_err_and(|error| error.reason != ErrorReason::NotFound) {
+            ctx.arm_in(RETRY, RepairTimer::Resume(node));
+            return;
+        }
+        self.repairs.insert(node, Stage::Recreating);
+        ctx.change_machine(MachineChange::InstanceGone(node));
+        ctx.arm_in(RECREATION, RepairTimer::Resume(node));
+    }
+
+    fn told(&mut self, message: &Message, ctx: &mut Ctx<'_, Self>) {
+        let Message::Ended(end) = message else { return };
+        if end.by != Self::NAME {
+            return;
+        }
+        let Some((&node, &stage)) = self.repairs.iter().find(|(node, _)| ticket_of(**node) == end.ticket) else {
+            return;
+        };
+        let Stage::Draining { until } = stage else { return };
+        if end.exit == 0 || ctx.store.node(node).is_none() {
+            self.delete(node, ctx);
+        } else {
+            ctx.arm((ctx.now + RETRY).min(until), RepairTimer::Resume(node));
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::drain::{RECREATION, RETRY, type_drain};
+use super::drain::{RECREATION, RETRY, type_drain, type_drain_of_lost};
 use super::{NodeRepairSpec, ProcedurePlan, note};
 use crate::component::{Answer, ClientLimit, Component, Config, Ctx, ErrorReason, EventType, Message, Request, Start};
 use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeConditionKind, NodeDelta, NodeId, Status};
@@ -155,7 +155,12 @@ impl NodeRepair {
         match self.repairs.get(&node) {
             Some(Stage::Draining { until }) if *until > ctx.now => {
                 let left = until.saturating_since(ctx.now);
-                type_drain(node, Some(left), ticket_of(node), ctx);
+                let ready = ctx.store.node(node).and_then(|node| node.conditions.ready());
+                if ready == Some(Status::Unknown) {
+                    type_drain_of_lost(node, left, ticket_of(node), ctx);
+                } else {
+                    type_drain(node, Some(left), ticket_of(node), ctx);
+                }
             }
             Some(Stage::Draining { .. }) => self.delete(node, ctx),
             Some(Stage::Deleting) => ctx.call(Request::DeleteNode { node }, RepairTag(node)),

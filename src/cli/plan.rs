@@ -60,7 +60,7 @@ pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
     let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&plan.name));
     let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
     // Before anything is played, so that a refusal costs no time.
-    OutputDir::check(&place, overwrite)?;
+    check_place(&place, overwrite, &plan.name)?;
     check_questions(&plan, arguments)?;
     let mut threads = rayon::ThreadPoolBuilder::new();
     if let Some(jobs) = arguments.jobs {
@@ -87,6 +87,18 @@ pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
     }
     ui.note(format_args!("results in {}", place.display()));
     Ok(if results.answer.is_some() { Ending::Done } else { Ending::NotAsExpected })
+}
+
+/// Refuses a place that holds something else than earlier results of the same plan.
+fn check_place(place: &Path, overwrite: Overwrite, name: &str) -> Result<(), Failure> {
+    OutputDir::check(place, overwrite)?;
+    let Ok(text) = std::fs::read_to_string(place.join("summary.json")) else { return Ok(()) };
+    let summary: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    if overwrite == Overwrite::Anything || summary["plan"] == name {
+        return Ok(());
+    }
+    let message = format!("{} holds other results than those of the plan {name}", place.display());
+    Err(Failure::input(message, "choose another --out, or --force to replace it"))
 }
 
 /// Whether what is asked besides the plan can be answered; before the search, which may be long.

@@ -84,8 +84,7 @@ fn bindings(results: &PlanResults, text: &mut String) {
             };
             let _ = writeln!(text, "  {case}, {lost}: {} {what}{more}\n    {}", shortfall.object, shortfall.why);
             if stuck > 0 && !matches!(shortfall.kind, ShortfallKind::Pending | ShortfallKind::LeftBehind) {
-                let pods = counted(stuck as usize, "pod of a StatefulSet hangs", "pods of StatefulSets hang");
-                let _ = writeln!(text, "    {pods} on the lost nodes, whatever the number of the others");
+                let _ = writeln!(text, "    {}", stuck_line(stuck));
             }
         }
     }
@@ -115,6 +114,12 @@ fn table(results: &PlanResults) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table.trim_fmt()
+}
+
+/// Pods that no number of nodes helps.
+fn stuck_line(stuck: u64) -> String {
+    let pods = counted(stuck as usize, "pod hangs", "pods hang");
+    format!("{pods} on the lost nodes: of StatefulSets, or tolerating the loss without end; more nodes change nothing")
 }
 
 fn headroom_line(headroom: &Headroom) -> String {
@@ -186,12 +191,7 @@ fn margin(results: &PlanResults, answer: &Candidate) -> String {
     let stuck =
         answer.plays().iter().max_by_key(|play| (play.outcome.stuck, std::cmp::Reverse(play.lost.label.as_str())));
     if let Some(play) = stuck.filter(|play| play.outcome.stuck > 0) {
-        let pods = counted(play.outcome.stuck as usize, "pod of a StatefulSet hangs", "pods of StatefulSets hang");
-        let _ = writeln!(
-            text,
-            "Beware: without {}, {pods} on the lost nodes: Kubernetes makes them anew only when the nodes are back or deleted",
-            play.lost.label
-        );
+        let _ = writeln!(text, "Beware: without {}, {}", play.lost.label, stuck_line(play.outcome.stuck));
     }
     let plays: usize = results.candidates.iter().map(|candidate| candidate.plays().len()).sum();
     let _ = writeln!(text, "{} played", counted(plays, "case", "cases"));

@@ -162,4 +162,10 @@ fn a_directory_of_something_else_is_left_alone() {
     let said = String::from_utf8_lossy(&ended.get_output().stderr).into_owned();
     assert!(said.contains("--force"), "{said}");
     assert_eq!(files(&out).len(), 1);
+    // Results of a run are not this plan's either.
+    fs::write(out.join("summary.json"), "{\"scenario\": \"earlier\"}").expect("a file");
+    let ended = kubesquall(&arguments).assert().code(2);
+    let said = String::from_utf8_lossy(&ended.get_output().stderr).into_owned();
+    assert!(said.contains("holds other results than those of the plan four"), "{said}");
+    assert_eq!(files(&out).len(), 2);
 }

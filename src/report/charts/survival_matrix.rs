@@ -90,7 +90,7 @@ pub fn draw_survival_matrix(chart: &SurvivalChart) -> Option<(&'static str, Stri
         let x = |column: usize| label_width + cell_width * column as u32;
         let y = |row: usize| 62 + cell_height * row as u32;
         for (index, column) in chart.columns.iter().enumerate() {
-            let shift = (cell_width - (column.chars().count() as u32 * 7).min(cell_width)) / 2;
+            let shift = (cell_width - (column.chars().count() as u32 * 6).min(cell_width)) / 2;
             area.draw(&Text::new(column.clone(), at(x(index) + shift, 44), font(13)))?;
         }
         for (row, name) in chart.rows.iter().enumerate() {
@@ -100,7 +100,7 @@ pub fn draw_survival_matrix(chart: &SurvivalChart) -> Option<(&'static str, Stri
                 let corners = [at(x(column) + 1, y(row) + 1), at(x(column) + cell_width - 1, y(row) + cell_height - 1)];
                 area.draw(&Rectangle::new(corners, cell.color().filled()))?;
                 let text = cell.text();
-                let shift = (cell_width - (text.len() as u32 * 7).min(cell_width)) / 2;
+                let shift = (cell_width - (text.len() as u32 * 6).min(cell_width)) / 2;
                 area.draw(&Text::new(text, at(x(column) + shift, y(row) + 9), font(12)))?;
             }
         }
@@ -117,7 +117,7 @@ pub fn draw_survival_matrix(chart: &SurvivalChart) -> Option<(&'static str, Stri
 fn legend(area: &style::Area<'_>, y: u32) -> Result<(), Box<dyn std::error::Error>> {
     let entries = [
         (SurvivalCell::Survived { plays: 1 }, "survived"),
-        (SurvivalCell::Failed { failed: 1, plays: 2 }, "plays not survived"),
+        (SurvivalCell::Failed { failed: 1, plays: 2 }, "some plays not survived"),
         (SurvivalCell::Failed { failed: 1, plays: 1 }, "none survived"),
         (SurvivalCell::RuledOut, "too little left to play"),
         (SurvivalCell::NotPlayed, "not played"),

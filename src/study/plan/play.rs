@@ -56,7 +56,8 @@ pub struct Outcome {
     pub workloads_below: u64,
     /// Pods of the given priority without a node at the end.
     pub pending: u64,
-    /// Pods of StatefulSets that hang on lost nodes at the end: Kubernetes replaces none of them before the node is back.
+    /// Pods that hang on lost nodes at the end and that Kubernetes does not replace before the node is back: those of StatefulSets,
+    /// and those that tolerate the loss without end.
     pub stuck: u64,
     /// CPU that is free on the nodes left, in thousandths.
     pub free_cpu_milli: i64,
@@ -214,11 +215,12 @@ fn is_lost(node: NodeId, store: &Store) -> bool {
     !store.machine(node).kubelet_alive()
 }
 
-/// A pod that has an identity and waits on a lost node for somebody to confirm that it is gone.
+/// A pod on a lost node that has an identity and waits for somebody to confirm that it is gone, or that is never evicted.
 fn is_stuck(pod: &Pod, store: &Store) -> bool {
-    matches!(pod.owner, Some(Owner::StatefulSet(_)))
-        && pod.is_terminating()
-        && pod.node.is_some_and(|node| is_lost(node, store))
+    let is_of_node = matches!(pod.owner, Some(Owner::DaemonSet(_) | Owner::Node(_)));
+    let waits = matches!(pod.owner, Some(Owner::StatefulSet(_))) && pod.is_terminating();
+    let stays = pod.is_active() && !is_of_node && stays_for_ever(pod);
+    (waits || stays) && pod.node.is_some_and(|node| is_lost(node, store))
 }
 
 /// What keeps a pod that counts from being where it should; none if it has its place.

@@ -65,7 +65,7 @@ pub struct Failure {
     pub shortfall: Shortfall,
     /// How much else falls short in that play.
     pub others: usize,
-    /// Pods of StatefulSets that hang on the lost nodes, which more nodes do not change.
+    /// Pods that hang on the lost nodes whatever the number of the others: see [`Outcome::stuck`].
     pub stuck: u64,
 }
 

@@ -515,8 +515,8 @@ impl Loader<'_> {
         scenario::load(&path, overrides)
     }
 
-    /// The cluster of a plan, checked with the fewest and the most nodes; what happens to it is left out, and so is an
-    /// autoscaler: the question is what the nodes can take that there are.
+    /// The cluster of a plan, checked with the fewest and the most nodes; what happens to it is left out, and so are
+    /// an autoscaler and auto-repair of nodes: the question is what the nodes can take that there are.
     fn base(
         &mut self,
         spec: &Spec,
@@ -538,7 +538,8 @@ impl Loader<'_> {
         };
         load(self, PoolRange::fewest)?;
         let mut base = load(self, PoolRange::most)?;
-        Arc::make_mut(&mut base.procedures).autoscaler = None;
+        let procedures = Arc::make_mut(&mut base.procedures);
+        (procedures.autoscaler, procedures.repair) = (None, None);
         Ok(base)
     }
 

@@ -9,7 +9,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 use super::words::{counted, grouped, length, percent};
 use crate::arena::Symbol;
 use crate::diagnostics::Style;
-use crate::observe::{EventRow, Observed, PodRow, WorkloadOutcome};
+use crate::observe::{EventRow, Observed, PodRow, Trap, WorkloadOutcome};
 use crate::scenario::{ExpectationOutcome, ResolvedScenario};
 use crate::state::PodPhase;
 use crate::units::SimTime;
@@ -46,6 +46,7 @@ pub(super) fn text(
     let _ = writeln!(text, "{}", headline(observed, &strength, paint));
     happenings(&mut text, scenario, observed, paint);
     workloads(&mut text, &observed.summary.workloads, paint);
+    traps(&mut text, &observed.summary.traps, paint);
     evictions(&mut text, observed, paint);
     end(&mut text, observed, paint);
     waiting(&mut text, observed, SimTime::ZERO + scenario.duration, paint);
@@ -269,6 +270,17 @@ fn objective(outcome: &WorkloadOutcome) -> String {
     let Some(objective) = outcome.objective else { return String::new() };
     let (found, wanted) = (percent(outcome.availability), percent(objective));
     if outcome.objective_met == Some(false) { format!("MISSED: {found} of {wanted}") } else { format!("kept: {found}") }
+}
+
+/// Known traps that decided something, a line each.
+fn traps(text: &mut String, traps: &[Trap], paint: Paint) {
+    if traps.is_empty() {
+        return;
+    }
+    heading(text, "Traps that decided something", paint);
+    for trap in traps {
+        let _ = writeln!(text, "  {} ({})", trap.text, trap.see);
+    }
 }
 
 /// How nodes and pods stand at the end.

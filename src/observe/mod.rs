@@ -13,6 +13,7 @@ mod replacements;
 mod slo;
 mod summary;
 mod transcript;
+mod traps;
 mod workloads;
 
 use std::fmt::Debug;
@@ -26,11 +27,12 @@ pub use readiness::ReadinessRow;
 pub use slo::{MinReady, Objective, WorkloadOutcome, workload_matches};
 pub use summary::{Counts, METRICS, Quantiles, Summary};
 pub use transcript::TranscriptRow;
+pub use traps::{Trap, TrapKind};
 pub use workloads::WorkloadRow;
 
 use crate::arena::Symbol;
 use crate::component::{Config, Record};
-use crate::state::{CauseId, Change, Changed, MachineChange, Store};
+use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, MachineChange, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 
 /// Which rows a run keeps.
@@ -59,6 +61,8 @@ pub struct Observers {
     slo: slo::Slo,
     counts: summary::Tallies,
     recoveries: replacements::Recoveries,
+    /// Only where files are kept: nobody reads the lines of a study's runs.
+    traps: Option<traps::Traps>,
 }
 
 /// Everything a finished run has to tell.
@@ -103,6 +107,7 @@ impl Observers {
             slo: slo::Slo::new(objectives),
             counts: summary::Tallies::default(),
             recoveries: replacements::Recoveries::default(),
+            traps: None,
         }
     }
 
@@ -117,7 +122,7 @@ impl Observers {
     }
 
     /// The run begins: the cluster as it is at t=0.
-    pub fn begin(&mut self, store: &Store, _config: &Config) {
+    pub fn begin(&mut self, store: &Store, config: &Config) {
         if self.detail == Detail::Nothing {
             return;
         }
@@ -129,6 +134,7 @@ impl Observers {
             self.readiness.begin(store);
             self.nodes.begin(store);
             self.workloads.begin(store);
+            self.traps = Some(traps::Traps::begin(store, config));
         }
     }
 
@@ -159,12 +165,25 @@ impl Observers {
             self.nodes.changed(change, store);
             self.workloads.changed(change, store);
         }
+        if let Some(traps) = &mut self.traps {
+            traps.changed(change, store);
+        }
     }
 
-    /// The API server refused an eviction for a budget's sake.
-    pub fn refused(&mut self, now: SimTime) {
+    /// The API server refused an eviction for a budget's sake; `pod` is none if the budget is only not counted yet.
+    pub fn refused(&mut self, now: SimTime, pod: Option<PodId>, store: &Store) {
         if self.detail != Detail::Nothing {
             self.cluster.refused(now);
+        }
+        if let (Some(traps), Some(pod)) = (&mut self.traps, pod) {
+            traps.refused(now, pod, store);
+        }
+    }
+
+    /// A process of the control plane starts in the middle of the run, with empty memory.
+    pub fn restarted(&mut self, now: SimTime, process: ControlPlaneProcess, store: &Store) {
+        if let (Some(traps), ControlPlaneProcess::KubeControllerManager) = (&mut self.traps, process) {
+            traps.controller_manager_restarted(now, store);
         }
     }
 
@@ -174,6 +193,9 @@ impl Observers {
             return;
         }
         self.counts.recorded(record);
+        if let Some(traps) = &mut self.traps {
+            traps.recorded(now, record, store);
+        }
         if self.files() {
             match record {
                 Record::Event { component, event } => self.events.recorded(now, component, event, store),
@@ -196,7 +218,8 @@ impl Observers {
         let pods = self.pods.finish(end, store);
         let (cluster, zones) = self.cluster.finish(end, store);
         let outcomes = self.slo.finish(end, store);
-        let summary = self.counts.finish(end, &pods, &self.recoveries, outcomes, &cluster, event_count);
+        let traps = self.traps.map(|traps| traps.finish(end, store)).unwrap_or_default();
+        let summary = self.counts.finish(end, &pods, &self.recoveries, outcomes, traps, &cluster, event_count);
         Observed {
             events: self.events.finish(),
             pods: if self.detail == Detail::Files { pods } else { Vec::new() },

@@ -327,7 +327,7 @@ impl Slo {
 }
 
 /// Wanted pods of a workload that is tracked; none for ReplicaSets of a Deployment and for kinds that end by themselves.
-fn desired_of(id: WorkloadId, store: &Store) -> Option<i32> {
+pub(super) fn desired_of(id: WorkloadId, store: &Store) -> Option<i32> {
     match id {
         WorkloadId::Deployment(id) => store.deployments.get(id).map(|d| d.spec.replicas.unwrap_or(1)),
         WorkloadId::ReplicaSet(id) => {

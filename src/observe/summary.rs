@@ -8,6 +8,7 @@ use super::cluster::ClusterRow;
 use super::pods::PodRow;
 use super::replacements::{self, Recoveries};
 use super::slo::WorkloadOutcome;
+use super::traps::Trap;
 use crate::component::Record;
 use crate::state::{Change, Changed, DeletionCause, MachineChange};
 use crate::units::{SimDuration, SimTime};
@@ -76,6 +77,8 @@ pub struct Summary {
     pub created_to_ready: Quantiles,
     /// Deletion of a pod -> its replacement Ready, matched in order per owner.
     pub rescheduling: Quantiles,
+    /// Known traps that decided something; only where files are kept.
+    pub traps: Vec<Trap>,
 }
 
 /// Names of the metrics that a summary can hold.
@@ -158,6 +161,7 @@ impl Tallies {
         pods: &[PodRow],
         recoveries: &Recoveries,
         mut workloads: Vec<WorkloadOutcome>,
+        traps: Vec<Trap>,
         cluster: &[ClusterRow],
         event_count: u64,
     ) -> Summary {
@@ -178,6 +182,7 @@ impl Tallies {
             workloads,
             created_to_ready: Quantiles::of(created_to_ready),
             rescheduling,
+            traps,
         }
     }
 }

@@ -175,14 +175,18 @@ impl Kernel {
     /// A call arrives: the API server decides, commits and answers.
     pub(super) fn arrive(&mut self, id: Id<PendingCall>) {
         let Some(call) = self.calls.remove(id) else { return };
+        let evicted = if let Request::EvictPod { pod, .. } = call.request { Some(pod) } else { None };
         let answer = if self.api_is_up {
             self.api.handle(&mut self.store, &self.config, &self.streams, self.now, call.request, &mut self.changed)
         } else {
             Err(ApiError::new(ErrorReason::Unavailable, "the server is currently unable to handle the request"))
         };
         self.publish();
-        if answer.as_ref().is_err_and(|error| error.reason == ErrorReason::TooManyRequests) {
-            self.observers.refused(self.now);
+        if let Err(error) = &answer
+            && error.reason == ErrorReason::TooManyRequests
+        {
+            let pod = evicted.filter(|_| error.retry_after.is_none());
+            self.observers.refused(self.now, pod, &self.store);
         }
         if let Some(tag) = call.tag {
             let id = self.answers.insert(PendingAnswer { epoch: call.epoch, tag, answer });

@@ -312,7 +312,7 @@ impl Simulation {
     /// client-go leader election: a holder that cannot renew for ten seconds exits; its successor starts with empty memory.
     fn process_up(&mut self, process: ControlPlaneProcess) {
         if process != ControlPlaneProcess::KubeApiserver {
-            self.start(Some(process), Start::Fresh);
+            self.start_anew(process);
             return;
         }
         self.kernel.api_is_up = true;
@@ -323,9 +323,15 @@ impl Simulation {
         for process in [ControlPlaneProcess::KubeControllerManager, ControlPlaneProcess::KubeScheduler] {
             if self.components.any_up(process) {
                 self.components.stop(process);
-                self.start(Some(process), Start::Fresh);
+                self.start_anew(process);
             }
         }
+    }
+
+    /// Starts a process in the middle of the run.
+    fn start_anew(&mut self, process: ControlPlaneProcess) {
+        self.kernel.observers.restarted(self.kernel.now, process, &self.kernel.store);
+        self.start(Some(process), Start::Fresh);
     }
 
     /// Ends the run.

@@ -14,4 +14,5 @@ mod recordings;
 mod scheduler;
 mod study;
 mod tidy;
+mod traps;
 mod volumes;

@@ -1,0 +1,89 @@
+//! StatefulSets that wait for a pod to end on a node where nobody can say that it has.
+
+use std::collections::BTreeMap;
+
+use super::named::{Names, and_more, length, moment, node_name, pod_name, workload_name};
+use super::nodes::NodeFacts;
+use super::{Trap, TrapKind};
+use crate::state::{Change, Changed, Owner, Pod, PodDelta, PodId, Store, WorkloadId};
+use crate::units::{SimDuration, SimTime};
+
+/// A kubelet that lives takes a few seconds after the grace period.
+const SLACK: SimDuration = SimDuration::from_secs(10);
+
+#[derive(Debug, Default)]
+pub(super) struct DeadNode {
+    /// Pods of StatefulSets that are being deleted, and since when.
+    leaving: BTreeMap<PodId, SimTime>,
+    pods: Names,
+    first_at: Option<SimTime>,
+    worst: Option<(SimDuration, String)>,
+}
+
+impl DeadNode {
+    pub(super) fn begin(&mut self, store: &Store) {
+        for (id, pod) in store.pods() {
+            self.look(id, pod);
+        }
+    }
+
+    pub(super) fn changed(&mut self, change: &Change, nodes: &NodeFacts, store: &Store) {
+        match &change.what {
+            Changed::PodUpdated { pod, delta, .. } if delta.touches(PodDelta::DELETION) => {
+                if let Some(object) = store.pod(*pod) {
+                    self.look(*pod, object);
+                }
+            }
+            Changed::PodRemoved { pod, last } => {
+                if let Some(since) = self.leaving.remove(pod) {
+                    self.judge(change.at, since, last, false, nodes, store);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn look(&mut self, id: PodId, pod: &Pod) {
+        if let (Some(Owner::StatefulSet(_)), Some(deletion)) = (pod.owner, pod.deletion) {
+            self.leaving.entry(id).or_insert(deletion.requested_at.max(SimTime::ZERO));
+        }
+    }
+
+    /// A pod that was Terminating since then is gone, or the run is over.
+    fn judge(&mut self, at: SimTime, since: SimTime, pod: &Pod, is_end: bool, nodes: &NodeFacts, store: &Store) {
+        let (Some(deletion), Some(node)) = (pod.deletion, pod.node) else { return };
+        let Some(set) = pod.owner.and_then(WorkloadId::from_owner).and_then(|set| workload_name(set, store)) else {
+            return;
+        };
+        let fact = nodes.of(node);
+        let was_dead = fact.unready_since.is_some() || fact.back_at.is_some_and(|back| back > deletion.deadline);
+        if at <= deletion.deadline + SLACK || !was_dead {
+            return;
+        }
+        self.pods.add(|| pod_name(pod));
+        self.first_at = Some(self.first_at.map_or(since, |first| first.min(since)));
+        let cost = at.saturating_since(since);
+        if self.worst.as_ref().is_none_or(|worst| cost > worst.0) {
+            let end = if is_end { ", until the end of the run" } else { "" };
+            let text = format!(
+                "{set} waited for {}: Terminating from {} on, and {} was not there to confirm its end for {}{end}",
+                pod_name(pod),
+                moment(since),
+                node_name(node, store),
+                length(cost)
+            );
+            self.worst = Some((cost, text));
+        }
+    }
+
+    pub(super) fn finish(mut self, end: SimTime, nodes: &NodeFacts, store: &Store) -> Option<Trap> {
+        for (id, since) in std::mem::take(&mut self.leaving) {
+            if let Some(pod) = store.pod(id) {
+                self.judge(end, since, pod, true, nodes, store);
+            }
+        }
+        let (cost, text) = self.worst?;
+        let text = format!("{text}{}", and_more(self.pods.count() - 1, "pod", "pods"));
+        Some(self.pods.trap(TrapKind::StatefulPodOnDeadNode, self.first_at?, text, Some(cost)))
+    }
+}

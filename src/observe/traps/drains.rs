@@ -1,0 +1,142 @@
+//! Drains that wait for what does not come, until they give up or the run ends.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::named::{Names, and_more, length, moment, pod_name};
+use super::{Trap, TrapKind};
+use crate::arena::Symbol;
+use crate::component::Record;
+use crate::state::{Change, Changed, NodeId, PodId, Store};
+use crate::units::{SimDuration, SimTime};
+
+/// A pod that was refused for less than this before the end may still be let go.
+const PATIENCE: SimDuration = SimDuration::from_secs(60);
+
+/// A kubelet that lives takes a few seconds after the grace period.
+const SLACK: SimDuration = SimDuration::from_secs(10);
+
+/// How a drain ended.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum End {
+    /// At its timeout.
+    TimedOut,
+    /// Not before the run.
+    WithTheRun,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Drains {
+    /// Drains that have begun and not ended.
+    open: Vec<(SimTime, Arc<str>)>,
+    /// Pods whose eviction was refused: first and last time.
+    refused: BTreeMap<PodId, (SimTime, SimTime)>,
+    drains: Names,
+    first_at: Option<SimTime>,
+    worst: Option<(SimDuration, String)>,
+}
+
+impl Drains {
+    pub(super) fn refused(&mut self, now: SimTime, pod: PodId) {
+        self.refused.entry(pod).or_insert((now, now)).1 = now;
+    }
+
+    pub(super) fn changed(&mut self, change: &Change) {
+        if let Changed::PodRemoved { pod, .. } = &change.what
+            && !self.refused.is_empty()
+        {
+            self.refused.remove(pod);
+        }
+    }
+
+    pub(super) fn recorded(&mut self, now: SimTime, record: &Record, store: &Store) {
+        match record {
+            Record::Event { component: "scenario", event } if event.about.kind == "Kubectl" => {
+                if is_drain(&event.about.name) {
+                    self.open.push((now, Arc::clone(&event.about.name)));
+                }
+            }
+            Record::Transcript(transcript) if is_drain(&transcript.command) => {
+                let is_it = |open: &(SimTime, Arc<str>)| open.0 == transcript.at && open.1 == transcript.command;
+                if let Some(place) = self.open.iter().position(is_it) {
+                    self.open.remove(place);
+                }
+                let has_timed_out = |line: &String| {
+                    line.contains("global timeout reached") || line.contains("context deadline exceeded")
+                };
+                if transcript.stderr.iter().any(has_timed_out) {
+                    self.judge(transcript.at, now, &transcript.command, End::TimedOut, store);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn judge(&mut self, began: SimTime, at: SimTime, command: &Arc<str>, end: End, store: &Store) {
+        let (refused, leaving) = self.waiting(began, at, command, end, store);
+        if end == End::WithTheRun && refused.count() + leaving.count() == 0 {
+            return;
+        }
+        self.drains.add(|| format!("kubectl {command}"));
+        self.first_at = Some(self.first_at.map_or(began, |first| first.min(began)));
+        let cost = at.saturating_since(began);
+        if self.worst.as_ref().is_some_and(|worst| cost <= worst.0) {
+            return;
+        }
+        let mut reasons = Vec::new();
+        if refused.count() > 0 {
+            reasons.push(format!("{refused}, which no budget let go"));
+        }
+        if leaving.count() > 0 {
+            reasons.push(format!("{leaving}, which did not end"));
+        }
+        let reasons = if reasons.is_empty() { String::new() } else { format!(" for {}", reasons.join("; and for ")) };
+        let how = match end {
+            End::TimedOut => "until its timeout",
+            End::WithTheRun => "and still does at the end of the run",
+        };
+        let text = format!("`kubectl {command}` of {} waited{reasons}, {} {how}", moment(began), length(cost));
+        self.worst = Some((cost, text));
+    }
+
+    /// What a drain waits for: pods whose eviction is refused, and pods that do not end.
+    fn waiting(&self, began: SimTime, at: SimTime, command: &str, end: End, store: &Store) -> (Names, Names) {
+        let (mut refused, mut leaving) = (Names::default(), Names::default());
+        let mut nodes: Vec<NodeId> =
+            command.split_whitespace().skip(1).filter_map(|word| store.find_node(Symbol::new(word))).collect();
+        if nodes.is_empty() {
+            nodes = store.nodes().map(|(id, node)| (id, node.unschedulable)).filter(|n| n.1).map(|n| n.0).collect();
+        }
+        for (id, pod) in nodes.iter().flat_map(|&node| store.pods_on(node)).filter_map(|&id| Some((id, store.pod(id)?)))
+        {
+            match (pod.deletion, self.refused.get(&id)) {
+                (Some(deletion), _) if !pod.phase.is_terminal() => {
+                    if end == End::TimedOut || at > deletion.deadline + SLACK {
+                        leaving.add(|| pod_name(pod));
+                    }
+                }
+                (None, Some((first, last))) if *last >= began => {
+                    if end == End::TimedOut || at >= *first + PATIENCE {
+                        refused.add(|| pod_name(pod));
+                    }
+                }
+                _ => {}
+            }
+        }
+        (refused, leaving)
+    }
+
+    pub(super) fn finish(mut self, end: SimTime, store: &Store) -> Option<Trap> {
+        for (began, command) in std::mem::take(&mut self.open) {
+            self.judge(began, end, &command, End::WithTheRun, store);
+        }
+        let (cost, text) = self.worst?;
+        let text = format!("{text}{}", and_more(self.drains.count() - 1, "drain", "drains"));
+        Some(self.drains.trap(TrapKind::EndlessDrain, self.first_at?, text, Some(cost)))
+    }
+}
+
+/// Whether a line of kubectl is a drain.
+fn is_drain(command: &str) -> bool {
+    command.split_whitespace().next() == Some("drain")
+}

@@ -1,0 +1,114 @@
+//! How traps name things: a few by name, the rest by number; instants and lengths in words.
+
+use std::fmt;
+
+use serde::Serializer;
+
+use super::{Trap, TrapKind};
+use crate::state::{NodeId, Pod, Store, WorkloadId};
+use crate::units::{SimDuration, SimTime};
+
+/// Objects named in one line.
+const NAMED_MAX: usize = 3;
+
+/// Objects of one trap: the first few by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Names {
+    first: Vec<String>,
+    count: usize,
+}
+
+impl Names {
+    /// Adds an object that is not among them yet.
+    pub(super) fn add(&mut self, name: impl FnOnce() -> String) {
+        if self.first.len() < NAMED_MAX {
+            self.first.push(name());
+        }
+        self.count += 1;
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// A trap that decided about these.
+    pub(super) fn trap(self, trap: TrapKind, at: SimTime, text: String, cost: Option<SimDuration>) -> Trap {
+        Trap {
+            trap,
+            at,
+            text,
+            more: self.count - self.first.len(),
+            objects: self.first,
+            cost_s: cost.map(SimDuration::as_secs_f64),
+            see: trap.see(),
+        }
+    }
+}
+
+impl fmt::Display for Names {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.first.join(", "))?;
+        match self.count - self.first.len() {
+            0 => Ok(()),
+            more => write!(formatter, " and {more} more"),
+        }
+    }
+}
+
+/// The tail of a line that tells the worst of several.
+pub(super) fn and_more(others: usize, one: &str, many: &str) -> String {
+    match others {
+        0 => String::new(),
+        1 => format!("; and 1 more {one}"),
+        _ => format!("; and {others} more {many}"),
+    }
+}
+
+/// A length in whole seconds, as Go writes it.
+pub(super) fn length(duration: SimDuration) -> SimDuration {
+    SimDuration::from_secs(duration.as_secs())
+}
+
+/// An instant of the run.
+pub(super) fn moment(at: SimTime) -> SimDuration {
+    length(at.saturating_since(SimTime::ZERO))
+}
+
+pub(super) fn pod_name(pod: &Pod) -> String {
+    format!("pod/{}/{}", pod.namespace, pod.name)
+}
+
+pub(super) fn node_name(node: NodeId, store: &Store) -> String {
+    format!("node/{}", store.node_name(node))
+}
+
+pub(super) fn workload_name(workload: WorkloadId, store: &Store) -> Option<String> {
+    let meta = store.workload_meta(workload)?;
+    Some(format!("{}/{}/{}", store.workload_kind(workload).to_ascii_lowercase(), meta.namespace, meta.name))
+}
+
+/// Writes an instant as seconds since t=0.
+///
+/// # Errors
+///
+/// Those of the serializer.
+pub(super) fn seconds<S: Serializer>(at: &SimTime, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(at.as_nanos() as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_are_named_and_the_rest_counted() {
+        let mut names = Names::default();
+        for index in 0..5 {
+            names.add(|| format!("pod/shop/web-{index}"));
+        }
+        assert_eq!(names.to_string(), "pod/shop/web-0, pod/shop/web-1, pod/shop/web-2 and 2 more");
+        let trap = names.trap(TrapKind::AllInOnePlace, SimTime::ZERO, String::new(), None);
+        assert_eq!((trap.objects.len(), trap.more), (3, 2));
+        assert_eq!(trap.see, "docs/traps.md#all-in-one-place");
+    }
+}

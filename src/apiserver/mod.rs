@@ -74,6 +74,7 @@ impl ApiServer {
             Request::SetPodOwner { pod, owner } => pods::set_owner(s, pod, owner),
             Request::SetPodLabels { pod, labels } => pods::set_labels(s, pod, labels),
             Request::SetPodAnnotations { pod, annotations } => pods::set_annotations(s, pod, annotations),
+            Request::SetPodTolerations { pod, tolerations } => pods::set_tolerations(s, pod, tolerations),
             Request::ReleasePodFromJob { pod } => pods::release_from_job(s, pod),
             Request::CreateNode { node, registration } => self.create_node(s, node, *registration),
             Request::DeleteNode { node } => nodes::delete(s, node),

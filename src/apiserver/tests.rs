@@ -15,8 +15,9 @@ use crate::model::config::{
 };
 use crate::model::{self, Object, PodTemplateSpec, TaintEffect, Toleration};
 use crate::state::{
-    Changed, DeletionCause, NodeCondition, NodeConditionKind, NodeId, NotScheduled, NotScheduledReason, Pod,
-    PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, Status, Store, TaintOnNode,
+    Changed, DeletionCause, NodeCondition, NodeConditionKind, NodeId, NotScheduled, NotScheduledReason, ObjectDelta,
+    Pod, PodDelta, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, Status, Store,
+    TaintOnNode, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -742,4 +743,45 @@ fn a_later_deletion_shortens_the_grace_even_after_it_is_over_and_what_held_the_p
     assert_eq!((deletion.requested_at, deletion.deadline, deletion.grace), (asked_at, api.now, SimDuration::ZERO));
     api.ask(Request::ReleasePodFromJob { pod: id }).expect("a release");
     assert!(api.store.pod(id).is_none());
+}
+
+#[test]
+fn a_slot_that_becomes_a_job_is_announced_of_its_cron_job_too() {
+    let mut api = Api::new();
+    let text = "{metadata: {name: report, namespace: default}, spec: {schedule: '* * * * *', jobTemplate: {spec: {template: {spec: \
+                {containers: [{name: c, image: i}]}}}}}}";
+    let cron_job: model::CronJob = serde_saphyr::from_str(text).expect("a cron job");
+    let Ok(Reply::Workload(WorkloadId::CronJob(id))) = api.create(Object::CronJob(Box::new(cron_job))) else {
+        panic!("no cron job")
+    };
+    let scheduled_at = SimTime::from_secs(60);
+    api.ask(Request::CreateJob { cron_job: id, name: Symbol::new("report-1"), scheduled_at }).expect("a job");
+    let is_told = |changed: &Changed| match changed {
+        Changed::WorkloadUpdated(WorkloadId::CronJob(told), delta) => *told == id && delta.touches(ObjectDelta::STATUS),
+        _ => false,
+    };
+    assert!(api.changed.iter().any(is_told), "{:?}", api.changed);
+    assert_eq!(api.store.cron_jobs[id].last_scheduled_at, Some(scheduled_at));
+}
+
+#[test]
+fn tolerations_of_a_pod_grow_and_change_their_seconds() {
+    let mut api = Api::new();
+    let pod = api.running("p", true);
+    let tolerations = |text: &str| -> Vec<Toleration> { serde_saphyr::from_str(text).expect("tolerations") };
+    let both = |first: &str, second: &str, more: &str| {
+        let key = |name: &str, seconds: &str| {
+            format!("{{key: node.kubernetes.io/{name}, operator: Exists, effect: NoExecute{seconds}}}")
+        };
+        tolerations(&format!("[{}, {}{more}]", key("not-ready", first), key("unreachable", second)))
+    };
+    let same = both(", tolerationSeconds: 300", ", tolerationSeconds: 300", "");
+    assert_eq!(api.ask(Request::SetPodTolerations { pod, tolerations: same }), Ok(Reply::Unchanged));
+    let longer = both(", tolerationSeconds: 900", "", ", {key: k, operator: Exists}");
+    api.ask(Request::SetPodTolerations { pod, tolerations: longer }).expect("an update");
+    let is_told = |changed: &Changed| matches!(changed, Changed::PodUpdated { delta, before: Some(_), .. } if delta.touches(PodDelta::SPEC));
+    assert!(api.changed.iter().any(is_told));
+    let one = tolerations("[{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute}]");
+    let (reason, _) = api.refusal(Request::SetPodTolerations { pod, tolerations: one });
+    assert_eq!(reason, ErrorReason::Invalid);
 }

@@ -18,9 +18,9 @@ use crate::model::config::{
 };
 use crate::model::{Labels, PodSpec, QosClass, Resources, TaintEffect, Toleration};
 use crate::state::{
-    AdmittedSpec, CauseId, Change, Changed, Deletion, DisruptionTarget, HeartbeatLoop, MachineChange, Meta, Node,
-    NodeCondition, NodeConditionKind, NodeConditions, NodeDelta, NodeId, Owner, Pod, PodCondition, PodDelta, PodId,
-    PodPhase, Status, Store, TaintOnNode, Uid,
+    AdmittedSpec, Attachment, CauseId, Change, Changed, Deletion, DisruptionTarget, HeartbeatLoop, MachineChange, Meta,
+    Node, NodeCondition, NodeConditionKind, NodeConditions, NodeDelta, NodeId, Owner, Pod, PodCondition, PodDelta,
+    PodId, PodPhase, Status, Store, TaintOnNode, Uid,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -167,6 +167,11 @@ impl World {
 
     pub(super) fn node(&self, name: &str) -> &Node {
         self.store.node(self.node_id(name)).expect("the node exists")
+    }
+
+    /// Announces a change that the test has made itself.
+    pub(super) fn change(&mut self, what: Changed) {
+        self.changed.push(what);
     }
 
     /// Makes a Node object with all conditions as a healthy kubelet posts them, whose kubelet renews its lease every 10 s.
@@ -401,6 +406,12 @@ impl World {
                 let Some(name) = self.store.pod(*pod).map(|pod| Arc::clone(&pod.name)) else { return not_found() };
                 self.delete_pod(&name, options.grace_s, *cause);
                 Ok(Reply::Pod(*pod))
+            }
+            Request::SetAttachment { volume, node, phase } => {
+                let before = self.store.volumes.attachment(*volume, *node);
+                self.store.volumes.set_attachment(*volume, *node, Attachment { phase: *phase, ..before });
+                self.change(Changed::AttachmentChanged { volume: *volume, node: *node });
+                Ok(Reply::Done)
             }
             other => panic!("the bench does not know {other:?}"),
         }

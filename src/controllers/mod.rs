@@ -21,4 +21,14 @@ pub mod taint_eviction;
 #[cfg(test)]
 mod bench;
 #[cfg(test)]
+mod cron_job_tests;
+#[cfg(test)]
+mod daemon_set_tests;
+#[cfg(test)]
+mod disruption_tests;
+#[cfg(test)]
+mod job_tests;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod volume_tests;

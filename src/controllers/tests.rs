@@ -45,30 +45,30 @@ impl<R: Reconcile> Timers<Timer<R>> for Alarms<'_, R> {
 }
 
 /// A cluster with one controller. A call takes 10 ms, a watch 5 ms.
-struct Cluster<R: Reconcile> {
+pub(super) struct Cluster<R: Reconcile> {
     controller: Controller<R>,
     api: ApiServer,
-    store: Store,
-    config: Config,
-    now: SimTime,
+    pub(super) store: Store,
+    pub(super) config: Config,
+    pub(super) now: SimTime,
     queue: EventQueue<Event<R>>,
     changed: Vec<Changed>,
     /// How many more pods the API server creates.
-    room: usize,
+    pub(super) room: usize,
     /// Creations of pods that were tried, and when.
-    creates: Vec<SimTime>,
+    pub(super) creates: Vec<SimTime>,
     /// Pods whose deletion was asked for.
-    deletes: Vec<String>,
+    pub(super) deletes: Vec<String>,
     /// Only the first sizes that ReplicaSets are given count.
     is_only_once: bool,
     scaled_at: Option<SimTime>,
-    events: Vec<EventDraft>,
+    pub(super) events: Vec<EventDraft>,
 }
 
 const WAY: SimDuration = SimDuration::from_millis(5);
 
 impl<R: Reconcile> Cluster<R> {
-    fn new(rules: R) -> Self {
+    pub(super) fn new(rules: R) -> Self {
         let config = super::bench::config();
         Self {
             controller: Controller::new(rules, &config),
@@ -87,7 +87,7 @@ impl<R: Reconcile> Cluster<R> {
         }
     }
 
-    fn ask(&mut self, request: Request) -> Answer {
+    pub(super) fn ask(&mut self, request: Request) -> Answer {
         let answer =
             self.api.handle(&mut self.store, &self.config, &Streams::new(3), self.now, request, &mut self.changed);
         for what in std::mem::take(&mut self.changed) {
@@ -100,7 +100,7 @@ impl<R: Reconcile> Cluster<R> {
     }
 
     #[track_caller]
-    fn create(&mut self, object: Object) -> Reply {
+    pub(super) fn create(&mut self, object: Object) -> Reply {
         self.ask(Request::Create(Box::new(object))).expect("a new object")
     }
 
@@ -111,7 +111,7 @@ impl<R: Reconcile> Cluster<R> {
     }
 
     #[track_caller]
-    fn labeled_pod(
+    pub(super) fn labeled_pod(
         &mut self,
         name: &str,
         owner: Owner,
@@ -138,22 +138,22 @@ impl<R: Reconcile> Cluster<R> {
         id
     }
 
-    fn patch(&mut self, pod: PodId, patch: PodStatusPatch) {
+    pub(super) fn patch(&mut self, pod: PodId, patch: PodStatusPatch) {
         self.ask(Request::PatchPodStatus { pod, patch: Box::new(patch) }).expect("a patch");
     }
 
-    fn delete(&mut self, pod: PodId) {
+    pub(super) fn delete(&mut self, pod: PodId) {
         let options = DeleteOptions::default();
         self.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }).expect("a deletion");
     }
 
     /// The controller begins with what there is.
-    fn start(&mut self) {
+    pub(super) fn start(&mut self) {
         self.queue = EventQueue::new();
         self.handle(|controller, ctx| controller.started(Start::Fresh, ctx));
     }
 
-    fn run_for(&mut self, seconds: f64) {
+    pub(super) fn run_for(&mut self, seconds: f64) {
         let end = self.now + SimDuration::from_secs_f64(seconds);
         while self.queue.peek_time().is_some_and(|at| at <= end) {
             let next = self.queue.pop().expect("there is an event");
@@ -209,18 +209,18 @@ impl<R: Reconcile> Cluster<R> {
         self.events.extend(outbox.events.into_iter().map(|(_, event, _)| event));
     }
 
-    fn pods(&self) -> Vec<&Pod> {
+    pub(super) fn pods(&self) -> Vec<&Pod> {
         self.store.pods().map(|(_, pod)| pod).collect()
     }
 
-    fn reasons(&self, wanted: &str) -> usize {
+    pub(super) fn reasons(&self, wanted: &str) -> usize {
         self.events.iter().filter(|event| event.reason == wanted).count()
     }
 }
 
-const TEMPLATE: &str = "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}";
+pub(super) const TEMPLATE: &str = "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}";
 
-fn text(name: &str, spec: &str) -> String {
+pub(super) fn text(name: &str, spec: &str) -> String {
     format!("{{metadata: {{name: {name}, namespace: default}}, spec: {{{spec}}}}}")
 }
 

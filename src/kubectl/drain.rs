@@ -93,13 +93,19 @@ fn daemon_set_of<'a>(pod: &'a Pod, store: &Store) -> Option<(bool, &'a str)> {
     }
 }
 
+/// Whether a pod should have been gone for longer than the operator cares to wait for.
+///
+/// # Source
+/// kubectl, `shouldSkipPod`: counted from the deletionTimestamp, which holds the grace.
+fn is_long_overdue(pod: &Pod, args: &DrainArgs, now: SimTime) -> bool {
+    let is_over = |deadline: SimTime| now.saturating_since(deadline).as_secs() > args.skip_wait_s.unsigned_abs();
+    args.skip_wait_s > 0 && pod.deletion.is_some_and(|deletion| is_over(deletion.deadline))
+}
+
 /// # Source
 /// kubectl, drain filters, in order; the last filter run decides the text.
 fn judge(pod: &Pod, args: &DrainArgs, store: &Store, now: SimTime) -> Verdict {
-    if let Some(deletion) = pod.deletion
-        && args.skip_wait_s > 0
-        && now.saturating_since(deletion.deadline).as_secs() > args.skip_wait_s.unsigned_abs()
-    {
+    if is_long_overdue(pod, args, now) {
         return Verdict::Skip;
     }
     let is_finished = pod.phase.is_terminal();
@@ -457,9 +463,17 @@ impl Kubectl {
         let done = if drain.args.disable_eviction { "deleted" } else { "evicted" };
         let task = &mut drain.tasks[index as usize];
         if task.state == State::Leaving {
+            let pod = ctx.store.pod(task.pod);
             if answer.is_err() {
                 task.state = State::Done;
                 process.stdout.push(format!("pod/{} {done}", task.name));
+            } else if pod.is_some_and(|pod| is_long_overdue(pod, &drain.args, ctx.now)) {
+                task.state = State::Done;
+                let seconds = drain.args.skip_wait_s;
+                process.stdout.push(format!(
+                    "pod \"{}\" has DeletionTimestamp older than {seconds} seconds, skipping",
+                    task.name
+                ));
             } else if !drain.args.disable_eviction {
                 // A look that was held back beyond the next beat is followed by another at once.
                 ctx.arm(ctx.now.max(task.looked_at + POLL), Timer::Poll(id, index));

@@ -1,13 +1,17 @@
 //! `kubectl patch`, and writing a changed object back.
 
-use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
 
 use super::Plan;
 use super::command_line::{PatchArgs, PatchType};
-use super::resource::{Found, find};
+use super::resource::{Found, Kind, find};
+use crate::arena::Symbol;
 use crate::component::{Request, export_workload};
-use crate::model::Object;
-use crate::state::Store;
+use crate::model::{self, Object};
+use crate::state::{PodDisruptionBudget, PodId, Store};
 
 /// Plans the write of a changed object.
 pub(super) fn apply_value(value: Value, subject: &str, line: String, unchanged: Option<String>, plan: &mut Plan) {
@@ -37,25 +41,102 @@ pub(super) fn plan(args: &PatchArgs, store: &Store, plan: &mut Plan) {
             }
             continue;
         }
-        let Found::Workload(_, id) = object else {
+        let (done, unchanged) = (format!("{name} patched"), Some(format!("{name} patched (no change)")));
+        let current = match object {
+            Found::Pod(pod) => {
+                patch_pod(pod, args, &name, store, plan);
+                continue;
+            }
+            Found::Workload(_, id) => export_workload(store, id),
+            Found::Other(Kind::PodDisruptionBudget, budget) => export_budget(&args.selection.namespace, budget, store),
+            _ => None,
+        };
+        let Some(current) = current else {
             plan.fail(format!("error: {name} cannot be patched"));
             continue;
         };
-        let Some(current) = export_workload(store, id) else { continue };
-        let mut value = current.to_value();
-        match args.patch_type {
-            PatchType::Strategic => merge(&mut value, &args.patch, true),
-            PatchType::Merge => merge(&mut value, &args.patch, false),
-            PatchType::Json => {
-                if let Err(problem) = apply_operations(&mut value, &args.patch) {
-                    plan.fail(format!("The request is invalid: {problem}"));
-                    continue;
-                }
-            }
+        match patched(current.to_value(), args) {
+            Ok(value) => apply_value(value, &name, done, unchanged, plan),
+            Err(problem) => plan.fail(format!("The request is invalid: {problem}")),
         }
-        apply_value(value, &name, format!("{name} patched"), Some(format!("{name} patched (no change)")), plan);
     }
     plan.stderr.extend(errors);
+}
+
+/// An object as the patch leaves it.
+fn patched(mut value: Value, args: &PatchArgs) -> Result<Value, String> {
+    match args.patch_type {
+        PatchType::Strategic => merge(&mut value, &args.patch, true),
+        PatchType::Merge => merge(&mut value, &args.patch, false),
+        PatchType::Json => apply_operations(&mut value, &args.patch)?,
+    }
+    Ok(value)
+}
+
+/// A budget as a manifest; none if there is none of that name.
+fn export_budget(namespace: &str, name: Symbol, store: &Store) -> Option<Object> {
+    let is_it = |budget: &PodDisruptionBudget| budget.meta.name == name && budget.meta.namespace == *namespace;
+    let (_, budget) = store.budgets.iter().find(|(_, budget)| is_it(budget))?;
+    let mut object = model::PodDisruptionBudget::default();
+    object.metadata.name = name;
+    object.metadata.namespace = budget.meta.namespace;
+    object.metadata.labels = budget.meta.labels.clone();
+    object.metadata.annotations = BTreeMap::clone(&budget.meta.annotations);
+    object.spec = model::PodDisruptionBudgetSpec::clone(&budget.spec);
+    Some(Object::PodDisruptionBudget(Box::new(object)))
+}
+
+/// What of a pod that exists can be changed and decides something: labels, annotations and tolerations.
+///
+/// # Source
+/// apiserver, validation of pod updates.
+///
+/// # Differs
+/// Images and deadlines could be changed, too.
+fn patch_pod(pod: PodId, args: &PatchArgs, name: &str, store: &Store, plan: &mut Plan) {
+    let Some(object) = store.pod(pod) else { return };
+    let before = json!({
+        "metadata": {"labels": object.labels, "annotations": &*object.spec.annotations},
+        "spec": {"tolerations": object.spec.tolerations},
+    });
+    let after = match patched(before.clone(), args) {
+        Ok(after) => after,
+        Err(problem) => return plan.fail(format!("The request is invalid: {problem}")),
+    };
+    let is_known = |part: &str, fields: &[&str]| {
+        after[part].as_object().is_none_or(|found| found.keys().all(|key| fields.contains(&key.as_str())))
+    };
+    if !is_known("spec", &["tolerations"]) || !is_known("metadata", &["labels", "annotations", "name", "namespace"]) {
+        let what = "of a pod that exists only labels, annotations and tolerations can be patched";
+        return plan.fail(format!("The Pod \"{}\" is invalid: spec: Forbidden: {what}", object.name));
+    }
+    let mut requests = Vec::new();
+    if after["metadata"]["labels"] != before["metadata"]["labels"] {
+        match serde_json::from_value(after["metadata"]["labels"].clone()) {
+            Ok(labels) => requests.push(Request::SetPodLabels { pod, labels }),
+            Err(error) => return plan.fail(format!("The request is invalid: {error}")),
+        }
+    }
+    if after["metadata"]["annotations"] != before["metadata"]["annotations"] {
+        match serde_json::from_value(after["metadata"]["annotations"].clone()) {
+            Ok(annotations) => requests.push(Request::SetPodAnnotations { pod, annotations: Arc::new(annotations) }),
+            Err(error) => return plan.fail(format!("The request is invalid: {error}")),
+        }
+    }
+    if after["spec"]["tolerations"] != before["spec"]["tolerations"] {
+        match serde_json::from_value(after["spec"]["tolerations"].clone()) {
+            Ok(tolerations) => requests.push(Request::SetPodTolerations { pod, tolerations }),
+            Err(error) => return plan.fail(format!("The request is invalid: {error}")),
+        }
+    }
+    let Some(last) = requests.pop() else {
+        plan.stdout.push(format!("{name} patched (no change)"));
+        return;
+    };
+    for request in requests {
+        plan.step(request, "", name);
+    }
+    plan.step(last, format!("{name} patched"), name);
 }
 
 /// Merges maps; `null` removes. Lists are replaced, or, by a strategic merge, merged by their items' names.

@@ -544,6 +544,77 @@ fn a_pod_made_anew_under_the_same_name_counts_as_gone() {
 // ---- others -----------------------------------------------------------------------------------------------------------
 
 #[test]
+fn pods_that_should_long_be_gone_are_passed_over() {
+    // A pod marked so long before the drain that its deletionTimestamp is this old; when the drain ends.
+    let check = |age_s: i64, ended: std::ops::Range<f64>, printed: bool| {
+        let mut desk = Desk::new("drain n --skip-wait-for-delete-timeout 20");
+        desk.stop = None;
+        let pod = desk.web("p");
+        desk.now = SimTime::from_secs(-30 - age_s);
+        let options = DeleteOptions { grace_s: Some(30), uid: None };
+        desk.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }).expect("a deletion");
+        desk.now = SimTime::ZERO;
+        let (exit, stdout, _) = desk.printed(600.0);
+        assert_eq!(exit, 0);
+        assert!(ended.contains(&desk.done_s()), "{age_s} s ago: {}", desk.done_s());
+        let line = "pod \"p\" has DeletionTimestamp older than 20 seconds, skipping";
+        assert_eq!(stdout.iter().any(|said| said == line), printed, "{stdout:?}");
+    };
+    check(0, 20.9..22.2, true);
+    check(1, 19.9..21.2, true);
+    check(100, 0.0..0.3, false);
+}
+
+const LONGER: &str = r#"{"spec":{"tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":900},{"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute"}]}}"#;
+
+#[test]
+fn tolerations_of_a_pod_are_lengthened_and_added_but_never_taken_away() {
+    let mut desk = Desk::new(&format!("patch pod p -p '{LONGER}'"));
+    let pod = desk.web("p");
+    desk.check(0, &["pod/p patched"], &[]);
+    let seconds: Vec<Option<i64>> = desk
+        .store
+        .pods()
+        .next()
+        .map(|(_, pod)| pod.spec.tolerations.iter().map(|t| t.toleration_seconds).collect())
+        .expect("the pod");
+    assert_eq!(seconds, [Some(900), None]);
+    assert!(desk.store.pod(pod).is_some());
+    let mut desk = Desk::new(r#"patch pod p -p '{"spec":{"tolerations":[{"operator":"Exists"}]}}'"#);
+    desk.web("p");
+    let refused = "Error from server (Invalid): Pod \"p\" is invalid: spec.tolerations: Forbidden: existing toleration can not be \
+                   modified except its tolerationSeconds";
+    desk.check(1, &[], &[refused]);
+}
+
+#[test]
+fn of_a_pod_that_exists_little_can_be_patched() {
+    let mut desk = Desk::new(r#"patch pod p -p '{"metadata":{"labels":{"tier":"web","app":null}}}'"#);
+    let pod = desk.web("p");
+    desk.check(0, &["pod/p patched"], &[]);
+    let labels = &desk.store.pod(pod).expect("the pod").labels;
+    assert_eq!(labels.get(Symbol::new("tier")), Some(Symbol::new("web")));
+    assert_eq!(labels.get(Symbol::new("app")), None);
+    let mut desk = Desk::new(r#"patch pod p -p '{"spec":{"priority":5}}'"#);
+    desk.web("p");
+    let (exit, _, stderr) = desk.printed(60.0);
+    assert!(exit == 1 && stderr[0].starts_with("The Pod \"p\" is invalid: spec: Forbidden"), "{stderr:?}");
+    let mut desk = Desk::new(r#"patch pod p -p '{"metadata":{"labels":{"app":"a"}}}'"#);
+    desk.web("p");
+    desk.check(0, &["pod/p patched (no change)"], &[]);
+}
+
+#[test]
+fn a_budget_can_be_patched() {
+    let mut desk = Desk::new(r#"patch pdb b --type merge -p '{"spec":{"minAvailable":null,"maxUnavailable":1}}'"#);
+    desk.budget("b", 0);
+    desk.check(0, &["poddisruptionbudget.policy/b patched"], &[]);
+    let budget = desk.store.budgets.iter().next().map(|(_, budget)| budget).expect("the budget");
+    assert_eq!(budget.spec.min_available, None);
+    assert!(budget.spec.max_unavailable.is_some() && budget.spec.selector.is_some());
+}
+
+#[test]
 fn annotations_of_a_pod_are_set_and_removed() {
     let mut desk = Desk::new("annotate pod p controller.kubernetes.io/pod-deletion-cost=5");
     let pod = desk.web("p");
@@ -566,4 +637,82 @@ fn a_roll_out_that_does_not_end_times_out() {
         &["error: timed out waiting for the condition"],
     );
     assert!((30.0..30.2).contains(&desk.done_s()));
+}
+
+// ---- rollout ----------------------------------------------------------------------------------------------------------
+
+/// A Deployment `web` of image `i` with a ReplicaSet for each of these images, oldest first.
+fn deployment(desk: &mut Desk, more: &str, images: &[&str]) {
+    let pod = |image: &str, label: &str| {
+        format!("{{metadata: {{labels: {{app: a{label}}}}}, spec: {{containers: [{{name: c, image: {image}}}]}}}}")
+    };
+    let text = format!(
+        "{{metadata: {{name: web, namespace: default}}, spec: {{{more}selector: {{matchLabels: {{app: a}}}}, template: {}}}}}",
+        pod("i", "")
+    );
+    let web: model::Deployment = serde_saphyr::from_str(&text).expect("a deployment");
+    desk.create(Object::Deployment(Box::new(web)));
+    for (index, image) in images.iter().enumerate() {
+        let revision = index + 1;
+        let text = format!(
+            "{{metadata: {{name: web-{revision}, namespace: default, annotations: {{deployment.kubernetes.io/revision: '{revision}'}}, \
+             ownerReferences: [{{kind: Deployment, name: web, uid: '', controller: true}}]}}, spec: {{replicas: 0, selector: {{matchLabels: \
+             {{app: a}}}}, template: {}}}}}",
+            pod(image, &format!(", pod-template-hash: h{revision}"))
+        );
+        let set: model::ReplicaSet = serde_saphyr::from_str(&text).expect("a set");
+        desk.create(Object::ReplicaSet(Box::new(set)));
+    }
+}
+
+fn image(desk: &Desk) -> &'static str {
+    let (_, web) = desk.store.deployments.iter().next().expect("the deployment");
+    web.spec.template.spec.containers[0].image.as_str()
+}
+
+#[test]
+fn undo_goes_back_one_revision_or_to_the_one_that_is_named() {
+    let check = |line: &str, images: &[&str], expected: &str| {
+        let mut desk = Desk::new(line);
+        deployment(&mut desk, "", images);
+        desk.check(0, &["deployment.apps/web rolled back"], &[]);
+        assert_eq!(image(&desk), expected, "{line}");
+    };
+    check("rollout undo deployment/web", &["g", "h", "i"], "h");
+    check("rollout undo deployment/web --to-revision=1", &["g", "h", "i"], "g");
+}
+
+#[test]
+fn undo_says_why_it_does_nothing() {
+    let check = |line: &str, more: &str, images: &[&str], exit: i32, stdout: &[&str], stderr: &[&str]| {
+        let mut desk = Desk::new(line);
+        deployment(&mut desk, more, images);
+        desk.check(exit, stdout, stderr);
+        assert_eq!(image(&desk), "i");
+    };
+    let undo = "rollout undo deployment/web";
+    check(undo, "", &["i"], 1, &[], &["error: no rollout history found for deployment \"web\""]);
+    let seven = "error: unable to find specified revision 7 in history";
+    check("rollout undo deployment/web --to-revision=7", "", &["h", "i"], 1, &[], &[seven]);
+    let same = "deployment.apps/web skipped rollback (current template already matches revision 2)";
+    check("rollout undo deployment/web --to-revision=2", "", &["h", "i"], 0, &[same], &[]);
+    let paused =
+        "error: you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and try again";
+    check(undo, "paused: true, ", &["h", "i"], 1, &[], &[paused]);
+}
+
+#[test]
+fn what_is_paused_cannot_be_paused_again_or_restarted() {
+    let check = |line: &str, more: &str, expected: &str| {
+        let mut desk = Desk::new(line);
+        deployment(&mut desk, more, &["i"]);
+        desk.check(1, &[], &[expected]);
+    };
+    check("rollout pause deployment/web", "paused: true, ", "error: deployments.apps \"web\" is already paused");
+    check("rollout resume deployment/web", "", "error: deployments.apps \"web\" is not paused");
+    let restart = "error: deployments.apps \"web\" can't restart paused deployment (run rollout resume first)";
+    check("rollout restart deployment/web", "paused: true, ", restart);
+    let mut desk = Desk::new("rollout restart replicaset/web");
+    desk.replica_set();
+    desk.check(1, &[], &["error: replicasets.apps \"web\" restarting is not supported"]);
 }

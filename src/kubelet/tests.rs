@@ -406,6 +406,46 @@ fn under_memory_pressure_the_pod_over_its_request_goes() {
 }
 
 #[test]
+fn a_pod_that_stops_at_once_is_evicted_for_pressure_once() {
+    let mut bench = Bench::new();
+    bench.config.latency.pod_stop = Distribution::Constant(SimDuration::ZERO);
+    let request = "containers: [{name: c, image: i, resources: {requests: {memory: 100Mi}}}]";
+    bench.create(0.0, &bound("kubesquall.sim/usage: '{memory: 900Mi}', kubesquall.sim/stop: 0s", request));
+    bench.fault(10, FaultKind::MemoryPressure, Some(100));
+    bench.run_until(200.0);
+    assert_eq!(bench.pod("p").reason.as_str(), "Evicted");
+    assert_eq!(bench.events("Evicted").len(), 1);
+}
+
+#[test]
+fn a_kubelet_that_registers_brings_its_taints_and_one_that_returns_leaves_those_there_are() {
+    let mut bench = Bench::new();
+    bench.config.kubelet.register_with_taints =
+        vec![serde_saphyr::from_str("{key: dedicated, effect: NoSchedule}").expect("a taint")];
+    bench.taint("by-hand", "NoSchedule");
+    bench.fault(10, FaultKind::Crash, Some(30));
+    bench.run_until(200.0);
+    assert_eq!(bench.taints(), ["by-hand:NoSchedule"], "a Node that exists keeps its taints");
+    bench.delete_node(210.0);
+    bench.fault(220, FaultKind::KubeletStop, Some(10));
+    bench.run_until(300.0);
+    assert_eq!(bench.taints(), ["dedicated:NoSchedule", "node.kubernetes.io/not-ready:NoSchedule"]);
+}
+
+#[test]
+fn an_unchanged_status_is_reported_five_minutes_after_it_was_posted_give_or_take_half() {
+    let mut bench = Bench::new();
+    // Something changes at 20 s; from then on nothing does.
+    bench.fault(20, FaultKind::DiskPressure, Some(10));
+    bench.run_until(1900.0);
+    let reports: Vec<f64> = bench.reports().into_iter().filter(|at| *at > 29.0).collect();
+    let pauses: Vec<f64> = reports.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(pauses.len() >= 4, "{reports:?}");
+    assert!((150.0..470.0).contains(&pauses[0]), "{reports:?}");
+    assert!(pauses[1..].iter().all(|pause| (300.0..325.0).contains(pause)), "{reports:?}");
+}
+
+#[test]
 fn a_mirror_that_is_deleted_is_made_anew() {
     let mut bench = Bench::new();
     let mirror = bound("kubernetes.io/config.mirror: x, kubernetes.io/config.source: file", ONE);

@@ -219,7 +219,7 @@ impl Observers {
         let (cluster, zones) = self.cluster.finish(end, store);
         let outcomes = self.slo.finish(end, store);
         let traps = self.traps.map(|traps| traps.finish(end, store)).unwrap_or_default();
-        let summary = self.counts.finish(end, &pods, &self.recoveries, outcomes, traps, &cluster, event_count);
+        let summary = self.counts.finish(&pods, &self.recoveries, outcomes, traps, &cluster, event_count);
         Observed {
             events: self.events.finish(),
             pods: if self.detail == Detail::Files { pods } else { Vec::new() },

@@ -11,7 +11,7 @@ use super::slo::WorkloadOutcome;
 use super::traps::Trap;
 use crate::component::Record;
 use crate::state::{Change, Changed, DeletionCause, MachineChange};
-use crate::units::{SimDuration, SimTime};
+use crate::units::SimDuration;
 
 /// Counts over the whole run.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -157,7 +157,6 @@ impl Tallies {
 
     pub(super) fn finish(
         mut self,
-        _end: SimTime,
         pods: &[PodRow],
         recoveries: &Recoveries,
         mut workloads: Vec<WorkloadOutcome>,

@@ -11,6 +11,7 @@ mod procedures;
 mod random;
 mod random_scenario;
 mod recordings;
+mod regressions;
 mod scheduler;
 mod study;
 mod tidy;

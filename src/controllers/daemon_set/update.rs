@@ -145,3 +145,26 @@ fn surge_ahead(view: &View<'_>, max_surge: i32, desired: i32, streams: &Streams,
     let surplus = some(&unwanted, available_nodes - desired, view, streams);
     work.delete.extend(surplus.into_iter().map(replaced));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::bench::meta;
+    use super::*;
+    use crate::state::DaemonSetStatus;
+
+    #[test]
+    fn limits_round_up_and_are_never_both_zero() {
+        let check = |update: &str, desired: i32, expected: (i32, i32)| {
+            let spec = format!("{{updateStrategy: {{rollingUpdate: {update}}}}}");
+            let spec = serde_saphyr::from_str(&spec).expect("a spec");
+            let status = DaemonSetStatus::default();
+            let set = DaemonSet { meta: meta("agent", None), spec: std::sync::Arc::new(spec), status };
+            assert_eq!(limits(&set, desired), expected, "{update} of {desired}");
+        };
+        check("{maxUnavailable: 50%}", 3, (0, 2));
+        check("{maxSurge: 50%, maxUnavailable: 0}", 2, (1, 0));
+        check("{maxSurge: 0, maxUnavailable: 0}", 2, (0, 1));
+        check("{maxUnavailable: 50%}", 0, (0, 0));
+        check("{}", 5, (0, 1));
+    }
+}

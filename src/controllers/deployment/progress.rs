@@ -100,6 +100,80 @@ pub(super) fn check_again_after(view: &View<'_>, status: &DeploymentStatus) -> O
     if is_complete(view, status) || matches!(condition.reason, NEW_AVAILABLE | TIMED_OUT) {
         return None;
     }
-    let due = condition.updated_at + deadline(view)?;
-    Some(due.saturating_since(view.now) + SimDuration::from_secs(1))
+    let left = (condition.updated_at + deadline(view)?).saturating_since(view.now);
+    // In the last second it is looked at again and again.
+    let is_close = left < SimDuration::from_secs(1);
+    Some(left + if is_close { SimDuration::from_millis(5) } else { SimDuration::from_secs(1) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::super::bench::meta;
+    use super::*;
+    use crate::arena::Id;
+    use crate::model;
+    use crate::state::{Deployment, DeploymentId};
+    use crate::units::SimTime;
+
+    const NOW: SimTime = SimTime::from_secs(100_000);
+
+    fn deployment(
+        deadline_s: Option<i32>,
+        reason: &'static str,
+        updated_ago: SimDuration,
+    ) -> (Deployment, DeploymentId) {
+        let spec = model::DeploymentSpec {
+            replicas: Some(3),
+            progress_deadline_seconds: deadline_s,
+            ..model::DeploymentSpec::default()
+        };
+        let updated_at = NOW - updated_ago;
+        let progressing = DeploymentCondition { status: true, reason, updated_at, since: updated_at };
+        let status = DeploymentStatus { progressing: Some(progressing), ..DeploymentStatus::default() };
+        let mut store = Store::default();
+        let object = Deployment { meta: meta("web", None), spec: Arc::new(spec), status };
+        let id: Id<Deployment> = store.deployments.insert(object.clone());
+        (object, id)
+    }
+
+    const MILLI: SimDuration = SimDuration::from_millis(1);
+    const SECOND: SimDuration = SimDuration::from_secs(1);
+
+    #[test]
+    fn a_roll_out_times_out_after_its_deadline_unless_it_was_complete() {
+        let check = |deadline_s: Option<i32>, reason, ago_s: u64, expected: bool| {
+            let (object, id) = deployment(deadline_s, reason, SECOND * ago_s);
+            let view = View { id, deployment: &object, newest: None, old: Vec::new(), now: NOW };
+            let case = format!("{deadline_s:?} {reason} {ago_s} s ago");
+            assert_eq!(has_timed_out(&view, object.status.progressing), expected, "{case}");
+        };
+        check(Some(10), "ReplicaSetUpdated", 11, true);
+        check(Some(10), "ReplicaSetUpdated", 9, false);
+        check(Some(10), NEW_AVAILABLE, 11, false);
+        check(Some(10), TIMED_OUT, 1, true);
+        check(None, "ReplicaSetUpdated", 11, false);
+    }
+
+    #[test]
+    fn a_roll_out_is_looked_at_again_when_its_deadline_is_over() {
+        let check = |deadline_s: Option<i32>, reason, ago: SimDuration, from_to: Option<(SimDuration, SimDuration)>| {
+            let (object, id) = deployment(deadline_s, reason, ago);
+            let view = View { id, deployment: &object, newest: None, old: Vec::new(), now: NOW };
+            let found = check_again_after(&view, &object.status);
+            let holds = match (found, from_to) {
+                (Some(found), Some((from, to))) => (from..=to).contains(&found),
+                (found, expected) => found.is_none() && expected.is_none(),
+            };
+            assert!(holds, "{deadline_s:?} {reason} {ago} ago: {found:?}");
+        };
+        // Half a minute is left; a second more makes sure.
+        check(Some(60), "ReplicaSetUpdated", SECOND * 30, Some((SECOND * 30, SECOND * 31)));
+        check(Some(60), "ReplicaSetUpdated", SECOND * 59 + MILLI, Some((MILLI, SECOND)));
+        check(Some(60), NEW_AVAILABLE, SECOND, None);
+        check(Some(60), TIMED_OUT, SECOND, None);
+        check(Some(i32::MAX), "ReplicaSetUpdated", SECOND, None);
+        check(None, "ReplicaSetUpdated", SECOND, None);
+    }
 }

@@ -84,3 +84,50 @@ pub(super) fn prune(view: &View<'_>, plan: &mut Plan<Memo>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::bench::meta;
+    use super::*;
+    use crate::model::DeploymentSpec;
+    use crate::state::{Deployment, DeploymentStatus, ReplicaSetStatus, Store};
+    use crate::units::SimTime;
+
+    /// How many of three old sets go; each is its size, its pods and whether it goes already.
+    #[track_caller]
+    fn check(limit: i32, sets: [(i32, i32, bool); 3], expected: usize) {
+        let mut store = Store::default();
+        let spec = DeploymentSpec { revision_history_limit: Some(limit), ..DeploymentSpec::default() };
+        let deployment =
+            Deployment { meta: meta("web", None), spec: Arc::new(spec), status: DeploymentStatus::default() };
+        let id = store.deployments.insert(deployment.clone());
+        let old: Vec<(ReplicaSetId, ReplicaSet)> = sets
+            .into_iter()
+            .enumerate()
+            .map(|(index, (replicas, pods, is_going))| {
+                let mut meta = meta(&format!("web-{index}"), None);
+                meta.deleting = is_going.then_some((SimTime::ZERO, Propagation::Background));
+                let status = ReplicaSetStatus { replicas: pods, observed_generation: 1, ..ReplicaSetStatus::default() };
+                let spec = Arc::default();
+                let set = ReplicaSet { meta, is_replication_controller: false, replicas, spec, status };
+                (store.replica_sets.insert(set.clone()), set)
+            })
+            .collect();
+        let old = old.iter().map(|(id, set)| (*id, set)).collect();
+        let view = View { id, deployment: &deployment, newest: None, old, now: SimTime::ZERO };
+        let mut plan = Plan::nothing();
+        prune(&view, &mut plan);
+        assert_eq!(plan.steps.len(), expected, "limit {limit}, {sets:?}");
+    }
+
+    #[test]
+    fn empty_sets_beyond_the_history_limit_go() {
+        let empty = (0, 0, false);
+        check(1, [empty; 3], 2);
+        check(0, [empty; 3], 3);
+        check(10, [empty; 3], 0);
+        check(i32::MAX, [empty; 3], 0);
+        check(1, [(1, 0, false), (0, 1, false), empty], 0);
+        check(0, [(0, 0, true), empty, empty], 2);
+    }
+}

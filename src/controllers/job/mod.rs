@@ -51,11 +51,20 @@ pub enum Memo {
 pub struct Jobs {
     expectations: Expectations<JobId>,
     failures: FxHashMap<JobId, Failures>,
-    index_failures: FxHashMap<JobId, FxHashMap<i32, u32>>,
+    index_failures: FxHashMap<JobId, FxHashMap<i32, IndexFailures>>,
     /// Pods that are in the counters already, but still carry the finalizer.
     counted: FxHashSet<PodId>,
     /// Names of pods whose deletion was asked for: an answer may come after the object has gone.
     deleting: FxHashMap<PodId, Arc<str>>,
+}
+
+/// Failures of one index of a Job that limits them per index.
+#[derive(Copy, Clone, Debug, Default)]
+struct IndexFailures {
+    /// Those that count towards the limit.
+    counted: u32,
+    /// All of them: they put off the next pod of the index.
+    record: Failures,
 }
 
 /// The pods of a Job, sorted by what they mean to it.
@@ -139,18 +148,23 @@ impl Jobs {
         for (_, pod) in &census.failed {
             let rules = spec.pod_failure_policy.as_ref();
             let action = rules.and_then(|p| policy::action(p, pod, &names)).unwrap_or_default();
+            let index = manage::index_of(pod).filter(|index| indexed && !completed.contains(index));
+            let limited = spec.backoff_limit_per_index.zip(index);
+            if let Some((_, index)) = limited {
+                let failures = self.index_failures.entry(id).or_default().entry(index).or_default();
+                failures.record = failures.record.with(vec![backoff::finished_at(pod)], None);
+            }
             if action == PodFailurePolicyAction::Ignore {
                 continue;
             }
             status.failed += 1;
-            let index = manage::index_of(pod).filter(|index| indexed && !completed.contains(index));
             if action == PodFailurePolicyAction::FailJob {
                 ends_job = Some("PodFailurePolicy");
             }
-            if let (Some(limit), Some(index)) = (spec.backoff_limit_per_index, index) {
-                let failures = self.index_failures.entry(id).or_default().entry(index).or_insert(0);
-                *failures += 1;
-                if i64::from(*failures) > i64::from(limit) || action == PodFailurePolicyAction::FailIndex {
+            if let Some((limit, index)) = limited {
+                let failures = self.index_failures.entry(id).or_default().entry(index).or_default();
+                failures.counted += 1;
+                if i64::from(failures.counted) > i64::from(limit) || action == PodFailurePolicyAction::FailIndex {
                     failed_indexes.insert(index);
                 }
             }
@@ -198,8 +212,9 @@ impl Jobs {
         if count == 0 {
             return false;
         }
+        let is_per_index = manage::is_indexed(spec) && spec.backoff_limit_per_index.is_some();
         let remaining = self.failures.get(&id).map_or(SimDuration::ZERO, |failures| failures.remaining(now));
-        if remaining > SimDuration::ZERO {
+        if remaining > SimDuration::ZERO && !is_per_index {
             plan.requeue_after = Some(remaining);
             return true;
         }
@@ -210,7 +225,14 @@ impl Jobs {
             }
             taken.extend(status.completed_indexes.iter().chain(status.failed_indexes.iter()));
             let completions = spec.completions.unwrap_or(0);
-            manage::pending_indexes(completions, |index| taken.contains(&index), count).into_iter().map(Some).collect()
+            let pending = manage::pending_indexes(completions, |index| taken.contains(&index), count);
+            match self.ready_indexes(id, pending, now) {
+                Ok(ready) => ready.into_iter().map(Some).collect(),
+                Err(wait) => {
+                    plan.requeue_after = Some(wait);
+                    return true;
+                }
+            }
         } else {
             vec![None; count]
         };
@@ -222,6 +244,20 @@ impl Jobs {
             indexes.into_iter().map(|index| Planned { request: create_request(id, job, index), memo: Memo::Create });
         plan.steps.push(Step::SlowStart(calls.collect()));
         false
+    }
+
+    /// Of the indexes that need a pod those that may have one now; if none may, how long the first has to wait.
+    ///
+    /// # Source
+    /// job-controller, `getPodCreationInfoForIndependentIndexes`: with a limit per index, each has a delay of its own.
+    fn ready_indexes(&self, id: JobId, pending: Vec<i32>, now: SimTime) -> Result<Vec<i32>, SimDuration> {
+        let Some(failures) = self.index_failures.get(&id) else { return Ok(pending) };
+        let wait = |index: &i32| failures.get(index).map_or(SimDuration::ZERO, |one| one.record.remaining(now));
+        let shortest = pending.iter().map(wait).min().unwrap_or(SimDuration::ZERO);
+        if shortest > SimDuration::ZERO {
+            return Err(shortest);
+        }
+        Ok(pending.into_iter().filter(|index| wait(index) == SimDuration::ZERO).collect())
     }
 }
 

@@ -178,6 +178,22 @@ mod tests {
     }
 
     #[test]
+    fn a_name_whose_taint_failed_waits_until_it_is_due_and_holds_up_nobody() {
+        let n = nodes(3);
+        let mut queue = TaintQueue::new(0.1);
+        n.iter().for_each(|node| queue.add(*node, s(0)));
+        let due = |queue: &TaintQueue, at: SimTime| -> Vec<NodeId> {
+            queue.waiting().filter(|(_, since)| *since <= at).map(|(node, _)| node).collect()
+        };
+        assert_eq!(due(&queue, s(0)), n);
+        queue.done(n[0]);
+        queue.postpone(n[1], s(0), SimDuration::from_millis(2));
+        queue.done(n[2]);
+        assert!(due(&queue, s(0)).is_empty());
+        assert_eq!(due(&queue, s(0) + SimDuration::from_millis(3)), [n[1]]);
+    }
+
+    #[test]
     fn a_bucket_holds_one_token_and_refills_at_the_rate() {
         let mut queue = TaintQueue::new(0.1);
         assert!(queue.try_accept(s(0)));

@@ -279,6 +279,22 @@ fn many_pods_of_a_node_are_all_read_before_any_is_marked_before_any_is_deleted()
 }
 
 #[test]
+fn a_thousand_pods_wait_for_the_client_for_a_minute_and_a_half_before_the_first_goes() {
+    let mut bench = bench(|world| {
+        for n in 0..1000 {
+            world.add_pod(&format!("p-{n}"), Some("n"), &format!("[{}]", tolerates(MAINT, Some(30))));
+        }
+    });
+    taint_at(&mut bench, 10.0, MAINT);
+    bench.run_until(1000.0);
+    let deletions = bench.deletions();
+    assert_eq!(deletions.len(), 1000);
+    // Reads, marks and deletions are 3,000 calls at 20 a second after a burst of 30; a few events stand between them.
+    within(deletions[0] - 40.0, 98.0, 103.0);
+    within(deletions[999] - 40.0, 148.0, 155.0);
+}
+
+#[test]
 fn a_failing_deletion_is_tried_five_times_and_dropped() {
     let mut bench = bench(|world| {
         world.add_pod("p", Some("n"), "[]");

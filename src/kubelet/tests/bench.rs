@@ -376,6 +376,24 @@ impl Bench {
         self.store.node(self.node_id()).and_then(|node| node.conditions.ready())
     }
 
+    /// Taints as `key:Effect`, sorted.
+    pub(super) fn taints(&self) -> Vec<String> {
+        let taints = self.store.node(self.node_id()).into_iter().flat_map(|node| &node.taints);
+        let mut taints: Vec<String> = taints.map(|taint| format!("{}:{}", taint.key, taint.effect)).collect();
+        taints.sort();
+        taints
+    }
+
+    /// When the status was posted, as far as the present loop of reports tells.
+    pub(super) fn reports(&self) -> Vec<f64> {
+        let heartbeat = self.store.heartbeat(self.node_id());
+        let seconds_so_far = self.now.as_nanos() / 1_000_000_000;
+        let mut posts: Vec<SimTime> =
+            (0..=seconds_so_far).filter_map(|at| heartbeat.posted_at(SimTime::from_secs(at))).collect();
+        posts.dedup();
+        posts.into_iter().map(seconds).collect()
+    }
+
     pub(super) fn is_on(&self) -> bool {
         self.store.machine(self.node_id()).power == Power::On
     }

@@ -51,10 +51,10 @@ impl Drains {
 
     pub(super) fn recorded(&mut self, now: SimTime, record: &Record, store: &Store) {
         match record {
-            Record::Event { component: "scenario", event } if event.about.kind == "Kubectl" => {
-                if is_drain(&event.about.name) {
-                    self.open.push((now, Arc::clone(&event.about.name)));
-                }
+            Record::Event { component: "scenario", event }
+                if event.about.kind == "Kubectl" && is_drain(&event.about.name) =>
+            {
+                self.open.push((now, Arc::clone(&event.about.name)));
             }
             Record::Transcript(transcript) if is_drain(&transcript.command) => {
                 let is_it = |open: &(SimTime, Arc<str>)| open.0 == transcript.at && open.1 == transcript.command;
@@ -110,15 +110,12 @@ impl Drains {
         for (id, pod) in nodes.iter().flat_map(|&node| store.pods_on(node)).filter_map(|&id| Some((id, store.pod(id)?)))
         {
             match (pod.deletion, self.refused.get(&id)) {
-                (Some(deletion), _) if !pod.phase.is_terminal() => {
-                    if end == End::TimedOut || at > deletion.deadline + SLACK {
-                        leaving.add(|| pod_name(pod));
-                    }
+                _ if pod.phase.is_terminal() => {}
+                (Some(deletion), _) if end == End::TimedOut || at > deletion.deadline + SLACK => {
+                    leaving.add(|| pod_name(pod));
                 }
-                (None, Some((first, last))) if *last >= began => {
-                    if end == End::TimedOut || at >= *first + PATIENCE {
-                        refused.add(|| pod_name(pod));
-                    }
+                (None, Some((first, last))) if *last >= began && (end == End::TimedOut || at >= *first + PATIENCE) => {
+                    refused.add(|| pod_name(pod));
                 }
                 _ => {}
             }

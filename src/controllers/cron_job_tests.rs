@@ -1,0 +1,139 @@
+//! The CronJob controller: which slots become Jobs.
+
+use super::cron_job::CronJobs;
+use super::tests::{Cluster, text};
+use crate::arena::Symbol;
+use crate::component::{Reply, Request, StatusUpdate};
+use crate::model::{self, Object};
+use crate::state::{JobStatus, WorkloadId};
+use crate::units::{SimDuration, SimTime};
+
+/// Midnight, one day in.
+const MIDNIGHT: SimTime = SimTime::from_secs(86_400);
+
+struct Calendar {
+    cluster: Cluster<CronJobs>,
+}
+
+impl Calendar {
+    /// A CronJob that was made at midnight.
+    fn new(spec: &str) -> Self {
+        let mut cluster = Cluster::new(CronJobs::default());
+        cluster.now = MIDNIGHT;
+        let job = "jobTemplate: {spec: {template: {metadata: {labels: {a: b}}, spec: {restartPolicy: Never, containers: [{name: c, \
+                   image: i}]}}}}";
+        let cron_job: model::CronJob =
+            serde_saphyr::from_str(&text("report", &format!("{spec}, {job}"))).expect("a cron job");
+        let made = cluster.create(Object::CronJob(Box::new(cron_job)));
+        assert!(matches!(made, Reply::Workload(WorkloadId::CronJob(_))), "{made:?}");
+        Self { cluster }
+    }
+
+    fn run_until(&mut self, minutes: f64) {
+        let end = MIDNIGHT + SimDuration::from_secs_f64(minutes * 60.0);
+        self.cluster.run_for(end.saturating_since(self.cluster.now).as_secs_f64());
+    }
+
+    /// The minutes after midnight of the Jobs there are.
+    fn slots(&self) -> Vec<i64> {
+        let names = self.cluster.store.jobs.iter().map(|(_, job)| job.meta.name.as_str());
+        let minute = |name: &str| name.strip_prefix("report-").and_then(|rest| rest.parse::<i64>().ok());
+        let mut slots: Vec<i64> = names.filter_map(minute).map(|minute| minute - 1440).collect();
+        slots.sort_unstable();
+        slots
+    }
+
+    fn finish_all(&mut self, condition: &'static str) {
+        let ids: Vec<_> = self.cluster.store.jobs.ids().collect();
+        for id in ids {
+            let conditions = vec![(condition, "", self.cluster.now)];
+            let status = JobStatus { conditions, ..JobStatus::default() };
+            self.cluster.ask(Request::UpdateStatus(StatusUpdate::Job(id, Box::new(status)))).expect("a status");
+        }
+    }
+}
+
+#[test]
+fn each_slot_becomes_a_job_named_by_its_minute() {
+    let mut calendar = Calendar::new("schedule: '*/10 * * * *'");
+    calendar.cluster.start();
+    calendar.run_until(30.5);
+    assert_eq!(calendar.slots(), [10, 20, 30]);
+    assert_eq!(calendar.cluster.reasons("SuccessfulCreate"), 3);
+}
+
+#[test]
+fn of_slots_missed_while_nobody_looked_the_last_becomes_a_job() {
+    let mut calendar = Calendar::new("schedule: '*/10 * * * *'");
+    calendar.cluster.now = MIDNIGHT + SimDuration::from_secs(45 * 60);
+    calendar.cluster.start();
+    calendar.run_until(46.0);
+    assert_eq!(calendar.slots(), [40]);
+    assert_eq!(calendar.cluster.reasons("TooManyMissedTimes"), 0);
+}
+
+#[test]
+fn more_than_a_hundred_missed_slots_are_worth_a_warning() {
+    let mut calendar = Calendar::new("schedule: '* * * * *'");
+    calendar.cluster.now = MIDNIGHT + SimDuration::from_secs(150 * 60 + 30);
+    calendar.cluster.start();
+    calendar.run_until(150.9);
+    assert_eq!(calendar.slots(), [150]);
+    assert!(calendar.cluster.reasons("TooManyMissedTimes") >= 1);
+}
+
+#[test]
+fn a_slot_whose_deadline_is_over_is_lost() {
+    let mut calendar = Calendar::new("schedule: '*/10 * * * *', startingDeadlineSeconds: 200");
+    calendar.cluster.now = MIDNIGHT + SimDuration::from_secs(45 * 60);
+    calendar.cluster.start();
+    calendar.run_until(46.0);
+    assert!(calendar.slots().is_empty());
+    calendar.run_until(50.5);
+    assert_eq!(calendar.slots(), [50]);
+}
+
+#[test]
+fn what_becomes_of_a_slot_while_a_job_runs_is_up_to_the_policy() {
+    let check = |policy: &str, expected: &[i64], skipped: bool| {
+        let mut calendar = Calendar::new(&format!("schedule: '*/10 * * * *', concurrencyPolicy: {policy}"));
+        calendar.cluster.start();
+        calendar.run_until(20.5);
+        assert_eq!(calendar.slots(), expected, "{policy}");
+        assert_eq!(calendar.cluster.reasons("JobAlreadyActive") > 0, skipped, "{policy}");
+    };
+    check("Allow", &[10, 20], false);
+    check("Forbid", &[10], true);
+    check("Replace", &[20], false);
+}
+
+#[test]
+fn a_slot_that_was_forbidden_is_made_up_for_when_the_job_has_ended() {
+    let mut calendar = Calendar::new("schedule: '*/10 * * * *', concurrencyPolicy: Forbid");
+    calendar.cluster.start();
+    calendar.run_until(25.0);
+    calendar.finish_all("Complete");
+    calendar.run_until(26.0);
+    assert_eq!(calendar.slots(), [10, 20]);
+}
+
+#[test]
+fn finished_jobs_are_kept_as_far_as_the_history_goes() {
+    let mut calendar = Calendar::new("schedule: '* * * * *'");
+    calendar.cluster.start();
+    for minute in 1..=6 {
+        calendar.run_until(f64::from(minute) + 0.5);
+        calendar.finish_all("Complete");
+    }
+    calendar.run_until(6.9);
+    assert_eq!(calendar.slots(), [4, 5, 6]);
+}
+
+#[test]
+fn a_suspended_cron_job_makes_nothing() {
+    let mut calendar = Calendar::new("schedule: '* * * * *', suspend: true");
+    calendar.cluster.start();
+    calendar.run_until(10.0);
+    assert!(calendar.slots().is_empty());
+    assert!(calendar.cluster.store.find_workload("CronJob", Symbol::new("default"), Symbol::new("report")).is_some());
+}

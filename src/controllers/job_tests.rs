@@ -1,0 +1,190 @@
+//! Jobs whose indexes fail one by one, and Jobs that say which failures count.
+
+use super::job::Jobs;
+use super::tests::{Cluster, TEMPLATE, text};
+use crate::arena::Symbol;
+use crate::component::{PodStatusPatch, Reply, Request};
+use crate::model::{self, Object};
+use crate::state::{
+    ContainerState, ContainerStatus, DisruptionReason, JobId, JobStatus, Owner, PodId, PodPhase, WorkloadId,
+};
+
+struct Work {
+    cluster: Cluster<Jobs>,
+    id: JobId,
+}
+
+impl Work {
+    fn new(spec: &str) -> Self {
+        let mut cluster = Cluster::new(Jobs::default());
+        let template = TEMPLATE.replace("spec: {", "spec: {restartPolicy: Never, ");
+        let text = text("work", &format!("{spec}, selector: {{matchLabels: {{a: b}}}}, {template}"));
+        let mut job: model::Job = serde_saphyr::from_str(&text).expect("a job");
+        job.spec.backoff_limit.get_or_insert(if job.spec.backoff_limit_per_index.is_some() { i32::MAX } else { 6 });
+        let Reply::Workload(WorkloadId::Job(id)) = cluster.create(Object::Job(Box::new(job))) else { panic!("no job") };
+        Self { cluster, id }
+    }
+
+    fn pod(&mut self, name: &str, index: usize, phase: PodPhase) -> PodId {
+        let index = index.to_string();
+        let labels = [("batch.kubernetes.io/job-completion-index", index.as_str())];
+        self.cluster.labeled_pod(name, Owner::Job(self.id), Some("n"), phase, false, &labels)
+    }
+
+    fn end(&mut self, pod: PodId, phase: PodPhase) {
+        self.cluster.patch(pod, PodStatusPatch { phase: Some(phase), ..PodStatusPatch::default() });
+    }
+
+    /// The controller begins; `seconds` pass.
+    fn play(&mut self, seconds: f64) {
+        self.cluster.start();
+        self.cluster.run_for(seconds);
+    }
+
+    fn status(&self) -> &JobStatus {
+        &self.cluster.store.jobs[self.id].status
+    }
+
+    fn conditions(&self) -> Vec<(&'static str, &'static str)> {
+        self.status().conditions.iter().map(|(kind, reason, _)| (*kind, *reason)).collect()
+    }
+
+    /// The indexes of pods that were created by the controller, in order.
+    fn created(&self) -> Vec<&'static str> {
+        let label = Symbol::new("batch.kubernetes.io/job-completion-index");
+        let made = self.cluster.pods().into_iter().filter(|pod| pod.name.starts_with("work-"));
+        let mut indexes: Vec<&'static str> = made.filter_map(|pod| pod.labels.get(label)).map(Symbol::as_str).collect();
+        indexes.sort_unstable();
+        indexes
+    }
+}
+
+const PER_INDEX: &str = "parallelism: 3, completions: 3, completionMode: Indexed, backoffLimitPerIndex: ";
+
+#[test]
+fn an_index_over_its_limit_fails_alone_and_the_job_when_the_others_are_done() {
+    let mut work = Work::new(&format!("{PER_INDEX}0"));
+    work.pod("a", 0, PodPhase::Failed);
+    let others = [work.pod("b", 1, PodPhase::Running), work.pod("c", 2, PodPhase::Running)];
+    work.play(2.0);
+    assert_eq!((&*work.status().failed_indexes, work.conditions().len()), (&[0][..], 0));
+    assert!(work.cluster.deletes.is_empty() && work.created().is_empty());
+    for pod in others {
+        work.end(pod, PodPhase::Succeeded);
+    }
+    work.cluster.run_for(5.0);
+    let reason = "FailedIndexes";
+    assert_eq!(work.conditions(), [("FailureTarget", reason), ("Failed", reason)]);
+}
+
+#[test]
+fn too_many_failed_indexes_end_the_job_and_its_other_pods() {
+    let mut work = Work::new(&format!("maxFailedIndexes: 1, {PER_INDEX}0"));
+    work.pod("a", 0, PodPhase::Failed);
+    work.pod("b", 1, PodPhase::Failed);
+    work.pod("c", 2, PodPhase::Running);
+    work.play(2.0);
+    assert_eq!(work.conditions()[0], ("FailureTarget", "MaxFailedIndexesExceeded"));
+    assert_eq!(work.cluster.deletes, ["c"]);
+}
+
+#[test]
+fn an_index_that_failed_waits_and_holds_up_no_other() {
+    let mut work = Work::new(&format!("{PER_INDEX}3"));
+    work.pod("a", 0, PodPhase::Failed);
+    work.pod("b", 1, PodPhase::Running);
+    work.play(2.0);
+    assert_eq!(work.created(), ["2"]);
+    assert_eq!((work.status().failed, work.status().failed_indexes.len()), (1, 0));
+    work.cluster.run_for(6.0);
+    assert_eq!(work.created(), ["2"], "the first failure costs ten seconds");
+    work.cluster.run_for(4.0);
+    assert_eq!(work.created(), ["0", "2"]);
+}
+
+const POLICY: &str = "podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget}]}, \
+                      {action: FailJob, onExitCodes: {operator: In, values: [42]}}]}, ";
+
+fn disrupted(work: &mut Work, pod: PodId) {
+    let disruption = Some((DisruptionReason::DeletionByTaintManager, true));
+    work.cluster.patch(pod, PodStatusPatch { disruption, ..PodStatusPatch::default() });
+}
+
+fn exit(work: &mut Work, pod: PodId, exit_code: i32) {
+    let state = ContainerState::Terminated { exit_code, finished_at: work.cluster.now };
+    let containers = Some([ContainerStatus { state, ..ContainerStatus::default() }].into_iter().collect());
+    work.cluster.patch(pod, PodStatusPatch { containers, ..PodStatusPatch::default() });
+}
+
+#[test]
+fn an_ignored_failure_counts_for_nothing_but_the_delay() {
+    let mut work = Work::new(&format!("{POLICY}{PER_INDEX}0"));
+    let pod = work.pod("a", 0, PodPhase::Failed);
+    disrupted(&mut work, pod);
+    work.pod("b", 1, PodPhase::Running);
+    work.pod("c", 2, PodPhase::Running);
+    work.play(8.0);
+    assert_eq!((work.status().failed, work.status().failed_indexes.len()), (0, 0));
+    assert!(work.created().is_empty(), "it is put off all the same");
+    work.cluster.run_for(4.0);
+    assert_eq!(work.created(), ["0"]);
+}
+
+#[test]
+fn the_first_rule_that_matches_decides() {
+    // (disrupted, exit code) -> failed, ends the job
+    let check = |is_disrupted: bool, code: i32, failed: i32, ends: bool| {
+        let mut work = Work::new(&format!("{POLICY}parallelism: 1, completions: 2"));
+        let pod = work.pod("a", 0, PodPhase::Failed);
+        exit(&mut work, pod, code);
+        if is_disrupted {
+            disrupted(&mut work, pod);
+        }
+        work.play(2.0);
+        assert_eq!(work.status().failed, failed, "disrupted {is_disrupted}, exit code {code}");
+        let reason = work.conditions().first().map(|(_, reason)| *reason);
+        assert_eq!(reason, ends.then_some("PodFailurePolicy"), "disrupted {is_disrupted}, exit code {code}");
+    };
+    check(true, 42, 0, false);
+    check(false, 42, 1, true);
+    check(false, 1, 1, false);
+    check(true, 1, 0, false);
+}
+
+#[test]
+fn an_exit_code_of_zero_matches_no_rule() {
+    let rules = "podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: NotIn, values: [5]}}]}, ";
+    let check = |code: i32, ends: bool| {
+        let mut work = Work::new(&format!("{rules}parallelism: 1, completions: 2"));
+        let pod = work.pod("a", 0, PodPhase::Failed);
+        exit(&mut work, pod, code);
+        work.play(2.0);
+        assert_eq!(!work.conditions().is_empty(), ends, "exit code {code}");
+    };
+    check(0, false);
+    check(5, false);
+    check(6, true);
+}
+
+#[test]
+fn with_a_failure_policy_a_pod_that_is_being_deleted_has_not_failed_yet() {
+    let mut work = Work::new(&format!("{POLICY}parallelism: 1, completions: 1"));
+    let pod = work.pod("a", 0, PodPhase::Running);
+    work.cluster.delete(pod);
+    work.play(30.0);
+    assert_eq!((work.status().failed, work.cluster.creates.len()), (0, 0));
+}
+
+#[test]
+fn pods_of_a_job_that_is_gone_lose_their_finalizers() {
+    let mut work = Work::new("parallelism: 1, completions: 1");
+    let pod = work.pod("a", 0, PodPhase::Running);
+    work.play(2.0);
+    let (workload, propagation) = (WorkloadId::Job(work.id), crate::state::Propagation::Orphan);
+    work.cluster.ask(Request::DeleteWorkload { workload, propagation }).expect("a deletion");
+    if work.cluster.store.jobs.get(work.id).is_some() {
+        work.cluster.ask(Request::FinalizeWorkload { workload }).expect("the end");
+    }
+    work.cluster.run_for(5.0);
+    assert!(work.cluster.store.pod(pod).is_none_or(|pod| !pod.job_tracking));
+}

@@ -1,0 +1,369 @@
+//! The volume binder and the attach/detach controller, one rule at a time.
+
+use std::sync::Arc;
+
+use super::attach_detach::AttachDetach;
+use super::bench::{Bench, config, meta, within};
+use super::persistent_volume::PersistentVolumes;
+use super::tests::Cluster;
+use crate::arena::Symbol;
+use crate::component::{DeleteOptions, ErrorReason, Reply, Request, Start};
+use crate::engine::Distribution;
+use crate::model::{self, Object, TaintEffect};
+use crate::state::{
+    Attachment, AttachmentPhase, Changed, DeletionCause, NodeConditionKind, PersistentVolume, PersistentVolumeClaim,
+    PersistentVolumeId, PodDelta, PodPhase, Status,
+};
+use crate::units::SimDuration;
+
+// ---- the binder --------------------------------------------------------------------------------------------------------
+
+type Binder = Cluster<PersistentVolumes>;
+
+fn binder() -> Binder {
+    let mut binder = Cluster::new(PersistentVolumes::default());
+    for (name, provisioner, mode) in [
+        ("now", "disk.example.com", "Immediate"),
+        ("later", "disk.example.com", "WaitForFirstConsumer"),
+        ("none", "kubernetes.io/no-provisioner", "Immediate"),
+    ] {
+        let class = format!("{{metadata: {{name: {name}}}, provisioner: {provisioner}, volumeBindingMode: {mode}}}");
+        let class: model::StorageClass = serde_saphyr::from_str(&class).expect("a class");
+        binder.create(Object::StorageClass(Box::new(class)));
+    }
+    binder.start();
+    binder
+}
+
+fn add_claim(binder: &mut Binder, name: &str, class: &str) {
+    let claim = format!(
+        "{{metadata: {{name: {name}, namespace: default}}, spec: {{accessModes: [ReadWriteOnce], storageClassName: {class}, \
+         resources: {{requests: {{storage: 5Gi}}}}}}}}"
+    );
+    let claim: model::PersistentVolumeClaim = serde_saphyr::from_str(&claim).expect("a claim");
+    binder.create(Object::PersistentVolumeClaim(Box::new(claim)));
+}
+
+fn add_volume(binder: &mut Binder, name: &str, size: &str, class: &str, more: &str) {
+    let volume = format!(
+        "{{metadata: {{name: {name}}}, spec: {{accessModes: [ReadWriteOnce], storageClassName: {class}, {more} \
+         capacity: {{storage: {size}}}}}}}"
+    );
+    let volume: model::PersistentVolume = serde_saphyr::from_str(&volume).expect("a volume");
+    binder.create(Object::PersistentVolume(Box::new(volume)));
+}
+
+/// The volume of a claim; none if it has none.
+fn bound(binder: &Binder, claim: &str) -> Option<&'static str> {
+    let volumes = &binder.store.volumes;
+    let claim = volumes.find_claim(Symbol::new("default"), Symbol::new(claim))?;
+    volumes.claim(claim)?.volume.map(Symbol::as_str)
+}
+
+fn delete_claim(binder: &mut Binder, name: &str) {
+    let (namespace, name) = (Symbol::new("default"), Symbol::new(name));
+    let request = Request::DeleteOther { kind: "PersistentVolumeClaim", namespace, name };
+    binder.ask(request).expect("a deletion");
+    binder.run_for(5.0);
+}
+
+#[test]
+fn a_claim_of_an_immediate_class_gets_a_volume_when_it_has_been_made() {
+    let mut binder = binder();
+    binder.config.latency.volume_provision = Distribution::Constant(SimDuration::from_secs(4));
+    add_claim(&mut binder, "data", "now");
+    binder.run_for(3.9);
+    assert_eq!(bound(&binder, "data"), None);
+    binder.run_for(1.0);
+    assert!(bound(&binder, "data").is_some_and(|name| name.starts_with("pvc-")));
+    assert_eq!(binder.reasons("ProvisioningSucceeded"), 1);
+}
+
+#[test]
+fn a_claim_that_waits_for_its_pod_gets_nothing_until_a_node_is_chosen() {
+    let mut binder = binder();
+    add_claim(&mut binder, "data", "later");
+    binder.run_for(600.0);
+    assert_eq!(bound(&binder, "data"), None);
+    let node = binder.store.node_slot(Symbol::new("n"));
+    let claim = binder.store.volumes.find_claim(Symbol::new("default"), Symbol::new("data")).expect("the claim");
+    binder.ask(Request::SelectNode { claim, node }).expect("a node");
+    binder.run_for(10.0);
+    assert!(bound(&binder, "data").is_some());
+}
+
+#[test]
+fn a_class_without_a_provisioner_only_has_what_is_there() {
+    let mut binder = binder();
+    add_claim(&mut binder, "data", "none");
+    binder.run_for(600.0);
+    assert_eq!(bound(&binder, "data"), None);
+    add_volume(&mut binder, "small", "1Gi", "none", "");
+    binder.run_for(10.0);
+    assert_eq!(bound(&binder, "data"), None);
+    add_volume(&mut binder, "large", "10Gi", "none", "");
+    binder.run_for(10.0);
+    assert_eq!(bound(&binder, "data"), Some("large"));
+}
+
+#[test]
+fn a_volume_kept_for_a_claim_is_given_to_nobody_else() {
+    let mut binder = binder();
+    add_volume(
+        &mut binder,
+        "kept",
+        "10Gi",
+        "none",
+        "claimRef: {kind: PersistentVolumeClaim, namespace: default, name: mine},",
+    );
+    add_claim(&mut binder, "other", "none");
+    binder.run_for(10.0);
+    assert_eq!(bound(&binder, "other"), None);
+    add_claim(&mut binder, "mine", "none");
+    binder.run_for(10.0);
+    assert_eq!(bound(&binder, "mine"), Some("kept"));
+}
+
+#[test]
+fn what_becomes_of_a_volume_whose_claim_is_gone_is_up_to_its_policy() {
+    let check = |policy: &str, stays: bool| {
+        let mut binder = binder();
+        add_volume(&mut binder, "v", "10Gi", "none", &format!("persistentVolumeReclaimPolicy: {policy},"));
+        add_claim(&mut binder, "data", "none");
+        binder.run_for(10.0);
+        assert_eq!(bound(&binder, "data"), Some("v"));
+        delete_claim(&mut binder, "data");
+        assert_eq!(binder.store.volumes.find_volume(Symbol::new("v")).is_some(), stays, "{policy}");
+        // A claim of the same name is another claim: what was kept is kept for nobody.
+        add_claim(&mut binder, "data", "none");
+        binder.run_for(10.0);
+        assert_eq!(bound(&binder, "data"), None, "{policy}");
+    };
+    check("Delete", false);
+    check("Retain", true);
+}
+
+#[test]
+fn a_pods_own_claim_comes_and_goes_with_it() {
+    let mut binder = binder();
+    let pod = "{metadata: {name: p, namespace: default}, spec: {nodeName: n, containers: [{name: c, image: i}], volumes: [{name: tmp, \
+               ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], storageClassName: now, resources: {requests: \
+               {storage: 1Gi}}}}}}]}}";
+    let pod: model::Pod = serde_saphyr::from_str(pod).expect("a pod");
+    let Reply::Pod(pod) = binder.create(Object::Pod(Box::new(pod))) else { panic!("no pod") };
+    binder.run_for(10.0);
+    assert!(bound(&binder, "p-tmp").is_some());
+    let options = DeleteOptions { grace_s: Some(0), uid: None };
+    binder.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }).expect("a deletion");
+    binder.run_for(10.0);
+    assert_eq!(binder.store.volumes.claims().count(), 0);
+    assert_eq!(binder.store.volumes.volumes().count(), 0, "and its volume with it");
+}
+
+#[test]
+fn a_claim_stays_as_long_as_a_pod_uses_it() {
+    let mut binder = binder();
+    add_claim(&mut binder, "data", "now");
+    let pod = "{metadata: {name: p, namespace: default}, spec: {nodeName: n, containers: [{name: c, image: i}], volumes: [{name: d, \
+               persistentVolumeClaim: {claimName: data}}]}}";
+    let pod: model::Pod = serde_saphyr::from_str(pod).expect("a pod");
+    let Reply::Pod(pod) = binder.create(Object::Pod(Box::new(pod))) else { panic!("no pod") };
+    binder.run_for(10.0);
+    delete_claim(&mut binder, "data");
+    assert!(bound(&binder, "data").is_some());
+    let options = DeleteOptions { grace_s: Some(0), uid: None };
+    binder.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }).expect("a deletion");
+    binder.run_for(10.0);
+    assert_eq!(bound(&binder, "data"), None);
+}
+
+// ---- attach and detach -------------------------------------------------------------------------------------------------
+
+type Attacher = Bench<AttachDetach>;
+
+/// Nodes `n` and `m`, a disk that is attached in 4 and detached in 2 seconds, with its claim.
+fn attacher() -> (Attacher, PersistentVolumeId) {
+    let mut config = config();
+    config.latency.volume_attach = Distribution::Constant(SimDuration::from_secs(4));
+    config.latency.volume_detach = Distribution::Constant(SimDuration::from_secs(2));
+    let mut bench = Bench::new(AttachDetach::default(), config, 1);
+    for node in ["n", "m"] {
+        bench.world.add_node(node, "");
+    }
+    let volumes = &mut bench.world.store.volumes;
+    let driver = Symbol::new("disk.example.com");
+    let volume = volumes.insert_volume(PersistentVolume {
+        meta: meta("disk", None),
+        spec: Arc::default(),
+        claim: Some((Symbol::new("default"), Symbol::new("data"))),
+        is_released: false,
+        driver: Some(driver),
+    });
+    volumes.insert_claim(PersistentVolumeClaim {
+        meta: meta("data", None),
+        spec: Arc::default(),
+        volume: Some(Symbol::new("disk")),
+        is_lost: false,
+        selected_node: None,
+    });
+    bench.start(Start::Initial);
+    (bench, volume)
+}
+
+/// A pod that uses the disk.
+fn user(world: &mut super::bench::World, name: &str, node: &str) {
+    world.add_pod(name, Some(node), "[]");
+    world.edit_pod(name, PodDelta::SPEC | PodDelta::NODE, |pod| {
+        let volume = "[{name: d, persistentVolumeClaim: {claimName: data}}]";
+        Arc::make_mut(&mut pod.spec).spec.volumes = serde_saphyr::from_str(volume).expect("volumes");
+        pod.phase = PodPhase::Pending;
+    });
+    // The index of users follows the object.
+    let id = world.pod_id(name).expect("the pod");
+    let pod = world.store.remove_pod(id).expect("the pod");
+    world.store.insert_pod(pod);
+}
+
+fn in_use(world: &mut super::bench::World, volume: PersistentVolumeId, node: &str, in_use: bool) {
+    let node = world.node_id(node);
+    let before = world.store.volumes.attachment(volume, node);
+    world.store.volumes.set_attachment(volume, node, Attachment { in_use, ..before });
+    world.change(Changed::AttachmentChanged { volume, node });
+}
+
+/// When attachments were written: seconds, node, phase.
+fn writes(bench: &Attacher) -> Vec<(f64, &'static str, Option<AttachmentPhase>)> {
+    let mut found = Vec::new();
+    for (at, request) in &bench.requests {
+        if let Request::SetAttachment { node, phase, .. } = request {
+            found.push((at.as_secs_f64(), bench.world.store.node_name(*node).as_str(), *phase));
+        }
+    }
+    found
+}
+
+const ATTACHED: Option<AttachmentPhase> = Some(AttachmentPhase::Attached);
+const ATTACHING: Option<AttachmentPhase> = Some(AttachmentPhase::Attaching);
+const DETACHING: Option<AttachmentPhase> = Some(AttachmentPhase::Detaching);
+
+#[track_caller]
+fn check_order(bench: &Attacher, expected: &[(&str, Option<AttachmentPhase>)]) -> Vec<f64> {
+    let found = writes(bench);
+    let order: Vec<_> = found.iter().map(|(_, node, phase)| (*node, *phase)).collect();
+    assert_eq!(order, expected, "{found:?}");
+    found.into_iter().map(|(at, ..)| at).collect()
+}
+
+#[test]
+fn a_bound_pod_gets_its_disk_attached() {
+    let (mut bench, _) = attacher();
+    bench.at(10.0, |world| user(world, "p", "n"));
+    bench.run_until(60.0);
+    let at = check_order(&bench, &[("n", ATTACHING), ("n", ATTACHED)]);
+    within(at[1], 14.0, 14.1);
+    assert_eq!(bench.messages("SuccessfulAttachVolume"), ["AttachVolume.Attach succeeded for volume \"disk\" "]);
+}
+
+#[test]
+fn a_disk_moves_when_the_kubelet_has_let_go_of_it() {
+    let (mut bench, volume) = attacher();
+    bench.at(10.0, |world| user(world, "p", "n"));
+    bench.at(20.0, move |world| in_use(world, volume, "n", true));
+    bench.at(30.0, |world| world.remove_pod("p"));
+    bench.at(31.0, |world| user(world, "q", "m"));
+    bench.at(50.0, move |world| in_use(world, volume, "n", false));
+    bench.run_until(100.0);
+    let order = [("n", ATTACHING), ("n", ATTACHED), ("n", DETACHING), ("n", None), ("m", ATTACHING), ("m", ATTACHED)];
+    let at = check_order(&bench, &order);
+    within(at[2], 50.0, 50.1);
+    within(at[5], 56.0, 56.2);
+    let says = "Multi-Attach error for volume \"disk\" Volume is already exclusively attached to one node and can't be attached \
+                to another";
+    assert_eq!(bench.messages("FailedAttachVolume"), [says]);
+}
+
+#[test]
+fn who_uses_the_disk_is_named_to_the_pod_that_waits() {
+    let (mut bench, _) = attacher();
+    bench.at(10.0, |world| user(world, "p", "n"));
+    bench.at(30.0, |world| user(world, "q", "m"));
+    bench.run_until(100.0);
+    let says = "Multi-Attach error for volume \"disk\" Volume is already used by pod(s) p";
+    assert_eq!(bench.messages("FailedAttachVolume"), [says]);
+}
+
+/// When the disk of a pod that is gone at 30 s is detached from node `n`, which still says that it uses it.
+fn detached_at(prepare: impl FnOnce(&mut Attacher)) -> Option<f64> {
+    let (mut bench, volume) = attacher();
+    bench.at(10.0, |world| user(world, "p", "n"));
+    bench.at(20.0, move |world| in_use(world, volume, "n", true));
+    prepare(&mut bench);
+    bench.at(30.0, |world| world.remove_pod("p"));
+    bench.run_until(2000.0);
+    writes(&bench).iter().find(|(_, _, phase)| *phase == DETACHING).map(|(at, ..)| *at)
+}
+
+fn lost(world: &mut super::bench::World) {
+    world.set_condition("n", NodeConditionKind::Ready, Some(Status::Unknown));
+}
+
+#[test]
+fn a_healthy_node_keeps_a_disk_that_it_uses() {
+    assert_eq!(detached_at(|_| {}), None);
+}
+
+#[test]
+fn a_lost_node_keeps_a_disk_for_six_minutes() {
+    let at = detached_at(|bench| bench.at(25.0, lost)).expect("it is detached");
+    within(at, 390.0, 390.3);
+    // However late the node is lost, as long as it is lost then.
+    let at = detached_at(|bench| bench.at(380.0, lost)).expect("it is detached");
+    within(at, 390.0, 390.3);
+    let at = detached_at(|bench| bench.at(700.0, lost)).expect("it is detached");
+    within(at, 700.0, 700.1);
+}
+
+#[test]
+fn a_node_out_of_service_loses_a_disk_at_once() {
+    let key = "node.kubernetes.io/out-of-service";
+    let at = detached_at(|bench| bench.at(25.0, move |world| world.taint("n", key, TaintEffect::NoExecute)));
+    within(at.expect("it is detached"), 30.0, 30.1);
+    let at = detached_at(|bench| bench.at(100.0, move |world| world.taint("n", key, TaintEffect::NoExecute)));
+    within(at.expect("it is detached"), 100.0, 100.1);
+}
+
+#[test]
+fn without_force_a_lost_node_keeps_its_disks() {
+    let at = detached_at(|bench| {
+        bench.config.kube_controller_manager.disable_force_detach_on_timeout = true;
+        bench.at(25.0, lost);
+    });
+    assert_eq!(at, None);
+}
+
+#[test]
+fn a_pod_that_comes_back_in_time_keeps_its_disk() {
+    let (mut bench, volume) = attacher();
+    bench.at(10.0, |world| user(world, "p", "n"));
+    bench.at(20.0, move |world| in_use(world, volume, "n", true));
+    bench.at(25.0, lost);
+    bench.at(30.0, |world| world.remove_pod("p"));
+    bench.at(200.0, |world| user(world, "again", "n"));
+    bench.run_until(2000.0);
+    check_order(&bench, &[("n", ATTACHING), ("n", ATTACHED)]);
+}
+
+#[test]
+fn a_write_that_fails_is_tried_again_a_second_later() {
+    let (mut bench, _) = attacher();
+    let mut failures = 2;
+    bench.refuse(move |request, _| {
+        let fails = matches!(request, Request::SetAttachment { .. }) && failures > 0;
+        failures -= i32::from(fails);
+        fails.then_some(ErrorReason::InternalError)
+    });
+    bench.at(10.0, |world| user(world, "p", "n"));
+    bench.run_until(60.0);
+    let at = check_order(&bench, &[("n", ATTACHING), ("n", ATTACHING), ("n", ATTACHING), ("n", ATTACHED)]);
+    within(at[2], 12.0, 12.2);
+}

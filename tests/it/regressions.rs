@@ -1,0 +1,90 @@
+//! What random scenarios have shown once, each in a scenario of its own.
+
+use std::path::Path;
+
+use kubesquall::observe::{Detail, Observed, Observers};
+use kubesquall::scenario::{self, Overrides, ResolvedScenario};
+use kubesquall::simulation::Prepared;
+use kubesquall::units::{SimDuration, SimTime};
+
+fn load(timeline: &str, objects: &str) -> ResolvedScenario {
+    let text = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: regression}}\nspec: {{duration: 10m, seed: 1, cluster: \
+         {{nodePools: [{{name: n, count: 2, template: {{status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}}}}}}}]}}, \
+         latency: {{podStart: {{constant: 1s}}}}, timeline: [{timeline}]}}\n---\n{objects}\n"
+    );
+    scenario::load_text("regression.yaml", &text, Path::new("absent"), &Overrides::none())
+        .unwrap_or_else(|invalid| panic!("{invalid:?}\n{text}"))
+}
+
+/// Plays under the eyes of a verifier.
+fn play(timeline: &str, objects: &str) -> Observed {
+    let scenario = load(timeline, objects);
+    let observers = Observers::new(Detail::Files, Vec::new(), SimDuration::ZERO);
+    let prepared = Prepared::verified(&scenario).unwrap_or_else(|violation| panic!("{violation:?}"));
+    let mut run = prepared.start(scenario.seed, observers);
+    run.verify();
+    let end = SimTime::ZERO + scenario.duration;
+    run.run_until(end);
+    assert!(run.violation().is_none(), "{:?}", run.violation());
+    let finished = run.finish();
+    finished.observers.finish(end, &finished.store, finished.events)
+}
+
+const JOB: &str = "{apiVersion: batch/v1, kind: Job, metadata: {name: work, namespace: default}, spec: {parallelism: 4, completions: 8, \
+                   template: {metadata: {annotations: {kubesquall.sim/run-for: 90s}}, spec: {restartPolicy: Never, containers: [{name: c, \
+                   image: i}]}}}}";
+
+#[test]
+fn pods_that_have_ended_are_taken_off_their_nodes_once() {
+    let observed = play("{at: 5m, kubectl: cordon n-0}", JOB);
+    assert!(observed.nodes.iter().all(|row| row.pods >= 0));
+    for node in ["n-0", "n-1"] {
+        let last = observed.nodes.iter().rev().find(|row| row.node == node).expect("a row");
+        assert_eq!(last.pods, 0, "{node}");
+    }
+    let most = observed.nodes.iter().map(|row| row.pods).max();
+    assert!(most.is_some_and(|most| (1..=4).contains(&most)), "{most:?}");
+}
+
+#[test]
+fn pods_of_a_job_deleted_without_them_go_when_they_are_deleted() {
+    let timeline =
+        "{at: 30s, kubectl: delete job work --cascade=orphan}, {at: 60s, kubectl: delete pods -l job-name=work}";
+    let observed = play(timeline, JOB);
+    assert_eq!(observed.pods.len(), 4);
+    assert!(observed.pods.iter().all(|pod| pod.gone_at.is_some()), "{:?}", observed.pods);
+}
+
+#[test]
+fn every_annotation_of_ours_is_known() {
+    let annotations = [
+        "start: 1s",
+        "ready: 1s",
+        "stop: 1s",
+        "init: 1s",
+        "healthy-for: 1m",
+        "run-for: 1m",
+        "exit-code: '1'",
+        "usage: '{memory: 1Mi}'",
+    ];
+    for annotation in annotations {
+        let pod = format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: p, namespace: default, annotations: {{kubesquall.sim/{annotation}}}}}, spec: \
+             {{containers: [{{name: c, image: i}}]}}}}"
+        );
+        let scenario = load("{at: 1m, kubectl: cordon n-0}", &pod);
+        assert!(scenario.warnings.is_empty(), "{annotation}: {:?}", scenario.warnings);
+    }
+}
+
+#[test]
+fn a_cron_job_makes_a_job_at_each_slot() {
+    let cron_job = "{apiVersion: batch/v1, kind: CronJob, metadata: {name: report, namespace: default}, spec: {schedule: '*/2 * * * *', \
+                    jobTemplate: {spec: {template: {metadata: {annotations: {kubesquall.sim/run-for: 10s}}, spec: {restartPolicy: \
+                    Never, containers: [{name: c, image: i}]}}}}}}";
+    let observed = play("{at: 1m, kubectl: cordon n-0}", cron_job);
+    let made = observed.events.iter().filter(|event| event.reason == "SuccessfulCreate" && event.kind == "CronJob");
+    let at: Vec<i64> = made.map(|event| event.at.as_nanos() / 60_000_000_000).collect();
+    assert_eq!(at, [2, 4, 6, 8], "the one of the tenth minute comes a tenth of a second after the end");
+}

@@ -88,3 +88,16 @@ fn a_cron_job_makes_a_job_at_each_slot() {
     let at: Vec<i64> = made.map(|event| event.at.as_nanos() / 60_000_000_000).collect();
     assert_eq!(at, [2, 4, 6, 8], "the one of the tenth minute comes a tenth of a second after the end");
 }
+
+#[test]
+fn six_hundred_pods_at_once_wait_for_the_client_of_their_controller() {
+    let web = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: default}, spec: {replicas: 0, selector: {matchLabels: \
+               {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}";
+    let observed = play("{at: 1m, kubectl: scale deployment web --replicas=600}", web);
+    let mut created: Vec<SimTime> = observed.pods.iter().map(|pod| pod.created_at).collect();
+    created.sort_unstable();
+    assert_eq!(created.len(), 600);
+    // 30 at once, then 20 a second, which events and status writes share; the last hundred are a second wave.
+    let took = created[599].saturating_since(created[0]).as_secs_f64();
+    assert!((28.0..90.0).contains(&took), "{took}");
+}

@@ -73,16 +73,6 @@ fn of_slots_missed_while_nobody_looked_the_last_becomes_a_job() {
 }
 
 #[test]
-fn more_than_a_hundred_missed_slots_are_worth_a_warning() {
-    let mut calendar = Calendar::new("schedule: '* * * * *'");
-    calendar.cluster.now = MIDNIGHT + SimDuration::from_secs(150 * 60 + 30);
-    calendar.cluster.start();
-    calendar.run_until(150.9);
-    assert_eq!(calendar.slots(), [150]);
-    assert!(calendar.cluster.reasons("TooManyMissedTimes") >= 1);
-}
-
-#[test]
 fn a_slot_whose_deadline_is_over_is_lost() {
     let mut calendar = Calendar::new("schedule: '*/10 * * * *', startingDeadlineSeconds: 200");
     calendar.cluster.now = MIDNIGHT + SimDuration::from_secs(45 * 60);

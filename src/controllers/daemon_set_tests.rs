@@ -187,29 +187,6 @@ fn each_plain_node_gets_one_unbound_pod_that_aims_at_it() {
 }
 
 #[test]
-fn missing_pods_are_made_doubles_go_and_strangers_are_let_go() {
-    let mut daemons = Daemons::with_nodes("", 5);
-    let hash = daemons.hash();
-    for (index, count) in [(1, 1), (2, 2), (3, 5)] {
-        for number in 0..count {
-            daemons.pod(&format!("p{index}-{number}"), index, hash, PodPhase::Running, true);
-        }
-    }
-    for number in 0..2 {
-        let pod = daemons.pod(&format!("p4-{number}"), 4, hash, PodPhase::Running, true);
-        let labels = [("a", "other")].iter().map(|(k, v)| (Symbol::new(k), Symbol::new(v))).collect();
-        daemons.cluster.ask(Request::SetPodLabels { pod, labels }).expect("labels");
-    }
-    daemons.start();
-    assert_eq!(daemons.step(), (2, 5));
-    assert_eq!(daemons.aims(), ["n0", "n4"]);
-    // The oldest of each node stays.
-    assert_eq!(daemons.deleted(), ["p2-1", "p3-1", "p3-2", "p3-3", "p3-4"]);
-    let strangers = daemons.cluster.pods().into_iter().filter(|pod| pod.owner.is_none()).count();
-    assert_eq!(strangers, 2);
-}
-
-#[test]
 fn a_node_selector_says_where_pods_are_made_and_where_they_go() {
     let mut daemons = Daemons::new("");
     let template = TEMPLATE.replace("spec: {containers", "spec: {nodeSelector: {disk: fast}, containers");
@@ -252,24 +229,6 @@ fn untolerated_taints_decide_by_their_effect() {
     check(TaintEffect::NoSchedule, false, (0, 0));
     check(TaintEffect::NoExecute, true, (0, 1));
     check(TaintEffect::PreferNoSchedule, false, (1, 0));
-}
-
-#[test]
-fn taints_of_a_lost_node_keep_its_pod_and_make_no_new_one() {
-    let not_ready = "node.kubernetes.io/not-ready";
-    let mut daemons = Daemons::with_nodes("", 2);
-    daemons.taint(0, not_ready, TaintEffect::NoExecute);
-    for kind in ["disk-pressure", "memory-pressure", "pid-pressure"] {
-        daemons.taint(1, &format!("node.kubernetes.io/{kind}"), TaintEffect::NoSchedule);
-    }
-    daemons.start();
-    assert_eq!(daemons.step(), (2, 0));
-    daemons.up(true);
-    daemons.step();
-    assert_eq!(daemons.status().desired, 2);
-    daemons.taint(0, not_ready, TaintEffect::NoSchedule);
-    assert_eq!(daemons.step(), (0, 0));
-    assert_eq!((daemons.status().desired, daemons.status().misscheduled), (1, 1));
 }
 
 #[test]
@@ -523,30 +482,6 @@ fn a_surge_makes_the_new_pod_first() {
         daemons.gone();
         assert_eq!(daemons.step(), (0, 0));
     }
-}
-
-#[test]
-fn a_surge_replaces_pods_that_are_not_available_whatever_its_size() {
-    let mut daemons = Daemons::with_nodes(&rolling("maxSurge: 3, maxUnavailable: 0"), 5);
-    for index in 0..5 {
-        daemons.old(index, false);
-    }
-    daemons.start();
-    assert_eq!(daemons.step(), (5, 0));
-}
-
-#[test]
-fn a_surge_waits_until_the_new_pod_has_been_ready_long_enough() {
-    let mut daemons =
-        Daemons::with_nodes(&format!("minReadySeconds: 15, {}", rolling("maxSurge: 1, maxUnavailable: 0")), 1);
-    daemons.old(0, true);
-    daemons.cluster.now += SimDuration::from_secs(60);
-    daemons.new_pod(0, true);
-    daemons.start();
-    daemons.cluster.run_for(10.0);
-    assert!(daemons.deleted().is_empty());
-    daemons.cluster.run_for(10.0);
-    assert_eq!(daemons.deleted(), ["old-0"]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::bench::{Bench, config, meta, within};
 use super::persistent_volume::PersistentVolumes;
 use super::tests::Cluster;
 use crate::arena::Symbol;
-use crate::component::{DeleteOptions, ErrorReason, Reply, Request, Start};
+use crate::component::{DeleteOptions, Reply, Request, Start};
 use crate::engine::Distribution;
 use crate::model::{self, Object, TaintEffect};
 use crate::state::{
@@ -254,44 +254,6 @@ fn check_order(bench: &Attacher, expected: &[(&str, Option<AttachmentPhase>)]) -
     found.into_iter().map(|(at, ..)| at).collect()
 }
 
-#[test]
-fn a_bound_pod_gets_its_disk_attached() {
-    let (mut bench, _) = attacher();
-    bench.at(10.0, |world| user(world, "p", "n"));
-    bench.run_until(60.0);
-    let at = check_order(&bench, &[("n", ATTACHING), ("n", ATTACHED)]);
-    within(at[1], 14.0, 14.1);
-    assert_eq!(bench.messages("SuccessfulAttachVolume"), ["AttachVolume.Attach succeeded for volume \"disk\" "]);
-}
-
-#[test]
-fn a_disk_moves_when_the_kubelet_has_let_go_of_it() {
-    let (mut bench, volume) = attacher();
-    bench.at(10.0, |world| user(world, "p", "n"));
-    bench.at(20.0, move |world| in_use(world, volume, "n", true));
-    bench.at(30.0, |world| world.remove_pod("p"));
-    bench.at(31.0, |world| user(world, "q", "m"));
-    bench.at(50.0, move |world| in_use(world, volume, "n", false));
-    bench.run_until(100.0);
-    let order = [("n", ATTACHING), ("n", ATTACHED), ("n", DETACHING), ("n", None), ("m", ATTACHING), ("m", ATTACHED)];
-    let at = check_order(&bench, &order);
-    within(at[2], 50.0, 50.1);
-    within(at[5], 56.0, 56.2);
-    let says = "Multi-Attach error for volume \"disk\" Volume is already exclusively attached to one node and can't be attached \
-                to another";
-    assert_eq!(bench.messages("FailedAttachVolume"), [says]);
-}
-
-#[test]
-fn who_uses_the_disk_is_named_to_the_pod_that_waits() {
-    let (mut bench, _) = attacher();
-    bench.at(10.0, |world| user(world, "p", "n"));
-    bench.at(30.0, |world| user(world, "q", "m"));
-    bench.run_until(100.0);
-    let says = "Multi-Attach error for volume \"disk\" Volume is already used by pod(s) p";
-    assert_eq!(bench.messages("FailedAttachVolume"), [says]);
-}
-
 /// When the disk of a pod that is gone at 30 s is detached from node `n`, which still says that it uses it.
 fn detached_at(prepare: impl FnOnce(&mut Attacher)) -> Option<f64> {
     let (mut bench, volume) = attacher();
@@ -351,19 +313,4 @@ fn a_pod_that_comes_back_in_time_keeps_its_disk() {
     bench.at(200.0, |world| user(world, "again", "n"));
     bench.run_until(2000.0);
     check_order(&bench, &[("n", ATTACHING), ("n", ATTACHED)]);
-}
-
-#[test]
-fn a_write_that_fails_is_tried_again_a_second_later() {
-    let (mut bench, _) = attacher();
-    let mut failures = 2;
-    bench.refuse(move |request, _| {
-        let fails = matches!(request, Request::SetAttachment { .. }) && failures > 0;
-        failures -= i32::from(fails);
-        fails.then_some(ErrorReason::InternalError)
-    });
-    bench.at(10.0, |world| user(world, "p", "n"));
-    bench.run_until(60.0);
-    let at = check_order(&bench, &[("n", ATTACHING), ("n", ATTACHING), ("n", ATTACHING), ("n", ATTACHED)]);
-    within(at[2], 12.0, 12.2);
 }

@@ -418,21 +418,6 @@ fn a_pod_that_stops_at_once_is_evicted_for_pressure_once() {
 }
 
 #[test]
-fn a_kubelet_that_registers_brings_its_taints_and_one_that_returns_leaves_those_there_are() {
-    let mut bench = Bench::new();
-    bench.config.kubelet.register_with_taints =
-        vec![serde_saphyr::from_str("{key: dedicated, effect: NoSchedule}").expect("a taint")];
-    bench.taint("by-hand", "NoSchedule");
-    bench.fault(10, FaultKind::Crash, Some(30));
-    bench.run_until(200.0);
-    assert_eq!(bench.taints(), ["by-hand:NoSchedule"], "a Node that exists keeps its taints");
-    bench.delete_node(210.0);
-    bench.fault(220, FaultKind::KubeletStop, Some(10));
-    bench.run_until(300.0);
-    assert_eq!(bench.taints(), ["dedicated:NoSchedule", "node.kubernetes.io/not-ready:NoSchedule"]);
-}
-
-#[test]
 fn an_unchanged_status_is_reported_five_minutes_after_it_was_posted_give_or_take_half() {
     let mut bench = Bench::new();
     // Something changes at 20 s; from then on nothing does.

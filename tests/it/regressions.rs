@@ -31,31 +31,6 @@ fn play(timeline: &str, objects: &str) -> Observed {
     finished.observers.finish(end, &finished.store, finished.events)
 }
 
-const JOB: &str = "{apiVersion: batch/v1, kind: Job, metadata: {name: work, namespace: default}, spec: {parallelism: 4, completions: 8, \
-                   template: {metadata: {annotations: {kubesquall.sim/run-for: 90s}}, spec: {restartPolicy: Never, containers: [{name: c, \
-                   image: i}]}}}}";
-
-#[test]
-fn pods_that_have_ended_are_taken_off_their_nodes_once() {
-    let observed = play("{at: 5m, kubectl: cordon n-0}", JOB);
-    assert!(observed.nodes.iter().all(|row| row.pods >= 0));
-    for node in ["n-0", "n-1"] {
-        let last = observed.nodes.iter().rev().find(|row| row.node == node).expect("a row");
-        assert_eq!(last.pods, 0, "{node}");
-    }
-    let most = observed.nodes.iter().map(|row| row.pods).max();
-    assert!(most.is_some_and(|most| (1..=4).contains(&most)), "{most:?}");
-}
-
-#[test]
-fn pods_of_a_job_deleted_without_them_go_when_they_are_deleted() {
-    let timeline =
-        "{at: 30s, kubectl: delete job work --cascade=orphan}, {at: 60s, kubectl: delete pods -l job-name=work}";
-    let observed = play(timeline, JOB);
-    assert_eq!(observed.pods.len(), 4);
-    assert!(observed.pods.iter().all(|pod| pod.gone_at.is_some()), "{:?}", observed.pods);
-}
-
 #[test]
 fn every_annotation_of_ours_is_known() {
     let annotations = [
@@ -76,17 +51,6 @@ fn every_annotation_of_ours_is_known() {
         let scenario = load("{at: 1m, kubectl: cordon n-0}", &pod);
         assert!(scenario.warnings.is_empty(), "{annotation}: {:?}", scenario.warnings);
     }
-}
-
-#[test]
-fn a_cron_job_makes_a_job_at_each_slot() {
-    let cron_job = "{apiVersion: batch/v1, kind: CronJob, metadata: {name: report, namespace: default}, spec: {schedule: '*/2 * * * *', \
-                    jobTemplate: {spec: {template: {metadata: {annotations: {kubesquall.sim/run-for: 10s}}, spec: {restartPolicy: \
-                    Never, containers: [{name: c, image: i}]}}}}}}";
-    let observed = play("{at: 1m, kubectl: cordon n-0}", cron_job);
-    let made = observed.events.iter().filter(|event| event.reason == "SuccessfulCreate" && event.kind == "CronJob");
-    let at: Vec<i64> = made.map(|event| event.at.as_nanos() / 60_000_000_000).collect();
-    assert_eq!(at, [2, 4, 6, 8], "the one of the tenth minute comes a tenth of a second after the end");
 }
 
 #[test]

@@ -170,7 +170,7 @@ mod tests {
         };
         // Half a minute is left; a second more makes sure.
         check(Some(60), "ReplicaSetUpdated", SECOND * 30, Some((SECOND * 30, SECOND * 31)));
-        check(Some(60), "ReplicaSetUpdated", SECOND * 59 + MILLI, Some((MILLI, SECOND)));
+        check(Some(60), "ReplicaSetUpdated", SECOND * 59 + MILLI, Some((MILLI, SECOND + MILLI * 10)));
         check(Some(60), NEW_AVAILABLE, SECOND, None);
         check(Some(60), TIMED_OUT, SECOND, None);
         check(Some(i32::MAX), "ReplicaSetUpdated", SECOND, None);

@@ -376,14 +376,6 @@ impl Bench {
         self.store.node(self.node_id()).and_then(|node| node.conditions.ready())
     }
 
-    /// Taints as `key:Effect`, sorted.
-    pub(super) fn taints(&self) -> Vec<String> {
-        let taints = self.store.node(self.node_id()).into_iter().flat_map(|node| &node.taints);
-        let mut taints: Vec<String> = taints.map(|taint| format!("{}:{}", taint.key, taint.effect)).collect();
-        taints.sort();
-        taints
-    }
-
     /// When the status was posted, as far as the present loop of reports tells.
     pub(super) fn reports(&self) -> Vec<f64> {
         let heartbeat = self.store.heartbeat(self.node_id());

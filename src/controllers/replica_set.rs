@@ -175,11 +175,13 @@ impl Reconcile for ReplicaSets {
         };
         let mut plan = Plan::nothing();
         let claims = claim(ctx.store, id, set, self.unchecked.remove(&id));
-        if !claims.is_empty() {
+        // Pods that are adopted or released count once they are: their change brings the set back.
+        let is_settled = claims.is_empty();
+        if !is_settled {
             plan.steps.push(Step::Concurrent(claims));
         }
         let active = ctx.store.tally(WorkloadId::ReplicaSet(id)).active;
-        if self.expectations.satisfied(id, ctx.now) && set.meta.deleting.is_none() {
+        if is_settled && self.expectations.satisfied(id, ctx.now) && set.meta.deleting.is_none() {
             let missing = set.replicas - active;
             match missing.cmp(&0) {
                 Ordering::Greater => {

@@ -322,6 +322,20 @@ fn a_pod_marked_for_deletion_is_replaced_at_once_and_stays() {
 }
 
 #[test]
+fn orphans_that_match_are_adopted_and_count() {
+    let mut cluster = Cluster::new(ReplicaSets::default());
+    let id = replica_set(&mut cluster, 3);
+    for name in ["a", "b"] {
+        let pod = cluster.pod(name, Owner::ReplicaSet(id), Some("n1"), PodPhase::Running, true);
+        cluster.ask(Request::SetPodOwner { pod, owner: None }).expect("an orphan");
+    }
+    cluster.start();
+    cluster.run_for(5.0);
+    assert_eq!((cluster.creates.len(), cluster.deletes.len(), cluster.pods().len()), (1, 0, 3));
+    assert!(cluster.pods().iter().all(|pod| pod.owner == Some(Owner::ReplicaSet(id))));
+}
+
+#[test]
 fn a_set_that_is_being_deleted_neither_creates_nor_adopts() {
     let mut cluster = Cluster::new(ReplicaSets::default());
     let id = replica_set(&mut cluster, 3);

@@ -75,14 +75,24 @@ impl Schedule {
             let mut found = None;
             let mut at = from;
             while let Some(next) = self.next(at).filter(|next| *next <= until_s) {
-                found = Some((next, found.map_or(1, |(_, count): (i64, u32)| count + 1)));
+                found = Some(next);
                 at = next;
             }
             if found.is_some() || from == after_s {
-                return found;
+                return found.map(|latest| (latest, self.missed(after_s, until_s)));
             }
         }
         None
+    }
+
+    /// How many times have passed, as far as the pause between the first two tells.
+    ///
+    /// # Source
+    /// cronjob-controller, `mostRecentScheduleTime`.
+    fn missed(&self, after_s: i64, until_s: i64) -> u32 {
+        let Some(first) = self.next(after_s).filter(|first| *first <= until_s) else { return 0 };
+        let Some(second) = self.next(first) else { return 1 };
+        u32::try_from((until_s - first) / (second - first).max(1) + 1).unwrap_or(u32::MAX)
     }
 }
 

@@ -159,10 +159,11 @@ impl DaemonSets {
         }
         let mut prelude = Plan::nothing();
         let hash = revision::current(store, id, set, &mut prelude);
-        claim(store, id, set, self.relabeled.remove(&id), &mut prelude);
+        // Pods that are adopted or released count once they are: their change brings the set back.
+        let is_settled = claim(store, id, set, self.relabeled.remove(&id), &mut prelude);
         let view = View::new(store, id, set, hash, ctx.now, self.placements.all(id, set, store));
         let mut plan = Plan::nothing();
-        if self.expectations.satisfied(id, ctx.now) {
+        if is_settled && self.expectations.satisfied(id, ctx.now) {
             let mut work = self.failed.manage(&view, ctx);
             let rolls = set.spec.update_strategy.strategy_type != Some(DaemonSetUpdateStrategyType::OnDelete);
             if work.create.is_empty() && work.delete.is_empty() && rolls {
@@ -212,9 +213,9 @@ fn create_request(
     }))
 }
 
-/// Pods to adopt, and to release if some were `relabeled`.
-fn claim(store: &Store, id: DaemonSetId, set: &DaemonSet, relabeled: bool, plan: &mut Plan<Memo>) {
-    let Some(selector) = &set.spec.selector else { return };
+/// Pods to adopt, and to release if some were `relabeled`; true if there are none.
+fn claim(store: &Store, id: DaemonSetId, set: &DaemonSet, relabeled: bool, plan: &mut Plan<Memo>) -> bool {
+    let Some(selector) = &set.spec.selector else { return true };
     let workload = WorkloadId::DaemonSet(id);
     let mut calls = Vec::new();
     let owned = store.pods_of(workload).iter().filter(|_| relabeled);
@@ -227,9 +228,11 @@ fn claim(store: &Store, id: DaemonSetId, set: &DaemonSet, relabeled: bool, plan:
         };
         calls.push(Planned { request: Request::SetPodOwner { pod: pod_id, owner }, memo: Memo::Other });
     }
-    if !calls.is_empty() {
+    let is_settled = calls.is_empty();
+    if !is_settled {
         plan.steps.push(Step::Concurrent(calls));
     }
+    is_settled
 }
 
 impl Reconcile for DaemonSets {

@@ -160,8 +160,9 @@ impl Cluster {
                 let object = store.pod(*pod)?;
                 let was_terminating = self.pods.get(*pod).terminating;
                 self.set_pod(*pod, part_of(object));
-                // Grace that is cut short is no second deletion.
-                if delta.touches(PodDelta::DELETION) && !was_terminating {
+                // Grace that is cut short is no second deletion. An eviction writes twice at once: the first write shows both.
+                let is_marked = delta.touches(PodDelta::DELETION) || object.is_terminating();
+                if is_marked && !was_terminating {
                     return self.count_deletion(object.deletion?.cause);
                 }
             }

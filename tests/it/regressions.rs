@@ -5,6 +5,7 @@ use std::path::Path;
 use kubesquall::observe::{Detail, Observed, Observers};
 use kubesquall::scenario::{self, Overrides, ResolvedScenario};
 use kubesquall::simulation::Prepared;
+use kubesquall::state::DeletionCause;
 use kubesquall::units::{SimDuration, SimTime};
 
 fn load(timeline: &str, objects: &str) -> ResolvedScenario {
@@ -64,4 +65,18 @@ fn six_hundred_pods_at_once_wait_for_the_client_of_their_controller() {
     // 30 at once, then 20 a second, which events and status writes share; the last hundred are a second wave.
     let took = created[599].saturating_since(created[0]).as_secs_f64();
     assert!((28.0..90.0).contains(&took), "{took}");
+}
+
+#[test]
+fn what_a_drain_evicts_is_counted() {
+    let web = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: default}, spec: {replicas: 4, selector: {matchLabels: \
+               {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}";
+    let observed = play("{at: 1m, kubectl: drain n-0}", web);
+    let counts = &observed.summary.counts;
+    let rows =
+        observed.pods.iter().filter(|pod| pod.deletion_cause == Some(DeletionCause::EvictionByEvictionApi)).count()
+            as u64;
+    assert!(rows > 0);
+    assert_eq!((counts.evictions, counts.deletions.get("EvictionByEvictionAPI")), (rows, Some(&rows)));
+    assert_eq!(observed.cluster.last().map(|row| row.evictions), Some(rows as i64));
 }

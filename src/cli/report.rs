@@ -30,6 +30,10 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
     }
     let summary = fs::read_to_string(dir.join("summary.json")).unwrap_or_default();
     let summary: serde_json::Value = serde_json::from_str(&summary).unwrap_or_default();
+    if dir.join("plan.csv").is_file() {
+        let what = format!("`{}` holds the results of a plan", dir.display());
+        return Err(Failure::input(what, "`plan` draws their chart: plan again"));
+    }
     let is_study = summary["study"]["study"].is_string();
     let charts = if is_study { study_charts(dir, &summary)? } else { draw_charts(dir) };
     let place = dir.join("charts");

@@ -169,3 +169,14 @@ fn a_directory_of_something_else_is_left_alone() {
     assert!(said.contains("holds other results than those of the plan four"), "{said}");
     assert_eq!(files(&out).len(), 2);
 }
+
+#[test]
+fn the_chart_of_a_plan_is_not_drawn_again_from_its_tables() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (study, out) = (plan(dir.path(), "[zone]", 8), dir.path().join("out"));
+    let text = |path: &Path| path.display().to_string();
+    kubesquall(&["-q", "plan", &text(&study), "--out", &text(&out)]).assert().success();
+    let refused = kubesquall(&["report", &text(&out)]).assert().code(2);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(said.contains("holds the results of a plan"), "{said}");
+}

@@ -212,10 +212,14 @@ impl Scheduler {
     }
 
     fn event(&mut self, event: &ClusterEvent<'_>, ctx: &mut Ctx<'_, Self>) {
+        self.tell_queue(ctx, |queue, situation| queue.event(event, situation));
+    }
+
+    /// Tells the queue of something that may bring pods back.
+    fn tell_queue(&mut self, ctx: &mut Ctx<'_, Self>, tell: impl FnOnce(&mut SchedulingQueue, Situation<'_>)) {
         let is_held = |pod| self.preemptions.holds(pod, ctx.store, ctx.config.version);
         let (cache, profiles) = (&self.snapshot.cache, &*self.profiles);
-        let situation = Situation { now: ctx.now, store: ctx.store, cache, profiles, is_held: &is_held };
-        self.queue.event(event, situation);
+        tell(&mut self.queue, Situation { now: ctx.now, store: ctx.store, cache, profiles, is_held: &is_held });
         self.wake(ctx);
     }
 
@@ -275,12 +279,12 @@ impl Scheduler {
             Nomination::Cleared => pod.nominated_node.is_some().then_some(None),
             Nomination::To(node) => (pod.nominated_node != Some(node)).then_some(Some(node)),
         };
-        // What would change nothing is not written.
         let reason = match decision.is_error {
             true => NotScheduledReason::SchedulerError,
             false => NotScheduledReason::Unschedulable,
         };
         let not_scheduled = Some(NotScheduled { reason, message });
+        // What would change nothing is not written.
         if pod.not_scheduled != not_scheduled || nominated_node.is_some() {
             let patch = PodStatusPatch { not_scheduled, nominated_node, ..PodStatusPatch::default() };
             ctx.call(Request::PatchPodStatus { pod: id, patch: Box::new(patch) }, Tag::Status);
@@ -333,11 +337,7 @@ impl Scheduler {
         if pod.node.is_some() {
             self.event(&ClusterEvent::PodUpdated { before, after: pod }, ctx);
         } else {
-            let is_held = |pod| self.preemptions.holds(pod, ctx.store, ctx.config.version);
-            let (cache, profiles) = (&self.snapshot.cache, &*self.profiles);
-            let situation = Situation { now: ctx.now, store: ctx.store, cache, profiles, is_held: &is_held };
-            self.queue.update(id, before, pod, situation);
-            self.wake(ctx);
+            self.tell_queue(ctx, |queue, situation| queue.update(id, before, pod, situation));
         }
     }
 

@@ -352,14 +352,20 @@ impl RollingUpgrades {
         self.next_node(id, slot, ctx);
     }
 
+    /// Where an upgrade waits for the machine of that name, and whether it is an additional one.
+    fn waiting_for(&self, id: usize, name: Symbol) -> Option<(usize, bool)> {
+        let slots = &self.upgrades[id].as_ref()?.slots;
+        let waits = |place: &Slot| place.new == name && matches!(place.stage, Stage::Surging | Stage::Returning);
+        let slot = slots.iter().position(waits)?;
+        Some((slot, slots[slot].stage == Stage::Surging))
+    }
+
     /// A node has become Ready.
     fn ready(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         let name = ctx.store.node_name(node);
         for id in 0..self.upgrades.len() {
-            let Some(upgrade) = &self.upgrades[id] else { continue };
-            let waits = |place: &Slot| place.new == name && matches!(place.stage, Stage::Surging | Stage::Returning);
-            let Some(slot) = upgrade.slots.iter().position(waits) else { continue };
-            if upgrade.slots[slot].stage == Stage::Surging {
+            let Some((slot, is_surge)) = self.waiting_for(id, name) else { continue };
+            if is_surge {
                 self.drain(id, slot, ctx);
             } else {
                 self.replaced(id, slot, ctx);
@@ -372,10 +378,8 @@ impl RollingUpgrades {
     fn lost(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         let name = ctx.store.node_name(node);
         for id in 0..self.upgrades.len() {
-            let Some(upgrade) = &self.upgrades[id] else { continue };
-            let waits = |place: &Slot| place.new == name && matches!(place.stage, Stage::Surging | Stage::Returning);
-            let Some(slot) = upgrade.slots.iter().position(waits) else { continue };
-            if upgrade.slots[slot].stage == Stage::Surging {
+            let Some((slot, is_surge)) = self.waiting_for(id, name) else { continue };
+            if is_surge {
                 self.surge(id, slot, ctx);
             } else {
                 self.enter(id, slot, Stage::Recreating);

@@ -54,8 +54,8 @@ struct StudyDocument {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Metadata {
-    name: String,
+pub(super) struct Metadata {
+    pub(super) name: String,
 }
 
 #[derive(Deserialize)]

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
+use super::super::document::Metadata;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::model::{Object, SYSTEM_PRIORITY_CLASSES, is_dns_subdomain};
@@ -100,12 +101,6 @@ struct PlanDocument {
     _kind: String,
     metadata: Metadata,
     spec: Spec,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Metadata {
-    name: String,
 }
 
 #[derive(Deserialize)]

@@ -114,6 +114,14 @@ fn lines(chart: &StudyChart) -> Vec<Line> {
     vec![Line { label: String::new(), variants: chart.labels.iter().cloned().zip(0..).collect() }]
 }
 
+/// The name of a place on an axis of names; none between them.
+fn name_at<T: AsRef<str>>(at: f64, names: &[T]) -> String {
+    let index = at.round();
+    let is_whole = (at - index).abs() < 1e-6 && index >= 0.0;
+    let name = names.get(index as usize).filter(|_| is_whole);
+    name.map_or_else(String::new, |name| name.as_ref().to_owned())
+}
+
 /// The cost of each variant with its interval.
 fn cost_curve(chart: &StudyChart) -> Option<String> {
     let lines = lines(chart);
@@ -133,15 +141,7 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
             .x_label_area_size(px(30))
             .y_label_area_size(px(64))
             .build_cartesian_2d(-0.5..count as f64 - 0.5, bottom..top)?;
-        let label = |at: &f64| {
-            let index = at.round();
-            let is_whole = (at - index).abs() < 1e-6 && index >= 0.0;
-            if is_whole {
-                ticks.get(index as usize).map_or_else(String::new, ToString::to_string)
-            } else {
-                String::new()
-            }
-        };
+        let label = |at: &f64| name_at(*at, &ticks);
         plot.configure_mesh()
             .disable_x_mesh()
             .light_line_style(WHITE)
@@ -296,11 +296,7 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
             .x_label_area_size(px(30))
             .y_label_area_size(px(64))
             .build_cartesian_2d(-0.5..labels.len() as f64 - 0.5, 0.0..style::ceiling(highest))?;
-        let label = |at: &f64| {
-            let index = at.round();
-            let is_whole = (at - index).abs() < 1e-6 && index >= 0.0;
-            if is_whole { labels.get(index as usize).cloned().unwrap_or_default() } else { String::new() }
-        };
+        let label = |at: &f64| name_at(*at, labels);
         plot.configure_mesh()
             .disable_x_mesh()
             .light_line_style(WHITE)

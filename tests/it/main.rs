@@ -16,4 +16,5 @@ mod scheduler;
 mod study;
 mod tidy;
 mod traps;
+mod verified;
 mod volumes;

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use kubesquall::observe::{Detail, Observed, Observers};
+use kubesquall::observe::Observed;
 use kubesquall::scenario::{self, Overrides, ResolvedScenario};
-use kubesquall::simulation::Prepared;
 use kubesquall::state::DeletionCause;
-use kubesquall::units::{SimDuration, SimTime};
+use kubesquall::units::SimTime;
+
+use super::verified;
 
 fn load(timeline: &str, objects: &str) -> ResolvedScenario {
     let text = format!(
@@ -20,16 +21,7 @@ fn load(timeline: &str, objects: &str) -> ResolvedScenario {
 
 /// Plays under the eyes of a verifier.
 fn play(timeline: &str, objects: &str) -> Observed {
-    let scenario = load(timeline, objects);
-    let observers = Observers::new(Detail::Files, Vec::new(), SimDuration::ZERO);
-    let prepared = Prepared::verified(&scenario).unwrap_or_else(|violation| panic!("{violation:?}"));
-    let mut run = prepared.start(scenario.seed, observers);
-    run.verify();
-    let end = SimTime::ZERO + scenario.duration;
-    run.run_until(end);
-    assert!(run.violation().is_none(), "{:?}", run.violation());
-    let finished = run.finish();
-    finished.observers.finish(end, &finished.store, finished.events)
+    verified::play(&load(timeline, objects))
 }
 
 #[test]

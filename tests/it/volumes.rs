@@ -3,26 +3,16 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use kubesquall::observe::{Detail, Observed, Observers};
+use kubesquall::observe::Observed;
 use kubesquall::scenario::{self, Overrides, ResolvedScenario};
 use kubesquall::scheduler::Scheduler;
 use kubesquall::simulation::Prepared;
-use kubesquall::units::{SimDuration, SimTime};
+use kubesquall::units::SimTime;
+
+use super::verified::play;
 
 fn seconds(at: SimTime) -> f64 {
     (at.as_nanos() as f64 / 1e6).round() / 1e3
-}
-
-fn play(scenario: &ResolvedScenario) -> Observed {
-    let observers = Observers::new(Detail::Files, Vec::new(), SimDuration::ZERO);
-    let prepared = Prepared::verified(scenario).unwrap_or_else(|violation| panic!("{violation:?}"));
-    let mut run = prepared.start(scenario.seed, observers);
-    run.verify();
-    let end = SimTime::ZERO + scenario.duration;
-    run.run_until(end);
-    assert!(run.violation().is_none(), "{:?}", run.violation());
-    let finished = run.finish();
-    finished.observers.finish(end, &finished.store, finished.events)
 }
 
 /// A scenario with its manifests behind it.

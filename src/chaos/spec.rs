@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::target::NodeTarget;
 use crate::engine::Distribution;
+use crate::model::ResourceList;
 use crate::units::SimDuration;
 
 /// What goes wrong.
@@ -156,6 +157,10 @@ pub struct FaultSpec {
     /// Whether the node is drained when the warning comes (SpotInterruption).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drain: Option<bool>,
+    /// What others than pods use (MemoryPressure, DiskPressure, PIDPressure): whether the node is short of it is then up to
+    /// the kubelet's thresholds. Without it, the condition holds.
+    #[serde(default, skip_serializing_if = "ResourceList::is_empty")]
+    pub usage: ResourceList,
 }
 
 impl FaultSpec {
@@ -173,6 +178,7 @@ impl FaultSpec {
             delay: None,
             notice: None,
             drain: None,
+            usage: ResourceList::default(),
         }
     }
 }
@@ -212,6 +218,9 @@ pub struct FaultProcessSpec {
     /// Whether the node is drained when the warning comes (SpotInterruption).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drain: Option<bool>,
+    /// What others than pods use (MemoryPressure, DiskPressure, PIDPressure).
+    #[serde(default, skip_serializing_if = "ResourceList::is_empty")]
+    pub usage: ResourceList,
     /// From repair to the next failure.
     pub time_to_failure: Distribution,
     /// From failure to repair.
@@ -231,6 +240,7 @@ impl FaultProcessSpec {
             delay: self.delay.clone(),
             notice: self.notice,
             drain: self.drain,
+            usage: self.usage.clone(),
             ..FaultSpec::new(self.kind)
         }
     }

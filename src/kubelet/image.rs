@@ -1,6 +1,6 @@
 //! Images: what is on a node, and what is on its way.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::settings;
 use crate::arena::Symbol;
@@ -18,6 +18,8 @@ pub(super) struct Images {
     there_at: FxHashMap<(NodeId, Symbol), SimTime>,
     /// When each of the node's pullers is free; one if pulls are serial.
     free_at: FxHashMap<NodeId, Vec<SimTime>>,
+    /// Images that the Node object lists and the kubelet has deleted.
+    deleted: FxHashSet<(NodeId, Symbol)>,
 }
 
 impl Images {
@@ -38,7 +40,8 @@ impl Images {
         let mut at = ctx.now;
         for (index, container) in pod.spec.init_containers.iter().chain(&pod.spec.containers).enumerate() {
             let image = container.image;
-            if listed.is_some_and(|images| images.iter().any(|(names, _)| names.contains(&image))) {
+            let is_there = |names: &[Symbol]| names.contains(&image) && self.is_listed(on, names);
+            if listed.is_some_and(|images| images.iter().any(|(names, _)| is_there(names))) {
                 continue;
             }
             let known = self.there_at.get(&(on, image)).copied();
@@ -51,6 +54,11 @@ impl Images {
             at = at.max(there_at);
         }
         at
+    }
+
+    /// Whether an image that the Node object lists under these names is still on the node.
+    pub(super) fn is_listed(&self, node: NodeId, names: &[Symbol]) -> bool {
+        names.first().is_none_or(|name| !self.deleted.contains(&(node, *name)))
     }
 
     /// When a pull ends that is asked for at `at`.
@@ -70,6 +78,32 @@ impl Images {
     pub(super) fn lost_power(&mut self, node: NodeId, now: SimTime) {
         self.free_at.remove(&node);
         self.there_at.retain(|(on, _), at| *on != node || *at <= now);
+    }
+}
+
+impl Kubelets {
+    /// Deletes the images of the node that no pod there needs.
+    ///
+    /// # Source
+    /// kubelet, `DeleteUnusedImages`.
+    ///
+    /// # Differs
+    /// The Node object goes on listing them.
+    pub(super) fn delete_unused_images(&mut self, node: NodeId, ctx: &Ctx<'_, Self>) {
+        let Some(object) = ctx.store.node(node) else { return };
+        let pods = || ctx.store.pods_on(node).iter().filter_map(|pod| ctx.store.pod(*pod));
+        let is_used = |names: &[Symbol]| {
+            pods().filter(|pod| !pod.phase.is_terminal()).any(|pod| {
+                let mut containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+                containers.any(|container| names.contains(&container.image))
+            })
+        };
+        for (names, _) in object.images.iter().filter(|(names, _)| !is_used(names)) {
+            if let Some(name) = names.first() {
+                self.images.deleted.insert((node, *name));
+            }
+        }
+        self.images.there_at.retain(|(on, image), _| *on != node || is_used(&[*image]));
     }
 }
 

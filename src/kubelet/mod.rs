@@ -4,12 +4,12 @@
 //! kept per pod is only what is under way: a start, a stop, a back-off.
 
 mod admission;
+mod eviction;
 mod heartbeat;
 mod image;
 mod mirror;
 mod node_status;
 mod pod_worker;
-mod pressure;
 mod probe;
 mod recovery;
 mod restart;
@@ -91,6 +91,8 @@ pub struct Kubelets {
     /// Which change attached a volume that somebody waits for; a kubelet itself only sees the result.
     attached_by: FxHashMap<(PersistentVolumeId, NodeId), CauseId>,
     images: image::Images,
+    /// Eviction managers with something to watch.
+    evictions: FxHashMap<NodeId, eviction::Manager>,
     /// Boot and reconnect timers under way.
     awaited: FxHashMap<NodeId, Ticket>,
     /// How long a machine's next boot takes, if that is special.
@@ -195,6 +197,7 @@ impl Component for Kubelets {
         for node in nodes {
             if ctx.store.machine(node).kubelet_alive() {
                 heartbeat::begin_long_ago(node, ctx);
+                self.watch_node(node, ctx);
             }
         }
         self.volumes_found(ctx);
@@ -213,6 +216,11 @@ impl Component for Kubelets {
                 }
                 if delta.touches(PodDelta::DELETION) {
                     self.pod_deleted(*pod, ctx);
+                }
+                if delta.touches(PodDelta::ANNOTATIONS)
+                    && let Some(object) = ctx.store.pod(*pod)
+                {
+                    self.watch_usage_of(object, ctx);
                 }
                 if delta.touches(PodDelta::READY) {
                     self.readiness_overwritten(*pod, ctx);
@@ -259,7 +267,7 @@ impl Component for Kubelets {
                 }
             }
             Timer::Report(node) => self.report(node, ctx),
-            Timer::Pressure(node) => self.pressure_pass(node, ctx),
+            Timer::Pressure(node) => self.eviction_pass(node, ctx),
             Timer::Shutdown(node, group) => self.shutdown_step(node, group, ctx),
             Timer::Started(pod) => self.containers_started(pod, ctx),
             Timer::Ready(pod) => self.became_ready(pod, ctx),
@@ -327,8 +335,9 @@ impl Component for Kubelets {
                 if self.hears(node, ctx) {
                     self.post(node, ctx);
                 }
-                self.pressure_pass(node, ctx);
+                self.condition_observed(node, ctx);
             }
+            MachineChange::Burdened { node, .. } => self.watch_usage(node, ctx),
             MachineChange::ShutdownBegins(node) => self.shutdown_begins(node, ctx),
             MachineChange::ContainerEnds { pod, fate } => {
                 let code = match fate {

@@ -7,7 +7,9 @@ use smallvec::SmallVec;
 use super::{Kubelets, Timer, heartbeat, tell};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, NodeConditionUpdate, NodeRegistration, ObjectRef, Request};
-use crate::state::{Machine, Node, NodeCondition, NodeConditionKind, NodeConditions, NodeId, Status, TaintOnNode, Uid};
+use crate::state::{
+    Node, NodeCondition, NodeConditionKind, NodeConditions, NodeId, ReportedConditions, Status, TaintOnNode, Uid,
+};
 use crate::units::{SimDuration, SimTime};
 
 /// How a node of which only the last object is left would register.
@@ -41,8 +43,7 @@ pub(super) fn node_to_register(registration: &NodeRegistration, now: SimTime) ->
 }
 
 /// What the kubelet would say of each condition, with the reasons of yes and no.
-fn opinion(machine: &Machine) -> [(NodeConditionKind, bool, &'static str, &'static str); 4] {
-    let reported = machine.reported;
+fn opinion(reported: ReportedConditions) -> [(NodeConditionKind, bool, &'static str, &'static str); 4] {
     let is_ready = !reported.not_ready && !reported.shutting_down;
     [
         (
@@ -61,9 +62,10 @@ impl Kubelets {
     /// Whether the kubelet would say otherwise than the node's conditions do.
     pub(super) fn differs(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
         let Some(object) = ctx.store.node(node) else { return false };
-        opinion(ctx.store.machine(node)).into_iter().any(|(kind, holds, ..)| {
+        opinion(self.reported(node, ctx)).into_iter().any(|(kind, holds, ..)| {
             let status = if holds { Status::True } else { Status::False };
-            object.conditions.get(kind).is_some_and(|condition| condition.status != status)
+            let is_news = holds && kind != NodeConditionKind::Ready;
+            object.conditions.get(kind).map_or(is_news, |condition| condition.status != status)
         })
     }
 
@@ -106,7 +108,7 @@ impl Kubelets {
         let machine = ctx.store.machine(node);
         let mut updates = SmallVec::new();
         let mut flipped = Vec::new();
-        for (kind, holds, yes, no) in opinion(machine) {
+        for (kind, holds, yes, no) in opinion(self.reported(node, ctx)) {
             let status = if holds { Status::True } else { Status::False };
             let reason = if holds { yes } else { no };
             updates.push(NodeConditionUpdate { kind, condition: NodeCondition { status, reason, since: ctx.now } });

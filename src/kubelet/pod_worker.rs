@@ -171,8 +171,8 @@ impl Kubelets {
             (None, None) => return false,
         };
         let name = ctx.store.node_name(node);
-        let reported = &ctx.store.machine(node).reported;
-        let Some(refusal) = admission::refuses(ctx.store, machine, name, object, reported) else { return true };
+        let reported = self.reported(node, ctx);
+        let Some(refusal) = admission::refuses(ctx.store, machine, name, object, &reported) else { return true };
         let message = format!("Pod was rejected: {}", refusal.message);
         self.event(node, EventDraft::warning(refusal.reason, ObjectRef::pod(object), message), ctx);
         let patch = PodStatusPatch {
@@ -229,13 +229,10 @@ impl Kubelets {
         if let Some(node) = object.node {
             self.event(node, EventDraft::normal("Started", ObjectRef::pod(object), "Container started"), ctx);
         }
-        let node = object.node;
         self.post_if_heard(pod, patch, ctx);
         self.arm_end(pod, ctx);
         self.watch_probes(pod, ctx);
-        if let Some(node) = node {
-            self.watch_pressure(node, ctx);
-        }
+        self.watch_usage_of(object, ctx);
         if is_ready {
             self.settle(pod);
         }

@@ -41,12 +41,14 @@ impl Kubelets {
             self.forget(pod, ctx);
         }
         self.restarted_unheard.remove(&node);
+        self.forget_shortages(node, ctx);
         self.images.lost_power(node, ctx.now);
         self.stop_waiting(node, ctx);
     }
 
     /// The operating system is up and a fresh kubelet runs: it registers, or finds its Node and reports.
     pub(super) fn booted(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        self.watch_node(node, ctx);
         if !ctx.store.machine(node).talks() || self.api_down {
             // Which pods it has, a kubelet learns from the API server only.
             self.booted_unheard.insert(node);
@@ -106,6 +108,7 @@ impl Kubelets {
 
     /// The kubelet process is gone: nothing is started or killed until it runs again; containers go on.
     pub(super) fn kubelet_stopped(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        self.forget_shortages(node, ctx);
         for pod in Self::pods_on(node, ctx) {
             self.cancel_mount(pod, ctx);
             let Some(worker) = self.workers.get_mut(&pod) else { continue };
@@ -146,6 +149,7 @@ impl Kubelets {
 
     /// A fresh kubelet process reports its node and takes over its pods.
     fn kubelet_restarted(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        self.watch_node(node, ctx);
         self.restarted_unheard.remove(&node);
         self.register_or_report(node, ctx);
         for pod in Self::pods_on(node, ctx) {

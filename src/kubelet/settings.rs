@@ -148,11 +148,52 @@ pub(super) fn first_probe(pod: &Pod, period: SimDuration, ctx: &Ctx<'_, Kubelets
     SimDuration::from_secs_f64(stream.unit() * period.as_secs_f64())
 }
 
-/// What the pod uses of a resource, as its annotation says.
-pub(super) fn usage(pod: &Pod, resource: &str) -> Option<i64> {
+/// What a pod's containers use, as its annotation says: `memory`, `ephemeral-storage` without volumes, `pids`, and by
+/// `volumes/<name>` what its emptyDir volumes hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    pub(super) memory: i64,
+    pub(super) ephemeral_storage: i64,
+    pub(super) pids: i64,
+    volumes: Vec<(Symbol, i64)>,
+}
+
+impl Usage {
+    /// What a volume holds.
+    pub(super) fn volume(&self, name: Symbol) -> Option<i64> {
+        self.volumes.iter().find(|(volume, _)| *volume == name).map(|(_, used)| *used)
+    }
+
+    /// What the pod takes of its node's disk: all but volumes in memory.
+    pub(super) fn disk(&self, pod: &Pod) -> i64 {
+        let on_disk = pod
+            .spec
+            .volumes
+            .iter()
+            .filter(|volume| volume.empty_dir.as_ref().is_some_and(|dir| dir.medium.as_str() != "Memory"));
+        let used = on_disk.filter_map(|volume| self.volume(volume.name));
+        used.fold(self.ephemeral_storage, i64::saturating_add)
+    }
+}
+
+/// Whether the pod says what it uses.
+pub(super) fn tells_usage(pod: &Pod) -> bool {
+    annotation(pod, USAGE).is_some()
+}
+
+/// What the pod uses, if it says so.
+pub(super) fn usage(pod: &Pod) -> Option<Usage> {
     let text = annotation(pod, USAGE)?.as_str();
-    let usage: BTreeMap<String, String> = serde_saphyr::from_str(text).ok()?;
-    Quantity::from_str(usage.get(resource)?).ok().map(Quantity::value)
+    let written: BTreeMap<String, Quantity> = serde_saphyr::from_str(text).ok()?;
+    let of = |resource: &str| written.get(resource).map_or(0, |amount| amount.value());
+    let volume =
+        |(name, amount): (&String, &Quantity)| Some((Symbol::new(name.strip_prefix("volumes/")?), amount.value()));
+    Some(Usage {
+        memory: of("memory"),
+        ephemeral_storage: of("ephemeral-storage"),
+        pids: of("pids"),
+        volumes: written.iter().filter_map(volume).collect(),
+    })
 }
 
 /// How long a preStop hook sleeps.

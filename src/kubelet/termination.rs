@@ -9,19 +9,18 @@ use crate::units::SimDuration;
 /// The shortest grace.
 const GRACE_MIN: SimDuration = SimDuration::from_secs(1);
 
-/// What is left between SIGTERM and SIGKILL when a preStop hook has used up the grace.
+/// What is between SIGTERM and SIGKILL at least.
 const KILL_MIN: SimDuration = SimDuration::from_secs(2);
 
 /// How long containers take to stop that sleep `pre_stop` before SIGTERM and exit `exit` after it.
 ///
 /// # Source
 /// kubelet, `killContainer`: the hook runs within the grace; whole seconds it took are subtracted, but at least two are
-/// left between the signals.
+/// left between the signals, however short the grace.
 pub(super) fn stop_time(pre_stop: SimDuration, exit: SimDuration, grace: SimDuration) -> SimDuration {
     let hook = pre_stop.min(grace);
     let left = grace - SimDuration::from_secs(hook.as_secs());
-    let limit = if pre_stop == SimDuration::ZERO { left } else { left.max(KILL_MIN) };
-    hook + exit.min(limit)
+    hook + exit.min(left.max(KILL_MIN))
 }
 
 impl Kubelets {
@@ -143,6 +142,7 @@ mod tests {
     #[test]
     fn the_grace_is_shared_by_hook_and_application() {
         check(0, 1, 30, 1);
+        check(0, 1000, 1, 2);
         check(0, 1000, 30, 30);
         check(10, 1000, 30, 30);
         check(10, 5, 30, 15);

@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 mod bench;
+#[cfg(test)]
+mod pressure;
 
 use bench::Bench;
 

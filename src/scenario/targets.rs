@@ -39,13 +39,12 @@ fn fields_of(kind: FaultKind) -> &'static [(&'static str, bool)] {
         FaultKind::Reboot => &[("nodes", true), ("boot", false)],
         FaultKind::Crash | FaultKind::GracefulShutdown => &[("nodes", true), ("for", false), ("boot", false)],
         FaultKind::SlowHeartbeats => &[("nodes", true), ("for", false), ("delay", true)],
-        FaultKind::KubeletStop
-        | FaultKind::Partition
-        | FaultKind::NotReady
-        | FaultKind::MemoryPressure
-        | FaultKind::DiskPressure
-        | FaultKind::PidPressure
-        | FaultKind::NetworkUnavailable => &[("nodes", true), ("for", false)],
+        FaultKind::MemoryPressure | FaultKind::DiskPressure | FaultKind::PidPressure => {
+            &[("nodes", true), ("for", false), ("usage", false)]
+        }
+        FaultKind::KubeletStop | FaultKind::Partition | FaultKind::NotReady | FaultKind::NetworkUnavailable => {
+            &[("nodes", true), ("for", false)]
+        }
     }
 }
 

@@ -34,6 +34,29 @@ pub struct ReportedConditions {
     pub shutting_down: bool,
 }
 
+/// What something uses of a machine.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Bytes of memory that cannot be taken back.
+    pub memory: i64,
+    /// Bytes of disk.
+    pub ephemeral_storage: i64,
+    /// Processes.
+    pub pids: i64,
+}
+
+impl Usage {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            memory: self.memory.saturating_add(other.memory),
+            ephemeral_storage: self.ephemeral_storage.saturating_add(other.ephemeral_storage),
+            pids: self.pids.saturating_add(other.pids),
+        }
+    }
+}
+
 /// The machine behind a node name.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
@@ -51,6 +74,8 @@ pub struct Machine {
     pub kubelet_held: bool,
     /// What the kubelet observes.
     pub reported: ReportedConditions,
+    /// What others than pods use of it because of faults.
+    pub burden: Usage,
     /// Condition `NetworkUnavailable`, as the network would write it.
     pub network_unavailable: bool,
     /// When it was last powered on.
@@ -69,6 +94,7 @@ impl Default for Machine {
             kubelet_running: false,
             kubelet_held: false,
             reported: ReportedConditions::default(),
+            burden: Usage::default(),
             network_unavailable: false,
             booted_at: SimTime::ZERO,
             boots: 0,
@@ -160,6 +186,13 @@ pub enum MachineChange {
         condition: NodeConditionKind,
         /// Whether it now holds.
         holds: bool,
+    },
+    /// Others than pods use so much of the machine from now on.
+    Burdened {
+        /// Node.
+        node: NodeId,
+        /// All of it together.
+        burden: Usage,
     },
     /// The operating system announces a shutdown: the kubelet ends pods by priority, then the machine is off.
     ShutdownBegins(NodeId),
@@ -281,6 +314,10 @@ impl Store {
                     NodeConditionKind::PidPressure => machine.reported.pid_pressure = holds,
                     NodeConditionKind::NetworkUnavailable => machine.network_unavailable = holds,
                 }
+                return None;
+            }
+            MachineChange::Burdened { node, burden } => {
+                self.machine_mut(node).burden = burden;
                 return None;
             }
             MachineChange::HeartbeatBegins { node, lease, reports } => {

@@ -16,7 +16,7 @@ mod workloads;
 
 pub use change::{CauseId, Change, Changed, NodeDelta, ObjectDelta, PodDelta};
 pub use heartbeat::{Heartbeat, HeartbeatLoop};
-pub use machines::{ContainerFate, ControlPlaneProcess, Machine, MachineChange, Power, ReportedConditions};
+pub use machines::{ContainerFate, ControlPlaneProcess, Machine, MachineChange, Power, ReportedConditions, Usage};
 pub use meta::{Meta, Owner, Propagation, Uid};
 pub use nodes::{Node, NodeCondition, NodeConditionKind, NodeConditions, NodeId, NodeSlot, Status, TaintOnNode};
 pub use pods::{

@@ -5,7 +5,8 @@ use super::super::nesting::Loss;
 use super::super::spec::{FaultKind, FaultSpec};
 use super::Damage;
 use crate::component::Ctx;
-use crate::state::{MachineChange, NodeConditionKind, NodeId, Power};
+use crate::model::ResourceList;
+use crate::state::{MachineChange, NodeConditionKind, NodeId, Power, Usage};
 
 fn loss(kind: FaultKind) -> Option<Loss> {
     Some(match kind {
@@ -38,6 +39,19 @@ fn time_boot(fault: &FaultSpec, name: &str, node: NodeId, ctx: &mut Ctx<'_, Chao
     }
 }
 
+/// What a fault makes others than pods use.
+fn usage(amounts: &ResourceList) -> Usage {
+    let of = |name: &str| amounts.get(name.into()).map_or(0, |amount| amount.value());
+    Usage { memory: of("memory"), ephemeral_storage: of("ephemeral-storage"), pids: of("pids") }
+}
+
+/// Tells the machine what all faults together make others than pods use of it.
+fn burden(node: NodeId, damage: &Damage, ctx: &mut Ctx<'_, Chaos>) {
+    let all = damage.burdens.get(&node).into_iter().flatten();
+    let burden = all.fold(Usage::default(), |sum, usage| sum.and(*usage));
+    ctx.change_machine(MachineChange::Burdened { node, burden });
+}
+
 pub(super) fn begin(fault: &FaultSpec, name: &str, node: NodeId, damage: &mut Damage, ctx: &mut Ctx<'_, Chaos>) {
     if !ctx.store.machine(node).exists {
         return;
@@ -57,6 +71,11 @@ pub(super) fn begin(fault: &FaultSpec, name: &str, node: NodeId, damage: &mut Da
             return;
         }
         FaultKind::Crash | FaultKind::GracefulShutdown => time_boot(fault, name, node, ctx),
+        _ if !fault.usage.is_empty() => {
+            damage.burdens.entry(node).or_default().push(usage(&fault.usage));
+            burden(node, damage, ctx);
+            return;
+        }
         _ => {}
     }
     let Some(loss) = loss(fault.kind) else { return };
@@ -85,8 +104,17 @@ pub(super) fn begin(fault: &FaultSpec, name: &str, node: NodeId, damage: &mut Da
     ctx.change_machine(change);
 }
 
-pub(super) fn end(kind: FaultKind, node: NodeId, damage: &mut Damage, ctx: &mut Ctx<'_, Chaos>) {
-    let Some(loss) = loss(kind) else { return };
+pub(super) fn end(fault: &FaultSpec, node: NodeId, damage: &mut Damage, ctx: &mut Ctx<'_, Chaos>) {
+    if !fault.usage.is_empty() {
+        let over = usage(&fault.usage);
+        let Some(usages) = damage.burdens.get_mut(&node) else { return };
+        if let Some(position) = usages.iter().position(|usage| *usage == over) {
+            usages.swap_remove(position);
+        }
+        burden(node, damage, ctx);
+        return;
+    }
+    let Some(loss) = loss(fault.kind) else { return };
     if !damage.nesting.end(node, loss) || !ctx.store.machine(node).exists {
         return;
     }

@@ -16,7 +16,7 @@ use super::spec::{FaultKind, FaultSpec};
 use super::{Chaos, ChaosPlan};
 use crate::component::Ctx;
 use crate::engine::{Distribution, Stream};
-use crate::state::{MachineChange, NodeId};
+use crate::state::{MachineChange, NodeId, Usage};
 use crate::units::SimDuration;
 
 /// What faults have done to the world and not yet undone.
@@ -29,6 +29,8 @@ pub(super) struct Damage {
     delays: FxHashMap<NodeId, (Distribution, Stream)>,
     /// Spot instances that have been warned.
     reclaims: FxHashMap<NodeId, spot_interruption::Reclaim>,
+    /// What faults make others than pods use of a machine.
+    burdens: FxHashMap<NodeId, Vec<Usage>>,
     /// By pool: numbers from here on have not been given.
     next_numbers: FxHashMap<usize, u64>,
     plan: Arc<ChaosPlan>,
@@ -69,7 +71,7 @@ pub(super) fn end(fault: &FaultSpec, nodes: &[NodeId], damage: &mut Damage, ctx:
         if fault.kind == FaultKind::SpotInterruption {
             spot_interruption::end(node, damage, ctx);
         } else {
-            losses::end(fault.kind, node, damage, ctx);
+            losses::end(fault, node, damage, ctx);
         }
     }
 }
@@ -92,6 +94,7 @@ impl Damage {
     fn forget(&mut self, node: NodeId) {
         self.nesting.forget(node);
         self.delays.remove(&node);
+        self.burdens.remove(&node);
         self.returning.remove(&node);
         self.reclaims.remove(&node);
     }

@@ -64,9 +64,10 @@ pub(super) struct Bench {
     queue: EventQueue<Event>,
     changed: Vec<Changed>,
     machine_changes: Vec<MachineChange>,
-    records: Vec<(SimTime, &'static str)>,
+    records: Vec<(SimTime, &'static str, String, String)>,
     ready: Vec<(String, f64, bool)>,
     gone: Vec<(String, f64)>,
+    finished: Vec<(String, f64)>,
     renewals: Vec<f64>,
 }
 
@@ -121,6 +122,7 @@ impl Bench {
             records: Vec::new(),
             ready: Vec::new(),
             gone: Vec::new(),
+            finished: Vec::new(),
             renewals: Vec::new(),
         };
         bench.handle_request(Request::Create(Box::new(Object::Node(Box::new(node))))).expect("a new node");
@@ -182,6 +184,34 @@ impl Bench {
             ..KubeletConfiguration::default()
         };
         self.config.kubelet = kubelet.resolve(self.config.version);
+    }
+
+    /// The kubelet's configuration.
+    pub(super) fn configure(&mut self, json: &str) {
+        let kubelet: KubeletConfiguration = serde_json::from_str(json).expect("a configuration");
+        self.config.kubelet = kubelet.resolve(self.config.version);
+    }
+
+    /// The node's disk and what of it images take.
+    pub(super) fn disk(&mut self, bytes: i64, images: &[(&str, i64)]) {
+        let id = self.node_id();
+        let node = self.store.node_mut(id).expect("the node");
+        Arc::make_mut(&mut node.allocatable).ephemeral_storage = bytes;
+        node.images = images.iter().map(|(name, size)| (vec![Symbol::new(name)], *size)).collect();
+    }
+
+    /// The machine's memory; what is allocatable stays.
+    pub(super) fn capacity_of_memory(&mut self, bytes: i64) {
+        let id = self.node_id();
+        let node = self.store.node_mut(id).expect("the node");
+        Arc::make_mut(&mut node.capacity).memory = bytes;
+    }
+
+    /// From one second to another, others than pods use something of the node.
+    pub(super) fn burden(&mut self, from_s: u64, until_s: u64, kind: FaultKind, usage: &str) {
+        let usage = serde_saphyr::from_str(usage).expect("amounts");
+        let length = Some(SimDuration::from_secs(until_s - from_s));
+        self.fault_spec(from_s, FaultSpec { length, usage, ..FaultSpec::new(kind) });
     }
 
     pub(super) fn fault(&mut self, at_s: u64, kind: FaultKind, for_s: Option<u64>) {
@@ -285,9 +315,14 @@ impl Bench {
     fn publish(&mut self) {
         for what in std::mem::take(&mut self.changed) {
             match &what {
-                Changed::PodUpdated { pod, delta, .. } if delta.touches(PodDelta::READY) => {
+                Changed::PodUpdated { pod, delta, .. } => {
                     let pod = self.store.pod(*pod).expect("the pod was updated");
-                    self.ready.push((pod.name.to_string(), seconds(self.now), pod.is_ready()));
+                    if delta.touches(PodDelta::READY) {
+                        self.ready.push((pod.name.to_string(), seconds(self.now), pod.is_ready()));
+                    }
+                    if delta.touches(PodDelta::PHASE) && pod.phase.is_terminal() {
+                        self.finished.push((pod.name.to_string(), seconds(self.now)));
+                    }
                 }
                 Changed::PodRemoved { last, .. } => self.gone.push((last.name.to_string(), seconds(self.now))),
                 _ => {}
@@ -328,7 +363,8 @@ impl Bench {
         }
         for (record, _) in outbox.records {
             if let Record::Event { event, .. } = record {
-                self.records.push((self.now, event.reason));
+                let name = event.about.name.to_string();
+                self.records.push((self.now, event.reason, name, event.message));
             }
         }
         self.machine_changes.extend(outbox.machine_changes.into_iter().map(|(change, _)| change));
@@ -352,12 +388,28 @@ impl Bench {
         self.ready.iter().filter(|(pod, ..)| pod == name).map(|(_, at, ready)| (*at, *ready)).collect()
     }
 
+    /// When the pod had Succeeded or Failed.
+    pub(super) fn finished_at(&self, name: &str) -> Option<f64> {
+        self.finished.iter().find(|(pod, _)| pod == name).map(|(_, at)| *at)
+    }
+
     pub(super) fn gone_at(&self, name: &str) -> Option<f64> {
         self.gone.iter().find(|(pod, _)| pod == name).map(|(_, at)| *at)
     }
 
     pub(super) fn events(&self, reason: &str) -> Vec<f64> {
-        self.records.iter().filter(|(_, other)| *other == reason).map(|(at, _)| seconds(*at)).collect()
+        self.records.iter().filter(|record| record.1 == reason).map(|record| seconds(record.0)).collect()
+    }
+
+    /// Which objects events of that reason are about, and what they say.
+    pub(super) fn messages(&self, reason: &str) -> Vec<(&str, &str)> {
+        self.records.iter().filter(|record| record.1 == reason).map(|record| (&*record.2, &*record.3)).collect()
+    }
+
+    /// Whether a condition of the node is True.
+    pub(super) fn condition(&self, kind: NodeConditionKind) -> bool {
+        let node = self.store.node(self.node_id());
+        node.and_then(|node| node.conditions.get(kind)).is_some_and(|condition| condition.status == Status::True)
     }
 
     pub(super) fn heard(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::eviction::are_thresholds;
 use super::version::KubernetesVersion;
 use crate::arena::Symbol;
 use crate::model::api_type::api_structs;
@@ -101,21 +102,8 @@ const EVICTION_HARD: [(&str, &str); 5] = [
 
 impl KubeletConfiguration {
     /// Fields that are read and written again but decide nothing yet, as the API names them.
-    pub const WITHOUT_EFFECT: &'static [&'static str] = &[
-        "eventBurst",
-        "eventRecordQPS",
-        "evictionHard",
-        "evictionMaxPodGracePeriod",
-        "evictionMinimumReclaim",
-        "evictionPressureTransitionPeriod",
-        "evictionSoft",
-        "evictionSoftGracePeriod",
-        "featureGates",
-        "mergeDefaultEvictionSettings",
-        "registryBurst",
-        "registryPullQPS",
-        "syncFrequency",
-    ];
+    pub const WITHOUT_EFFECT: &'static [&'static str] =
+        &["eventBurst", "eventRecordQPS", "featureGates", "registryBurst", "registryPullQPS", "syncFrequency"];
 
     /// What a kubelet would refuse to start with: the field, and what it must be.
     ///
@@ -125,6 +113,7 @@ impl KubeletConfiguration {
     pub fn problems(&self) -> Vec<(&'static str, &'static str)> {
         const AT_LEAST_0: &str = "at least 0";
         const A_SECOND: &str = "0s, or at least 1s";
+        const AMOUNTS: &str = "signals such as `memory.available`, each with a quantity or a percentage";
         let second = SimDuration::from_secs(1);
         let is_short = |period: Option<SimDuration>| period.is_some_and(|period| !period.is_zero() && period < second);
         let (total, critical) = (self.shutdown_grace_period, self.shutdown_grace_period_critical_pods);
@@ -150,6 +139,15 @@ impl KubeletConfiguration {
                 groups.iter().any(|group| group.shutdown_grace_period_seconds < 0),
                 "of at least 0 seconds each",
             ),
+            ("evictionHard", !are_thresholds(&self.eviction_hard), AMOUNTS),
+            ("evictionSoft", !are_thresholds(&self.eviction_soft), AMOUNTS),
+            ("evictionMinimumReclaim", !are_thresholds(&self.eviction_minimum_reclaim), AMOUNTS),
+            (
+                "evictionSoftGracePeriod",
+                self.eviction_soft.keys().any(|signal| !self.eviction_soft_grace_period.contains_key(signal)),
+                "given for each signal of `evictionSoft`",
+            ),
+            ("evictionMaxPodGracePeriod", self.eviction_max_pod_grace_period.is_some_and(|s| s < 0), AT_LEAST_0),
             (
                 "crashLoopBackOff.maxContainerRestartPeriod",
                 restart.is_some_and(|period| period < second || period > SimDuration::from_secs(300)),

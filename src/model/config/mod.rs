@@ -4,6 +4,7 @@
 //! [`FlagMap`] and become a struct of typed values; configuration files are API-like kinds of their own.
 
 mod cluster_autoscaler;
+mod eviction;
 mod flags;
 mod kube_apiserver;
 mod kube_controller_manager;
@@ -13,6 +14,7 @@ mod version;
 mod without_effect;
 
 pub use cluster_autoscaler::ClusterAutoscaler;
+pub use eviction::{EvictionAmount, EvictionSignal, EvictionThreshold};
 pub use flags::{Flag, FlagError, FlagMap};
 pub use kube_apiserver::KubeApiserver;
 pub use kube_controller_manager::KubeControllerManager;

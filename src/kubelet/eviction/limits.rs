@@ -1,0 +1,74 @@
+//! Limits of local storage, which hold whether or not the node is short of it.
+
+use super::{Disruption, GRACE, Kubelets, is_critical};
+use crate::component::Ctx;
+use crate::kubelet::settings::{self, Usage};
+use crate::model::{Container, PodSpec};
+use crate::state::{NodeId, Pod, PodId, PodPhase};
+use crate::units::{Quantity, SimDuration};
+
+const STORAGE: &str = "ephemeral-storage";
+
+impl Kubelets {
+    /// Evicts every pod of the node that exceeds a limit of its own; returns how long the slowest takes, if there is one.
+    ///
+    /// # Source
+    /// kubelet, `localStorageEviction`: size limits of emptyDir volumes, then the limit of the pod, then those of its
+    /// containers; the pods are not marked with DisruptionTarget.
+    ///
+    /// # Differs
+    /// Several are killed at once, not one after the other.
+    pub(super) fn enforce_limits(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) -> Option<SimDuration> {
+        let pods: Vec<PodId> = ctx.store.pods_on(node).iter().copied().collect();
+        let mut took = None;
+        for pod in pods {
+            let Some(object) = ctx.store.pod(pod).filter(|object| object.phase == PodPhase::Running) else { continue };
+            let is_ended = self.workers.get(&pod).is_some_and(|worker| worker.last_status.is_some());
+            if is_ended || is_critical(object) {
+                continue;
+            }
+            let Some(message) = settings::usage(object).and_then(|usage| exceeded(object, &usage)) else { continue };
+            let time = self.evict(pod, node, GRACE, message, Disruption::Unmarked, ctx);
+            took = Some(took.map_or(time, |took: SimDuration| took.max(time)));
+        }
+        took
+    }
+}
+
+/// The first limit that a pod exceeds, as the message says it.
+fn exceeded(pod: &Pod, usage: &Usage) -> Option<String> {
+    for volume in &pod.spec.volumes {
+        let limit = volume.empty_dir.as_ref().and_then(|dir| dir.size_limit).filter(|limit| limit.nano_value() > 0);
+        if let (Some(limit), Some(used)) = (limit, usage.volume(volume.name))
+            && used > limit.value()
+        {
+            return Some(format!("Usage of EmptyDir volume \"{}\" exceeds the limit \"{limit}\". ", volume.name));
+        }
+    }
+    if let Some(limit) = pod_limit(&pod.spec.spec)
+        && usage.disk(pod) > limit.value()
+    {
+        return Some(format!("Pod ephemeral local storage usage exceeds the total limit of containers {limit}. "));
+    }
+    let container = pod.spec.containers.first()?;
+    let limit = limit(container).filter(|limit| !limit.is_zero() && usage.ephemeral_storage > limit.value())?;
+    Some(format!("Container {} exceeded its local ephemeral storage limit \"{limit}\". ", container.name))
+}
+
+fn limit(container: &Container) -> Option<Quantity> {
+    container.resources.limits.get(STORAGE.into()).copied()
+}
+
+/// The limits of all containers together, if any has one.
+fn pod_limit(spec: &PodSpec) -> Option<Quantity> {
+    let (sidecars, inits): (Vec<&Container>, Vec<&Container>) =
+        spec.init_containers.iter().partition(|container| container.is_sidecar());
+    let together: Vec<Quantity> = spec.containers.iter().chain(sidecars).filter_map(limit).collect();
+    let sum = together.iter().map(|limit| limit.value()).sum::<i64>();
+    let largest = inits.into_iter().filter_map(limit).max_by_key(|limit| limit.value());
+    match (together.first(), largest) {
+        (_, Some(largest)) if largest.value() > sum => Some(largest),
+        (Some(first), _) => Some(Quantity::from_value(sum).with_format(first.format())),
+        (None, largest) => largest,
+    }
+}

@@ -1,0 +1,337 @@
+//! The eviction manager: pods that go because their node is short of memory, disk or process numbers.
+
+mod limits;
+mod message;
+mod observation;
+mod rank;
+
+use crate::arena::Symbol;
+use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
+use crate::engine::Ticket;
+use crate::model::SYSTEM_CRITICAL_PRIORITY;
+use crate::model::config::{EvictionSignal, EvictionThreshold};
+use crate::state::{DisruptionReason, NodeId, Pod, PodId, PodPhase, ReportedConditions, Status};
+use crate::units::{SimDuration, SimTime};
+
+use super::pod_worker::Stage;
+use super::{Kubelets, Timer, settings};
+use observation::Observations;
+use rank::Rank;
+
+/// Grace of a hard eviction.
+const GRACE: SimDuration = SimDuration::from_secs(1);
+
+/// How often it looks whether an evicted pod is cleaned up.
+const POLL: SimDuration = SimDuration::from_secs(1);
+
+/// Time between passes that evict nobody.
+const PASS: SimDuration = SimDuration::from_secs(10);
+
+/// What a node is short of, as one of its conditions says it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Shortage {
+    Memory,
+    Disk,
+    Pids,
+}
+
+impl Shortage {
+    const ALL: [Self; 3] = [Self::Memory, Self::Disk, Self::Pids];
+
+    fn of(signal: EvictionSignal) -> Self {
+        match signal {
+            EvictionSignal::MemoryAvailable | EvictionSignal::AllocatableMemoryAvailable => Self::Memory,
+            EvictionSignal::NodefsAvailable | EvictionSignal::ImagefsAvailable => Self::Disk,
+            EvictionSignal::PidAvailable => Self::Pids,
+        }
+    }
+
+    fn resource(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Disk => "ephemeral-storage",
+            Self::Pids => "pids",
+        }
+    }
+
+    fn request(self, pod: &Pod) -> i64 {
+        match self {
+            Self::Memory => pod.spec.requests.memory,
+            Self::Disk => pod.spec.requests.ephemeral_storage,
+            Self::Pids => 0,
+        }
+    }
+}
+
+/// What one node's eviction manager remembers from pass to pass; forgotten when nothing is short.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Manager {
+    /// The next pass.
+    pass: Option<Ticket>,
+    /// Thresholds that are met, by position, and since when.
+    first_observed: Vec<(usize, SimTime)>,
+    /// Thresholds whose grace was over in the last pass.
+    met: Vec<usize>,
+    /// When each shortage was last observed.
+    last_observed: [Option<SimTime>; 3],
+    /// The conditions it stands for.
+    conditions: [bool; 3],
+}
+
+impl Manager {
+    /// Takes in what is observed and says which thresholds, by position, ask for evictions.
+    ///
+    /// # Source
+    /// kubelet, `synchronize`: a threshold is met below its amount, and one that was met stays so up to its minimum reclaim;
+    /// conditions rise at once and fall when they have not been observed for the transition period.
+    fn take_in(
+        &mut self,
+        thresholds: &[EvictionThreshold],
+        observed: &Observations,
+        transition: SimDuration,
+        now: SimTime,
+    ) -> Vec<usize> {
+        let is_met = |index: &usize| {
+            observed.meet(&thresholds[*index], false)
+                || (self.met.contains(index) && observed.meet(&thresholds[*index], true))
+        };
+        let short: Vec<usize> = (0..thresholds.len()).filter(is_met).collect();
+        let since = |index: &usize| {
+            let known = self.first_observed.iter().find(|(other, _)| other == index);
+            (*index, known.map_or(now, |(_, since)| *since))
+        };
+        self.first_observed = short.iter().map(since).collect();
+        for index in &short {
+            self.last_observed[Shortage::of(thresholds[*index].signal) as usize] = Some(now);
+        }
+        for (holds, last) in self.conditions.iter_mut().zip(&mut self.last_observed) {
+            *last = last.filter(|last| now.saturating_since(*last) < transition);
+            *holds = last.is_some();
+        }
+        let is_over =
+            |(index, since): &&(usize, SimTime)| now.saturating_since(*since) >= thresholds[*index].grace_period;
+        self.met = self.first_observed.iter().filter(is_over).map(|(index, _)| *index).collect();
+        self.met.clone()
+    }
+
+    fn is_calm(&self) -> bool {
+        self.first_observed.is_empty() && self.last_observed.iter().all(Option::is_none)
+    }
+}
+
+/// Whether the kubelet spares the pod whatever happens.
+pub(super) fn is_critical(pod: &Pod) -> bool {
+    pod.is_mirror || pod.spec.priority >= SYSTEM_CRITICAL_PRIORITY
+}
+
+impl Kubelets {
+    /// The node's conditions as its kubelet sees them: what the world shows it, and what its thresholds say.
+    pub(super) fn reported(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> ReportedConditions {
+        let reported = ctx.store.machine(node).reported;
+        let Some(manager) = self.evictions.get(&node) else { return reported };
+        let [memory, disk, pids] = manager.conditions;
+        ReportedConditions {
+            memory_pressure: reported.memory_pressure || memory,
+            disk_pressure: reported.disk_pressure || disk,
+            pid_pressure: reported.pid_pressure || pids,
+            ..reported
+        }
+    }
+
+    /// Something on the node uses more, or what is said to: the next pass of its eviction manager sees it.
+    pub(super) fn watch_usage(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        let machine = ctx.store.machine(node);
+        if !machine.kubelet_alive() || self.evictions.get(&node).is_some_and(|manager| manager.pass.is_some()) {
+            return;
+        }
+        let phase = ctx.streams.at("eviction-monitor", ctx.store.node_name(node).as_str(), machine.boots.into()).unit();
+        let first = machine.booted_at + SimDuration::from_secs_f64(phase * PASS.as_secs_f64());
+        let passes = ctx.now.saturating_since(first).as_nanos() / PASS.as_nanos() + 1;
+        let next = if ctx.now < first { first } else { first + PASS * passes };
+        self.evictions.entry(node).or_default().pass = Some(ctx.arm(next, Timer::Pressure(node)));
+    }
+
+    /// The world makes a condition hold, or not any more: the node is looked at now, unless that is about to happen.
+    pub(super) fn condition_observed(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        let reported = ctx.store.machine(node).reported;
+        let is_short = reported.memory_pressure || reported.disk_pressure;
+        if is_short && self.evictions.get(&node).is_none_or(|manager| manager.pass.is_none()) {
+            self.eviction_pass(node, ctx);
+        }
+    }
+
+    /// The pod's containers run, or it is said to use something else: the eviction manager looks, if usage is given.
+    pub(super) fn watch_usage_of(&mut self, pod: &Pod, ctx: &mut Ctx<'_, Self>) {
+        let Some(node) = pod.node else { return };
+        let machine = ctx.store.machine(node);
+        let reported = machine.reported;
+        let is_short = reported.memory_pressure || reported.disk_pressure;
+        if is_short || machine.burden != crate::state::Usage::default() || settings::tells_usage(pod) {
+            self.watch_usage(node, ctx);
+        }
+    }
+
+    /// A fresh kubelet knows nothing of shortages of before.
+    pub(super) fn forget_shortages(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if let Some(ticket) = self.evictions.remove(&node).and_then(|manager| manager.pass) {
+            ctx.cancel(ticket);
+        }
+    }
+
+    /// A fresh kubelet looks for the first time.
+    pub(super) fn watch_node(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        let is_told = ctx.store.machine(node).burden != crate::state::Usage::default()
+            || ctx.store.pods_on(node).iter().filter_map(|pod| ctx.store.pod(*pod)).any(settings::tells_usage);
+        if is_told {
+            self.watch_usage(node, ctx);
+        }
+    }
+
+    /// One pass of the node's eviction manager; it evicts at most one pod for a shortage.
+    ///
+    /// # Source
+    /// kubelet, eviction manager: passes ten seconds apart, but one that evicted is followed by the next as soon as the pod
+    /// is cleaned up, for which it looks every second.
+    pub(super) fn eviction_pass(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if let Some(manager) = self.evictions.get_mut(&node)
+            && let Some(ticket) = manager.pass.take()
+        {
+            ctx.cancel(ticket);
+        }
+        if !ctx.store.machine(node).kubelet_alive() {
+            self.evictions.remove(&node);
+            return;
+        }
+        let thresholds = ctx.config.kubelet.eviction_thresholds();
+        let observed = self.observe(node, ctx);
+        let transition = ctx.config.kubelet.eviction_pressure_transition_period;
+        let manager = self.evictions.entry(node).or_default();
+        let before = manager.conditions;
+        let met = manager.take_in(&thresholds, &observed, transition, ctx.now);
+        if manager.conditions != before {
+            self.conditions_overwritten(node, ctx);
+        }
+        let took = match self.enforce_limits(node, ctx) {
+            Some(took) => Some(took),
+            None if met.is_empty() => self.evict_without_figures(node, ctx),
+            None => self.evict_for_thresholds(node, &thresholds, &met, observed, ctx),
+        };
+        let Some(manager) = self.evictions.get_mut(&node) else { return };
+        if let Some(took) = took {
+            manager.pass = Some(ctx.arm_in(took + POLL, Timer::Pressure(node)));
+        } else if manager.is_calm() {
+            self.evictions.remove(&node);
+        } else {
+            manager.pass = Some(ctx.arm_in(PASS, Timer::Pressure(node)));
+        }
+    }
+
+    /// Deals with the first of the thresholds that are met; returns how long the eviction takes, if there is one.
+    fn evict_for_thresholds(
+        &mut self,
+        node: NodeId,
+        thresholds: &[EvictionThreshold],
+        met: &[usize],
+        observed: Observations,
+        ctx: &mut Ctx<'_, Self>,
+    ) -> Option<SimDuration> {
+        let first = thresholds[*met.first()?];
+        let shortage = Shortage::of(first.signal);
+        let name = ctx.store.node_name(node);
+        let message = format!("Attempting to reclaim {}", shortage.resource());
+        self.event(node, EventDraft::warning("EvictionThresholdMet", ObjectRef::node(name), message), ctx);
+        if shortage == Shortage::Disk {
+            self.delete_unused_images(node, ctx);
+            let after = self.observe(node, ctx);
+            if !thresholds.iter().any(|threshold| after.meet(threshold, true)) {
+                return None;
+            }
+        }
+        let pod = self.first_of(node, |rank: &Rank| rank.key(shortage), ctx)?;
+        let object = ctx.store.pod(pod)?;
+        let grace = if first.is_hard() {
+            GRACE
+        } else {
+            let longest = i64::from(ctx.config.kubelet.eviction_max_pod_grace_period);
+            let own = object.spec.termination_grace_period_seconds.unwrap_or(longest);
+            SimDuration::from_secs(longest.min(own).max(0).unsigned_abs())
+        };
+        let text = message::node_low(object, &first, &observed, ctx.config.version);
+        Some(self.evict(pod, node, grace, text, Disruption::Marked, ctx))
+    }
+
+    /// While a fault says that the node is short and nobody says of how much, pods go that use more than they request.
+    ///
+    /// # Differs
+    /// How much is available is not known then: pods within their request stay, and so do those that do not say what they use.
+    fn evict_without_figures(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) -> Option<SimDuration> {
+        let reported = ctx.store.machine(node).reported;
+        let shortage = match (reported.memory_pressure, reported.disk_pressure) {
+            (true, _) => Shortage::Memory,
+            (false, true) => Shortage::Disk,
+            (false, false) => return None,
+        };
+        let pod = self.first_of(node, |rank: &Rank| rank.key_if_over(shortage), ctx)?;
+        let object = ctx.store.pod(pod)?;
+        let text = message::without_figures(object, shortage, ctx.config.version);
+        Some(self.evict(pod, node, GRACE, text, Disruption::Marked, ctx))
+    }
+
+    /// The pod that goes first, by its place in an order.
+    fn first_of<K: Ord>(&self, node: NodeId, place: impl Fn(&Rank) -> Option<K>, ctx: &Ctx<'_, Self>) -> Option<PodId> {
+        let candidates = ctx.store.pods_on(node).iter().copied();
+        let ranked = candidates.filter_map(|pod| Some((place(&self.rank_of(pod, ctx)?)?, pod)));
+        ranked.min_by(|one, other| one.0.cmp(&other.0)).map(|(_, pod)| pod)
+    }
+
+    /// A pod's standing; none if it cannot be evicted (any more).
+    fn rank_of(&self, pod: PodId, ctx: &Ctx<'_, Self>) -> Option<Rank> {
+        let object = ctx.store.pod(pod)?;
+        let worker = self.workers.get(&pod);
+        let is_known = worker.is_some() || object.phase == PodPhase::Running;
+        let is_ended = worker.is_some_and(|worker| worker.stage == Stage::Stopped || worker.last_status.is_some());
+        if object.phase.is_terminal() || is_ended || !is_known || is_critical(object) {
+            return None;
+        }
+        let usage = self.runs(pod, object).then(|| settings::usage(object).unwrap_or_default());
+        Some(Rank::new(object, usage))
+    }
+
+    /// Whether containers of the pod run.
+    fn runs(&self, pod: PodId, object: &Pod) -> bool {
+        match self.workers.get(&pod).map(|worker| worker.stage) {
+            Some(Stage::Running) => true,
+            Some(Stage::Stopping) | None => object.phase == PodPhase::Running,
+            Some(_) => false,
+        }
+    }
+
+    /// Ends a pod, which stays in the API as failed; returns how long that takes.
+    fn evict(
+        &mut self,
+        pod: PodId,
+        node: NodeId,
+        grace: SimDuration,
+        message: String,
+        disruption: Disruption,
+        ctx: &mut Ctx<'_, Self>,
+    ) -> SimDuration {
+        let Some(object) = ctx.store.pod(pod) else { return SimDuration::ZERO };
+        self.event(node, EventDraft::warning("Evicted", ObjectRef::pod(object), message), ctx);
+        let status = PodStatusPatch {
+            phase: Some(PodPhase::Failed),
+            reason: Some(Symbol::new("Evicted")),
+            ready: Some(Status::False),
+            disruption: (disruption == Disruption::Marked).then_some((DisruptionReason::TerminationByKubelet, true)),
+            ..PodStatusPatch::default()
+        };
+        self.end_pod(pod, grace, status, ctx)
+    }
+}
+
+/// Whether an evicted pod carries the condition DisruptionTarget.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Disruption {
+    Marked,
+    Unmarked,
+}

@@ -12,6 +12,7 @@ mod failure;
 mod import;
 mod man;
 mod plan;
+mod plan_chart;
 mod plan_text;
 mod report;
 mod run;

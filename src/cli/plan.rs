@@ -6,12 +6,12 @@ use clap::Args;
 use indicatif::ProgressBar;
 
 use super::failure::Failure;
-use super::plan_text;
 use super::ui::Ui;
 use super::{Ending, Output};
-use crate::report::{OutputDir, Overwrite, SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart, draw_survival_matrix};
+use super::{plan_chart, plan_text};
+use crate::report::{OutputDir, Overwrite, draw_survival_matrix};
 use crate::study::Progress;
-use crate::study::plan::{self, Blast, Candidate, Plan, PlanResults, Symmetry, Verdict};
+use crate::study::plan::{self, Blast, Plan, PlanResults, Symmetry};
 
 /// Find the fewest nodes that survive the failures a plan names
 ///
@@ -127,53 +127,17 @@ fn blast_radius(plan: &Plan, results: &PlanResults, arguments: &PlanArgs, symmet
 
 fn write(results: &PlanResults, blasts: &[Blast], place: &Path, overwrite: Overwrite) -> Result<PathBuf, Failure> {
     let out = OutputDir::begin(place, overwrite)?;
-    out.write("plan.csv", &results.plan_csv())?;
-    out.write("cases.csv", &results.cases_csv())?;
+    let (plan, cases, summary) = (results.plan_csv(), results.cases_csv(), results.summary_json());
+    out.write("plan.csv", &plan)?;
+    out.write("cases.csv", &cases)?;
     if !blasts.is_empty() {
         out.write("blast-radius.csv", &plan::blast_csv(blasts))?;
     }
-    if let Some((name, picture)) = draw_survival_matrix(&chart_of(results)) {
+    let chart = plan_chart::of_files(&summary, &plan, &cases).expect("the files of a plan");
+    if let Some((name, picture)) = draw_survival_matrix(&chart) {
         out.write(&format!("charts/{name}"), picture.as_bytes())?;
     }
     // Last, as it marks a directory that is whole.
-    out.write("summary.json", results.summary_json().as_bytes())?;
+    out.write("summary.json", summary.as_bytes())?;
     Ok(out.finish()?)
-}
-
-/// What the chart shows: the counts that were tried last, as the answer is among them.
-fn chart_of(results: &PlanResults) -> SurvivalChart {
-    let skipped = results.candidates.len().saturating_sub(SURVIVAL_COLUMNS_MAX);
-    let shown = &results.candidates[skipped..];
-    let names: Vec<&str> = results.pools.iter().map(|pool| pool.name.as_str()).collect();
-    let row = |case: Option<usize>| shown.iter().map(|candidate| cell(candidate, case)).collect();
-    let title = match results.answer() {
-        Some(answer) => format!("{}: {} survive", results.plan, results.in_words(&answer.counts)),
-        None => format!("{}: nothing that was tried survives", results.plan),
-    };
-    let column = |candidate: &Candidate| {
-        let counts: Vec<String> = candidate.counts.iter().map(u32::to_string).collect();
-        counts.join("+")
-    };
-    SurvivalChart {
-        title,
-        counted: format!("nodes of {}", names.join(" + ")),
-        columns: shown.iter().map(column).collect(),
-        rows: std::iter::once("calm").chain(results.cases.iter().map(String::as_str)).map(str::to_owned).collect(),
-        cells: std::iter::once(None).chain((0..results.cases.len()).map(Some)).map(row).collect(),
-        answer: results.answer.and_then(|answer| answer.checked_sub(skipped)),
-    }
-}
-
-fn cell(candidate: &Candidate, case: Option<usize>) -> SurvivalCell {
-    if matches!(candidate.verdict, Verdict::RuledOut { .. }) {
-        return SurvivalCell::RuledOut;
-    }
-    let of_case = || candidate.plays().iter().filter(|play| play.case == case);
-    let plays = of_case().count();
-    let failed = of_case().filter(|play| !play.outcome.is_survived()).count();
-    match (plays, failed) {
-        (0, _) => SurvivalCell::NotPlayed,
-        (plays, 0) => SurvivalCell::Survived { plays },
-        (plays, failed) => SurvivalCell::Failed { failed, plays },
-    }
 }

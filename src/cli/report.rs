@@ -1,4 +1,4 @@
-//! `report`: draws the pictures of a finished run or study again.
+//! `report`: draws the pictures of a finished run, study or plan again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use clap::Args;
 use super::failure::Failure;
 use super::ui::Ui;
 use super::words::counted;
-use super::{Ending, sweep, tune};
+use super::{Ending, plan_chart, sweep, tune};
 use crate::inspect::InspectError;
-use crate::report::{draw_charts, draw_study_charts};
+use crate::report::{draw_charts, draw_study_charts, draw_survival_matrix};
 
 /// File names and pictures.
 type Charts = Vec<(&'static str, String)>;
 
-/// Rebuild the charts of a finished run or study from its CSV files
+/// Rebuild the charts of a finished run, study or plan from its CSV files
 #[derive(Args, Debug)]
 pub(super) struct ReportArgs {
-    /// The directory of the run or study
+    /// The directory of the run, study or plan
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 }
@@ -29,13 +29,13 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
         return Err(InspectError::NoRun(dir.display().to_string()).into());
     }
     let summary = fs::read_to_string(dir.join("summary.json")).unwrap_or_default();
-    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap_or_default();
-    if dir.join("plan.csv").is_file() {
-        let what = format!("`{}` holds the results of a plan", dir.display());
-        return Err(Failure::input(what, "`plan` draws their chart: plan again"));
-    }
-    let is_study = summary["study"]["study"].is_string();
-    let charts = if is_study { study_charts(dir, &summary)? } else { draw_charts(dir) };
+    let charts = if dir.join("plan.csv").is_file() {
+        plan_charts(dir, &summary)?
+    } else {
+        let summary: serde_json::Value = serde_json::from_str(&summary).unwrap_or_default();
+        let is_study = summary["study"]["study"].is_string();
+        if is_study { study_charts(dir, &summary)? } else { draw_charts(dir) }
+    };
     let place = dir.join("charts");
     let cannot_write = |error: &std::io::Error| {
         Failure::input(format!("cannot write to `{}`: {error}", place.display()), "check that you may write there")
@@ -56,4 +56,14 @@ fn study_charts(dir: &Path, summary: &serde_json::Value) -> Result<Charts, Failu
         chart.workloads = tune::curves(&results);
     }
     Ok(draw_study_charts(&chart))
+}
+
+/// The chart of a plan.
+fn plan_charts(dir: &Path, summary: &str) -> Result<Charts, Failure> {
+    let read = |name: &str| fs::read(dir.join(name)).unwrap_or_default();
+    let chart = plan_chart::of_files(summary, &read("plan.csv"), &read("cases.csv")).ok_or_else(|| {
+        let what = format!("the files of the plan in `{}` are broken", dir.display());
+        Failure::input(what, "plan again")
+    })?;
+    Ok(draw_survival_matrix(&chart).into_iter().collect())
 }

@@ -53,7 +53,10 @@ fn step(args: &DeleteArgs, object: &Found, store: &Store) -> Option<Step> {
         }
         Found::Other(kind, name) => {
             let namespace = if kind.is_namespaced() { Symbol::new(&args.selection.namespace) } else { Symbol::empty() };
-            (Request::DeleteOther { kind: kind.other_kind()?, namespace, name: *name }, None)
+            (
+                Request::DeleteOther { kind: kind.other_kind()?, namespace, name: *name },
+                lingers(*kind, namespace, *name, store),
+            )
         }
     };
     let kind = object.kind();
@@ -62,4 +65,13 @@ fn step(args: &DeleteArgs, object: &Found, store: &Store) -> Option<Step> {
         if kind.is_namespaced() { format!(" from {} namespace", args.selection.namespace) } else { String::new() };
     let line = format!("{} \"{}\" {force}deleted{place}", kind.printed(), object.name(store));
     Some(Step { request, line, unchanged: None, subject: object.name(store), wait: gone.filter(|_| args.wait) })
+}
+
+/// What to wait for of the kinds that stay for a while after they are deleted; the others are gone with the answer.
+fn lingers(kind: Kind, namespace: Symbol, name: Symbol, store: &Store) -> Option<Gone> {
+    match kind {
+        Kind::Namespace => store.namespace(name).map(|(id, _)| Gone::Namespace(id)),
+        Kind::PersistentVolumeClaim => store.volumes.find_claim(namespace, name).map(Gone::Claim),
+        _ => None,
+    }
 }

@@ -26,7 +26,9 @@ use crate::component::{
     Start, Transcript, TypedCommand,
 };
 use crate::model::Object;
-use crate::state::{Change, Changed, ControlPlaneProcess, NodeId, PodId, WorkloadId};
+use crate::state::{
+    Change, Changed, ControlPlaneProcess, NamespaceId, NodeId, PersistentVolumeClaimId, PodId, WorkloadId,
+};
 use crate::units::{SimDuration, SimTime};
 
 use command_line::RolloutVerb;
@@ -108,6 +110,8 @@ enum Gone {
     Pod(PodId),
     Node(NodeId),
     Workload(WorkloadId),
+    Namespace(NamespaceId),
+    Claim(PersistentVolumeClaimId),
 }
 
 /// A running kubectl.
@@ -248,6 +252,8 @@ impl Kubectl {
             Gone::Pod(pod) => ctx.store.pod(*pod).is_some(),
             Gone::Node(node) => ctx.store.node(*node).is_some(),
             Gone::Workload(workload) => ctx.store.workload_meta(*workload).is_some(),
+            Gone::Namespace(namespace) => ctx.store.namespaces.get(*namespace).is_some(),
+            Gone::Claim(claim) => ctx.store.volumes.claim(*claim).is_some(),
         });
         if process.waits.is_empty() && process.steps.is_empty() && process.current.is_none() {
             self.finish(id, ctx);
@@ -319,6 +325,8 @@ impl Component for Kubectl {
                 | Changed::NodeRemoved { .. }
                 | Changed::WorkloadRemoved(_)
                 | Changed::WorkloadUpdated(..)
+                | Changed::NamespaceRemoved(_)
+                | Changed::ClaimRemoved(_)
         )
     }
 

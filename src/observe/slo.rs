@@ -161,15 +161,7 @@ impl Slo {
     pub(super) fn changed(&mut self, change: &Change, store: &Store) {
         match &change.what {
             Changed::WorkloadAdded(id) | Changed::WorkloadUpdated(id, _) => self.workload_seen(change.at, *id, store),
-            Changed::WorkloadRemoved(id) => {
-                if let Some(index) = self.index.remove(id) {
-                    self.advance(index, change.at);
-                    let tracked = &mut self.tracked[index];
-                    tracked.gone_at = Some(change.at);
-                    tracked.desired = 0;
-                    self.advance(index, change.at);
-                }
-            }
+            Changed::WorkloadRemoved(id) => self.forget(change.at, *id),
             Changed::PodAdded(id) => self.pod_seen(change.at, *id, store),
             Changed::PodUpdated { pod, delta, .. } => {
                 if delta.touches(PodDelta::DELETION) {
@@ -207,39 +199,69 @@ impl Slo {
     }
 
     fn workload_seen(&mut self, at: SimTime, id: WorkloadId, store: &Store) {
-        let Some(desired) = desired_of(id, store) else { return };
         let Some(meta) = store.workload_meta(id) else { return };
-        let kind = store.workload_kind(id);
+        let Some(desired) = desired_of(id, store) else {
+            // A ReplicaSet that a Deployment has adopted.
+            if self.index.contains_key(&id) {
+                self.forget(at, id);
+                self.recount(at, id, store);
+            }
+            return;
+        };
         let index = match self.index.get(&id) {
             Some(index) => *index,
-            None => {
-                let objective =
-                    self.objectives.iter().position(|o| o.matches(kind, meta.namespace.as_str(), meta.name.as_str()));
-                self.tracked.push(Tracked {
-                    kind,
-                    namespace: meta.namespace,
-                    name: meta.name,
-                    objective,
-                    desired,
-                    ready: 0,
-                    ready_min: 0,
-                    since: at,
-                    born_at: at,
-                    gone_at: None,
-                    below_desired: SimDuration::ZERO,
-                    below_min: SimDuration::ZERO,
-                    gap_since: None,
-                    longest_gap: SimDuration::ZERO,
-                    unready_ns: 0,
-                    disruptions: 0,
-                });
-                self.index.insert(id, self.tracked.len() - 1);
-                self.tracked.len() - 1
-            }
+            None => self.track(at, id, desired, store),
         };
         self.advance(index, at);
-        self.tracked[index].desired = desired;
+        // Nobody waits for the pods of what is being deleted.
+        self.tracked[index].desired = if meta.deleting.is_some() { 0 } else { desired };
         self.advance(index, at);
+    }
+
+    /// A workload comes to be, or a ReplicaSet loses its Deployment: it may have pods already.
+    fn track(&mut self, at: SimTime, id: WorkloadId, desired: i32, store: &Store) -> usize {
+        let (kind, meta) = (store.workload_kind(id), store.workload_meta(id).expect("a workload that is there"));
+        let is_meant = |o: &Objective| o.matches(kind, meta.namespace.as_str(), meta.name.as_str());
+        let index = self.tracked.len();
+        self.tracked.push(Tracked {
+            kind,
+            namespace: meta.namespace,
+            name: meta.name,
+            objective: self.objectives.iter().position(is_meant),
+            desired,
+            ready: 0,
+            ready_min: 0,
+            since: at,
+            born_at: at,
+            gone_at: None,
+            below_desired: SimDuration::ZERO,
+            below_min: SimDuration::ZERO,
+            gap_since: None,
+            longest_gap: SimDuration::ZERO,
+            unready_ns: 0,
+            disruptions: 0,
+        });
+        self.index.insert(id, index);
+        self.recount(at, id, store);
+        self.tracked[index].ready_min = self.tracked[index].ready;
+        index
+    }
+
+    /// A workload is no longer there, or no longer speaks for its pods.
+    fn forget(&mut self, at: SimTime, id: WorkloadId) {
+        let Some(index) = self.index.remove(&id) else { return };
+        self.advance(index, at);
+        let tracked = &mut self.tracked[index];
+        tracked.gone_at = Some(at);
+        tracked.desired = 0;
+        self.advance(index, at);
+    }
+
+    /// Another workload than before may speak for the pods of this one.
+    fn recount(&mut self, at: SimTime, id: WorkloadId, store: &Store) {
+        for pod in store.pods_of(id) {
+            self.pod_seen(at, *pod, store);
+        }
     }
 
     fn pod_seen(&mut self, at: SimTime, id: PodId, store: &Store) {

@@ -171,12 +171,18 @@ fn a_directory_of_something_else_is_left_alone() {
 }
 
 #[test]
-fn the_chart_of_a_plan_is_not_drawn_again_from_its_tables() {
+fn the_chart_of_a_plan_is_drawn_again_from_its_tables() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let (study, out) = (plan(dir.path(), "[zone]", 8), dir.path().join("out"));
     let text = |path: &Path| path.display().to_string();
     kubesquall(&["-q", "plan", &text(&study), "--out", &text(&out)]).assert().success();
+    let chart = out.join("charts/survival-matrix.svg");
+    let first = fs::read(&chart).expect("a chart");
+    fs::remove_dir_all(out.join("charts")).expect("removed");
+    kubesquall(&["report", &text(&out)]).assert().success();
+    assert!(fs::read(&chart).expect("a chart") == first);
+    fs::write(out.join("cases.csv"), "case,lost\n").expect("written");
     let refused = kubesquall(&["report", &text(&out)]).assert().code(2);
     let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
-    assert!(said.contains("holds the results of a plan"), "{said}");
+    assert!(said.contains("are broken"), "{said}");
 }

@@ -72,3 +72,27 @@ fn what_a_drain_evicts_is_counted() {
     assert_eq!((counts.evictions, counts.deletions.get("EvictionByEvictionAPI")), (rows, Some(&rows)));
     assert_eq!(observed.cluster.last().map(|row| row.evictions), Some(rows as i64));
 }
+
+#[test]
+fn an_orphaned_replica_set_keeps_its_ready_pods_and_gives_them_to_whoever_adopts_it() {
+    let web = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: default}, spec: {replicas: 3, selector: {matchLabels: \
+               {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}";
+    let observed = play("{at: 1m, kubectl: delete deployment web --cascade=orphan}", web);
+    let of = |kind: &str| {
+        let mut outcomes = observed.summary.workloads.iter().filter(|outcome| outcome.kind == kind);
+        outcomes.next().unwrap_or_else(|| panic!("no {kind}"))
+    };
+    let orphan = of("ReplicaSet");
+    assert_eq!((orphan.desired, orphan.ready, orphan.ready_min, orphan.below_desired_s), (3, 3, 3, 0.0));
+    // Nor does anybody miss the pods of what is being deleted.
+    assert_eq!(of("Deployment").unready_replica_s, 0.0);
+}
+
+#[test]
+fn a_deleted_namespace_is_waited_for() {
+    let objects = "{apiVersion: v1, kind: Namespace, metadata: {name: batch}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p, \
+                   namespace: batch}, spec: {containers: [{name: c, image: i}]}}";
+    let observed = play("{at: 1m, kubectl: delete namespace batch}", objects);
+    let gone = observed.pods[0].gone_at.expect("the pod is gone");
+    assert!(observed.transcript[0].done_at > gone, "{:?}", observed.transcript);
+}

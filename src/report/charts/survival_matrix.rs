@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use super::style::{self, BAD, CALM, DIM, FAINT, GOOD, INK, font, px};
+use super::style::{self, BAD, DIM, FAINT, GOOD, INK, font, px};
 
 /// What a plan's chart shows.
 #[derive(Clone, Debug, Default)]
@@ -105,8 +105,10 @@ pub fn draw_survival_matrix(chart: &SurvivalChart) -> Option<(&'static str, Stri
             }
         }
         if let Some(answer) = chart.answer {
-            let corners = [at(x(answer), 40), at(x(answer) + cell_width, y(chart.rows.len()))];
-            area.draw(&Rectangle::new(corners, CALM.stroke_width(px(2))))?;
+            // A path, as the backend draws the border of a rectangle one unit wide whatever it is told.
+            let (left, right, bottom) = (x(answer), x(answer) + cell_width, y(chart.rows.len()));
+            let frame = vec![at(left, 40), at(right, 40), at(right, bottom), at(left, bottom), at(left, 40)];
+            area.draw(&PathElement::new(frame, INK.stroke_width(px(2))))?;
         }
         area.draw(&Text::new(chart.counted.clone(), at(label_width, y(chart.rows.len()) + 8), font(12)))?;
         legend(area, y(chart.rows.len()) + 44)

@@ -1,0 +1,101 @@
+//! The chart of a plan, from its files: `plan` draws it, and `report` draws it again.
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+
+use crate::report::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart};
+
+/// What the chart needs of `summary.json`.
+#[derive(Deserialize)]
+struct Summary {
+    plan: String,
+    pools: Vec<Pool>,
+    survive: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Pool {
+    name: String,
+}
+
+/// A line of `plan.csv`: counts, `4+2`, and what became of them.
+struct Tried {
+    counts: String,
+    verdict: String,
+}
+
+/// How many plays of a case there were with some counts, and how many of them were not survived.
+#[derive(Clone, Copy, Default)]
+struct Plays {
+    all: usize,
+    failed: usize,
+}
+
+/// What the chart shows: the counts that were tried last, as the answer is among them; none if the files are not those of a plan.
+pub(super) fn of_files(summary: &str, plan: &[u8], cases: &[u8]) -> Option<SurvivalChart> {
+    let summary: Summary = serde_json::from_str(summary).ok()?;
+    let pools: Vec<&str> = summary.pools.iter().map(|pool| pool.name.as_str()).collect();
+    let tried = read_tried(plan, pools.len())?;
+    let plays = read_plays(cases, pools.len())?;
+    let shown = &tried[tried.len().saturating_sub(SURVIVAL_COLUMNS_MAX)..];
+    let rows: Vec<String> = std::iter::once("calm".to_owned()).chain(summary.survive).collect();
+    let row = |case: &String| shown.iter().map(|tried| cell(tried, case, &plays)).collect();
+    let survives = |tried: &Tried| tried.verdict == "survives";
+    let title = match tried.iter().find(|tried| survives(tried)) {
+        Some(answer) => {
+            let parts: Vec<String> =
+                answer.counts.split('+').zip(&pools).map(|(count, pool)| format!("{count} of {pool}")).collect();
+            format!("{}: {} survive", summary.plan, parts.join(" and "))
+        }
+        None => format!("{}: nothing that was tried survives", summary.plan),
+    };
+    Some(SurvivalChart {
+        title,
+        counted: format!("nodes of {}", pools.join(" + ")),
+        columns: shown.iter().map(|tried| tried.counts.clone()).collect(),
+        cells: rows.iter().map(row).collect(),
+        rows,
+        answer: shown.iter().position(survives),
+    })
+}
+
+fn cell(tried: &Tried, case: &str, plays: &FxHashMap<(String, String), Plays>) -> SurvivalCell {
+    if tried.verdict == "ruled out" {
+        return SurvivalCell::RuledOut;
+    }
+    match plays.get(&(tried.counts.clone(), case.to_owned())).copied().unwrap_or_default() {
+        Plays { all: 0, .. } => SurvivalCell::NotPlayed,
+        Plays { all, failed: 0 } => SurvivalCell::Survived { plays: all },
+        Plays { all, failed } => SurvivalCell::Failed { failed, plays: all },
+    }
+}
+
+fn read_tried(csv: &[u8], pools: usize) -> Option<Vec<Tried>> {
+    let mut reader = csv::Reader::from_reader(csv);
+    let verdict = reader.headers().ok()?.iter().position(|column| column == "verdict").filter(|at| *at >= pools)?;
+    let mut tried = Vec::new();
+    for record in reader.records() {
+        let record = record.ok()?;
+        tried.push(Tried { counts: counts_of(&record, pools), verdict: record.get(verdict)?.to_owned() });
+    }
+    Some(tried)
+}
+
+/// By counts and case.
+fn read_plays(csv: &[u8], pools: usize) -> Option<FxHashMap<(String, String), Plays>> {
+    let mut reader = csv::Reader::from_reader(csv);
+    let at = |column: &str, reader: &mut csv::Reader<&[u8]>| reader.headers().ok()?.iter().position(|of| of == column);
+    let (case, survived) = (at("case", &mut reader)?, at("survived", &mut reader)?);
+    let mut plays: FxHashMap<(String, String), Plays> = FxHashMap::default();
+    for record in reader.records() {
+        let record = record.ok()?;
+        let of = plays.entry((counts_of(&record, pools), record.get(case)?.to_owned())).or_default();
+        of.all += 1;
+        of.failed += usize::from(record.get(survived)? != "true");
+    }
+    Some(plays)
+}
+
+fn counts_of(record: &csv::StringRecord, pools: usize) -> String {
+    record.iter().take(pools).collect::<Vec<_>>().join("+")
+}

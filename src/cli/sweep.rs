@@ -125,7 +125,7 @@ impl<'a> Sweep<'a> {
     pub(super) fn play(&self, arguments: &SweepArgs) -> Result<Results, Failure> {
         let (study, shard) = (self.study, arguments.shard.unwrap_or(Shard::WHOLE));
         let runs = study.variants.len() as u64 * u64::from(study.replications);
-        let done = self.journal.done().into_iter().filter(|(_, replication)| *replication < study.replications).count();
+        let done = self.journal.count(..study.replications);
         let bar = Bar::new(self.ui, runs.div_ceil(shard.count), done as u64, &study.name);
         let mut runner = Runner::new(study, &self.journal);
         let (replications, looks) = match arguments.precision {
@@ -136,7 +136,7 @@ impl<'a> Sweep<'a> {
             Some(precision) => self.pool.install(|| runner.play_until_precise(precision, &bar))?,
         };
         bar.0.finish_and_clear();
-        let mut rows = self.journal.rows();
+        let mut rows = self.journal.rows()?;
         rows.retain(|row| row.replication < replications);
         Ok(Results::new(study, shard, replications, looks, rows))
     }
@@ -147,8 +147,7 @@ impl<'a> Sweep<'a> {
         results: &Results,
         recommended: &study::Variant,
     ) -> Result<study::Confirmation, Failure> {
-        let done =
-            self.journal.done().into_iter().filter(|(_, replication)| *replication >= self.study.replications).count();
+        let done = self.journal.count(self.study.replications..);
         let bar = Bar::new(self.ui, 2 * u64::from(results.replications), done as u64, "the recommendation");
         let confirmation =
             self.pool.install(|| study::confirm(self.study, results, recommended, &self.journal, &bar))?;
@@ -224,9 +223,9 @@ fn write(
     overwrite: Overwrite,
 ) -> Result<PathBuf, Failure> {
     let out = OutputDir::begin(place, overwrite)?;
-    out.write("runs.csv", results.runs_csv().as_bytes())?;
+    out.write_with("runs.csv", |file| results.write_runs(file))?;
     if !results.tuned.is_empty() {
-        out.write("workloads.csv", results.workloads_csv().as_bytes())?;
+        out.write_with("workloads.csv", |file| results.write_workloads(file))?;
     }
     out.write("variants.csv", results.variants_csv().as_bytes())?;
     out.write("summary.json", summary.as_bytes())?;

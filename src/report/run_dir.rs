@@ -4,7 +4,7 @@
 //! A directory that is not one of ours is not touched unless the user insists.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// What to do with a directory that is not one of ours.
@@ -138,11 +138,27 @@ impl OutputDir {
     /// # Errors
     /// If the operating system refuses.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), OutputError> {
+        self.write_with(name, |file| file.write_all(content))
+    }
+
+    /// Writes one file piece by piece, for content that would fill the memory.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn write_with(
+        &self,
+        name: &str,
+        content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+    ) -> Result<(), OutputError> {
         let path = self.building.join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(io_error("create", parent))?;
         }
-        fs::write(&path, content).map_err(io_error("write", &path))
+        let written = fs::File::create(&path).map(io::BufWriter::new).and_then(|mut file| {
+            content(&mut file)?;
+            file.flush()
+        });
+        written.map_err(io_error("write", &path))
     }
 
     /// Moves the complete result to its place, replacing what was there.

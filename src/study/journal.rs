@@ -1,11 +1,12 @@
 //! What a study has played so far, on disk: a sweep that is killed goes on from there.
 //!
-//! A line is a run, written at once when it is over. Whoever plays holds a lock on the file, which ends with the process
-//! however it ends.
+//! A line is a run, written at once when it is over. Only which runs are over is kept in memory. Whoever plays holds a lock on
+//! the file, which ends with the process however it ends.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -64,7 +65,7 @@ pub struct Journal {
 #[derive(Debug)]
 struct Inner {
     file: File,
-    rows: Vec<RunRow>,
+    done: BTreeSet<(usize, u32)>,
 }
 
 impl Journal {
@@ -105,7 +106,7 @@ impl Journal {
             file.set_len(0).map_err(io("write"))?;
             let line = serde_json::to_string(&header).expect("a header is plain data");
             file.write_all(format!("{line}\n").as_bytes()).map_err(io("write"))?;
-            return Ok(Self { path, inner: Mutex::new(Inner { file, rows: Vec::new() }) });
+            return Ok(Self { path, inner: Mutex::new(Inner { file, done: BTreeSet::new() }) });
         };
         if !resume {
             return Err(JournalError::Interrupted(path));
@@ -118,16 +119,15 @@ impl Journal {
             _ => return Err(JournalError::OtherStudy(path)),
         }
         // A kill in the middle of a line leaves half of it behind; that run is played again, as is whatever stands behind it.
-        let mut rows = Vec::new();
+        let mut done = BTreeSet::new();
         let mut whole = header_end + 1;
-        for line in bytes[whole..].split_inclusive(|byte| *byte == b'\n') {
-            let Some(row) = line.strip_suffix(b"\n").and_then(|line| serde_json::from_slice(line).ok()) else { break };
-            rows.push(row);
-            whole += line.len();
+        for (row, length) in rows_of(&bytes[whole..]) {
+            done.insert((row.variant, row.replication));
+            whole += length;
         }
         file.set_len(whole as u64).map_err(io("write"))?;
         file.seek(SeekFrom::End(0)).map_err(io("write"))?;
-        Ok(Self { path, inner: Mutex::new(Inner { file, rows }) })
+        Ok(Self { path, inner: Mutex::new(Inner { file, done }) })
     }
 
     /// Removes what an interrupted sweep left.
@@ -166,23 +166,40 @@ impl Journal {
             path: self.path.clone(),
             source,
         })?;
-        inner.rows.push(row);
+        inner.done.insert((row.variant, row.replication));
         Ok(())
     }
 
-    /// Variant and replication of every run that is over.
+    /// Whether that replication of a variant is over.
     #[must_use]
-    pub fn done(&self) -> BTreeSet<(usize, u32)> {
-        self.inner().rows.iter().map(|row| (row.variant, row.replication)).collect()
+    pub fn has(&self, variant: usize, replication: u32) -> bool {
+        self.inner().done.contains(&(variant, replication))
+    }
+
+    /// How many of these replications, of whatever variant, are over.
+    #[must_use]
+    pub fn count(&self, replications: impl RangeBounds<u32>) -> usize {
+        self.inner().done.iter().filter(|(_, replication)| replications.contains(replication)).count()
     }
 
     /// Every run that is over, by replication and variant.
-    #[must_use]
-    pub fn rows(&self) -> Vec<RunRow> {
-        let mut rows = self.inner().rows.clone();
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read.
+    pub fn rows(&self) -> Result<Vec<RunRow>, JournalError> {
+        let inner = self.inner();
+        let bytes = fs::read(&self.path).map_err(|source| JournalError::Io {
+            doing: "read",
+            path: self.path.clone(),
+            source,
+        })?;
+        drop(inner);
+        let header_end = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let mut rows: Vec<RunRow> = rows_of(&bytes[header_end..]).map(|(row, _)| row).collect();
         rows.sort_by_key(|row| (row.replication, row.variant));
         rows.dedup_by_key(|row| (row.replication, row.variant));
-        rows
+        Ok(rows)
     }
 
     /// Removes the journal: the results are in their place.
@@ -195,12 +212,18 @@ impl Journal {
     }
 }
 
+/// The runs behind the header, each with the length of its line, up to the first line that is not whole.
+fn rows_of(lines: &[u8]) -> impl Iterator<Item = (RunRow, usize)> {
+    let row = |line: &[u8]| Some((serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?, line.len()));
+    lines.split_inclusive(|byte| *byte == b'\n').map_while(row)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn row(replication: u32) -> RunRow {
-        RunRow { variant: 0, replication, metrics: vec![0.1 + 0.2, f64::from(replication)], workloads: vec![1.5] }
+        RunRow { variant: 0, replication, metrics: [0.1 + 0.2, f64::from(replication)].into(), workloads: [1.5].into() }
     }
 
     fn open(place: &Path, fingerprint: u64, resume: bool) -> Result<Journal, JournalError> {
@@ -222,7 +245,7 @@ mod tests {
             fs::write(&path, &text[..cut]).expect("cut short");
             let resumed = open(&place, 7, true).expect("ours");
             let whole: Vec<RunRow> = (0..2).filter(|at| lines[*at as usize + 1] < cut).map(row).collect();
-            assert_eq!(resumed.rows(), whole, "{cut}");
+            assert_eq!(resumed.rows().expect("read"), whole, "{cut}");
             for at in whole.len()..2 {
                 resumed.add(row(at as u32)).expect("written");
             }
@@ -243,6 +266,6 @@ mod tests {
         assert!(matches!(open(&place, 8, true), Err(JournalError::OtherStudy(_))));
         let part = Journal::open(&place, 7, Shard { index: 1, count: 2 }, true);
         assert!(matches!(part, Err(JournalError::OtherShard { .. })));
-        assert_eq!(open(&place, 7, true).expect("ours").rows(), [row(0)]);
+        assert_eq!(open(&place, 7, true).expect("ours").rows().expect("read"), [row(0)]);
     }
 }

@@ -4,6 +4,7 @@
 //! they are merged, what one machine would have given.
 
 use std::fmt::Write as _;
+use std::io;
 
 use serde::{Deserialize, Serialize};
 
@@ -218,9 +219,8 @@ impl Results {
         Contest { order, alike, confidence }
     }
 
-    /// Statistics of every variant.
-    #[must_use]
-    pub fn statistics(&self) -> Vec<VariantStatistics> {
+    /// Statistics of every variant, worked out as they are asked for.
+    pub fn statistics(&self) -> impl Iterator<Item = VariantStatistics> + '_ {
         let of = |variant: usize, (index, metric): (usize, &'static str)| {
             let series = self.observations(variant, index);
             let interval = self.interval(&series, self.confidence());
@@ -228,12 +228,10 @@ impl Results {
             let sample = Sample::new(series.into_iter().map(|(_, value)| value).collect());
             Statistic { metric, sample, interval, difference }
         };
-        (0..self.variants.len())
-            .map(|variant| {
-                let metrics = metric_names().into_iter().enumerate().map(|metric| of(variant, metric)).collect();
-                VariantStatistics { variant, metrics }
-            })
-            .collect()
+        (0..self.variants.len()).map(move |variant| {
+            let metrics = metric_names().into_iter().enumerate().map(|metric| of(variant, metric)).collect();
+            VariantStatistics { variant, metrics }
+        })
     }
 
     /// Which variant costs least; none if nothing has a price or nothing was played.
@@ -273,37 +271,40 @@ impl Results {
         seed_of(self.first_seed, self.is_antithetic, replication)
     }
 
-    /// `runs.csv`.
-    #[must_use]
-    pub fn runs_csv(&self) -> String {
-        let mut text = format!("variant,{},replication,seed,{}\n", quoted(&self.axes), metric_names().join(","));
-        for run in self.runs.iter().flatten() {
-            let _ = write!(text, "{},{},", run.variant, quoted(&self.variants[run.variant]));
-            let _ = write!(text, "{},{}", run.replication, self.seed(run.replication));
-            for value in &run.metrics {
-                let _ = write!(text, ",{value}");
+    /// Writes `runs.csv`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_runs(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        writeln!(out, "variant,{},replication,seed,{}", quoted(&self.axes), metric_names().join(","))?;
+        for (runs, labels) in self.runs.iter().zip(&self.variants) {
+            let labels = quoted(labels);
+            for run in runs {
+                write!(out, "{},{labels},{},{}", run.variant, run.replication, self.seed(run.replication))?;
+                write_numbers(out, &run.metrics)?;
             }
-            text.push('\n');
         }
-        text
+        Ok(())
     }
 
-    /// `workloads.csv`: the same for each workload whose `tolerationSeconds` are varied.
-    #[must_use]
-    pub fn workloads_csv(&self) -> String {
-        let names = WORKLOAD_METRICS.join(",");
-        let mut text = format!("variant,{},replication,workload,{names}\n", quoted(&self.axes));
-        for run in self.runs.iter().flatten() {
-            for ((workload, _), values) in self.tuned.iter().zip(run.workloads.chunks(WORKLOAD_METRICS.len())) {
-                let labels = quoted(&self.variants[run.variant]);
-                let _ = write!(text, "{},{labels},{},{workload}", run.variant, run.replication);
-                for value in values {
-                    let _ = write!(text, ",{value}");
+    /// Writes `workloads.csv`: the same for each workload whose `tolerationSeconds` are varied.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_workloads(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        writeln!(out, "variant,{},replication,workload,{}", quoted(&self.axes), WORKLOAD_METRICS.join(","))?;
+        for (runs, labels) in self.runs.iter().zip(&self.variants) {
+            let labels = quoted(labels);
+            for run in runs {
+                for ((workload, _), values) in self.tuned.iter().zip(run.workloads.chunks(WORKLOAD_METRICS.len())) {
+                    write!(out, "{},{labels},{},{workload}", run.variant, run.replication)?;
+                    write_numbers(out, values)?;
                 }
-                text.push('\n');
             }
         }
-        text
+        Ok(())
     }
 
     /// Reads `runs.csv` and `workloads.csv` back; says what is wrong if they are not those of these results.
@@ -317,12 +318,14 @@ impl Results {
         let mut of_workloads =
             read_rows(workloads, axes + 3, WORKLOAD_METRICS.len()).ok_or("its workloads.csv is broken")?.into_iter();
         for row in &mut rows {
+            let mut workloads = Vec::with_capacity(self.tuned.len() * WORKLOAD_METRICS.len());
             for _ in &self.tuned {
                 let part = of_workloads
                     .next()
                     .filter(|part| (part.variant, part.replication) == (row.variant, row.replication));
-                row.workloads.extend(part.ok_or("its workloads.csv does not go with its runs.csv")?.metrics);
+                workloads.extend(part.ok_or("its workloads.csv does not go with its runs.csv")?.metrics);
             }
+            row.workloads = workloads.into();
         }
         if rows.iter().any(|row| row.variant >= self.variants.len()) {
             return Err("its runs.csv has variants that the study has not".to_owned());
@@ -368,7 +371,7 @@ impl Results {
     /// `summary.json`; `tuning` and `confirmation` are `tune`'s.
     #[must_use]
     pub fn summary_json(&self, tuning: Option<&Tuning>, confirmation: Option<&Confirmation>) -> String {
-        let variants = self.statistics().into_iter().map(|variant| {
+        let variants = self.statistics().map(|variant| {
             let cost = variant.metrics.iter().find(|of| of.metric == COST);
             serde_json::json!({
                 "variant": variant.variant,
@@ -471,12 +474,20 @@ fn read_rows(text: &str, before: usize, count: usize) -> Option<Vec<RunRow>> {
     let mut rows = Vec::new();
     for record in reader.records() {
         let record = record.ok()?;
-        let metrics: Option<Vec<f64>> = record.iter().skip(before).map(|cell| cell.parse().ok()).collect();
+        let metrics: Option<Box<[f64]>> = record.iter().skip(before).map(|cell| cell.parse().ok()).collect();
         let metrics = metrics.filter(|metrics| metrics.len() == count)?;
         let (variant, replication) = (record.get(0)?.parse().ok()?, record.get(before - 2)?.parse().ok()?);
-        rows.push(RunRow { variant, replication, metrics, workloads: Vec::new() });
+        rows.push(RunRow { variant, replication, metrics, workloads: Box::default() });
     }
     Some(rows)
+}
+
+/// The last cells of a CSV line.
+fn write_numbers(out: &mut dyn io::Write, values: &[f64]) -> io::Result<()> {
+    for value in values {
+        write!(out, ",{value}")?;
+    }
+    writeln!(out)
 }
 
 /// Cells of a CSV line.
@@ -496,7 +507,7 @@ pub(super) mod tests {
         let run = |variant: usize, replication: usize, cost: f64| {
             let mut metrics = vec![0.0; cost_at + 1];
             metrics[cost_at] = cost;
-            RunRow { variant, replication: replication as u32, metrics, workloads: Vec::new() }
+            RunRow { variant, replication: replication as u32, metrics: metrics.into(), workloads: Box::default() }
         };
         let mut runs = Vec::new();
         for replication in 0..costs[0].len() {
@@ -562,7 +573,9 @@ pub(super) mod tests {
     #[test]
     fn intervals_are_wider_the_more_often_one_has_looked() {
         let mut looked = results(&[&[1.0, 2.0, 3.0, 4.0]]);
-        let width = |results: &Results| results.statistics()[0].metrics.last().expect("the cost").interval.half_width();
+        let width = |results: &Results| {
+            results.statistics().next().expect("a variant").metrics.last().expect("the cost").interval.half_width()
+        };
         let fixed = width(&looked);
         looked.looks = 1;
         let once = width(&looked);
@@ -577,7 +590,7 @@ pub(super) mod tests {
     fn mirrored_runs_count_as_pairs() {
         let mut pairs = results(&[&[0.0, 10.0, 1.0, 9.0, 2.0, 8.5]]);
         pairs.is_antithetic = true;
-        let cost = pairs.statistics()[0].metrics.last().expect("the cost").interval;
+        let cost = pairs.statistics().next().expect("a variant").metrics.last().expect("the cost").interval;
         let expected = Sample::new(vec![5.0, 5.0, 5.25]).interval(0.95);
         assert_eq!(cost, expected);
         assert_eq!((0..4).map(|r| pairs.seed(r)).collect::<Vec<_>>(), [0, 0, 1, 1]);
@@ -592,8 +605,11 @@ pub(super) mod tests {
             for (variant, runs) in part.runs.iter_mut().enumerate() {
                 runs.retain(|run| (u64::from(run.replication) * 2 + variant as u64) % 2 == index - 1);
             }
-            let (runs, workloads) = (part.runs_csv(), part.workloads_csv());
-            part.read_runs(&runs, &workloads).expect("ours");
+            let (mut runs, mut workloads) = (Vec::new(), Vec::new());
+            part.write_runs(&mut runs).expect("to memory");
+            part.write_workloads(&mut workloads).expect("to memory");
+            let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+            part.read_runs(&text(runs), &text(workloads)).expect("ours");
             part
         };
         assert_eq!(Results::merge(vec![part(2), part(1)]), Ok(whole.clone()));

@@ -25,10 +25,10 @@ pub struct RunRow {
     /// Which of the variant's runs.
     pub replication: u32,
     /// Its metrics, in the order of [`super::metric_names`].
-    pub metrics: Vec<f64>,
+    pub metrics: Box<[f64]>,
     /// Those of each tuned workload, in the order of [`super::WORKLOAD_METRICS`], one workload behind the other.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub workloads: Vec<f64>,
+    #[serde(default, skip_serializing_if = "<[f64]>::is_empty")]
+    pub workloads: Box<[f64]>,
 }
 
 /// The part of a study that one machine plays.
@@ -132,8 +132,8 @@ impl<'a> Runner<'a> {
     }
 
     fn play(&self, runs: impl Iterator<Item = (usize, u32)>, progress: &dyn Progress) -> Result<(), JournalError> {
-        let done = self.journal.done();
-        let open: Vec<(usize, u32)> = runs.filter(|run| !done.contains(run)).collect();
+        let is_open = |&(variant, replication): &(usize, u32)| !self.journal.has(variant, replication);
+        let open: Vec<(usize, u32)> = runs.filter(is_open).collect();
         for (variant, _) in &open {
             self.slot(*variant).open += 1;
         }
@@ -185,7 +185,7 @@ impl<'a> Runner<'a> {
         let own = super::metric_names();
         let metrics = own[..own.len() - 1].iter().map(|name| metric(name)).chain([cost]).collect();
         debug_assert!(own.starts_with(&METRICS), "the summary's metrics come first");
-        RunRow { variant, replication, metrics, workloads: of_workloads(study, &summary.workloads, hours) }
+        RunRow { variant, replication, metrics, workloads: of_workloads(study, &summary.workloads, hours).into() }
     }
 
     /// Plays replications in rounds until the interval of every variant's cost (of its unready replica-seconds, if nothing has a
@@ -194,7 +194,7 @@ impl<'a> Runner<'a> {
     ///
     /// # Errors
     ///
-    /// If the journal cannot be written.
+    /// If the journal cannot be written or read.
     pub fn play_until_precise(&mut self, precision: f64, progress: &dyn Progress) -> Result<(u32, u32), JournalError> {
         const FIRST: u32 = 20;
         self.keeps = true;
@@ -205,7 +205,7 @@ impl<'a> Runner<'a> {
         loop {
             self.play_grid(Shard::WHOLE, replications, progress)?;
             look += 1;
-            let rows = self.journal.rows();
+            let rows = self.journal.rows()?;
             let results = Results::new(
                 self.study,
                 Shard::WHOLE,
@@ -230,7 +230,7 @@ impl<'a> Runner<'a> {
 ///
 /// # Errors
 ///
-/// If the journal cannot be written.
+/// If the journal cannot be written or read.
 pub fn confirm(
     study: &Study,
     results: &Results,
@@ -246,7 +246,7 @@ pub fn confirm(
     let runs =
         [mixture, study.baseline].into_iter().flat_map(|variant| replications.clone().map(move |r| (variant, r)));
     Runner::new(&both, journal).play(runs, progress)?;
-    let rows = journal.rows();
+    let rows = journal.rows()?;
     let costs = |variant: usize| -> Series {
         let of = rows.iter().filter(|row| row.variant == variant && replications.contains(&row.replication));
         of.map(|row| (row.replication, row.metrics[row.metrics.len() - 1])).collect()

@@ -373,7 +373,7 @@ mod tests {
             for (variant, runs) in results.runs.iter_mut().enumerate() {
                 for run in runs {
                     let wobble = noise[run.replication as usize] * 0.01 * variant as f64;
-                    run.workloads = vec![0.0; 2 * WORKLOAD_METRICS.len()];
+                    run.workloads = vec![0.0; 2 * WORKLOAD_METRICS.len()].into();
                     run.workloads[0] = costs[variant][0] + wobble;
                     run.workloads[WORKLOAD_METRICS.len()] = costs[variant][1] + wobble;
                 }

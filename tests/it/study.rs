@@ -179,7 +179,7 @@ impl Progress for Silent {
 fn play(dir: &Path, study: &Study) -> Results {
     let journal = Journal::open(&dir.join("played"), study.fingerprint, Shard::WHOLE, false).expect("a journal");
     Runner::new(study, &journal).play_all(Shard::WHOLE, &Silent).expect("played");
-    let rows = journal.rows();
+    let rows = journal.rows().expect("read");
     journal.close().expect("closed");
     Results::new(study, Shard::WHOLE, study.replications, 0, rows)
 }
@@ -279,8 +279,8 @@ fn the_interval_of_a_small_study_covers_the_true_value_as_often_as_it_says() {
     );
     let study = load(&write_study(dir.path(), "coverage", &spec));
     let found = play(dir.path(), &study);
-    let statistics = found.statistics();
-    let of = statistics[0].metrics.iter().find(|of| of.metric == "unready_replica_s").expect("a metric");
+    let statistics = found.statistics().next().expect("a variant");
+    let of = statistics.metrics.iter().find(|of| of.metric == "unready_replica_s").expect("a metric");
     // Each study is the next thirty seeds.
     let at = kubesquall::study::metric_names().iter().position(|name| *name == of.metric).expect("a column");
     let truth = expected(300.0, 60.0).0;

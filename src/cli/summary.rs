@@ -119,7 +119,8 @@ impl Strength {
     fn of(observed: &Observed) -> Self {
         let mut strength = Self::default();
         let mut short: BTreeSet<(&str, Symbol, Symbol)> = BTreeSet::new();
-        for row in &observed.workloads {
+        // A Job wants completions, not ready pods.
+        for row in observed.workloads.iter().filter(|row| row.kind != "Job") {
             let key = (row.kind, row.namespace, row.name);
             let was_well = short.is_empty();
             if row.ready < row.desired {

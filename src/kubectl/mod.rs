@@ -285,17 +285,17 @@ impl Kubectl {
     fn finish(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
         let Some(process) = self.processes.remove(id) else { return };
         let command = Arc::clone(&process.line.text);
-        if let Some((by, ticket)) = process.typist {
-            let is_fatal = |line: &&String| line.starts_with("error: ");
-            let said = process.stderr.iter().find(is_fatal).or(process.stderr.first());
-            let error = said.filter(|_| process.exit != 0).cloned();
-            ctx.send(Message::Ended(CommandEnd { by, ticket, exit: process.exit, error }));
-        }
+        // What it failed of, among warnings and lines about single objects.
+        let is_fatal = |line: &&String| line.starts_with("error: ");
+        let said =
+            process.stderr.iter().find(is_fatal).or(process.stderr.first()).filter(|_| process.exit != 0).cloned();
         if process.exit != 0 {
             let about = ObjectRef { kind: "Kubectl", namespace: "".into(), name: Arc::clone(&command) };
-            let message = process.stderr.first().cloned().unwrap_or_default();
-            let event = EventDraft::warning("CommandFailed", about, message);
+            let event = EventDraft::warning("CommandFailed", about, said.clone().unwrap_or_default());
             ctx.record(Record::Event { component: "kubectl", event });
+        }
+        if let Some((by, ticket)) = process.typist {
+            ctx.send(Message::Ended(CommandEnd { by, ticket, exit: process.exit, error: said }));
         }
         ctx.record(Record::Transcript(Transcript {
             at: process.at,

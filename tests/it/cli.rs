@@ -72,6 +72,18 @@ fn a_run_ends_with_a_summary_for_people() {
 }
 
 #[test]
+fn a_job_that_is_over_is_not_short_of_ready_pods() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let text = "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {name: batch}\nspec: {duration: 5m, cluster: {nodePools: \
+                [{name: n, count: 1, template: {status: {allocatable: {cpu: '4', memory: 8Gi, pods: '20'}}}}]}}\n---\n{apiVersion: \
+                batch/v1, kind: Job, metadata: {name: j}, spec: {template: {metadata: {annotations: {kubesquall.sim/run-for: 20s}}, \
+                spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}\n";
+    fs::write(dir.path().join("batch.yaml"), text).expect("a scenario");
+    let said = kubesquall(dir.path(), "run batch.yaml");
+    assert!(said.stdout.contains("No workload was ever short of ready pods."), "{}", said.stdout);
+}
+
+#[test]
 fn json_stands_alone_on_standard_output() {
     let dir = small();
     check("run-json", dir.path(), "run small.yaml --no-charts --out result -o json");

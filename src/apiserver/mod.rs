@@ -1,9 +1,10 @@
 //! kube-apiserver: the only writer of API state.
 //!
-//! One request at a time: admit, check preconditions, commit, and say what changed. No queueing, no time of its own, no
-//! knowledge of who asks.
+//! Admit, check preconditions, commit, and say what changed: one step at a time. A request that reads before it writes
+//! takes several steps, between which others have theirs. No queueing, no knowledge of who asks.
 
 mod admission;
+mod eviction;
 mod names;
 mod nodes;
 mod objects;
@@ -11,13 +12,14 @@ mod pods;
 mod volumes;
 mod workloads;
 
+pub use eviction::Eviction;
 pub use objects::link_owners;
 
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, Config, ErrorReason, Reply, Request};
 use crate::engine::Streams;
 use crate::state::{Changed, Store};
-use crate::units::{SimTime, unix_nanos_from_rfc3339};
+use crate::units::{SimDuration, SimTime, unix_nanos_from_rfc3339};
 use admission::AdmissionCache;
 use names::Names;
 
@@ -28,6 +30,15 @@ pub struct ApiServer {
     names: Names,
     /// Unix time of t=0 in nanoseconds, if the input has time stamps.
     epoch_unix_nanos: Option<i64>,
+}
+
+/// How far a request has come.
+#[derive(Clone, Debug)]
+pub enum Served {
+    /// It is over.
+    Answered(Answer),
+    /// Its next step follows after this time.
+    Continues(SimDuration, Box<Eviction>),
 }
 
 /// What a request works on.
@@ -51,7 +62,7 @@ impl ApiServer {
         self.epoch_unix_nanos = unix_nanos;
     }
 
-    /// Handles one request; what it changed is appended to `changed` in commit order.
+    /// Handles one request to its end, as if nobody else asked; what it changed is appended to `changed` in commit order.
     pub fn handle(
         &mut self,
         store: &mut Store,
@@ -61,14 +72,48 @@ impl ApiServer {
         request: Request,
         changed: &mut Vec<Changed>,
     ) -> Answer {
+        let mut served = self.serve(store, config, streams, now, request, changed);
+        loop {
+            match served {
+                Served::Answered(answer) => return answer,
+                Served::Continues(_, rest) => served = self.resume(store, config, streams, now, rest, changed),
+            }
+        }
+    }
+
+    /// Takes the next step of a request that continues.
+    pub fn resume(
+        &mut self,
+        store: &mut Store,
+        config: &Config,
+        streams: &Streams,
+        now: SimTime,
+        rest: Box<Eviction>,
+        changed: &mut Vec<Changed>,
+    ) -> Served {
+        rest.advance(&mut Session { store, config, streams, now, changed })
+    }
+
+    /// Takes the first step of a request, for most the only one; what it changed is appended to `changed` in commit order.
+    pub fn serve(
+        &mut self,
+        store: &mut Store,
+        config: &Config,
+        streams: &Streams,
+        now: SimTime,
+        request: Request,
+        changed: &mut Vec<Changed>,
+    ) -> Served {
         let mut session = Session { store, config, streams, now, changed };
         let s = &mut session;
-        match request {
+        Served::Answered(match request {
             Request::Get => Ok(Reply::Done),
             Request::GetPod { pod } => pods::get(s, pod),
             Request::CreatePod(draft) => self.create_pod(s, *draft),
             Request::DeletePod { pod, options, cause } => pods::delete(s, pod, options, cause),
-            Request::EvictPod { pod, grace_s, dry_run } => pods::evict(s, pod, grace_s, dry_run),
+            Request::EvictPod { pod, grace_s, dry_run } => {
+                return Box::new(Eviction::new(pod, grace_s, dry_run)).advance(s);
+            }
             Request::BindPod { pod, node } => pods::bind(s, pod, node),
             Request::PatchPodStatus { pod, patch } => pods::patch_status(s, pod, *patch),
             Request::SetPodOwner { pod, owner } => pods::set_owner(s, pod, owner),
@@ -110,7 +155,7 @@ impl ApiServer {
             Request::SetAttachment { volume, node, phase } => volumes::set_attachment(s, volume, node, phase),
             Request::ReportVolume { volume, node, in_use } => volumes::report(s, volume, node, in_use),
             Request::FinalizeNamespace { name } => objects::finalize_namespace(s, name),
-        }
+        })
     }
 
     /// The instant of a time stamp; `otherwise` if there is none.

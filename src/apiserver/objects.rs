@@ -208,6 +208,7 @@ impl ApiServer {
             }),
             containers: SmallVec::from_vec(containers(&status.container_statuses)),
             init_containers: SmallVec::from_vec(containers(&status.init_container_statuses)),
+            resource_version: 1,
         };
         let uid = generated_uid.unwrap_or_else(|| self.uid(s, "Pod", metadata));
         let id = s.store.insert_pod(Pod { uid, ..pod });

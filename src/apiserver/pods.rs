@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::{ApiServer, Session, already_exists};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
-use crate::model::{LabelSelector, Labels, PodSpec, Toleration, UnhealthyPodEvictionPolicy};
+use crate::model::{Labels, PodSpec, Toleration};
 use crate::state::{
-    Changed, Deletion, DeletionCause, DisruptionReason, DisruptionTarget, NodeId, NotScheduled, NotScheduledReason,
-    ObjectDelta, Owner, Pod, PodCondition, PodDelta, PodDisruptionBudgetId, PodId, PodPhase,
+    Changed, Deletion, DeletionCause, DisruptionTarget, NodeId, NotScheduled, NotScheduledReason, Owner, Pod,
+    PodCondition, PodDelta, PodId, PodPhase,
 };
 use crate::units::SimDuration;
 
@@ -61,6 +61,7 @@ impl ApiServer {
             disruption_target: None,
             containers: smallvec::SmallVec::new(),
             init_containers: smallvec::SmallVec::new(),
+            resource_version: 1,
         };
         let id = s.store.insert_pod(pod);
         s.changed.push(Changed::PodAdded(id));
@@ -78,8 +79,14 @@ pub(super) fn gated(spec: &PodSpec) -> Option<NotScheduled> {
         .then(|| NotScheduled { reason: NotScheduledReason::SchedulingGated, message: message() })
 }
 
-fn gone() -> ApiError {
+pub(super) fn gone() -> ApiError {
     ApiError::new(ErrorReason::NotFound, "pods not found")
+}
+
+/// Publishes a write of a pod; it makes a new version of the object.
+fn updated(s: &mut Session<'_>, id: PodId, delta: PodDelta, before: Option<Arc<Pod>>) {
+    s.store.raise_pod_version(id);
+    s.changed.push(Changed::PodUpdated { pod: id, delta, before });
 }
 
 pub(super) fn get(s: &Session<'_>, id: PodId) -> Answer {
@@ -117,7 +124,7 @@ pub(super) fn delete(s: &mut Session<'_>, id: PodId, options: DeleteOptions, cau
         return Ok(Reply::Unchanged);
     }
     mark(s, id, grace, cause);
-    s.changed.push(Changed::PodUpdated { pod: id, delta: PodDelta::DELETION, before: None });
+    updated(s, id, PodDelta::DELETION, None);
     Ok(Reply::Done)
 }
 
@@ -149,110 +156,6 @@ fn remove(s: &mut Session<'_>, id: PodId) -> Answer {
     Ok(Reply::Done)
 }
 
-/// The budgets whose selector matches the pod.
-fn budgets_of(s: &Session<'_>, pod: &Pod) -> Vec<PodDisruptionBudgetId> {
-    s.store
-        .budgets
-        .iter()
-        .filter(|(_, budget)| budget.meta.namespace == pod.namespace)
-        .filter(|(_, budget)| budget.spec.selector.as_ref().is_some_and(|sel: &LabelSelector| sel.matches(&pod.labels)))
-        .map(|(id, _)| id)
-        .collect()
-}
-
-/// # Source
-/// apiserver, eviction subresource. Write conflicts between simultaneous evictions are not modelled: requests are
-/// handled one at a time.
-pub(super) fn evict(s: &mut Session<'_>, id: PodId, grace_s: Option<i64>, dry_run: bool) -> Answer {
-    const DISRUPTED_MAX: usize = 2000;
-    let Some(pod) = s.store.pod(id) else { return Err(gone()) };
-    let name = Arc::clone(&pod.name);
-    let skips_budgets = pod.phase.is_terminal() || pod.phase == PodPhase::Pending || pod.deletion.is_some();
-    let budgets = if skips_budgets { Vec::new() } else { budgets_of(s, pod) };
-    if budgets.len() > 1 {
-        let message =
-            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
-        return Err(ApiError::new(ErrorReason::InternalError, message));
-    }
-    if let Some(&budget_id) = budgets.first() {
-        let budget = &s.store.budgets[budget_id];
-        let status = &budget.status;
-        let always = budget.spec.unhealthy_pod_eviction_policy == Some(UnhealthyPodEvictionPolicy::AlwaysAllow);
-        let enough = status.current_healthy >= status.desired_healthy && status.desired_healthy > 0;
-        if pod.is_ready() || !(always || enough) {
-            if status.observed_generation < budget.meta.generation {
-                let detail =
-                    format!("The disruption budget {} is still being processed by the server.", budget.meta.name);
-                return Err(too_many(Some(SimDuration::from_secs(10)), detail));
-            }
-            if status.disruptions_allowed < 0 {
-                return Err(ApiError::new(ErrorReason::Forbidden, "pdb disruptions allowed is negative"));
-            }
-            if status.disrupted_pods.len() > DISRUPTED_MAX {
-                let message = "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
-                return Err(ApiError::new(ErrorReason::Forbidden, message));
-            }
-            if status.disruptions_allowed == 0 {
-                return Err(too_many(None, exhausted(s, budget_id)));
-            }
-            if !dry_run {
-                let now = s.now;
-                let budget = &mut s.store.budgets[budget_id];
-                budget.resource_version += 1;
-                let status = &mut budget.status;
-                status.disruptions_allowed -= 1;
-                if status.disruptions_allowed == 0 {
-                    status.condition = Some((false, "InsufficientPods", Arc::from("")));
-                }
-                status.disrupted_pods.insert(name, now);
-                s.changed.push(Changed::BudgetUpdated(budget_id, ObjectDelta::STATUS));
-            }
-        }
-    }
-    if dry_run {
-        return Ok(Reply::Pod(id));
-    }
-    let patch = PodStatusPatch {
-        disruption: Some((DisruptionReason::EvictionByEvictionApi, true)),
-        ..PodStatusPatch::default()
-    };
-    patch_status(s, id, patch)?;
-    delete(s, id, DeleteOptions { grace_s, uid: None }, DeletionCause::EvictionByEvictionApi)?;
-    Ok(Reply::Pod(id))
-}
-
-fn too_many(retry_after: Option<SimDuration>, detail: String) -> ApiError {
-    ApiError {
-        retry_after,
-        detail: Some(detail),
-        ..ApiError::new(
-            ErrorReason::TooManyRequests,
-            "Cannot evict pod as it would violate the pod's disruption budget.",
-        )
-    }
-}
-
-fn exhausted(s: &Session<'_>, id: PodDisruptionBudgetId) -> String {
-    let budget = &s.store.budgets[id];
-    let (name, status) = (budget.meta.name, &budget.status);
-    let needs = format!(
-        "The disruption budget {name} needs {} healthy pods and has {} currently",
-        status.desired_healthy, status.current_healthy
-    );
-    if !s.config.version.at_least(35) {
-        return needs;
-    }
-    let base = format!("The disruption budget {name} does not allow evicting pods currently");
-    match &status.condition {
-        Some((false, "SyncFailed", message)) if !message.is_empty() => {
-            format!("{base} because it failed sync: {message}")
-        }
-        _ if status.current_healthy <= status.desired_healthy => needs,
-        Some((false, reason, message)) if !message.is_empty() => format!("{base} ({reason}): {message}"),
-        _ => base,
-    }
-}
-
 pub(super) fn bind(s: &mut Session<'_>, id: PodId, node: NodeId) -> Answer {
     let Some(pod) = s.store.pod(id) else { return Err(gone()) };
     if pod.deletion.is_some() {
@@ -282,7 +185,7 @@ pub(super) fn bind(s: &mut Session<'_>, id: PodId, node: NodeId) -> Answer {
         }
         delta
     });
-    s.changed.push(Changed::PodUpdated { pod: id, delta, before: None });
+    updated(s, id, delta, None);
     Ok(Reply::Pod(id))
 }
 
@@ -295,7 +198,7 @@ pub(super) fn patch_status(s: &mut Session<'_>, id: PodId, patch: PodStatusPatch
     if delta.is_none() {
         return Ok(Reply::Unchanged);
     }
-    s.changed.push(Changed::PodUpdated { pod: id, delta, before: None });
+    updated(s, id, delta, None);
     Ok(Reply::Pod(id))
 }
 
@@ -354,7 +257,7 @@ fn write_status(pod: &mut Pod, patch: PodStatusPatch, now: crate::units::SimTime
 fn update_whole(s: &mut Session<'_>, id: PodId, delta: PodDelta, write: impl FnOnce(&mut Session<'_>)) -> Answer {
     let Some(before) = s.store.pod(id).map(|pod| Arc::new(pod.clone())) else { return Err(gone()) };
     write(s);
-    s.changed.push(Changed::PodUpdated { pod: id, delta, before: Some(before) });
+    updated(s, id, delta, Some(before));
     Ok(Reply::Pod(id))
 }
 
@@ -415,6 +318,6 @@ pub(super) fn release_from_job(s: &mut Session<'_>, id: PodId) -> Answer {
     if waits {
         return remove(s, id);
     }
-    s.changed.push(Changed::PodUpdated { pod: id, delta: PodDelta::FINALIZERS, before: None });
+    updated(s, id, PodDelta::FINALIZERS, None);
     Ok(Reply::Pod(id))
 }

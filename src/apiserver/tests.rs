@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::ApiServer;
+use super::{ApiServer, Eviction, Served};
 use crate::arena::Symbol;
 use crate::component::{
     Answer, Config, DeleteOptions, ErrorReason, Latencies, NodeConditionUpdate, NodeRegistration, PodDraft, PodName,
@@ -109,6 +109,11 @@ impl Api {
         let budget = &self.store.budgets[id];
         let (version, status) = (budget.resource_version, edit(budget.status.clone()));
         self.ask(Request::UpdateStatus(StatusUpdate::Budget(id, version, Box::new(status)))).expect("a status");
+    }
+
+    /// Changes a pod as a kubelet does.
+    fn patch(&mut self, pod: PodId, patch: PodStatusPatch) {
+        self.ask(Request::PatchPodStatus { pod, patch: Box::new(patch) }).expect("a patch");
     }
 
     fn evict(&mut self, pod: PodId) -> Answer {
@@ -597,6 +602,238 @@ fn three_evictions_at_once_and_room_for_one() {
     let pods = ["a", "b", "c"].map(|name| api.running(name, true));
     let granted = pods.into_iter().filter(|&pod| api.evict(pod).is_ok()).count();
     assert_eq!(granted, 1);
+}
+
+/// Evictions that are under way together, and what happens to the cluster meanwhile.
+struct Overlap<'a> {
+    api: &'a mut Api,
+    /// What follows when; equal times in the order in which they were begun.
+    queue: BTreeMap<(SimTime, usize), Box<Eviction>>,
+    begun: usize,
+    /// Each pod's answer, with the seconds it took.
+    answers: Vec<(PodId, f64, Answer)>,
+    began_at: SimTime,
+}
+
+impl<'a> Overlap<'a> {
+    /// They all arrive at once.
+    fn new(api: &'a mut Api, pods: &[PodId]) -> Self {
+        let began_at = api.now;
+        let mut overlap = Self { api, queue: BTreeMap::new(), begun: 0, answers: Vec::new(), began_at };
+        for &pod in pods {
+            let request = Request::EvictPod { pod, grace_s: None, dry_run: false };
+            let Api { api, store, config, now, changed } = &mut *overlap.api;
+            let served = api.serve(store, config, &Streams::new(7), *now, request, changed);
+            overlap.took(pod, served);
+        }
+        overlap
+    }
+
+    fn took(&mut self, pod: PodId, served: Served) {
+        match served {
+            Served::Continues(after, rest) => {
+                self.begun += 1;
+                self.queue.insert((self.api.now + after, self.begun), rest);
+            }
+            Served::Answered(answer) => {
+                let took = self.api.now.saturating_since(self.began_at).as_secs_f64();
+                self.answers.push((pod, took, answer));
+            }
+        }
+    }
+
+    /// The next step that is due; false if all have been answered. `before` is what others do just before it.
+    fn step(&mut self, before: &mut dyn FnMut(&mut Api)) -> bool {
+        let Some(((at, _), rest)) = self.queue.pop_first() else { return false };
+        self.api.now = at;
+        before(self.api);
+        let pod = rest.pod();
+        let Api { api, store, config, now, changed } = &mut *self.api;
+        let served = api.resume(store, config, &Streams::new(7), *now, rest, changed);
+        self.took(pod, served);
+        true
+    }
+
+    fn play(&mut self) {
+        while self.step(&mut |_| {}) {}
+    }
+
+    /// The one answer, and what it took.
+    #[track_caller]
+    fn only(&self) -> (f64, Result<(), (ErrorReason, String, Option<u64>)>) {
+        let [(_, took, answer)] = self.answers.as_slice() else { panic!("{:?}", self.answers) };
+        let error = |e: &crate::component::ApiError| {
+            let text = e.detail.clone().unwrap_or_else(|| e.message.clone());
+            (e.reason, text, e.retry_after.map(SimDuration::as_secs))
+        };
+        (*took, answer.as_ref().map(|_| ()).map_err(error))
+    }
+}
+
+#[test]
+fn of_evictions_at_once_under_a_budget_with_room_one_goes_and_the_others_half_a_second_later() {
+    let mut api = Api::new();
+    let budget = api.budget(APP_A, (2, 4, 2));
+    let pods = ["a", "b"].map(|name| api.running(name, true));
+    let mut overlap = Overlap::new(&mut api, &pods);
+    overlap.play();
+    let took: Vec<f64> =
+        overlap.answers.iter().map(|(_, took, answer)| *answer.as_ref().map(|_| took).expect("room")).collect();
+    assert!(took[0] < 0.1 && (0.5..0.65).contains(&took[1]), "{took:?}");
+    let status = &api.store.budgets[budget].status;
+    assert_eq!((status.disruptions_allowed, status.disrupted_pods.len()), (0, 2));
+}
+
+#[test]
+fn evictions_whose_reads_and_writes_do_not_overlap_do_not_wait() {
+    let mut api = Api::new();
+    api.budget(APP_A, (2, 4, 2));
+    for name in ["a", "b"] {
+        let pod = api.running(name, true);
+        let mut overlap = Overlap::new(&mut api, &[pod]);
+        overlap.play();
+        let (took, answer) = overlap.only();
+        assert!(answer.is_ok() && took < 0.1, "{took} {answer:?}");
+    }
+}
+
+#[test]
+fn of_three_evictions_at_once_and_room_for_one_two_are_refused_when_they_look_again() {
+    let mut api = Api::new();
+    api.budget(APP_A, (1, 3, 2));
+    let pods = ["a", "b", "c"].map(|name| api.running(name, true));
+    let mut overlap = Overlap::new(&mut api, &pods);
+    overlap.play();
+    let refused: Vec<_> = overlap.answers.iter().filter(|(_, _, answer)| answer.is_err()).collect();
+    assert_eq!((overlap.answers.len(), refused.len()), (3, 2));
+    for (_, took, answer) in refused {
+        let error = answer.as_ref().expect_err("a refusal");
+        assert_eq!((error.reason, error.retry_after), (ErrorReason::TooManyRequests, None));
+        assert!((0.5..0.65).contains(took), "{took}");
+    }
+}
+
+#[test]
+fn a_budget_that_somebody_else_always_writes_first_is_given_up_after_twenty_tries() {
+    let mut api = Api::new();
+    let budget = api.budget(APP_A, (1, 3, 2));
+    let pod = api.running("p", true);
+    let mut overlap = Overlap::new(&mut api, &[pod]);
+    let mut writes = 0;
+    while overlap.step(&mut |api| {
+        writes += 1;
+        api.set_budget(budget, |old| PodDisruptionBudgetStatus { expected_pods: writes, ..old });
+    }) {}
+    let (took, answer) = overlap.only();
+    let text = "Operation cannot be fulfilled on poddisruptionbudgets.policy \"b\": the object has been modified; please apply \
+                your changes to the latest version and try again";
+    assert_eq!(answer, Err((ErrorReason::Conflict, text.to_owned(), None)));
+    // Nineteen pauses of 0.5 to 0.55 s.
+    assert!((9.5..11.0).contains(&took), "{took}");
+    assert!(api.get(pod).deletion.is_none());
+}
+
+#[test]
+fn an_unready_pod_that_changes_before_it_is_deleted_is_to_be_asked_for_again() {
+    let mut api = Api::new();
+    let budget = api.budget(APP_A, (0, 2, 2));
+    let pod = api.running("p", false);
+    let mut overlap = Overlap::new(&mut api, &[pod]);
+    let ready = PodStatusPatch { ready: Some(Status::True), ..PodStatusPatch::default() };
+    while overlap.step(&mut |api| api.patch(pod, ready.clone())) {}
+    let text = "The disruption budget b is still being processed by the server.";
+    assert_eq!(overlap.only().1, Err((ErrorReason::TooManyRequests, text.to_owned(), Some(10))));
+    assert!(api.get(pod).deletion.is_none());
+    assert!(api.store.budgets[budget].status.disrupted_pods.is_empty());
+}
+
+fn pending(api: &mut Api) -> PodId {
+    api.pod(&format!("{{metadata: {{name: p, labels: {{app: a}}}}, spec: {{nodeName: n, {ONE}}}}}"))
+}
+
+#[test]
+fn a_pending_pod_that_comes_to_run_before_it_is_deleted_is_judged_by_its_budget() {
+    let check = |allowed: i32, refusal: Option<&str>| {
+        let mut api = Api::new();
+        let budget = api.budget(APP_A, (allowed, 0, 0));
+        let pod = pending(&mut api);
+        let mut overlap = Overlap::new(&mut api, &[pod]);
+        let running = PodStatusPatch { phase: Some(PodPhase::Running), ..PodStatusPatch::default() };
+        while overlap.step(&mut |api| api.patch(pod, running.clone())) {}
+        let (took, answer) = overlap.only();
+        assert!((0.5..0.6).contains(&took), "it is read again after the pause: {took}");
+        assert_eq!(answer.err().map(|(_, text, _)| text).as_deref(), refusal);
+        assert_eq!(api.store.budgets[budget].status.disrupted_pods.contains_key("p"), allowed > 0);
+    };
+    check(0, Some("The disruption budget b needs 0 healthy pods and has 0 currently"));
+    check(1, None);
+}
+
+#[test]
+fn a_pending_pod_that_changes_once_is_deleted_at_the_second_try() {
+    let mut api = Api::new();
+    api.budget(APP_A, (0, 0, 0));
+    let pod = pending(&mut api);
+    let mut overlap = Overlap::new(&mut api, &[pod]);
+    let mut is_first = true;
+    while overlap.step(&mut |api| {
+        if std::mem::take(&mut is_first) {
+            let started = PodStatusPatch { started: Some(api.now), ..PodStatusPatch::default() };
+            api.patch(pod, started);
+        }
+    }) {}
+    let (took, answer) = overlap.only();
+    assert!(answer.is_ok() && (0.5..0.6).contains(&took), "{took} {answer:?}");
+    assert!(api.get(pod).deletion.is_some());
+}
+
+#[test]
+fn a_pending_pod_that_changes_all_the_time_is_given_up_after_twenty_tries() {
+    let mut api = Api::new();
+    let pod = pending(&mut api);
+    let mut overlap = Overlap::new(&mut api, &[pod]);
+    let mut restarts = 0;
+    while overlap.step(&mut |api| {
+        restarts += 1;
+        let container = crate::state::ContainerStatus { restarts, ..Default::default() };
+        api.patch(
+            pod,
+            PodStatusPatch { containers: Some([container].into_iter().collect()), ..PodStatusPatch::default() },
+        );
+    }) {}
+    let (took, answer) = overlap.only();
+    let (reason, text, _) = answer.expect_err("a conflict");
+    assert_eq!(reason, ErrorReason::Conflict);
+    assert!(
+        text.starts_with("Operation cannot be fulfilled on Pod \"p\": the ResourceVersion in the precondition"),
+        "{text}"
+    );
+    assert!((9.5..11.0).contains(&took), "{took}");
+    assert!(api.get(pod).deletion.is_none() && api.get(pod).disruption_target.is_none());
+}
+
+#[test]
+fn a_pod_or_budget_that_goes_meanwhile_is_not_found() {
+    let mut api = Api::new();
+    let budget = api.budget(APP_A, (1, 2, 1));
+    let (a, b) = (api.running("a", true), api.running("b", true));
+    let mut overlap = Overlap::new(&mut api, &[a]);
+    while overlap.step(&mut |api| {
+        delete(api, a, Some(0)).ok();
+    }) {}
+    assert_eq!(overlap.only().1.err().map(|(reason, ..)| reason), Some(ErrorReason::NotFound));
+    api.set_budget(budget, |old| PodDisruptionBudgetStatus { disruptions_allowed: 1, ..old });
+    let mut overlap = Overlap::new(&mut api, &[b]);
+    let mut steps = 0;
+    while overlap.step(&mut |api| {
+        steps += 1;
+        if steps == 2 {
+            let (namespace, name) = (Symbol::new("default"), Symbol::new("b"));
+            api.ask(Request::DeleteOther { kind: "PodDisruptionBudget", namespace, name }).expect("a deletion");
+        }
+    }) {}
+    assert_eq!(overlap.only().1.err().map(|(reason, ..)| reason), Some(ErrorReason::NotFound));
+    assert!(api.get(b).deletion.is_none());
 }
 
 #[test]

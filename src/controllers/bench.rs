@@ -57,6 +57,7 @@ pub(super) fn bare_pod(name: &str, uid: u128) -> Pod {
         disruption_target: None,
         containers: SmallVec::new(),
         init_containers: SmallVec::new(),
+        resource_version: 1,
     }
 }
 

@@ -69,6 +69,7 @@ pub(super) fn pod(app: u8, spec: &Arc<AdmittedSpec>, is_terminating: bool) -> Po
         disruption_target: None,
         containers: smallvec![],
         init_containers: smallvec![],
+        resource_version: 1,
     }
 }
 

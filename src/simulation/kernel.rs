@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::components::{AnyTag, AnyTimer, Slot, Which};
-use crate::apiserver::ApiServer;
+use crate::apiserver::{ApiServer, Eviction, Served};
 use crate::arena::{Id, Table};
 use crate::component::{
     Answer, ApiError, Component, Config, Ctx, ErrorReason, EventDraft, Latencies, Message, Outbox, Record, Request,
@@ -12,7 +12,7 @@ use crate::component::{
 };
 use crate::engine::{EventQueue, Streams, Ticket};
 use crate::observe::Observers;
-use crate::state::{CauseId, Change, Changed, MachineChange, Store};
+use crate::state::{CauseId, Change, Changed, MachineChange, PodId, Store};
 use crate::units::SimTime;
 use crate::verify::Verifier;
 
@@ -26,6 +26,8 @@ pub(super) enum Event {
     Timer { epoch: u32, timer: AnyTimer },
     /// A call reaches the API server.
     Arrive(Id<PendingCall>),
+    /// A call that takes several steps takes the next.
+    Resume(Id<PendingEviction>),
     /// An answer reaches the caller.
     Answer(Id<PendingAnswer>),
     /// An Event reaches the API server.
@@ -52,6 +54,14 @@ pub(super) struct PendingCall {
     pub(super) epoch: u32,
     pub(super) request: Request,
     pub(super) tag: Option<AnyTag>,
+}
+
+/// A call of several steps, between two of them.
+#[derive(Clone, Debug)]
+pub(super) struct PendingEviction {
+    epoch: u32,
+    tag: Option<AnyTag>,
+    rest: Box<Eviction>,
 }
 
 /// An answer on its way.
@@ -82,6 +92,7 @@ pub(super) struct Kernel {
     pub(super) api_is_up: bool,
     pub(super) queue: EventQueue<Scheduled>,
     pub(super) calls: Table<PendingCall>,
+    pub(super) evictions: Table<PendingEviction>,
     pub(super) answers: Table<PendingAnswer>,
     pub(super) posts: Table<PendingPost>,
     pub(super) watch_log: VecDeque<(SimTime, Arc<Change>)>,
@@ -91,6 +102,10 @@ pub(super) struct Kernel {
     pub(super) observers: Observers,
     pub(super) verifier: Option<Box<Verifier>>,
     pub(super) changed: Vec<Changed>,
+}
+
+fn unavailable() -> ApiError {
+    ApiError::new(ErrorReason::Unavailable, "the server is currently unable to handle the request")
 }
 
 struct QueueTimers<'a, T> {
@@ -176,23 +191,58 @@ impl Kernel {
     pub(super) fn arrive(&mut self, id: Id<PendingCall>) {
         let Some(call) = self.calls.remove(id) else { return };
         let evicted = if let Request::EvictPod { pod, .. } = call.request { Some(pod) } else { None };
-        let answer = if self.api_is_up {
-            self.api.handle(&mut self.store, &self.config, &self.streams, self.now, call.request, &mut self.changed)
+        let served = if self.api_is_up {
+            self.api.serve(&mut self.store, &self.config, &self.streams, self.now, call.request, &mut self.changed)
         } else {
-            Err(ApiError::new(ErrorReason::Unavailable, "the server is currently unable to handle the request"))
+            Served::Answered(Err(unavailable()))
         };
+        self.served(served, evicted, call.epoch, call.tag);
+    }
+
+    /// A call of several steps takes the next.
+    pub(super) fn resume(&mut self, id: Id<PendingEviction>) {
+        let Some(PendingEviction { epoch, tag, rest }) = self.evictions.remove(id) else { return };
+        let pod = rest.pod();
+        let served = self.api.resume(&mut self.store, &self.config, &self.streams, self.now, rest, &mut self.changed);
+        self.served(served, Some(pod), epoch, tag);
+    }
+
+    /// The API server stops: what it had begun is not finished.
+    pub(super) fn interrupt(&mut self) {
+        self.api_is_up = false;
+        let interrupted: Vec<Id<PendingEviction>> = self.evictions.ids().collect();
+        for id in interrupted {
+            if let Some(pending) = self.evictions.remove(id) {
+                self.answer(Err(unavailable()), pending.epoch, pending.tag);
+            }
+        }
+    }
+
+    /// What a step committed is published; the answer travels back, or the next step follows.
+    fn served(&mut self, served: Served, evicted: Option<PodId>, epoch: u32, tag: Option<AnyTag>) {
         self.publish();
-        if let Err(error) = &answer
-            && error.reason == ErrorReason::TooManyRequests
-        {
-            let pod = evicted.filter(|_| error.retry_after.is_none());
-            self.observers.refused(self.now, pod, &self.store);
+        match served {
+            Served::Continues(after, rest) => {
+                let id = self.evictions.insert(PendingEviction { epoch, tag, rest });
+                self.queue.push(self.now + after, Scheduled { cause: self.cause, event: Event::Resume(id) });
+            }
+            Served::Answered(answer) => {
+                if let Err(error) = &answer
+                    && error.reason == ErrorReason::TooManyRequests
+                {
+                    let pod = evicted.filter(|_| error.retry_after.is_none());
+                    self.observers.refused(self.now, pod, &self.store);
+                }
+                self.answer(answer, epoch, tag);
+            }
         }
-        if let Some(tag) = call.tag {
-            let id = self.answers.insert(PendingAnswer { epoch: call.epoch, tag, answer });
-            let at = self.now + self.config.round_trip / 2;
-            self.queue.push(at, Scheduled { cause: self.cause, event: Event::Answer(id) });
-        }
+    }
+
+    fn answer(&mut self, answer: Answer, epoch: u32, tag: Option<AnyTag>) {
+        let Some(tag) = tag else { return };
+        let id = self.answers.insert(PendingAnswer { epoch, tag, answer });
+        let at = self.now + self.config.round_trip / 2;
+        self.queue.push(at, Scheduled { cause: self.cause, event: Event::Answer(id) });
     }
 
     /// An Event arrives.

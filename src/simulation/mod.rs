@@ -216,6 +216,7 @@ impl Simulation {
                     self.kernel.calls.remove(id);
                 }
             }
+            Event::Resume(id) => self.kernel.resume(id),
             Event::Answer(id) => {
                 if let Some(pending) = self.kernel.answers.remove(id) {
                     let which = pending.tag.which();
@@ -247,6 +248,7 @@ impl Simulation {
             Event::Post(_) => 3,
             Event::Deliver => 4,
             Event::Posted { .. } => 5,
+            Event::Resume(_) => 6,
         };
         for word in [at.as_nanos() as u64, sequence, kind] {
             self.digest = (self.digest ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17);
@@ -301,7 +303,7 @@ impl Simulation {
 
     fn process_down(&mut self, process: ControlPlaneProcess) {
         if process == ControlPlaneProcess::KubeApiserver {
-            self.kernel.api_is_up = false;
+            self.kernel.interrupt();
             self.api_down_since.get_or_insert(self.kernel.now);
         } else {
             self.components.stop(process);
@@ -366,6 +368,7 @@ impl Kernel {
             api_is_up: true,
             queue: crate::engine::EventQueue::new(),
             calls: crate::arena::Table::new(),
+            evictions: crate::arena::Table::new(),
             answers: crate::arena::Table::new(),
             posts: crate::arena::Table::new(),
             watch_log: VecDeque::new(),

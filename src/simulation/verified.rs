@@ -151,7 +151,7 @@ impl Simulation {
     fn describe(&self, event: &Event) -> String {
         match event {
             Event::Timer { timer, .. } => format!("the timer {timer:?}"),
-            Event::Arrive(_) => "a call's arrival".to_owned(),
+            Event::Arrive(_) | Event::Resume(_) => "a call's arrival".to_owned(),
             Event::Answer(_) => "an answer".to_owned(),
             Event::Post(_) | Event::Posted { .. } => "an Event's posting".to_owned(),
             Event::Deliver => "a watch's delivery".to_owned(),

@@ -281,6 +281,8 @@ pub struct Pod {
     pub containers: SmallVec<[ContainerStatus; 1]>,
     /// Statuses of the init containers, in spec order.
     pub init_containers: SmallVec<[ContainerStatus; 0]>,
+    /// Raised by each write: a write that depends on what was read is refused if there has been another since.
+    pub resource_version: u32,
 }
 
 /// Why the condition PodScheduled is False.

@@ -327,6 +327,11 @@ impl Store {
         result
     }
 
+    /// Makes a new version of a pod, after a write.
+    pub fn raise_pod_version(&mut self, id: PodId) {
+        self.pods[id].resource_version += 1;
+    }
+
     /// Counts of the pods that the workload controls.
     #[must_use]
     pub fn tally(&self, owner: WorkloadId) -> Tally {

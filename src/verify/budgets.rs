@@ -1,4 +1,4 @@
-//! No eviction takes more pods than their budget allows.
+//! No eviction takes more pods than their budget allows, and none takes a healthy pod without asking.
 
 use rustc_hash::FxHashMap;
 
@@ -7,6 +7,10 @@ use crate::model::LabelSelector;
 use crate::state::{
     Change, Changed, DeletionCause, Pod, PodDelta, PodDisruptionBudget, PodDisruptionBudgetId, PodId, Store,
 };
+use crate::units::{SimDuration, SimTime};
+
+/// How long the controller counts a pod as gone whose eviction was granted.
+const GRANT_HOLDS: SimDuration = SimDuration::from_secs(120);
 
 /// What happened to the pods of a budget besides evictions.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +51,7 @@ impl Budgets {
             Changed::BudgetAdded(id) => {
                 self.losses.insert(*id, Losses::default());
             }
-            Changed::BudgetUpdated(id, _) => self.written(*id, store, before),
+            Changed::BudgetUpdated(id, _) => return self.written(*id, change.at, store, before),
             Changed::BudgetRemoved(id) => {
                 self.losses.remove(id);
             }
@@ -76,18 +80,27 @@ impl Budgets {
         Ok(())
     }
 
-    fn written(&mut self, id: PodDisruptionBudgetId, store: &Store, before: &Mirror) {
-        let (Some(budget), Some(losses)) = (store.budgets.get(id), self.losses.get_mut(&id)) else { return };
+    fn written(
+        &mut self,
+        id: PodDisruptionBudgetId,
+        now: SimTime,
+        store: &Store,
+        before: &Mirror,
+    ) -> Result<(), String> {
+        let (Some(budget), Some(losses)) = (store.budgets.get(id), self.losses.get_mut(&id)) else { return Ok(()) };
         let known = before.budget_status(id);
         let is_eviction = known.is_some_and(|known| {
             known.disruptions_allowed > budget.status.disruptions_allowed
                 && known.disrupted_pods.len() < budget.status.disrupted_pods.len()
                 && known.current_healthy == budget.status.current_healthy
         });
-        if !is_eviction {
+        if is_eviction {
+            check_grant(budget, losses, now, store)?;
+        } else {
             losses.known_to_controller = losses.at_last_write;
         }
         losses.at_last_write = losses.total;
+        Ok(())
     }
 
     fn pod_changed(&mut self, known: &Pod, next: Option<&Pod>, store: &Store) -> Result<(), String> {
@@ -105,32 +118,38 @@ impl Budgets {
                 losses.total += 1;
                 continue;
             }
-            check(budget, known, losses, store)?;
+            check_evicted(budget, known)?;
         }
         Ok(())
     }
 }
 
-/// The pod was just evicted: enough others are healthy, but for those that its controller could not know to be gone.
-fn check(budget: &PodDisruptionBudget, evicted: &Pod, losses: &Losses, store: &Store) -> Result<(), String> {
-    let status = &budget.status;
+/// An eviction was just granted: enough others are healthy, but for those that its controller could not know to be gone.
+fn check_grant(budget: &PodDisruptionBudget, losses: &Losses, now: SimTime, store: &Store) -> Result<(), String> {
+    let (name, status) = (budget.meta.name, &budget.status);
     if status.disruptions_allowed < 0 {
-        return Err(format!(
-            "budget {}/{} allows {}",
-            budget.meta.namespace, budget.meta.name, status.disruptions_allowed
-        ));
+        return Err(format!("budget {}/{name} allows {}", budget.meta.namespace, status.disruptions_allowed));
     }
+    let is_granted = |pod: &Pod| status.disrupted_pods.get(&pod.name).is_some_and(|at| *at + GRANT_HOLDS > now);
     let pods = store.pods_in(budget.meta.namespace).iter().filter_map(|id: &PodId| store.pod(*id));
-    let healthy = pods.filter(|pod| covers(budget, pod) && is_healthy(pod)).count() as i64;
+    let healthy = pods.filter(|pod| covers(budget, pod) && is_healthy(pod) && !is_granted(pod)).count() as i64;
     let unknown = losses.total - losses.known_to_controller;
     if healthy + unknown >= i64::from(status.desired_healthy) {
         return Ok(());
     }
     Err(format!(
-        "pod {} was evicted though its budget {} wants {} healthy pods and only {healthy} are left ({unknown} were lost \
+        "an eviction was granted though budget {name} wants {} healthy pods and only {healthy} are left ({unknown} were lost \
          otherwise of late)",
-        pod_name(evicted),
-        budget.meta.name,
         status.desired_healthy
     ))
+}
+
+/// The pod was healthy and was just evicted: its budget has granted that, unless the budget itself is new.
+fn check_evicted(budget: &PodDisruptionBudget, evicted: &Pod) -> Result<(), String> {
+    let status = &budget.status;
+    let is_new = status.observed_generation < budget.meta.generation;
+    if is_new || status.disrupted_pods.contains_key(&evicted.name) {
+        return Ok(());
+    }
+    Err(format!("pod {} was evicted though its budget {} was not asked", pod_name(evicted), budget.meta.name))
 }

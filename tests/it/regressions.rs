@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kubesquall::observe::Observed;
+use kubesquall::observe::{Observed, PodRow};
 use kubesquall::scenario::{self, Overrides, ResolvedScenario};
 use kubesquall::state::DeletionCause;
 use kubesquall::units::SimTime;
@@ -95,4 +95,22 @@ fn a_deleted_namespace_is_waited_for() {
     let observed = play("{at: 1m, kubectl: delete namespace batch}", objects);
     let gone = observed.pods[0].gone_at.expect("the pod is gone");
     assert!(observed.transcript[0].done_at > gone, "{:?}", observed.transcript);
+}
+
+#[test]
+fn evictions_that_meet_under_one_budget_follow_each_other_half_a_second_apart() {
+    let web = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: default}, spec: {replicas: 8, selector: {matchLabels: \
+               {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}\n---\n\
+               {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web, namespace: default}, spec: {maxUnavailable: \
+               4, selector: {matchLabels: {app: web}}}}";
+    let observed = play("{at: 1m, kubectl: drain n-0}", web);
+    let is_evicted = |pod: &&PodRow| pod.deletion_cause == Some(DeletionCause::EvictionByEvictionApi);
+    let mut deleted: Vec<f64> =
+        observed.pods.iter().filter(is_evicted).filter_map(|pod| pod.deletion_at).map(|at| at.as_secs_f64()).collect();
+    deleted.sort_unstable_by(f64::total_cmp);
+    assert_eq!(deleted.len(), 4, "{deleted:?}");
+    // All four read the budget before the first of them has written it.
+    assert!((60.0..60.3).contains(&deleted[0]), "{deleted:?}");
+    assert!(deleted[1..].iter().all(|at| (0.5..2.5).contains(&(at - deleted[0]))), "{deleted:?}");
+    assert!(observed.transcript.iter().all(|line| line.exit == 0));
 }

@@ -11,7 +11,7 @@ use crate::component::{
     Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Planned, PodStatusPatch,
     Reconcile, Request, Start, StatusUpdate,
 };
-use crate::model::{LabelSelector, PodDisruptionBudgetSpec};
+use crate::model::{LabelSelector, LabelSelectorRequirement, PodDisruptionBudgetSpec};
 use crate::state::{
     Change, Changed, DeploymentId, DisruptionReason, ObjectDelta, Owner, Pod, PodDelta, PodDisruptionBudget,
     PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, ReplicaSetId, StatefulSetId, Store,
@@ -23,6 +23,9 @@ const DELETION_TIMEOUT: SimDuration = SimDuration::from_secs(120);
 
 /// How long a DisruptionTarget condition may stand on a pod that lives on.
 const STALE_DISRUPTION_TIMEOUT: SimDuration = SimDuration::from_secs(120);
+
+/// How long after an entry has run out it is looked at: it passes through a second queue, which lets a key wait at least this long.
+const RECHECK_LAG: SimDuration = SimDuration::from_millis(5);
 
 /// What the queue holds.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
@@ -190,8 +193,7 @@ fn judge(store: &Store, budget: &PodDisruptionBudget, pods: &[(PodId, &Pod)], no
         disrupted_pods: disrupted,
         condition: Some((holds, reason, Arc::from(""))),
     };
-    // An entry that runs out this very instant is dropped by the next look, so that look must lie after it.
-    let recheck_after = recheck_at.map(|at| at.saturating_since(now).max(SimDuration::from_nanos(1)));
+    let recheck_after = recheck_at.map(|at| at.saturating_since(now) + RECHECK_LAG);
     Ok(Verdict { status, has_unmanaged: wanted.has_unmanaged, not_deleted, recheck_after })
 }
 
@@ -202,6 +204,20 @@ fn fail_safe(budget: &PodDisruptionBudget, error: &str) -> PodDisruptionBudgetSt
         condition: Some((false, "SyncFailed", Arc::from(error))),
         ..budget.status.clone()
     }
+}
+
+/// A selector as Go prints it.
+fn go_text(selector: &LabelSelector) -> String {
+    let labels: String = selector.match_labels.iter().map(|(key, value)| format!("{key}: {value},")).collect();
+    let expression = |requirement: &LabelSelectorRequirement| {
+        let values: Vec<&str> = requirement.values.iter().map(|value| value.as_str()).collect();
+        let (key, operator) = (requirement.key, requirement.operator);
+        format!("LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{}],}},", values.join(" "))
+    };
+    let expressions: String = selector.match_expressions.iter().map(expression).collect();
+    format!(
+        "&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )
 }
 
 fn budget_ref(budget: &PodDisruptionBudget) -> ObjectRef {
@@ -222,7 +238,8 @@ fn stale_after(pod: &Pod, now: SimTime) -> Option<SimDuration> {
         && target.reason != DisruptionReason::TerminationByKubelet
         && pod.deletion.is_none()
         && !pod.phase.is_terminal();
-    may_be_stale.then(|| (target.since + STALE_DISRUPTION_TIMEOUT).saturating_since(now))
+    // The API keeps times in whole seconds.
+    may_be_stale.then(|| (target.since.floor_to_second() + STALE_DISRUPTION_TIMEOUT).saturating_since(now))
 }
 
 impl Disruption {
@@ -322,10 +339,12 @@ impl Disruption {
             ctx.event(EventDraft::warning("NotDeleted", about, message));
         }
         if verdict.has_unmanaged {
-            let message = "Pods selected by this PodDisruptionBudget were found to be unmanaged. As a result, the \
-                           status of the PDB cannot be calculated correctly, which may result in undefined behavior. \
-                           To account for these pods please set \".spec.minAvailable\" field of the PDB to an integer \
-                           value.";
+            let selector = budget.spec.selector.as_ref().map_or_else(|| "nil".to_owned(), go_text);
+            let message = format!(
+                "Pods selected by this PodDisruptionBudget (selector: {selector}) were found to be unmanaged. As a result, the \
+                 status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these \
+                 pods please set \".spec.minAvailable\" field of the PDB to an integer value."
+            );
             ctx.event(EventDraft::warning("UnmanagedPods", budget_ref(budget), message));
         }
     }
@@ -610,7 +629,35 @@ mod tests {
         assert_eq!(counts, (0, 1, 1, 3));
         assert_eq!(status.disrupted_pods.keys().map(|name| &**name).collect::<Vec<_>>(), ["p3"]);
         assert_eq!(found.not_deleted, [late]);
-        assert_eq!(found.recheck_after, Some(SimDuration::from_secs(60)));
+        assert_eq!(found.recheck_after, Some(SimDuration::from_millis(60_005)));
+    }
+
+    #[test]
+    fn a_controller_of_an_unknown_kind_counts_as_wanting_the_pods_it_has() {
+        let mut store = Store::default();
+        let (kind, name) = (Symbol::new("Rollout"), Symbol::new("web"));
+        let owner = Owner::Foreign { kind, name, uid: crate::state::Uid(7) };
+        for name in ["a", "b", "c", "d"] {
+            add(&mut store, name, Some(owner), true);
+        }
+        check(&store, r#"{"maxUnavailable":1}"#, (1, 4, 3, 4));
+        check(&store, r#"{"minAvailable":"50%"}"#, (2, 4, 2, 4));
+    }
+
+    #[test]
+    fn a_selector_is_printed_as_go_does() {
+        let check = |selector: &str, expected: &str| {
+            assert_eq!(go_text(&serde_json::from_str(selector).expect("a selector")), expected);
+        };
+        check(
+            r#"{"matchLabels":{"b":"2","a":"1"}}"#,
+            "&LabelSelector{MatchLabels:map[string]string{a: 1,b: 2,},MatchExpressions:[]LabelSelectorRequirement{},}",
+        );
+        check(
+            r#"{"matchExpressions":[{"key":"k","operator":"In","values":["x","y"]}]}"#,
+            "&LabelSelector{MatchLabels:map[string]string{},MatchExpressions:[]LabelSelectorRequirement{\
+             LabelSelectorRequirement{Key:k,Operator:In,Values:[x y],},},}",
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::disruption::Disruption;
 use super::tests::{Cluster, TEMPLATE, text};
-use crate::component::{PodStatusPatch, Reply, Request};
+use crate::component::{PodStatusPatch, Reply, Request, StatusUpdate};
 use crate::model::{self, Object};
 use crate::state::{Owner, PodDisruptionBudgetId, PodId, PodPhase, ReplicaSetId, Status, WorkloadId};
 
@@ -78,6 +78,29 @@ fn a_budget_without_pods_says_so_and_wants_them_all_the_same() {
     budgets.cluster.run_for(1.0);
     budgets.check((0, 0, 3, 0));
     assert!(budgets.cluster.reasons("NoPods") > 0);
+}
+
+#[test]
+fn an_eviction_that_comes_to_nothing_is_forgotten_after_two_minutes() {
+    let mut budgets = Budgets::new(3, "minAvailable: 1");
+    let set = Owner::ReplicaSet(budgets.set);
+    budgets.cluster.labeled_pod("q", set, Some("n"), PodPhase::Running, true, &[]);
+    budgets.cluster.run_for(1.0);
+    budgets.check((1, 2, 1, 2));
+    let id = budgets.cluster.store.budgets.ids().next().expect("the budget");
+    let budget = &budgets.cluster.store.budgets[id];
+    let mut status = budget.status.clone();
+    status.disruptions_allowed = 0;
+    status.disrupted_pods.insert("p".into(), budgets.cluster.now);
+    let granted = StatusUpdate::Budget(id, budget.resource_version, Box::new(status));
+    budgets.cluster.ask(Request::UpdateStatus(granted)).expect("a status");
+    budgets.cluster.run_for(119.9);
+    budgets.check((0, 1, 1, 2));
+    assert_eq!(budgets.cluster.reasons("NotDeleted"), 0);
+    budgets.cluster.run_for(0.2);
+    budgets.check((1, 2, 1, 2));
+    assert_eq!(budgets.cluster.reasons("NotDeleted"), 1);
+    assert!(budgets.cluster.store.budgets[id].status.disrupted_pods.is_empty());
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub(super) struct Drain {
     /// The node being drained, or cordoned before that.
     current: usize,
     cordoning: bool,
+    /// The current node's pods are being asked for.
+    is_listing: bool,
     /// Raised at each node: timers of an earlier one are void.
     round: u32,
     began_at: SimTime,
@@ -146,6 +148,7 @@ impl Drain {
             nodes,
             current: 0,
             cordoning: true,
+            is_listing: false,
             round: 0,
             began_at: SimTime::ZERO,
             tasks: Vec::new(),
@@ -211,16 +214,47 @@ impl Kubectl {
         self.cordon_next(id, ctx);
     }
 
-    /// Looks at the current node's pods and begins to evict them.
+    /// Asks for the current node's pods.
     fn drain_node(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
         let Some((process, mut drain)) = self.drain_of(id) else { return };
-        let Some(&node) = drain.nodes.get(drain.current) else {
+        if drain.current >= drain.nodes.len() {
             end(process, &drain, ctx);
             process.drain = Some(drain);
             self.finish(id, ctx);
             return;
-        };
+        }
+        // Until the pods are known, the answers that are still on their way are those of the node before.
+        drain.first = drain.tasks.len();
         drain.round += 1;
+        drain.is_listing = true;
+        let leaves_at = drain.core.reserve(ctx.now);
+        process.drain = Some(drain);
+        if leaves_at > ctx.now {
+            ctx.arm(leaves_at, Timer::List(id));
+        } else {
+            ctx.call(Request::Get, Tag::List(id));
+        }
+    }
+
+    /// The current node's pods are known, or cannot be.
+    pub(super) fn listed(&mut self, id: Id<Process>, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        let Some((process, mut drain)) = self.drain_of(id) else { return };
+        drain.is_listing = false;
+        if let Err(error) = answer {
+            let node = drain.nodes[drain.current];
+            fail_node(process, &mut drain, node, vec![server_error(error, "pods")], ctx);
+            process.drain = Some(drain);
+            self.drain_node(id, ctx);
+            return;
+        }
+        process.drain = Some(drain);
+        self.evict_pods(id, ctx);
+    }
+
+    /// Looks at the current node's pods and begins to evict them.
+    fn evict_pods(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
+        let Some((process, mut drain)) = self.drain_of(id) else { return };
+        let node = drain.nodes[drain.current];
         drain.began_at = ctx.now;
         // kubectl keeps these texts in a map, whose order differs from run to run.
         let mut order = ctx.streams.stream(
@@ -229,7 +263,6 @@ impl Kubectl {
         );
         let mut refusals: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut warnings: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        drain.first = drain.tasks.len();
         let mut pods: Vec<(PodId, &Pod)> =
             ctx.store.pods_on(node).iter().filter_map(|&pod| ctx.store.pod(pod).map(|p| (pod, p))).collect();
         pods.sort_by(|(_, a), (_, b)| a.namespace.cmp(&b.namespace).then_with(|| a.name.cmp(&b.name)));
@@ -506,7 +539,7 @@ impl Kubectl {
     fn check_node(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
         let Some((process, mut drain)) = self.drain_of(id) else { return };
         let open = drain.tasks.iter().any(|t| matches!(t.state, State::Evicting | State::Leaving));
-        if drain.cordoning || open || drain.current >= drain.nodes.len() {
+        if drain.cordoning || drain.is_listing || open || drain.current >= drain.nodes.len() {
             process.drain = Some(drain);
             return;
         }

@@ -63,6 +63,8 @@ pub enum Timer {
     Run(usize),
     /// Its process has started.
     Begin(Id<Process>),
+    /// A drain's question for its node's pods leaves its client.
+    List(Id<Process>),
     /// A drain's eviction of its n-th pod is due.
     Evict(Id<Process>, u32),
     /// The eviction of the n-th pod leaves the drain's client.
@@ -84,6 +86,8 @@ pub enum Tag {
     Step(Id<Process>),
     /// The cordon of a drain's n-th node.
     Cordon(Id<Process>, u32),
+    /// The pods of a drain's node.
+    List(Id<Process>),
     /// The eviction of the n-th pod.
     Evict(Id<Process>, u32),
     /// A look at the n-th pod.
@@ -355,6 +359,7 @@ impl Component for Kubectl {
                 self.run(line, None, ctx);
             }
             Timer::Begin(id) => self.begin(id, ctx),
+            Timer::List(id) => ctx.call(Request::Get, Tag::List(id)),
             Timer::Evict(id, pod) => self.evict(id, pod, ctx),
             Timer::Send(id, pod) => self.send(id, pod, ctx),
             Timer::Poll(id, pod) => self.poll(id, pod, ctx),
@@ -368,6 +373,7 @@ impl Component for Kubectl {
         match tag {
             Tag::Step(id) => self.step_answered(id, answer, ctx),
             Tag::Cordon(id, node) => self.cordoned(id, node, answer, ctx),
+            Tag::List(id) => self.listed(id, answer, ctx),
             Tag::Evict(id, pod) => self.evicted(id, pod, answer, ctx),
             Tag::Poll(id, pod) => self.polled(id, pod, answer, ctx),
         }

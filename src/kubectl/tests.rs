@@ -6,8 +6,8 @@ use super::{Kubectl, Runbook, RunbookLine, Tag, Timer, parse};
 use crate::apiserver::{ApiServer, link_owners};
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, Component, Config, Ctx, DeleteOptions, Latencies, Outbox, PodStatusPatch, Record, Request, StatusUpdate,
-    Timers, Transcript,
+    Answer, ApiError, Component, Config, Ctx, DeleteOptions, ErrorReason, Latencies, Outbox, PodStatusPatch, Record,
+    Request, StatusUpdate, Timers, Transcript,
 };
 use crate::engine::{EventQueue, Streams, Ticket};
 use crate::model::config::{
@@ -58,6 +58,8 @@ struct Desk {
     stop: Option<SimDuration>,
     /// When evictions and deletions of pods arrived, and whether they were granted.
     asked: Vec<(f64, bool)>,
+    /// Lists are not answered.
+    is_deaf: bool,
     transcripts: Vec<Transcript>,
 }
 
@@ -90,6 +92,7 @@ impl Desk {
             changed: Vec::new(),
             stop: Some(SimDuration::from_millis(300)),
             asked: Vec::new(),
+            is_deaf: false,
             transcripts: Vec::new(),
         };
         for name in ["n", "m"] {
@@ -208,7 +211,8 @@ impl Desk {
                 Event::Answer(tag, answer) => self.handle(|kubectl, ctx| kubectl.answered(tag, &answer, ctx)),
                 Event::Arrive(request, tag) => {
                     let counts = matches!(request, Request::EvictPod { .. } | Request::DeletePod { .. });
-                    let answer = self.ask(request);
+                    let is_lost = self.is_deaf && matches!(request, Request::Get);
+                    let answer = if is_lost { Err(unavailable()) } else { self.ask(request) };
                     if counts {
                         self.asked.push((self.now.as_secs_f64(), answer.is_ok()));
                     }
@@ -271,6 +275,10 @@ impl Desk {
         let node = self.store.find_node(Symbol::new(name)).and_then(|id| self.store.node(id));
         node.is_some_and(|node| node.unschedulable)
     }
+}
+
+fn unavailable() -> ApiError {
+    ApiError::new(ErrorReason::Unavailable, "the server is currently unable to handle the request")
 }
 
 // ---- drain ------------------------------------------------------------------------------------------------------------
@@ -393,6 +401,19 @@ fn local_storage_needs_a_flag_and_is_never_warned_of() {
     };
     check_pod("drain n --force", scratch, REFUSED, None);
     check_pod("drain n --delete-emptydir-data", scratch, Fate::Evicted, None);
+}
+
+#[test]
+fn a_node_whose_pods_cannot_be_listed_stays_cordoned_and_is_not_drained() {
+    let mut desk = Desk::new("drain n m");
+    desk.web("p");
+    desk.is_deaf = true;
+    let lost = "The connection to the server was refused - did you specify the right host or port?";
+    let failed =
+        |node: &str| format!("error: unable to drain node \"{node}\" due to error: {lost}, continuing command...");
+    let stderr = [&failed("n"), &failed("m"), "There are pending nodes to be drained:", " n", " m", lost, lost];
+    desk.check(1, &["node/n cordoned", "node/m cordoned"], &stderr);
+    assert!(desk.is_cordoned("n") && desk.exists("p") && desk.asked.is_empty());
 }
 
 #[test]

@@ -83,6 +83,36 @@ impl LabelSelector {
         self.match_labels.is_empty() && self.match_expressions.is_empty()
     }
 
+    /// Why the API server refuses an object with this selector, in words.
+    ///
+    /// # Errors
+    ///
+    /// A key or value that no label can have, or an operator with too few or too many values.
+    pub fn check(&self) -> Result<(), String> {
+        let check_key = |key: Symbol| {
+            if is_qualified_name(key.as_str()) { Ok(()) } else { Err(format!("`{key}` is no label key")) }
+        };
+        let check_value = |value: Symbol| {
+            if is_label_value(value.as_str()) { Ok(()) } else { Err(format!("`{value}` is no label value")) }
+        };
+        for (key, value) in self.match_labels.iter() {
+            check_key(key)?;
+            check_value(value)?;
+        }
+        for requirement in &self.match_expressions {
+            let (key, operator) = (requirement.key, requirement.operator);
+            check_key(key)?;
+            requirement.values.iter().try_for_each(|value| check_value(*value))?;
+            let wants_values = matches!(operator, LabelSelectorOperator::In | LabelSelectorOperator::NotIn);
+            match (wants_values, requirement.values.is_empty()) {
+                (true, true) => return Err(format!("`{key}` is to be `{operator}` no values at all")),
+                (false, false) => return Err(format!("`{key}` with `{operator}` takes no values")),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Reads what kubectl takes after `-l`: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b,c)`, `a`, `!a`, joined by
     /// commas. Blanks around words mean nothing. The empty text selects all.
     ///

@@ -11,10 +11,10 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::engine::Distribution;
 use crate::kubectl::Command;
 use crate::model::{
-    LabelSelector, ManifestObject, Object, ObjectKind, ObjectMeta, PodSpec, PodTemplateSpec, ResourceList,
-    RestartPolicy, is_dns_subdomain,
+    LabelSelector, ManifestObject, Object, ObjectKind, ObjectMeta, PodDisruptionBudgetSpec, PodSpec, PodTemplateSpec,
+    ResourceList, RestartPolicy, is_dns_subdomain,
 };
-use crate::units::{Quantity, SimDuration};
+use crate::units::{IntOrPercent, Quantity, SimDuration};
 
 /// The most pods that are played. Kubernetes is tested with 150,000.
 pub(super) const PODS_MAX: u64 = 500_000;
@@ -177,6 +177,9 @@ fn check_refused(object: &ManifestObject, diagnostics: &mut Diagnostics) {
             refuse(format!("`{field}` of {label} is {count}"), "it must be at least 0");
         }
     }
+    if let Object::PodDisruptionBudget(budget) = &object.object {
+        check_budget(&budget.spec, &label, &mut refuse);
+    }
     let Some(template) = pod_template(&object.object) else { return };
     match workload_selector(&object.object) {
         Some(None) => {
@@ -203,6 +206,27 @@ fn check_refused(object: &ManifestObject, diagnostics: &mut Diagnostics) {
             refuse(message, "remove `restartPolicy`; only Jobs may have another than `Always`");
         }
         _ => {}
+    }
+}
+
+/// # Source
+/// kube-apiserver, validation of PodDisruptionBudgets.
+fn check_budget(spec: &PodDisruptionBudgetSpec, label: &str, refuse: &mut dyn FnMut(String, &str)) {
+    if spec.min_available.is_some() && spec.max_unavailable.is_some() {
+        refuse(format!("{label} has both `minAvailable` and `maxUnavailable`"), "keep one of the two");
+    }
+    for (field, value) in [("minAvailable", spec.min_available), ("maxUnavailable", spec.max_unavailable)] {
+        let is_possible = |value: &IntOrPercent| match value {
+            IntOrPercent::Int(count) => *count >= 0,
+            IntOrPercent::Percent(percent) => (0..=100).contains(percent),
+        };
+        if let Some(value) = value.filter(|value| !is_possible(value)) {
+            let message = format!("`{field}` of {label} is {value}");
+            refuse(message, "it must be a count of at least 0, or 0% to 100%");
+        }
+    }
+    if let Some(Err(why)) = spec.selector.as_ref().map(LabelSelector::check) {
+        refuse(format!("the `selector` of {label} cannot be: {why}"), "select by labels that pods can have");
     }
 }
 

@@ -604,6 +604,9 @@ fn three_evictions_at_once_and_room_for_one() {
     assert_eq!(granted, 1);
 }
 
+/// Why an eviction was refused: the reason, the text, and after how many seconds to ask again.
+type Refusal = (ErrorReason, String, Option<u64>);
+
 /// Evictions that are under way together, and what happens to the cluster meanwhile.
 struct Overlap<'a> {
     api: &'a mut Api,
@@ -660,7 +663,7 @@ impl<'a> Overlap<'a> {
 
     /// The one answer, and what it took.
     #[track_caller]
-    fn only(&self) -> (f64, Result<(), (ErrorReason, String, Option<u64>)>) {
+    fn only(&self) -> (f64, Result<(), Refusal>) {
         let [(_, took, answer)] = self.answers.as_slice() else { panic!("{:?}", self.answers) };
         let error = |e: &crate::component::ApiError| {
             let text = e.detail.clone().unwrap_or_else(|| e.message.clone());

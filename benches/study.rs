@@ -14,7 +14,7 @@ use kubesquall::units::{SimDuration, SimTime};
 use rayon::prelude::*;
 
 /// Replications of one measurement.
-const RUNS: u64 = 100;
+const RUNS: u32 = 100;
 
 fn replications(criterion: &mut Criterion) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/scenarios/incident.yaml");
@@ -30,11 +30,15 @@ fn replications(criterion: &mut Criterion) {
         finished.observers.finish(end, &finished.store, finished.events).summary.counts.evictions
     };
     let mut group = criterion.benchmark_group("replications");
-    group.throughput(Throughput::Elements(RUNS));
+    group.throughput(Throughput::Elements(RUNS.into()));
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         group.bench_function(format!("{threads}_threads"), |bencher| {
-            bencher.iter(|| pool.install(|| black_box((0..RUNS).into_par_iter().map(play).sum::<u64>())));
+            bencher.iter(|| {
+                pool.install(|| {
+                    black_box((0..RUNS).into_par_iter().with_max_len(1).map(|seed| play(seed.into())).sum::<u64>())
+                })
+            });
         });
     }
     group.finish();

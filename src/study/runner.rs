@@ -137,7 +137,8 @@ impl<'a> Runner<'a> {
         for (variant, _) in &open {
             self.slot(*variant).open += 1;
         }
-        open.par_iter().try_for_each(|&(variant, replication)| {
+        // Each run for itself, so that a thread that has nothing left to do can take any that is not begun.
+        open.par_iter().with_max_len(1).try_for_each(|&(variant, replication)| {
             let settled = self.settled(variant);
             self.journal.add(self.play_one(variant, &settled, replication))?;
             self.release(variant);

@@ -61,7 +61,7 @@ pub fn blast_radius(
         progress.advance();
         Blast { kind, lost, outcome }
     };
-    let mut blasts: Vec<Blast> = losses.into_par_iter().map(play).collect();
+    let mut blasts: Vec<Blast> = losses.into_par_iter().with_max_len(1).map(play).collect();
     // A stable sort: of equal ones that which was listed first.
     blasts.sort_by(|a, b| {
         let (a, b) = (&a.outcome, &b.outcome);

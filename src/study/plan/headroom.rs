@@ -43,6 +43,7 @@ pub fn headroom(plan: &Plan, symmetry: Symmetry, counts: &[u32], workload: &str,
         let batch: Vec<u32> = (more + 1..=more + SIDE_BY_SIDE as u32).collect();
         let found: Vec<Candidate> = batch
             .par_iter()
+            .with_max_len(1)
             .map(|extra| {
                 let trial = Trial { counts, replicas: Some((workload, replicas + extra)) };
                 let verdict = search.play(trial, Thoroughness::UntilOneFails);

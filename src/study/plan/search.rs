@@ -50,7 +50,8 @@ pub fn work_out(plan: &Plan, symmetry: Symmetry, progress: &dyn Progress) -> Pla
         if answer.is_some() {
             break;
         }
-        let found: Vec<Candidate> = batch.par_iter().map(|counts| search.evaluate(counts, depth, progress)).collect();
+        let found: Vec<Candidate> =
+            batch.par_iter().with_max_len(1).map(|counts| search.evaluate(counts, depth, progress)).collect();
         candidates.extend(found);
         answer = candidates.iter().position(Candidate::survives);
     }
@@ -58,7 +59,8 @@ pub fn work_out(plan: &Plan, symmetry: Symmetry, progress: &dyn Progress) -> Pla
         let (pool, least) = (&plan.pools[0], candidates[index].counts[0]);
         let tried = candidates[candidates.len() - 1].counts[0];
         let beyond: Vec<Vec<u32>> = (tried + 1..=(least + BEYOND).min(pool.max)).map(|count| vec![count]).collect();
-        let found: Vec<Candidate> = beyond.par_iter().map(|counts| search.evaluate(counts, depth, progress)).collect();
+        let found: Vec<Candidate> =
+            beyond.par_iter().with_max_len(1).map(|counts| search.evaluate(counts, depth, progress)).collect();
         candidates.extend(found);
     }
     let binding = search.binding(&candidates, answer, progress);
@@ -187,7 +189,7 @@ impl<'a> Search<'a> {
                     .iter()
                     .map(|(pool, _)| &scenario.pools[*pool])
                     .collect();
-                let played = upgraded.par_iter().map(|pool| {
+                let played = upgraded.par_iter().with_max_len(1).map(|pool| {
                     let outcome = self.judge.play_upgrade(scenario, settled, spec, pool);
                     record(all(&format!("pool {}", pool.name)), outcome)
                 });
@@ -215,7 +217,7 @@ impl<'a> Search<'a> {
             PlayRecord { case: Some(index), lost, outcome }
         };
         if depth == Thoroughness::AllCases {
-            return sets.into_par_iter().map(play).collect();
+            return sets.into_par_iter().with_max_len(1).map(play).collect();
         }
         let mut plays = Vec::new();
         for lost in sets {
@@ -246,7 +248,7 @@ impl<'a> Search<'a> {
                 one_less.collect()
             }
         };
-        let played = wanted.par_iter().map(|counts| {
+        let played = wanted.par_iter().with_max_len(1).map(|counts| {
             let is_known = |candidate: &&Candidate| candidate.counts == *counts && plan.pools.len() == 1;
             let known = candidates.iter().find(is_known);
             // What is ruled out has not been played; which pod it would hit is worth a play.

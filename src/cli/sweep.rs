@@ -28,7 +28,7 @@ pub(super) struct SweepArgs {
     /// Threads [default: all cores]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Go on where an interrupted sweep stopped
+    /// Go on where an interrupted sweep stopped, or from the results of a finished one, such as merged parts
     #[arg(long)]
     resume: bool,
     /// Play one part of the study, such as 2/4; `merge` puts the parts together
@@ -112,6 +112,9 @@ impl<'a> Sweep<'a> {
             Journal::discard(&place)?;
         }
         let journal = Journal::open(&place, study.fingerprint, shard, arguments.resume)?;
+        if arguments.resume {
+            take_over(&place, study, shard, &journal)?;
+        }
         let mut pool = rayon::ThreadPoolBuilder::new();
         if let Some(jobs) = arguments.jobs {
             pool = pool.num_threads(jobs);
@@ -212,6 +215,19 @@ fn check_place(place: &Path, overwrite: Overwrite, name: &str, shard: Shard) -> 
         }
         _ => Ok(()),
     }
+}
+
+/// Enters the runs of finished results at the place into a journal: those of a sweep, or of parts that were merged, need not be
+/// played again.
+fn take_over(place: &Path, study: &Study, shard: Shard, journal: &Journal) -> Result<(), Failure> {
+    let Ok(results) = read(place) else { return Ok(()) };
+    if results.fingerprint != format!("{:016x}", study.fingerprint) || results.shard != shard {
+        return Ok(());
+    }
+    for run in results.runs.into_iter().flatten().filter(|run| !journal.has(run.variant, run.replication)) {
+        journal.add(run)?;
+    }
+    Ok(())
 }
 
 fn write(

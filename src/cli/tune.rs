@@ -29,7 +29,7 @@ pub(super) fn tune(TuneArgs { sweep: arguments }: &TuneArgs, ui: &Ui) -> Result<
         return Err(Failure::input("nothing in the study has a price, so nothing can be cheapest", help));
     }
     if arguments.shard.is_some() {
-        let help = "play the parts with `sweep --shard` and `merge` them, or tune the whole";
+        let help = "play the parts with `sweep --shard`, `merge` them, and `tune --resume` with the merged directory as `--out`";
         return Err(Failure::input("a part of a study cannot recommend anything", help));
     }
     let sweep = Sweep::begin(&study, arguments, ui)?;

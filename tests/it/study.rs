@@ -64,6 +64,13 @@ fn parts_make_the_whole_whatever_the_number_of_threads() {
     let (one, two, three) = (&place("one"), &place("two"), &place("three"));
     kubesquall(&["merge", "-q", two, three, one, "--out", &place("merged")]).assert().success();
     assert_eq!(results(&dir.path().join("merged")), results(&dir.path().join("whole")));
+    // What parts gave is enough to recommend from.
+    kubesquall(&["tune", study, "-q", "--out", &place("tuned")]).assert().success();
+    kubesquall(&["tune", study, "-q", "--resume", "--out", &place("merged")]).assert().success();
+    for file in ["summary.json", "tuning.csv", "patch.sh", "runs.csv"] {
+        let of = |out: &str| fs::read_to_string(dir.path().join(out).join(file)).expect("a result");
+        assert_eq!(of("merged"), of("tuned"), "{file}");
+    }
     assert!(refusal(&["merge", two, one, "--out", &place("half")]).contains("part 3/3 is missing"));
     assert!(refusal(&["merge", two, two, one, "--out", &place("half")]).contains("part 2/3 is there twice"));
     // A part that lost runs is no part.

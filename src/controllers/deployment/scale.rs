@@ -25,14 +25,14 @@ pub(super) fn size_annotations(
     view: &View<'_>,
     annotations: &Arc<BTreeMap<Symbol, Symbol>>,
 ) -> Arc<BTreeMap<Symbol, Symbol>> {
-    let desired = Symbol::new(&view.replicas().to_string());
-    let max = Symbol::new(&(view.replicas() + rolling::max_surge(view)).to_string());
-    if annotations.get(&desired_key()) == Some(&desired) && annotations.get(&max_key()) == Some(&max) {
+    let (desired, max) = (view.replicas(), view.replicas() + rolling::max_surge(view));
+    let says = |key: Symbol, size: i32| annotations.get(&key).is_some_and(|text| text.as_str().parse() == Ok(size));
+    if says(desired_key(), desired) && says(max_key(), max) {
         return Arc::clone(annotations);
     }
     let mut map = BTreeMap::clone(annotations);
-    map.insert(desired_key(), desired);
-    map.insert(max_key(), max);
+    map.insert(desired_key(), Symbol::new(&desired.to_string()));
+    map.insert(max_key(), Symbol::new(&max.to_string()));
     Arc::new(map)
 }
 

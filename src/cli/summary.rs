@@ -1,6 +1,6 @@
 //! A run in a few lines, for somebody who is tired: is all well, what happened, who suffered, who still waits and why.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 use super::words::{counted, grouped, length, percent};
 use crate::arena::Symbol;
 use crate::diagnostics::Style;
-use crate::observe::{EventRow, Observed, PodRow, Trap, WorkloadOutcome};
+use crate::observe::{EventRow, Observed, PodRow, Shortage, Trap, WorkloadOutcome};
 use crate::scenario::{ExpectationOutcome, ResolvedScenario};
 use crate::state::PodPhase;
 use crate::units::SimTime;
@@ -31,7 +31,6 @@ pub(super) fn text(
 ) -> String {
     let mut text = String::new();
     let paint = Paint { style };
-    let strength = Strength::of(observed);
     let node_count = observed.nodes.iter().filter(|row| row.at == SimTime::ZERO).count();
     let pod_count = observed.pods.iter().filter(|row| row.initial).count();
     let _ = writeln!(
@@ -43,7 +42,7 @@ pub(super) fn text(
         counted(pod_count, "pod", "pods"),
         scenario.seed
     );
-    let _ = writeln!(text, "{}", headline(observed, &strength, paint));
+    let _ = writeln!(text, "{}", headline(observed, paint));
     happenings(&mut text, scenario, observed, paint);
     workloads(&mut text, &observed.summary.workloads, paint);
     traps(&mut text, &observed.summary.traps, paint);
@@ -105,55 +104,20 @@ fn at(instant: SimTime) -> String {
     length(instant.as_secs_f64())
 }
 
-/// When how many workloads had fewer ready pods than wanted.
-#[derive(Debug, Default)]
-struct Strength {
-    /// When the first became short, if any did.
-    first_short_at: Option<SimTime>,
-    /// When the last one was whole again, if none is short at the end.
-    well_since: Option<SimTime>,
-    short_at_end: usize,
-}
-
-impl Strength {
-    fn of(observed: &Observed) -> Self {
-        let mut strength = Self::default();
-        let mut short: BTreeSet<(&str, Symbol, Symbol)> = BTreeSet::new();
-        // A Job wants completions, not ready pods.
-        for row in observed.workloads.iter().filter(|row| row.kind != "Job") {
-            let key = (row.kind, row.namespace, row.name);
-            let was_well = short.is_empty();
-            if row.ready < row.desired {
-                short.insert(key);
-            } else {
-                short.remove(&key);
-            }
-            if was_well && !short.is_empty() {
-                strength.first_short_at.get_or_insert(row.at);
-            }
-            if !was_well && short.is_empty() {
-                strength.well_since = Some(row.at);
-            }
-        }
-        strength.short_at_end = short.len();
-        if strength.short_at_end > 0 {
-            strength.well_since = None;
-        }
-        strength
-    }
-}
-
-fn headline(observed: &Observed, strength: &Strength, paint: Paint) -> String {
+fn headline(observed: &Observed, paint: Paint) -> String {
     let missed = observed.summary.workloads.iter().filter(|workload| workload.objective_met == Some(false)).count();
-    let mut line = match (strength.first_short_at, strength.well_since) {
-        (None, _) => paint.good("No workload was ever short of ready pods."),
-        (Some(from), Some(since)) => {
-            let took = since.saturating_since(from);
-            let line = format!("All workloads were whole again at {}", at(since));
-            paint.good(&format!("{line}, {} after the first one ran short.", length(took.as_secs_f64())))
+    let Shortage { from, until, workloads_at_end } = observed.shortage;
+    let mut line = match from {
+        None => paint.good("No workload was ever short of ready pods."),
+        Some(from) if workloads_at_end == 0 => {
+            let took = length(until.saturating_since(from).as_secs_f64());
+            paint.good(&format!(
+                "All workloads were whole again at {}, {took} after the first one ran short.",
+                at(until)
+            ))
         }
-        (Some(_), None) => {
-            let workloads = counted(strength.short_at_end, "workload is", "workloads are");
+        Some(_) => {
+            let workloads = counted(workloads_at_end, "workload is", "workloads are");
             paint.bad(&format!("NOT WELL at the end: {workloads} short of ready pods."))
         }
     };

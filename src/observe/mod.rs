@@ -24,13 +24,13 @@ pub use events::EventRow;
 pub use nodes::NodeRow;
 pub use pods::PodRow;
 pub use readiness::ReadinessRow;
-pub use slo::{MinReady, Objective, WorkloadOutcome, workload_matches};
+pub use slo::{MinReady, Objective, Shortage, WorkloadOutcome, workload_matches};
 pub use summary::{Counts, METRICS, Quantiles, Summary};
 pub use transcript::TranscriptRow;
 pub use traps::{Trap, TrapKind};
 pub use workloads::WorkloadRow;
 
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::component::{Config, Record};
 use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, MachineChange, PodId, Store};
 use crate::units::{SimDuration, SimTime};
@@ -88,6 +88,8 @@ pub struct Observed {
     pub causes: Vec<CauseRow>,
     /// What `summary.json` tells of the run itself.
     pub summary: Summary,
+    /// When there were workloads with too few ready pods.
+    pub shortage: Shortage,
 }
 
 impl Observers {
@@ -217,7 +219,7 @@ impl Observers {
     pub fn finish(self, end: SimTime, store: &Store, event_count: u64) -> Observed {
         let pods = self.pods.finish(end, store);
         let (cluster, zones) = self.cluster.finish(end, store);
-        let outcomes = self.slo.finish(end, store);
+        let (outcomes, shortage) = self.slo.finish(end);
         let traps = self.traps.map(|traps| traps.finish(end, store)).unwrap_or_default();
         let summary = self.counts.finish(&pods, &self.recoveries, outcomes, traps, &cluster, event_count);
         Observed {
@@ -231,12 +233,13 @@ impl Observers {
             transcript: self.transcript.finish(),
             causes: self.causes.finish(),
             summary,
+            shortage,
         }
     }
 }
 
 /// A node's zone: the well-known label, or empty.
 fn zone_of(labels: &crate::model::Labels) -> Symbol {
-    let zone = |key: &str| labels.get(Symbol::new(key));
-    zone("topology.kubernetes.io/zone").or_else(|| zone("failure-domain.beta.kubernetes.io/zone")).unwrap_or_default()
+    let former = || labels.get(sym!("failure-domain.beta.kubernetes.io/zone"));
+    labels.get(sym!("topology.kubernetes.io/zone")).or_else(former).unwrap_or_default()
 }

@@ -102,6 +102,17 @@ pub struct WorkloadOutcome {
     pub preemptions: u32,
 }
 
+/// When there were workloads with fewer ready pods than wanted.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Shortage {
+    /// When the first ran short, if any did.
+    pub from: Option<SimTime>,
+    /// When last any of them was short.
+    pub until: SimTime,
+    /// Workloads that are short at the end.
+    pub workloads_at_end: usize,
+}
+
 #[derive(Debug)]
 struct Tracked {
     kind: &'static str,
@@ -130,11 +141,18 @@ pub(super) struct Slo {
     index: FxHashMap<WorkloadId, usize>,
     /// The workload (index plus one) that counts the pod as ready.
     counted: Column<Pod, usize>,
+    shortage: Shortage,
 }
 
 impl Slo {
     pub(super) fn new(objectives: Vec<Objective>) -> Self {
-        Self { objectives, tracked: Vec::new(), index: FxHashMap::default(), counted: Column::new() }
+        Self {
+            objectives,
+            tracked: Vec::new(),
+            index: FxHashMap::default(),
+            counted: Column::new(),
+            shortage: Shortage::default(),
+        }
     }
 
     pub(super) fn begin(&mut self, store: &Store) {
@@ -292,7 +310,10 @@ impl Slo {
         let passed = at.saturating_since(tracked.since);
         let enough = tracked.objective.map_or(tracked.desired, |o| self.objectives[o].min_ready.of(tracked.desired));
         let missing = tracked.desired - tracked.ready;
-        if missing > 0 {
+        if missing > 0 && !passed.is_zero() {
+            let from = self.shortage.from.get_or_insert(tracked.since);
+            *from = (*from).min(tracked.since);
+            self.shortage.until = self.shortage.until.max(at);
             tracked.below_desired += passed;
             tracked.unready_ns += u128::from(passed.as_nanos()) * u128::from(missing.unsigned_abs());
         }
@@ -308,14 +329,17 @@ impl Slo {
         }
     }
 
-    pub(super) fn finish(mut self, end: SimTime, _store: &Store) -> Vec<WorkloadOutcome> {
+    pub(super) fn finish(mut self, end: SimTime) -> (Vec<WorkloadOutcome>, Shortage) {
         for index in 0..self.tracked.len() {
             if self.tracked[index].gone_at.is_none() {
                 self.advance(index, end);
             }
         }
+        let is_short = |of: &&Tracked| of.gone_at.is_none() && of.ready < of.desired;
+        self.shortage.workloads_at_end = self.tracked.iter().filter(is_short).count();
         let objectives = &self.objectives;
-        self.tracked
+        let outcomes = self
+            .tracked
             .into_iter()
             .map(|t| {
                 let until = t.gone_at.unwrap_or(end);
@@ -344,7 +368,8 @@ impl Slo {
                     preemptions: 0,
                 }
             })
-            .collect()
+            .collect();
+        (outcomes, self.shortage)
     }
 }
 

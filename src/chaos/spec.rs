@@ -42,6 +42,8 @@ pub enum FaultKind {
     OomKill,
     /// Chosen pods are deleted without grace.
     PodKill,
+    /// Pulls of images fail: a registry is down, or an image is not there.
+    ImagePullFailure,
     /// Processes of the control plane are down.
     ControlPlaneOutage,
     /// Lease renewals get through late.
@@ -68,6 +70,7 @@ impl FaultKind {
             Self::ContainerCrash => "ContainerCrash",
             Self::OomKill => "OOMKill",
             Self::PodKill => "PodKill",
+            Self::ImagePullFailure => "ImagePullFailure",
             Self::ControlPlaneOutage => "ControlPlaneOutage",
             Self::SlowHeartbeats => "SlowHeartbeats",
         }
@@ -161,6 +164,9 @@ pub struct FaultSpec {
     /// the kubelet's thresholds. Without it, the condition holds.
     #[serde(default, skip_serializing_if = "ResourceList::is_empty")]
     pub usage: ResourceList,
+    /// Which images (ImagePullFailure): names, or beginnings of names with `*` at the end; all, if none is said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<String>,
 }
 
 impl FaultSpec {
@@ -179,6 +185,7 @@ impl FaultSpec {
             notice: None,
             drain: None,
             usage: ResourceList::default(),
+            images: Vec::new(),
         }
     }
 }
@@ -221,6 +228,9 @@ pub struct FaultProcessSpec {
     /// What others than pods use (MemoryPressure, DiskPressure, PIDPressure).
     #[serde(default, skip_serializing_if = "ResourceList::is_empty")]
     pub usage: ResourceList,
+    /// Which images (ImagePullFailure).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<String>,
     /// From repair to the next failure.
     pub time_to_failure: Distribution,
     /// From failure to repair.
@@ -241,6 +251,7 @@ impl FaultProcessSpec {
             notice: self.notice,
             drain: self.drain,
             usage: self.usage.clone(),
+            images: self.images.clone(),
             ..FaultSpec::new(self.kind)
         }
     }

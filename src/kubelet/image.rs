@@ -2,14 +2,37 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::pull::PullFailure;
 use super::settings;
 use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::engine::Distribution;
-use crate::state::{NodeId, Pod};
+use crate::model::{Container, PullPolicy};
+use crate::state::{NodeId, Pod, PodId, PodPhase};
 use crate::units::{SimDuration, SimTime};
 
 use super::Kubelets;
+
+/// How long a pull takes that fails.
+const FAILS_AFTER: SimDuration = SimDuration::from_secs(1);
+
+/// What a pod's containers wait for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    /// All images are there at that time, the first that is pulled for the pod being this one.
+    At(SimTime, Option<Symbol>),
+    /// One cannot be had, as turns out at that time.
+    Fails { image: Symbol, at: SimTime, how: PullFailure },
+}
+
+/// Whether the Node object lists every image that is on the node: some, and not as many as it can list at most.
+///
+/// # Source
+/// kubelet, `nodeStatusMaxImages`.
+fn lists_all_images(node: NodeId, ctx: &Ctx<'_, Kubelets>) -> bool {
+    const LISTED_MAX: usize = 50;
+    ctx.store.node(node).is_some_and(|node| (1..LISTED_MAX).contains(&node.images.len()))
+}
 
 /// Pulls in this run.
 #[derive(Clone, Debug, Default)]
@@ -18,42 +41,105 @@ pub(super) struct Images {
     there_at: FxHashMap<(NodeId, Symbol), SimTime>,
     /// When each of the node's pullers is free; one if pulls are serial.
     free_at: FxHashMap<NodeId, Vec<SimTime>>,
+    /// Images whose pulls fail: on which node, or on all, and how their names begin (`*`) or which they are.
+    failing: Vec<(Option<NodeId>, Symbol)>,
     /// Images that the Node object lists and the kubelet has deleted.
     deleted: FxHashSet<(NodeId, Symbol)>,
 }
 
 impl Images {
-    /// When all images of a pod are on its node; what is missing is pulled, one image after the other.
+    /// What a pod needs for its images, which its containers ask for one after the other; what is missing is pulled.
     ///
     /// # Source
     /// kubelet, image manager: pulls are serial unless `maxParallelImagePulls` or `serializeImagePulls: false` says
-    /// otherwise; a pod whose image is on its way waits for it.
+    /// otherwise; a pod whose image is on its way waits for it. The policy Always asks the registry for an image that is there,
+    /// too.
     ///
     /// # Differs
-    /// Every pull succeeds; `imagePullPolicy: Always` costs nothing for an image that is there.
-    pub(super) fn ready_at(&mut self, pod: &Pod, on: NodeId, ctx: &Ctx<'_, Kubelets>) -> SimTime {
-        let latency = &ctx.config.latency.image_pull;
-        if *latency == Distribution::Constant(SimDuration::ZERO) {
-            return ctx.now;
+    /// Asking for an image that is there takes no time. A pull that fails does so after a second; one that is under way when its
+    /// registry fails goes on.
+    pub(super) fn need(&mut self, id: PodId, pod: &Pod, on: NodeId, ctx: &Ctx<'_, Kubelets>) -> Need {
+        let is_free = ctx.config.latency.image_pull == Distribution::Constant(SimDuration::ZERO);
+        let mut containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+        let is_never = |container: &Container| container.image_pull_policy == Some(PullPolicy::Never);
+        if is_free && self.failing.is_empty() && !containers.any(is_never) {
+            return Need::At(ctx.now, None);
         }
-        let listed = ctx.store.node(on).map(|node| &node.images);
-        let mut at = ctx.now;
+        let (mut at, mut pulled) = (ctx.now, None);
         for (index, container) in pod.spec.init_containers.iter().chain(&pod.spec.containers).enumerate() {
             let image = container.image;
-            let is_there = |names: &[Symbol]| names.contains(&image) && self.is_listed(on, names);
-            if listed.is_some_and(|images| images.iter().any(|(names, _)| is_there(names))) {
+            let known = if self.is_present(id, image, on, ctx) {
+                Some(ctx.now)
+            } else {
+                self.there_at.get(&(on, image)).copied()
+            };
+            if is_never(container) {
+                if known.is_none_or(|there_at| there_at > at) && lists_all_images(on, ctx) {
+                    return Need::Fails { image, at, how: PullFailure::Never };
+                }
                 continue;
             }
-            let known = self.there_at.get(&(on, image)).copied();
+            let is_asked = container.image_pull_policy == Some(PullPolicy::Always) || known.is_none();
+            let is_under_way = known.is_some_and(|there_at| there_at > ctx.now);
+            if is_asked && !is_under_way && self.fails(image, on) {
+                let at = self.pull(on, at, FAILS_AFTER, ctx.config.kubelet.parallel_image_pulls_max);
+                return Need::Fails { image, at, how: PullFailure::Refused };
+            }
             let there_at = known.unwrap_or_else(|| {
                 let takes = settings::pull_latency(pod, index, ctx);
                 let done = self.pull(on, at, takes, ctx.config.kubelet.parallel_image_pulls_max);
                 self.there_at.insert((on, image), done);
+                pulled.get_or_insert(image);
                 done
             });
             at = at.max(there_at);
         }
-        at
+        Need::At(at, pulled)
+    }
+
+    /// Whether the image is on the node because the Node object lists it, or because a pod there has run it.
+    fn is_present(&self, id: PodId, image: Symbol, on: NodeId, ctx: &Ctx<'_, Kubelets>) -> bool {
+        let listed = ctx.store.node(on).map(|node| &node.images);
+        let is_there = |names: &[Symbol]| names.contains(&image) && self.is_listed(on, names);
+        if listed.is_some_and(|images| images.iter().any(|(names, _)| is_there(names))) {
+            return true;
+        }
+        ctx.store.pods_on(on).iter().filter_map(|pod| Some((*pod, ctx.store.pod(*pod)?))).any(|(other, pod)| {
+            let has_run = pod.phase == PodPhase::Running || (other == id && pod.restarts_max() > 0);
+            let mut containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+            has_run && containers.any(|container| container.image == image)
+        })
+    }
+
+    /// Whether pulls of the image fail on the node.
+    fn fails(&self, image: Symbol, on: NodeId) -> bool {
+        let matches = |pattern: Symbol| match pattern.as_str().strip_suffix('*') {
+            Some(beginning) => image.as_str().starts_with(beginning),
+            None => image == pattern,
+        };
+        self.failing.iter().any(|(node, pattern)| node.is_none_or(|node| node == on) && matches(*pattern))
+    }
+
+    /// Pulls begin to fail on a node, or on all, or no longer do.
+    pub(super) fn pulls_fail(&mut self, node: Option<NodeId>, images: Symbol, fails: bool) {
+        if fails {
+            self.failing.push((node, images));
+        } else if let Some(position) = self.failing.iter().position(|failing| *failing == (node, images)) {
+            self.failing.remove(position);
+        }
+    }
+
+    /// The machine is replaced: pulls that failed on the old one say nothing of the new one.
+    pub(super) fn instance_gone(&mut self, node: NodeId) {
+        self.failing.retain(|(other, _)| *other != Some(node));
+    }
+
+    /// A pod that has run is gone; its images stay.
+    pub(super) fn keep_images_of(&mut self, pod: &Pod, now: SimTime) {
+        let Some(on) = pod.node.filter(|_| pod.phase == PodPhase::Running) else { return };
+        for container in pod.spec.init_containers.iter().chain(&pod.spec.containers) {
+            self.there_at.entry((on, container.image)).or_insert(now);
+        }
     }
 
     /// Whether an image that the Node object lists under these names is still on the node.

@@ -7,10 +7,14 @@ mod admission;
 mod eviction;
 mod heartbeat;
 mod image;
+mod init;
 mod mirror;
 mod node_status;
+mod phase;
 mod pod_worker;
+mod preemption;
 mod probe;
+mod pull;
 mod recovery;
 mod restart;
 mod settings;
@@ -34,6 +38,7 @@ use crate::state::{
 use crate::units::SimDuration;
 use pod_worker::Worker;
 pub use probe::ProbeKind;
+pub use pull::PullFailure;
 
 /// What a kubelet waits for.
 #[derive(Copy, Clone, Debug)]
@@ -54,6 +59,16 @@ pub enum Timer {
     Shutdown(NodeId, u32),
     /// The pod's containers run.
     Started(PodId),
+    /// The pods that go for a critical one are gone.
+    RoomMade(PodId),
+    /// A pull of the pod's has failed.
+    PullFailed(PodId, Symbol, PullFailure),
+    /// A sync after a failed pull.
+    PullSync(PodId, Symbol, PullFailure),
+    /// The init container of that number has ended with that code.
+    InitFailed(PodId, u32, i32),
+    /// The back-off of an init container is over.
+    InitRestart(PodId),
     /// The pod is ready.
     Ready(PodId),
     /// The pod's containers have stopped.
@@ -155,6 +170,11 @@ impl Component for Kubelets {
     fn is_live(timer: &Timer, store: &Store) -> bool {
         match *timer {
             Timer::Started(pod)
+            | Timer::RoomMade(pod)
+            | Timer::PullFailed(pod, ..)
+            | Timer::PullSync(pod, ..)
+            | Timer::InitFailed(pod, ..)
+            | Timer::InitRestart(pod)
             | Timer::Ready(pod)
             | Timer::Stopped(pod)
             | Timer::Ended(pod)
@@ -270,6 +290,11 @@ impl Component for Kubelets {
             Timer::Pressure(node) => self.eviction_pass(node, ctx),
             Timer::Shutdown(node, group) => self.shutdown_step(node, group, ctx),
             Timer::Started(pod) => self.containers_started(pod, ctx),
+            Timer::RoomMade(pod) => self.room_made(pod, ctx),
+            Timer::PullFailed(pod, image, how) => self.pull_failed(pod, image, how, ctx),
+            Timer::PullSync(pod, image, how) => self.pull_sync(pod, image, how, ctx),
+            Timer::InitFailed(pod, index, code) => self.init_failed(pod, index as usize, code, ctx),
+            Timer::InitRestart(pod) => self.run_inits_again(pod, ctx),
             Timer::Ready(pod) => self.became_ready(pod, ctx),
             Timer::Stopped(pod) => self.containers_stopped(pod, ctx),
             Timer::Ended(pod) => self.container_ended(pod, None, ctx),
@@ -306,7 +331,12 @@ impl Component for Kubelets {
 
     fn machine_changed(&mut self, change: &MachineChange, ctx: &mut Ctx<'_, Self>) {
         match *change {
-            MachineChange::PowerOff(node) | MachineChange::InstanceGone(node) => self.lost_power(node, ctx),
+            MachineChange::PowerOff(node) => self.lost_power(node, ctx),
+            MachineChange::InstanceGone(node) => {
+                self.lost_power(node, ctx);
+                self.images.instance_gone(node);
+            }
+            MachineChange::PullsFail { node, images, fails } => self.images.pulls_fail(node, images, fails),
             MachineChange::NextBootTakes { node, length_ns } => {
                 self.next_boot.insert(node, SimDuration::from_nanos(length_ns));
             }

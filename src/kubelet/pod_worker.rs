@@ -4,11 +4,15 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::image::Need;
+use super::init::{self, Inits};
+use super::pull::{PullBackOff, PullFailure, Start};
 use super::restart::BackOff;
 use super::{Kubelets, Timer, admission, node_status, settings, tell};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch, Request};
 use crate::engine::Ticket;
+use crate::model::SYSTEM_CRITICAL_PRIORITY;
 use crate::state::{ContainerState, ContainerStatus, NodeId, Pod, PodId, PodPhase, Status};
 use crate::units::{SimDuration, SimTime};
 
@@ -53,6 +57,14 @@ pub(super) struct Worker {
     pub(super) is_silent: bool,
     pub(super) restarts: u32,
     pub(super) back_off: BackOff,
+    /// What it starts: after a failure to start, that is tried again.
+    pub(super) start: Start,
+    /// Since when the present init containers run, how often one was restarted, and its back-off.
+    pub(super) init_begun: Option<SimTime>,
+    pub(super) init_restarts: u32,
+    pub(super) init_back_off: BackOff,
+    /// Images whose pulls have failed.
+    pub(super) pulls: SmallVec<[PullBackOff; 0]>,
     /// A status that could not be posted.
     pub(super) unposted: Option<Box<PodStatusPatch>>,
     /// What is posted when the containers have stopped, instead of removing the object: the kubelet itself ends the pod.
@@ -73,6 +85,11 @@ impl Worker {
             is_silent: false,
             restarts: 0,
             back_off: BackOff::default(),
+            start: Start::First,
+            init_begun: None,
+            init_restarts: 0,
+            init_back_off: BackOff::default(),
+            pulls: SmallVec::new(),
             unposted: None,
             last_status: None,
             ended_unseen: None,
@@ -117,15 +134,16 @@ impl Kubelets {
     pub(super) fn go_on(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node.filter(|&node| ctx.store.machine(node).kubelet_alive()) else { return };
-        let is_down =
-            |c: &ContainerStatus| matches!(c.state, ContainerState::Waiting | ContainerState::CrashLoopBackOff);
+        let is_down = |c: &ContainerStatus| {
+            !matches!(c.state, ContainerState::Running { .. } | ContainerState::Terminated { .. })
+        };
         if object.containers.iter().any(is_down) {
             self.restart(pod, ctx);
             return;
         }
         let is_overwritten = !object.containers.is_empty() && object.containers.iter().all(|c| c.ready);
         let restarts = object.restarts_max();
-        let due = running_since(object) + settings::ready_latency(object, restarts, ctx);
+        let due = running_since(object) + settings::ready_latency(object, restarts, running_since(object), ctx);
         if object.is_ready() || !self.hears(node, ctx) {
             // Nothing to say.
         } else if is_overwritten {
@@ -150,17 +168,19 @@ impl Kubelets {
         if !self.hears(node, ctx) {
             return;
         }
-        if self.admits(pod, node, ctx) {
-            self.await_volumes(pod, ctx);
+        match self.admits(pod, node, ctx) {
+            Some(SimDuration::ZERO) => self.await_volumes(pod, ctx),
+            Some(wait) => self.await_room(pod, wait, ctx),
+            None => {}
         }
     }
 
-    /// Whether the node takes the pod; if not, it has failed.
+    /// How long the node needs to take the pod; none if it does not, in which case the pod has failed.
     ///
     /// # Source
     /// kubelet, `getNodeAnyWay`: until its Node object is there, the kubelet goes by the one it is about to register.
-    pub(super) fn admits(&mut self, pod: PodId, node: NodeId, ctx: &mut Ctx<'_, Self>) -> bool {
-        let Some(object) = ctx.store.pod(pod) else { return false };
+    pub(super) fn admits(&mut self, pod: PodId, node: NodeId, ctx: &mut Ctx<'_, Self>) -> Option<SimDuration> {
+        let object = ctx.store.pod(pod)?;
         let unregistered;
         let machine = match (ctx.store.node(node), self.registrations.get(&node)) {
             (Some(node), _) => node,
@@ -168,11 +188,24 @@ impl Kubelets {
                 unregistered = Arc::new(node_status::node_to_register(registration, ctx.now));
                 &unregistered
             }
-            (None, None) => return false,
+            (None, None) => return None,
         };
         let name = ctx.store.node_name(node);
         let reported = self.reported(node, ctx);
-        let Some(refusal) = admission::refuses(ctx.store, machine, name, object, &reported) else { return true };
+        let refusal = admission::refuses(ctx.store, machine, name, object, &reported);
+        let lacks = if refusal.is_none() && object.spec.priority >= SYSTEM_CRITICAL_PRIORITY && !object.is_mirror {
+            admission::lacks(ctx.store, machine, object)
+        } else {
+            Vec::new()
+        };
+        let refusal = match refusal {
+            Some(refusal) => refusal,
+            None if lacks.is_empty() => return Some(SimDuration::ZERO),
+            None => match self.preempt_for(object, node, &lacks, ctx) {
+                Some(wait) => return Some(wait),
+                None => admission::no_room(&lacks),
+            },
+        };
         let message = format!("Pod was rejected: {}", refusal.message);
         self.event(node, EventDraft::warning(refusal.reason, ObjectRef::pod(object), message), ctx);
         let patch = PodStatusPatch {
@@ -183,22 +216,57 @@ impl Kubelets {
         };
         self.forget(pod, ctx);
         tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
-        false
+        None
     }
 
-    /// Pulls are serial per node; containers are started when the last image is there.
+    /// Images, then init containers, then the others.
     pub(super) fn start(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
-        let mut begin = self.images.ready_at(object, node, ctx);
-        if begin > ctx.now {
-            self.event(node, EventDraft::normal("Pulling", ObjectRef::pod(object), "Pulling images"), ctx);
-        }
         let restarts = object.restarts_max();
-        begin += settings::init_latency(object, restarts, ctx);
-        let ticket = ctx.arm(begin + settings::start_latency(object, restarts, ctx), Timer::Started(pod));
+        let inits = object.init_containers.iter().map(|status| status.restarts).max().unwrap_or(0);
         let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Starting));
+        worker.start = Start::First;
         worker.restarts = restarts;
+        worker.init_restarts = worker.init_restarts.max(inits);
+        self.start_after_images(pod, node, restarts, ctx);
+    }
+
+    /// Waits for images and init containers, then for the start of the others.
+    pub(super) fn start_after_images(&mut self, pod: PodId, node: NodeId, restarts: u32, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let (begin, pulled, timer) = match self.images.need(pod, object, node, ctx) {
+            Need::At(begin, pulled) => (begin, pulled, None),
+            Need::Fails { image, at, how } => {
+                let pulled = (how == PullFailure::Refused).then_some(image);
+                (at, pulled, Some(Timer::PullFailed(pod, image, how)))
+            }
+        };
+        if let Some(image) = pulled {
+            let text = format!("Pulling image \"{image}\"");
+            self.event(node, EventDraft::normal("Pulling", ObjectRef::pod(object), text), ctx);
+        }
+        let Some(worker) = self.workers.get_mut(&pod) else { return };
+        let ticket = if let Some(timer) = timer {
+            ctx.arm(begin, timer)
+        } else {
+            let is_first = worker.init_restarts == 0;
+            let start = settings::start_latency(object, restarts, ctx);
+            let inits = if worker.start == Start::Containers {
+                Inits::Done(begin)
+            } else {
+                worker.init_begun = Some(begin);
+                init::run_inits(object, restarts + worker.init_restarts, begin, ctx)
+            };
+            match inits {
+                Inits::Done(at) => ctx.arm(at + start, Timer::Started(pod)),
+                // The sandbox is there from the second run on.
+                Inits::Fails(at, index, code) => {
+                    let at = if is_first { at + start } else { at };
+                    ctx.arm(at, Timer::InitFailed(pod, index as u32, code))
+                }
+            }
+        };
         worker.replace(Stage::Starting, Some(ticket), ctx);
     }
 
@@ -206,12 +274,12 @@ impl Kubelets {
     pub(super) fn containers_started(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(worker) = self.workers.get_mut(&pod) else { return };
-        let restarts = worker.restarts;
+        let (restarts, start, init_restarts) = (worker.restarts, worker.start, worker.init_restarts);
         worker.ticket = None;
         worker.stage = Stage::Running;
         worker.since = Some(ctx.now);
         worker.is_silent = false;
-        let delay = settings::ready_latency(object, restarts, ctx);
+        let delay = settings::ready_latency(object, restarts, ctx.now, ctx);
         let is_ready = delay == SimDuration::ZERO;
         let status = ContainerStatus { state: ContainerState::Running { since: ctx.now }, ready: is_ready, restarts };
         let patch = PodStatusPatch {
@@ -219,8 +287,8 @@ impl Kubelets {
             ready: Some(if is_ready { Status::True } else { Status::False }),
             started: Some(ctx.now),
             containers: Some(object.spec.containers.iter().map(|_| status).collect()),
-            init_containers: (!object.spec.init_containers.is_empty())
-                .then(|| init_statuses(object, restarts, ctx.now)),
+            init_containers: (!object.spec.init_containers.is_empty() && start != Start::Containers)
+                .then(|| init::done_statuses(object, init_restarts, ctx.now)),
             ..PodStatusPatch::default()
         };
         if !is_ready {
@@ -323,14 +391,4 @@ fn running_since(pod: &Pod) -> SimTime {
         Some(ContainerState::Running { since }) => since,
         _ => pod.started_at.unwrap_or(pod.created_at),
     }
-}
-
-/// Init containers when the regular ones start: sidecars run, the others are done.
-fn init_statuses(pod: &Pod, restarts: u32, now: SimTime) -> SmallVec<[ContainerStatus; 0]> {
-    let status = |is_sidecar: bool| {
-        let done = ContainerState::Terminated { exit_code: 0, finished_at: now };
-        let state = if is_sidecar { ContainerState::Running { since: now } } else { done };
-        ContainerStatus { state, ready: true, restarts }
-    };
-    pod.spec.init_containers.iter().map(|c| status(c.is_sidecar())).collect()
 }

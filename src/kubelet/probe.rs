@@ -43,12 +43,18 @@ impl ProbeKind {
     }
 }
 
-fn seconds(count: i32) -> SimDuration {
+pub(super) fn seconds(count: i32) -> SimDuration {
     SimDuration::from_secs(count.max(0).unsigned_abs().into())
 }
 
 fn period(probe: &Probe) -> SimDuration {
     seconds(probe.period_seconds.unwrap_or(10).max(1))
+}
+
+/// The first run at or after an instant of a worker that runs every period.
+pub(super) fn next_run(probe: &Probe, worker_at: SimTime, from: SimTime) -> SimTime {
+    let period = period(probe);
+    worker_at + period * from.saturating_since(worker_at).as_nanos().div_ceil(period.as_nanos())
 }
 
 /// How many failures in a row count.
@@ -63,10 +69,9 @@ fn threshold(probe: &Probe) -> u64 {
 /// result changes after `failureThreshold` failures in a row, the last of which takes `timeoutSeconds`.
 fn fails_at(probe: &Probe, worker_at: SimTime, container_at: SimTime, silent_at: SimTime) -> SimTime {
     let from = silent_at.max(container_at + seconds(probe.initial_delay_seconds));
-    let period = period(probe);
-    let periods = from.saturating_since(worker_at).as_nanos().div_ceil(period.as_nanos());
-    let first = worker_at + period * periods;
-    first + period * (threshold(probe) - 1) + seconds(probe.timeout_seconds.unwrap_or(1).max(1))
+    next_run(probe, worker_at, from)
+        + period(probe) * (threshold(probe) - 1)
+        + seconds(probe.timeout_seconds.unwrap_or(1).max(1))
 }
 
 /// The next failure of this pod that counts for something, given what has failed already.

@@ -84,7 +84,7 @@ impl Kubelets {
             self.pod_bound(pod, ctx);
             return;
         }
-        if !self.admits(pod, node, ctx) {
+        if self.admits(pod, node, ctx).is_none() {
             return;
         }
         let never = object.spec.restart_policy == RestartPolicy::Never;
@@ -232,13 +232,14 @@ impl Kubelets {
             self.pod_bound(pod, ctx);
             return;
         }
-        if !self.admits(pod, node, ctx) {
+        if self.admits(pod, node, ctx).is_none() {
             return;
         }
         let probe_period = settings::readiness_period(object).filter(|_| !ctx.config.version.at_least(35));
         let was_ready = object.is_ready();
         if let Some(worker) = self.workers.get_mut(&pod) {
             worker.back_off = BackOff::default();
+            worker.forget_pulls();
             if let Some(code) = worker.ended_unseen.take() {
                 self.container_ended(pod, Some(code), ctx);
                 return;

@@ -2,11 +2,13 @@
 
 use smallvec::SmallVec;
 
+use super::init;
+use super::phase::{Fate, phase, restarts_after};
 use super::pod_worker::{Stage, Worker};
+use super::pull::Start;
 use super::{Kubelets, Timer, settings, tell};
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch, Request};
-use crate::model::RestartPolicy;
-use crate::state::{ContainerState, ContainerStatus, PodId, PodPhase, Power, Status};
+use crate::state::{ContainerState, ContainerStatus, Pod, PodId, PodPhase, Power, Status};
 use crate::units::{SimDuration, SimTime};
 
 /// First wait of a container that crashed again; doubled up to the longest.
@@ -25,7 +27,7 @@ impl BackOff {
     /// # Source
     /// kubelet, `doBackOff`: at once the first time, then 10 s doubling to five minutes; forgotten when the container ran
     /// for more than twice the longest wait.
-    fn next(&mut self, started_at: SimTime, finished_at: SimTime, longest: SimDuration) -> SimDuration {
+    pub(super) fn next(&mut self, started_at: SimTime, finished_at: SimTime, longest: SimDuration) -> SimDuration {
         let ran = finished_at.saturating_since(started_at);
         if self.started_at.is_none() || ran > longest * 2 {
             *self = Self { wait: SimDuration::ZERO, started_at: Some(started_at) };
@@ -63,18 +65,15 @@ impl Kubelets {
             _ => object.created_at,
         });
         let started_at = self.workers.get(&pod).and_then(|w| w.since).unwrap_or(started_at);
-        let restarts = match object.spec.restart_policy {
-            RestartPolicy::Always => true,
-            RestartPolicy::OnFailure => code != 0,
-            RestartPolicy::Never => false,
-        };
+        let restarts = restarts_after(object.spec.restart_policy, code);
         let ended = ContainerState::Terminated { exit_code: code, finished_at: ctx.now };
         let mut patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
         if !restarts {
-            let all_well = code == 0;
-            patch.phase = Some(if all_well { PodPhase::Succeeded } else { PodPhase::Failed });
             let count = self.workers.get(&pod).map_or(0, |w| w.restarts).max(object.restarts_max());
-            patch.containers = Some(containers(object, ended, count));
+            let statuses = containers(object, ended, count);
+            let inits = init::done_statuses(object, 0, ctx.now);
+            patch.phase = Some(phase(&object.spec, &inits, &statuses, Fate::Open));
+            patch.containers = Some(statuses);
             self.forget(pod, ctx);
             self.post_if_heard(pod, patch, ctx);
             return;
@@ -89,44 +88,41 @@ impl Kubelets {
             self.restart(pod, ctx);
             return;
         }
+        let wait = settings::synced(object, wait, "restart-sync", count.into(), ctx);
         let ticket = ctx.arm_in(wait, Timer::Restart(pod));
         worker.replace(Stage::BackingOff, Some(ticket), ctx);
         patch.containers = Some(containers(object, ContainerState::CrashLoopBackOff, count));
         let names: Vec<&str> = object.spec.containers.iter().map(|c| c.name.as_str()).collect();
-        let message = format!(
-            "Back-off restarting failed container {} in pod {}_{}({})",
-            names.first().copied().unwrap_or(""),
-            object.name,
-            object.namespace,
-            object.uid
-        );
+        let message = back_off_text(names.first().copied().unwrap_or(""), object);
         self.event(node, EventDraft::warning("BackOff", ObjectRef::pod(object), message), ctx);
         self.post_if_heard(pod, patch, ctx);
     }
 
     /// Starts the pod's containers once more.
     pub(super) fn restart(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        self.restart_after(pod, SimDuration::ZERO, ctx);
+        self.restart_as(pod, Start::Containers, ctx);
     }
 
     /// Makes the pod anew in place: its init containers run first.
     pub(super) fn restart_whole(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.pod(pod) else { return };
-        let init = settings::init_latency(object, object.restarts_max() + 1, ctx);
-        self.restart_after(pod, init, ctx);
+        self.restart_as(pod, Start::Whole, ctx);
     }
 
-    fn restart_after(&mut self, pod: PodId, wait: SimDuration, ctx: &mut Ctx<'_, Self>) {
+    fn restart_as(&mut self, pod: PodId, start: Start, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
         if !ctx.store.machine(node).kubelet_alive() || object.deletion.is_some() {
             return;
         }
+        let inits = object.init_containers.iter().map(|status| status.restarts).max().unwrap_or(0);
         let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
+        if start == Start::Whole && worker.start != Start::Whole {
+            worker.init_restarts = worker.init_restarts.max(inits) + 1;
+        }
+        worker.start = start;
         worker.restarts = worker.restarts.max(object.restarts_max() + 1);
-        let delay = wait + settings::start_latency(object, worker.restarts, ctx);
-        let ticket = ctx.arm_in(delay, Timer::Started(pod));
-        worker.replace(Stage::Starting, Some(ticket), ctx);
+        let restarts = worker.restarts;
+        self.start_after_images(pod, node, restarts, ctx);
     }
 
     /// Posts a status if the API server can be reached; what cannot be posted is made up for on return.
@@ -142,6 +138,12 @@ impl Kubelets {
             }
         }
     }
+}
+
+/// What the event of a back-off says.
+pub(super) fn back_off_text(container: &str, pod: &Pod) -> String {
+    let (name, namespace, uid) = (&pod.name, pod.namespace, &pod.uid);
+    format!("Back-off restarting failed container {container} in pod {name}_{namespace}({uid})")
 }
 
 /// Lays a newer status over an older one that was never posted.

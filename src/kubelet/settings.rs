@@ -8,12 +8,13 @@ use crate::arena::Symbol;
 use crate::component::{Ctx, Latencies};
 use crate::engine::Distribution;
 use crate::state::Pod;
-use crate::units::{Quantity, SimDuration};
+use crate::units::{Quantity, SimDuration, SimTime};
 
 const START: &str = "kubesquall.sim/start";
 const READY: &str = "kubesquall.sim/ready";
 const STOP: &str = "kubesquall.sim/stop";
 const INIT: &str = "kubesquall.sim/init";
+const INIT_EXIT_CODE: &str = "kubesquall.sim/init-exit-code";
 const HEALTHY_FOR: &str = "kubesquall.sim/healthy-for";
 const RUN_FOR: &str = "kubesquall.sim/run-for";
 const EXIT_CODE: &str = "kubesquall.sim/exit-code";
@@ -38,7 +39,7 @@ fn distribution(pod: &Pod, name: &str) -> Option<Distribution> {
 }
 
 /// The pod in the user's words, for its random streams.
-fn entity(pod: &Pod) -> String {
+pub(super) fn entity(pod: &Pod) -> String {
     format!("{}/{}", pod.namespace, pod.name)
 }
 
@@ -83,17 +84,23 @@ pub(super) fn healthy_for(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> 
     Some(Latencies::draw(&distribution, ctx.streams, "pod-healthy-for", &entity(pod), u64::from(restarts)))
 }
 
-/// Running -> Ready.
+/// Running -> Ready, for containers that run since `since`.
 ///
 /// # Source
 /// kubelet, prober: the first readiness run follows the start at once, but not before `initialDelaySeconds`; it takes
-/// `successThreshold` successes a period apart. A startup probe comes first.
-pub(super) fn ready_latency(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
+/// `successThreshold` successes a period apart. A startup probe comes first: its worker runs every period from when the pod was
+/// first synced, whenever the container has started.
+pub(super) fn ready_latency(pod: &Pod, restarts: u32, since: SimTime, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
     let seconds = |s: i32| SimDuration::from_secs(s.max(0).unsigned_abs().into());
     let probes: Vec<_> = pod.spec.containers.iter().filter_map(|c| c.readiness_probe.as_ref()).collect();
     let app = application_latency(pod, restarts, ctx);
+    let worker_at = pod.scheduled_at.unwrap_or(pod.created_at);
     let startup = pod.spec.containers.iter().filter_map(|c| c.startup_probe.as_ref());
-    let startup = startup.map(|p| seconds(p.initial_delay_seconds)).max().unwrap_or(SimDuration::ZERO);
+    let startup = startup.map(|probe| {
+        let from = since + seconds(probe.initial_delay_seconds).max(app);
+        super::probe::next_run(probe, worker_at, from).saturating_since(since)
+    });
+    let startup = startup.max().unwrap_or(SimDuration::ZERO);
     let probed = probes.iter().map(|probe| {
         let period = seconds(probe.period_seconds.unwrap_or(10).max(1));
         let delay = seconds(probe.initial_delay_seconds).max(startup);
@@ -106,32 +113,36 @@ pub(super) fn ready_latency(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -
     probed.max().unwrap_or(app).max(startup)
 }
 
-/// What init containers add before the regular ones start: the run times their annotation gives.
+/// How long each init container runs, if that is said.
+pub(super) fn init_run(pod: &Pod) -> Option<Distribution> {
+    distribution(pod, INIT)
+}
+
+/// With which code the first init container ends.
+pub(super) fn init_exit_code(pod: &Pod) -> i32 {
+    annotation(pod, INIT_EXIT_CODE).and_then(|code| code.as_str().parse().ok()).unwrap_or(0)
+}
+
+/// When the sync comes that finds a back-off of `wait` over.
 ///
 /// # Source
-/// kubelet, `SyncPod`: one after another; before 1.36 the end of each is noticed up to a second late.
-///
-/// # Differs
-/// Init containers do not fail, and a sidecar has started at once.
-pub(super) fn init_latency(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
-    const CONTAINERS_MAX: u64 = 64;
-    let count = pod.spec.init_containers.iter().filter(|c| !c.is_sidecar()).count() as u64;
-    let runs = distribution(pod, INIT);
-    let is_noticed_late = !ctx.config.version.at_least(36);
-    if count == 0 || (runs.is_none() && !is_noticed_late) {
-        return SimDuration::ZERO;
-    }
+/// kubelet, pod workers: since 1.35 the next sync follows after what is left of the back-off, at most the sync period,
+/// times 1 to 1.5; before, after ten seconds times that.
+pub(super) fn synced(pod: &Pod, wait: SimDuration, concern: &str, index: u64, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
+    const SYNCS_MAX: u64 = 64;
+    const PERIOD: SimDuration = SimDuration::from_secs(10);
     let entity = entity(pod);
-    let first = u64::from(restarts) * CONTAINERS_MAX;
-    let ran = |index| match &runs {
-        Some(runs) => Latencies::draw(runs, ctx.streams, "init-run", &entity, first + index),
-        None => SimDuration::ZERO,
-    };
-    let noticed = |index| {
-        let late = if is_noticed_late { ctx.streams.at("init-noticed", &entity, first + index).unit() } else { 0.0 };
-        SimDuration::from_secs_f64(late)
-    };
-    (0..count).map(|index| ran(index) + noticed(index)).sum()
+    let mut waited = SimDuration::ZERO;
+    for sync in 0..SYNCS_MAX {
+        if waited >= wait {
+            break;
+        }
+        let left = wait - waited;
+        let next = if ctx.config.version.at_least(35) { left.min(ctx.config.kubelet.sync_frequency) } else { PERIOD };
+        let factor = 1.0 + ctx.streams.at(concern, &entity, index * SYNCS_MAX + sync).unit() / 2.0;
+        waited += SimDuration::from_secs_f64(next.as_secs_f64() * factor);
+    }
+    waited
 }
 
 /// The period of the pod's slowest readiness probe; none without one.

@@ -95,6 +95,7 @@ fn shutdown_members(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::config::{KubeletConfiguration, KubernetesVersion};
 
     fn groups(of: &[(i32, i64)]) -> Vec<ShutdownGracePeriodByPodPriority> {
         let group = |&(priority, seconds): &(i32, i64)| ShutdownGracePeriodByPodPriority {
@@ -116,6 +117,25 @@ mod tests {
         let groups = groups(&[(0, 180), (2_000_000_000, 120)]);
         let found: Vec<usize> = [0, 1_000_000_000, 2_000_000_000].map(|p| group_of(&groups, p)).to_vec();
         assert_eq!(found, [0, 0, 1]);
+    }
+
+    #[test]
+    fn shutdown_periods_bound_the_grace_of_plain_and_of_critical_pods() {
+        let check = |total: u64, critical: u64, own: Option<i64>, expected: [u64; 2]| {
+            let configuration = KubeletConfiguration {
+                shutdown_grace_period: Some(SimDuration::from_secs(total)),
+                shutdown_grace_period_critical_pods: Some(SimDuration::from_secs(critical)),
+                ..KubeletConfiguration::default()
+            };
+            let groups = configuration.resolve(KubernetesVersion::NEWEST).shutdown_groups;
+            let grace = |priority| shutdown_grace(length(&groups[group_of(&groups, priority)]), own).as_secs();
+            assert_eq!([0, 2_000_000_000].map(grace), expected, "{total}/{critical}, {own:?}");
+        };
+        check(30, 10, None, [20, 10]);
+        check(30, 10, Some(2), [2, 2]);
+        check(30, 10, Some(1000), [20, 10]);
+        check(30, 0, None, [30, 0]);
+        check(5, 5, None, [0, 5]);
     }
 
     #[test]

@@ -112,6 +112,7 @@ impl Kubelets {
     /// The object left the API: whatever was under way is void, and what still runs is killed unseen.
     pub(super) fn pod_gone(&mut self, pod: PodId, last: &Pod, ctx: &mut Ctx<'_, Self>) {
         self.forget(pod, ctx);
+        self.images.keep_images_of(last, ctx.now);
         self.unmount(last, ctx);
         let is_operators = last.deletion.is_none_or(|d| d.cause != DeletionCause::DeletionByPodGc);
         if last.is_mirror && is_operators {

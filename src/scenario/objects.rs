@@ -32,7 +32,8 @@ pub(super) fn is_impossible(resource: Symbol, amount: &Quantity) -> bool {
 const ANNOTATION_PREFIX: &str = "kubesquall.sim/";
 
 /// What stands behind the prefix.
-const ANNOTATIONS: [&str; 8] = ["start", "ready", "stop", "init", "run-for", "healthy-for", "exit-code", "usage"];
+const ANNOTATIONS: [&str; 9] =
+    ["start", "ready", "stop", "init", "init-exit-code", "run-for", "healthy-for", "exit-code", "usage"];
 
 /// Checks each object by itself, and that they are not more than can be played.
 pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnostics: &mut Diagnostics) {
@@ -308,8 +309,10 @@ fn check_annotations(metadata: &ObjectMeta, object: &ManifestObject, diagnostics
                     (problem, "write a duration such as `60s`, or a distribution such as `{exponential: {mean: 60s}}`")
                 }
             },
-            "exit-code" if value.as_str().parse::<i32>().is_ok() => continue,
-            "exit-code" => (format!("`{value}` is not an exit code"), "write a whole number in quotes"),
+            "exit-code" | "init-exit-code" if value.as_str().parse::<i32>().is_ok() => continue,
+            "exit-code" | "init-exit-code" => {
+                (format!("`{value}` is not an exit code"), "write a whole number in quotes")
+            }
             "usage" => match serde_saphyr::from_str::<BTreeMap<String, Quantity>>(value.as_str()) {
                 Ok(_) => continue,
                 Err(_) => (format!("`{value}` is not a map of resources"), "write it as `{memory: 900Mi}`"),

@@ -42,6 +42,7 @@ fn fields_of(kind: FaultKind) -> &'static [(&'static str, bool)] {
         FaultKind::MemoryPressure | FaultKind::DiskPressure | FaultKind::PidPressure => {
             &[("nodes", true), ("for", false), ("usage", false)]
         }
+        FaultKind::ImagePullFailure => &[("nodes", false), ("images", false), ("for", false)],
         FaultKind::KubeletStop | FaultKind::Partition | FaultKind::NotReady | FaultKind::NetworkUnavailable => {
             &[("nodes", true), ("for", false)]
         }

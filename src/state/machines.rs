@@ -194,6 +194,15 @@ pub enum MachineChange {
         /// All of it together.
         burden: Usage,
     },
+    /// Pulls of some images fail, or no longer do.
+    PullsFail {
+        /// On this node; on all, also those that are yet to come, if none is named.
+        node: Option<NodeId>,
+        /// An image, or with `*` at the end the beginning of images' names.
+        images: Symbol,
+        /// Whether they fail from now on.
+        fails: bool,
+    },
     /// The operating system announces a shutdown: the kubelet ends pods by priority, then the machine is off.
     ShutdownBegins(NodeId),
     /// The instance is gone for good and the cloud knows it.
@@ -331,6 +340,7 @@ impl Store {
             MachineChange::HeartbeatsDelayed { delay_ns: 0, .. }
             | MachineChange::NextBootTakes { .. }
             | MachineChange::ContainerEnds { .. }
+            | MachineChange::PullsFail { .. }
             | MachineChange::ProcessDown(_)
             | MachineChange::ProcessUp(_) => return None,
             MachineChange::HeartbeatsDelayed { node, .. } | MachineChange::HeartbeatLost(node) => node,

@@ -209,6 +209,12 @@ pub enum ContainerState {
     Waiting,
     /// Waiting to be restarted after a crash.
     CrashLoopBackOff,
+    /// Its image could not be pulled.
+    ErrImagePull,
+    /// Waiting to pull its image again.
+    ImagePullBackOff,
+    /// Its image is not there, and is not to be pulled.
+    ErrImageNeverPull,
     /// Running since the given time.
     Running {
         /// When it was started.

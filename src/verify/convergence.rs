@@ -11,7 +11,7 @@ use crate::state::{
 use crate::units::{SimDuration, SimTime};
 
 /// Annotations of pods that end, or stop answering, by themselves.
-const RESTLESS: [&str; 2] = ["kubesquall.sim/run-for", "kubesquall.sim/healthy-for"];
+const RESTLESS: [&str; 3] = ["kubesquall.sim/run-for", "kubesquall.sim/healthy-for", "kubesquall.sim/init-exit-code"];
 
 /// What takes place within this time may still be under way.
 const UNDER_WAY: SimDuration = SimDuration::from_secs(120);
@@ -128,7 +128,13 @@ impl Calm<'_> {
         // A probe may fail long before the application is up.
         let is_probed = pod.spec.containers.iter().any(|c| c.startup_probe.is_some() || c.liveness_probe.is_some());
         let backs_off = pod.containers.iter().any(|c| c.state == ContainerState::CrashLoopBackOff);
-        annotated || (is_probed && backs_off)
+        let lacks_image = pod.containers.iter().chain(&pod.init_containers).any(|c| {
+            matches!(
+                c.state,
+                ContainerState::ErrImagePull | ContainerState::ImagePullBackOff | ContainerState::ErrImageNeverPull
+            )
+        });
+        annotated || lacks_image || (is_probed && backs_off)
     }
 
     /// It exists, and neither it nor its namespace is being deleted.

@@ -25,6 +25,7 @@ fn loss(kind: FaultKind) -> Option<Loss> {
         | FaultKind::ContainerCrash
         | FaultKind::OomKill
         | FaultKind::PodKill
+        | FaultKind::ImagePullFailure
         | FaultKind::ControlPlaneOutage => return None,
     })
 }

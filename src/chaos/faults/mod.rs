@@ -1,6 +1,7 @@
 //! The kinds of faults: those of processes, of machines and of pods.
 
 mod control_plane_outage;
+mod image_pull_failure;
 mod losses;
 mod pods;
 mod spot_interruption;
@@ -31,6 +32,8 @@ pub(super) struct Damage {
     reclaims: FxHashMap<NodeId, spot_interruption::Reclaim>,
     /// What faults make others than pods use of a machine.
     burdens: FxHashMap<NodeId, Vec<Usage>>,
+    /// Pulls that fail.
+    pull_failures: Vec<image_pull_failure::PullFailure>,
     /// By pool: numbers from here on have not been given.
     next_numbers: FxHashMap<usize, u64>,
     plan: Arc<ChaosPlan>,
@@ -47,6 +50,7 @@ impl Damage {
 pub(super) fn begin(fault: &FaultSpec, name: &str, nodes: &[NodeId], damage: &mut Damage, ctx: &mut Ctx<'_, Chaos>) {
     match fault.kind {
         FaultKind::ControlPlaneOutage => control_plane_outage::begin(fault, &mut damage.nesting, ctx),
+        FaultKind::ImagePullFailure => image_pull_failure::begin(fault, nodes, damage, ctx),
         FaultKind::ContainerCrash | FaultKind::OomKill | FaultKind::PodKill => pods::hit(fault, name, nodes, ctx),
         FaultKind::SpotInterruption => {
             for &node in nodes {
@@ -65,6 +69,10 @@ pub(super) fn begin(fault: &FaultSpec, name: &str, nodes: &[NodeId], damage: &mu
 pub(super) fn end(fault: &FaultSpec, nodes: &[NodeId], damage: &mut Damage, ctx: &mut Ctx<'_, Chaos>) {
     if fault.kind == FaultKind::ControlPlaneOutage {
         control_plane_outage::end(fault, &mut damage.nesting, ctx);
+        return;
+    }
+    if fault.kind == FaultKind::ImagePullFailure {
+        image_pull_failure::end(fault, nodes, damage, ctx);
         return;
     }
     for &node in nodes {

@@ -200,6 +200,28 @@ impl Bench {
         node.images = images.iter().map(|(name, size)| (vec![Symbol::new(name)], *size)).collect();
     }
 
+    /// Pulls of an image fail from one second to another.
+    pub(super) fn lacks_image(&mut self, from_s: u64, until_s: u64, image: &str) {
+        let length = Some(SimDuration::from_secs(until_s - from_s));
+        let images = vec![image.to_owned()];
+        self.fault_spec(from_s, FaultSpec { length, images, ..FaultSpec::new(FaultKind::ImagePullFailure) });
+    }
+
+    /// Labels the node without telling anybody.
+    pub(super) fn label(&mut self, key: &str, value: &str) {
+        let id = self.node_id();
+        let node = self.store.node_mut(id).expect("the node");
+        node.labels = node.labels.with(Symbol::new(key), Symbol::new(value));
+    }
+
+    /// Sets the annotations of a pod.
+    pub(super) fn annotate(&mut self, pod: &str, key: &str, value: &str) {
+        let pod = self.pod_id(pod).expect("the pod exists");
+        let annotations = Arc::new([(Symbol::new(key), Symbol::new(value))].into_iter().collect());
+        self.handle_request(Request::SetPodAnnotations { pod, annotations }).expect("a change");
+        self.settle();
+    }
+
     /// The machine's memory; what is allocatable stays.
     pub(super) fn capacity_of_memory(&mut self, bytes: i64) {
         let id = self.node_id();

@@ -202,6 +202,7 @@ fn process_numbers_that_run_out_cost_the_pod_of_least_priority_with_the_most_pro
 #[test]
 fn a_volume_over_its_limit_costs_its_pod_without_any_pressure() {
     let mut bench = Bench::new();
+    bench.disk(100 * 1024 * MIB, &[]);
     let volumes = "volumes: [{name: cache, emptyDir: {sizeLimit: 1Gi}}], containers: [{name: c, image: i}]";
     bench.create(0.0, &bound("kubesquall.sim/usage: '{volumes/cache: 2Gi}'", volumes));
     let limited = "containers: [{name: c, image: i, resources: {limits: {ephemeral-storage: 1Gi}}}]";

@@ -236,6 +236,11 @@ mod tests {
         check(&format!(r#"{{"containers":[{full},{{}}]}}"#), QosClass::Burstable);
         check(&format!(r#"{{"containers":[{full}],"initContainers":[{{}}]}}"#), QosClass::Burstable);
         check(r#"{"containers":[{"resources":{"limits":{"memory":"1Gi"}}}]}"#, QosClass::Burstable);
+        let zero = r#"{"requests":{"cpu":"0","memory":"0"},"limits":{"cpu":"1","memory":"1Gi"}}"#;
+        check(&format!(r#"{{"containers":[{{"resources":{zero}}}]}}"#), QosClass::Burstable);
+        let pages = r#"{"requests":{"hugepages-2Mi":"4Mi"},"limits":{"hugepages-2Mi":"4Mi"}}"#;
+        check(&format!(r#"{{"containers":[{{"resources":{pages}}}]}}"#), QosClass::BestEffort);
+        check(&format!(r#"{{"containers":[{{}}],"initContainers":[{full}]}}"#), QosClass::Burstable);
         check(&format!(r#"{{"containers":[{full}],"resources":{{"requests":{{"cpu":"1"}}}}}}"#), QosClass::Burstable);
     }
 }

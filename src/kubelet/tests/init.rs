@@ -1,0 +1,70 @@
+//! Init containers that fail, sidecars, and startup probes.
+
+use super::bench::Bench;
+use super::{ONE, bound};
+use crate::state::{ContainerState, PodPhase};
+
+fn with_init(annotations: &str, more: &str) -> String {
+    bound(annotations, &format!("initContainers: [{{name: a, image: i}}], {more}, {ONE}"))
+}
+
+#[test]
+fn a_failing_init_container_backs_off_until_it_succeeds() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &with_init("kubesquall.sim/init-exit-code: '1'", "restartPolicy: Always"));
+    bench.run_until(3.0);
+    let pod = bench.pod("p");
+    assert_eq!((pod.phase, pod.init_containers[0].state), (PodPhase::Pending, ContainerState::CrashLoopBackOff));
+    assert_eq!(pod.init_containers[0].restarts, 1);
+    bench.run_until(100.0);
+    // At once, then 10 s, 20 s and 40 s, each noticed at a sync that is up to half of that late.
+    let failures = bench.events("BackOff");
+    let waits: Vec<f64> = failures.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    for (wait, back_off) in waits.iter().zip([10.0, 20.0, 40.0]) {
+        assert!((back_off..=back_off * 1.5 + 0.1).contains(wait), "{waits:?}");
+    }
+    let text = bench.messages("BackOff")[0].1;
+    assert!(text.starts_with("Back-off restarting failed container a in pod p_default("), "{text}");
+    bench.annotate("p", "kubesquall.sim/init-exit-code", "0");
+    bench.run_until(300.0);
+    assert!(bench.pod("p").is_ready());
+    assert!(bench.pod("p").init_containers[0].restarts >= 4 && bench.pod("p").restarts_max() == 0);
+}
+
+#[test]
+fn a_failing_init_container_fails_a_pod_that_never_restarts() {
+    let mut bench = Bench::new();
+    bench.create(
+        0.0,
+        &with_init("kubesquall.sim/init: 10s, kubesquall.sim/init-exit-code: '3'", "restartPolicy: Never"),
+    );
+    bench.run_until(60.0);
+    assert_eq!(bench.pod("p").phase, PodPhase::Failed);
+    assert_eq!(bench.finished_at("p").map(f64::round), Some(12.0));
+    assert!(matches!(bench.pod("p").init_containers[0].state, ContainerState::Terminated { exit_code: 3, .. }));
+}
+
+#[test]
+fn what_follows_a_sidecar_waits_for_its_startup_probe() {
+    let mut bench = Bench::new();
+    let sidecar = "{name: s, image: i, restartPolicy: Always, startupProbe: {httpGet: {port: 80}, periodSeconds: 5, initialDelaySeconds: 7}}";
+    let spec = format!("initContainers: [{sidecar}, {{name: a, image: i}}], {ONE}");
+    bench.create(0.0, &bound("kubesquall.sim/init: 3s", &spec));
+    bench.run_until(60.0);
+    // Its probe runs at 0, 5 and 10 s and may from 7 s on; then comes the init container, then the start.
+    assert_eq!(bench.ready_changes("p")[0].0.round() as i64, 15);
+    assert!(matches!(bench.pod("p").init_containers[0].state, ContainerState::Running { .. }));
+    assert!(matches!(bench.pod("p").init_containers[1].state, ContainerState::Terminated { exit_code: 0, .. }));
+}
+
+#[test]
+fn a_startup_probe_runs_on_the_beat_of_its_worker() {
+    let mut bench = Bench::new();
+    let spec =
+        "containers: [{name: c, image: i, startupProbe: {httpGet: {port: 80}}, readinessProbe: {httpGet: {port: 80}}}]";
+    bench.create(0.0, &bound("", spec));
+    bench.run_until(60.0);
+    // The container runs at 2 s; its probe's worker runs at 0 and 10 s.
+    let ready = bench.ready_changes("p").into_iter().find(|(_, ready)| *ready);
+    assert_eq!(ready.map(|(at, _)| at.round()), Some(10.0));
+}

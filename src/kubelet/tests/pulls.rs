@@ -1,0 +1,100 @@
+//! Pulls that fail, and pull policies.
+
+use super::bench::Bench;
+use super::{ONE, bound};
+use crate::engine::Distribution;
+use crate::state::{ContainerState, PodPhase};
+use crate::units::SimDuration;
+
+#[test]
+fn a_failed_pull_is_tried_again_after_the_back_off_at_the_next_sync() {
+    let mut bench = Bench::new();
+    bench.lacks_image(1, 300, "i");
+    bench.create(10.0, &bound("", ONE));
+    bench.run_until(11.5);
+    assert_eq!(
+        (bench.pod("p").phase, bench.pod("p").containers[0].state),
+        (PodPhase::Pending, ContainerState::ErrImagePull)
+    );
+    bench.run_until(12.5);
+    assert_eq!(bench.pod("p").containers[0].state, ContainerState::ImagePullBackOff);
+    bench.run_until(400.0);
+    // The first sync comes within a second; then 10 s, 20 s, 40 s, 80 s, 160 s are over at a sync that is 10 to 15 s apart.
+    let pulls = bench.events("Pulling");
+    let waits: Vec<f64> = pulls.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    for (wait, back_off) in waits.iter().zip([10.0, 20.0, 40.0, 80.0, 160.0]) {
+        assert!((back_off..=back_off + 17.0).contains(wait), "{waits:?}");
+    }
+    let failures = bench.messages("Failed");
+    assert_eq!(failures[0].1, "Failed to pull image \"i\": the registry does not answer");
+    assert_eq!(failures[1].1, "Error: ErrImagePull");
+    assert_eq!(failures[2].1, "Error: ImagePullBackOff");
+    assert_eq!(bench.messages("BackOff")[0].1, "Back-off pulling image \"i\"");
+    assert!(bench.pod("p").is_ready());
+}
+
+#[test]
+fn a_failing_registry_does_not_matter_to_images_that_are_there_unless_the_policy_is_always() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", "containers: [{name: c, image: 'i:1'}]"));
+    bench.create(0.0, &bound("", "containers: [{name: c, image: 'i:latest'}]").replace("name: p,", "name: first,"));
+    bench.lacks_image(10, 300, "*");
+    for (pod, image, policy) in
+        [("present", "i:1", "IfNotPresent"), ("always", "i:latest", "Always"), ("never", "i:1", "Never")]
+    {
+        let spec = format!("containers: [{{name: c, image: '{image}', imagePullPolicy: {policy}}}]");
+        bench.create(20.0, &bound("", &spec).replace("name: p,", &format!("name: {pod},")));
+    }
+    bench.run_until(60.0);
+    assert!(bench.pod("present").is_ready() && bench.pod("never").is_ready());
+    assert_eq!(bench.pod("always").containers[0].state, ContainerState::ImagePullBackOff);
+}
+
+#[test]
+fn a_container_whose_policy_is_always_does_not_even_restart_while_its_registry_fails() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubesquall.sim/run-for: 20s", "containers: [{name: c, image: 'i:latest'}]"));
+    bench.lacks_image(10, 100, "i:latest");
+    bench.run_until(60.0);
+    assert!(!bench.pod("p").is_ready());
+    assert_eq!((bench.pod("p").phase, bench.pod("p").restarts_max()), (PodPhase::Running, 0));
+    bench.run_until(160.0);
+    assert!(bench.pod("p").restarts_max() >= 1);
+}
+
+#[test]
+fn an_image_that_may_not_be_pulled_is_never_there() {
+    let mut bench = Bench::new();
+    bench.disk(1 << 40, &[("other", 1)]);
+    bench.create(0.0, &bound("", "containers: [{name: c, image: i, imagePullPolicy: Never}]"));
+    bench.run_until(60.0);
+    assert_eq!(bench.pod("p").containers[0].state, ContainerState::ErrImageNeverPull);
+    let text = "Container image \"i\" is not present with pull policy of Never";
+    assert_eq!(bench.messages("ErrImageNeverPull")[0].1, text);
+    let tries = bench.events("ErrImageNeverPull");
+    assert!(tries.windows(2).all(|pair| (10.0..=15.1).contains(&(pair[1] - pair[0]))), "{tries:?}");
+}
+
+#[test]
+fn an_image_that_a_pod_of_the_node_has_run_is_not_pulled_again() {
+    let mut bench = Bench::new();
+    bench.config.latency.image_pull = Distribution::Constant(SimDuration::from_secs(10));
+    bench.create(0.0, &bound("", ONE));
+    bench.delete(30.0, "p", None);
+    bench.create(40.0, &bound("", ONE).replace("name: p,", "name: q,"));
+    bench.run_until(60.0);
+    assert_eq!(bench.ready_changes("q")[0].0.round() as i64, 42);
+}
+
+#[test]
+fn failures_of_one_image_leave_the_others_alone() {
+    let mut bench = Bench::new();
+    bench.lacks_image(1, 300, "registry.example.com/*");
+    bench.create(10.0, &bound("", ONE));
+    bench.create(
+        10.0,
+        &bound("", "containers: [{name: c, image: registry.example.com/i}]").replace("name: p,", "name: q,"),
+    );
+    bench.run_until(60.0);
+    assert!(bench.pod("p").is_ready() && !bench.pod("q").is_ready());
+}

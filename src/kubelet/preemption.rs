@@ -31,7 +31,10 @@ fn is_met(lacking: &[i64]) -> bool {
 /// How far a pod is from giving what is lacking; each resource counts alike.
 fn distance(lacking: &[i64], requests: &[i64]) -> f64 {
     let rest = |(amount, request): (&i64, &i64)| match amount - request {
-        rest if *amount > 0 && rest > 0 => (rest as f64 / *amount as f64).powi(2),
+        rest if *amount > 0 && rest > 0 => {
+            let share = rest as f64 / *amount as f64;
+            share * share
+        }
         _ => 0.0,
     };
     lacking.iter().zip(requests).map(rest).sum()
@@ -41,7 +44,7 @@ fn distance(lacking: &[i64], requests: &[i64]) -> f64 {
 ///
 /// # Source
 /// kubelet, `getPodsToPreemptByDistance`.
-fn pick<'a, T>(mut pods: Vec<&'a Candidate<T>>, mut lacking: Vec<i64>) -> Vec<&'a Candidate<T>> {
+fn pick<T>(mut pods: Vec<&Candidate<T>>, mut lacking: Vec<i64>) -> Vec<&Candidate<T>> {
     let mut picked = Vec::new();
     while !is_met(&lacking) {
         let mut best: Option<(usize, f64)> = None;

@@ -9,7 +9,7 @@ use crate::state::{Pod, PodId, Status};
 use crate::units::{SimDuration, SimTime};
 
 /// Exit code of a container that ended at SIGTERM.
-const TERMINATED: i32 = 143;
+pub(super) const TERMINATED: i32 = 143;
 /// Exit code of a container that had to be killed.
 const KILLED: i32 = 137;
 

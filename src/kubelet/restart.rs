@@ -162,7 +162,7 @@ fn merge(older: &mut PodStatusPatch, newer: PodStatusPatch) {
 }
 
 /// All containers of the pod in one state, with their restarts.
-fn containers(pod: &crate::state::Pod, state: ContainerState, restarts: u32) -> SmallVec<[ContainerStatus; 1]> {
+pub(super) fn containers(pod: &Pod, state: ContainerState, restarts: u32) -> SmallVec<[ContainerStatus; 1]> {
     pod.spec.containers.iter().map(|_| ContainerStatus { state, ready: false, restarts }).collect()
 }
 

@@ -1,9 +1,11 @@
 //! Pod workers: from marked to gone.
 
+use super::phase::{Fate, phase};
 use super::pod_worker::{Stage, Worker};
-use super::{Kubelets, Timer, settings, tell};
+use super::probe::TERMINATED;
+use super::{Kubelets, Timer, init, restart, settings, tell};
 use crate::component::{Ctx, DeleteOptions, EventDraft, ObjectRef, PodStatusPatch, Request};
-use crate::state::{DeletionCause, Owner, Pod, PodId, PodPhase, Status};
+use crate::state::{ContainerState, DeletionCause, Owner, Pod, PodId, PodPhase, Status};
 use crate::units::SimDuration;
 
 /// The shortest grace.
@@ -78,9 +80,13 @@ impl Kubelets {
             tell(ctx, Request::PatchPodStatus { pod, patch });
         } else if is_job && !object.phase.is_terminal() {
             // What a Job counts is the terminal phase; nobody else looks at it in a pod that is going.
+            let inits = init::done_statuses(object, 0, ctx.now);
+            let ended = ContainerState::Terminated { exit_code: TERMINATED, finished_at: ctx.now };
+            let containers = restart::containers(object, ended, object.restarts_max());
             let patch = PodStatusPatch {
-                phase: Some(PodPhase::Failed),
+                phase: Some(phase(&object.spec, &inits, &containers, Fate::Sealed)),
                 ready: Some(Status::False),
+                containers: (object.phase == PodPhase::Running).then_some(containers),
                 ..PodStatusPatch::default()
             };
             tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });

@@ -52,8 +52,14 @@ impl Nodes {
     fn push(&mut self, at: SimTime, id: NodeId, store: &Store) {
         let name = store.node_name(id);
         let pods = *self.pods.get(id);
+        let before = self.last.get(id).checked_sub(1).map(|index| &self.rows[index]);
         let row = match store.node(id) {
-            None => NodeRow { at, node: name, ready: "Absent", unschedulable: false, taints: String::new(), pods },
+            // As a watching client sees a deletion: with the object as it was last.
+            None => {
+                let (unschedulable, taints) =
+                    before.map(|row| (row.unschedulable, row.taints.clone())).unwrap_or_default();
+                NodeRow { at, node: name, ready: "Absent", unschedulable, taints, pods }
+            }
             Some(node) => {
                 let mut taints: Vec<String> =
                     node.taints.iter().map(|t| format!("{}={}:{}", t.key, t.value, t.effect)).collect();

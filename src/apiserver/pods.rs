@@ -8,7 +8,7 @@ use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
 use crate::model::{Labels, PodSpec, Toleration};
 use crate::state::{
-    Changed, Deletion, DeletionCause, DisruptionTarget, NodeId, NotScheduled, NotScheduledReason, Owner, Pod,
+    Changed, Deletion, DeletionCause, DisruptionTarget, JobId, NodeId, NotScheduled, NotScheduledReason, Owner, Pod,
     PodCondition, PodDelta, PodId, PodPhase,
 };
 use crate::units::SimDuration;
@@ -306,6 +306,21 @@ pub(super) fn set_tolerations(s: &mut Session<'_>, id: PodId, tolerations: Vec<T
     update_whole(s, id, PodDelta::SPEC, |s| {
         s.store.update_pod(id, |pod| Arc::make_mut(&mut pod.spec).spec.tolerations = tolerations);
     })
+}
+
+/// Owner and tracking finalizer in one patch. A pod that only the finalizer held goes.
+pub(super) fn claim_for_job(s: &mut Session<'_>, id: PodId, job: Option<JobId>) -> Answer {
+    let Some(pod) = s.store.pod(id) else { return Err(gone()) };
+    let owner = job.map(Owner::Job);
+    if pod.owner == owner && pod.job_tracking == job.is_some() {
+        return Ok(Reply::Unchanged);
+    }
+    let is_over = job.is_none() && pod.job_tracking && pod.deletion.is_some_and(|d| d.grace == SimDuration::ZERO);
+    let answer = update_whole(s, id, PodDelta::OWNER | PodDelta::FINALIZERS, |s| {
+        s.store.set_pod_owner(id, owner);
+        s.store.update_pod(id, |pod| pod.job_tracking = job.is_some());
+    });
+    if is_over { remove(s, id) } else { answer }
 }
 
 pub(super) fn release_from_job(s: &mut Session<'_>, id: PodId) -> Answer {

@@ -8,7 +8,7 @@ use crate::component::{Answer, ApiError, ErrorReason, Reply};
 use crate::model::{self, PersistentVolumeClaimPhase, PersistentVolumePhase};
 use crate::state::{
     Attachment, AttachmentPhase, Changed, NodeId, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimId,
-    PersistentVolumeId,
+    PersistentVolumeId, PodId,
 };
 
 const CLAIMS: &str = "persistentvolumeclaims";
@@ -53,7 +53,8 @@ impl ApiServer {
         let volume = o.spec.volume_name.take();
         let meta = self.meta(s, "PersistentVolumeClaim", &o.metadata);
         let is_lost = o.status.phase == PersistentVolumeClaimPhase::Lost;
-        let claim = PersistentVolumeClaim { meta, spec: Arc::new(o.spec), volume, is_lost, selected_node };
+        let spec = Arc::new(o.spec);
+        let claim = PersistentVolumeClaim { meta, spec, volume, is_lost, selected_node, owner_pod: None };
         let id = s.store.volumes.insert_claim(claim);
         s.changed.push(Changed::ClaimChanged(id));
         Ok(Reply::Done)
@@ -151,6 +152,16 @@ pub(super) fn select_node(s: &mut Session<'_>, claim: PersistentVolumeClaimId, n
     if object.selected_node.replace(node) == Some(node) {
         return Ok(Reply::Unchanged);
     }
+    s.changed.push(Changed::ClaimChanged(claim));
+    Ok(Reply::Done)
+}
+
+pub(super) fn set_claim_owner(s: &mut Session<'_>, claim: PersistentVolumeClaimId, pod: Option<PodId>) -> Answer {
+    let object = s.store.volumes.claim_mut(claim).ok_or_else(|| not_found(CLAIMS, ""))?;
+    if object.owner_pod == pod {
+        return Ok(Reply::Unchanged);
+    }
+    object.owner_pod = pod;
     s.changed.push(Changed::ClaimChanged(claim));
     Ok(Reply::Done)
 }

@@ -249,6 +249,20 @@ pub enum Request {
         /// All labels.
         labels: Labels,
     },
+    /// PATCH a pod's owner together with the job tracking finalizer: a Job adopts the pod, or lets it go.
+    ClaimPodForJob {
+        /// Pod.
+        pod: PodId,
+        /// The Job that adopts it; none: it is released.
+        job: Option<JobId>,
+    },
+    /// PUT a claim with an owner reference to a pod, or without one.
+    SetClaimOwner {
+        /// Claim.
+        claim: PersistentVolumeClaimId,
+        /// The pod with which it goes.
+        pod: Option<PodId>,
+    },
     /// PATCH away the job tracking finalizer.
     ReleasePodFromJob {
         /// Pod.

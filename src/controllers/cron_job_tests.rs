@@ -73,6 +73,23 @@ fn of_slots_missed_while_nobody_looked_the_last_becomes_a_job() {
 }
 
 #[test]
+fn more_than_a_hundred_missed_slots_are_warned_of_and_the_last_becomes_a_job() {
+    let check = |missed_minutes: u64, spec: &str, warnings: usize| {
+        let mut calendar = Calendar::new(&format!("schedule: '* * * * *'{spec}"));
+        calendar.cluster.now = MIDNIGHT + SimDuration::from_secs(missed_minutes * 60 + 10);
+        calendar.cluster.start();
+        calendar.run_until(missed_minutes as f64 + 0.5);
+        assert_eq!(calendar.slots(), [missed_minutes as i64]);
+        assert_eq!(calendar.cluster.reasons("TooManyMissedTimes"), warnings, "{missed_minutes} slots {spec}");
+    };
+    check(100, "", 0);
+    check(101, "", 1);
+    check(1440, "", 1);
+    // Slots before the deadline are no business of anybody's any more.
+    check(1440, ", startingDeadlineSeconds: 600", 0);
+}
+
+#[test]
 fn a_slot_whose_deadline_is_over_is_lost() {
     let mut calendar = Calendar::new("schedule: '*/10 * * * *', startingDeadlineSeconds: 200");
     calendar.cluster.now = MIDNIGHT + SimDuration::from_secs(45 * 60);

@@ -187,6 +187,68 @@ fn each_plain_node_gets_one_unbound_pod_that_aims_at_it() {
 }
 
 #[test]
+fn nodes_without_a_pod_get_one_doubles_go_and_pods_with_other_labels_are_released() {
+    let mut daemons = Daemons::with_nodes("", 5);
+    let hash = daemons.hash();
+    for (index, count) in [(1, 1), (2, 2), (3, 5)] {
+        for number in 0..count {
+            daemons.pod(&format!("p{index}-{number}"), index, hash, PodPhase::Running, true);
+        }
+    }
+    let owner = Owner::DaemonSet(daemons.id);
+    for name in ["other-0", "other-1"] {
+        daemons.cluster.labeled_pod(name, owner, Some("n4"), PodPhase::Running, true, &[("a", "other")]);
+    }
+    daemons.start();
+    assert_eq!(daemons.step(), (2, 5));
+    assert_eq!(daemons.aims(), ["n0", "n4"]);
+    let gone: Vec<String> = ["p2-1", "p3-1", "p3-2", "p3-3", "p3-4"].map(str::to_owned).to_vec();
+    assert_eq!(daemons.deleted(), gone, "the oldest of each node stays");
+    let released = daemons.cluster.pods().into_iter().filter(|pod| pod.owner.is_none()).count();
+    assert_eq!(released, 2);
+}
+
+#[test]
+fn taints_of_a_lost_node_keep_its_pod_and_make_no_new_one() {
+    let not_ready = "node.kubernetes.io/not-ready";
+    let mut daemons = Daemons::with_nodes("", 2);
+    daemons.taint(0, not_ready, TaintEffect::NoExecute);
+    for kind in ["disk-pressure", "memory-pressure", "pid-pressure"] {
+        daemons.taint(1, &format!("node.kubernetes.io/{kind}"), TaintEffect::NoSchedule);
+    }
+    daemons.start();
+    assert_eq!(daemons.step(), (2, 0));
+    daemons.up(true);
+    daemons.step();
+    assert_eq!((daemons.status().desired, daemons.status().misscheduled), (2, 0));
+    daemons.taint(0, not_ready, TaintEffect::NoSchedule);
+    assert_eq!(daemons.step(), (0, 0));
+    // The taint alone wakes nobody; the pod that is marked not ready with it does.
+    let marked = *daemons.cluster.store.pods_on(daemons.node_id(0)).first().expect("its pod");
+    daemons.cluster.patch(marked, PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() });
+    assert_eq!(daemons.step(), (0, 0));
+    assert_eq!((daemons.status().desired, daemons.status().misscheduled), (1, 1));
+    assert_eq!((daemons.status().current, daemons.status().ready), (1, 1));
+}
+
+#[test]
+fn a_taint_that_falls_between_a_status_and_its_arrival_shows_in_the_next() {
+    let mut daemons = Daemons::with_nodes("", 3);
+    let pods: Vec<PodId> = (0..3).map(|index| daemons.new_pod(index, true)).collect();
+    daemons.start();
+    daemons.step();
+    assert_eq!((daemons.status().desired, daemons.status().ready), (3, 3));
+    // The pod of a lost node is marked; its taint comes while the status is on its way.
+    daemons.cluster.patch(pods[0], PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() });
+    daemons.cluster.run_for(0.007);
+    daemons.taint(0, "node.kubernetes.io/unreachable", TaintEffect::NoSchedule);
+    assert_eq!(daemons.status().desired, 3);
+    daemons.step();
+    let status = daemons.status();
+    assert_eq!((status.desired, status.ready, status.misscheduled), (2, 2, 1));
+}
+
+#[test]
 fn a_node_selector_says_where_pods_are_made_and_where_they_go() {
     let mut daemons = Daemons::new("");
     let template = TEMPLATE.replace("spec: {containers", "spec: {nodeSelector: {disk: fast}, containers");
@@ -482,6 +544,35 @@ fn a_surge_makes_the_new_pod_first() {
         daemons.gone();
         assert_eq!(daemons.step(), (0, 0));
     }
+}
+
+#[test]
+fn a_surge_replaces_pods_that_are_not_available_whatever_its_size() {
+    let mut daemons = Daemons::with_nodes(&rolling("maxSurge: 3, maxUnavailable: 0"), 5);
+    for index in 0..5 {
+        daemons.old(index, false);
+    }
+    daemons.start();
+    // Each old one goes when its successor is there, as neither serves anybody.
+    assert_eq!(daemons.step(), (5, 5));
+    let live = daemons.cluster.pods().into_iter().filter(|pod| pod.deletion.is_none());
+    assert!(live.into_iter().all(|pod| pod.name.starts_with("agent-")));
+}
+
+#[test]
+fn a_surge_waits_until_the_new_pod_has_been_ready_long_enough() {
+    let spec = format!("minReadySeconds: 15, {}", rolling("maxSurge: 1, maxUnavailable: 0"));
+    let mut daemons = Daemons::with_nodes(&spec, 1);
+    daemons.old(0, true);
+    daemons.cluster.now += SimDuration::from_secs(60);
+    let new = daemons.new_pod(0, false);
+    daemons.start();
+    daemons.step();
+    daemons.cluster.patch(new, PodStatusPatch { ready: Some(Status::True), ..PodStatusPatch::default() });
+    daemons.cluster.run_for(10.0);
+    assert!(daemons.deleted().is_empty());
+    daemons.cluster.run_for(10.0);
+    assert_eq!(daemons.deleted(), ["old-0"]);
 }
 
 #[test]

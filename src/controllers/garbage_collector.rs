@@ -10,8 +10,8 @@ use crate::component::{
     Request, Start, Step,
 };
 use crate::state::{
-    Change, Changed, ControllerRevisionId, DeletionCause, ObjectDelta, Owner, PodDelta, PodId, Propagation, Store,
-    WorkloadId,
+    Change, Changed, ControllerRevisionId, DeletionCause, ObjectDelta, Owner, PersistentVolumeClaimId, PodDelta, PodId,
+    Propagation, Store, WorkloadId,
 };
 
 /// An object that the collector looks at.
@@ -21,6 +21,8 @@ pub enum Item {
     Pod(PodId),
     /// A revision.
     Revision(ControllerRevisionId),
+    /// A claim that goes with a pod.
+    Claim(PersistentVolumeClaimId),
     /// A workload: as a dependent, or as an owner that lingers.
     Workload(WorkloadId),
 }
@@ -122,6 +124,19 @@ impl GarbageCollector {
         plan
     }
 
+    /// # Source
+    /// garbage collector: a claim whose owner is a pod (StatefulSets, `whenScaled: Delete`) is deleted when that is gone.
+    fn collect_claim(&mut self, id: PersistentVolumeClaimId, store: &Store) -> Plan<()> {
+        let mut plan = Plan::nothing();
+        let Some(claim) = store.volumes.claim(id).filter(|claim| claim.meta.deleting.is_none()) else { return plan };
+        if claim.owner_pod.is_some_and(|pod| store.pod(pod).is_none()) {
+            self.look_first(None, &mut plan);
+            let (namespace, name) = (claim.meta.namespace, claim.meta.name);
+            plan.then(Request::DeleteOther { kind: "PersistentVolumeClaim", namespace, name }, ());
+        }
+        plan
+    }
+
     fn collect_workload(&mut self, id: WorkloadId, store: &Store) -> Plan<()> {
         let mut plan = Plan::nothing();
         let Some(meta) = store.workload_meta(id) else { return plan };
@@ -163,6 +178,7 @@ fn orphan_dependents(id: WorkloadId, store: &Store, plan: &mut Plan<()>) {
         .map(|item| match item {
             Item::Pod(pod) => Request::SetPodOwner { pod, owner: None },
             Item::Revision(id) => Request::SetRevisionOwner { id, owner: None },
+            Item::Claim(claim) => Request::SetClaimOwner { claim, pod: None },
             Item::Workload(workload) => Request::SetWorkloadOwner { workload, owner: None },
         })
         .map(|request| Planned { request, memo: () })
@@ -208,6 +224,11 @@ impl Reconcile for GarbageCollector {
                 queue.now(Item::Pod(id));
             }
         }
+        for (id, claim) in store.volumes.claims() {
+            if claim.owner_pod.is_some_and(|pod| store.pod(pod).is_none()) {
+                queue.now(Item::Claim(id));
+            }
+        }
         let sets = store.replica_sets.ids().map(WorkloadId::ReplicaSet);
         let jobs = store.jobs.ids().map(WorkloadId::Job);
         let others = (store.deployments.ids().map(WorkloadId::Deployment))
@@ -234,7 +255,16 @@ impl Reconcile for GarbageCollector {
             {
                 queue.now(Item::Pod(*pod));
             }
-            Changed::PodRemoved { last, .. } => {
+            Changed::PodRemoved { pod, last } => {
+                for used in last.claims() {
+                    let claim = store.volumes.find_claim(last.namespace, used.name);
+                    let is_left = |id: &PersistentVolumeClaimId| {
+                        store.volumes.claim(*id).is_some_and(|claim| claim.owner_pod == Some(*pod))
+                    };
+                    if let Some(claim) = claim.filter(is_left) {
+                        queue.now(Item::Claim(claim));
+                    }
+                }
                 if let Some(owner) = last.owner.and_then(WorkloadId::from_owner)
                     && fate(store, last.owner) == Fate::IsWaitedFor
                 {
@@ -278,6 +308,7 @@ impl Reconcile for GarbageCollector {
         match item {
             Item::Pod(id) => self.collect_pod(id, ctx.store),
             Item::Revision(id) => self.collect_revision(id, ctx.store),
+            Item::Claim(id) => self.collect_claim(id, ctx.store),
             Item::Workload(id) => self.collect_workload(id, ctx.store),
         }
     }

@@ -446,6 +446,7 @@ pub(super) fn victim_order(a: &Pod, b: &Pod, rank_a: i32, rank_b: i32, now: SimT
             _ => Ordering::Equal,
         })
         .then_with(|| b.restarts_max().cmp(&a.restarts_max()))
+        .then_with(|| b.sidecar_restarts_max().cmp(&a.sidecar_restarts_max()))
         .then_with(|| {
             if shown_second(a.created_at) == shown_second(b.created_at) {
                 return Ordering::Equal;
@@ -468,11 +469,10 @@ fn status(store: &Store, id: ReplicaSetId, set: &ReplicaSet, now: SimTime) -> (R
             if !pod.is_active() || !pod.is_ready() {
                 continue;
             }
-            if pod.is_available(min_ready, now) {
-                available += 1;
-            } else if let Some(ready) = pod.ready {
-                let wait = (ready.since + min_ready).saturating_since(now);
-                next = Some(next.map_or(wait, |other: SimDuration| other.min(wait)));
+            match pod.available_in(min_ready, now) {
+                Some(SimDuration::ZERO) => available += 1,
+                Some(wait) => next = Some(next.map_or(wait, |other: SimDuration| other.min(wait))),
+                None => {}
             }
         }
         available
@@ -574,6 +574,48 @@ mod tests {
         check_before(&running(1, Some(ago(8 * HOUR))), &running(2, Some(ago(5 * HOUR))), (0, 0));
         check_before(&created(1, ago(5 * HOUR)), &created(2, ago(8 * HOUR)), (0, 0));
         check_before(&created(2, NOW), &created(1, ago(30 * 24 * HOUR)), (0, 0));
+    }
+
+    #[test]
+    fn of_two_pods_one_goes_first_whichever_way_they_are_compared() {
+        let mut stream = crate::engine::Streams::new(1).stream("victims", "random");
+        let mut pod = |uid: u128| {
+            let mut below = |n: u32| stream.below(n);
+            let mut pod = created(uid, ago(i64::from(below(5)) * HOUR));
+            if below(4) > 0 {
+                pod.node = node("n");
+                pod.phase = if below(4) > 0 { PodPhase::Running } else { PodPhase::Pending };
+                let since = ago(i64::from(below(5)) * HOUR);
+                pod.ready = (below(3) > 0).then_some(PodCondition { status: Status::True, since });
+                pod.containers.push(ContainerStatus { restarts: below(2), ..ContainerStatus::default() });
+            }
+            (pod, below(3) as i32)
+        };
+        for uid in 0..2000 {
+            let ((a, rank_a), (b, rank_b)) = (pod(2 * uid), pod(2 * uid + 1));
+            let order = victim_order(&a, &b, rank_a, rank_b, NOW);
+            assert_eq!(order.reverse(), victim_order(&b, &a, rank_b, rank_a, NOW), "{a:?} {b:?}");
+            // The first rules, in their order, for those that they tell apart.
+            let first = |pod: &Pod| (pod.node.is_some(), pod.phase == PodPhase::Running, pod.is_ready());
+            if first(&a) != first(&b) {
+                assert_eq!(order, first(&a).cmp(&first(&b)), "{a:?} {b:?}");
+            } else if rank_a != rank_b {
+                assert_eq!(order, rank_b.cmp(&rank_a), "{a:?} {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn restarts_of_sidecars_tell_pods_apart_that_are_equal_otherwise() {
+        let with_sidecar = |restarts: u32| {
+            let mut pod = restarted(3);
+            let containers = "[{name: proxy, image: i, restartPolicy: Always}]";
+            Arc::make_mut(&mut pod.spec).spec.init_containers = serde_saphyr::from_str(containers).expect("containers");
+            pod.init_containers.push(ContainerStatus { restarts, ..ContainerStatus::default() });
+            pod
+        };
+        check_before(&with_sidecar(5), &with_sidecar(2), (0, 0));
+        check_before(&restarted(4), &with_sidecar(5), (0, 0));
     }
 
     #[test]

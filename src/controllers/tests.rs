@@ -360,9 +360,13 @@ struct Rollout<'a> {
 }
 
 impl Rollout<'_> {
-    /// The sizes after one pass.
     #[track_caller]
     fn check(&self, expected: &[i32]) {
+        assert_eq!(self.sizes_after(), expected, "{} {:?}", self.spec, self.sets);
+    }
+
+    /// The sizes after one pass.
+    fn sizes_after(&self) -> Vec<i32> {
         let mut cluster = Cluster::new(Deployments::default());
         let text = text("web", &format!("{}, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}", self.spec));
         let deployment: model::Deployment = serde_saphyr::from_str(&text).expect("a deployment");
@@ -374,8 +378,7 @@ impl Rollout<'_> {
         cluster.is_only_once = true;
         cluster.start();
         cluster.run_for(0.1);
-        let found: Vec<i32> = ids.iter().map(|&set| cluster.store.replica_sets[set].replicas).collect();
-        assert_eq!(found, expected, "{} {:?}", self.spec, self.sets);
+        ids.iter().map(|&set| cluster.store.replica_sets[set].replicas).collect()
     }
 
     fn make_sets(&self, cluster: &mut Cluster<Deployments>, id: DeploymentId) -> Vec<ReplicaSetId> {
@@ -444,6 +447,8 @@ fn old_sets_shrink_unhealthy_pods_first_and_no_further_than_must_be_available() 
     check("2", (10, 9), (1, 0), 8);
     check("0", (10, 10), (1, 0), 10);
     check("2", (8, 8), (3, 0), 8);
+    // It has just been shrunk and its status does not show that yet: those that were made up for are not counted twice.
+    check("2", (8, 10), (5, 5), 8);
 }
 
 #[test]
@@ -484,6 +489,67 @@ fn the_surge_counts_when_a_roll_out_is_scaled() {
     };
     check("2", 20, (10, 12), &[(6, 6), (6, 6)], &[11, 11]);
     check("6", 50, (10, 13), &[(8, 8), (5, 5)], &[34, 22]);
+}
+
+/// Of random roll-outs: whatever a pass does, pods that serve stay as many as must, as each ReplicaSet gives up those first
+/// that do not; and no more are wanted than the surge allows.
+#[test]
+fn no_pass_of_a_roll_out_takes_what_must_be_available() {
+    let mut stream = Streams::new(1).stream("roll-outs", "random");
+    for case in 0..300 {
+        let mut below = |n: i32| i32::try_from(stream.below(n.unsigned_abs().max(1))).expect("small");
+        let (replicas, surge, unavailable) = (1 + below(20), below(6), below(6));
+        let count = 1 + below(4) as usize;
+        let sets: Vec<(i32, i32)> = (0..count)
+            .map(|_| {
+                let size = below(replicas + 3);
+                (size, if below(3) == 0 { below(size + 1) } else { size })
+            })
+            .collect();
+        let spec = rolling(&surge.to_string(), &unavailable.to_string(), replicas);
+        let rollout = Rollout { spec: &spec, sets: &sets, has_new: true, made_for: None };
+        let after = rollout.sizes_after();
+        let limit = if surge == 0 && unavailable == 0 { 1 } else { unavailable.min(replicas) };
+        let available = |sizes: &[i32]| -> i32 { sets.iter().zip(sizes).map(|((_, a), size)| a.min(size)).sum() };
+        let before: Vec<i32> = sets.iter().map(|(size, _)| *size).collect();
+        let must = (replicas - limit).min(available(&before));
+        // A new set that is too large shrinks to the wanted size, whoever serves.
+        let is_too_large = before[count - 1] > replicas;
+        let seen = format!("case {case}: {spec} {sets:?} became {after:?}");
+        assert!(is_too_large || available(&after) >= must, "{seen}");
+        let (old_total, new_total): (i32, i32) = (before.iter().sum(), after.iter().sum());
+        assert!(new_total <= old_total.max(replicas + surge), "{seen}");
+        assert!(after.iter().zip(&before).take(count - 1).all(|(after, before)| after <= before), "{seen}");
+    }
+}
+
+/// Of random roll-outs that are scaled in the middle: the sizes add up to what is wanted with the surge, each ReplicaSet
+/// stays within one pod of its share, and none goes the other way.
+#[test]
+fn shares_of_a_scaled_roll_out_add_up() {
+    let mut stream = Streams::new(2).stream("roll-outs", "scaled");
+    for case in 0..300 {
+        let mut below = |n: i32| i32::try_from(stream.below(n.unsigned_abs().max(1))).expect("small");
+        let (surge, to) = (1 + below(5), 1 + below(60));
+        let count = 2 + below(3) as usize;
+        let sets: Vec<(i32, i32)> = (0..count).map(|_| 1 + below(15)).map(|size| (size, size)).collect();
+        let before: i32 = sets.iter().map(|(size, _)| size).sum();
+        let from = before - surge;
+        // Only a size that differs is a scaling.
+        if from <= 0 || from == to {
+            continue;
+        }
+        let spec = rolling(&surge.to_string(), "1", to);
+        let rollout = Rollout { spec: &spec, sets: &sets, has_new: true, made_for: Some((from, before)) };
+        let after = rollout.sizes_after();
+        let seen = format!("case {case}: from {from} to {to} and {surge}: {sets:?} became {after:?}");
+        assert_eq!(after.iter().sum::<i32>(), to + surge, "{seen}");
+        for (&(size, _), &now) in sets.iter().zip(&after) {
+            let share = f64::from(size) * f64::from(to + surge) / f64::from(before);
+            assert!((f64::from(now) - share).abs() < count as f64, "{seen}");
+            assert!((now - size) * (to + surge - before) >= 0, "{seen}");
+        }
+    }
 }
 
 #[test]
@@ -598,27 +664,135 @@ fn a_pod_stuck_on_a_dead_node_holds_up_its_ordered_set() {
     }
 }
 
+/// The pods that the controller has made run now, and are ready.
+fn up(cluster: &mut Cluster<StatefulSets>, only: Option<&str>) {
+    let is_meant = |pod: &Pod| pod.phase == PodPhase::Pending && only.is_none_or(|name| name == &*pod.name);
+    let pods: Vec<PodId> = cluster.store.pods().filter(|(_, pod)| is_meant(pod)).map(|(id, _)| id).collect();
+    for pod in pods {
+        let ready = Some(Status::True);
+        cluster.patch(pod, PodStatusPatch { phase: Some(PodPhase::Running), ready, ..PodStatusPatch::default() });
+    }
+}
+
+fn names(cluster: &Cluster<StatefulSets>) -> Vec<&str> {
+    let mut names: Vec<&str> = cluster.pods().into_iter().map(|pod| &*pod.name).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Pods that were marked are gone now.
+fn sweep(cluster: &mut Cluster<StatefulSets>) {
+    let marked: Vec<PodId> = cluster.store.pods().filter(|(_, pod)| pod.deletion.is_some()).map(|(id, _)| id).collect();
+    for pod in marked {
+        let options = DeleteOptions { grace_s: Some(0), uid: None };
+        cluster.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }).expect("a deletion");
+    }
+}
+
+#[test]
+fn pods_that_vanished_are_made_again_one_after_the_other() {
+    let mut cluster = Cluster::new(StatefulSets::default());
+    let id = stateful_set(&mut cluster, "replicas: 5");
+    for name in ["db-1", "db-3"] {
+        cluster.pod(name, Owner::StatefulSet(id), Some("n"), PodPhase::Running, true);
+    }
+    cluster.start();
+    for expected in [&["db-0", "db-1", "db-3"][..], &["db-0", "db-1", "db-2", "db-3"]] {
+        cluster.run_for(60.0);
+        assert_eq!(names(&cluster), expected, "the next one waits until it is ready");
+        up(&mut cluster, None);
+    }
+    cluster.run_for(60.0);
+    assert_eq!(names(&cluster), ["db-0", "db-1", "db-2", "db-3", "db-4"]);
+}
+
+#[test]
+fn with_the_gate_an_update_takes_as_many_at_a_time_as_may_be_unavailable() {
+    // What is there after the first two have gone, after one of them is ready again, and after both are.
+    let check = |policy: &str, expected: [&[&str]; 3]| {
+        let mut cluster = Cluster::new(StatefulSets::default());
+        let gates = &mut cluster.config.kube_controller_manager.feature_gates;
+        gates.push(Symbol::new("MaxUnavailableStatefulSet=true"));
+        let update = "updateStrategy: {rollingUpdate: {partition: 3, maxUnavailable: 2}}";
+        let spec = format!("replicas: 6, podManagementPolicy: {policy}, {update}");
+        let id = stateful_set(&mut cluster, &spec);
+        let label = [("controller-revision-hash", "before")];
+        for ordinal in 0..6 {
+            let owner = Owner::StatefulSet(id);
+            cluster.labeled_pod(&format!("db-{ordinal}"), owner, Some("n"), PodPhase::Running, true, &label);
+        }
+        cluster.now += SimDuration::from_secs(60);
+        cluster.start();
+        cluster.run_for(5.0);
+        assert_eq!(cluster.deletes, ["db-5", "db-4"], "{policy}");
+        sweep(&mut cluster);
+        cluster.run_for(5.0);
+        assert_eq!(names(&cluster), expected[0], "{policy}: gone");
+        up(&mut cluster, Some("db-4"));
+        cluster.run_for(5.0);
+        sweep(&mut cluster);
+        cluster.run_for(5.0);
+        assert_eq!(names(&cluster), expected[1], "{policy}: the fourth is ready");
+        up(&mut cluster, None);
+        cluster.run_for(5.0);
+        sweep(&mut cluster);
+        cluster.run_for(5.0);
+        assert_eq!(names(&cluster), expected[2], "{policy}: all are ready");
+        assert!(cluster.deletes.iter().all(|name| !["db-0", "db-1", "db-2"].contains(&name.as_str())));
+    };
+    let all = ["db-0", "db-1", "db-2", "db-3", "db-4", "db-5"];
+    // Both come back together; the third goes as soon as one of them is ready, and is back at once.
+    check("Parallel", [&all, &all, &all]);
+    // One after the other: the fifth waits for the fourth. Only with both back goes the third.
+    check("OrderedReady", [&all[..5], &all, &all]);
+}
+
+fn with_claims(replicas: i32, policy: &str) -> String {
+    format!(
+        "replicas: {replicas}, podManagementPolicy: Parallel, volumeClaimTemplates: [{{metadata: {{name: data}}}}], \
+         persistentVolumeClaimRetentionPolicy: {{{policy}}}"
+    )
+}
+
+fn scale(cluster: &mut Cluster<StatefulSets>, spec: &str) {
+    let full = format!("{spec}, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}");
+    let set: model::StatefulSet = serde_saphyr::from_str(&text("db", &full)).expect("a set");
+    cluster.ask(Request::Apply(Box::new(Object::StatefulSet(Box::new(set))))).expect("an update");
+    cluster.run_for(5.0);
+}
+
+fn bind_all(cluster: &mut Cluster<StatefulSets>) {
+    let node = cluster.store.node_slot(Symbol::new("n"));
+    let pods: Vec<PodId> = cluster.store.pods().filter(|(_, pod)| pod.node.is_none()).map(|(id, _)| id).collect();
+    for pod in pods {
+        cluster.ask(Request::BindPod { pod, node }).expect("a binding");
+    }
+}
+
+/// What the garbage collector does with claims whose pods are gone.
+fn collect_claims(cluster: &mut Cluster<StatefulSets>) {
+    let store = &cluster.store;
+    let left = store.volumes.claims().filter(|(_, c)| c.owner_pod.is_some_and(|pod| store.pod(pod).is_none()));
+    let names: Vec<(Symbol, Symbol)> = left.map(|(_, claim)| (claim.meta.namespace, claim.meta.name)).collect();
+    for (namespace, name) in names {
+        let request = Request::DeleteOther { kind: "PersistentVolumeClaim", namespace, name };
+        cluster.ask(request).expect("a deletion");
+    }
+}
+
 #[test]
 fn claims_are_kept_or_given_up_as_the_retention_policy_says() {
     let check = |policy: &str, after_scaling: &[&str], after_deletion: &[&str]| {
         let mut cluster = Cluster::new(StatefulSets::default());
-        let spec = |replicas: i32| {
-            format!(
-                "replicas: {replicas}, podManagementPolicy: Parallel, volumeClaimTemplates: [{{metadata: {{name: data}}}}], \
-                 persistentVolumeClaimRetentionPolicy: {{{policy}}}"
-            )
-        };
-        let id = stateful_set(&mut cluster, &spec(2));
+        let id = stateful_set(&mut cluster, &with_claims(2, policy));
         cluster.start();
         cluster.run_for(5.0);
         let claims = |cluster: &Cluster<StatefulSets>| -> Vec<&'static str> {
             cluster.store.volumes.claims().map(|(_, claim)| claim.meta.name.as_str()).collect()
         };
         assert_eq!(claims(&cluster), ["data-db-0", "data-db-1"]);
-        let full = format!("{}, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}", spec(1));
-        let set: model::StatefulSet = serde_saphyr::from_str(&text("db", &full)).expect("a set");
-        cluster.ask(Request::Apply(Box::new(Object::StatefulSet(Box::new(set))))).expect("an update");
-        cluster.run_for(5.0);
+        scale(&mut cluster, &with_claims(1, policy));
+        collect_claims(&mut cluster);
         assert_eq!(claims(&cluster), after_scaling, "{policy}");
         let (workload, propagation) = (WorkloadId::StatefulSet(id), crate::state::Propagation::Background);
         cluster.ask(Request::DeleteWorkload { workload, propagation }).expect("a deletion");
@@ -636,6 +810,89 @@ fn claims_are_kept_or_given_up_as_the_retention_policy_says() {
     check("whenDeleted: Retain, whenScaled: Delete", &first, &first);
     check("whenDeleted: Delete, whenScaled: Retain", &both, &[]);
     check("whenDeleted: Delete, whenScaled: Delete", &first, &[]);
+}
+
+#[test]
+fn claims_belong_to_pods_that_are_no_longer_wanted_and_to_no_others() {
+    let check = |policy: &str, owned: &[&str]| {
+        let mut cluster = Cluster::new(StatefulSets::default());
+        let id = stateful_set(&mut cluster, &with_claims(3, policy));
+        cluster.start();
+        cluster.run_for(5.0);
+        bind_all(&mut cluster);
+        up(&mut cluster, None);
+        cluster.run_for(5.0);
+        let owned_claims = |cluster: &Cluster<StatefulSets>| -> Vec<&'static str> {
+            let claims = cluster.store.volumes.claims().filter(|(_, claim)| claim.owner_pod.is_some());
+            claims.map(|(_, claim)| claim.meta.name.as_str()).collect()
+        };
+        assert!(owned_claims(&cluster).is_empty(), "{policy}");
+        scale(&mut cluster, &with_claims(1, policy));
+        assert_eq!(owned_claims(&cluster), owned, "{policy}");
+        assert_eq!(cluster.store.stateful_sets[id].status.replicas, 3, "they are going, not gone");
+    };
+    check("whenScaled: Retain", &[]);
+    check("whenScaled: Delete", &["data-db-1", "data-db-2"]);
+}
+
+#[test]
+fn a_pod_whose_claim_still_belongs_to_its_predecessor_waits() {
+    let check = |management: &str, policy: &str, waits: bool| {
+        let spec = |replicas: i32| with_claims(replicas, policy).replace("Parallel", management);
+        let mut cluster = Cluster::new(StatefulSets::default());
+        stateful_set(&mut cluster, &spec(2));
+        cluster.start();
+        for _ in 0..2 {
+            cluster.run_for(5.0);
+            bind_all(&mut cluster);
+            up(&mut cluster, None);
+        }
+        cluster.run_for(5.0);
+        scale(&mut cluster, &spec(1));
+        assert_eq!(cluster.deletes, ["db-1"]);
+        // Wanted again while it goes: in order nothing is touched before it is gone.
+        scale(&mut cluster, &spec(2));
+        sweep(&mut cluster);
+        cluster.run_for(5.0);
+        let expected = if waits { &["db-0"][..] } else { &["db-0", "db-1"] };
+        assert_eq!(names(&cluster), expected, "{management} {policy}");
+        collect_claims(&mut cluster);
+        // Whatever wakes the set next finds the claim gone.
+        cluster.start();
+        cluster.run_for(5.0);
+        assert_eq!(names(&cluster), ["db-0", "db-1"], "{management} {policy}");
+    };
+    check("OrderedReady", "whenScaled: Retain", false);
+    check("OrderedReady", "whenScaled: Delete", true);
+    check("Parallel", "whenScaled: Delete", false);
+}
+
+#[test]
+fn a_pod_whose_claim_is_being_deleted_cannot_be_made() {
+    let mut cluster = Cluster::new(StatefulSets::default());
+    stateful_set(&mut cluster, &with_claims(1, "whenScaled: Retain"));
+    cluster.start();
+    cluster.run_for(5.0);
+    let other = "{metadata: {name: other, namespace: default}, spec: {containers: [{name: c, image: i}], volumes: [{name: d, \
+                 persistentVolumeClaim: {claimName: data-db-0}}]}}";
+    let other: model::Pod = serde_saphyr::from_str(other).expect("a pod");
+    let Reply::Pod(other) = cluster.create(Object::Pod(Box::new(other))) else { panic!("no pod") };
+    let delete_claim = Request::DeleteOther {
+        kind: "PersistentVolumeClaim",
+        namespace: Symbol::new("default"),
+        name: Symbol::new("data-db-0"),
+    };
+    cluster.ask(delete_claim).expect("a deletion");
+    let (pod, _) = cluster.store.pods().find(|(_, pod)| &*pod.name == "db-0").expect("the pod");
+    let options = DeleteOptions { grace_s: Some(0), uid: None };
+    cluster.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }).expect("a deletion");
+    cluster.run_for(5.0);
+    assert_eq!(names(&cluster), ["other"]);
+    assert!(cluster.reasons("FailedCreate") > 3, "it is tried again and again");
+    let options = DeleteOptions { grace_s: Some(0), uid: None };
+    cluster.ask(Request::DeletePod { pod: other, options, cause: DeletionCause::Kubectl }).expect("a deletion");
+    cluster.run_for(30.0);
+    assert_eq!(names(&cluster), ["db-0"]);
 }
 
 // ---- Job --------------------------------------------------------------------------------------------------------------
@@ -746,6 +1003,36 @@ fn a_job_over_its_backoff_limit_stops_everything() {
     let (cluster, id) =
         JobCase { spec: "backoffLimit: 0, podReplacementPolicy: Failed", failed: 1, terminating: 1, ..NO_PODS }.play();
     assert_eq!(conditions(&cluster, id), [("FailureTarget", reason)]);
+}
+
+#[test]
+fn pods_of_which_there_are_too_many_do_not_count_as_failed() {
+    let check = |spec: &'static str, active: usize, succeeded: usize, deleted: usize| {
+        let (mut cluster, id) = JobCase { spec, active, succeeded, ..NO_PODS }.play();
+        cluster.run_for(5.0);
+        assert_eq!((cluster.deletes.len(), cluster.store.jobs[id].status.failed), (deleted, 0), "{spec}");
+        let kept = cluster.pods().into_iter().filter(|pod| pod.deletion.is_some() && pod.job_tracking).count();
+        assert_eq!(kept, 0, "{spec}: nothing keeps them");
+    };
+    check("suspend: true, parallelism: 3, backoffLimit: 1", 3, 0, 3);
+    check("parallelism: 1, completions: 5, backoffLimit: 1", 4, 0, 3);
+    check("parallelism: 3, completions: 1, backoffLimit: 1", 2, 1, 2);
+    let policy = "parallelism: 3, completions: 3, backoffLimit: 0, completionMode: Indexed, \
+                  successPolicy: {rules: [{succeededCount: 1}]}";
+    check(policy, 2, 1, 2);
+}
+
+#[test]
+fn what_is_created_or_deleted_shows_in_the_status_of_the_same_pass() {
+    let check = |spec: &'static str, active: usize, expected: (i32, i32)| {
+        let (cluster, id) = JobCase { spec, active, ..NO_PODS }.play();
+        let status = &cluster.store.jobs[id].status;
+        assert_eq!((status.active, status.terminating), expected, "{spec}, {active} active");
+    };
+    check("parallelism: 2, completions: 5", 0, (2, 0));
+    check("parallelism: 2, completions: 5", 1, (2, 0));
+    check("parallelism: 2, completions: 5", 5, (2, 3));
+    check("parallelism: 2, suspend: true", 2, (0, 2));
 }
 
 #[test]

@@ -205,6 +205,7 @@ fn attacher() -> (Attacher, PersistentVolumeId) {
         volume: Some(Symbol::new("disk")),
         is_lost: false,
         selected_node: None,
+        owner_pod: None,
     });
     bench.start(Start::Initial);
     (bench, volume)

@@ -364,10 +364,22 @@ impl Pod {
     }
 
     /// Ready, and for at least `min_ready` (0 = ready is enough).
+    ///
+    /// # Source
+    /// `IsPodAvailable`: the condition's time stamp holds whole seconds, so a pod may count up to a second early.
     #[must_use]
     pub fn is_available(&self, min_ready: SimDuration, now: SimTime) -> bool {
-        self.ready
-            .is_some_and(|c| c.status == Status::True && (min_ready == SimDuration::ZERO || c.since + min_ready <= now))
+        self.is_ready() && self.available_in(min_ready, now) == Some(SimDuration::ZERO)
+    }
+
+    /// How long until it is available, if it stays Ready; none if it is not.
+    #[must_use]
+    pub fn available_in(&self, min_ready: SimDuration, now: SimTime) -> Option<SimDuration> {
+        let ready = self.ready.filter(|ready| ready.status == Status::True)?;
+        if min_ready == SimDuration::ZERO {
+            return Some(SimDuration::ZERO);
+        }
+        Some((ready.since.floor_to_second() + min_ready).saturating_since(now))
     }
 
     /// Neither finished nor being deleted.
@@ -386,6 +398,14 @@ impl Pod {
     #[must_use]
     pub fn restarts_max(&self) -> u32 {
         self.containers.iter().map(|c| c.restarts).max().unwrap_or(0)
+    }
+
+    /// Restarts of the sidecar (an init container that restarts always) restarted most often.
+    #[must_use]
+    pub fn sidecar_restarts_max(&self) -> u32 {
+        let statuses = self.spec.init_containers.iter().zip(&self.init_containers);
+        let sidecars = statuses.filter(|(container, _)| container.is_sidecar());
+        sidecars.map(|(_, status)| status.restarts).max().unwrap_or(0)
     }
 
     /// Restarts of all containers.

@@ -47,6 +47,8 @@ pub struct PersistentVolumeClaim {
     pub is_lost: bool,
     /// Annotation `volume.kubernetes.io/selected-node`: where its first pod will run.
     pub selected_node: Option<NodeId>,
+    /// An owner reference to a pod: the claim goes with it.
+    pub owner_pod: Option<PodId>,
 }
 
 /// What the control plane makes of a volume on a node.

@@ -60,6 +60,26 @@ fn six_hundred_pods_at_once_wait_for_the_client_of_their_controller() {
 }
 
 #[test]
+fn five_thousand_pods_lost_at_once_take_more_than_four_minutes_to_make() {
+    let web = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: default}, spec: {replicas: 0, selector: {matchLabels: \
+               {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}";
+    let observed = play("{at: 1m, kubectl: scale deployment web --replicas=5000}", web);
+    let mut created: Vec<SimTime> = observed.pods.iter().map(|pod| pod.created_at).collect();
+    created.sort_unstable();
+    assert_eq!(created.len(), 5000);
+    // 30 at once, then 20 a second at most.
+    let took = created[4999].saturating_since(created[0]).as_secs_f64();
+    assert!((248.0..520.0).contains(&took), "{took}");
+    // Waves of five hundred: the next begins slowly, and when all of the last have been seen.
+    for wave in 1..10 {
+        let pause = created[wave * 500 + 1].saturating_since(created[wave * 500]);
+        let within = created[wave * 500 + 400].saturating_since(created[wave * 500 + 399]);
+        assert!(pause.as_nanos() > 0, "wave {wave} begins with one pod");
+        assert!(within.as_secs_f64() < 1.0, "wave {wave}: {within}");
+    }
+}
+
+#[test]
 fn what_a_drain_evicts_is_counted() {
     let web = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: default}, spec: {replicas: 4, selector: {matchLabels: \
                {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}";

@@ -9,10 +9,10 @@ use crate::component::{Controller, Ctx};
 use crate::state::{DaemonSetId, DeletionCause, NodeId, Pod, PodId, PodPhase};
 use crate::units::{SimDuration, SimTime};
 
-/// Back-off of failed pods per set and node: delay, and when it was last advanced.
+/// Back-off of failed pods per set, its observed generation, and node: delay, and when it was last advanced.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FailedPods {
-    delays: FxHashMap<(DaemonSetId, NodeId), (SimDuration, SimTime)>,
+    delays: FxHashMap<(DaemonSetId, i64, NodeId), (SimDuration, SimTime)>,
 }
 
 impl FailedPods {
@@ -84,7 +84,7 @@ impl FailedPods {
         const FIRST: SimDuration = SimDuration::from_secs(1);
         const LONGEST: SimDuration = SimDuration::from_secs(15 * 60);
         let now = view.now;
-        let key = (view.id, node);
+        let key = (view.id, view.set.status.observed_generation, node);
         let entry = self.delays.get(&key).copied().filter(|(_, at)| now.saturating_since(*at) <= LONGEST * 2);
         if let Some((delay, at)) = entry
             && now.saturating_since(at) < delay

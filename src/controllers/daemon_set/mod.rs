@@ -163,7 +163,8 @@ impl DaemonSets {
         let is_settled = claim(store, id, set, self.relabeled.remove(&id), &mut prelude);
         let view = View::new(store, id, set, hash, ctx.now, self.placements.all(id, set, store));
         let mut plan = Plan::nothing();
-        if is_settled && self.expectations.satisfied(id, ctx.now) {
+        let is_satisfied = self.expectations.satisfied(id, ctx.now);
+        if is_settled && is_satisfied {
             let mut work = self.failed.manage(&view, ctx);
             let rolls = set.spec.update_strategy.strategy_type != Some(DaemonSetUpdateStrategyType::OnDelete);
             if work.create.is_empty() && work.delete.is_empty() && rolls {
@@ -172,7 +173,11 @@ impl DaemonSets {
             plan = self.plan(work, &view, ctx);
         }
         prelude.steps.append(&mut plan.steps);
-        let (status, next) = status::status(&view);
+        let (mut status, next) = status::status(&view);
+        if !is_satisfied {
+            // What is counted while creations or deletions are on their way says nothing about the present spec.
+            status.observed_generation = set.status.observed_generation;
+        }
         if status != set.status {
             let request = Request::UpdateStatus(StatusUpdate::DaemonSet(id, status));
             prelude.finally.push(Planned { request, memo: Memo::Other });
@@ -273,7 +278,9 @@ impl Reconcile for DaemonSets {
                 if delta.touches(ObjectDelta::SPEC) {
                     self.placements.forget(*id);
                 }
-                if delta.touches(ObjectDelta::SPEC | ObjectDelta::METADATA | ObjectDelta::DELETION) {
+                // Any update wakes the real controller, its own of the status, too: then nodes are all that can be new.
+                let is_own = !delta.touches(ObjectDelta::SPEC | ObjectDelta::METADATA | ObjectDelta::DELETION);
+                if !is_own || self.placements.are_news(*id) {
                     queue.now(Key::Set(*id));
                 }
             }

@@ -22,14 +22,25 @@ pub(super) struct Placements {
     by_set: BTreeMap<DaemonSetId, Column<NodeSlot, Option<Placement>>>,
     /// The existing nodes by name; empty when out of date.
     order: Vec<NodeId>,
+    /// How often a node has come, gone or changed.
+    changes: u64,
+    /// That count when all verdicts of a set were last asked for.
+    seen: BTreeMap<DaemonSetId, u64>,
 }
 
 impl Placements {
     pub(super) fn forget(&mut self, id: DaemonSetId) {
         self.by_set.remove(&id);
+        self.seen.remove(&id);
+    }
+
+    /// Whether nodes have changed since all verdicts of the set were last asked for.
+    pub(super) fn are_news(&self, id: DaemonSetId) -> bool {
+        self.seen.get(&id) != Some(&self.changes)
     }
 
     pub(super) fn node_changed(&mut self, node: NodeId) {
+        self.changes += 1;
         for verdicts in self.by_set.values_mut() {
             *verdicts.get_mut(node) = None;
         }
@@ -52,6 +63,7 @@ impl Placements {
             self.order.extend(store.nodes().map(|(node, _)| node));
             self.order.sort_by_cached_key(|node| store.node_name(*node));
         }
+        self.seen.insert(id, self.changes);
         let verdicts = self.by_set.entry(id).or_default();
         let judged = self.order.iter().filter_map(|&node| {
             // A node may have gone since, and its removal not have been delivered yet.

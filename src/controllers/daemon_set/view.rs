@@ -87,7 +87,7 @@ fn node_of(pod: &Pod) -> Option<NodeId> {
 /// Pods of one node in the order in which they are kept: bound before unbound, older first, then by name.
 pub(super) fn keep_order(a: &Pod, b: &Pod) -> std::cmp::Ordering {
     (b.node.is_some().cmp(&a.node.is_some()))
-        .then_with(|| a.created_at.cmp(&b.created_at))
+        .then_with(|| a.created_at.floor_to_second().cmp(&b.created_at.floor_to_second()))
         .then_with(|| a.name.cmp(&b.name))
 }
 

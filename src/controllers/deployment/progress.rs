@@ -82,7 +82,8 @@ fn deadline(view: &View<'_>) -> Option<SimDuration> {
 
 fn has_timed_out(view: &View<'_>, condition: Option<DeploymentCondition>) -> bool {
     let (Some(condition), Some(deadline)) = (condition, deadline(view)) else { return false };
-    condition.reason == TIMED_OUT || (condition.reason != NEW_AVAILABLE && condition.updated_at + deadline < view.now)
+    let due = condition.updated_at.floor_to_second() + deadline;
+    condition.reason == TIMED_OUT || (condition.reason != NEW_AVAILABLE && due < view.now)
 }
 
 /// All pods are of the new template, and available.
@@ -100,7 +101,7 @@ pub(super) fn check_again_after(view: &View<'_>, status: &DeploymentStatus) -> O
     if is_complete(view, status) || matches!(condition.reason, NEW_AVAILABLE | TIMED_OUT) {
         return None;
     }
-    let left = (condition.updated_at + deadline(view)?).saturating_since(view.now);
+    let left = (condition.updated_at.floor_to_second() + deadline(view)?).saturating_since(view.now);
     // In the last second it is looked at again and again.
     let is_close = left < SimDuration::from_secs(1);
     Some(left + if is_close { SimDuration::from_millis(5) } else { SimDuration::from_secs(1) })

@@ -84,13 +84,8 @@ fn shrink_old(view: &View<'_>, plan: &mut Plan<Memo>) -> bool {
     if max_scaled_down <= 0 {
         return false;
     }
-    let mut sizes: Vec<i32> = view.old.iter().map(|(_, set)| set.replicas).collect();
-    let mut budget = max_scaled_down;
-    for (size, (_, set)) in sizes.iter_mut().zip(&view.old) {
-        let unhealthy = (*size - set.status.available).max(0).min(budget);
-        *size -= unhealthy;
-        budget -= unhealthy;
-    }
+    let old: Vec<(i32, i32)> = view.old.iter().map(|(_, set)| (set.replicas, set.status.available)).collect();
+    let Some(mut sizes) = without_unhealthy(&old, max_scaled_down) else { return false };
     let available: i32 = view.all().map(|(_, set)| set.status.available).sum();
     let mut surplus = available - min_available;
     for size in &mut sizes {
@@ -109,6 +104,29 @@ fn shrink_old(view: &View<'_>, plan: &mut Plan<Memo>) -> bool {
         plan.steps.push(Step::Concurrent(calls));
     }
     acted
+}
+
+/// Sizes of old ReplicaSets, given with their available pods, when up to `budget` pods that are not available are taken
+/// away. None if one shows more available pods than it should have: it has just been shrunk, and its status is awaited.
+///
+/// # Source
+/// deployment-controller, `cleanupUnhealthyReplicas`.
+fn without_unhealthy(old: &[(i32, i32)], budget: i32) -> Option<Vec<i32>> {
+    let mut budget = budget;
+    let mut sizes = Vec::with_capacity(old.len());
+    for &(size, available) in old {
+        if budget <= 0 || size == 0 {
+            sizes.push(size);
+            continue;
+        }
+        if available > size {
+            return None;
+        }
+        let unhealthy = (size - available).min(budget);
+        budget -= unhealthy;
+        sizes.push(size - unhealthy);
+    }
+    Some(sizes)
 }
 
 /// Recreate: all old pods have to be gone, terminating ones included, before the new ReplicaSet grows.
@@ -143,7 +161,54 @@ pub(super) fn recreate(store: &Store, view: &View<'_>, plan: &mut Plan<Memo>, cr
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use super::super::super::bench::meta;
     use super::*;
+    use crate::model::DeploymentSpec;
+    use crate::state::{Deployment, DeploymentStatus};
+    use crate::units::SimTime;
+
+    #[test]
+    fn unavailability_is_capped_by_the_size() {
+        let check = |spec: &str, expected: i32| {
+            let spec: DeploymentSpec = serde_saphyr::from_str(&format!("{{{spec}}}")).expect("a spec");
+            let mut store = Store::default();
+            let status = DeploymentStatus::default();
+            let deployment = Deployment { meta: meta("web", None), spec: Arc::new(spec), status };
+            let id = store.deployments.insert(deployment.clone());
+            let view = View { id, deployment: &deployment, newest: None, old: Vec::new(), now: SimTime::ZERO };
+            assert_eq!(max_unavailable(&view), expected, "{:?}", deployment.spec);
+        };
+        check("replicas: 5, strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 10}}", 5);
+        check("replicas: 0, strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 2}}", 0);
+        check("replicas: 10, strategy: {type: Recreate}", 0);
+        check("replicas: 10, strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 50%}}", 5);
+        check("replicas: 10, strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 0}}", 1);
+    }
+
+    #[test]
+    fn what_is_no_number_and_no_percentage_is_refused() {
+        for text in ["20Hundred", "%", "", "1.5", "abc%"] {
+            assert!(text.parse::<IntOrPercent>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn pods_that_are_not_available_are_taken_away_as_far_as_the_budget_goes() {
+        let check = |old: &[(i32, i32)], budget: i32, expected: Option<&[i32]>| {
+            assert_eq!(without_unhealthy(old, budget).as_deref(), expected, "{old:?} with {budget}");
+        };
+        check(&[(10, 8)], 1, Some(&[9]));
+        check(&[(10, 8)], 3, Some(&[8]));
+        check(&[(10, 8)], 0, Some(&[10]));
+        check(&[(10, 10)], 3, Some(&[10]));
+        check(&[(4, 2), (4, 3), (4, 0)], 4, Some(&[2, 3, 3]));
+        check(&[(0, 2), (4, 3)], 4, Some(&[0, 3]));
+        // Its pods are still counted as available: nothing is taken away before its status says otherwise.
+        check(&[(8, 10)], 3, None);
+        check(&[(4, 3), (8, 10)], 1, Some(&[3, 8]));
+    }
 
     #[test]
     fn surge_rounds_up_and_unavailability_down() {

@@ -51,12 +51,10 @@ pub(super) fn scale(view: &View<'_>, plan: &mut Plan<Memo>) {
         view.all().filter(|(_, set)| set.replicas > 0).map(|(id, set)| (*id, *set)).collect();
     if active.len() <= 1 {
         let target = active.first().copied().or(view.newest).or_else(|| view.old.last().copied());
-        if let Some((id, set)) = target {
-            let call = scale_call(view, id, set, view.replicas());
-            if set.replicas != view.replicas() || !matches!(call.memo, Memo::Other) || has_stale_annotations(view, set)
-            {
-                plan.steps.push(Step::Concurrent(vec![call]));
-            }
+        if let Some((id, set)) = target
+            && set.replicas != view.replicas()
+        {
+            plan.steps.push(Step::Concurrent(vec![scale_call(view, id, set, view.replicas())]));
         }
         return;
     }
@@ -98,10 +96,6 @@ pub(super) fn scale(view: &View<'_>, plan: &mut Plan<Memo>) {
     plan.steps.push(Step::Concurrent(calls));
 }
 
-fn has_stale_annotations(view: &View<'_>, set: &ReplicaSet) -> bool {
-    size_annotations(view, &set.meta.annotations) != set.meta.annotations
-}
-
 fn is_saturated(view: &View<'_>, set: &ReplicaSet) -> bool {
     let wanted = view.replicas();
     set.replicas == wanted && annotated(set, desired_key()) == Some(wanted) && set.status.available == wanted
@@ -116,9 +110,11 @@ fn proportion(view: &View<'_>, set: &ReplicaSet, left: i32, grows: bool) -> i32 
         -set.replicas
     } else {
         let target = i64::from(view.replicas() + rolling::max_surge(view));
-        let base = i64::from(
-            annotated(set, max_key()).filter(|max| *max > 0).unwrap_or(view.deployment.status.replicas).max(1),
-        );
+        let before = annotated(set, max_key()).filter(|max| *max != 0).unwrap_or(view.deployment.status.replicas);
+        let base = i64::from(before);
+        if base <= 0 {
+            return 0;
+        }
         // Rounds half away from zero, as the real controller's float arithmetic does.
         let scaled = (2 * i64::from(set.replicas) * target + base) / (2 * base);
         (scaled - i64::from(set.replicas)) as i32

@@ -46,8 +46,12 @@ impl Failures {
 ///
 /// # Source
 /// job-controller, `getFinishedTime`: the last container's end; else when Ready became False; else when its deletion was
-/// asked for; else its creation.
+/// asked for; else its creation. Time stamps hold whole seconds.
 pub(super) fn finished_at(pod: &Pod) -> SimTime {
+    end_of(pod).floor_to_second()
+}
+
+fn end_of(pod: &Pod) -> SimTime {
     let ends: Option<Vec<SimTime>> = pod
         .containers
         .iter()

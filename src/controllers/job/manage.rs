@@ -50,6 +50,7 @@ fn removal_order(a: &Pod, b: &Pod) -> Ordering {
             _ => Ordering::Equal,
         })
         .then_with(|| b.restarts_max().cmp(&a.restarts_max()))
+        .then_with(|| b.sidecar_restarts_max().cmp(&a.sidecar_restarts_max()))
         .then_with(|| shown_second(b.created_at).cmp(&shown_second(a.created_at)))
 }
 

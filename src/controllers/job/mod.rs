@@ -1,8 +1,12 @@
 //! The Job controller: pods that run until enough of them have succeeded.
 
 mod backoff;
+mod claim;
+mod failure;
 mod manage;
+mod orphan;
 mod policy;
+mod status;
 mod success;
 
 use std::collections::BTreeSet;
@@ -13,15 +17,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arena::Symbol;
 use crate::component::{
     Answer, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef, Plan,
-    Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusUpdate, Step,
+    Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, Step,
 };
 use crate::model::PodFailurePolicyAction;
 use crate::state::{
     Change, Changed, DeletionCause, Job, JobId, JobStatus, ObjectDelta, Owner, Pod, PodDelta, PodId, PodPhase,
-    Propagation, Store, WorkloadId,
+    Propagation, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 use backoff::Failures;
+use failure::{deadline_left, failure, failure_message, is_suspended};
+use orphan::{enqueue_held, is_foreign, is_orphan, release_orphan};
+use status::{condition, finish, finished_since, goes, record, release_call, set_condition};
 
 /// Creates, or deletes, of one sync at most.
 const PER_SYNC_MAX: usize = 500;
@@ -46,7 +53,8 @@ pub enum Memo {
 /// kube-controller-manager, job-controller and ttl-after-finished-controller.
 ///
 /// # Differs
-/// Finished pods are counted by one status write, not two. Failures per index are remembered here, not in annotations.
+/// Failures per index are remembered here, not in annotations, so
+/// that a restart forgets them.
 #[derive(Clone, Debug, Default)]
 pub struct Jobs {
     expectations: Expectations<JobId>,
@@ -54,6 +62,8 @@ pub struct Jobs {
     index_failures: FxHashMap<JobId, FxHashMap<i32, IndexFailures>>,
     /// Pods that are in the counters already, but still carry the finalizer.
     counted: FxHashSet<PodId>,
+    /// Failed pods that their index knows of, and that the counters wait for until it has another pod.
+    awaiting_successor: FxHashSet<PodId>,
     /// Names of pods whose deletion was asked for: an answer may come after the object has gone.
     deleting: FxHashMap<PodId, Arc<str>>,
 }
@@ -72,28 +82,37 @@ struct IndexFailures {
 struct Census<'a> {
     active: Vec<(PodId, &'a Pod)>,
     ready: i32,
-    terminating: Vec<&'a Pod>,
+    terminating: Vec<(PodId, &'a Pod)>,
     /// Ended, not counted yet.
     succeeded: Vec<(PodId, &'a Pod)>,
     /// Failed, not counted yet.
     failed: Vec<(PodId, &'a Pod)>,
+    /// Failed, to be counted when their index has another pod.
+    delayed: Vec<(PodId, &'a Pod)>,
     /// Counted, but still held by the finalizer.
     held: Vec<PodId>,
 }
 
+impl Census<'_> {
+    /// The pods that go uncounted as long as the Job runs: those that have not ended, and those that wait for a successor.
+    fn open(&self) -> impl Iterator<Item = (PodId, &Pod)> {
+        let live = self.active.iter().chain(&self.terminating).chain(&self.delayed).copied();
+        live.filter(|(id, pod)| pod.job_tracking && !self.failed.iter().any(|(failed, _)| failed == id))
+    }
+}
+
 impl Jobs {
-    fn census<'a>(&self, store: &'a Store, id: JobId, job: &Job) -> Census<'a> {
+    fn census<'a>(&self, claimed: &[claim::Claimed<'a>], job: &Job) -> Census<'a> {
         let mut census = Census::default();
-        for &pod_id in store.pods_of(WorkloadId::Job(id)) {
-            let Some(pod) = store.pod(pod_id) else { continue };
-            let is_new = pod.job_tracking && !self.counted.contains(&pod_id);
+        for &claim::Claimed { id: pod_id, pod, is_adopted } in claimed {
+            let is_new = (pod.job_tracking || is_adopted) && !self.counted.contains(&pod_id);
             if pod.is_active() {
                 census.active.push((pod_id, pod));
                 census.ready += i32::from(pod.is_ready());
                 continue;
             }
             if pod.is_terminating() {
-                census.terminating.push(pod);
+                census.terminating.push((pod_id, pod));
             }
             if is_new && pod.phase == PodPhase::Succeeded {
                 census.succeeded.push((pod_id, pod));
@@ -118,19 +137,36 @@ impl Jobs {
         Planned { request, memo: Memo::Delete(id) }
     }
 
-    /// Deletes pods and expects to see that.
-    fn delete(&mut self, id: JobId, pods: &[(PodId, &Pod)], cause: DeletionCause, now: SimTime, plan: &mut Plan<Memo>) {
-        let pods = &pods[..pods.len().min(PER_SYNC_MAX)];
+    /// Deletes pods of which there are too many and expects to see that. They do not count as failed: their finalizers go
+    /// first.
+    ///
+    /// # Source
+    /// job-controller, `deleteJobPods`.
+    fn retire(&mut self, id: JobId, pods: &[(PodId, &Pod)], cause: DeletionCause, now: SimTime, plan: &mut Plan<Memo>) {
         if pods.is_empty() {
             return;
         }
         self.expectations.set(id, 0, pods.len(), now);
+        let tracked = pods.iter().filter(|(_, pod)| pod.job_tracking);
+        plan.steps.push(Step::Concurrent(tracked.map(|(pod, _)| release_call(*pod)).collect()));
+        self.stop(pods, cause, plan);
+    }
+
+    /// Deletes the pods of a Job that has come to its end; their finalizers go when they have been counted.
+    ///
+    /// # Source
+    /// job-controller, `deleteActivePods`.
+    fn stop(&mut self, pods: &[(PodId, &Pod)], cause: DeletionCause, plan: &mut Plan<Memo>) {
         let calls = pods.iter().map(|pod| self.delete_call(*pod, cause)).collect();
         plan.steps.push(Step::Concurrent(calls));
     }
 
-    /// Counts what has ended: the new status, and whether a failure policy ends the Job.
-    fn count(&mut self, id: JobId, job: &Job, census: &Census<'_>, status: &mut JobStatus) -> Option<&'static str> {
+    /// Counts what has ended: the new status, and whether a failure policy ends the Job. Failed pods whose index waits for
+    /// another pod are taken out of the census: they are counted when it has one, or needs none.
+    ///
+    /// # Source
+    /// job-controller, `getPodsWithDelayedDeletionPerIndex`.
+    fn count(&mut self, id: JobId, job: &Job, census: &mut Census<'_>, status: &mut JobStatus) -> Option<&'static str> {
         let spec = &job.spec;
         let indexed = manage::is_indexed(spec);
         let mut completed: BTreeSet<i32> = status.completed_indexes.iter().copied().collect();
@@ -143,41 +179,62 @@ impl Jobs {
         }
         let names: Vec<Symbol> =
             spec.template.spec.containers.iter().chain(&spec.template.spec.init_containers).map(|c| c.name).collect();
-        let mut ends_job = None;
-        let mut failed_indexes: BTreeSet<i32> = status.failed_indexes.iter().copied().collect();
-        for (_, pod) in &census.failed {
+        let action = |pod: &Pod| {
             let rules = spec.pod_failure_policy.as_ref();
-            let action = rules.and_then(|p| policy::action(p, pod, &names)).unwrap_or_default();
-            let index = manage::index_of(pod).filter(|index| indexed && !completed.contains(index));
-            let limited = spec.backoff_limit_per_index.zip(index);
-            if let Some((_, index)) = limited {
-                let failures = self.index_failures.entry(id).or_default().entry(index).or_default();
-                failures.record = failures.record.with(vec![backoff::finished_at(pod)], None);
-            }
-            if action == PodFailurePolicyAction::Ignore {
-                continue;
-            }
-            status.failed += 1;
-            if action == PodFailurePolicyAction::FailJob {
-                ends_job = Some("PodFailurePolicy");
-            }
-            if let Some((limit, index)) = limited {
-                let failures = self.index_failures.entry(id).or_default().entry(index).or_default();
-                failures.counted += 1;
-                if i64::from(failures.counted) > i64::from(limit) || action == PodFailurePolicyAction::FailIndex {
-                    failed_indexes.insert(index);
-                }
-            }
-        }
-        status.failed_indexes = failed_indexes.into_iter().collect();
+            rules.and_then(|rules| policy::action(rules, pod, &names)).unwrap_or_default()
+        };
         let failed_at = census.failed.iter().map(|(_, pod)| backoff::finished_at(pod)).collect();
         let succeeded_at = census.succeeded.iter().map(|(_, pod)| backoff::finished_at(pod)).max();
         let record = self.failures.entry(id).or_default();
         *record = record.with(failed_at, succeeded_at);
-        ends_job
+        if indexed && spec.backoff_limit_per_index.is_some() {
+            self.blame_indexes(id, job, census, status, &action);
+            let busy: BTreeSet<i32> = census.active.iter().filter_map(|(_, pod)| manage::index_of(pod)).collect();
+            let is_settled = |index: &i32| {
+                [&completed, &busy].iter().any(|s| s.contains(index)) || status.failed_indexes.contains(index)
+            };
+            let counts = |(_, pod): &(PodId, &Pod)| manage::index_of(pod).is_none_or(|index| is_settled(&index));
+            (census.failed, census.delayed) = census.failed.iter().copied().partition(counts);
+            self.awaiting_successor.extend(census.delayed.iter().map(|(pod, _)| *pod));
+        }
+        let counts = census.failed.iter().filter(|(_, pod)| action(pod) != PodFailurePolicyAction::Ignore).count();
+        status.failed += counts as i32;
+        let ends_job = census.failed.iter().any(|(_, pod)| action(pod) == PodFailurePolicyAction::FailJob);
+        ends_job.then_some("PodFailurePolicy")
     }
 
-    /// Brings the number of pods to what is wanted; true if creations are put off by the back-off.
+    /// Holds failures against the indexes of the pods, those that are not known yet.
+    fn blame_indexes(
+        &mut self,
+        id: JobId,
+        job: &Job,
+        census: &Census<'_>,
+        status: &mut JobStatus,
+        action: &dyn Fn(&Pod) -> PodFailurePolicyAction,
+    ) {
+        let limit = i64::from(job.spec.backoff_limit_per_index.unwrap_or(i32::MAX));
+        let completed = &status.completed_indexes;
+        let mut failed_indexes: BTreeSet<i32> = status.failed_indexes.iter().copied().collect();
+        for (pod_id, pod) in &census.failed {
+            let Some(index) = manage::index_of(pod).filter(|index| !completed.contains(index)) else { continue };
+            if self.awaiting_successor.contains(pod_id) {
+                continue;
+            }
+            let failures = self.index_failures.entry(id).or_default().entry(index).or_default();
+            failures.record = failures.record.with(vec![backoff::finished_at(pod)], None);
+            let action = action(pod);
+            if action == PodFailurePolicyAction::Ignore {
+                continue;
+            }
+            failures.counted += 1;
+            if i64::from(failures.counted) > limit || action == PodFailurePolicyAction::FailIndex {
+                failed_indexes.insert(index);
+            }
+        }
+        status.failed_indexes = failed_indexes.into_iter().collect();
+    }
+
+    /// Brings the number of pods to what is wanted, and puts into the status what the Job then has.
     ///
     /// # Source
     /// job-controller, `manageJob`.
@@ -186,10 +243,10 @@ impl Jobs {
         id: JobId,
         job: &Job,
         census: &Census<'_>,
-        status: &JobStatus,
+        status: &mut JobStatus,
         ctx: &Ctx<'_, Controller<Self>>,
         plan: &mut Plan<Memo>,
-    ) -> bool {
+    ) {
         let (spec, now) = (&job.spec, ctx.now);
         let active = census.active.len();
         let wanted = manage::wanted_active(spec, active, status.succeeded);
@@ -203,25 +260,29 @@ impl Jobs {
             Vec::new()
         };
         if !removed.is_empty() {
-            let pods: Vec<_> = census.active.iter().copied().filter(|(pod, _)| removed.contains(pod)).collect();
-            self.delete(id, &pods, DeletionCause::ScaleDown, now, plan);
-            return false;
+            let too_many = census.active.iter().copied().filter(|(pod, _)| removed.contains(pod));
+            let pods: Vec<_> = too_many.take(PER_SYNC_MAX).collect();
+            self.retire(id, &pods, DeletionCause::ScaleDown, now, plan);
+            goes(status, &pods);
+            return;
         }
         let blocked = if policy::only_replaces_failed(spec) { census.terminating.len() } else { 0 };
         let count = wanted.saturating_sub(blocked + active).min(PER_SYNC_MAX);
         if count == 0 {
-            return false;
+            return;
         }
         let is_per_index = manage::is_indexed(spec) && spec.backoff_limit_per_index.is_some();
         let remaining = self.failures.get(&id).map_or(SimDuration::ZERO, |failures| failures.remaining(now));
         if remaining > SimDuration::ZERO && !is_per_index {
-            plan.requeue_after = Some(remaining);
-            return true;
+            plan.requeue_after = Some(remaining.max(BATCH_PERIOD));
+            // So the real controller shows it, whatever runs.
+            status.active = 0;
+            return;
         }
         let indexes: Vec<Option<i32>> = if manage::is_indexed(spec) {
             let mut taken: BTreeSet<i32> = census.active.iter().filter_map(|(_, pod)| manage::index_of(pod)).collect();
             if policy::only_replaces_failed(spec) {
-                taken.extend(census.terminating.iter().filter_map(|pod| manage::index_of(pod)));
+                taken.extend(census.terminating.iter().filter_map(|(_, pod)| manage::index_of(pod)));
             }
             taken.extend(status.completed_indexes.iter().chain(status.failed_indexes.iter()));
             let completions = spec.completions.unwrap_or(0);
@@ -229,21 +290,22 @@ impl Jobs {
             match self.ready_indexes(id, pending, now) {
                 Ok(ready) => ready.into_iter().map(Some).collect(),
                 Err(wait) => {
-                    plan.requeue_after = Some(wait);
-                    return true;
+                    plan.requeue_after = Some(wait.max(BATCH_PERIOD));
+                    status.active = 0;
+                    return;
                 }
             }
         } else {
             vec![None; count]
         };
         if indexes.is_empty() {
-            return false;
+            return;
         }
         self.expectations.set(id, indexes.len(), 0, now);
+        status.active += indexes.len() as i32;
         let calls =
             indexes.into_iter().map(|index| Planned { request: create_request(id, job, index), memo: Memo::Create });
         plan.steps.push(Step::SlowStart(calls.collect()));
-        false
     }
 
     /// Of the indexes that need a pod those that may have one now; if none may, how long the first has to wait.
@@ -282,65 +344,6 @@ fn create_request(id: JobId, job: &Job, index: Option<i32>) -> Request {
     }))
 }
 
-fn condition(status: &JobStatus, kind: &str) -> Option<(&'static str, SimTime)> {
-    status.conditions.iter().find(|(name, ..)| *name == kind).map(|(_, reason, at)| (*reason, *at))
-}
-
-fn set_condition(status: &mut JobStatus, kind: &'static str, reason: &'static str, now: SimTime) {
-    if condition(status, kind).is_none() {
-        status.conditions.push((kind, reason, now));
-    }
-}
-
-/// When a Job ended, well or badly.
-fn finished_since(status: &JobStatus) -> Option<SimTime> {
-    condition(status, "Complete").or_else(|| condition(status, "Failed")).map(|(_, at)| at)
-}
-
-fn is_suspended(job: &Job) -> bool {
-    job.spec.suspend == Some(true)
-}
-
-/// Why a Job has failed, if it has.
-fn failure(job: &Job, status: &JobStatus, census: &Census<'_>, now: SimTime) -> Option<&'static str> {
-    let spec = &job.spec;
-    if let Some((reason, _)) = condition(status, "FailureTarget") {
-        return Some(reason);
-    }
-    let running: Vec<&Pod> = census.active.iter().map(|(_, pod)| *pod).collect();
-    if status.failed > spec.backoff_limit.unwrap_or(6) || policy::restarts_exceed(spec, &running) {
-        return Some("BackoffLimitExceeded");
-    }
-    if deadline_left(job, status, now) == Some(SimDuration::ZERO) {
-        return Some("DeadlineExceeded");
-    }
-    let failed_indexes = status.failed_indexes.len() as i32;
-    if spec.max_failed_indexes.is_some_and(|max| failed_indexes > max) {
-        return Some("MaxFailedIndexesExceeded");
-    }
-    let all_done = spec.completions.is_some_and(|completions| failed_indexes + status.succeeded >= completions);
-    (manage::is_indexed(spec) && failed_indexes > 0 && all_done && census.active.is_empty()).then_some("FailedIndexes")
-}
-
-/// What is left of `activeDeadlineSeconds`.
-fn deadline_left(job: &Job, status: &JobStatus, now: SimTime) -> Option<SimDuration> {
-    if is_suspended(job) {
-        return None;
-    }
-    let deadline = SimDuration::from_secs(job.spec.active_deadline_seconds?.max(0).unsigned_abs());
-    Some((status.started_at? + deadline).saturating_since(now))
-}
-
-fn failure_message(reason: &str) -> &'static str {
-    match reason {
-        "BackoffLimitExceeded" => "Job has reached the specified backoff limit",
-        "DeadlineExceeded" => "Job was active longer than specified deadline",
-        "MaxFailedIndexesExceeded" => "Job has exceeded the specified maximal number of failed indexes",
-        "FailedIndexes" => "Job has failed indexes",
-        _ => "A container or condition of a failed pod matches a FailJob rule",
-    }
-}
-
 fn event(
     ctx: &mut Ctx<'_, Controller<Jobs>>,
     id: JobId,
@@ -357,60 +360,56 @@ impl Jobs {
     fn sync_job(&mut self, id: JobId, job: &Job, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
         let mut plan = Plan::nothing();
         let now = ctx.now;
-        let census = self.census(ctx.store, id, job);
+        let claimed = claim::claim(ctx.store, id, job, &mut plan);
+        let mut census = self.census(&claimed, job);
         let mut status = job.status.clone();
         if status.started_at.is_none() && !is_suspended(job) {
             status.started_at = Some(now);
         }
-        let ended_by_policy = self.count(id, job, &census, &mut status);
+        let ended_by_policy = self.count(id, job, &mut census, &mut status);
         let has_succeeded = condition(&status, "SuccessCriteriaMet").is_some();
         let failed = ended_by_policy.or_else(|| failure(job, &status, &census, now)).filter(|_| !has_succeeded);
-        let mut active = census.active.len() as i32;
         let mut counted: Vec<PodId> = census.succeeded.iter().chain(&census.failed).map(|(pod, _)| *pod).collect();
+        (status.active, status.ready) = (census.active.len() as i32, census.ready);
+        status.terminating = census.terminating.len() as i32;
         let satisfied = self.expectations.satisfied(id, now) && job.meta.deleting.is_none();
         if let Some(reason) = failed {
             // Pods that are stopped because the Job has failed count as failed.
-            status.failed += active;
-            counted.extend(census.active.iter().map(|(pod, _)| *pod));
-            self.delete(id, &census.active, DeletionCause::Completed, now, &mut plan);
-            active = 0;
+            status.failed += census.open().filter(|(pod, _)| !self.counted.contains(pod)).count() as i32;
+            self.stop(&census.active, DeletionCause::Completed, &mut plan);
+            goes(&mut status, &census.active);
             set_condition(&mut status, "FailureTarget", reason, now);
-            if census.terminating.is_empty() && census.active.is_empty() {
+            if status.terminating == 0 {
                 finish(&mut status, "Failed", reason, now);
                 event(ctx, id, EventDraft::warning, reason, failure_message(reason));
             }
         } else if is_suspended(job) {
             if satisfied {
-                self.delete(id, &census.active, DeletionCause::ScaleDown, now, &mut plan);
-                active = 0;
+                self.retire(id, &census.active, DeletionCause::ScaleDown, now, &mut plan);
+                goes(&mut status, &census.active);
                 if condition(&status, "Suspended").is_none() {
                     set_condition(&mut status, "Suspended", "JobSuspended", now);
                     event(ctx, id, EventDraft::normal, "Suspended", "Job suspended");
                 }
             }
         } else {
-            active = self.pursue(id, job, &census, &mut status, satisfied, ctx, &mut plan);
+            self.pursue(id, job, &census, &mut status, satisfied, ctx, &mut plan);
+        }
+        if failed.is_some() || condition(&status, "SuccessCriteriaMet").is_some() || job.meta.deleting.is_some() {
+            // Whatever is left has no say any more.
+            counted.extend(census.open().map(|(pod, _)| pod));
         }
         // Once it has passed, only pods that end change anything; to look again at once would never end.
         let is_ahead = |left: &SimDuration| !left.is_zero() && finished_since(&status).is_none();
         if let Some(left) = deadline_left(job, &status, now).filter(is_ahead) {
             plan.requeue_after = Some(plan.requeue_after.map_or(left, |other| other.min(left)));
         }
-        (status.active, status.ready) = (active, census.ready.min(active));
-        status.terminating = census.terminating.len() as i32;
         self.counted.extend(counted.iter().copied());
-        if status != job.status {
-            let update = StatusUpdate::Job(id, Box::new(status));
-            plan.finally.push(Planned { request: Request::UpdateStatus(update), memo: Memo::Other });
-        }
-        // The counters are written before the finalizers go: calls of one client keep their order.
-        let releases = counted.iter().chain(&census.held);
-        plan.finally
-            .extend(releases.map(|&pod| Planned { request: Request::ReleasePodFromJob { pod }, memo: Memo::Other }));
+        record(id, job, status, counted.iter().chain(&census.held), &mut plan);
         plan
     }
 
-    /// Works towards completion; returns the active pods to be shown.
+    /// Works towards completion.
     #[expect(clippy::too_many_arguments, reason = "one pass, cut in two for length")]
     fn pursue(
         &mut self,
@@ -421,40 +420,36 @@ impl Jobs {
         satisfied: bool,
         ctx: &mut Ctx<'_, Controller<Self>>,
         plan: &mut Plan<Memo>,
-    ) -> i32 {
+    ) {
         let now = ctx.now;
-        if condition(status, "Suspended").is_some() {
+        if satisfied && condition(status, "Suspended").is_some() {
             status.conditions.retain(|(kind, ..)| *kind != "Suspended");
             status.started_at = Some(now);
             event(ctx, id, EventDraft::normal, "Resumed", "Job resumed");
         }
-        let mut active = census.active.len() as i32;
+        let earlier = condition(status, "SuccessCriteriaMet").map(|(reason, _)| reason);
+        let is_policy_met = manage::is_indexed(&job.spec) && success::is_met(&job.spec, &status.completed_indexes);
+        let by_policy = earlier.or(is_policy_met.then_some("SuccessPolicy"));
+        if by_policy.is_some() {
+            self.stop(&census.active, DeletionCause::Completed, plan);
+            goes(status, &census.active);
+        } else if satisfied {
+            self.manage(id, job, census, status, ctx, plan);
+        }
         let is_enough = match job.spec.completions {
-            None => status.succeeded > 0 && active == 0,
+            None => status.succeeded > 0,
             Some(completions) => status.succeeded >= completions,
         };
-        let is_policy_met = manage::is_indexed(&job.spec) && success::is_met(&job.spec, &status.completed_indexes);
-        let earlier = condition(status, "SuccessCriteriaMet").map(|(reason, _)| reason);
-        if is_enough || is_policy_met || earlier.is_some() {
-            let reason = earlier.unwrap_or(if is_policy_met { "SuccessPolicy" } else { "CompletionsReached" });
-            self.delete(id, &census.active, DeletionCause::Completed, now, plan);
-            set_condition(status, "SuccessCriteriaMet", reason, now);
-            if census.terminating.is_empty() && active == 0 {
-                finish(status, "Complete", reason, now);
-                status.completed_at = Some(now);
-                event(ctx, id, EventDraft::normal, "Completed", "Job completed");
-            }
-        } else if satisfied && self.manage(id, job, census, status, ctx, plan) {
-            // As the real controller shows it while the back-off runs.
-            active = 0;
+        // In this order: a pass that waits for the back-off shows no active pod, and has nothing left to do if all is done.
+        let is_done = is_enough && status.active == 0;
+        let Some(reason) = by_policy.or(is_done.then_some("CompletionsReached")) else { return };
+        set_condition(status, "SuccessCriteriaMet", reason, now);
+        if status.terminating == 0 {
+            finish(status, "Complete", reason, now);
+            status.completed_at = Some(now);
+            event(ctx, id, EventDraft::normal, "Completed", "Job completed");
         }
-        active
     }
-}
-
-fn finish(status: &mut JobStatus, kind: &'static str, reason: &'static str, now: SimTime) {
-    set_condition(status, kind, reason, now);
-    status.ready = 0;
 }
 
 /// What the controller works on.
@@ -464,48 +459,6 @@ pub enum Key {
     Job(JobId),
     /// A pod with the tracking finalizer that no unfinished Job will take off.
     Orphan(PodId),
-}
-
-/// Whether the pod waits for its finalizer to be taken off though no Job does that: nobody controls it, or it is being deleted
-/// and its Job is gone or finished.
-///
-/// # Source
-/// job controller, orphan queue.
-fn is_orphan(pod: &Pod, store: &Store) -> bool {
-    pod.job_tracking && (pod.owner.is_none() || (pod.deletion.is_some() && !has_unfinished_job(pod, store)))
-}
-
-/// Whether the pod's Job will take the finalizer off, or is another program's.
-fn has_unfinished_job(pod: &Pod, store: &Store) -> bool {
-    match pod.owner {
-        None => false,
-        Some(Owner::Job(id)) => {
-            store.jobs.get(id).is_some_and(|job| finished_since(&job.status).is_none() || is_foreign(job))
-        }
-        Some(_) => true,
-    }
-}
-
-/// Whether another program manages the Job.
-fn is_foreign(job: &Job) -> bool {
-    job.spec.managed_by.is_some_and(|by| by.as_str() != "kubernetes.io/job-controller")
-}
-
-/// The pods of a Job that is gone or finished, whose finalizers are still on.
-fn enqueue_held(id: JobId, store: &Store, queue: &mut Enqueue<Key>) {
-    for &pod in store.pods_of(WorkloadId::Job(id)) {
-        if store.pod(pod).is_some_and(|pod| pod.job_tracking) {
-            queue.now(Key::Orphan(pod));
-        }
-    }
-}
-
-fn release_orphan(id: PodId, store: &Store) -> Plan<Memo> {
-    let mut plan = Plan::nothing();
-    if store.pod(id).is_some_and(|pod| pod.job_tracking && !has_unfinished_job(pod, store)) {
-        plan.then(Request::ReleasePodFromJob { pod: id }, Memo::Other);
-    }
-    plan
 }
 
 impl Reconcile for Jobs {
@@ -548,7 +501,8 @@ impl Reconcile for Jobs {
         match &change.what {
             Changed::WorkloadAdded(WorkloadId::Job(id)) => queue.now(Key::Job(*id)),
             Changed::WorkloadUpdated(WorkloadId::Job(id), delta) => {
-                if delta.touches(ObjectDelta::SPEC | ObjectDelta::METADATA | ObjectDelta::DELETION) {
+                // What leaves the generation as it is can wait.
+                if delta.touches(ObjectDelta::SPEC | ObjectDelta::DELETION) {
                     queue.now(Key::Job(*id));
                 } else {
                     queue.after(Key::Job(*id), BATCH_PERIOD);
@@ -565,20 +519,32 @@ impl Reconcile for Jobs {
             }
             Changed::PodAdded(pod) => {
                 let Some(object) = ctx.store.pod(*pod) else { return };
-                if let Some(Owner::Job(id)) = object.owner {
-                    self.expectations.creation_observed(id);
-                    queue.after(Key::Job(id), BATCH_PERIOD);
+                match object.owner {
+                    Some(Owner::Job(id)) => {
+                        self.expectations.creation_observed(id);
+                        queue.after(Key::Job(id), BATCH_PERIOD);
+                    }
+                    None => claim::candidates(ctx.store, object, queue),
+                    Some(_) => {}
                 }
                 if is_orphan(object, ctx.store) {
                     queue.now(Key::Orphan(*pod));
                 }
             }
-            Changed::PodUpdated { pod, delta, .. } => {
+            Changed::PodUpdated { pod, delta, before } => {
                 let Some(object) = ctx.store.pod(*pod) else { return };
                 if is_orphan(object, ctx.store) {
                     queue.now(Key::Orphan(*pod));
                 }
                 let owner = object.owner;
+                if let Some(Owner::Job(old)) = before.as_ref().and_then(|before| before.owner)
+                    && owner != Some(Owner::Job(old))
+                {
+                    queue.after(Key::Job(old), BATCH_PERIOD);
+                }
+                if owner.is_none() && delta.touches(PodDelta::LABELS | PodDelta::OWNER) {
+                    claim::candidates(ctx.store, object, queue);
+                }
                 let Some(Owner::Job(id)) = owner else { return };
                 if delta.touches(PodDelta::DELETION) {
                     self.deletion_seen(owner);
@@ -590,6 +556,7 @@ impl Reconcile for Jobs {
             }
             Changed::PodRemoved { pod, last } => {
                 self.counted.remove(pod);
+                self.awaiting_successor.remove(pod);
                 if let Some(Owner::Job(id)) = last.owner {
                     self.deletion_seen(last.owner);
                     queue.after(Key::Job(id), BATCH_PERIOD);
@@ -615,7 +582,7 @@ impl Reconcile for Jobs {
                 let Some(ttl) = job.spec.ttl_seconds_after_finished.filter(|_| job.meta.deleting.is_none()) else {
                     return plan;
                 };
-                let due = finished_at + SimDuration::from_secs(ttl.max(0).unsigned_abs().into());
+                let due = finished_at.floor_to_second() + SimDuration::from_secs(ttl.max(0).unsigned_abs().into());
                 match due.saturating_since(ctx.now) {
                     SimDuration::ZERO => {
                         let propagation = Propagation::Foreground;

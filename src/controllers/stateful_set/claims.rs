@@ -9,7 +9,7 @@ use crate::component::Request;
 use crate::model::{
     Object, PersistentVolumeClaim, PersistentVolumeClaimVolume, PodTemplateSpec, RetentionPolicy, Volume,
 };
-use crate::state::{StatefulSet, StatefulSetId, Store};
+use crate::state::{PersistentVolumeClaim as Claim, PersistentVolumeClaimId, PodId, StatefulSet, StatefulSetId, Store};
 
 fn claim_name(template: Symbol, set: Symbol, ordinal: i32) -> Symbol {
     Symbol::new(&format!("{template}-{set}-{ordinal}"))
@@ -64,24 +64,48 @@ fn template_names(set: &StatefulSet) -> Vec<Symbol> {
     set.spec.volume_claim_templates.iter().map(|template| template.metadata.name).collect()
 }
 
-/// Requests that delete the claims of ordinals that are no longer wanted and whose pods have gone.
+/// The claims that exist of one ordinal's pod.
+fn of_ordinal<'a>(
+    store: &'a Store,
+    set: &'a StatefulSet,
+    ordinal: i32,
+) -> impl Iterator<Item = (PersistentVolumeClaimId, &'a Claim)> {
+    set.spec.volume_claim_templates.iter().filter_map(move |template| {
+        let name = claim_name(template.metadata.name, set.meta.name, ordinal);
+        let id = store.volumes.find_claim(set.meta.namespace, name)?;
+        store.volumes.claim(id).map(|claim| (id, claim))
+    })
+}
+
+fn go_with_pods(set: &StatefulSet) -> bool {
+    let policy = set.spec.persistent_volume_claim_retention_policy.as_ref();
+    policy.is_some_and(|policy| policy.when_scaled == RetentionPolicy::Delete)
+}
+
+/// Whether a claim of an ordinal without a pod still belongs to the pod it had, so that no other may have it.
 ///
 /// # Source
-/// statefulset-controller, `whenScaled: Delete`: the claim is owned by the pod and goes with it.
-pub(super) fn retired(store: &Store, set: &StatefulSet) -> Vec<Request> {
-    let policy = set.spec.persistent_volume_claim_retention_policy.as_ref();
-    if set.spec.volume_claim_templates.is_empty() || policy.is_none_or(|p| p.when_scaled != RetentionPolicy::Delete) {
-        return Vec::new();
-    }
-    let namespace = set.meta.namespace;
-    let start = set.spec.ordinals.as_ref().map_or(0, |o| o.start);
-    let wanted = start..start.saturating_add(set.spec.replicas.unwrap_or(1).max(0));
-    of_set(store, namespace, set.meta.name, &template_names(set))
-        .into_iter()
-        .filter(|(_, ordinal)| !wanted.contains(ordinal))
-        .filter(|(_, ordinal)| store.find_pod(namespace, &super::pod_name(set, *ordinal)).is_none())
-        .map(|(name, _)| removal(namespace, name))
-        .collect()
+/// statefulset-controller, `PodClaimIsStale`.
+pub(super) fn are_stale(store: &Store, set: &StatefulSet, ordinal: i32) -> bool {
+    go_with_pods(set) && of_ordinal(store, set, ordinal).any(|(_, claim)| claim.owner_pod.is_some())
+}
+
+/// The name of a claim of that ordinal which is being deleted.
+pub(super) fn being_deleted(store: &Store, set: &StatefulSet, ordinal: i32) -> Option<Symbol> {
+    let mut claims = of_ordinal(store, set, ordinal).filter(|(_, claim)| claim.meta.deleting.is_some());
+    claims.next().map(|(_, claim)| claim.meta.name)
+}
+
+/// Requests after which the claims of a pod go with it, or do not. What belongs to another pod is left alone.
+///
+/// # Source
+/// statefulset-controller, `UpdatePodClaimForRetentionPolicy`: with `whenScaled: Delete` a pod that is no longer wanted
+/// owns its claims, and the garbage collector deletes them when it is gone.
+pub(super) fn hand_over(store: &Store, set: &StatefulSet, ordinal: i32, pod: PodId, is_wanted: bool) -> Vec<Request> {
+    let owner = (!is_wanted && go_with_pods(set)).then_some(pod);
+    let is_free = |claim: &Claim| claim.owner_pod.is_none_or(|other| other == pod) && claim.owner_pod != owner;
+    let claims = of_ordinal(store, set, ordinal).filter(|(_, claim)| is_free(claim));
+    claims.map(|(claim, _)| Request::SetClaimOwner { claim, pod: owner }).collect()
 }
 
 /// What is left to do when a set whose claims go with it has been deleted.

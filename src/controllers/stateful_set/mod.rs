@@ -14,10 +14,10 @@ use crate::component::{
     PodDraft, PodName, Reconcile, Reply, Request, RevisionOwner, Start, StatusUpdate, Step, judge_claim,
     present_revision, prune_revisions, revision_hash_label,
 };
-use crate::model::{LabelSelector, PodTemplateSpec};
+use crate::model::{LabelSelector, PodManagementPolicy, PodTemplateSpec};
 use crate::state::{Change, Changed, Owner, Pod, PodDelta, PodId, StatefulSet, StatefulSetId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
-use pass::{Slot, View};
+use pass::{Slot, View, Why};
 
 /// Creates of one batch at most.
 const BATCH_MAX: usize = 500;
@@ -39,7 +39,8 @@ pub enum Memo {
 /// kube-controller-manager, statefulset-controller.
 ///
 /// # Differs
-/// Claims that a retention policy gives up are deleted by this controller, not by the garbage collector through an owner.
+/// Claims that go with their set (`whenDeleted: Delete`) are deleted by this controller, not by the garbage collector
+/// through an owner.
 #[derive(Clone, Debug, Default)]
 pub struct StatefulSets {
     templates: claims::Templates,
@@ -148,10 +149,14 @@ impl StatefulSets {
         plan: &mut Plan<Memo>,
     ) {
         let set = view.set;
-        let work = view.pass();
-        for request in claims::retired(ctx.store, set) {
-            plan.then(request, Memo::Other);
+        let mut work = view.pass();
+        let settled = work.settled.iter().map(|&pod| (pod, true));
+        for ((ordinal, pod), is_wanted) in settled.chain(work.unwanted.iter().map(|&pod| (pod, false))) {
+            for request in claims::hand_over(ctx.store, set, ordinal, pod, is_wanted) {
+                plan.then(request, Memo::Other);
+            }
         }
+        refuse_deleted_claims(id, set, &mut work, ctx, plan);
         for request in claims::missing(ctx.store, set, &work.claims) {
             plan.then(request, Memo::Other);
         }
@@ -167,22 +172,67 @@ impl StatefulSets {
                 Planned { request: self.create_request(id, set, ordinal, from), memo: Memo::Create(ordinal) }
             })
             .collect();
-        if !creates.is_empty() {
-            // A batch never exceeds the limit, so the doubling ends there.
-            let mut rest = creates;
-            while rest.len() > 2 * BATCH_MAX {
-                let tail = rest.split_off(2 * BATCH_MAX - 1);
-                plan.steps.push(Step::SlowStart(rest));
-                rest = tail;
+        slow_start(creates, plan);
+        let is_parallel = set.spec.pod_management_policy == Some(PodManagementPolicy::Parallel);
+        for same in work.delete.chunk_by(|(_, a), (_, b)| a == b) {
+            let calls: Vec<Planned<Memo>> =
+                same.iter().filter_map(|delete| self.delete_call(*delete, ctx.store)).collect();
+            if is_parallel && same[0].1 != Why::Update {
+                slow_start(calls, plan);
+            } else {
+                plan.steps.extend(calls.into_iter().map(|call| Step::Concurrent(vec![call])));
             }
-            plan.steps.push(Step::SlowStart(rest));
         }
-        for (pod_id, why) in work.delete {
-            let Some(pod) = ctx.store.pod(pod_id) else { continue };
-            self.deleting.insert(pod_id, Arc::clone(&pod.name));
-            let options = DeleteOptions::default();
-            plan.then(Request::DeletePod { pod: pod_id, options, cause: why.cause() }, Memo::Delete(pod_id));
-        }
+    }
+
+    fn delete_call(&mut self, (id, why): (PodId, Why), store: &Store) -> Option<Planned<Memo>> {
+        self.deleting.insert(id, Arc::clone(&store.pod(id)?.name));
+        let request = Request::DeletePod { pod: id, options: DeleteOptions::default(), cause: why.cause() };
+        Some(Planned { request, memo: Memo::Delete(id) })
+    }
+}
+
+/// Batches that double, up to the limit.
+fn slow_start(mut calls: Vec<Planned<Memo>>, plan: &mut Plan<Memo>) {
+    while calls.len() > 2 * BATCH_MAX {
+        let tail = calls.split_off(2 * BATCH_MAX - 1);
+        plan.steps.push(Step::SlowStart(calls));
+        calls = tail;
+    }
+    if !calls.is_empty() {
+        plan.steps.push(Step::SlowStart(calls));
+    }
+}
+
+/// A pod whose claim is being deleted cannot be created. If nothing else can be, either, the pass has failed.
+///
+/// # Source
+/// statefulset-controller, `createPersistentVolumeClaims`.
+fn refuse_deleted_claims(
+    id: StatefulSetId,
+    set: &StatefulSet,
+    work: &mut pass::Work,
+    ctx: &mut Ctx<'_, Controller<StatefulSets>>,
+    plan: &mut Plan<Memo>,
+) {
+    let going = |ordinal: &i32| claims::being_deleted(ctx.store, set, *ordinal).map(|claim| (*ordinal, claim));
+    let Some((ordinal, claim)) = work.create.iter().find_map(going) else { return };
+    work.create.retain(|ordinal| claims::being_deleted(ctx.store, set, *ordinal).is_none());
+    plan.failed = work.create.is_empty();
+    if let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::StatefulSet(id)).filter(|_| plan.failed) {
+        let (verb, name) = (verb(true, ctx.config), pod_name(set, ordinal));
+        let message =
+            format!("{verb} Pod {name} in StatefulSet {} failed error: pvc {claim} is being deleted", about.name);
+        ctx.event(EventDraft::warning("FailedCreate", about, message));
+    }
+}
+
+fn verb(creates: bool, config: &Config) -> &'static str {
+    match (creates, config.version.at_least(35)) {
+        (true, true) => "Create",
+        (true, false) => "create",
+        (false, true) => "Delete",
+        (false, false) => "delete",
     }
 }
 
@@ -316,12 +366,7 @@ impl Reconcile for StatefulSets {
             return;
         };
         let creates = matches!(memo, Memo::Create(_));
-        let verb = match (creates, ctx.config.version.at_least(35)) {
-            (true, true) => "Create",
-            (true, false) => "create",
-            (false, true) => "Delete",
-            (false, false) => "delete",
-        };
+        let verb = verb(creates, ctx.config);
         let draft = match answer {
             Ok(Reply::Pod(_) | Reply::Done | Reply::Unchanged) => {
                 let reason = if creates { "SuccessfulCreate" } else { "SuccessfulDelete" };
@@ -365,5 +410,7 @@ fn view<'a>(
     let (replicas, condemned) = arrange(store, id, set);
     let max_unavailable = gate_is_on(config).then(|| pass::max_unavailable(set));
     let counts_min_ready = config.version.at_least(34);
-    View { set, replicas, condemned, update_revision, max_unavailable, counts_min_ready, now }
+    let empty = replicas.iter().filter(|(_, pod)| pod.is_none()).map(|(ordinal, _)| *ordinal);
+    let stale = empty.filter(|ordinal| claims::are_stale(store, set, *ordinal)).collect();
+    View { set, replicas, condemned, stale, update_revision, max_unavailable, counts_min_ready, now }
 }

@@ -17,6 +17,8 @@ pub(super) struct View<'a> {
     pub(super) replicas: Vec<Slot<'a>>,
     /// Pods outside of the wanted ordinals, descending.
     pub(super) condemned: Vec<Slot<'a>>,
+    /// Wanted ordinals without a pod whose claims still belong to the pod they had.
+    pub(super) stale: Vec<i32>,
     /// Name of the revision that is being rolled out.
     pub(super) update_revision: Symbol,
     /// Pods that an update may make unavailable at a time; none: the feature gate is off, and it is one after the other.
@@ -53,6 +55,10 @@ pub(super) struct Work {
     pub(super) delete: Vec<(PodId, Why)>,
     /// Ordinals whose claims are to be there.
     pub(super) claims: Vec<i32>,
+    /// Pods that are as they should be; their claims are to outlive them.
+    pub(super) settled: Vec<(i32, PodId)>,
+    /// Pods that are no longer wanted; their claims may go with them.
+    pub(super) unwanted: Vec<(i32, PodId)>,
 }
 
 pub(super) fn min_ready(set: &StatefulSet) -> SimDuration {
@@ -101,6 +107,8 @@ impl View<'_> {
                 return work;
             }
         }
+        let condemned = self.condemned.iter().filter_map(|(ordinal, pod)| pod.map(|(id, _)| (*ordinal, id)));
+        work.unwanted.extend(condemned);
         let first_unavailable = self.first_unavailable();
         for &(_, pod) in &self.condemned {
             if let Some(pod) = pod
@@ -122,8 +130,10 @@ impl View<'_> {
     /// True if the pass has to stop here, in order.
     fn process_replica(&self, (ordinal, pod): Slot<'_>, work: &mut Work) -> bool {
         let Some((id, pod)) = pod else {
-            work.claims.push(ordinal);
-            work.create.push(ordinal);
+            if !self.stale.contains(&ordinal) {
+                work.claims.push(ordinal);
+                work.create.push(ordinal);
+            }
             return true;
         };
         let why = match pod.phase {
@@ -140,7 +150,11 @@ impl View<'_> {
             }
             return true;
         }
-        pod.deletion.is_some() || !is_running_and_ready(pod) || !self.is_available(pod)
+        let waits = pod.deletion.is_some() || !is_running_and_ready(pod) || !self.is_available(pod);
+        if !(waits && self.is_ordered()) {
+            work.settled.push((ordinal, id));
+        }
+        waits
     }
 
     /// The lowest unavailable replica, else the lowest unavailable condemned pod.
@@ -265,6 +279,7 @@ mod tests {
                 set: &set,
                 replicas: (0..replicas.len()).map(slot).collect(),
                 condemned: (replicas.len()..ids.len()).rev().map(slot).collect(),
+                stale: Vec::new(),
                 update_revision: Symbol::new("new"),
                 max_unavailable: self.max_unavailable,
                 counts_min_ready: true,
@@ -288,7 +303,10 @@ mod tests {
         ORDERED.check("n--", "", &[], &[]);
         ORDERED.check("r--", "", &[1], &[]);
         ORDERED.check("-r-r-", "", &[0], &[]);
+        ORDERED.check("pr-r-", "", &[], &[]);
         ORDERED.check("rr-r-", "", &[2], &[]);
+        ORDERED.check("rrpr-", "", &[], &[]);
+        ORDERED.check("rrrr-", "", &[4], &[]);
         ORDERED.check("rrr", "", &[], &[]);
         PARALLEL.check("---", "", &[0, 1, 2], &[]);
         PARALLEL.check("n-t", "", &[1], &[]);

@@ -27,11 +27,10 @@ pub(super) fn status(view: &View<'_>, current_revision: Symbol) -> (StatefulSetS
         status.replicas += 1;
         if is_running_and_ready(pod) {
             status.ready += 1;
-            if pod.is_available(min_ready, view.now) {
-                status.available += 1;
-            } else if let Some(ready) = pod.ready {
-                let wait = (ready.since + min_ready).saturating_since(view.now);
-                next = Some(next.map_or(wait, |other| other.min(wait)));
+            match pod.available_in(min_ready, view.now) {
+                Some(SimDuration::ZERO) => status.available += 1,
+                Some(wait) => next = Some(next.map_or(wait, |other| other.min(wait))),
+                None => {}
             }
         }
         if pod.deletion.is_none() {

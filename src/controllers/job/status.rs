@@ -1,0 +1,116 @@
+//! The status of a Job: its conditions, its counters, and in which order they are written.
+
+use super::{Memo, manage};
+use crate::component::{Plan, Planned, Request, StatusUpdate};
+use crate::state::{Job, JobId, JobStatus, Pod, PodId};
+use crate::units::SimTime;
+
+pub(super) fn condition(status: &JobStatus, kind: &str) -> Option<(&'static str, SimTime)> {
+    status.conditions.iter().find(|(name, ..)| *name == kind).map(|(_, reason, at)| (*reason, *at))
+}
+
+pub(super) fn set_condition(status: &mut JobStatus, kind: &'static str, reason: &'static str, now: SimTime) {
+    if condition(status, kind).is_none() {
+        status.conditions.push((kind, reason, now));
+    }
+}
+
+/// When a Job ended, well or badly.
+pub(super) fn finished_since(status: &JobStatus) -> Option<SimTime> {
+    condition(status, "Complete").or_else(|| condition(status, "Failed")).map(|(_, at)| at)
+}
+
+/// Active pods whose deletion is planned show as terminating.
+pub(super) fn goes(status: &mut JobStatus, pods: &[(PodId, &Pod)]) {
+    status.active -= pods.len() as i32;
+    status.ready -= pods.iter().filter(|(_, pod)| pod.is_ready()).count() as i32;
+    status.terminating += pods.len() as i32;
+}
+
+pub(super) fn release_call(pod: PodId) -> Planned<Memo> {
+    Planned { request: Request::ReleasePodFromJob { pod }, memo: Memo::Other }
+}
+
+/// Writes the status down, takes the finalizers off, and raises the counters when that is done: calls of one client keep
+/// their order. A Job that has come to its end says so last.
+///
+/// # Source
+/// job-controller, `trackJobStatusAndRemoveFinalizers`: the first write names the pods that will be counted.
+pub(super) fn record<'a>(
+    id: JobId,
+    job: &Job,
+    status: JobStatus,
+    released: impl Iterator<Item = &'a PodId>,
+    plan: &mut Plan<Memo>,
+) {
+    let write = |status: JobStatus| {
+        let update = StatusUpdate::Job(id, Box::new(status));
+        Planned { request: Request::UpdateStatus(update), memo: Memo::Other }
+    };
+    let releases: Vec<Planned<Memo>> = released.map(|&pod| release_call(pod)).collect();
+    let mut first = status.clone();
+    first.failed = job.status.failed;
+    if !manage::is_indexed(&job.spec) {
+        first.succeeded = job.status.succeeded;
+    }
+    first.completed_at = job.status.completed_at;
+    first.conditions.retain(|(kind, ..)| !matches!(*kind, "Complete" | "Failed"));
+    let is_split = first != status;
+    if is_split && (first != job.status || !releases.is_empty()) {
+        plan.finally.push(write(first));
+    }
+    plan.finally.extend(releases);
+    if status != job.status {
+        plan.finally.push(write(status));
+    }
+}
+
+pub(super) fn finish(status: &mut JobStatus, kind: &'static str, reason: &'static str, now: SimTime) {
+    set_condition(status, kind, reason, now);
+    status.ready = 0;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::super::bench::meta;
+    use super::*;
+    use crate::state::Store;
+
+    /// What is written before the finalizers go, and after: failed, succeeded, and the last condition.
+    #[track_caller]
+    fn check(spec: &str, status: &JobStatus, expected: &[(i32, i32, &str)]) {
+        let spec = serde_saphyr::from_str(&format!("{{{spec}}}")).expect("a spec");
+        let job = Job { meta: meta("work", None), spec: Arc::new(spec), status: JobStatus::default() };
+        let mut store = Store::default();
+        let id = store.jobs.insert(job.clone());
+        let pod = store.insert_pod(super::super::super::bench::bare_pod("p", 1));
+        let mut plan = Plan::nothing();
+        record(id, &job, status.clone(), [pod].iter(), &mut plan);
+        let found: Vec<Option<(i32, i32, &str)>> = plan
+            .finally
+            .iter()
+            .map(|planned| match &planned.request {
+                Request::UpdateStatus(StatusUpdate::Job(_, status)) => {
+                    Some((status.failed, status.succeeded, status.conditions.last().map_or("", |(kind, ..)| *kind)))
+                }
+                _ => None,
+            })
+            .collect();
+        let release = found.iter().position(Option::is_none).expect("a finalizer goes");
+        assert_eq!(release, expected.len() - 1, "{spec:?}", spec = job.spec);
+        assert_eq!(found.into_iter().flatten().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn pods_count_when_their_finalizers_are_off_and_the_end_is_told_last() {
+        let mut status = JobStatus { failed: 2, succeeded: 3, ..JobStatus::default() };
+        check("completions: 5", &status, &[(0, 0, ""), (2, 3, "")]);
+        // Indexes that are done are written down as they are seen.
+        check("completions: 5, completionMode: Indexed", &status, &[(0, 3, ""), (2, 3, "")]);
+        set_condition(&mut status, "SuccessCriteriaMet", "CompletionsReached", SimTime::ZERO);
+        finish(&mut status, "Complete", "CompletionsReached", SimTime::ZERO);
+        check("completions: 5", &status, &[(0, 0, "SuccessCriteriaMet"), (2, 3, "Complete")]);
+    }
+}

@@ -452,6 +452,25 @@ fn old_sets_shrink_unhealthy_pods_first_and_no_further_than_must_be_available() 
 }
 
 #[test]
+fn a_set_that_gives_up_unhealthy_pods_and_others_is_scaled_twice() {
+    let spec = rolling("3", "2", 10);
+    // Thirteen are wanted and eight must be available: two that are not go, then one that is, as nine are.
+    let mut cluster = Cluster::new(Deployments::default());
+    let text = text("web", &format!("{spec}, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}"));
+    let deployment: model::Deployment = serde_saphyr::from_str(&text).expect("a deployment");
+    let made = cluster.create(Object::Deployment(Box::new(deployment)));
+    let Reply::Workload(WorkloadId::Deployment(id)) = made else { panic!("no deployment") };
+    let sets = [(8, 6), (5, 3)];
+    Rollout { spec: &spec, sets: &sets, has_new: true, made_for: None }.make_sets(&mut cluster, id);
+    cluster.is_only_once = true;
+    cluster.start();
+    cluster.run_for(0.012);
+    let said: Vec<&str> =
+        cluster.events.iter().filter(|e| e.reason == "ScalingReplicaSet").map(|e| &*e.message).collect();
+    assert_eq!(said, ["Scaled down replica set web-0 from 8 to 6", "Scaled down replica set web-0 from 6 to 5"]);
+}
+
+#[test]
 fn a_new_set_without_an_available_pod_leaves_the_old_alone() {
     let spec = rolling("0", "2", 10);
     Rollout { spec: &spec, sets: &[(8, 8), (2, 0)], has_new: true, made_for: None }.check(&[8, 2]);

@@ -87,13 +87,18 @@ impl<'a> View<'a> {
 
 /// A call that changes the size of a ReplicaSet.
 fn scale_call(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, to: i32) -> Planned<Memo> {
+    rescale_call(view, id, set, set.replicas, to)
+}
+
+/// A call that changes the size of a ReplicaSet which an earlier call of the same pass may have changed.
+fn rescale_call(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, from: i32, to: i32) -> Planned<Memo> {
     let annotations = scale::size_annotations(view, &set.meta.annotations);
     let request = Request::UpdateReplicaSet {
         replica_set: id,
         replicas: Some(to),
         annotations: (annotations != set.meta.annotations).then_some(annotations),
     };
-    Planned { request, memo: if to == set.replicas { Memo::Other } else { Memo::Scale(id, set.replicas, to) } }
+    Planned { request, memo: if to == from { Memo::Other } else { Memo::Scale(id, from, to) } }
 }
 
 impl Reconcile for Deployments {
@@ -184,12 +189,15 @@ impl Reconcile for Deployments {
         adopt(ctx.store, id, deployment, &mut plan);
         let view = View::new(ctx.store, id, deployment, ctx.now);
         if deployment.meta.deleting.is_some() {
-            finish(&view, progress::status(ctx.store, &view, false), &mut plan);
+            finish(&view, progress::counted(ctx.store, &view), &mut plan);
             return plan;
         }
         if deployment.spec.paused || scale::is_scaling_event(&view) {
             scale::scale(&view, &mut plan);
-            finish(&view, progress::status(ctx.store, &view, false), &mut plan);
+            if deployment.spec.paused {
+                revision::prune(&view, &mut plan);
+            }
+            finish(&view, progress::counted(ctx.store, &view), &mut plan);
             return plan;
         }
         let mut created = false;
@@ -223,21 +231,26 @@ impl Reconcile for Deployments {
     }
 }
 
-/// Adopts ReplicaSets that nobody owns and that the selector matches.
+/// Adopts ReplicaSets that nobody owns and that the selector matches, and releases those that it no longer matches.
+///
+/// # Source
+/// deployment-controller, `ClaimReplicaSets`.
 fn adopt(store: &Store, id: DeploymentId, deployment: &Deployment, plan: &mut Plan<Memo>) {
     let Some(selector) = &deployment.spec.selector else { return };
     let workload = WorkloadId::Deployment(id);
     for (set_id, set) in store.replica_sets.iter() {
-        // Ownerless ReplicaSets are few; owned ones are ours already or not our business.
-        if set.meta.owner.is_some() || set.meta.namespace != deployment.meta.namespace || set.is_replication_controller
-        {
+        let owner = set.meta.owner;
+        let is_candidate = owner.is_none_or(|owner| owner == workload.as_owner()) && !set.is_replication_controller;
+        if !is_candidate || set.meta.namespace != deployment.meta.namespace {
             continue;
         }
         let deleting = (deployment.meta.deleting.is_some(), set.meta.deleting.is_some());
-        if judge_claim(workload, deleting.0, selector, None, &set.meta.labels, deleting.1) == Claim::Adopt {
-            let owner = Some(workload.as_owner());
-            plan.then(Request::SetWorkloadOwner { workload: WorkloadId::ReplicaSet(set_id), owner }, Memo::Other);
-        }
+        let owner = match judge_claim(workload, deleting.0, selector, owner, &set.meta.labels, deleting.1) {
+            Claim::Adopt => Some(workload.as_owner()),
+            Claim::Release => None,
+            Claim::Keep | Claim::Ignore => continue,
+        };
+        plan.then(Request::SetWorkloadOwner { workload: WorkloadId::ReplicaSet(set_id), owner }, Memo::Other);
     }
 }
 

@@ -6,9 +6,20 @@ use crate::units::SimDuration;
 
 const NEW_AVAILABLE: &str = "NewReplicaSetAvailable";
 const TIMED_OUT: &str = "ProgressDeadlineExceeded";
+const PAUSED: &str = "DeploymentPaused";
 
-/// The status as this sync sees it; `created` if it makes the new ReplicaSet.
+/// The status as a sync of a roll-out sees it; `created` if it makes the new ReplicaSet.
 pub(super) fn status(store: &Store, view: &View<'_>, created: bool) -> DeploymentStatus {
+    let mut status = counted(store, view);
+    status.progressing = progressing(view, &status, created);
+    status
+}
+
+/// The status without an estimate of progress: of a Deployment that is paused, scaled or deleted.
+///
+/// # Source
+/// deployment-controller, `syncDeploymentStatus`.
+pub(super) fn counted(store: &Store, view: &View<'_>) -> DeploymentStatus {
     let old = view.deployment.status;
     let sum = |field: fn(&crate::state::ReplicaSetStatus) -> i32| view.all().map(|(_, set)| field(&set.status)).sum();
     let terminating = view.all().map(|(id, _)| store.tally(WorkloadId::ReplicaSet(*id)).terminating).sum();
@@ -24,8 +35,26 @@ pub(super) fn status(store: &Store, view: &View<'_>, created: bool) -> Deploymen
     let enough = status.available >= view.replicas() - rolling::max_unavailable(view);
     let reason = if enough { "MinimumReplicasAvailable" } else { "MinimumReplicasUnavailable" };
     status.availability = Some(condition(view, old.availability, enough, reason, false));
-    status.progressing = progressing(view, &status, created);
+    status.progressing = paused_or_resumed(view);
     status
+}
+
+/// The condition of a Deployment that has just been paused, or that goes on: time spent paused is not held against it.
+///
+/// # Source
+/// deployment-controller, `checkPausedConditions`.
+fn paused_or_resumed(view: &View<'_>) -> Option<DeploymentCondition> {
+    let previous = view.deployment.status.progressing;
+    let reason = previous.map(|condition| condition.reason);
+    if deadline(view).is_none() || reason == Some(TIMED_OUT) {
+        return previous;
+    }
+    let new = |reason| Some(condition(view, None, false, reason, false));
+    match (view.deployment.spec.paused, reason == Some(PAUSED)) {
+        (true, false) => new(PAUSED),
+        (false, true) => new("DeploymentResumed"),
+        _ => previous,
+    }
 }
 
 fn condition(
@@ -47,10 +76,8 @@ fn condition(
 /// never times out.
 fn progressing(view: &View<'_>, status: &DeploymentStatus, created: bool) -> Option<DeploymentCondition> {
     let old = view.deployment.status;
-    let previous = old.progressing;
-    if view.deployment.spec.progress_deadline_seconds.is_none_or(|s| s == i32::MAX) {
-        return previous;
-    }
+    let previous = status.progressing;
+    deadline(view)?;
     if created {
         return Some(condition(view, previous, true, "NewReplicaSetCreated", true));
     }
@@ -155,6 +182,24 @@ mod tests {
         check(Some(10), NEW_AVAILABLE, 11, false);
         check(Some(10), TIMED_OUT, 1, true);
         check(None, "ReplicaSetUpdated", 11, false);
+    }
+
+    #[test]
+    fn time_spent_paused_is_not_held_against_a_roll_out() {
+        let check = |paused: bool, reason, expected_reason: &str, is_fresh: bool| {
+            let (mut object, id) = deployment(Some(10), reason, SECOND * 60);
+            Arc::make_mut(&mut object.spec).paused = paused;
+            let view = View { id, deployment: &object, newest: None, old: Vec::new(), now: NOW };
+            let found = counted(&Store::default(), &view).progressing.expect("a condition");
+            assert_eq!((found.reason, found.updated_at == NOW), (expected_reason, is_fresh), "{paused} {reason}");
+            assert_eq!(has_timed_out(&view, Some(found)), !is_fresh && reason != NEW_AVAILABLE, "{paused} {reason}");
+        };
+        check(true, "ReplicaSetUpdated", PAUSED, true);
+        check(true, NEW_AVAILABLE, PAUSED, true);
+        check(true, TIMED_OUT, TIMED_OUT, false);
+        check(false, PAUSED, "DeploymentResumed", true);
+        check(false, "ReplicaSetUpdated", "ReplicaSetUpdated", false);
+        check(false, NEW_AVAILABLE, NEW_AVAILABLE, false);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One step of a roll-out: grow the new ReplicaSet, or shrink the old ones, or nothing.
 
-use super::{Memo, View, revision, scale_call};
+use super::{Memo, View, rescale_call, revision, scale_call};
 use crate::component::{Plan, Step};
 use crate::model::RollingUpdateDeployment;
 use crate::state::{PodPhase, Store, WorkloadId};
@@ -85,7 +85,8 @@ fn shrink_old(view: &View<'_>, plan: &mut Plan<Memo>) -> bool {
         return false;
     }
     let old: Vec<(i32, i32)> = view.old.iter().map(|(_, set)| (set.replicas, set.status.available)).collect();
-    let Some(mut sizes) = without_unhealthy(&old, max_scaled_down) else { return false };
+    let Some(healthy) = without_unhealthy(&old, max_scaled_down) else { return false };
+    let mut sizes = healthy.clone();
     let available: i32 = view.all().map(|(_, set)| set.status.available).sum();
     let mut surplus = available - min_available;
     for size in &mut sizes {
@@ -93,12 +94,11 @@ fn shrink_old(view: &View<'_>, plan: &mut Plan<Memo>) -> bool {
         *size -= less;
         surplus -= less;
     }
-    let mut calls = Vec::new();
-    for (size, (id, set)) in sizes.into_iter().zip(&view.old) {
-        if size != set.replicas {
-            calls.push(scale_call(view, *id, set, size));
-        }
-    }
+    // In two rounds: a ReplicaSet that has a part in both is scaled twice, and two events say so.
+    let healthy = healthy.into_iter().zip(view.old.iter().map(|(_, set)| set.replicas));
+    let rounds = healthy.clone().chain(sizes.into_iter().zip(healthy.map(|(size, _)| size)));
+    let changed = rounds.zip(view.old.iter().cycle()).filter(|((size, before), _)| size != before);
+    let calls: Vec<_> = changed.map(|((size, before), (id, set))| rescale_call(view, *id, set, before, size)).collect();
     let acted = !calls.is_empty();
     if acted {
         plan.steps.push(Step::Concurrent(calls));
@@ -136,6 +136,9 @@ pub(super) fn recreate(store: &Store, view: &View<'_>, plan: &mut Plan<Memo>, cr
     if !calls.is_empty() {
         plan.steps.push(Step::Concurrent(calls));
         return true;
+    }
+    if let Some((id, newest)) = view.newest {
+        revision::refresh(view, id, newest, plan);
     }
     let lives = |pod: &crate::state::Pod| !matches!(pod.phase, PodPhase::Failed | PodPhase::Succeeded);
     let waits = view.old.iter().any(|(id, set)| {

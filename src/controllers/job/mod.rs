@@ -147,8 +147,7 @@ impl Jobs {
             return;
         }
         self.expectations.set(id, 0, pods.len(), now);
-        let tracked = pods.iter().filter(|(_, pod)| pod.job_tracking);
-        plan.steps.push(Step::Concurrent(tracked.map(|(pod, _)| release_call(*pod)).collect()));
+        plan.steps.push(Step::Concurrent(pods.iter().map(|(pod, _)| release_call(*pod)).collect()));
         self.stop(pods, cause, plan);
     }
 

@@ -133,6 +133,20 @@ fn a_pod_that_stops_matching_is_released_and_replaced() {
 }
 
 #[test]
+fn a_selector_that_its_own_template_does_not_match_lets_nobody_go() {
+    let mut cluster = Cluster::new(Jobs::default());
+    let template = TEMPLATE.replace("spec: {", "spec: {restartPolicy: Never, ");
+    let selector = "selector: {matchLabels: {batch.kubernetes.io/controller-uid: lost}}";
+    let text = text("work", &format!("parallelism: 2, completions: 2, {selector}, {template}"));
+    let job: model::Job = serde_saphyr::from_str(&text).expect("a job");
+    cluster.create(Object::Job(Box::new(job)));
+    cluster.start();
+    cluster.run_for(60.0);
+    assert_eq!(cluster.creates.len(), 2);
+    assert!(cluster.pods().iter().all(|pod| pod.owner.is_some()));
+}
+
+#[test]
 fn a_pod_that_begins_to_match_is_adopted_a_second_later() {
     let mut work = Work::new("parallelism: 2, completions: 2");
     work.pod("a", 0, PodPhase::Running);

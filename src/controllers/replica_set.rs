@@ -629,6 +629,36 @@ mod tests {
     }
 
     #[test]
+    fn a_set_is_looked_at_again_when_its_next_pod_becomes_available() {
+        let check = |later_s: i64, available: i32, again_s: Option<u64>| {
+            let mut store = Store::default();
+            // The node of the pods.
+            store.node_slot(Symbol::new("n"));
+            let spec = serde_saphyr::from_str("{replicas: 3, minReadySeconds: 10}").expect("a spec");
+            let set = ReplicaSet {
+                meta: super::super::bench::meta("web", None),
+                is_replication_controller: false,
+                replicas: 3,
+                spec: Arc::new(spec),
+                status: ReplicaSetStatus::default(),
+            };
+            let id = store.replica_sets.insert(set.clone());
+            for (uid, ready_for_s) in [(1, 2), (2, 0), (3, 4)] {
+                // Somewhere within the second that the time stamp shows.
+                let since = ago(ready_for_s) + SimDuration::from_millis(700);
+                let pod = running(uid, Some(since));
+                store.insert_pod(Pod { name: format!("p{uid}").into(), owner: Some(Owner::ReplicaSet(id)), ..pod });
+            }
+            let (status, next) = status(&store, id, &set, ago(-later_s));
+            assert_eq!((status.available, next), (available, again_s.map(SimDuration::from_secs)), "{later_s} s later");
+        };
+        check(0, 0, Some(6));
+        check(2, 0, Some(4));
+        check(6, 1, Some(2));
+        check(10, 3, None);
+    }
+
+    #[test]
     fn pods_that_are_ready_long_enough_are_available() {
         let min_ready = SimDuration::from_secs(10);
         let check = |ready_for_s: i64, expected: bool| {

@@ -2,6 +2,7 @@
 
 use super::{BATCH_PERIOD, Key, Memo};
 use crate::component::{Claim, Enqueue, Plan, Planned, Request, Step, judge_claim};
+use crate::model::LabelSelector;
 use crate::state::{Job, JobId, Pod, PodId, Store, WorkloadId};
 
 /// A pod of a Job.
@@ -21,7 +22,11 @@ pub(super) struct Claimed<'a> {
 pub(super) fn claim<'a>(store: &'a Store, id: JobId, job: &Job, plan: &mut Plan<Memo>) -> Vec<Claimed<'a>> {
     let workload = WorkloadId::Job(id);
     let own = |pod_id: &PodId| store.pod(*pod_id).map(|pod| Claimed { id: *pod_id, pod, is_adopted: false });
-    let Some(selector) = &job.spec.selector else { return store.pods_of(workload).iter().filter_map(own).collect() };
+    // Dumps may have lost the label that the API server puts into both selector and template.
+    let matches_itself = |selector: &&LabelSelector| selector.matches(&job.spec.template.metadata.labels);
+    let Some(selector) = job.spec.selector.as_ref().filter(matches_itself) else {
+        return store.pods_of(workload).iter().filter_map(own).collect();
+    };
     let mut claimed = Vec::new();
     let mut calls = Vec::new();
     let mut adopts = false;

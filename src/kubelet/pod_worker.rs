@@ -12,7 +12,8 @@ use super::{Kubelets, Timer, admission, node_status, settings, tell};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch, Request};
 use crate::engine::Ticket;
-use crate::model::SYSTEM_CRITICAL_PRIORITY;
+use crate::model::config::KubernetesVersion;
+use crate::model::{Container, SYSTEM_CRITICAL_PRIORITY};
 use crate::state::{ContainerState, ContainerStatus, NodeId, Pod, PodId, PodPhase, Status};
 use crate::units::{SimDuration, SimTime};
 
@@ -295,7 +296,10 @@ impl Kubelets {
             worker.ticket = Some(ctx.arm_in(delay, Timer::Ready(pod)));
         }
         if let Some(node) = object.node {
-            self.event(node, EventDraft::normal("Started", ObjectRef::pod(object), "Container started"), ctx);
+            for container in &object.spec.containers {
+                let text = started_text(container, ctx.config.version);
+                self.event(node, EventDraft::normal("Started", ObjectRef::pod(object), text), ctx);
+            }
         }
         self.post_if_heard(pod, patch, ctx);
         self.arm_end(pod, ctx);
@@ -383,6 +387,11 @@ impl Kubelets {
             self.post_ready(pod, ctx);
         }
     }
+}
+
+/// What the event of a container's start says; since 1.35 it no longer names the container.
+fn started_text(container: &Container, version: KubernetesVersion) -> String {
+    if version.at_least(35) { "Container started".to_owned() } else { format!("Started container {}", container.name) }
 }
 
 /// Since when the pod's containers run, as far as its status says.

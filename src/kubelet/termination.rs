@@ -5,7 +5,7 @@ use super::pod_worker::{Stage, Worker};
 use super::probe::TERMINATED;
 use super::{Kubelets, Timer, init, restart, settings, tell};
 use crate::component::{Ctx, DeleteOptions, EventDraft, ObjectRef, PodStatusPatch, Request};
-use crate::state::{ContainerState, DeletionCause, Owner, Pod, PodId, PodPhase, Status};
+use crate::state::{ContainerState, DeletionCause, NodeId, Owner, Pod, PodId, PodPhase, Status};
 use crate::units::SimDuration;
 
 /// The shortest grace.
@@ -44,10 +44,19 @@ impl Kubelets {
         let runs = object.phase == PodPhase::Running;
         let is_stopping = self.workers.get(&pod).is_some_and(|w| w.stage == Stage::Stopping);
         if runs && !is_stopping {
-            self.event(node, EventDraft::normal("Killing", ObjectRef::pod(object), "Stopping containers"), ctx);
+            self.say_killing(object, node, ctx);
         }
         let delay = if runs { stop_latency(object, deletion.grace, ctx) } else { SimDuration::ZERO };
         self.stop_in(pod, delay, ctx);
+    }
+
+    /// Notes that each container of a pod is being stopped.
+    fn say_killing(&self, pod: &Pod, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        let sidecars = pod.spec.init_containers.iter().filter(|container| container.is_sidecar());
+        for container in pod.spec.containers.iter().chain(sidecars) {
+            let text = format!("Stopping container {}", container.name);
+            self.event(node, EventDraft::normal("Killing", ObjectRef::pod(pod), text), ctx);
+        }
     }
 
     /// Containers will have stopped after `delay`, or when an earlier kill takes effect.
@@ -107,6 +116,10 @@ impl Kubelets {
     ) -> SimDuration {
         let Some(object) = ctx.store.pod(pod) else { return SimDuration::ZERO };
         let runs = object.phase == PodPhase::Running;
+        let is_stopping = self.workers.get(&pod).is_some_and(|w| w.stage == Stage::Stopping);
+        if let Some(node) = object.node.filter(|_| runs && !is_stopping) {
+            self.say_killing(object, node, ctx);
+        }
         let delay = if runs { stop_latency(object, grace, ctx) } else { SimDuration::ZERO };
         self.stop_in(pod, delay, ctx);
         if let Some(worker) = self.workers.get_mut(&pod) {

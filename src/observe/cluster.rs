@@ -1,5 +1,6 @@
 //! `cluster.csv` and `zones.csv`: the cluster in numbers, over time.
 
+use super::pods::ended_by_kubelet;
 use crate::arena::{Column, Symbol};
 use crate::state::{
     Change, Changed, DeletionCause, Node, NodeId, NodeSlot, Pod, PodDelta, PodId, PodPhase, Status, Store,
@@ -151,7 +152,7 @@ impl Cluster {
         self.is_dirty = true;
     }
 
-    /// Takes a change in; if a pod is deleted by it, says what for.
+    /// Takes a change in; if a pod is deleted by it, or ended by its kubelet, says what for.
     pub(super) fn changed(&mut self, change: &Change, store: &Store) -> Option<DeletionCause> {
         self.flush(change.at);
         match &change.what {
@@ -164,6 +165,9 @@ impl Cluster {
                 let is_marked = delta.touches(PodDelta::DELETION) || object.is_terminating();
                 if is_marked && !was_terminating {
                     return self.count_deletion(object.deletion?.cause);
+                }
+                if delta.touches(PodDelta::PHASE) {
+                    return self.count_deletion(ended_by_kubelet(object)?);
                 }
             }
             Changed::PodRemoved { pod, last } => {

@@ -143,6 +143,25 @@ fn row(pod: &Pod, store: &Store, at: SimTime, initial: bool) -> PodRow {
     }
 }
 
+/// Why the kubelet itself ended a pod that had been taken: it has failed and stays, with no deletion.
+///
+/// # Source
+/// kubelet: `status.reason` is `Evicted` for node pressure and limits of local storage, `Terminated` in a shutdown, `Preempting`
+/// for a critical pod. A pod that is refused at admission may say `Evicted`, too, but has never started.
+pub(super) fn ended_by_kubelet(pod: &Pod) -> Option<DeletionCause> {
+    let is_disrupted = pod
+        .disruption_target
+        .is_some_and(|target| target.status && target.reason == DisruptionReason::TerminationByKubelet);
+    if pod.phase != PodPhase::Failed || pod.deletion.is_some() {
+        return None;
+    }
+    match pod.reason.as_str() {
+        "Evicted" if is_disrupted || pod.started_at.is_some() => Some(DeletionCause::NodePressure),
+        _ if is_disrupted => Some(DeletionCause::TerminationByKubelet),
+        _ => None,
+    }
+}
+
 /// The cause that the API shows of a pod being deleted for a reason it shows nowhere: its DisruptionTarget condition, which
 /// an eviction also writes on pods that somebody else deleted before.
 fn disruption_of_deleted(pod: &Pod) -> Option<DeletionCause> {
@@ -190,6 +209,9 @@ fn update(row: &mut PodRow, pod: &Pod, delta: PodDelta, at: SimTime, store: &Sto
         if pod.phase.is_terminal() {
             row.finished_at.get_or_insert(at);
         }
+        if let Some(cause) = ended_by_kubelet(pod) {
+            row.deletion_cause.get_or_insert(cause);
+        }
     }
     if delta.touches(PodDelta::DELETION)
         && let Some(deletion) = pod.deletion
@@ -197,7 +219,8 @@ fn update(row: &mut PodRow, pod: &Pod, delta: PodDelta, at: SimTime, store: &Sto
         row.deletion_at.get_or_insert(at);
         row.deletion_cause.get_or_insert(deletion.cause);
     }
-    if let Some(cause) = disruption_of_deleted(pod) {
+    let is_evicted = row.deletion_cause == Some(DeletionCause::NodePressure);
+    if let Some(cause) = disruption_of_deleted(pod).filter(|_| !is_evicted) {
         row.deletion_cause = Some(cause);
     }
     if delta.touches(PodDelta::CONTAINERS) {

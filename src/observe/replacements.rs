@@ -57,7 +57,12 @@ fn replacements(pods: &[PodRow]) -> Vec<Replacement<'_>> {
     for pod in pods.iter().filter(|pod| !pod.owner_name.is_empty()) {
         let key = (pod.namespace.as_str(), pod.owner_kind.as_str(), pod.owner_name.as_str());
         let (lost, gained) = owners.entry(key).or_default();
-        if let Some(lost_at) = pod.deletion_at.or(pod.gone_at) {
+        // One that its kubelet ended is replaced before anybody deletes it.
+        let is_ended =
+            matches!(pod.deletion_cause, Some(DeletionCause::NodePressure | DeletionCause::TerminationByKubelet));
+        let ended_at = pod.finished_at.filter(|_| is_ended);
+        let marked_at = pod.deletion_at.into_iter().chain(ended_at).min();
+        if let Some(lost_at) = marked_at.or(pod.gone_at) {
             lost.push(Replacement { lost: pod, lost_at, ready_at: None });
         }
         if !pod.initial {

@@ -24,7 +24,7 @@ pub struct Counts {
     pub machine_failures: u64,
     /// Pods created after t=0.
     pub pods_created: u64,
-    /// Pods whose deletion was asked for, by cause.
+    /// Pods whose deletion was asked for or that their kubelet ended, by cause.
     pub deletions: BTreeMap<&'static str, u64>,
     /// Deletions by taints, evictions, pod GC and kubelets.
     pub evictions: u64,

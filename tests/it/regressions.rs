@@ -34,6 +34,7 @@ fn every_annotation_of_ours_is_known() {
         "healthy-for: 1m",
         "run-for: 1m",
         "exit-code: '1'",
+        "init-exit-code: '0'",
         "usage: '{memory: 1Mi}'",
     ];
     for annotation in annotations {
@@ -44,6 +45,19 @@ fn every_annotation_of_ours_is_known() {
         let scenario = load("{at: 1m, kubectl: cordon n-0}", &pod);
         assert!(scenario.warnings.is_empty(), "{annotation}: {:?}", scenario.warnings);
     }
+}
+
+#[test]
+fn pods_that_their_kubelet_ends_have_a_cause_and_are_counted() {
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default, annotations: {kubesquall.sim/usage: '{memory: 2Gi}'}}, spec: \
+               {nodeName: n-0, containers: [{name: c, image: i}]}}";
+    let fault = "{at: 1m, fault: {kind: MemoryPressure, nodes: {names: [n-0]}, usage: {memory: 6Gi}, for: 1m}}";
+    let observed = play(fault, pod);
+    let row = &observed.pods[0];
+    assert_eq!((row.deletion_cause, row.deletion_at), (Some(DeletionCause::NodePressure), None));
+    assert!(row.finished_at.is_some_and(|at| (SimTime::from_secs(60)..SimTime::from_secs(73)).contains(&at)));
+    assert_eq!(observed.summary.counts.deletions.get("NodePressure"), Some(&1));
+    assert_eq!(observed.summary.counts.evictions, 1);
 }
 
 #[test]

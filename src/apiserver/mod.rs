@@ -6,6 +6,7 @@
 mod admission;
 mod eviction;
 mod names;
+mod namespaces;
 mod nodes;
 mod objects;
 mod pods;
@@ -104,6 +105,9 @@ impl ApiServer {
         request: Request,
         changed: &mut Vec<Changed>,
     ) -> Served {
+        if let Err(refusal) = namespaces::admit(&request, store) {
+            return Served::Answered(Err(refusal));
+        }
         let mut session = Session { store, config, streams, now, changed };
         let s = &mut session;
         Served::Answered(match request {

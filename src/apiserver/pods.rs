@@ -15,13 +15,6 @@ use crate::units::SimDuration;
 
 impl ApiServer {
     pub(super) fn create_pod(&mut self, s: &mut Session<'_>, draft: PodDraft) -> Answer {
-        if s.store.namespace(draft.namespace).is_some_and(|(_, n)| n.deleting_since.is_some()) {
-            let message = format!(
-                "pods is forbidden: unable to create new content in namespace {} because it is being terminated",
-                draft.namespace
-            );
-            return Err(ApiError::new(ErrorReason::Forbidden, message));
-        }
         let spec = self.admission.admit(s, &draft.template, draft.pinned_node.is_some())?;
         let (name, uid) = match draft.name {
             PodName::Exact(name) if s.store.find_pod(draft.namespace, &name).is_some() => {

@@ -315,15 +315,34 @@ fn a_name_is_taken_once_per_namespace() {
 }
 
 #[test]
-fn a_terminating_namespace_takes_no_new_pods() {
+fn a_terminating_namespace_takes_nothing_new() {
     let mut api = Api::new();
     let namespace: model::Namespace = serde_saphyr::from_str("{metadata: {name: going}}").expect("a namespace");
     api.create(Object::Namespace(Box::new(namespace))).expect("a new namespace");
+    let here = api.pod(&format!("{{metadata: {{name: here, namespace: going}}, spec: {{{ONE}}}}}"));
+    let budget = || {
+        let text =
+            "{metadata: {name: b, namespace: going}, spec: {minAvailable: 1, selector: {matchLabels: {app: a}}}}";
+        Box::new(Object::PodDisruptionBudget(Box::new(serde_saphyr::from_str(text).expect("a budget"))))
+    };
+    api.ask(Request::Create(budget())).expect("a new budget");
     let name = Symbol::new("going");
     api.ask(Request::DeleteOther { kind: "Namespace", namespace: Symbol::empty(), name }).expect("a deletion");
-    let (reason, message) = api.refusal(draft(PodName::Exact("p".into()), "going"));
-    assert_eq!(reason, ErrorReason::Forbidden);
-    assert!(message.contains("because it is being terminated"), "{message}");
+    let node = api.store.node_slot(Symbol::new("n"));
+    let mut check = |request: Request, what: &str| {
+        let expected = format!(
+            "{what} is forbidden: unable to create new content in namespace going because it is being terminated"
+        );
+        assert_eq!(api.refusal(request), (ErrorReason::Forbidden, expected));
+    };
+    check(draft(PodName::Exact("p".into()), "going"), "pods \"p\"");
+    check(draft(PodName::Generate(Symbol::new("web-")), "going"), "pods \"web-\"");
+    check(Request::EvictPod { pod: here, grace_s: None, dry_run: false }, "pods \"here\"");
+    check(Request::BindPod { pod: here, node }, "pods \"here\"");
+    check(Request::Create(budget()), "poddisruptionbudgets.policy \"b\"");
+    // What is there can still be written.
+    assert_eq!(api.ask(Request::Apply(budget())), Ok(Reply::Unchanged));
+    assert!(delete(&mut api, here, None).is_ok());
 }
 
 // ---- deletion ---------------------------------------------------------------------------------------------------------

@@ -521,6 +521,12 @@ impl ApiError {
     pub fn new(reason: ErrorReason, message: impl Into<String>) -> Self {
         Self { reason, message: message.into(), retry_after: None, detail: None }
     }
+
+    /// Whether it is refused because its namespace is being deleted (`NamespaceTerminatingCause`).
+    #[must_use]
+    pub fn is_of_terminating_namespace(&self) -> bool {
+        self.reason == ErrorReason::Forbidden && self.message.ends_with("because it is being terminated")
+    }
 }
 
 /// The API server's answer.

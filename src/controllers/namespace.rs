@@ -105,7 +105,7 @@ impl Reconcile for Namespaces {
     fn sync(&mut self, name: Symbol, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<()> {
         let mut plan = Plan::nothing();
         let store = ctx.store;
-        if store.namespace(name).is_none_or(|(_, namespace)| namespace.deleting_since.is_none()) {
+        if !store.is_terminating(name) {
             return plan;
         }
         match delete_pods(store, name) {

@@ -266,7 +266,7 @@ impl Reconcile for ReplicaSets {
         match (memo, answer) {
             (Memo::Delete(_), Err(error)) => error.reason != ErrorReason::NotFound,
             // A dying namespace refuses new pods; retrying would only spin.
-            (Memo::Create, Err(error)) => !error.message.contains("because it is being terminated"),
+            (Memo::Create, Err(error)) => !error.is_of_terminating_namespace(),
             (_, answer) => answer.is_err(),
         }
     }

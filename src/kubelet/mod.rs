@@ -155,7 +155,7 @@ impl Kubelets {
 
     /// Notes an Event of the node's kubelet; each kubelet has a sender of its own, so that none waits for another.
     fn event(&self, node: NodeId, event: EventDraft, ctx: &mut Ctx<'_, Self>) {
-        if ctx.store.machine(node).talks() && !self.api_down {
+        if ctx.store.machine(node).talks() && !self.api_down && !ctx.store.is_terminating(event.about.namespace) {
             ctx.record(Record::Event { component: Self::NAME, event: event.on(node) });
         }
     }

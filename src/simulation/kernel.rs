@@ -250,7 +250,8 @@ impl Kernel {
         let Some(post) = self.posts.remove(id) else { return };
         let answered = Event::Posted { which: post.which, epoch: post.epoch };
         self.queue.push(self.now + self.config.round_trip / 2, Scheduled { cause: self.cause, event: answered });
-        if self.api_is_up {
+        // An Event is an object too.
+        if self.api_is_up && !self.store.is_terminating(post.event.about.namespace) {
             let component = super::components::Components::name(post.which);
             let record = Record::Event { component, event: post.event };
             self.observers.recorded(self.now, self.cause, &record, &self.store);

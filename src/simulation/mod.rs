@@ -70,9 +70,6 @@ pub struct Script {
     pub timeline: Vec<(SimTime, TimelineAction)>,
 }
 
-/// A leader that cannot renew its lease for this long exits (`--leader-elect-renew-deadline`).
-const RENEW_DEADLINE: SimDuration = SimDuration::from_secs(10);
-
 /// A run in progress.
 #[derive(Debug)]
 pub struct Simulation {
@@ -311,7 +308,7 @@ impl Simulation {
     }
 
     /// # Source
-    /// client-go leader election: a holder that cannot renew for ten seconds exits; its successor starts with empty memory.
+    /// client-go leader election: a holder that cannot renew within its deadline exits; its successor starts with empty memory.
     fn process_up(&mut self, process: ControlPlaneProcess) {
         if process != ControlPlaneProcess::KubeApiserver {
             self.start_anew(process);
@@ -319,11 +316,10 @@ impl Simulation {
         }
         self.kernel.api_is_up = true;
         let Some(since) = self.api_down_since.take() else { return };
-        if self.kernel.now.saturating_since(since) < RENEW_DEADLINE {
-            return;
-        }
+        let outage = self.kernel.now.saturating_since(since);
         for process in [ControlPlaneProcess::KubeControllerManager, ControlPlaneProcess::KubeScheduler] {
-            if self.components.any_up(process) {
+            let has_lost = renew_deadline(process, &self.kernel.config).is_some_and(|deadline| outage >= deadline);
+            if has_lost && self.components.any_up(process) {
                 self.components.stop(process);
                 self.start_anew(process);
             }
@@ -378,6 +374,20 @@ impl Kernel {
             observers,
             verifier: None,
             changed: Vec::new(),
+        }
+    }
+}
+/// How long a process may be without its lease; none if it holds none.
+fn renew_deadline(process: ControlPlaneProcess, config: &Config) -> Option<SimDuration> {
+    match process {
+        ControlPlaneProcess::KubeApiserver => None,
+        ControlPlaneProcess::KubeControllerManager => {
+            let flags = &config.kube_controller_manager;
+            flags.leader_elect.then_some(flags.leader_elect_renew_deadline)
+        }
+        ControlPlaneProcess::KubeScheduler => {
+            let election = &config.kube_scheduler.leader_election;
+            election.renew_deadline.filter(|_| election.leader_elect != Some(false))
         }
     }
 }

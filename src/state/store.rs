@@ -550,4 +550,10 @@ impl Store {
     pub fn namespace(&self, name: Symbol) -> Option<(super::workloads::NamespaceId, &Namespace)> {
         self.namespaces.iter().find(|(_, n)| n.name == name)
     }
+
+    /// Whether a namespace is being deleted, so that nothing new can be made in it.
+    #[must_use]
+    pub fn is_terminating(&self, namespace: Symbol) -> bool {
+        self.namespace(namespace).is_some_and(|(_, namespace)| namespace.deleting_since.is_some())
+    }
 }

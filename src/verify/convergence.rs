@@ -139,7 +139,7 @@ impl Calm<'_> {
 
     /// It exists, and neither it nor its namespace is being deleted.
     fn stays(&self, meta: &Meta) -> bool {
-        let is_going = self.store.namespace(meta.namespace).is_some_and(|(_, n)| n.deleting_since.is_some());
+        let is_going = self.store.is_terminating(meta.namespace);
         meta.deleting.is_none() && !is_going
     }
 

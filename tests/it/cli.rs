@@ -206,7 +206,7 @@ fn flags_without_effect_are_listed() {
     let dir = small();
     assert_eq!(kubesquall(dir.path(), "run small.yaml --no-charts --out result").status, 0);
     let rows = fs::read_to_string(dir.path().join("result/not-modelled.csv")).expect("the list");
-    for flag in ["cluster-cidr", "leader-elect"] {
+    for flag in ["cluster-cidr", "profiling"] {
         assert!(rows.contains(&format!("spec.controlPlane.kubeControllerManager.{flag}")), "{rows}");
     }
 }
@@ -245,7 +245,6 @@ profiles:
     let expected = [
         "enableProfiling",
         "extenders",
-        "leaderElection.leaderElect",
         "leaderElection.resourceName",
         "parallelism",
         "profiles[0].pluginConfig[0].args.filterTimeout",

@@ -10,8 +10,13 @@ use kubesquall::units::SimTime;
 use super::verified;
 
 fn load(timeline: &str, objects: &str) -> ResolvedScenario {
+    load_with("", timeline, objects)
+}
+
+/// With more fields of `spec`, each with a comma behind it.
+fn load_with(fields: &str, timeline: &str, objects: &str) -> ResolvedScenario {
     let text = format!(
-        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: regression}}\nspec: {{duration: 10m, seed: 1, cluster: \
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: regression}}\nspec: {{{fields}duration: 10m, seed: 1, cluster: \
          {{nodePools: [{{name: n, count: 2, template: {{status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}}}}}}}]}}, \
          latency: {{podStart: {{constant: 1s}}}}, timeline: [{timeline}]}}\n---\n{objects}\n"
     );
@@ -147,4 +152,33 @@ fn evictions_that_meet_under_one_budget_follow_each_other_half_a_second_apart() 
     assert!((60.0..60.3).contains(&deleted[0]), "{deleted:?}");
     assert!(deleted[1..].iter().all(|at| (0.5..2.5).contains(&(at - deleted[0]))), "{deleted:?}");
     assert!(observed.transcript.iter().all(|line| line.exit == 0));
+}
+
+#[test]
+fn a_process_without_a_lease_outlives_an_outage_of_the_api_server() {
+    let outage = "{at: 1m, fault: {kind: ControlPlaneOutage, components: [kube-apiserver], for: 15s}}";
+    let registered = |flags: &str| {
+        let fields = format!("controlPlane: {{kubeControllerManager: {{{flags}}}}}, ");
+        let observed =
+            verified::play(&load_with(&fields, outage, "{apiVersion: v1, kind: Namespace, metadata: {name: a}}"));
+        observed.events.iter().filter(|event| event.reason == "RegisteredNode").count()
+    };
+    assert_eq!(registered(""), 2);
+    assert_eq!(registered("leader-elect: false"), 0);
+    assert_eq!(registered("leader-elect-renew-deadline: 20s"), 0);
+}
+
+#[test]
+fn nothing_new_is_made_in_a_namespace_that_is_deleted() {
+    let objects = "{apiVersion: v1, kind: Namespace, metadata: {name: batch}}\n---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, \
+                   namespace: batch}, spec: {replicas: 3, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: \
+                   {containers: [{name: c, image: i}]}}}}";
+    let timeline = "{at: 1m, kubectl: delete namespace batch --wait=false}, {at: 62s, kubectl: set image deployment/web -n batch c=j}, {at: 63s, \
+                    kubectl: delete pods --all -n batch}";
+    let observed = play(timeline, objects);
+    assert_eq!(observed.pods.len(), 3, "{:?}", observed.pods);
+    let deleted_at = SimTime::from_secs(60);
+    let events = observed.events.iter().filter(|event| event.at > deleted_at && event.namespace == "batch");
+    assert_eq!(events.map(|event| event.reason).collect::<Vec<_>>(), Vec::<&str>::new());
+    assert!(observed.pods.iter().all(|pod| pod.gone_at.is_some()));
 }

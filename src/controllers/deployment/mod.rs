@@ -229,6 +229,11 @@ impl Reconcile for Deployments {
         let message = format!("Scaled {direction} replica set {} from {from} to {to}", set.meta.name);
         ctx.event(EventDraft::normal("ScalingReplicaSet", about, message));
     }
+
+    fn is_failure(_memo: Memo, answer: &Answer) -> bool {
+        // A namespace that is being deleted refuses whatever is tried.
+        answer.as_ref().is_err_and(|error| !error.is_of_terminating_namespace())
+    }
 }
 
 /// Adopts ReplicaSets that nobody owns and that the selector matches, and releases those that it no longer matches.

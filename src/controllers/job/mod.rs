@@ -634,7 +634,7 @@ impl Reconcile for Jobs {
 
     fn is_failure(memo: Memo, answer: &Answer) -> bool {
         match (memo, answer) {
-            (Memo::Create, Err(error)) => !error.message.contains("because it is being terminated"),
+            (Memo::Create, Err(error)) => !error.is_of_terminating_namespace(),
             (_, Err(error)) => error.reason != ErrorReason::NotFound,
             (_, Ok(_)) => false,
         }

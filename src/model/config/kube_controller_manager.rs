@@ -31,6 +31,10 @@ component_flags! {
         terminated_pod_gc_threshold: i64 = "terminated-pod-gc-threshold", |_version| "12500";
         /// Whether a volume stays on a node that is not ready until the node says that it is unmounted.
         disable_force_detach_on_timeout: bool = "disable-force-detach-on-timeout", |_version| "false";
+        /// Whether the process holds a lease, and exits when it cannot renew it.
+        leader_elect: bool = "leader-elect", |_version| "true";
+        /// For how long it tries to renew its lease before it exits.
+        leader_elect_renew_deadline: SimDuration = "leader-elect-renew-deadline", |_version| "10s";
         /// Controllers to run: `*` for the usual ones, a name to add one, `-name` to leave one out.
         controllers: Vec<Symbol> = "controllers", |_version| "*";
         /// Deployments synced at a time.

@@ -119,9 +119,7 @@ impl KubeSchedulerConfiguration {
     /// Fields of the real kind that are understood and decide nothing here; `[]` stands for any position.
     pub const WITHOUT_EFFECT: &[&str] = &[
         "parallelism",
-        "leaderElection.leaderElect",
         "leaderElection.leaseDuration",
-        "leaderElection.renewDeadline",
         "leaderElection.retryPeriod",
         "leaderElection.resourceLock",
         "leaderElection.resourceName",

@@ -537,11 +537,13 @@ fn pods_that_never_ran_or_have_ended_or_go_already_ask_no_budget() {
         assert!(api.store.budgets[budget].status.disrupted_pods.is_empty());
     }
     let mut api = Api::new();
-    api.budget(APP_A, (0, 2, 2));
+    let budget = api.budget(APP_A, (0, 2, 2));
     let pod = api.running("p", true);
     delete(&mut api, pod, None).expect("a deletion");
+    let deletion = api.get(pod).deletion;
     api.evict(pod).expect("an eviction");
-    assert_eq!(api.get(pod).deletion.map(|d| d.cause), Some(DeletionCause::Kubectl));
+    assert_eq!(api.get(pod).deletion, deletion);
+    assert!(api.store.budgets[budget].status.disrupted_pods.is_empty());
 }
 
 #[test]

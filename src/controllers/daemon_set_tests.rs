@@ -671,3 +671,55 @@ fn evicted_daemon_pods_count_like_any_that_has_failed() {
     let template = Arc::clone(&daemons.cluster.store.daemon_sets[daemons.id].spec.template);
     assert_eq!(template.spec.tolerations.len(), 0, "automatic tolerations are the pods', not the template's");
 }
+
+#[test]
+fn taints_of_a_lost_node_keep_its_pod_and_make_no_new_one() {
+    let not_ready = "node.kubernetes.io/not-ready";
+    let mut daemons = Daemons::with_nodes("", 2);
+    daemons.taint(0, not_ready, TaintEffect::NoExecute);
+    for kind in ["disk-pressure", "memory-pressure", "pid-pressure"] {
+        daemons.taint(1, &format!("node.kubernetes.io/{kind}"), TaintEffect::NoSchedule);
+    }
+    daemons.start();
+    assert_eq!(daemons.step(), (2, 0));
+    daemons.up(true);
+    daemons.step();
+    assert_eq!(daemons.status().desired, 2);
+    daemons.taint(0, not_ready, TaintEffect::NoSchedule);
+    assert_eq!(daemons.step(), (0, 0));
+    // The taint alone wakes nobody; the pod that is marked not ready with it does.
+    let marked = *daemons.cluster.store.pods_on(daemons.node_id(0)).first().expect("its pod");
+    daemons.cluster.patch(marked, PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() });
+    assert_eq!(daemons.step(), (0, 0));
+    assert_eq!((daemons.status().desired, daemons.status().misscheduled), (1, 1));
+}
+
+#[test]
+fn a_surge_replaces_pods_that_are_not_available_whatever_its_size() {
+    let mut daemons = Daemons::with_nodes(&rolling("maxSurge: 3, maxUnavailable: 0"), 5);
+    for index in 0..5 {
+        daemons.old(index, false);
+    }
+    daemons.start();
+    // Each old one goes when its successor is there, as neither serves anybody.
+    assert_eq!(daemons.step(), (5, 5));
+    assert!(
+        daemons.cluster.pods().iter().filter(|pod| pod.deletion.is_none()).all(|pod| pod.name.starts_with("agent-"))
+    );
+}
+
+#[test]
+fn a_surge_waits_until_the_new_pod_has_been_ready_long_enough() {
+    let mut daemons =
+        Daemons::with_nodes(&format!("minReadySeconds: 15, {}", rolling("maxSurge: 1, maxUnavailable: 0")), 1);
+    daemons.old(0, true);
+    daemons.cluster.now += SimDuration::from_secs(60);
+    let new = daemons.new_pod(0, false);
+    daemons.start();
+    daemons.step();
+    daemons.cluster.patch(new, PodStatusPatch { ready: Some(Status::True), ..PodStatusPatch::default() });
+    daemons.cluster.run_for(10.0);
+    assert!(daemons.deleted().is_empty());
+    daemons.cluster.run_for(10.0);
+    assert_eq!(daemons.deleted(), ["old-0"]);
+}

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use super::attach_detach::AttachDetach;
-use super::bench::{Bench, config, meta, within};
+use super::bench::{Bench, World, bare_pod, config, meta, within};
 use super::persistent_volume::PersistentVolumes;
 use super::tests::Cluster;
-use crate::arena::Symbol;
-use crate::component::{DeleteOptions, Reply, Request, Start};
+use crate::arena::{Symbol, stable_hash};
+use crate::component::{DeleteOptions, ErrorReason, Reply, Request, Start};
 use crate::engine::Distribution;
 use crate::model::{self, Object, TaintEffect};
 use crate::state::{
     Attachment, AttachmentPhase, Changed, DeletionCause, NodeConditionKind, PersistentVolume, PersistentVolumeClaim,
-    PersistentVolumeId, PodDelta, PodPhase, Status,
+    PersistentVolumeId, Status,
 };
 use crate::units::SimDuration;
 
@@ -194,7 +194,7 @@ fn attacher() -> (Attacher, PersistentVolumeId) {
     let driver = Symbol::new("disk.example.com");
     let volume = volumes.insert_volume(PersistentVolume {
         meta: meta("disk", None),
-        spec: Arc::default(),
+        spec: serde_saphyr::from_str("{accessModes: [ReadWriteOnce]}").map(Arc::new).expect("a spec"),
         claim: Some((Symbol::new("default"), Symbol::new("data"))),
         is_released: false,
         driver: Some(driver),
@@ -212,20 +212,17 @@ fn attacher() -> (Attacher, PersistentVolumeId) {
 }
 
 /// A pod that uses the disk.
-fn user(world: &mut super::bench::World, name: &str, node: &str) {
-    world.add_pod(name, Some(node), "[]");
-    world.edit_pod(name, PodDelta::SPEC | PodDelta::NODE, |pod| {
-        let volume = "[{name: d, persistentVolumeClaim: {claimName: data}}]";
-        Arc::make_mut(&mut pod.spec).spec.volumes = serde_saphyr::from_str(volume).expect("volumes");
-        pod.phase = PodPhase::Pending;
-    });
-    // The index of users follows the object.
-    let id = world.pod_id(name).expect("the pod");
-    let pod = world.store.remove_pod(id).expect("the pod");
-    world.store.insert_pod(pod);
+fn user(world: &mut World, name: &str, node: &str) {
+    let mut pod = bare_pod(name, u128::from(stable_hash(name.as_bytes())));
+    let volumes = "[{name: d, persistentVolumeClaim: {claimName: data}}]";
+    Arc::make_mut(&mut pod.spec).spec.volumes = serde_saphyr::from_str(volumes).expect("volumes");
+    pod.node = Some(world.node_id(node));
+    pod.created_at = world.now;
+    let id = world.store.insert_pod(pod);
+    world.change(Changed::PodAdded(id));
 }
 
-fn in_use(world: &mut super::bench::World, volume: PersistentVolumeId, node: &str, in_use: bool) {
+fn in_use(world: &mut World, volume: PersistentVolumeId, node: &str, in_use: bool) {
     let node = world.node_id(node);
     let before = world.store.volumes.attachment(volume, node);
     world.store.volumes.set_attachment(volume, node, Attachment { in_use, ..before });
@@ -255,6 +252,44 @@ fn check_order(bench: &Attacher, expected: &[(&str, Option<AttachmentPhase>)]) -
     found.into_iter().map(|(at, ..)| at).collect()
 }
 
+#[test]
+fn a_bound_pod_gets_its_disk_attached() {
+    let (mut bench, _) = attacher();
+    bench.at(10.0, |world| user(world, "p", "n"));
+    bench.run_until(60.0);
+    let at = check_order(&bench, &[("n", ATTACHING), ("n", ATTACHED)]);
+    within(at[1], 14.0, 14.1);
+    assert_eq!(bench.messages("SuccessfulAttachVolume"), ["AttachVolume.Attach succeeded for volume \"disk\" "]);
+}
+
+#[test]
+fn a_disk_moves_when_the_kubelet_has_let_go_of_it() {
+    let (mut bench, volume) = attacher();
+    bench.at(10.0, |world| user(world, "p", "n"));
+    bench.at(20.0, move |world| in_use(world, volume, "n", true));
+    bench.at(30.0, |world| world.remove_pod("p"));
+    bench.at(31.0, |world| user(world, "q", "m"));
+    bench.at(50.0, move |world| in_use(world, volume, "n", false));
+    bench.run_until(100.0);
+    let order = [("n", ATTACHING), ("n", ATTACHED), ("n", DETACHING), ("n", None), ("m", ATTACHING), ("m", ATTACHED)];
+    let at = check_order(&bench, &order);
+    within(at[2], 50.0, 50.1);
+    within(at[5], 56.0, 56.2);
+    let says = "Multi-Attach error for volume \"disk\" Volume is already exclusively attached to one node and can't be attached \
+                to another";
+    assert_eq!(bench.messages("FailedAttachVolume"), [says]);
+}
+
+#[test]
+fn who_uses_the_disk_is_named_to_the_pod_that_waits() {
+    let (mut bench, _) = attacher();
+    bench.at(10.0, |world| user(world, "p", "n"));
+    bench.at(30.0, |world| user(world, "q", "m"));
+    bench.run_until(100.0);
+    let says = "Multi-Attach error for volume \"disk\" Volume is already used by pod(s) p";
+    assert_eq!(bench.messages("FailedAttachVolume"), [says]);
+}
+
 /// When the disk of a pod that is gone at 30 s is detached from node `n`, which still says that it uses it.
 fn detached_at(prepare: impl FnOnce(&mut Attacher)) -> Option<f64> {
     let (mut bench, volume) = attacher();
@@ -266,7 +301,7 @@ fn detached_at(prepare: impl FnOnce(&mut Attacher)) -> Option<f64> {
     writes(&bench).iter().find(|(_, _, phase)| *phase == DETACHING).map(|(at, ..)| *at)
 }
 
-fn lost(world: &mut super::bench::World) {
+fn lost(world: &mut World) {
     world.set_condition("n", NodeConditionKind::Ready, Some(Status::Unknown));
 }
 
@@ -314,4 +349,19 @@ fn a_pod_that_comes_back_in_time_keeps_its_disk() {
     bench.at(200.0, |world| user(world, "again", "n"));
     bench.run_until(2000.0);
     check_order(&bench, &[("n", ATTACHING), ("n", ATTACHED)]);
+}
+
+#[test]
+fn a_write_that_fails_is_tried_again_a_second_later() {
+    let (mut bench, _) = attacher();
+    let mut failures = 2;
+    bench.refuse(move |request, _| {
+        let fails = matches!(request, Request::SetAttachment { .. }) && failures > 0;
+        failures -= i32::from(fails);
+        fails.then_some(ErrorReason::InternalError)
+    });
+    bench.at(10.0, |world| user(world, "p", "n"));
+    bench.run_until(60.0);
+    let at = check_order(&bench, &[("n", ATTACHING), ("n", ATTACHING), ("n", ATTACHING), ("n", ATTACHED)]);
+    within(at[2], 12.0, 12.2);
 }

@@ -15,7 +15,7 @@ use bench::Bench;
 
 use crate::chaos::{FaultKind, FaultSpec};
 use crate::engine::Distribution;
-use crate::state::{PodPhase, Status};
+use crate::state::{NodeConditionKind, PodPhase, Status};
 use crate::units::SimDuration;
 
 fn crash(bench: &mut Bench, at_s: u64, for_s: u64) {
@@ -443,6 +443,38 @@ fn an_unchanged_status_is_reported_five_minutes_after_it_was_posted_give_or_take
     assert!(pauses.len() >= 4, "{reports:?}");
     assert!((150.0..470.0).contains(&pauses[0]), "{reports:?}");
     assert!(pauses[1..].iter().all(|pause| (300.0..325.0).contains(pause)), "{reports:?}");
+}
+
+#[test]
+fn a_condition_that_changes_is_posted_at_the_next_look_and_moves_no_other() {
+    let mut bench = Bench::new();
+    // The first post brings all conditions.
+    bench.fault(20, FaultKind::MemoryPressure, Some(10));
+    bench.fault(600, FaultKind::DiskPressure, Some(600));
+    bench.run_until(599.0);
+    let kinds = [NodeConditionKind::Ready, NodeConditionKind::MemoryPressure, NodeConditionKind::PidPressure];
+    let before = kinds.map(|kind| bench.since(kind));
+    assert!(!bench.condition(NodeConditionKind::DiskPressure));
+    bench.run_until(621.0);
+    assert!(bench.condition(NodeConditionKind::DiskPressure));
+    assert_eq!(kinds.map(|kind| bench.since(kind)), before);
+    let last = bench.reports().last().copied();
+    assert!(last.is_some_and(|at| (600.0..621.0).contains(&at)), "{last:?}");
+}
+
+#[test]
+fn a_kubelet_that_registers_brings_its_taints_and_one_that_returns_leaves_those_there_are() {
+    let mut bench = Bench::new();
+    bench.config.kubelet.register_with_taints =
+        vec![serde_saphyr::from_str("{key: dedicated, effect: NoSchedule}").expect("a taint")];
+    bench.taint("by-hand", "NoSchedule");
+    bench.fault(10, FaultKind::Crash, Some(30));
+    bench.delete_node(210.0);
+    bench.fault(220, FaultKind::KubeletStop, Some(10));
+    bench.run_until(200.0);
+    assert_eq!(bench.taints(), ["by-hand:NoSchedule"], "a Node that exists keeps its taints");
+    bench.run_until(300.0);
+    assert_eq!(bench.taints(), ["dedicated:NoSchedule", "node.kubernetes.io/not-ready:NoSchedule"]);
 }
 
 #[test]

@@ -143,6 +143,28 @@ fn status_posts_alone_keep_a_node_healthy_and_so_do_renewals_alone() {
 }
 
 #[test]
+fn a_pass_remembers_the_readiness_that_it_leaves() {
+    let check = |posted: Option<Status>, is_silent: bool, expected: Option<Status>| {
+        let mut bench = fresh(|world| {
+            add_nodes(world, "", 3);
+            world.set_condition("0", NodeConditionKind::Ready, posted);
+            if is_silent {
+                world.silence("0");
+            }
+        });
+        bench.run_until(80.0);
+        assert_eq!(bench.world.node("0").conditions.ready(), expected, "{posted:?} silent {is_silent}");
+        let node = bench.world.node_id("0");
+        let remembered = bench.component.health.get(&node).and_then(|health| health.ready);
+        assert_eq!(remembered, expected, "{posted:?} silent {is_silent}");
+    };
+    for posted in [Some(Status::True), Some(Status::False), Some(Status::Unknown), None] {
+        check(posted, false, posted);
+        check(posted, true, Some(Status::Unknown));
+    }
+}
+
+#[test]
 fn a_lasting_unknown_is_not_written_again() {
     let mut bench = fresh(|world| {
         world.add_node("peer", "");
@@ -462,6 +484,21 @@ fn a_large_zone_in_partial_disruption_uses_the_secondary_rate() {
     let writes = seconds_of(&bench.no_execute_writes(UNREACHABLE));
     within(writes.len() as f64, 9.0, 11.0);
     within(writes[3] - writes[2], 99.9, 100.3);
+}
+
+#[test]
+fn a_zone_of_fifty_is_small_and_one_of_fifty_one_is_large() {
+    let tainted = |size: usize| {
+        let mut bench = bench(|world| {
+            add_nodes(world, "a", size);
+            world.add_node("b0", "b");
+            (0..30).for_each(|n| world.last_renewal(&format!("a{n}"), secs(0.0)));
+        });
+        bench.run_until(1000.0);
+        bench.no_execute_writes(UNREACHABLE).len()
+    };
+    assert!(tainted(50) <= 1);
+    within(tainted(51) as f64, 9.0, 11.0);
 }
 
 #[test]

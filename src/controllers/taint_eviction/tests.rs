@@ -148,6 +148,21 @@ fn a_taint_removed_in_time_cancels_with_an_event() {
 }
 
 #[test]
+fn a_taint_that_comes_back_begins_anew() {
+    let mut bench = bench(|world| {
+        world.add_pod("p", Some("n"), &format!("[{}]", tolerates(MAINT, Some(30))));
+    });
+    taint_at(&mut bench, 10.0, MAINT);
+    untaint_at(&mut bench, 20.0, MAINT);
+    taint_at(&mut bench, 25.0, MAINT);
+    bench.run_until(500.0);
+    assert_eq!(bench.deletions().len(), 1);
+    within(bench.deletions()[0], 55.0, 55.1);
+    let messages = bench.messages("TaintManagerEviction");
+    assert_eq!(messages, ["Cancelling deletion of Pod default/p", "Marking for deletion Pod default/p"]);
+}
+
+#[test]
 fn a_second_taint_of_finite_tolerance_starts_a_timer_and_its_removal_takes_it_back() {
     let tolerations = format!("[{},{}]", tolerates(MAINT, None), tolerates("b", Some(60)));
     let mut bench = bench(|world| {

@@ -460,6 +460,20 @@ impl Bench {
         posts.into_iter().map(seconds).collect()
     }
 
+    /// When a condition of the node last changed its status.
+    pub(super) fn since(&self, kind: NodeConditionKind) -> Option<f64> {
+        let node = self.store.node(self.node_id())?;
+        node.conditions.get(kind).map(|condition| seconds(condition.since))
+    }
+
+    /// Taints as `key:Effect`, sorted.
+    pub(super) fn taints(&self) -> Vec<String> {
+        let taints = self.store.node(self.node_id()).into_iter().flat_map(|node| &node.taints);
+        let mut taints: Vec<String> = taints.map(|taint| format!("{}:{}", taint.key, taint.effect)).collect();
+        taints.sort();
+        taints
+    }
+
     pub(super) fn is_on(&self) -> bool {
         self.store.machine(self.node_id()).power == Power::On
     }

@@ -7,7 +7,7 @@ use super::command_line::{DrainArgs, DryRun};
 use super::resource::{Found, find, server_error};
 use super::{Kubectl, Process, Tag, Timer, cordon};
 use crate::arena::{Id, Symbol};
-use crate::component::{Answer, ClientLimit, Ctx, DeleteOptions, ErrorReason, Request, TokenBucket};
+use crate::component::{Answer, ApiError, ClientLimit, Ctx, DeleteOptions, ErrorReason, Request, TokenBucket};
 use crate::state::{DeletionCause, NodeId, Owner, Pod, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 
@@ -364,6 +364,18 @@ impl Kubectl {
         }
     }
 
+    /// The pod of a refused eviction is to be read again; whatever comes of it, the next try follows.
+    pub(super) fn reread(&mut self, id: Id<Process>, index: u32, ctx: &mut Ctx<'_, Self>) {
+        let Some((process, mut drain)) = self.drain_of(id) else { return };
+        let leaves_at = drain.core.reserve(ctx.now);
+        process.drain = Some(drain);
+        if leaves_at > ctx.now {
+            ctx.arm(leaves_at, Timer::SendReread(id, index));
+        } else {
+            ctx.call(Request::Get, Tag::Reread(id, index));
+        }
+    }
+
     /// Sends the eviction of one pod, or its deletion.
     pub(super) fn send(&mut self, id: Id<Process>, index: u32, ctx: &mut Ctx<'_, Self>) {
         let Some(drain) = self.processes.get(id).and_then(|process| process.drain.as_ref()) else { return };
@@ -405,7 +417,9 @@ impl Kubectl {
                     "error when evicting pods/\"{}\" -n \"{}\" (will retry after 5s): {}",
                     task.name, task.namespace, error.message
                 ));
-                ctx.arm_in(RETRY, Timer::Evict(id, index));
+                // Since 1.35 the pod is read again before the next try.
+                let rereads = ctx.config.version.at_least(35);
+                ctx.arm_in(RETRY, if rereads { Timer::Reread(id, index) } else { Timer::Evict(id, index) });
             }
             Err(error) => {
                 task.state = State::Failed(format!(
@@ -497,6 +511,14 @@ impl Kubectl {
         let task = &mut drain.tasks[index as usize];
         if task.state == State::Leaving {
             let pod = ctx.store.pod(task.pod);
+            if let Err(error) = answer
+                && error.reason != ErrorReason::NotFound
+            {
+                let error = error.clone();
+                process.drain = Some(drain);
+                self.look_failed(id, index, &error, ctx);
+                return;
+            }
             if answer.is_err() {
                 task.state = State::Done;
                 process.stdout.push(format!("pod/{} {done}", task.name));
@@ -517,6 +539,31 @@ impl Kubectl {
         if is_common {
             self.looked(id, index, ctx);
         }
+        self.check_node(id, ctx);
+    }
+
+    /// A pod could not be looked at: nobody waits for it any more, nor for those that are waited for together with it.
+    fn look_failed(&mut self, id: Id<Process>, index: u32, error: &ApiError, ctx: &mut Ctx<'_, Self>) {
+        let Some((process, mut drain)) = self.drain_of(id) else { return };
+        let is_common = drain.args.disable_eviction;
+        let what = if is_common { "deletion failed" } else { "eviction failed" };
+        let task = &mut drain.tasks[index as usize];
+        process.stdout.push(format!("pod/{} {what}", task.name));
+        let why = server_error(error, &task.name);
+        task.state = State::Failed(if is_common {
+            why
+        } else {
+            format!(
+                "error when waiting for pod \"{}\" in namespace \"{}\" to terminate: {why}",
+                task.name, task.namespace
+            )
+        });
+        if is_common {
+            for task in drain.tasks.iter_mut().filter(|task| task.state == State::Leaving) {
+                task.state = State::Done;
+            }
+        }
+        process.drain = Some(drain);
         self.check_node(id, ctx);
     }
 

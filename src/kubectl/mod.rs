@@ -67,6 +67,10 @@ pub enum Timer {
     List(Id<Process>),
     /// A drain's eviction of its n-th pod is due.
     Evict(Id<Process>, u32),
+    /// A drain's n-th pod is to be read again before its next eviction.
+    Reread(Id<Process>, u32),
+    /// This reading leaves the drain's client.
+    SendReread(Id<Process>, u32),
     /// The eviction of the n-th pod leaves the drain's client.
     Send(Id<Process>, u32),
     /// A drain's look at its n-th pod is due.
@@ -90,6 +94,8 @@ pub enum Tag {
     List(Id<Process>),
     /// The eviction of the n-th pod.
     Evict(Id<Process>, u32),
+    /// The n-th pod, read again after its eviction was refused.
+    Reread(Id<Process>, u32),
     /// A look at the n-th pod.
     Poll(Id<Process>, u32),
 }
@@ -361,6 +367,8 @@ impl Component for Kubectl {
             Timer::Begin(id) => self.begin(id, ctx),
             Timer::List(id) => ctx.call(Request::Get, Tag::List(id)),
             Timer::Evict(id, pod) => self.evict(id, pod, ctx),
+            Timer::Reread(id, pod) => self.reread(id, pod, ctx),
+            Timer::SendReread(id, pod) => ctx.call(Request::Get, Tag::Reread(id, pod)),
             Timer::Send(id, pod) => self.send(id, pod, ctx),
             Timer::Poll(id, pod) => self.poll(id, pod, ctx),
             Timer::Look(id, pod) => self.look(id, pod, ctx),
@@ -375,6 +383,7 @@ impl Component for Kubectl {
             Tag::Cordon(id, node) => self.cordoned(id, node, answer, ctx),
             Tag::List(id) => self.listed(id, answer, ctx),
             Tag::Evict(id, pod) => self.evicted(id, pod, answer, ctx),
+            Tag::Reread(id, pod) => self.evict(id, pod, ctx),
             Tag::Poll(id, pod) => self.polled(id, pod, answer, ctx),
         }
     }

@@ -211,7 +211,7 @@ impl Desk {
                 Event::Answer(tag, answer) => self.handle(|kubectl, ctx| kubectl.answered(tag, &answer, ctx)),
                 Event::Arrive(request, tag) => {
                     let counts = matches!(request, Request::EvictPod { .. } | Request::DeletePod { .. });
-                    let is_lost = self.is_deaf && matches!(request, Request::Get);
+                    let is_lost = self.is_deaf && matches!(request, Request::Get | Request::GetPod { .. });
                     let answer = if is_lost { Err(unavailable()) } else { self.ask(request) };
                     if counts {
                         self.asked.push((self.now.as_secs_f64(), answer.is_ok()));
@@ -414,6 +414,41 @@ fn a_node_whose_pods_cannot_be_listed_stays_cordoned_and_is_not_drained() {
     let stderr = [&failed("n"), &failed("m"), "There are pending nodes to be drained:", " n", " m", lost, lost];
     desk.check(1, &["node/n cordoned", "node/m cordoned"], &stderr);
     assert!(desk.is_cordoned("n") && desk.exists("p") && desk.asked.is_empty());
+}
+
+#[test]
+fn a_pod_that_cannot_be_looked_at_is_no_longer_waited_for() {
+    let check = |line: &str, printed: &str, why: &str| {
+        let mut desk = Desk::new(line);
+        desk.stop = None;
+        desk.web("p");
+        desk.play(3.5);
+        desk.is_deaf = true;
+        let (exit, stdout, stderr) = desk.printed(10.0);
+        assert_eq!(exit, 1);
+        assert_eq!(stdout.last().map(String::as_str), Some(printed));
+        assert_eq!(stderr.last().map(String::as_str), Some(why));
+        assert!((3.5..4.2).contains(&desk.done_s()), "{}", desk.done_s());
+    };
+    let lost = "The connection to the server was refused - did you specify the right host or port?";
+    let waiting = format!("error when waiting for pod \"p\" in namespace \"default\" to terminate: {lost}");
+    check("drain n", "pod/p eviction failed", &waiting);
+    check("drain n --disable-eviction", "pod/p deletion failed", lost);
+}
+
+#[test]
+fn refused_evictions_wait_for_the_client_that_reads_their_pods_again() {
+    let mut desk = Desk::new("drain n --timeout 6s");
+    for number in 0..30 {
+        desk.web(&format!("p{number:02}"));
+    }
+    desk.budget("b", 0);
+    assert_eq!(desk.printed(60.0).0, 1);
+    let mut at: Vec<f64> = desk.asked.iter().map(|(at, _)| *at).collect();
+    at.sort_by(f64::total_cmp);
+    // Each is read again five seconds after it was refused, before it is tried once more.
+    let first = at[0];
+    assert!((at[30] - first - 5.02).abs() < 0.01, "{at:?}");
 }
 
 #[test]

@@ -160,6 +160,9 @@ impl ApiServer {
             Request::ReleaseVolume { volume } => volumes::release(s, volume),
             Request::SetAttachment { volume, node, phase } => volumes::set_attachment(s, volume, node, phase),
             Request::ReportVolume { volume, node, in_use } => volumes::report(s, volume, node, in_use),
+            Request::PutEndpointSlice { service, slice, endpoints } => {
+                objects::put_endpoint_slice(s, service, slice, endpoints)
+            }
             Request::FinalizeNamespace { name } => objects::finalize_namespace(s, name),
         })
     }

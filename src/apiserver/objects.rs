@@ -1,5 +1,6 @@
 //! Whole objects, as kubectl and manifests bring them: into the store, and back out of it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -10,10 +11,10 @@ use crate::component::{Answer, NodeRegistration, Reply};
 use crate::model::{self, ConditionStatus, LabelSelector, NodeConditionType, Object, ObjectMeta, PodConditionType};
 use crate::state::{
     Changed, ContainerState, ContainerStatus, ControllerRevision, CronJob, DaemonSet, DaemonSetStatus, Deletion,
-    DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, DisruptionReason, DisruptionTarget, Job,
-    JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind, NotScheduled, NotScheduledReason, ObjectDelta, Owner,
-    Pod, PodCondition, PodDisruptionBudget, PodDisruptionBudgetStatus, PodPhase, PriorityClass, ReplicaSet,
-    ReplicaSetStatus, Service, StatefulSet, StatefulSetStatus, Status, Store, Uid, WorkloadId,
+    DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, DisruptionReason, DisruptionTarget, Endpoint,
+    Job, JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind, NotScheduled, NotScheduledReason, ObjectDelta,
+    Owner, Pod, PodCondition, PodDisruptionBudget, PodDisruptionBudgetStatus, PodPhase, PriorityClass, ReplicaSet,
+    ReplicaSetStatus, Service, ServiceId, StatefulSet, StatefulSetStatus, Status, Store, Uid, WorkloadId,
 };
 use crate::units::SimDuration;
 
@@ -472,7 +473,7 @@ impl ApiServer {
             return Ok(Reply::Done);
         }
         let meta = self.meta(s, "Service", &o.metadata);
-        let id = s.store.services.insert(Service { meta, spec: Arc::new(o.spec) });
+        let id = s.store.services.insert(Service { meta, spec: Arc::new(o.spec), slices: BTreeMap::new() });
         s.changed.push(Changed::ServiceChanged(id));
         Ok(Reply::Done)
     }
@@ -674,6 +675,22 @@ pub(super) fn delete_other(s: &mut Session<'_>, kind: &'static str, namespace: S
         }
         other => return Err(not_found(other, name.as_str())),
     }
+    Ok(Reply::Done)
+}
+
+pub(super) fn put_endpoint_slice(
+    s: &mut Session<'_>,
+    id: ServiceId,
+    number: u32,
+    endpoints: Arc<[Endpoint]>,
+) -> Answer {
+    let Some(service) = s.store.services.get_mut(id) else { return Err(not_found("services", "")) };
+    if endpoints.is_empty() && service.slices.keys().any(|other| *other != number) {
+        service.slices.remove(&number);
+    } else {
+        service.slices.insert(number, endpoints);
+    }
+    s.changed.push(Changed::EndpointsChanged(id));
     Ok(Reply::Done)
 }
 

@@ -9,7 +9,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 use super::words::{counted, grouped, length, percent};
 use crate::arena::Symbol;
 use crate::diagnostics::Style;
-use crate::observe::{EventRow, Observed, PodRow, Shortage, Trap, WorkloadOutcome};
+use crate::observe::{EventRow, Observed, PodRow, ServiceOutcome, Shortage, Trap, WorkloadOutcome};
 use crate::scenario::{ExpectationOutcome, ResolvedScenario};
 use crate::state::PodPhase;
 use crate::units::SimTime;
@@ -45,6 +45,7 @@ pub(super) fn text(
     let _ = writeln!(text, "{}", headline(observed, paint));
     happenings(&mut text, scenario, observed, paint);
     workloads(&mut text, &observed.summary.workloads, paint);
+    services(&mut text, &observed.summary.services, paint);
     traps(&mut text, &observed.summary.traps, paint);
     evictions(&mut text, observed, paint);
     end(&mut text, observed, paint);
@@ -235,6 +236,40 @@ fn objective(outcome: &WorkloadOutcome) -> String {
     let Some(objective) = outcome.objective else { return String::new() };
     let (found, wanted) = (percent(outcome.availability), percent(objective));
     if outcome.objective_met == Some(false) { format!("MISSED: {found} of {wanted}") } else { format!("kept: {found}") }
+}
+
+/// Services that lost traffic: for how long they had no endpoint, and some on machines that were down.
+fn services(text: &mut String, outcomes: &[ServiceOutcome], paint: Paint) {
+    let mut worst: Vec<&ServiceOutcome> = outcomes.iter().filter(|outcome| outcome.lost_traffic_s > 0.0).collect();
+    worst.sort_by(|a, b| b.lost_traffic_s.total_cmp(&a.lost_traffic_s));
+    if worst.is_empty() {
+        return;
+    }
+    heading(text, "Services that lost traffic, worst first", paint);
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(["SERVICE", "NO ENDPOINT", "LONGEST", "DEAD ENDPOINTS", "LOST TRAFFIC"]);
+    for outcome in worst.iter().take(LISTED_MAX) {
+        let lengths = [
+            outcome.without_targets_s,
+            outcome.longest_without_targets_s,
+            outcome.dead_targets_s,
+            outcome.lost_traffic_s,
+        ];
+        let name = format!("service/{}/{}", outcome.namespace, outcome.name);
+        table.add_row(std::iter::once(name).chain(lengths.map(length)));
+    }
+    for column in 1..5 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for line in table.lines() {
+        let _ = writeln!(text, " {}", line.trim_end());
+    }
+    if worst.len() > LISTED_MAX {
+        let _ = writeln!(text, "  and {} more in summary.json", grouped((worst.len() - LISTED_MAX) as u64));
+    }
 }
 
 /// Known traps that decided something, a line each.

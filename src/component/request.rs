@@ -9,9 +9,9 @@ use crate::arena::Symbol;
 use crate::model::{self, Labels, PodTemplateSpec, Resources, TaintEffect};
 use crate::state::{
     AttachmentPhase, ContainerStatus, DaemonSetId, DaemonSetStatus, DeletionCause, DeploymentId, DeploymentStatus,
-    DisruptionReason, JobId, JobStatus, Node, NodeCondition, NodeConditionKind, NodeId, NotScheduled, Owner,
+    DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition, NodeConditionKind, NodeId, NotScheduled, Owner,
     PersistentVolumeClaimId, PersistentVolumeId, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase,
-    Propagation, ReplicaSetId, ReplicaSetStatus, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid,
+    Propagation, ReplicaSetId, ReplicaSetStatus, ServiceId, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid,
     WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
@@ -437,6 +437,15 @@ pub enum Request {
         node: NodeId,
         /// Whether it does.
         in_use: bool,
+    },
+    /// POST, PUT or DELETE of an EndpointSlice.
+    PutEndpointSlice {
+        /// Service.
+        service: ServiceId,
+        /// Which of its slices.
+        slice: u32,
+        /// What it holds; a slice without endpoints goes, unless it is the last.
+        endpoints: Arc<[Endpoint]>,
     },
     /// The namespace controller takes the last finalizer off a namespace.
     FinalizeNamespace {

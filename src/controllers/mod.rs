@@ -8,6 +8,7 @@ pub mod cron_job;
 pub mod daemon_set;
 pub mod deployment;
 pub mod disruption;
+pub mod endpoint_slice;
 pub mod garbage_collector;
 pub mod job;
 pub mod namespace;
@@ -26,6 +27,8 @@ mod cron_job_tests;
 mod daemon_set_tests;
 #[cfg(test)]
 mod disruption_tests;
+#[cfg(test)]
+mod endpoint_slice_tests;
 #[cfg(test)]
 mod job_tests;
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod nodes;
 mod pods;
 mod readiness;
 mod replacements;
+mod services;
 mod slo;
 mod summary;
 mod transcript;
@@ -24,6 +25,7 @@ pub use events::EventRow;
 pub use nodes::NodeRow;
 pub use pods::PodRow;
 pub use readiness::ReadinessRow;
+pub use services::{ServiceOutcome, ServiceRow, Traffic};
 pub use slo::{MinReady, Objective, Shortage, WorkloadOutcome, workload_matches};
 pub use summary::{Counts, METRICS, Quantiles, Summary};
 pub use transcript::TranscriptRow;
@@ -57,6 +59,7 @@ pub struct Observers {
     nodes: nodes::Nodes,
     workloads: workloads::Workloads,
     cluster: cluster::Cluster,
+    services: services::Services,
     transcript: transcript::Transcripts,
     slo: slo::Slo,
     counts: summary::Tallies,
@@ -82,6 +85,8 @@ pub struct Observed {
     pub cluster: Vec<ClusterRow>,
     /// `zones.csv`.
     pub zones: Vec<ZoneRow>,
+    /// `services.csv`.
+    pub services: Vec<ServiceRow>,
     /// `transcript.jsonl`.
     pub transcript: Vec<TranscriptRow>,
     /// `causes.csv`.
@@ -105,6 +110,7 @@ impl Observers {
             nodes: nodes::Nodes::default(),
             workloads: workloads::Workloads::default(),
             cluster: cluster::Cluster::new(sample),
+            services: services::Services::default(),
             transcript: transcript::Transcripts::default(),
             slo: slo::Slo::new(objectives),
             counts: summary::Tallies::default(),
@@ -132,6 +138,7 @@ impl Observers {
         self.pods.begin(store);
         self.cluster.begin(store);
         self.recoveries.begin(store);
+        self.services.begin(self.files(), store);
         if self.files() {
             self.readiness.begin(store);
             self.nodes.begin(store);
@@ -159,6 +166,7 @@ impl Observers {
         self.slo.changed(change, store);
         self.pods.changed(change, store);
         self.recoveries.changed(change, store);
+        self.services.changed(change, store);
         if let Some(cause) = self.cluster.changed(change, store) {
             self.counts.deleted(cause);
         }
@@ -208,9 +216,10 @@ impl Observers {
     }
 
     /// The physical world changed.
-    pub fn machine_changed(&mut self, _now: SimTime, _cause: CauseId, change: &MachineChange, _store: &Store) {
+    pub fn machine_changed(&mut self, now: SimTime, _cause: CauseId, change: &MachineChange, store: &Store) {
         if self.detail != Detail::Nothing {
             self.counts.machine_changed(change);
+            self.services.machine_changed(now, change, store);
         }
     }
 
@@ -220,8 +229,10 @@ impl Observers {
         let pods = self.pods.finish(end, store);
         let (cluster, zones) = self.cluster.finish(end, store);
         let (outcomes, shortage) = self.slo.finish(end);
+        let (services, of_services) = self.services.finish(end);
         let traps = self.traps.map(|traps| traps.finish(end, store)).unwrap_or_default();
-        let summary = self.counts.finish(&pods, &self.recoveries, outcomes, traps, &cluster, event_count);
+        let summary =
+            self.counts.finish(&pods, &self.recoveries, (outcomes, of_services), traps, &cluster, event_count);
         Observed {
             events: self.events.finish(),
             pods: if self.detail == Detail::Files { pods } else { Vec::new() },
@@ -230,6 +241,7 @@ impl Observers {
             workloads: self.workloads.finish(),
             cluster,
             zones,
+            services,
             transcript: self.transcript.finish(),
             causes: self.causes.finish(),
             summary,

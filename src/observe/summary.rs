@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::cluster::ClusterRow;
 use super::pods::PodRow;
 use super::replacements::{self, Recoveries};
+use super::services::ServiceOutcome;
 use super::slo::WorkloadOutcome;
 use super::traps::Trap;
 use crate::component::Record;
@@ -73,6 +74,9 @@ pub struct Summary {
     pub metrics: BTreeMap<&'static str, f64>,
     /// Per workload, in the order in which they were created.
     pub workloads: Vec<WorkloadOutcome>,
+    /// Per service, by name; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceOutcome>,
     /// Created -> Ready, of pods created after t=0.
     pub created_to_ready: Quantiles,
     /// Deletion of a pod -> its replacement Ready, matched in order per owner.
@@ -82,7 +86,7 @@ pub struct Summary {
 }
 
 /// Names of the metrics that a summary can hold.
-pub const METRICS: [&str; 27] = [
+pub const METRICS: [&str; 29] = [
     "events",
     "evictions",
     "needless_evictions",
@@ -110,6 +114,8 @@ pub const METRICS: [&str; 27] = [
     "unready_replica_s",
     "rescheduling_p99_s",
     "objectives_missed",
+    "without_targets_s",
+    "lost_traffic_s",
 ];
 
 #[derive(Debug, Default)]
@@ -159,7 +165,7 @@ impl Tallies {
         mut self,
         pods: &[PodRow],
         recoveries: &Recoveries,
-        mut workloads: Vec<WorkloadOutcome>,
+        (mut workloads, services): (Vec<WorkloadOutcome>, Vec<ServiceOutcome>),
         traps: Vec<Trap>,
         cluster: &[ClusterRow],
         event_count: u64,
@@ -174,11 +180,15 @@ impl Tallies {
         let rescheduling = Quantiles::of(replacements::rescheduling(pods));
         self.counts.needless_evictions = replacements::count_needless(pods, recoveries, &mut workloads);
         self.counts.stateful_interruptions = replacements::stateful_interruptions(pods);
-        let metrics = metrics(&self.counts, &workloads, cluster, &rescheduling);
+        let mut metrics = metrics(&self.counts, &workloads, cluster, &rescheduling);
+        let sum = |field: fn(&ServiceOutcome) -> f64| services.iter().map(field).fold(0.0, |sum, value| sum + value);
+        metrics.insert("without_targets_s", sum(|service| service.without_targets_s));
+        metrics.insert("lost_traffic_s", sum(|service| service.lost_traffic_s));
         Summary {
             counts: self.counts,
             metrics,
             workloads,
+            services,
             created_to_ready: Quantiles::of(created_to_ready),
             rescheduling,
             traps,

@@ -4,7 +4,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::observe::{
-    CauseRow, ClusterRow, EventRow, NodeRow, Observed, PodRow, ReadinessRow, Room, TranscriptRow, WorkloadRow, ZoneRow,
+    CauseRow, ClusterRow, EventRow, NodeRow, Observed, PodRow, ReadinessRow, Room, ServiceRow, TranscriptRow,
+    WorkloadRow, ZoneRow,
 };
 use crate::report::run_dir::{OutputDir, OutputError};
 use crate::units::SimTime;
@@ -76,6 +77,7 @@ pub fn write_tables(observed: &Observed, out: &OutputDir) -> Result<(), OutputEr
     out.write("workloads.csv", &workloads(&observed.workloads))?;
     out.write("cluster.csv", &cluster(&observed.cluster))?;
     out.write("zones.csv", &zones(&observed.zones))?;
+    out.write("services.csv", &services(&observed.services))?;
     out.write("causes.csv", &causes(&observed.causes))?;
     out.write("transcript.jsonl", &transcript(&observed.transcript))
 }
@@ -216,6 +218,15 @@ fn zones(rows: &[ZoneRow]) -> Vec<u8> {
     table(&columns, rows, |line, row| {
         line.time(row.at).text(row.zone.as_str()).number(row.nodes).number(row.nodes_ready);
         line.room(&row.requested).room(&row.allocatable);
+    })
+}
+
+fn services(rows: &[ServiceRow]) -> Vec<u8> {
+    let columns = ["time_s", "namespace", "name", "endpoints", "ready", "terminating", "targets", "dead_targets"];
+    table(&columns, rows, |line, row| {
+        let traffic = &row.traffic;
+        line.time(row.at).text(row.namespace.as_str()).text(row.name.as_str()).number(traffic.endpoints);
+        line.number(traffic.ready).number(traffic.terminating).number(traffic.targets).number(traffic.dead_targets);
     })
 }
 

@@ -199,6 +199,8 @@ components! {
         |config, _| Controller::new(Default::default(), config);
     Disruption disruption: Controller<crate::controllers::disruption::Disruption> =
         |config, _| Controller::new(Default::default(), config);
+    EndpointSlices endpoint_slices: Controller<crate::controllers::endpoint_slice::EndpointSlices> =
+        |config, _| Controller::new(Default::default(), config);
     GarbageCollector garbage_collector: Controller<crate::controllers::garbage_collector::GarbageCollector> =
         |config, _| Controller::new(Default::default(), config);
     Namespaces namespaces: Controller<crate::controllers::namespace::Namespaces> =

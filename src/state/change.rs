@@ -175,6 +175,8 @@ pub enum Changed {
     ServiceChanged(ServiceId),
     /// A service left the API.
     ServiceRemoved(ServiceId),
+    /// An EndpointSlice of a service was written.
+    EndpointsChanged(ServiceId),
     /// A namespace was created, changed, or its deletion was asked for.
     NamespaceChanged(NamespaceId),
     /// A namespace left the API.

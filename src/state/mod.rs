@@ -30,7 +30,7 @@ pub use volumes::{
 };
 pub use workloads::{
     ControllerRevision, ControllerRevisionId, CronJob, CronJobId, DaemonSet, DaemonSetId, DaemonSetStatus, Deployment,
-    DeploymentCondition, DeploymentId, DeploymentStatus, Job, JobId, JobStatus, Namespace, NamespaceId,
+    DeploymentCondition, DeploymentId, DeploymentStatus, Endpoint, Job, JobId, JobStatus, Namespace, NamespaceId,
     PodDisruptionBudget, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PriorityClass, PriorityClassId, ReplicaSet,
     ReplicaSetId, ReplicaSetStatus, Service, ServiceId, StatefulSet, StatefulSetId, StatefulSetStatus, WorkloadId,
 };

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::meta::{Meta, Owner, Uid};
+use super::nodes::NodeId;
+use super::pods::PodId;
 use crate::arena::{Id, Symbol};
 use crate::model;
 use crate::units::SimTime;
@@ -344,6 +346,21 @@ pub struct PriorityClass {
     pub never_preempts: bool,
 }
 
+/// A pod behind a service, as its EndpointSlice shows it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The pod; it may be gone by now.
+    pub pod: PodId,
+    /// Its node.
+    pub node: Option<NodeId>,
+    /// Condition `ready`: clients are sent there.
+    pub ready: bool,
+    /// Condition `serving`: the pod is Ready, being deleted or not.
+    pub serving: bool,
+    /// Condition `terminating`: the pod is being deleted.
+    pub terminating: bool,
+}
+
 /// A Service.
 #[derive(Clone, Debug)]
 pub struct Service {
@@ -351,6 +368,8 @@ pub struct Service {
     pub meta: Meta,
     /// Spec.
     pub spec: Arc<model::ServiceSpec>,
+    /// Its EndpointSlices by number; none until its controller has seen it.
+    pub slices: BTreeMap<u32, Arc<[Endpoint]>>,
 }
 
 /// A Namespace.

@@ -1,12 +1,14 @@
 //! What must have come about once nothing goes wrong any more.
 
+use std::collections::BTreeMap;
+
 use crate::arena::Symbol;
 use crate::component::Config;
 use crate::model::TaintEffect;
 use crate::scheduler::Scheduler;
 use crate::state::{
-    ContainerState, DaemonSetId, DeploymentId, Meta, NodeId, Owner, Pod, PodId, PodPhase, ReplicaSetId, StatefulSetId,
-    Store, WorkloadId,
+    ContainerState, DaemonSetId, DeploymentId, Meta, NodeId, Owner, Pod, PodId, PodPhase, ReplicaSetId, Service,
+    StatefulSetId, Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -29,10 +31,43 @@ struct Calm<'a> {
 pub fn unsettled(store: &Store, config: &Config, now: SimTime) -> Option<String> {
     let calm = Calm { store, config, now };
     let result = calm.nodes().and_then(|()| calm.pods()).and_then(|()| calm.workloads()).and_then(|()| calm.budgets());
+    let result = result.and_then(|()| calm.services());
     result.err()
 }
 
 impl Calm<'_> {
+    /// The slices of a service show the pods that run behind it as they are.
+    fn services(&self) -> Result<(), String> {
+        let is_led = |service: &&Service| {
+            let spec = &service.spec;
+            !spec.selector.is_empty() && spec.service_type.is_none_or(|kind| kind.as_str() != "ExternalName")
+        };
+        for service in self.store.services.iter().map(|(_, service)| service).filter(is_led) {
+            let (namespace, name) = (service.meta.namespace, service.meta.name);
+            let shown: BTreeMap<PodId, bool> =
+                service.slices.values().flat_map(|slice| slice.iter()).map(|e| (e.pod, e.ready)).collect();
+            for &id in self.store.pods_in(namespace) {
+                let Some(pod) = self.store.pod(id) else { continue };
+                let is_selected = service.spec.selector.iter().all(|(key, value)| pod.labels.get(key) == Some(value));
+                let has_node = pod.node.is_some_and(|node| self.store.node(node).is_some());
+                let is_calm = pod.ready.is_some_and(|ready| ready.since + UNDER_WAY < self.now);
+                if !is_selected || !has_node || !is_calm || pod.phase != PodPhase::Running {
+                    continue;
+                }
+                let is_ready = pod.is_ready() && pod.deletion.is_none();
+                let expected = Some(is_ready || service.spec.publish_not_ready_addresses);
+                if shown.get(&id).copied() != expected {
+                    let found = shown.get(&id);
+                    return Err(format!("service {namespace}/{name} shows pod {} as ready: {found:?}", pod.name));
+                }
+            }
+            if let Some(id) = shown.keys().find(|id| self.store.pod(**id).is_none()) {
+                return Err(format!("service {namespace}/{name} shows {id:?}, a pod that is gone"));
+            }
+        }
+        Ok(())
+    }
+
     /// The machine is up and nothing is wrong with it; nobody has reason to keep off it.
     fn is_fine(&self, node: NodeId) -> bool {
         let machine = self.store.machine(node);

@@ -155,6 +155,7 @@ impl Mirror {
             Changed::HeartbeatChanged(_)
             | Changed::ServiceChanged(_)
             | Changed::ServiceRemoved(_)
+            | Changed::EndpointsChanged(_)
             | Changed::NamespaceChanged(_)
             | Changed::NamespaceRemoved(_)
             | Changed::VolumeChanged(_)

@@ -13,6 +13,7 @@ mod random_scenario;
 mod recordings;
 mod regressions;
 mod scheduler;
+mod services;
 mod study;
 mod tidy;
 mod traps;

@@ -191,6 +191,10 @@ fn manifests(dice: &mut Dice, names: &mut Names) -> String {
         if dice.percent(45) {
             budget(dice, &mut text, &app, namespace, names);
         }
+        if number % 2 == 0 {
+            head(&mut text, "v1", "Service", &app, namespace);
+            let _ = writeln!(text, "spec: {{selector: {{app: {app}}}, publishNotReadyAddresses: {}}}", number == 4);
+        }
     }
     text
 }

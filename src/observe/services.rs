@@ -1,0 +1,228 @@
+//! `services.csv`: where the traffic of each service goes, at each change.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::arena::Symbol;
+use crate::state::{Change, Changed, MachineChange, NodeId, Power, Service, ServiceId, Store};
+use crate::units::{SimDuration, SimTime};
+
+/// A row of `services.csv`.
+#[derive(Clone, Debug)]
+pub struct ServiceRow {
+    /// When.
+    pub at: SimTime,
+    /// Namespace.
+    pub namespace: Symbol,
+    /// Service.
+    pub name: Symbol,
+    /// What its EndpointSlices say from then on.
+    pub traffic: Traffic,
+}
+
+/// Where the traffic of a service goes.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Endpoints in its slices.
+    pub endpoints: i64,
+    /// Those that are ready.
+    pub ready: i64,
+    /// Those whose pods are being deleted.
+    pub terminating: i64,
+    /// Those that traffic goes to: the ready ones; if there are none, those that still serve while they are being deleted.
+    pub targets: i64,
+    /// Targets on machines that are down: what is sent there is lost.
+    pub dead_targets: i64,
+}
+
+impl Traffic {
+    /// # Source
+    /// kube-proxy: ready endpoints, or else those that serve and terminate.
+    fn of(service: &Service, store: &Store) -> Self {
+        let all = || service.slices.values().flat_map(|slice| slice.iter());
+        let ready = all().filter(|endpoint| endpoint.ready).count() as i64;
+        let is_target = |endpoint: &&crate::state::Endpoint| {
+            if ready > 0 { endpoint.ready } else { endpoint.serving && endpoint.terminating }
+        };
+        let is_dead = |endpoint: &&crate::state::Endpoint| endpoint.node.is_some_and(|node| is_down(node, store));
+        Self {
+            endpoints: all().count() as i64,
+            ready,
+            terminating: all().filter(|endpoint| endpoint.terminating).count() as i64,
+            targets: all().filter(is_target).count() as i64,
+            dead_targets: all().filter(is_target).filter(is_dead).count() as i64,
+        }
+    }
+
+    /// The share of the requests that is lost.
+    fn lost(&self) -> f64 {
+        if self.targets == 0 { 1.0 } else { self.dead_targets as f64 / self.targets as f64 }
+    }
+}
+
+fn is_down(node: NodeId, store: &Store) -> bool {
+    let machine = store.machine(node);
+    !machine.exists || machine.power != Power::On
+}
+
+/// What became of a service, from the moment on at which it first had somewhere to send traffic to.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServiceOutcome {
+    /// Namespace.
+    pub namespace: Symbol,
+    /// Name.
+    pub name: Symbol,
+    /// Endpoints that traffic went to at the end.
+    pub targets: i64,
+    /// Seconds in which it went to none.
+    pub without_targets_s: f64,
+    /// The longest such time.
+    pub longest_without_targets_s: f64,
+    /// Seconds in which it went, among others, to machines that were down.
+    pub dead_targets_s: f64,
+    /// How much was lost, in seconds of its whole traffic, if that is spread evenly.
+    pub lost_traffic_s: f64,
+}
+
+#[derive(Debug)]
+struct Course {
+    namespace: Symbol,
+    name: Symbol,
+    traffic: Traffic,
+    since: SimTime,
+    /// It has had targets: before that nobody can have lost anything.
+    has_served: bool,
+    /// Since when it has had no targets.
+    empty_since: Option<SimTime>,
+    without: SimDuration,
+    longest: SimDuration,
+    dead: SimDuration,
+    lost_s: f64,
+}
+
+impl Course {
+    fn advance(&mut self, now: SimTime) {
+        let span = now.saturating_since(self.since);
+        self.since = now;
+        if !self.has_served {
+            return;
+        }
+        if self.traffic.targets == 0 {
+            self.without += span;
+        }
+        if self.traffic.dead_targets > 0 {
+            self.dead += span;
+        }
+        self.lost_s += span.as_secs_f64() * self.traffic.lost();
+    }
+
+    fn end_gap(&mut self, now: SimTime) {
+        if let Some(since) = self.empty_since.take() {
+            self.longest = self.longest.max(now.saturating_since(since));
+        }
+    }
+}
+
+/// Follows every service that has EndpointSlices.
+#[derive(Debug, Default)]
+pub(super) struct Services {
+    keeps_rows: bool,
+    rows: Vec<ServiceRow>,
+    courses: BTreeMap<ServiceId, Course>,
+    /// Services that have had an endpoint on the node.
+    by_node: BTreeMap<NodeId, BTreeSet<ServiceId>>,
+    gone: Vec<ServiceOutcome>,
+}
+
+impl Services {
+    pub(super) fn begin(&mut self, keeps_rows: bool, store: &Store) {
+        self.keeps_rows = keeps_rows;
+        for id in store.services.ids() {
+            self.look(id, SimTime::ZERO, store);
+        }
+    }
+
+    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+        match &change.what {
+            Changed::EndpointsChanged(id) => {
+                self.look(*id, change.at, store);
+            }
+            Changed::ServiceRemoved(id) => {
+                if let Some(course) = self.courses.remove(id) {
+                    self.gone.push(outcome(course, change.at));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn machine_changed(&mut self, now: SimTime, change: &MachineChange, store: &Store) {
+        let (MachineChange::PowerOff(node) | MachineChange::InstanceGone(node) | MachineChange::Booted(node)) = change
+        else {
+            return;
+        };
+        let services: Vec<ServiceId> = self.by_node.get(node).into_iter().flatten().copied().collect();
+        for id in services {
+            self.look(id, now, store);
+        }
+    }
+
+    fn look(&mut self, id: ServiceId, now: SimTime, store: &Store) {
+        let Some(service) = store.services.get(id).filter(|service| !service.slices.is_empty()) else { return };
+        let nodes = service.slices.values().flat_map(|slice| slice.iter()).filter_map(|endpoint| endpoint.node);
+        for node in nodes {
+            self.by_node.entry(node).or_default().insert(id);
+        }
+        let (namespace, name) = (service.meta.namespace, service.meta.name);
+        let traffic = Traffic::of(service, store);
+        let is_new = !self.courses.contains_key(&id);
+        let course = self.courses.entry(id).or_insert_with(|| Course {
+            namespace,
+            name,
+            traffic,
+            since: now,
+            has_served: false,
+            empty_since: None,
+            without: SimDuration::ZERO,
+            longest: SimDuration::ZERO,
+            dead: SimDuration::ZERO,
+            lost_s: 0.0,
+        });
+        if !is_new && course.traffic == traffic {
+            return;
+        }
+        course.advance(now);
+        course.traffic = traffic;
+        if traffic.targets > 0 {
+            course.has_served = true;
+            course.end_gap(now);
+        } else if course.has_served {
+            course.empty_since.get_or_insert(now);
+        }
+        if self.keeps_rows {
+            self.rows.push(ServiceRow { at: now, namespace, name, traffic });
+        }
+    }
+
+    pub(super) fn finish(self, end: SimTime) -> (Vec<ServiceRow>, Vec<ServiceOutcome>) {
+        let mut outcomes: Vec<ServiceOutcome> =
+            self.gone.into_iter().chain(self.courses.into_values().map(|course| outcome(course, end))).collect();
+        outcomes.sort_by(|a, b| (a.namespace.as_str(), a.name.as_str()).cmp(&(b.namespace.as_str(), b.name.as_str())));
+        (self.rows, outcomes)
+    }
+}
+
+fn outcome(mut course: Course, end: SimTime) -> ServiceOutcome {
+    course.advance(end);
+    course.end_gap(end);
+    ServiceOutcome {
+        namespace: course.namespace,
+        name: course.name,
+        targets: course.traffic.targets,
+        without_targets_s: course.without.as_secs_f64(),
+        longest_without_targets_s: course.longest.as_secs_f64(),
+        dead_targets_s: course.dead.as_secs_f64(),
+        lost_traffic_s: course.lost_s,
+    }
+}

@@ -119,8 +119,9 @@ const TAINTS: [(&str, &str); 2] =
     [("not-ready", "node.kubernetes.io/not-ready"), ("unreachable", "node.kubernetes.io/unreachable")];
 
 /// What can have a price, in the words of the document, and the metric it prices.
-const PRICED: [(&str, &str); 9] = [
+const PRICED: [(&str, &str); 10] = [
     ("unreadyReplicaSeconds", "unready_replica_s"),
+    ("lostTrafficSeconds", "lost_traffic_s"),
     ("evictions", "evictions"),
     ("needlessEvictions", "needless_evictions"),
     ("statefulInterruptions", "stateful_interruptions"),

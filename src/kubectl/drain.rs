@@ -421,6 +421,21 @@ impl Kubectl {
                 let rereads = ctx.config.version.at_least(35);
                 ctx.arm_in(RETRY, if rereads { Timer::Reread(id, index) } else { Timer::Evict(id, index) });
             }
+            Err(error) if error.is_of_terminating_namespace() => {
+                let is_leaving = ctx.store.pod(task.pod).is_none_or(|pod| pod.deletion.is_some());
+                if is_leaving {
+                    task.state = State::Leaving;
+                    ctx.arm(ctx.now, Timer::Poll(id, index));
+                } else {
+                    // Nothing can be evicted there; the namespace controller will delete the pod.
+                    process.stderr.push(format!(
+                        "error when evicting pod \"{}\" from terminating namespace \"{}\" (will retry after 5s): {}",
+                        task.name, task.namespace, error.message
+                    ));
+                    let rereads = ctx.config.version.at_least(35);
+                    ctx.arm_in(RETRY, if rereads { Timer::Reread(id, index) } else { Timer::Evict(id, index) });
+                }
+            }
             Err(error) => {
                 task.state = State::Failed(format!(
                     "error when evicting pods/\"{}\" -n \"{}\": {}",

@@ -182,3 +182,22 @@ fn nothing_new_is_made_in_a_namespace_that_is_deleted() {
     assert_eq!(events.map(|event| event.reason).collect::<Vec<_>>(), Vec::<&str>::new());
     assert!(observed.pods.iter().all(|pod| pod.gone_at.is_some()));
 }
+
+#[test]
+fn a_drain_waits_for_pods_of_a_namespace_that_is_deleted() {
+    let objects = "{apiVersion: v1, kind: Namespace, metadata: {name: batch}}\n---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, \
+                   namespace: batch}, spec: {replicas: 1, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: \
+                   {nodeName: n-0, containers: [{name: c, image: i}]}}}}";
+    let timeline = "{at: 1m, kubectl: delete namespace batch --wait=false}, {at: 62s, kubectl: drain n-0}";
+    let observed = play(timeline, objects);
+    let drain = &observed.transcript[1];
+    let pod = &observed.pods[0];
+    let expected = format!(
+        "error when evicting pod \"{0}\" from terminating namespace \"batch\" (will retry after 5s): pods \"{0}\" is forbidden: unable to create \
+         new content in namespace batch because it is being terminated",
+        pod.name
+    );
+    // The namespace controller deletes the pod five seconds after it was told; the second try, at 67 s, finds it deleted.
+    assert_eq!((drain.exit, &drain.stderr), (0, &vec![expected]), "{drain:?}");
+    assert!(drain.done_at > pod.gone_at.expect("the pod is gone"));
+}

@@ -84,8 +84,11 @@ impl Backoff {
             0 => pod.rejections,
             errors => errors,
         };
-        let doubled =
-            |times: u32| (0..times).fold(self.initial, |span, _| if span >= self.max { span } else { span * 2 });
+        // More doublings than a length of time has bits change nothing; a pod may have been tried thousands of times.
+        let doubled = |times: u32| {
+            let times = times.min(u64::BITS);
+            (0..times).fold(self.initial, |span, _| if span >= self.max { span } else { span * 2 })
+        };
         if count == 0 { SimDuration::ZERO } else { doubled(count - 1).min(self.max) }
     }
 
@@ -467,6 +470,8 @@ mod tests {
         }
         check(standard, (5, 16, 21), 10);
         check(standard, (5, 1, 6), 1);
+        // A pod that has been tried for a year costs no more than a new one.
+        check(standard, (0, u32::MAX, u32::MAX), 10);
         check(Backoff { max: SimDuration::ZERO, ..standard }, (3, 0, 3), 0);
         // Before 1.34 errors and rejections add up.
         check(Backoff { counts_failures: true, ..standard }, (2, 1, 3), 4);

@@ -29,6 +29,15 @@ pub struct FaultProcess {
     by_name: FxHashMap<String, usize>,
 }
 
+/// Since when an instance has worked.
+#[derive(Copy, Clone, Debug)]
+enum Age {
+    /// Since now: it has just been started or repaired.
+    New,
+    /// Since some moment in the past.
+    Grown,
+}
+
 /// The instance a node belongs to; none if it has no value of the domain's label.
 fn instance_name(spec: &FaultProcessSpec, node: NodeId, ctx: &Ctx<'_, Chaos>) -> Option<String> {
     if !spec.kind.needs_nodes() && spec.domain.is_none() {
@@ -41,11 +50,12 @@ fn instance_name(spec: &FaultProcessSpec, node: NodeId, ctx: &Ctx<'_, Chaos>) ->
 }
 
 impl FaultProcess {
-    /// Draws each instance's first failure, as seen from a repair at t=0.
+    /// Draws each instance's first failure. All work at t=0, and have so for some time: as a machine is met at a random moment
+    /// of its life, its first wait is what is left then of a time to failure.
     pub(super) fn begin(process: u32, spec: &FaultProcessSpec, ctx: &mut Ctx<'_, Chaos>) -> Self {
         let mut this = Self::default();
         for node in target::candidates(&spec.nodes, ctx) {
-            this.add(process, node, spec, ctx);
+            this.add(process, node, spec, Age::Grown, ctx);
         }
         if this.instances.is_empty() {
             note(
@@ -59,14 +69,17 @@ impl FaultProcess {
         this
     }
 
-    /// A Node object appeared: its machine fails like the others from now on.
+    /// A Node object appeared: its machine fails like the others from now on. Where a failure ends an instance for good its age
+    /// counts from its start; any other machine comes from a stock that is in use.
     pub(super) fn joins(&mut self, process: u32, node: NodeId, spec: &FaultProcessSpec, ctx: &mut Ctx<'_, Chaos>) {
         if target::matches(&spec.nodes, node, ctx) {
-            self.add(process, node, spec, ctx);
+            let ends_instances = matches!(spec.kind, FaultKind::InstanceGone | FaultKind::SpotInterruption);
+            let age = if ends_instances && spec.domain.is_none() { Age::New } else { Age::Grown };
+            self.add(process, node, spec, age, ctx);
         }
     }
 
-    fn add(&mut self, process: u32, node: NodeId, spec: &FaultProcessSpec, ctx: &mut Ctx<'_, Chaos>) {
+    fn add(&mut self, process: u32, node: NodeId, spec: &FaultProcessSpec, age: Age, ctx: &mut Ctx<'_, Chaos>) {
         let Some(name) = instance_name(spec, node, ctx) else { return };
         if let Some(&index) = self.by_name.get(&name) {
             let nodes = &mut self.instances[index].nodes;
@@ -79,11 +92,15 @@ impl FaultProcess {
         let index = self.instances.len();
         self.by_name.insert(name.clone(), index);
         self.instances.push(Instance { name, nodes: vec![node], hit: Vec::new(), stream });
-        self.next_failure(process, index as u32, spec, ctx);
+        self.next_failure(process, index as u32, spec, age, ctx);
     }
 
-    fn next_failure(&mut self, process: u32, index: u32, spec: &FaultProcessSpec, ctx: &mut Ctx<'_, Chaos>) {
-        let wait = spec.time_to_failure.sample(&mut self.instances[index as usize].stream);
+    fn next_failure(&mut self, process: u32, index: u32, spec: &FaultProcessSpec, age: Age, ctx: &mut Ctx<'_, Chaos>) {
+        let stream = &mut self.instances[index as usize].stream;
+        let wait = match age {
+            Age::New => spec.time_to_failure.sample(stream),
+            Age::Grown => spec.time_to_failure.sample_rest(stream),
+        };
         ctx.arm_in(wait, Timer::Fails(process, index));
     }
 
@@ -125,7 +142,7 @@ impl FaultProcess {
         // A reclaimed instance is replaced by one of another name, which fails by itself.
         let is_over = spec.kind == FaultKind::SpotInterruption && spec.domain.is_none();
         if !is_over {
-            self.next_failure(process, index, spec, ctx);
+            self.next_failure(process, index, spec, Age::New, ctx);
         }
     }
 }

@@ -218,13 +218,13 @@ impl From<SimDuration> for Distribution {
     }
 }
 
-fn scaled(length: SimDuration, factor: f64) -> SimDuration {
+pub(super) fn scaled(length: SimDuration, factor: f64) -> SimDuration {
     // The cast stops at both ends of u64.
     SimDuration::from_nanos(libm::round(length.as_nanos() as f64 * factor) as u64)
 }
 
 /// The standard deviation of a lognormal variable's logarithm.
-fn sigma(median: SimDuration, p99: SimDuration) -> f64 {
+pub(super) fn sigma(median: SimDuration, p99: SimDuration) -> f64 {
     libm::log(p99.as_nanos() as f64 / median.as_nanos() as f64) / NORMAL_P99
 }
 

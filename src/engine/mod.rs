@@ -9,6 +9,7 @@ mod distribution;
 mod fit;
 mod queue;
 mod random;
+mod residual;
 mod special;
 
 pub use clock::Clock;

@@ -113,6 +113,7 @@ fn budget(name: &str, min_available: &str) -> String {
 mod cluster_autoscaler;
 mod horizontal_pod_autoscaler;
 mod node_repair;
+mod random_processes;
 mod rolling_reboot;
 mod rolling_upgrade;
 mod spot_interruption;

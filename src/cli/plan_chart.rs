@@ -22,6 +22,8 @@ struct Pool {
 struct Tried {
     counts: String,
     verdict: String,
+    /// Whether the case that is not survived was left at its first such play.
+    is_cut_short: bool,
 }
 
 /// How many plays of a case there were with some counts, and how many of them were not survived.
@@ -66,17 +68,22 @@ fn cell(tried: &Tried, case: &str, plays: &FxHashMap<(String, String), Plays>) -
     match plays.get(&(tried.counts.clone(), case.to_owned())).copied().unwrap_or_default() {
         Plays { all: 0, .. } => SurvivalCell::NotPlayed,
         Plays { all, failed: 0 } => SurvivalCell::Survived { plays: all },
+        _ if tried.is_cut_short => SurvivalCell::Stopped,
         Plays { all, failed } => SurvivalCell::Failed { failed, plays: all },
     }
 }
 
 fn read_tried(csv: &[u8], pools: usize) -> Option<Vec<Tried>> {
     let mut reader = csv::Reader::from_reader(csv);
-    let verdict = reader.headers().ok()?.iter().position(|column| column == "verdict").filter(|at| *at >= pools)?;
+    // Behind the pools, which may be called anything.
+    let headers = reader.headers().ok()?.clone();
+    let at = |name: &str| headers.iter().skip(pools).position(|column| column == name).map(|at| at + pools);
+    let (verdict, cut_short) = (at("verdict")?, at("cut_short"));
     let mut tried = Vec::new();
     for record in reader.records() {
         let record = record.ok()?;
-        tried.push(Tried { counts: counts_of(&record, pools), verdict: record.get(verdict)?.to_owned() });
+        let is_cut_short = cut_short.and_then(|at| record.get(at)) == Some("true");
+        tried.push(Tried { counts: counts_of(&record, pools), verdict: record.get(verdict)?.to_owned(), is_cut_short });
     }
     Some(tried)
 }

@@ -46,12 +46,15 @@ fn headline(results: &PlanResults, style: Style) -> String {
     let is_lowest = answer.counts.iter().zip(&results.pools).all(|(count, pool)| *count == pool.min);
     let now: Vec<u32> = results.pools.iter().map(|pool| pool.now).collect();
     if results.pools.len() > 1 {
-        let _ = writeln!(
-            text,
-            "  at a price of {}; each of the {} before it, cheaper or of more nodes, fails",
-            price(answer.price_micros),
-            counted(results.answer.unwrap_or(0), "mix", "mixes")
-        );
+        let before = match results.answer.unwrap_or(0) {
+            0 => String::new(),
+            1 => "; the one mix before it, cheaper or as cheap with no more nodes, does not survive".to_owned(),
+            count => format!(
+                "; none of the {} before it, cheaper or as cheap with no more nodes, survives",
+                counted(count, "mix", "mixes")
+            ),
+        };
+        let _ = writeln!(text, "  at a price of {}{before}", price(answer.price_micros));
     }
     if is_lowest {
         text.push_str("  which is the least that was to be tried: lower `min` to see whether fewer do\n");
@@ -65,10 +68,6 @@ fn headline(results: &PlanResults, style: Style) -> String {
 /// Why one node less does not do, or why nothing does.
 fn bindings(results: &PlanResults, text: &mut String) {
     for candidate in &results.binding {
-        if candidate.survives() {
-            // A mix of one node less may survive and cost as much or more.
-            continue;
-        }
         let _ = writeln!(text, "\n{} do not:", results.in_words(&candidate.counts));
         for failure in results.failures(candidate) {
             let Failure { case, lost, shortfall, others, stuck } = failure;
@@ -162,6 +161,7 @@ fn verdict(candidate: &Candidate, case: Option<usize>) -> String {
     match (plays, failed) {
         (0, _) => "-".to_owned(),
         (_, 0) => "survives".to_owned(),
+        _ if candidate.is_cut_short(case) => "fails, stopped at the first".to_owned(),
         (1, _) => "fails".to_owned(),
         (plays, failed) => format!("fails {failed} of {plays}"),
     }

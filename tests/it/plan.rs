@@ -186,3 +186,105 @@ fn the_chart_of_a_plan_is_drawn_again_from_its_tables() {
     let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     assert!(said.contains("are broken"), "{said}");
 }
+
+/// A plan for pools `a` and `b` of nodes of two CPUs, with more about the scenario and other objects.
+fn plan_with(dir: &Path, pools: &str, survive: &str, spec: &str, objects: &[&str]) -> PathBuf {
+    let template = "template: {status: {allocatable: {cpu: \"2\", memory: 4Gi, pods: \"110\"}}}";
+    let objects: String = objects.iter().map(|object| format!("---\n{object}\n")).collect();
+    let scenario = |more: &str| {
+        format!(
+            "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: four}}\nspec:\n  duration: 20m\n  cluster:\n    \
+             nodePools:\n    - {{name: a, count: 2, zones: [x, y], {template}}}\n    - {{name: b, count: 0, zones: [x, y], \
+             {template}}}\n{more}{objects}"
+        )
+    };
+    fs::write(dir.join("four.yaml"), scenario(spec)).expect("a scenario");
+    let crash = "  timeline: [{at: 10s, fault: {kind: Crash, nodes: {names: [a-0]}}}]\n";
+    fs::write(dir.join("own.yaml"), scenario(&format!("{spec}{crash}"))).expect("a scenario");
+    let plan = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Plan\nmetadata: {{name: four}}\nspec:\n  scenario: four.yaml\n  pools: {pools}\n  \
+         survive: {survive}\n"
+    );
+    let path = dir.join("plan.yaml");
+    fs::write(&path, plan).expect("a plan");
+    path
+}
+
+fn deployment(name: &str, replicas: u32, cpu: &str, more: &str) -> String {
+    format!(
+        "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: {name}}}, spec: {{replicas: {replicas}, selector: {{matchLabels: \
+         {{app: {name}}}}}, template: {{metadata: {{labels: {{app: {name}}}}}, spec: {{{more} containers: [{{name: c, image: c, \
+         resources: {{requests: {{cpu: \"{cpu}\"}}}}}}]}}}}}}}}"
+    )
+}
+
+/// How many nodes of pool `a` survive.
+#[track_caller]
+fn answer_of_a(survive: &str, spec: &str, objects: &[&str]) -> u64 {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let plan = plan_with(dir.path(), "[{name: a, min: 1, max: 9}]", survive, spec, objects);
+    let (place, path) = (dir.path().join("out").display().to_string(), plan.display().to_string());
+    kubesquall(&["-q", "plan", &path, "--out", &place]).assert().success();
+    summary(&dir.path().join("out"))["answer"]["counts"]["a"].as_u64().expect("an answer")
+}
+
+#[test]
+fn pods_that_wait_for_a_gate_rule_nothing_out() {
+    let (web, gate) = (deployment("web", 4, "1", ""), "schedulingGates: [{name: example.com/wait}],");
+    let gated = deployment("gated", 4, "2", gate);
+    assert_eq!(answer_of_a("[node]", "", &[&web]), 3);
+    assert_eq!(answer_of_a("[node]", "", &[&web, &gated]), 3);
+}
+
+#[test]
+fn pods_that_an_autoscaler_may_take_away_rule_nothing_out() {
+    let web = deployment("web", 4, "1", "");
+    let autoscaler = "  horizontalPodAutoscalers:\n  - {target: deployment/default/web, minReplicas: 2, maxReplicas: 8, \
+                      targetUtilization: 60, perReplica: 100, load: [{at: 0s, load: 100}]}\n";
+    // Two of the four are enough for the load: one node of two holds them.
+    assert_eq!(answer_of_a("[node]", autoscaler, &[&web]), 2);
+}
+
+#[test]
+fn no_autoscaler_adds_nodes_in_a_scenario_of_a_case_either() {
+    let web = deployment("web", 4, "1", "");
+    let autoscaler =
+        "  latency: {nodeBoot: {constant: 60s}}\n  clusterAutoscaler: {pools: [{name: a, min: 0, max: 30}]}\n";
+    for (case, spec) in [("[own.yaml]", ""), ("[own.yaml]", autoscaler), ("[node]", autoscaler)] {
+        assert_eq!(answer_of_a(case, spec, &[&web]), 3, "{case}, {spec}");
+    }
+}
+
+#[test]
+fn a_mix_whose_play_stopped_at_the_first_failure_says_so() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    // The three nodes that are left of four give the CPU that is asked for, but each has room for one pod only.
+    let web = deployment("web", 4, "1500m", "");
+    let pools = "[{name: a, min: 1, max: 3}, {name: b, min: 1, max: 3}]";
+    let plan = plan_with(dir.path(), pools, "[node]", "", &[&web]);
+    let out = dir.path().join("out");
+    let ended =
+        kubesquall(&["plan", &plan.display().to_string(), "--out", &out.display().to_string()]).assert().success();
+    let said = String::from_utf8_lossy(&ended.get_output().stdout).into_owned();
+    assert!(said.starts_with("four: 2 of a and 3 of b survive node\n"), "{said}");
+    let proof = "at a price of 5; none of the 6 mixes before it, cheaper or as cheap with no more nodes, survives";
+    assert!(said.contains(proof), "{said}");
+    assert!(said.contains("fails, stopped at the first"), "{said}");
+    let tried = fs::read_to_string(out.join("plan.csv")).expect("a table");
+    assert!(tried.lines().any(|line| line.starts_with("2,2,4,4,fails,2,1,") && line.ends_with(",true")), "{tried}");
+    let chart = fs::read_to_string(out.join("charts/survival-matrix.svg")).expect("a chart");
+    assert!(chart.contains("fails, stopped at the first") && !chart.contains("none survived"));
+}
+
+#[test]
+fn the_pods_that_a_lost_node_takes_along_by_their_nature_do_not_rank_losses() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let agent = deployment("agent", 0, "100m", "").replace("Deployment", "DaemonSet").replace("replicas: 0, ", "");
+    let plan = plan_with(dir.path(), "[{name: a, min: 4, max: 5}]", "[node]", "", &[&agent]);
+    let out = dir.path().join("out");
+    let (path, place) = (plan.display().to_string(), out.display().to_string());
+    kubesquall(&["-q", "plan", &path, "--out", &place, "--blast-radius"]).assert().success();
+    let table = fs::read_to_string(out.join("blast-radius.csv")).expect("a table");
+    let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    assert!(rows.len() > 3 && rows.iter().all(|row| (row[4], row[5]) == ("0.000", "0")), "{table}");
+}

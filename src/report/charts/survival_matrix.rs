@@ -36,6 +36,8 @@ pub enum SurvivalCell {
         /// Of how many.
         plays: usize,
     },
+    /// The first that is not survived was the last that was played.
+    Stopped,
     /// Not played, as too little is left in any case.
     RuledOut,
     /// Not played, as something before it failed.
@@ -44,6 +46,9 @@ pub enum SurvivalCell {
 
 /// A chart with more columns cannot be read.
 pub const SURVIVAL_COLUMNS_MAX: usize = 24;
+
+/// More characters of a case's name are not shown.
+const LABEL_MAX: usize = 44;
 
 /// A lighter gray than that of lines, under text.
 const UNPLAYED: RGBColor = RGBColor(240, 242, 244);
@@ -59,6 +64,7 @@ impl SurvivalCell {
         match self {
             Self::Survived { .. } => pale(GOOD, 0.55),
             Self::Failed { failed, plays } => pale(BAD, if failed == plays { 0.75 } else { 0.45 }),
+            Self::Stopped => pale(BAD, 0.6),
             Self::RuledOut => pale(DIM, 0.45),
             Self::NotPlayed => UNPLAYED,
         }
@@ -66,7 +72,7 @@ impl SurvivalCell {
 
     fn text(self) -> String {
         match self {
-            Self::Survived { .. } | Self::RuledOut | Self::NotPlayed => String::new(),
+            Self::Survived { .. } | Self::Stopped | Self::RuledOut | Self::NotPlayed => String::new(),
             Self::Failed { failed, plays } => format!("{failed}/{plays}"),
         }
     }
@@ -78,11 +84,12 @@ pub fn draw_survival_matrix(chart: &SurvivalChart) -> Option<(&'static str, Stri
     if chart.columns.is_empty() || chart.rows.is_empty() {
         return None;
     }
-    let label_width = chart.rows.iter().map(|row| row.chars().count()).max().unwrap_or(0).min(30) as u32 * 8 + 28;
+    let longest_row = chart.rows.iter().map(|row| row.chars().count()).max().unwrap_or(0);
+    let label_width = longest_row.min(LABEL_MAX) as u32 * 8 + 28;
     let longest = chart.columns.iter().map(|column| column.chars().count()).max().unwrap_or(1) as u32;
     let cell_width = (longest * 8 + 16).max(44);
     let cell_height = 30;
-    let width = (label_width + cell_width * chart.columns.len() as u32 + 30).max(700);
+    let width = (label_width + cell_width * chart.columns.len() as u32 + 30).max(700).max(legend_width(chart));
     let height = 84 + cell_height * chart.rows.len() as u32 + 84;
     let svg = style::canvas(width, height, |area| {
         let at = |x: u32, y: u32| (px(x) as i32, px(y) as i32);
@@ -94,7 +101,7 @@ pub fn draw_survival_matrix(chart: &SurvivalChart) -> Option<(&'static str, Stri
             area.draw(&Text::new(column.clone(), at(x(index) + shift, 44), font(13)))?;
         }
         for (row, name) in chart.rows.iter().enumerate() {
-            let label: String = name.chars().take(30).collect();
+            let label: String = name.chars().take(LABEL_MAX).collect();
             area.draw(&Text::new(label, at(16, y(row) + 8), font(13)))?;
             for (column, cell) in chart.cells[row].iter().enumerate() {
                 let corners = [at(x(column) + 1, y(row) + 1), at(x(column) + cell_width - 1, y(row) + cell_height - 1)];
@@ -111,26 +118,43 @@ pub fn draw_survival_matrix(chart: &SurvivalChart) -> Option<(&'static str, Stri
             area.draw(&PathElement::new(frame, INK.stroke_width(px(2))))?;
         }
         area.draw(&Text::new(chart.counted.clone(), at(label_width, y(chart.rows.len()) + 8), font(12)))?;
-        legend(area, y(chart.rows.len()) + 44)
+        legend(area, chart, y(chart.rows.len()) + 44)
     })?;
     Some(("survival-matrix.svg", svg))
 }
 
-fn legend(area: &style::Area<'_>, y: u32) -> Result<(), Box<dyn std::error::Error>> {
-    let entries = [
-        (SurvivalCell::Survived { plays: 1 }, "survived"),
-        (SurvivalCell::Failed { failed: 1, plays: 2 }, "some plays not survived"),
-        (SurvivalCell::Failed { failed: 1, plays: 1 }, "none survived"),
-        (SurvivalCell::RuledOut, "too little left to play"),
-        (SurvivalCell::NotPlayed, "not played"),
-    ];
+/// Every color, and what it means.
+const LEGEND: [(SurvivalCell, &str); 6] = [
+    (SurvivalCell::Survived { plays: 1 }, "survived"),
+    (SurvivalCell::Failed { failed: 1, plays: 2 }, "some plays not survived"),
+    (SurvivalCell::Failed { failed: 1, plays: 1 }, "none survived"),
+    (SurvivalCell::Stopped, "fails, stopped at the first"),
+    (SurvivalCell::RuledOut, "too little left to play"),
+    (SurvivalCell::NotPlayed, "not played"),
+];
+
+/// What the legend explains: the colors that there are.
+fn entries(chart: &SurvivalChart) -> impl Iterator<Item = (SurvivalCell, &'static str)> {
+    let occurs = |cell: SurvivalCell| chart.cells.iter().flatten().any(|other| other.color() == cell.color());
+    LEGEND.into_iter().filter(move |(cell, _)| occurs(*cell))
+}
+
+fn entry_width(name: &str) -> u32 {
+    34 + name.len() as u32 * 6
+}
+
+fn legend_width(chart: &SurvivalChart) -> u32 {
+    16 + entries(chart).map(|(_, name)| entry_width(name)).sum::<u32>()
+}
+
+fn legend(area: &style::Area<'_>, chart: &SurvivalChart, y: u32) -> Result<(), Box<dyn std::error::Error>> {
     let mut x = 16;
-    for (cell, name) in entries {
+    for (cell, name) in entries(chart) {
         let corners = [(px(x) as i32, px(y) as i32), (px(x + 12) as i32, px(y + 12) as i32)];
         area.draw(&Rectangle::new(corners, cell.color().filled()))?;
         area.draw(&Rectangle::new(corners, FAINT))?;
         area.draw(&Text::new(name, (px(x + 17) as i32, px(y) as i32), font(11).color(&INK)))?;
-        x += 34 + name.len() as u32 * 6;
+        x += entry_width(name);
     }
     Ok(())
 }

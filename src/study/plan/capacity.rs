@@ -79,7 +79,7 @@ impl Amount {
 /// What has to find a place in every case: the pods of Deployments and ReplicaSets that nothing but a lack of room keeps from it.
 ///
 /// A pod counts if it belongs to a ReplicaSet that has all its pods, is the only one of its Deployment with pods, has the plan's
-/// priority, and leaves a lost node. Of these a lost one is always made anew, so that in the end of a case that is survived
+/// priority, waits for no gate, and leaves a lost node; and if no autoscaler sets how many there are of it. Of these a lost one is always made anew, so that in the end of a case that is survived
 /// exactly as many stand on nodes that are left. Pods of StatefulSets are not counted, as on a lost node they wait for its
 /// return, nor are those of Jobs, which end, of DaemonSets, whose number follows the nodes, and single pods, which nobody makes
 /// anew.
@@ -87,13 +87,21 @@ impl Amount {
 pub(super) struct Demand(Amount);
 
 impl Demand {
-    pub(super) fn of(store: &Store, priority: i32) -> Self {
+    pub(super) fn of(store: &Store, scenario: &ResolvedScenario, priority: i32) -> Self {
+        let autoscalers = &scenario.procedures.workload_autoscalers;
+        let scaled: Vec<WorkloadId> = (autoscalers.iter())
+            .filter_map(|spec| spec.target_parts())
+            .filter_map(|(kind, namespace, name)| store.find_workload(kind, namespace, name))
+            .collect();
+        let is_scaled = |workload: WorkloadId| scaled.contains(&workload);
         let mut total = Amount::default();
         for (id, set) in store.replica_sets.iter() {
             let owner = WorkloadId::ReplicaSet(id);
             let is_whole = store.tally(owner).active == set.replicas;
-            let is_alone = match set.meta.owner {
+            let has_fixed_number = match set.meta.owner {
+                _ if is_scaled(owner) => false,
                 None => true,
+                Some(Owner::Deployment(deployment)) if is_scaled(WorkloadId::Deployment(deployment)) => false,
                 Some(Owner::Deployment(deployment)) => {
                     let others = store.replica_sets_of(deployment).iter().filter(|other| **other != id);
                     let wanted = store.deployments.get(deployment).map(|d| d.spec.replicas.unwrap_or(1));
@@ -102,11 +110,12 @@ impl Demand {
                 }
                 Some(_) => false,
             };
-            if !is_whole || !is_alone {
+            if !is_whole || !has_fixed_number {
                 continue;
             }
             let pods = store.pods_of(owner).iter().filter_map(|pod| store.pod(*pod)).filter(|pod| pod.is_active());
-            for pod in pods.filter(|pod| pod.spec.priority >= priority && !stays_for_ever(pod)) {
+            let counts = |pod: &&Pod| pod.spec.priority >= priority && pod.spec.scheduling_gates.is_empty();
+            for pod in pods.filter(counts).filter(|pod| !stays_for_ever(pod)) {
                 total.add(&pod.spec.requests, 1);
             }
         }

@@ -182,14 +182,18 @@ impl RollingUpgradeEntry {
 
     fn spec(self) -> RollingUpgradeSpec {
         let is_silent = self.max_surge.is_none() && self.max_unavailable.is_none();
-        RollingUpgradeSpec {
+        let mut spec = RollingUpgradeSpec {
             pool: Symbol::empty(),
             max_surge: self.max_surge,
             max_unavailable: if is_silent { Some(IntOrPercent::Int(1)) } else { self.max_unavailable },
             drain_timeout: self.drain_timeout,
             node_soak: self.node_soak,
             undrainable_node_behavior: UndrainableNodeBehavior::Schedule,
-        }
+        };
+        // Both said, so that cases which mean the same are the same.
+        spec.max_surge = Some(spec.surge());
+        spec.max_unavailable = Some(spec.max_unavailable.unwrap_or_default());
+        spec
     }
 }
 
@@ -241,6 +245,35 @@ impl CaseEntry {
     }
 }
 
+/// What cases are called, each otherwise than the others.
+fn labels(cases: &[CaseEntry]) -> Vec<String> {
+    let unique = |case: &CaseEntry| {
+        let alike: Vec<&CaseEntry> = cases.iter().filter(|other| other.label() == case.label()).collect();
+        match case {
+            CaseEntry::Scenario(file) if alike.len() > 1 => file.clone(),
+            CaseEntry::RollingUpgrade(spec) => case.label() + &differences(spec, &alike),
+            _ => case.label(),
+        }
+    };
+    cases.iter().map(unique).collect()
+}
+
+/// What sets an upgrade apart from others: ` maxSurge=1 maxUnavailable=0`.
+fn differences(spec: &RollingUpgradeSpec, cases: &[&CaseEntry]) -> String {
+    type Field = fn(&RollingUpgradeSpec) -> String;
+    let fields: [(&str, Field); 4] = [
+        ("maxSurge", |spec| spec.surge().to_string()),
+        ("maxUnavailable", |spec| spec.max_unavailable.unwrap_or_default().to_string()),
+        ("drainTimeout", |spec| spec.drain_timeout.to_string()),
+        ("nodeSoak", |spec| spec.node_soak.to_string()),
+    ];
+    let differs = |field: Field| {
+        cases.iter().any(|case| matches!(case, CaseEntry::RollingUpgrade(other) if field(other) != field(spec)))
+    };
+    let said = fields.into_iter().filter(|(_, field)| differs(*field));
+    said.map(|(name, field)| format!(" {name}={}", field(spec))).collect()
+}
+
 /// More mixes of pools than this are not tried.
 const MIXES_MAX: u64 = 20_000;
 
@@ -282,7 +315,7 @@ pub fn load(path: &Path) -> Result<Plan, Invalid> {
     }
     checker.end(&sources)?;
     let mut cases = Vec::new();
-    for (index, entry) in spec.survive.iter().enumerate() {
+    for ((index, entry), label) in spec.survive.iter().enumerate().zip(labels(&spec.survive)) {
         let kind = match entry {
             CaseEntry::Zone => CaseKind::Zone,
             CaseEntry::Nodes(count) => CaseKind::Nodes(*count),
@@ -292,7 +325,7 @@ pub fn load(path: &Path) -> Result<Plan, Invalid> {
                 CaseKind::Scenario(Box::new(loader.case(file, &pools, &at)?))
             }
         };
-        cases.push(Case { label: entry.label(), kind });
+        cases.push(Case { label, kind });
     }
     let warnings = checker.diagnostics;
     Ok(Plan { name: metadata.name, pools, cases, priority, priority_label, base, warnings, sources })
@@ -533,14 +566,13 @@ impl Loader<'_> {
         };
         load(self, PoolRange::fewest)?;
         let mut base = load(self, PoolRange::most)?;
-        let procedures = Arc::make_mut(&mut base.procedures);
-        (procedures.autoscaler, procedures.repair) = (None, None);
+        leave_nodes_alone(&mut base);
         Ok(base)
     }
 
-    /// The scenario of a case. With the fewest nodes it must be sound, too: what it names has to be there.
+    /// The scenario of a case, like the base without an autoscaler and auto-repair of nodes. With the fewest nodes it must be sound, too: what it names has to be there.
     fn case(&mut self, file: &str, pools: &[PoolRange], at: &str) -> Result<ResolvedScenario, Invalid> {
-        let written = self.load(file, &Overrides::none(), at)?;
+        let mut written = self.load(file, &Overrides::none(), at)?;
         if let Some(missing) = pools.iter().find(|pool| written.pools.iter().all(|other| other.name != pool.name)) {
             let message = format!("the scenario has no node pool `{}`", missing.name);
             let help = "a case is played with the counts that are searched, so it needs the same pools";
@@ -551,6 +583,7 @@ impl Loader<'_> {
             self.load(file, &counts(&written, pools, end), at)
                 .map_err(|invalid| self.at_end(invalid, pools, end, at))?;
         }
+        leave_nodes_alone(&mut written);
         Ok(written)
     }
 
@@ -569,6 +602,12 @@ impl Loader<'_> {
     }
 }
 
+/// Takes away what adds and replaces nodes by itself.
+fn leave_nodes_alone(scenario: &mut ResolvedScenario) {
+    let procedures = Arc::make_mut(&mut scenario.procedures);
+    (procedures.autoscaler, procedures.repair) = (None, None);
+}
+
 fn counts(written: &ResolvedScenario, pools: &[PoolRange], count: fn(&PoolRange) -> u32) -> Overrides {
     let mut overrides = Overrides::none();
     for (index, pool) in written.pools.iter().enumerate() {
@@ -577,4 +616,39 @@ fn counts(written: &ResolvedScenario, pools: &[PoolRange], count: fn(&PoolRange)
         }
     }
     overrides
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_have_names_of_their_own() {
+        #[track_caller]
+        fn check(survive: &str, expected: &[&str]) {
+            let cases: Vec<CaseEntry> = serde_saphyr::from_str(survive).expect(survive);
+            assert_eq!(labels(&cases), expected, "{survive}");
+        }
+        check(
+            "[zone, node, {nodes: 2}, rollingUpgrade, a/out.yaml]",
+            &["zone", "node", "2 nodes", "rollingUpgrade", "out"],
+        );
+        check("[{rollingUpgrade: {maxSurge: 2, drainTimeout: 5m}}]", &["rollingUpgrade"]);
+        check(
+            "[rollingUpgrade, {rollingUpgrade: {maxSurge: 1}}]",
+            &["rollingUpgrade maxSurge=0 maxUnavailable=1", "rollingUpgrade maxSurge=1 maxUnavailable=0"],
+        );
+        check(
+            "[{rollingUpgrade: {maxSurge: 1}}, {rollingUpgrade: {maxSurge: 1, drainTimeout: 5m}}]",
+            &["rollingUpgrade drainTimeout=30m0s", "rollingUpgrade drainTimeout=5m0s"],
+        );
+        check("[zone, zone.yaml, a/out.yaml, b/out.yaml]", &["zone", "zone.yaml", "a/out.yaml", "b/out.yaml"]);
+    }
+
+    #[test]
+    fn upgrades_that_mean_the_same_are_the_same() {
+        let same = "[rollingUpgrade, {rollingUpgrade: {maxUnavailable: 1}}, {rollingUpgrade: {maxSurge: 0, maxUnavailable: 1}}]";
+        let cases: Vec<CaseEntry> = serde_saphyr::from_str(same).expect("cases");
+        assert!(cases.iter().all(|case| *case == cases[0]));
+    }
 }

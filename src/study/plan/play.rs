@@ -50,9 +50,10 @@ pub struct Shortfall {
 pub struct Outcome {
     /// Everything that is not as it has to be, the most telling first; none if the case is survived.
     pub shortfalls: Vec<Shortfall>,
-    /// Missing ready pods times seconds.
+    /// Missing ready pods times seconds. Those of DaemonSets are left out: a lost node's go with it by their nature, and for
+    /// how long they are missed depends on when their controller happens to look.
     pub unready_replica_s: f64,
-    /// Workloads that were below `minReady` at some time, or below what they want if they have no objective.
+    /// Workloads but DaemonSets that were below `minReady` at some time, or below what they want if they have no objective.
     pub workloads_below: u64,
     /// Pods of the given priority without a node at the end.
     pub pending: u64,
@@ -136,8 +137,10 @@ impl Judge {
         let observed = finished.observers.finish(end, &finished.store, finished.events);
         let summary = observed.summary;
         for workload in &summary.workloads {
-            outcome.unready_replica_s += workload.unready_replica_s;
-            outcome.workloads_below += u64::from(workload.below_min_ready_s > 0.0);
+            if workload.kind != "DaemonSet" {
+                outcome.unready_replica_s += workload.unready_replica_s;
+                outcome.workloads_below += u64::from(workload.below_min_ready_s > 0.0);
+            }
             if workload.objective_met == Some(false) {
                 let object = format!("{}/{}/{}", workload.kind.to_ascii_lowercase(), workload.namespace, workload.name);
                 let why = format!(

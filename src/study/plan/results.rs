@@ -40,6 +40,8 @@ pub enum Verdict {
     Played {
         /// The plays, that of the calm cluster first.
         plays: Vec<PlayRecord>,
+        /// Whether the last case, which is not survived, was left at its first such play.
+        is_cut_short: bool,
     },
 }
 
@@ -79,8 +81,15 @@ impl Candidate {
     pub fn plays(&self) -> &[PlayRecord] {
         match &self.verdict {
             Verdict::RuledOut { .. } => &[],
-            Verdict::Played { plays } => plays,
+            Verdict::Played { plays, .. } => plays,
         }
+    }
+
+    /// Whether a case was left at the first play that is not survived, so that it is not known how many
+    /// others are.
+    #[must_use]
+    pub fn is_cut_short(&self, case: Option<usize>) -> bool {
+        matches!(&self.verdict, Verdict::Played { plays, is_cut_short: true } if plays.last().is_some_and(|last| last.case == case))
     }
 
     /// Whether every case was played and survived.
@@ -284,7 +293,7 @@ impl PlanResults {
     pub fn plan_csv(&self) -> Vec<u8> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let pools = self.pools.iter().map(|pool| pool.name.as_str());
-        let header = pools.chain(["nodes", "price", "verdict", "plays", "failed_plays", "why"]);
+        let header = pools.chain(["nodes", "price", "verdict", "plays", "failed_plays", "why", "cut_short"]);
         writer.write_record(header).expect("writing to memory");
         for candidate in &self.candidates {
             let (verdict, why) = self.verdict(candidate);
@@ -297,6 +306,7 @@ impl PlanResults {
                 candidate.plays().len().to_string(),
                 failed.to_string(),
                 why,
+                matches!(candidate.verdict, Verdict::Played { is_cut_short: true, .. }).to_string(),
             ];
             writer.write_record(counts.chain(rest)).expect("writing to memory");
         }

@@ -63,7 +63,7 @@ pub fn work_out(plan: &Plan, symmetry: Symmetry, progress: &dyn Progress) -> Pla
             beyond.par_iter().with_max_len(1).map(|counts| search.evaluate(counts, depth, progress)).collect();
         candidates.extend(found);
     }
-    let binding = search.binding(&candidates, answer, progress);
+    let binding = search.confirmed(&mut candidates, &mut answer, progress);
     PlanResults::new(plan, candidates, answer, binding)
 }
 
@@ -81,6 +81,20 @@ fn mixes(plan: &Plan) -> Vec<Vec<u32>> {
 /// What a mix costs, in millionths.
 pub(super) fn price(plan: &Plan, counts: &[u32]) -> i64 {
     plan.pools.iter().zip(counts).map(|(pool, &count)| pool.price_micros * i64::from(count)).sum()
+}
+
+/// The plays of a case.
+struct PlayedCase {
+    plays: Vec<PlayRecord>,
+    /// Whether the last is not survived, and others were left out.
+    is_cut_short: bool,
+}
+
+impl PlayedCase {
+    /// Nothing was left out.
+    fn whole(plays: Vec<PlayRecord>) -> Self {
+        Self { plays, is_cut_short: false }
+    }
 }
 
 /// What all evaluations share.
@@ -125,7 +139,7 @@ impl<'a> Search<'a> {
             plan,
             judge: Judge { priority: plan.priority },
             symmetry,
-            demand: Demand::of(settled.store(), plan.priority),
+            demand: Demand::of(settled.store(), &plan.base, plan.priority),
             mentioned: cases::mentioned(&plan.base.objects),
         }
     }
@@ -147,18 +161,20 @@ impl<'a> Search<'a> {
         let settled = Prepared::new(scenario);
         let calm = PlayRecord::calm(self.judge.judge(settled.store()));
         if !calm.outcome.is_survived() {
-            return Verdict::Played { plays: vec![calm] };
+            return Verdict::Played { plays: vec![calm], is_cut_short: false };
         }
         let mut plays = vec![calm];
+        let mut is_cut_short = false;
         for (index, case) in self.plan.cases.iter().enumerate() {
             let found = self.play_case(index, case, trial, scenario, &settled, depth);
-            let has_failed = found.iter().any(|play| !play.outcome.is_survived());
-            plays.extend(found);
+            let has_failed = found.plays.iter().any(|play| !play.outcome.is_survived());
+            plays.extend(found.plays);
+            is_cut_short = found.is_cut_short;
             if has_failed && depth == Thoroughness::UntilOneFails {
                 break;
             }
         }
-        Verdict::Played { plays }
+        Verdict::Played { plays, is_cut_short }
     }
 
     fn play_case(
@@ -169,7 +185,7 @@ impl<'a> Search<'a> {
         scenario: &ResolvedScenario,
         settled: &Prepared,
         depth: Thoroughness,
-    ) -> Vec<PlayRecord> {
+    ) -> PlayedCase {
         let record = |lost: LostSet, outcome: Outcome| PlayRecord { case: Some(index), lost, outcome };
         let all = |name: &str| LostSet { label: name.to_owned(), nodes: Vec::new(), alike: 1 };
         match &case.kind {
@@ -178,7 +194,7 @@ impl<'a> Search<'a> {
                 let sets = cases::sets_of(settled.store(), *count, &self.mentioned, self.symmetry);
                 if sets.is_empty() {
                     let lost = all(&format!("there are not {count} nodes"));
-                    return vec![record(lost, Outcome::nothing_left(*count))];
+                    return PlayedCase::whole(vec![record(lost, Outcome::nothing_left(*count))]);
                 }
                 self.play_losses(index, sets, scenario, settled, depth)
             }
@@ -193,12 +209,12 @@ impl<'a> Search<'a> {
                     let outcome = self.judge.play_upgrade(scenario, settled, spec, pool);
                     record(all(&format!("pool {}", pool.name)), outcome)
                 });
-                played.collect()
+                PlayedCase::whole(played.collect())
             }
             CaseKind::Scenario(own) => {
                 let own = trial.apply(self.plan, own);
                 let outcome = self.judge.play_own(&own, &Prepared::new(&own));
-                vec![record(all(&own.name), outcome)]
+                PlayedCase::whole(vec![record(all(&own.name), outcome)])
             }
         }
     }
@@ -211,14 +227,15 @@ impl<'a> Search<'a> {
         scenario: &ResolvedScenario,
         settled: &Prepared,
         depth: Thoroughness,
-    ) -> Vec<PlayRecord> {
+    ) -> PlayedCase {
         let play = |lost: LostSet| {
             let outcome = self.judge.play(scenario, settled, play::loss(scenario, &lost));
             PlayRecord { case: Some(index), lost, outcome }
         };
         if depth == Thoroughness::AllCases {
-            return sets.into_par_iter().with_max_len(1).map(play).collect();
+            return PlayedCase::whole(sets.into_par_iter().with_max_len(1).map(play).collect());
         }
+        let count = sets.len();
         let mut plays = Vec::new();
         for lost in sets {
             let found = play(lost);
@@ -228,7 +245,35 @@ impl<'a> Search<'a> {
                 break;
             }
         }
-        plays
+        PlayedCase { is_cut_short: plays.len() < count, plays }
+    }
+
+    /// What binds the answer. A count that had been ruled out and yet survives when it is played becomes the answer, and what
+    /// is below it is played in turn: what is assumed of capacity never stands against what is played.
+    fn confirmed(
+        &self,
+        candidates: &mut [Candidate],
+        answer: &mut Option<usize>,
+        progress: &dyn Progress,
+    ) -> Vec<Candidate> {
+        loop {
+            let binding = self.binding(candidates, *answer, progress);
+            let survivors: Vec<&Candidate> = binding.iter().filter(|candidate| candidate.survives()).collect();
+            if survivors.is_empty() {
+                return binding;
+            }
+            for survivor in survivors {
+                let known = candidates.iter_mut().find(|candidate| candidate.counts == survivor.counts);
+                let known = known.expect("one node less costs no more, so it has been tried before");
+                assert!(
+                    matches!(known.verdict, Verdict::RuledOut { .. }),
+                    "{:?} did not survive, and does when it is played again",
+                    survivor.counts
+                );
+                *known = survivor.clone();
+            }
+            *answer = candidates.iter().position(Candidate::survives);
+        }
     }
 
     /// What stands between the answer and one node less of each pool; if there is no answer, what the most nodes do not survive.

@@ -77,6 +77,7 @@ impl From<JournalError> for Failure {
             JournalError::OtherStudy(_) | JournalError::OtherShard { .. } => {
                 Some("name another place with --out, or begin anew with --force")
             }
+            JournalError::Broken { .. } => Some("remove that line to play its run again, or begin anew with --force"),
             JournalError::Io { .. } => None,
         };
         Self::Input { message: error.to_string(), help: help.map(str::to_owned) }

@@ -12,7 +12,7 @@ use super::ui::Ui;
 use super::words::counted;
 use super::{Ending, Output};
 use crate::report::{OutputDir, Overwrite, StudyChart, draw_study_charts};
-use crate::study::{self, COST, Comparison, Interval, Journal, Progress, Results, Runner, Shard, Study};
+use crate::study::{self, COST, Comparison, Interval, Journal, Precision, Progress, Results, Runner, Shard, Study};
 
 /// Play every variant of a study many times
 ///
@@ -101,19 +101,24 @@ pub(super) struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    /// Refuses what cannot be done before anything is played.
-    pub(super) fn begin(study: &'a Study, arguments: &SweepArgs, ui: &'a Ui) -> Result<Self, Failure> {
+    /// Refuses what cannot be done before anything is played; `tunes` says whether the results will hold a recommendation.
+    pub(super) fn begin(study: &'a Study, arguments: &SweepArgs, tunes: bool, ui: &'a Ui) -> Result<Self, Failure> {
         ui.diagnostics(&study.warnings, &study.sources);
         let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&study.name));
         let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
         let shard = arguments.shard.unwrap_or(Shard::WHOLE);
         check_place(&place, overwrite, &study.name, shard)?;
+        if !tunes && !arguments.force && !arguments.resume && place.join("patch.sh").exists() {
+            let message = format!("{} holds what `tune` recommended, which `sweep` would remove", place.display());
+            let help = "choose another --out, or --force to replace it, or --resume to keep only its runs";
+            return Err(Failure::input(message, help));
+        }
         if arguments.force {
             Journal::discard(&place)?;
         }
         let journal = Journal::open(&place, study.fingerprint, shard, arguments.resume)?;
         if arguments.resume {
-            take_over(&place, study, shard, &journal)?;
+            take_over(&place, study, shard, &journal, ui)?;
         }
         let mut pool = rayon::ThreadPoolBuilder::new();
         if let Some(jobs) = arguments.jobs {
@@ -131,17 +136,19 @@ impl<'a> Sweep<'a> {
         let done = self.journal.count(..study.replications);
         let bar = Bar::new(self.ui, runs.div_ceil(shard.count), done as u64, &study.name);
         let mut runner = Runner::new(study, &self.journal);
-        let (replications, looks) = match arguments.precision {
+        let precision = match arguments.precision {
             None => {
                 self.pool.install(|| runner.play_all(shard, &bar))?;
-                (study.replications, 0)
+                None
             }
-            Some(precision) => self.pool.install(|| runner.play_until_precise(precision, &bar))?,
+            Some(goal) => Some(self.pool.install(|| runner.play_until_precise(goal, &bar))?),
         };
         bar.0.finish_and_clear();
+        let (replications, looks) =
+            precision.map_or((study.replications, 0), |found| (found.replications, found.looks));
         let mut rows = self.journal.rows()?;
         rows.retain(|row| row.replication < replications);
-        Ok(Results::new(study, shard, replications, looks, rows))
+        Ok(Results { precision, ..Results::new(study, shard, replications, looks, rows) })
     }
 
     /// Plays what is recommended against the baseline.
@@ -173,7 +180,7 @@ impl<'a> Sweep<'a> {
 
 pub(super) fn sweep(arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
     let study = study::load(&arguments.study)?;
-    let sweep = Sweep::begin(&study, arguments, ui)?;
+    let sweep = Sweep::begin(&study, arguments, false, ui)?;
     let results = sweep.play(arguments)?;
     let summary = results.summary_json(None, None);
     sweep.finish(&summary, &chart_of(&results), &results, &[])?;
@@ -219,11 +226,18 @@ fn check_place(place: &Path, overwrite: Overwrite, name: &str, shard: Shard) -> 
 
 /// Enters the runs of finished results at the place into a journal: those of a sweep, or of parts that were merged, need not be
 /// played again.
-fn take_over(place: &Path, study: &Study, shard: Shard, journal: &Journal) -> Result<(), Failure> {
-    let Ok(results) = read(place) else { return Ok(()) };
-    if results.fingerprint != format!("{:016x}", study.fingerprint) || results.shard != shard {
+fn take_over(place: &Path, study: &Study, shard: Shard, journal: &Journal, ui: &Ui) -> Result<(), Failure> {
+    if !place.join("summary.json").exists() {
         return Ok(());
     }
+    let is_ours = |of: &Results| of.fingerprint == format!("{:016x}", study.fingerprint) && of.shard == shard;
+    let Some(results) = read(place).ok().filter(is_ours) else {
+        ui.note(format_args!(
+            "the results in {} are those of an earlier form of the study: nothing of them is used",
+            place.display()
+        ));
+        return Ok(());
+    };
     for run in results.runs.into_iter().flatten().filter(|run| !journal.has(run.variant, run.replication)) {
         journal.add(run)?;
     }
@@ -264,7 +278,8 @@ pub(super) fn chart_of(results: &Results) -> StudyChart {
         chart.labels.push(results.variants[variant.variant].join(" "));
         chart.values.push(results.variants[variant.variant].clone());
         chart.costs.push(drawn(cost.interval));
-        chart.trade_offs.push((of("unready_replica_s").interval.mean, of("needless_evictions").interval.mean));
+        let mean = |metric: &str| shown(of(metric).interval.mean);
+        chart.trade_offs.push((mean("unready_replica_s"), mean("needless_evictions")));
         chart.is_on_front.push(front.contains(&variant.variant));
         chart.recoveries.push(of("longest_gap_s").sample.sorted().to_vec());
     }
@@ -273,9 +288,15 @@ pub(super) fn chart_of(results: &Results) -> StudyChart {
     chart
 }
 
+/// Variants of which a part has no run stand at zero.
+fn shown(mean: f64) -> f64 {
+    if mean.is_nan() { 0.0 } else { mean }
+}
+
 /// Mean, low and high; an interval that is not known is drawn as its mean.
 pub(super) fn drawn(interval: Interval) -> (f64, f64, f64) {
     let Interval { mean, low, high } = interval;
+    let mean = shown(mean);
     if interval.is_known() { (mean, low, high) } else { (mean, mean, mean) }
 }
 
@@ -311,6 +332,9 @@ pub(super) fn number(value: f64) -> String {
 }
 
 pub(super) fn spread(interval: Interval) -> String {
+    if interval.mean.is_nan() {
+        return "-".to_owned();
+    }
     let half = if interval.is_known() { number(interval.half_width()) } else { "?".to_owned() };
     format!("{} ± {half}", number(interval.mean))
 }
@@ -358,7 +382,22 @@ pub(super) fn table(results: &Results) -> String {
             looks => format!(", widened for {} at the results", counted(looks as usize, "look", "looks")),
         }
     );
+    text.push_str(&results.precision.map_or_else(String::new, precision_told));
     text
+}
+
+/// Whether `--precision` was reached, and what it would take.
+fn precision_told(found: Precision) -> String {
+    let goal = percent(found.goal);
+    if found.reached {
+        return format!("Every interval is within {goal} % of its mean.\n");
+    }
+    let width = found.width.map_or_else(|| "not known".to_owned(), |width| format!("{} %", percent(width)));
+    let needed = found.needed.map_or_else(String::new, |needed| format!("; about {needed} would do"));
+    let runs = counted(found.replications as usize, "run", "runs");
+    format!(
+        "{goal} % of the mean is NOT reached: the widest interval is {width} after {runs} of each variant{needed}\n"
+    )
 }
 
 /// `95`, `98.7`.
@@ -378,8 +417,10 @@ fn recommendation(results: &Results, comparison: &Comparison) -> String {
             _ if against.has_zero() => "; the data cannot tell the two apart",
             _ => "",
         };
-        let _ =
-            writeln!(text, "  against the baseline {}: {}{verdict}", results.label(results.baseline), spread(against));
+        let pairs =
+            if results.variants.len() > 2 { " (wider than above: for all pairs of variants at once)" } else { "" };
+        let baseline = results.label(results.baseline);
+        let _ = writeln!(text, "  against the baseline {baseline}: {}{pairs}{verdict}", spread(against));
     }
     if let Some(runner_up) = comparison.runner_up {
         let _ = writeln!(text, "  runner-up: {}", results.label(runner_up));

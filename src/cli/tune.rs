@@ -32,7 +32,7 @@ pub(super) fn tune(TuneArgs { sweep: arguments }: &TuneArgs, ui: &Ui) -> Result<
         let help = "play the parts with `sweep --shard`, `merge` them, and `tune --resume` with the merged directory as `--out`";
         return Err(Failure::input("a part of a study cannot recommend anything", help));
     }
-    let sweep = Sweep::begin(&study, arguments, ui)?;
+    let sweep = Sweep::begin(&study, arguments, true, ui)?;
     let results = sweep.play(arguments)?;
     let tuning = results.tuning().ok_or_else(|| Failure::input("nothing was played", "raise `replications`"))?;
     let recommended = study.recommended(&tuning);
@@ -88,19 +88,25 @@ fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>)
             choice.workload, choice.best, choice.today
         );
     }
+    // What a workload's value costs others is not counted when it is chosen; everything else is chosen by the whole cost.
+    let changes_workloads = tuning.workloads.iter().any(|choice| choice.is_clear);
     match confirmation {
         None => text.push_str("Nothing is to be changed: what is there costs least as far as the data tell.\n"),
         Some(found) => {
             let verdict = match found.difference {
                 of if !of.is_known() => "one replication tells nothing",
                 of if of.has_zero() => "the data cannot tell the two apart: apply the patch only for other reasons",
-                of if of.mean > 0.0 => "it costs MORE: workloads hinder each other; do not apply the patch",
+                of if of.mean > 0.0 && changes_workloads => {
+                    "it costs MORE: workloads hinder each other, or the study's seeds were lucky; do not apply the patch"
+                }
+                of if of.mean > 0.0 => "it costs MORE: the study's seeds were lucky; do not apply the patch",
                 _ => "it pays",
             };
             let _ = writeln!(
                 text,
-                "All together on {} new seeds: {} instead of {}, {} a run; {verdict}",
+                "All together on {} new seeds{}: {} instead of {}, {} a run; {verdict}",
                 found.n,
+                if results.looks == 0 { "" } else { " (95 %, as nobody has looked at these)" },
                 spread(found.recommended),
                 spread(found.today),
                 spread(found.difference)

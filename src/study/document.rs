@@ -37,7 +37,7 @@ pub struct Study {
     pub warnings: Diagnostics,
     /// The texts that warnings speak of.
     pub sources: Sources,
-    /// Equal for studies that would give equal results.
+    /// Equal for studies whose runs would give equal results; prices and the number of runs do not enter.
     pub fingerprint: u64,
 }
 
@@ -175,7 +175,9 @@ pub fn load(path: &Path) -> Result<Study, Invalid> {
     }
     let grid = variants::resolve(axes, &baseline, &scenario_path, &sources)?;
     let is_antithetic = spec.seeds == Seeds::Antithetic;
-    let of_study = format!("{} {is_antithetic} {prices:?} {}", spec.replications, env!("CARGO_PKG_VERSION"));
+    // Neither prices nor the number of replications change what a run gives.
+    let columns = (super::metric_names(), super::WORKLOAD_METRICS);
+    let of_study = format!("{is_antithetic} {columns:?} {}", env!("CARGO_PKG_VERSION"));
     Ok(Study {
         name: metadata.name,
         replications: spec.replications,
@@ -225,6 +227,15 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
             let diagnostic = Diagnostic::error("study::repeated_name", format!("`{}` is varied twice", vary.name));
             problem(diagnostic, &format!("{at}.name"), "again");
         }
+        let earlier = spec.vary[..index].iter().find(|earlier| match (&earlier.path, &vary.path) {
+            (Some(one), Some(other)) => is_within(one, other) || is_within(other, one),
+            _ => false,
+        });
+        if let Some(Vary { name, path: Some(path), .. }) = earlier {
+            let message = format!("`{}` varies what `{name}` varies: `{path}`", vary.name);
+            let help = "of two values of one field only one can hold: put all into one list";
+            problem(Diagnostic::error("study::overlap", message).help(help), &format!("{at}.path"), "again");
+        }
         if vary.path.as_deref() == Some("spec.seed") {
             let diagnostic = Diagnostic::error("study::bad_vary", "the seed is what replications vary");
             let help = "set `replications`; replication r of every variant has the scenario's seed plus r";
@@ -242,6 +253,16 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
     axes
 }
 
+/// Whether a path is another one or a field somewhere below it.
+fn is_within(inner: &str, outer: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// Refuses a selection of nothing.
+fn check_selection(name: &str, field: &str, selection: &[String]) -> Result<(), String> {
+    if selection.is_empty() { Err(format!("`{name}` makes no difference: its `{field}` are empty")) } else { Ok(()) }
+}
+
 /// The values of one thing that is varied, with their labels; `at` is its path in the study's document.
 fn settings(vary: &Vary, at: &str, place: &dyn Fn(&str) -> Location) -> Result<Axis, String> {
     let label = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -257,6 +278,8 @@ fn settings(vary: &Vary, at: &str, place: &dyn Fn(&str) -> Location) -> Result<A
             (values.iter().map(label).collect(), values.iter().enumerate().map(setting).collect())
         }
         Vary { path: None, values: None, toleration_seconds: Some(given), replicas: None, .. } => {
+            check_selection(&vary.name, "workloads", &given.workloads)?;
+            check_selection(&vary.name, "taints", &given.taints)?;
             let mut taints = Vec::new();
             for wanted in &given.taints {
                 let found = TAINTS.iter().find(|(short, long)| wanted == short || wanted == long);
@@ -270,6 +293,7 @@ fn settings(vary: &Vary, at: &str, place: &dyn Fn(&str) -> Location) -> Result<A
             (given.values.iter().map(u32::to_string).collect(), given.values.iter().map(setting).collect())
         }
         Vary { path: None, values: None, toleration_seconds: None, replicas: Some(given), .. } => {
+            check_selection(&vary.name, "workloads", &given.workloads)?;
             let setting = |&count: &u32| Setting::Replicas { workloads: given.workloads.clone(), count };
             (given.values.iter().map(u32::to_string).collect(), given.values.iter().map(setting).collect())
         }
@@ -282,6 +306,9 @@ fn settings(vary: &Vary, at: &str, place: &dyn Fn(&str) -> Location) -> Result<A
     };
     Ok(Axis { name: vary.name.clone(), labels, today: None, settings, location: place(&format!("{at}.name")) })
 }
+
+/// Sums of higher prices lose what is cheap, or have no end.
+const PRICE_MAX: f64 = 1e12;
 
 fn prices(spec: &Spec, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Vec<(&'static str, f64)> {
     let mut prices = Vec::new();
@@ -300,8 +327,10 @@ fn prices(spec: &Spec, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Vec<(
             problem(diagnostic.help(help), &at, "unknown");
             continue;
         };
-        if !price.is_finite() {
-            problem(Diagnostic::error("study::bad_value", "a price is a finite number"), &at, "");
+        if !price.is_finite() || price.abs() > PRICE_MAX {
+            let diagnostic = Diagnostic::error("study::bad_value", "a price is a number up to 1e12, of either sign");
+            let help = "only what prices are to each other decides: count in another unit";
+            problem(diagnostic.help(help), &at, "");
         }
         prices.push((metric, price));
     }

@@ -35,6 +35,14 @@ pub enum JournalError {
         /// Its part.
         shard: Shard,
     },
+    /// A line of it is whole, but no run's.
+    #[error("line {line} of `{path}` cannot be read back")]
+    Broken {
+        /// The journal.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+    },
     /// The operating system refuses.
     #[error("cannot {doing} `{}`: {source}", path.display())]
     Io {
@@ -47,7 +55,7 @@ pub enum JournalError {
     },
 }
 
-/// Which runs a journal is of; its first line. A study's fingerprint holds its axes, baseline and prices, its scenarios, and the
+/// Which runs a journal is of; its first line. A study's fingerprint holds its axes and baseline, its scenarios, and the
 /// version of kubesquall.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Header {
@@ -65,6 +73,8 @@ pub struct Journal {
 #[derive(Debug)]
 struct Inner {
     file: File,
+    /// Of the lines that are whole, in bytes.
+    length: u64,
     done: BTreeSet<(usize, u32)>,
 }
 
@@ -106,7 +116,8 @@ impl Journal {
             file.set_len(0).map_err(io("write"))?;
             let line = serde_json::to_string(&header).expect("a header is plain data");
             file.write_all(format!("{line}\n").as_bytes()).map_err(io("write"))?;
-            return Ok(Self { path, inner: Mutex::new(Inner { file, done: BTreeSet::new() }) });
+            let length = line.len() as u64 + 1;
+            return Ok(Self { path, inner: Mutex::new(Inner { file, length, done: BTreeSet::new() }) });
         };
         if !resume {
             return Err(JournalError::Interrupted(path));
@@ -118,16 +129,12 @@ impl Journal {
             }
             _ => return Err(JournalError::OtherStudy(path)),
         }
-        // A kill in the middle of a line leaves half of it behind; that run is played again, as is whatever stands behind it.
-        let mut done = BTreeSet::new();
-        let mut whole = header_end + 1;
-        for (row, length) in rows_of(&bytes[whole..]) {
-            done.insert((row.variant, row.replication));
-            whole += length;
-        }
-        file.set_len(whole as u64).map_err(io("write"))?;
+        // A kill in the middle of a line leaves half of it behind; that run is played again.
+        let (rows, length) = rows_of(&bytes, header_end + 1, &path)?;
+        let done = rows.iter().map(|row| (row.variant, row.replication)).collect();
+        file.set_len(length).map_err(io("write"))?;
         file.seek(SeekFrom::End(0)).map_err(io("write"))?;
-        Ok(Self { path, inner: Mutex::new(Inner { file, done }) })
+        Ok(Self { path, inner: Mutex::new(Inner { file, length, done }) })
     }
 
     /// Removes what an interrupted sweep left.
@@ -161,11 +168,12 @@ impl Journal {
         let mut line = serde_json::to_string(&row).expect("a row is plain data");
         line.push('\n');
         let mut inner = self.inner();
-        inner.file.write_all(line.as_bytes()).map_err(|source| JournalError::Io {
-            doing: "write",
-            path: self.path.clone(),
-            source,
-        })?;
+        if let Err(source) = inner.file.write_all(line.as_bytes()) {
+            // Half a line, as on a full disk, must not stand before those of other threads.
+            let _ = inner.file.set_len(inner.length);
+            return Err(JournalError::Io { doing: "write", path: self.path.clone(), source });
+        }
+        inner.length += line.len() as u64;
         inner.done.insert((row.variant, row.replication));
         Ok(())
     }
@@ -186,7 +194,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read.
+    /// If the file cannot be read, or a line of it is no run's.
     pub fn rows(&self) -> Result<Vec<RunRow>, JournalError> {
         let inner = self.inner();
         let bytes = fs::read(&self.path).map_err(|source| JournalError::Io {
@@ -196,7 +204,7 @@ impl Journal {
         })?;
         drop(inner);
         let header_end = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let mut rows: Vec<RunRow> = rows_of(&bytes[header_end..]).map(|(row, _)| row).collect();
+        let (mut rows, _) = rows_of(&bytes, header_end, &self.path)?;
         rows.sort_by_key(|row| (row.replication, row.variant));
         rows.dedup_by_key(|row| (row.replication, row.variant));
         Ok(rows)
@@ -212,10 +220,19 @@ impl Journal {
     }
 }
 
-/// The runs behind the header, each with the length of its line, up to the first line that is not whole.
-fn rows_of(lines: &[u8]) -> impl Iterator<Item = (RunRow, usize)> {
-    let row = |line: &[u8]| Some((serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?, line.len()));
-    lines.split_inclusive(|byte| *byte == b'\n').map_while(row)
+/// The runs behind the header, and the length of the lines that are whole. The last line may not be; one in between that cannot
+/// be read is nothing that a kill leaves behind.
+fn rows_of(bytes: &[u8], header_end: usize, path: &Path) -> Result<(Vec<RunRow>, u64), JournalError> {
+    let mut rows = Vec::new();
+    let mut length = header_end as u64;
+    for line in bytes[header_end..].split_inclusive(|byte| *byte == b'\n') {
+        let Some(text) = line.strip_suffix(b"\n") else { break };
+        let broken = |_| JournalError::Broken { path: path.to_owned(), line: rows.len() + 2 };
+        let row = serde_json::from_slice(text).map_err(broken)?;
+        rows.push(row);
+        length += line.len() as u64;
+    }
+    Ok((rows, length))
 }
 
 #[cfg(test)]
@@ -251,6 +268,20 @@ mod tests {
             }
             assert_eq!(fs::read_to_string(&path).expect("the journal"), text);
         }
+    }
+
+    #[test]
+    fn a_whole_line_that_cannot_be_read_is_told() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let place = dir.path().join("study");
+        let journal = open(&place, 7, false).expect("a new one");
+        journal.add(row(0)).expect("written");
+        // As JSON has no infinity, it is written as null.
+        let endless = RunRow { metrics: [f64::INFINITY].into(), ..row(1) };
+        journal.add(endless).expect("written");
+        assert!(matches!(journal.rows(), Err(JournalError::Broken { line: 3, .. })));
+        drop(journal);
+        assert!(matches!(open(&place, 7, true), Err(JournalError::Broken { line: 3, .. })));
     }
 
     #[test]

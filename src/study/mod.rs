@@ -20,7 +20,7 @@ pub use document::{Study, load};
 pub use grid::{Axis, Variant};
 pub use journal::{Journal, JournalError};
 pub use patch::Patches;
-pub use results::{Comparison, Results, Statistic, VariantStatistics};
+pub use results::{Comparison, Precision, Results, Statistic, VariantStatistics};
 pub use runner::{Progress, RunRow, Runner, Shard, confirm};
 pub use statistics::{Interval, Sample};
 pub use tuning::{Confirmation, Tuning, ValueOutcome, WorkloadChoice};
@@ -37,5 +37,17 @@ pub fn metric_names() -> Vec<&'static str> {
 /// The metric that prices make of the others.
 pub const COST: &str = "cost";
 
-/// The metrics of a run that a study keeps of each workload whose `tolerationSeconds` it varies.
-pub const WORKLOAD_METRICS: [&str; 4] = [COST, "unready_replica_s", "evictions", "needless_evictions"];
+/// The metrics of a run that a study keeps of each workload whose `tolerationSeconds` it varies: the cost, and all that can have
+/// a price, so that other prices need no new runs.
+pub const WORKLOAD_METRICS: [&str; 10] = [
+    COST,
+    "unready_replica_s",
+    "evictions",
+    "needless_evictions",
+    "preemptions",
+    "stateful_interruptions",
+    "objectives_missed",
+    "below_desired_s",
+    "below_min_ready_s",
+    "replica_h",
+];

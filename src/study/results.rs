@@ -45,6 +45,9 @@ pub struct Results {
     pub is_antithetic: bool,
     /// How often the results were looked at to decide whether to go on; 0 if the number of runs was fixed before.
     pub looks: u32,
+    /// What `--precision` wanted and got; none if the number of runs was fixed before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
     /// Position of the variant that others are compared with.
     pub baseline: usize,
     /// Prices by metric; none if nothing has one.
@@ -54,6 +57,37 @@ pub struct Results {
     /// The runs of each variant, by replication.
     #[serde(skip)]
     pub runs: Vec<Vec<RunRow>>,
+}
+
+/// How narrow the widest interval was wanted, and how narrow it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Precision {
+    /// Half of the interval's width as a share of the mean: at most so much.
+    pub goal: f64,
+    /// Whether every variant has it.
+    pub reached: bool,
+    /// The widest one's; none if nothing can be said.
+    pub width: Option<f64>,
+    /// Runs of each variant.
+    pub replications: u32,
+    /// About how many would do, if these do not and it can be told.
+    pub needed: Option<u32>,
+    /// How often the results were looked at.
+    #[serde(skip)]
+    pub looks: u32,
+}
+
+impl Precision {
+    /// What `replications` runs of each variant gave. Intervals narrow with the square root of the number of runs, the bound of
+    /// the rule of three, which stands for runs that `are_alike`, with the number itself.
+    pub(super) fn new(goal: f64, width: f64, are_alike: bool, replications: u32, looks: u32) -> Self {
+        let ratio = width / goal;
+        let needed = (f64::from(replications) * if are_alike { ratio } else { ratio * ratio }).ceil();
+        let reached = width <= goal;
+        let is_told = !reached && needed <= f64::from(u32::MAX);
+        let needed = is_told.then_some(needed as u32);
+        Self { goal, reached, width: width.is_finite().then_some(width), replications, needed, looks }
+    }
 }
 
 /// One metric of one variant.
@@ -85,8 +119,10 @@ pub struct Comparison {
     pub best: usize,
     /// Its cost.
     pub cost: Interval,
-    /// What it costs more than the baseline, run by run; negative if it saves.
+    /// What it costs more than the baseline, run by run; negative if it saves. Wider than the variant's own difference.
     pub against_baseline: Interval,
+    /// The confidence of the latter: of all pairs of variants at once.
+    pub confidence: f64,
     /// The second-lowest mean cost, if there is more than one variant.
     pub runner_up: Option<usize>,
     /// Variants that the data cannot tell from the best one.
@@ -119,11 +155,15 @@ impl Results {
             first_seed: study.first_seed,
             is_antithetic: study.is_antithetic,
             looks,
+            precision: None,
             baseline: study.baseline,
             prices: study.prices.iter().map(|(name, price)| ((*name).to_owned(), *price)).collect(),
             tuned: study.tuned.clone(),
             runs: Vec::new(),
         };
+        // A journal may also hold runs of what was recommended, and costs at earlier prices.
+        let mut rows: Vec<RunRow> = rows.into_iter().filter(|row| row.variant < study.variants.len()).collect();
+        rows.iter_mut().for_each(|row| row.price(&study.prices));
         results.set_runs(rows);
         results
     }
@@ -247,6 +287,7 @@ impl Results {
             best,
             cost: self.interval(&columns[best], self.confidence()),
             against_baseline: self.difference(&columns[best], &columns[self.baseline], contest.confidence),
+            confidence: contest.confidence,
             runner_up: contest.order.get(1).copied(),
             alike: contest.alike,
         })
@@ -347,6 +388,11 @@ impl Results {
         for variant in self.statistics() {
             let labels = quoted(&self.variants[variant.variant]);
             for of in variant.metrics {
+                if of.sample.is_empty() {
+                    // A part of a study may have no run of a variant.
+                    let _ = writeln!(text, "{},{labels},{},0{}", variant.variant, of.metric, ",".repeat(16));
+                    continue;
+                }
                 let (sample, interval, difference) = (&of.sample, of.interval, of.difference);
                 let _ = write!(text, "{},{labels},{},{}", variant.variant, of.metric, sample.len());
                 for value in [interval.mean, interval.low, interval.high, sample.deviation(), sample.quantile(0.0)] {
@@ -465,7 +511,8 @@ pub(super) fn combined(ours: &[(u32, f64)], theirs: &[(u32, f64)], with: impl Fn
 /// Positions of the points that no other one beats in one coordinate without losing in the other.
 pub(super) fn front(points: &[(f64, f64)]) -> Vec<usize> {
     let beats = |a: (f64, f64), b: (f64, f64)| a.0 <= b.0 && a.1 <= b.1 && a != b;
-    (0..points.len()).filter(|&one| !points.iter().any(|&other| beats(other, points[one]))).collect()
+    let is_on_front = |one: (f64, f64)| !one.0.is_nan() && !points.iter().any(|&other| beats(other, one));
+    (0..points.len()).filter(|&one| is_on_front(points[one])).collect()
 }
 
 /// Rows of a CSV whose first column is the variant, whose replication is `behind` the labels, and whose last cells are numbers.
@@ -519,6 +566,7 @@ pub(super) mod tests {
             levels: vec![(0..costs.len()).map(|index| index.to_string()).collect()],
             is_antithetic: false,
             looks: 0,
+            precision: None,
             tuned: Vec::new(),
             fingerprint: "f".into(),
             shard: Shard::WHOLE,
@@ -594,6 +642,49 @@ pub(super) mod tests {
         let expected = Sample::new(vec![5.0, 5.0, 5.25]).interval(0.95);
         assert_eq!(cost, expected);
         assert_eq!((0..4).map(|r| pairs.seed(r)).collect::<Vec<_>>(), [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn variants_without_runs_have_empty_cells() {
+        let mut part = results(&[&[1.0, 2.0], &[3.0, 4.0], &[5.0, 6.0]]);
+        part.runs[2].clear();
+        part.runs[0].pop();
+        let text = part.variants_csv();
+        let (header, last) = (text.lines().next().expect("a header"), text.lines().last().expect("a row"));
+        assert_eq!(last, format!("2,2,cost,0{}", ",".repeat(16)));
+        assert_eq!(header.split(',').count(), last.split(',').count());
+        assert_eq!(part.front(), [0, 1]);
+        // What the baseline has not played cannot be compared.
+        part.runs[0].clear();
+        let of_second = part.variants_csv().lines().filter(|row| row.starts_with("1,1,cost,")).collect::<String>();
+        assert!(of_second.ends_with(",,,") && of_second.starts_with("1,1,cost,2,3.5,"), "{of_second}");
+    }
+
+    #[test]
+    fn other_prices_need_no_new_runs() {
+        let mut row = RunRow {
+            variant: 0,
+            replication: 0,
+            metrics: vec![1.0; metric_names().len()].into(),
+            workloads: vec![2.0; 2 * WORKLOAD_METRICS.len()].into(),
+        };
+        row.price(&[("evictions", 3.0), ("preemptions", 0.5), ("node_h", 10.0)]);
+        assert_eq!(row.metrics.last(), Some(&13.5));
+        assert_eq!((row.workloads[0], row.workloads[WORKLOAD_METRICS.len()]), (7.0, 7.0));
+        row.price(&[("evictions", 1.0)]);
+        assert_eq!((row.metrics.last(), row.workloads[0]), (Some(&1.0), 2.0));
+    }
+
+    #[test]
+    fn how_many_runs_a_precision_takes_follows_from_the_width() {
+        let check = |width: f64, are_alike: bool, expected: (bool, Option<u32>)| {
+            let found = Precision::new(0.05, width, are_alike, 100, 3);
+            assert_eq!((found.reached, found.needed), expected, "{width}");
+        };
+        check(0.05, false, (true, None));
+        check(0.1, false, (false, Some(400)));
+        check(0.1, true, (false, Some(200)));
+        check(f64::INFINITY, false, (false, None));
     }
 
     #[test]

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::WORKLOAD_METRICS;
 use super::document::Study;
 use super::grid::Variant;
 use super::journal::{Journal, JournalError};
-use super::results::{Results, Series, confidence_of_look, seed_of};
+use super::results::{Precision, Results, Series, confidence_of_look, seed_of};
 use super::statistics::Sample;
 use super::tuning::Confirmation;
 use crate::engine::Streams;
@@ -29,6 +30,24 @@ pub struct RunRow {
     /// Those of each tuned workload, in the order of [`super::WORKLOAD_METRICS`], one workload behind the other.
     #[serde(default, skip_serializing_if = "<[f64]>::is_empty")]
     pub workloads: Box<[f64]>,
+}
+
+impl RunRow {
+    /// Works out what a run cost, as a whole and for each tuned workload. Metrics that belong to no workload cost it nothing.
+    pub(super) fn price<S: AsRef<str>>(&mut self, prices: &[(S, f64)]) {
+        let names = super::metric_names();
+        let total = |values: &[f64], names: &[&str]| -> f64 {
+            let of = |name: &str| names.iter().position(|known| *known == name).map_or(0.0, |index| values[index]);
+            prices.iter().map(|(name, price)| of(name.as_ref()) * price).sum()
+        };
+        let cost = total(&self.metrics, &names);
+        if let Some(last) = self.metrics.last_mut() {
+            *last = cost;
+        }
+        for of_workload in self.workloads.chunks_mut(WORKLOAD_METRICS.len()) {
+            of_workload[0] = total(of_workload, &WORKLOAD_METRICS);
+        }
+    }
 }
 
 /// The part of a study that one machine plays.
@@ -104,13 +123,26 @@ pub struct Runner<'a> {
     slots: Vec<Mutex<Slot>>,
     /// Clusters stay: there may be more runs of them.
     keeps: bool,
+    /// A variant behind those of the study, and the number that its runs have in the journal.
+    extra: Option<(usize, usize)>,
 }
 
 impl<'a> Runner<'a> {
     /// A runner that adds to the journal.
     #[must_use]
     pub fn new(study: &'a Study, journal: &'a Journal) -> Self {
-        Self { study, journal, slots: study.variants.iter().map(|_| Mutex::default()).collect(), keeps: false }
+        Self {
+            study,
+            journal,
+            slots: study.variants.iter().map(|_| Mutex::default()).collect(),
+            keeps: false,
+            extra: None,
+        }
+    }
+
+    /// The number that runs of a variant have in the journal.
+    fn number(&self, variant: usize) -> usize {
+        self.extra.filter(|(extra, _)| *extra == variant).map_or(variant, |(_, number)| number)
     }
 
     /// Plays the runs that belong to the shard and are not in the journal yet.
@@ -132,7 +164,7 @@ impl<'a> Runner<'a> {
     }
 
     fn play(&self, runs: impl Iterator<Item = (usize, u32)>, progress: &dyn Progress) -> Result<(), JournalError> {
-        let is_open = |&(variant, replication): &(usize, u32)| !self.journal.has(variant, replication);
+        let is_open = |&(variant, replication): &(usize, u32)| !self.journal.has(self.number(variant), replication);
         let open: Vec<(usize, u32)> = runs.filter(is_open).collect();
         for (variant, _) in &open {
             self.slot(*variant).open += 1;
@@ -182,21 +214,23 @@ impl<'a> Runner<'a> {
             "node_h" => settled.node_hours,
             name => summary.metrics.get(name).copied().unwrap_or(0.0),
         };
-        let cost = study.prices.iter().map(|(name, price)| metric(name) * price).sum();
         let own = super::metric_names();
-        let metrics = own[..own.len() - 1].iter().map(|name| metric(name)).chain([cost]).collect();
+        let metrics = own[..own.len() - 1].iter().map(|name| metric(name)).chain([0.0]).collect();
         debug_assert!(own.starts_with(&METRICS), "the summary's metrics come first");
-        RunRow { variant, replication, metrics, workloads: of_workloads(study, &summary.workloads, hours).into() }
+        let workloads = of_workloads(study, &summary.workloads, hours).into();
+        let mut row = RunRow { variant: self.number(variant), replication, metrics, workloads };
+        row.price(&study.prices);
+        row
     }
 
     /// Plays replications in rounds until the interval of every variant's cost (of its unready replica-seconds, if nothing has a
-    /// price) is at most `precision` of its mean on either side, or the study's replications are played. Says how many each
-    /// variant then has, and how often it was looked.
+    /// price) is at most `goal` of its mean on either side, or the study's replications are played. Says how many each variant
+    /// then has, how often it was looked, and how wide the intervals are.
     ///
     /// # Errors
     ///
     /// If the journal cannot be written or read.
-    pub fn play_until_precise(&mut self, precision: f64, progress: &dyn Progress) -> Result<(u32, u32), JournalError> {
+    pub fn play_until_precise(&mut self, goal: f64, progress: &dyn Progress) -> Result<Precision, JournalError> {
         const FIRST: u32 = 20;
         self.keeps = true;
         let mut replications = FIRST.min(self.study.replications);
@@ -214,12 +248,14 @@ impl<'a> Runner<'a> {
                 look,
                 rows.into_iter().filter(|row| row.replication < replications).collect(),
             );
-            let is_precise = (0..self.study.variants.len()).all(|variant| {
-                let sample = results.independent(&results.observations(variant, metric));
-                Sample::new(sample).is_precise(precision, confidence_of_look(look))
+            let widths = (0..self.study.variants.len()).map(|variant| {
+                let sample = Sample::new(results.independent(&results.observations(variant, metric)));
+                let width = sample.relative_width(confidence_of_look(look));
+                (width, sample.are_alike())
             });
-            if is_precise || replications == self.study.replications {
-                return Ok((replications, look));
+            let (width, are_alike) = widths.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, false));
+            if width <= goal || replications == self.study.replications {
+                return Ok(Precision::new(goal, width, are_alike, replications, look));
             }
             // An even number, as mirrored runs come in pairs.
             replications = (replications + (replications / 4) * 2).min(self.study.replications);
@@ -242,33 +278,30 @@ pub fn confirm(
     let mut both = study.clone();
     let mixture = both.variants.len();
     both.variants.push(recommended.clone());
+    // Runs of another recommendation, from when the study was smaller, are not this one's.
+    let of_choice = format!("{:?}", recommended.settings);
+    let number = mixture + 1 + (crate::arena::stable_hash(of_choice.as_bytes()) >> 32) as usize;
     let first = study.replications;
     let replications = first..first.saturating_add(results.replications);
     let runs =
         [mixture, study.baseline].into_iter().flat_map(|variant| replications.clone().map(move |r| (variant, r)));
-    Runner::new(&both, journal).play(runs, progress)?;
-    let rows = journal.rows()?;
+    Runner { extra: Some((mixture, number)), ..Runner::new(&both, journal) }.play(runs, progress)?;
+    let mut rows = journal.rows()?;
+    rows.iter_mut().for_each(|row| row.price(&study.prices));
     let costs = |variant: usize| -> Series {
         let of = rows.iter().filter(|row| row.variant == variant && replications.contains(&row.replication));
         of.map(|row| (row.replication, row.metrics[row.metrics.len() - 1])).collect()
     };
-    Ok(results.confirmation(&costs(mixture), &costs(study.baseline)))
+    Ok(results.confirmation(&costs(number), &costs(study.baseline)))
 }
 
-/// What each tuned workload has of [`super::WORKLOAD_METRICS`]. Its cost is that of the prices that can be told by workload.
+/// What each tuned workload has of [`super::WORKLOAD_METRICS`], but for its cost.
 fn of_workloads(study: &Study, outcomes: &[WorkloadOutcome], hours: f64) -> Vec<f64> {
-    let mut values = Vec::with_capacity(study.tuned.len() * super::WORKLOAD_METRICS.len());
-    for (path, _) in &study.tuned {
-        let is_it = |of: &&WorkloadOutcome| is_path_of(path, of);
-        let Some(of) = outcomes.iter().find(is_it) else {
-            values.extend([0.0; super::WORKLOAD_METRICS.len()]);
-            continue;
-        };
-        let price = |(name, price): &(&'static str, f64)| price * metric_of(of, name, hours);
-        let cost: f64 = study.prices.iter().map(price).sum();
-        values.extend([cost, of.unready_replica_s, f64::from(of.evictions), f64::from(of.needless_evictions)]);
-    }
-    values
+    let of_one = |path: &str| {
+        let of = outcomes.iter().find(|of| is_path_of(path, of));
+        WORKLOAD_METRICS.map(|name| of.map_or(0.0, |of| metric_of(of, name, hours)))
+    };
+    study.tuned.iter().flat_map(|(path, _)| of_one(path)).collect()
 }
 
 fn is_path_of(path: &str, of: &WorkloadOutcome) -> bool {

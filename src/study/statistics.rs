@@ -9,7 +9,7 @@ pub struct Sample {
 /// A mean with the interval in which the true one lies with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Interval {
-    /// The mean of the sample.
+    /// The mean of the sample; not a number, which JSON writes as null, if there are no observations.
     pub mean: f64,
     /// The lower end; infinite, which JSON writes as null, if there are fewer than two observations.
     pub low: f64,
@@ -130,10 +130,24 @@ impl Sample {
     /// The rule of three: Hanley and Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 249 (1983).
     #[must_use]
     pub fn is_precise(&self, precision: f64, confidence: f64) -> bool {
+        self.relative_width(confidence) <= precision
+    }
+
+    /// To which share of itself the mean is known; infinite if nothing is known.
+    #[must_use]
+    pub fn relative_width(&self, confidence: f64) -> f64 {
         let interval = self.interval(confidence);
-        let are_alike = self.sorted.first() == self.sorted.last();
-        let is_enough = !are_alike || 3.0 / self.len().max(1) as f64 <= precision;
-        interval.is_known() && is_enough && interval.half_width() <= precision * interval.mean.abs()
+        match interval {
+            _ if !interval.is_known() => f64::INFINITY,
+            _ if self.are_alike() => 3.0 / self.len() as f64,
+            _ => interval.half_width() / interval.mean.abs(),
+        }
+    }
+
+    /// Whether all observations are the same.
+    #[must_use]
+    pub fn are_alike(&self) -> bool {
+        self.sorted.first() == self.sorted.last()
     }
 
     /// The mean with its interval of that confidence, by Student's t.
@@ -143,7 +157,7 @@ impl Sample {
     /// Student, The probable error of a mean, Biometrika 6 (1908).
     #[must_use]
     pub fn interval(&self, confidence: f64) -> Interval {
-        let mean = self.mean();
+        let mean = if self.is_empty() { f64::NAN } else { self.mean() };
         if self.len() < 2 {
             return Interval { mean, low: f64::NEG_INFINITY, high: f64::INFINITY };
         }

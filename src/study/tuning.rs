@@ -10,9 +10,9 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::document::Study;
-use super::grid::{Setting, Variant};
+use super::grid::{Setting, TODAY, Variant};
 use super::patch::{self, Patches};
-use super::results::{Contest, Results, Series, combined, front};
+use super::results::{CONFIDENCE, Contest, Results, Series, combined, front};
 use super::statistics::Interval;
 
 /// What is recommended.
@@ -88,6 +88,8 @@ pub struct Confirmation {
     pub recommended: Interval,
     /// What it costs more, run by run; negative if it saves.
     pub difference: Interval,
+    /// The confidence of these intervals. Nobody has looked at the new seeds before, however often at those of the study.
+    pub confidence: f64,
 }
 
 /// The sum of two series.
@@ -104,12 +106,19 @@ fn averaged(series: &[Series]) -> Series {
 
 /// One combination of what is not `tolerationSeconds`.
 struct Combination {
-    /// Variants that have it.
+    /// Its values by axis; none where the scenario is left as it is, and at axes of `tolerationSeconds`.
+    key: Vec<Option<usize>>,
+    /// A variant that has it.
+    variant: usize,
+    /// Variants that say what the values of `tolerationSeconds` cost with it.
     variants: Vec<usize>,
     /// Costs of each workload, by the value of its axis.
     costs: Vec<Vec<Series>>,
-    /// What the whole costs if every workload has its best value.
+    /// What the whole costs if every workload has its best value, or, where that cannot be told of the scenario as it is, what
+    /// it costs with the scenario's own.
     at_best: Series,
+    /// Whether it has the values of the scenario as it is, which none of the grid's have.
+    is_outside: bool,
 }
 
 impl Results {
@@ -136,7 +145,7 @@ impl Results {
         averaged(&with.map(|&variant| self.of_workload(variant, workload, metric)).collect::<Vec<_>>())
     }
 
-    fn combination(&self, variants: Vec<usize>) -> Combination {
+    fn combination(&self, key: Vec<Option<usize>>, variants: Vec<usize>) -> Combination {
         let of = |workload: usize| -> Vec<Series> {
             let levels = self.levels[self.tuned[workload].1].len();
             (0..levels).map(|level| self.at_level(&variants, workload, level, 0)).collect()
@@ -153,7 +162,56 @@ impl Results {
             let best = self.contest(levels).order[0];
             sum(&total, &levels[best])
         });
-        Combination { variants, costs, at_best }
+        Combination { key, variant: variants[0], variants, costs, at_best, is_outside: false }
+    }
+
+    /// Every combination that was played. That of the baseline is always among them: what is there must be beaten, also if the
+    /// grid has other values only.
+    fn combinations(&self) -> Vec<Combination> {
+        let mut groups: BTreeMap<Vec<Option<usize>>, Vec<usize>> = BTreeMap::new();
+        for variant in 0..self.variants.len() {
+            // The scenario as it is may stand behind the grid.
+            if self.choice(variant).iter().all(Option::is_some) {
+                groups.entry(self.others(variant)).or_default().push(variant);
+            }
+        }
+        let of_grid: Vec<usize> = groups.values().flatten().copied().collect();
+        let mut found: Vec<Combination> =
+            groups.into_iter().map(|(key, variants)| self.combination(key, variants)).collect();
+        let today = self.others(self.baseline);
+        if found.iter().any(|of| of.key == today) {
+            return found;
+        }
+        // With its values only the scenario's own `tolerationSeconds` were played, so that all are compared with these, if the
+        // grid has them.
+        let wanted = self.choice(self.baseline);
+        let has_them = |variant: usize| {
+            let choice = self.choice(variant);
+            (0..choice.len()).all(|axis| !self.is_of_tolerations(axis) || choice[axis] == wanted[axis])
+        };
+        for of in &mut found {
+            if let Some(like) = of.variants.iter().find(|variant| has_them(**variant)) {
+                of.at_best = self.costs(*like);
+            }
+        }
+        let costs = self.combination(today.clone(), of_grid.clone()).costs;
+        let at_best = self.costs(self.baseline);
+        found.push(Combination {
+            key: today,
+            variant: self.baseline,
+            variants: of_grid,
+            costs,
+            at_best,
+            is_outside: true,
+        });
+        found
+    }
+
+    /// `nodes=6, grace=40s`: the values of a combination.
+    fn others_named(&self, key: &[Option<usize>]) -> Vec<(String, String)> {
+        let value = |axis: usize| key[axis].map_or_else(|| TODAY.to_owned(), |level| self.levels[axis][level].clone());
+        let axes = (0..key.len()).filter(|&axis| !self.is_of_tolerations(axis));
+        axes.map(|axis| (self.axes[axis].clone(), value(axis))).collect()
     }
 
     /// What is recommended; none if nothing has a price or nothing was played.
@@ -162,76 +220,52 @@ impl Results {
         if self.prices.is_empty() || self.runs.iter().any(Vec::is_empty) {
             return None;
         }
-        let mut groups: BTreeMap<Vec<Option<usize>>, Vec<usize>> = BTreeMap::new();
-        for variant in 0..self.variants.len() {
-            // The scenario as it is may stand behind the grid.
-            if self.choice(variant).iter().all(Option::is_some) {
-                groups.entry(self.others(variant)).or_default().push(variant);
-            }
-        }
-        let keys: Vec<_> = groups.keys().cloned().collect();
-        let combinations: Vec<Combination> = groups.into_values().map(|variants| self.combination(variants)).collect();
+        let combinations = self.combinations();
         let at_best: Vec<Series> = combinations.iter().map(|of| of.at_best.clone()).collect();
         let contest = self.contest(&at_best);
-        let today = keys.iter().position(|key| *key == self.others(self.baseline));
-        let chosen = self.fewest_changes(&keys, &at_best, &contest, today);
-        let Combination { variants, costs, .. } = &combinations[chosen];
-        let named = |(axis, index): (usize, &Option<usize>)| {
-            Some((self.axes[axis].clone(), self.levels[axis][(*index)?].clone()))
+        let key_today = self.others(self.baseline);
+        let today = combinations.iter().position(|of| of.key == key_today)?;
+        let chosen = self.fewest_changes(&combinations, &contest, today);
+        let told = |&other: &usize| {
+            let values = self.others_named(&combinations[other].key);
+            values.into_iter().map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(", ")
         };
+        let alike = contest.alike.iter().chain(contest.order.first()).filter(|other| **other != chosen);
+        let of = &combinations[chosen];
         Some(Tuning {
-            others: keys[chosen].iter().enumerate().filter_map(named).collect(),
-            changes_others: today != Some(chosen),
-            alike_others: contest
-                .alike
-                .iter()
-                .chain(contest.order.first())
-                .filter(|other| **other != chosen)
-                .map(|&other| {
-                    keys[other]
-                        .iter()
-                        .enumerate()
-                        .filter_map(named)
-                        .map(|(axis, value)| format!("{axis}={value}"))
-                        .collect::<Vec<_>>()
-                        .join(", ")
-                })
-                .collect(),
-            workloads: costs
-                .iter()
-                .enumerate()
-                .map(|(workload, levels)| self.workload_choice(workload, levels, variants))
-                .collect(),
-            variant: variants[0],
+            others: self.others_named(&of.key),
+            changes_others: today != chosen,
+            alike_others: alike.map(told).collect(),
+            workloads: (0..self.tuned.len()).map(|workload| self.workload_choice(workload, of)).collect(),
+            variant: of.variant,
         })
     }
 
     /// Of the combinations that the data cannot tell from the cheapest, the one that changes least: what is there already, if it
     /// is among them, else one that the data tell from what is there.
-    fn fewest_changes(
-        &self,
-        keys: &[Vec<Option<usize>>],
-        at_best: &[Series],
-        contest: &Contest,
-        today: Option<usize>,
-    ) -> usize {
-        let Some(today) = today else { return contest.order[0] };
+    fn fewest_changes(&self, all: &[Combination], contest: &Contest, today: usize) -> usize {
         let is_better = |other: usize| {
-            other == today || !self.difference(&at_best[other], &at_best[today], contest.confidence).has_zero()
+            other == today || !self.difference(&all[other].at_best, &all[today].at_best, contest.confidence).has_zero()
         };
-        let changes = |other: usize| keys[other].iter().zip(&keys[today]).filter(|(a, b)| a != b).count();
+        let changes = |other: usize| all[other].key.iter().zip(&all[today].key).filter(|(a, b)| a != b).count();
         let candidates = contest.order[..1].iter().chain(&contest.alike).copied().filter(|&other| is_better(other));
         candidates.min_by_key(|&other| changes(other)).unwrap_or(contest.order[0])
     }
 
-    fn workload_choice(&self, workload: usize, levels: &[Series], variants: &[usize]) -> WorkloadChoice {
+    fn workload_choice(&self, workload: usize, of: &Combination) -> WorkloadChoice {
         let (path, axis) = &self.tuned[workload];
         let labels = &self.levels[*axis];
+        let (levels, variants) = (&of.costs[workload], &of.variants);
         let name = |&level: &usize| labels[level].clone();
         let contest = self.contest(levels);
         let level = contest.order[0];
-        let of_today = self.of_workload(self.baseline, workload, 0);
-        let is_today = self.choice(self.baseline)[*axis] == Some(level);
+        let level_today = self.choice(self.baseline)[*axis];
+        let is_today = level_today == Some(level);
+        // Values of `tolerationSeconds` are compared under equal values of everything else, which the baseline may not have.
+        let (of_today, is_comparable) = match level_today {
+            Some(today) if of.is_outside => (levels[today].clone(), true),
+            _ => (self.of_workload(self.baseline, workload, 0), !of.is_outside),
+        };
         let today = self.variants[self.baseline][*axis].clone();
         let against_today = self.difference(&levels[level], &of_today, contest.confidence);
         let mean = |level: usize, metric: usize| {
@@ -251,7 +285,7 @@ impl Results {
             workload: path.clone(),
             best: name(&level),
             today,
-            is_clear: !is_today && !against_today.has_zero() && against_today.mean < 0.0,
+            is_clear: is_comparable && !is_today && !against_today.has_zero() && against_today.mean < 0.0,
             cost: self.interval(&levels[level], self.confidence()),
             cost_today: self.interval(&of_today, self.confidence()),
             against_today,
@@ -264,13 +298,14 @@ impl Results {
         }
     }
 
-    /// The mixture against the scenario as it is.
+    /// The mixture against the scenario as it is. Looks at the study's seeds do not widen it: these are others.
     pub(super) fn confirmation(&self, recommended: &Series, today: &Series) -> Confirmation {
         Confirmation {
             n: recommended.len(),
-            today: self.interval(today, self.confidence()),
-            recommended: self.interval(recommended, self.confidence()),
-            difference: self.difference(recommended, today, self.confidence()),
+            today: self.interval(today, CONFIDENCE),
+            recommended: self.interval(recommended, CONFIDENCE),
+            difference: self.difference(recommended, today, CONFIDENCE),
+            confidence: CONFIDENCE,
         }
     }
 }
@@ -411,6 +446,67 @@ mod tests {
         let values: Vec<&str> = tuning.others.iter().map(|(_, value)| value.as_str()).collect();
         assert_eq!((values, tuning.changes_others), (vec!["90s", "40"], true));
         assert_eq!(tuning.alike_others, ["grace=90s, lease=20"]);
+    }
+
+    #[test]
+    fn what_is_there_must_be_beaten_also_if_the_grid_does_not_have_it() {
+        let noise = [0.0, 1.0, -0.5, 0.2, -0.9, 0.4, 0.1, -0.3];
+        let column = |mean: f64| noise.map(|x| mean + x);
+        let check = |today: f64, expected: (&str, bool)| {
+            // Seven and eight nodes; six, as it is, stand behind the grid.
+            let columns = [column(70.0), column(80.0), column(today)];
+            let mut grid = results(&columns.each_ref().map(|column| column.as_slice()));
+            grid.axes = vec!["nodes".into()];
+            grid.levels = vec![vec!["7".into(), "8".into()]];
+            grid.variants = ["7", "8", TODAY].map(|of| vec![of.to_owned()]).to_vec();
+            grid.baseline = 2;
+            let tuning = grid.tuning().expect("priced");
+            assert_eq!((tuning.others[0].1.as_str(), tuning.changes_others), expected);
+        };
+        check(60.0, (TODAY, false));
+        check(90.0, ("7", true));
+    }
+
+    #[test]
+    fn tolerations_are_compared_among_equals_if_the_rest_of_today_was_not_played() {
+        // Seven or eight nodes, each with 0 and 300 seconds; today there are six nodes, which cost least, with 300.
+        let noise = [0.0, 1.0, -0.5, 0.2, -0.9, 0.4, 0.1, -0.3];
+        let (totals, own) = ([70.0, 75.0, 80.0, 85.0, 65.0], [5.0, 10.0, 5.0, 10.0, 10.0]);
+        let columns = totals.map(|mean| noise.map(|x| mean + x));
+        let mut grid = results(&columns.each_ref().map(|column| column.as_slice()));
+        grid.axes = vec!["nodes".into(), "wait".into()];
+        grid.levels = vec![vec!["7".into(), "8".into()], vec!["0".into(), "300".into()]];
+        let variants = [["7", "0"], ["7", "300"], ["8", "0"], ["8", "300"], [TODAY, "300"]];
+        grid.variants = variants.map(|of| of.map(str::to_owned).to_vec()).to_vec();
+        grid.baseline = 4;
+        grid.tuned = vec![("deployment/d/a".into(), 1)];
+        for (variant, runs) in grid.runs.iter_mut().enumerate() {
+            for run in runs {
+                let mut values = vec![0.0; WORKLOAD_METRICS.len()];
+                values[0] = own[variant] + 0.01 * noise[run.replication as usize] * variant as f64;
+                run.workloads = values.into();
+            }
+        }
+        let tuning = grid.tuning().expect("priced");
+        assert_eq!((tuning.others[0].1.as_str(), tuning.changes_others), (TODAY, false));
+        assert_eq!((tuning.workloads[0].best.as_str(), tuning.workloads[0].is_clear), ("0", true));
+        // Without the 300 of today in the grid nothing says whether nodes or waiting made the difference.
+        grid.levels[1][1] = "200".into();
+        for variant in [1, 3] {
+            grid.variants[variant][1] = "200".into();
+        }
+        let tuning = grid.tuning().expect("priced");
+        assert!(!tuning.changes_others && !tuning.workloads[0].is_clear);
+    }
+
+    #[test]
+    fn what_is_confirmed_on_new_seeds_is_not_widened_for_looks_at_others() {
+        let mut looked = mixed(2);
+        looked.looks = 5;
+        let today: Series = [4.0, 5.0, 7.0].into_iter().enumerate().map(|(r, x)| (r as u32, x)).collect();
+        let found = looked.confirmation(&today, &today);
+        looked.looks = 0;
+        assert_eq!((found.today, found.confidence), (looked.interval(&today, 0.95), 0.95));
     }
 
     #[test]

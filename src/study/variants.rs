@@ -20,8 +20,10 @@ pub(super) struct Grid {
     digests: Vec<u64>,
 }
 
-/// Kinds of which a run tells how they fared.
-const OBSERVED: [&str; 4] = ["deployment/", "replicaset/", "statefulset/", "daemonset/"];
+/// Kinds of which a run tells how they fared, and whose pods do not tolerate lost nodes for ever.
+const OBSERVED: [&str; 3] = ["deployment/", "replicaset/", "statefulset/"];
+
+const DAEMON_SET: &str = "daemonset/";
 
 /// Resolves the scenarios of all variants. `baseline` has the position of the value that is the baseline, by axis; where it has
 /// none, the scenario's own value is.
@@ -46,6 +48,10 @@ pub(super) fn resolve(
         check_values(&axes[index]).map_err(|diagnostic| refuse(diagnostic, &axes[index].location))?;
         axes[index].today = position_today(&axes, index, &mut bases, &today, digest)
             .map_err(|diagnostic| refuse(diagnostic, &axes[index].location))?;
+    }
+    for (index, axis) in axes.iter().enumerate() {
+        let found = overlap(&axes[..index], axis, &today).or_else(|| of_daemon_sets(axis, &today));
+        found.map_or(Ok(()), |diagnostic| Err(refuse(diagnostic, &axis.location)))?;
     }
     let mut choices: Vec<Vec<Option<usize>>> =
         Axis::combinations(&axes).into_iter().map(|choice| choice.into_iter().map(Some).collect()).collect();
@@ -124,6 +130,47 @@ fn check_values(axis: &Axis) -> Result<(), Diagnostic> {
     })
 }
 
+/// Says which workload is already varied by an earlier axis in the same respect: the later value would silently win.
+fn overlap(earlier: &[Axis], axis: &Axis, today: &ResolvedScenario) -> Option<Diagnostic> {
+    let selected = |patterns: &[String]| edit::workloads(&today.objects, patterns).unwrap_or_default();
+    for other in earlier {
+        let (ours, theirs) = match (axis.settings.first()?, other.settings.first()?) {
+            (
+                Setting::TolerationSeconds { workloads: ours, taints, .. },
+                Setting::TolerationSeconds { workloads: theirs, taints: other_taints, .. },
+            ) if taints.iter().any(|taint| other_taints.contains(taint)) => (ours, theirs),
+            (Setting::Replicas { workloads: ours, .. }, Setting::Replicas { workloads: theirs, .. }) => (ours, theirs),
+            _ => continue,
+        };
+        let theirs = selected(theirs);
+        if let Some(index) = selected(ours).into_iter().find(|index| theirs.contains(index)) {
+            let path = edit::path_of(&today.objects[index].object);
+            let message = format!("`{}` varies what `{}` varies: that of {path}", axis.name, other.name);
+            let help = "a workload can have only one value: let each pattern select other workloads, or other taints";
+            return Some(Diagnostic::error("study::overlap", message).help(help));
+        }
+    }
+    None
+}
+
+/// Says which pattern of `tolerationSeconds` selects DaemonSets only.
+///
+/// # Source
+///
+/// The DaemonSet controller gives its pods tolerations of the taints of lost nodes that have no end, whatever the template says.
+fn of_daemon_sets(axis: &Axis, today: &ResolvedScenario) -> Option<Diagnostic> {
+    let Some(Setting::TolerationSeconds { workloads, .. }) = axis.settings.first() else { return None };
+    let is_vain = |pattern: &&String| {
+        let found = edit::workloads(&today.objects, std::slice::from_ref(*pattern)).unwrap_or_default();
+        let mut paths = found.iter().map(|&index| edit::path_of(&today.objects[index].object));
+        !found.is_empty() && paths.all(|path| path.starts_with(DAEMON_SET))
+    };
+    let pattern = workloads.iter().find(is_vain)?;
+    let message = format!("`{pattern}` makes no difference: pods of DaemonSets tolerate lost nodes for ever");
+    let help = "leave it out; the DaemonSet controller replaces such tolerations of the template";
+    Some(Diagnostic::error("study::no_effect", message).help(help))
+}
+
 /// The position of the value that the scenario itself has.
 fn position_today(
     axes: &[Axis],
@@ -147,6 +194,15 @@ fn position_today(
         let message = format!("the values of `{}` all give the same scenario", axis.name);
         let help = "vary something that decides something; `check` lists the fields that have no effect";
         return Err(Diagnostic::error("study::no_effect", message).help(help));
+    }
+    for (value, found) in digests.iter().enumerate() {
+        let same = digests[..value].iter().position(|other| found.is_some() && other == found);
+        if let Some(same) = same {
+            let (one, other) = (&axis.labels[same], &axis.labels[value]);
+            let message = format!("`{one}` and `{other}` of `{}` give the same scenario", axis.name);
+            let help = "each value makes a variant of its own: name it once";
+            return Err(Diagnostic::error("study::repeated_value", message).help(help));
+        }
     }
     Ok(digests.iter().position(|found| *found == Some(digest)))
 }

@@ -351,3 +351,68 @@ fn a_tune_that_is_killed_while_it_confirms_goes_on() {
         workloads.iter().filter_map(|of| Some((of["workload"].as_str()?, of["best"].as_str()?))).collect();
     assert!(by_name.contains_key("deployment/shop/frontend"), "{by_name:?}");
 }
+
+#[test]
+fn more_replications_and_other_prices_reuse_what_was_played() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let place = |name: &str| path(dir.path(), name);
+    let text = fs::read_to_string(small_study(dir.path(), "small")).expect("a study");
+    let study = |file: &str, replications: &str, price: &str| {
+        let text = text.replace("replications: 20", &format!("replications: {replications}"));
+        fs::write(dir.path().join(file), text.replace("evictions: 30", price)).expect("a study");
+        place(file)
+    };
+    let (few, many) = (study("few.yaml", "6", "evictions: 30"), study("many.yaml", "10", "belowMinReadySeconds: 2"));
+    kubesquall(&["sweep", &few, "-q", "--out", &place("grown")]).assert().success();
+    kubesquall(&["sweep", &many, "-q", "--resume", "--out", &place("grown")]).assert().success();
+    kubesquall(&["sweep", &many, "-q", "--out", &place("fresh")]).assert().success();
+    assert_eq!(results(&dir.path().join("grown")), results(&dir.path().join("fresh")));
+    // A run that nobody can have played shows that runs are taken over.
+    let runs = dir.path().join("grown/runs.csv");
+    let text = fs::read_to_string(&runs).expect("runs");
+    let (line, _) = text.split_once("\n1,").expect("variants");
+    let (before, cost) = line.rsplit_once(',').expect("cells");
+    let (before, _) = before.rsplit_once(',').expect("cells");
+    fs::write(&runs, text.replacen(line, &format!("{before},1234567,{cost}"), 1)).expect("changed");
+    kubesquall(&["sweep", &many, "-q", "--resume", "--out", &place("grown")]).assert().success();
+    assert!(fs::read_to_string(&runs).expect("runs").contains(",1234567,"));
+    // A study that varies something else has other runs, which is told.
+    let other = study("other.yaml", "2", "evictions: 30");
+    let text = fs::read_to_string(&other).expect("a study").replace("values: [0, 60, 300]", "values: [0, 30]");
+    fs::write(&other, text).expect("a study");
+    let done = kubesquall(&["sweep", &other, "--resume", "--out", &place("grown")]).assert().success();
+    let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+    assert!(said.contains("an earlier form of the study: nothing of them is used"), "{said}");
+}
+
+#[test]
+fn a_precision_that_is_not_reached_is_said_and_what_it_would_take() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let study = &small_study(dir.path(), "small");
+    let out = path(dir.path(), "out");
+    let done = kubesquall(&["sweep", study, "--precision", "1%", "--out", &out]).assert().success();
+    let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    assert!(said.contains("1 % of the mean is NOT reached: the widest interval is"), "{said}");
+    let text = fs::read_to_string(dir.path().join("out/summary.json")).expect("a summary");
+    let summary: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let found = &summary["study"]["precision"];
+    assert_eq!((found["reached"].as_bool(), found["replications"].as_u64()), (Some(false), Some(20)));
+    let (width, needed) = (found["width"].as_f64().expect("known"), found["needed"].as_f64().expect("told"));
+    assert_eq!(needed, (20.0 * (width / 0.01) * (width / 0.01)).ceil());
+    assert!(said.contains(&format!("about {needed} would do")), "{said}");
+}
+
+#[test]
+fn a_sweep_does_not_remove_what_tune_recommended() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let text = fs::read_to_string(small_study(dir.path(), "small")).expect("a study");
+    let study = path(dir.path(), "small.yaml");
+    fs::write(&study, text.replace("replications: 20", "replications: 2")).expect("a study");
+    let out = path(dir.path(), "out");
+    kubesquall(&["tune", &study, "-q", "--out", &out]).assert().success();
+    assert!(refusal(&["sweep", &study, "--out", &out]).contains("holds what `tune` recommended"));
+    assert!(dir.path().join("out/patch.sh").exists());
+    kubesquall(&["tune", &study, "-q", "--out", &out]).assert().success();
+    kubesquall(&["sweep", &study, "-q", "--resume", "--out", &out]).assert().success();
+    assert!(!dir.path().join("out/patch.sh").exists());
+}

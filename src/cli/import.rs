@@ -11,8 +11,9 @@ use super::Ending;
 use super::failure::Failure;
 use super::ui::Ui;
 use super::words::counted;
+use crate::chaos::FaultKind;
 use crate::engine::Family;
-use crate::import::{FaultOptions, Imported, Records, Wanted, fault_model};
+use crate::import::{FaultOptions, Imported, Records, Wanted, criterion, fault_model};
 use crate::units::SimDuration;
 
 /// Make records of what happened into a part of a scenario
@@ -35,8 +36,8 @@ pub(super) struct ImportArgs {
     #[arg(long, default_value = "measured")]
     name: String,
     /// The kind of the fault
-    #[arg(long, value_name = "KIND", default_value = "Crash")]
-    fault: String,
+    #[arg(long, value_name = "KIND", default_value = "Crash", value_parser = fault_kind)]
+    fault: FaultKind,
     /// How many nodes were watched, those that never failed among them [default: those that failed]
     #[arg(long, value_name = "N")]
     nodes: Option<u32>,
@@ -52,6 +53,10 @@ pub(super) struct ImportArgs {
     /// Replace the file if it is there
     #[arg(long)]
     force: bool,
+}
+
+fn fault_kind(text: &str) -> Result<FaultKind, String> {
+    serde_json::from_value(text.into()).map_err(|error| error.to_string())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -109,9 +114,17 @@ pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure>
             counted(nodes, "node", "nodes")
         ));
     }
+    let of_outages = [
+        ("--nodes", arguments.nodes.is_some()),
+        ("--since", arguments.since.is_some()),
+        ("--until", arguments.until.is_some()),
+    ];
+    for (flag, _) in of_outages.iter().filter(|(_, is_given)| nodes == 0 && *is_given) {
+        ui.note(format_args!("{flag} has no effect: the tables hold lengths of time, not outages of nodes"));
+    }
     let options = FaultOptions {
         name: arguments.name.clone(),
-        kind: arguments.fault.clone(),
+        kind: arguments.fault.as_str().to_owned(),
         since: arguments.since.clone(),
         until: arguments.until.clone(),
         nodes: arguments.nodes,
@@ -121,6 +134,9 @@ pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure>
     let stem = output.file_stem().map_or_else(|| "faults".to_owned(), |stem| stem.to_string_lossy().into_owned());
     let imported = fault_model(records, &options, &stem)
         .map_err(|message| Failure::input(message, "give more records, or the fields by hand"))?;
+    for note in &imported.notes {
+        ui.note(note);
+    }
     let folder = output.parent().unwrap_or(Path::new(""));
     let mut files = vec![(output.clone(), &imported.document)];
     files.extend(imported.files.iter().map(|(name, text)| (folder.join(name), text)));
@@ -162,13 +178,13 @@ fn told(imported: &Imported) -> String {
         let _ = writeln!(text, "{}", if open > 0 { format!(", {open} not ended") } else { String::new() });
         let mut table = Table::new();
         table.load_style(comfy_table::presets::NOTHING);
-        table.set_header(["FAMILY", "AIC", "DISTANCE", "MEDIAN", "MEAN", "90 %"]);
+        table.set_header(["FAMILY", "AICc", "DISTANCE", "MEDIAN", "MEAN", "90 %"]);
         for fit in &model.fits {
             let at = |p: f64| short(fit.distribution.quantile(p));
             let mean = fit.distribution.mean().map_or_else(String::new, short);
             table.add_row([
                 fit.family.as_str().to_owned(),
-                format!("{:.1}", fit.aic),
+                criterion(fit),
                 format!("{:.3}", fit.distance),
                 at(0.5),
                 mean,
@@ -179,10 +195,14 @@ fn told(imported: &Imported) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
         let _ = writeln!(text, "{}", table.trim_fmt());
-        let _ = writeln!(text, "taken: {}\n", model.written());
+        let _ = writeln!(text, "taken: {}", model.written());
+        for note in &model.notes {
+            let _ = writeln!(text, "note: {note}");
+        }
+        text.push('\n');
     }
     text.push_str(
-        "The lowest AIC is the best; the distance is by how much the fitted shares of times are off at most.\n",
+        "The lowest AICc is the best; the distance is by how much the fitted shares of times are off at most.\n",
     );
     text
 }

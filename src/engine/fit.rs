@@ -38,8 +38,14 @@ pub struct Fit {
     pub distribution: Distribution,
     /// The logarithm of the likelihood of the observations.
     pub log_likelihood: f64,
-    /// Akaike's information criterion; of several fits to the same observations the lowest is the best.
-    pub aic: f64,
+    /// Akaike's information criterion, corrected for few observations; of several fits to the same observations the lowest is
+    /// the best. Infinite if there are too few for it.
+    ///
+    /// # Source
+    ///
+    /// Hurvich and Tsai, Regression and time series model selection in small samples, Biometrika 76 (1989). What counts is the
+    /// number of lengths that ended.
+    pub aicc: f64,
     /// The largest distance between its distribution function and the observed one.
     pub distance: f64,
 }
@@ -138,7 +144,8 @@ fn readable(seconds: f64) -> SimDuration {
     SimDuration::from_millis((libm::round((seconds / step).max(1.0)) * step * 1e3) as u64)
 }
 
-/// Fits a family; none without an observation that ended, or if its parameters have no end.
+/// Fits a family; none without an observation that ended, if its parameters have no end, or if it has two and there are no
+/// more than three lengths that ended, or these are all alike.
 ///
 /// # Source
 ///
@@ -152,7 +159,8 @@ fn readable(seconds: f64) -> SimDuration {
 pub fn fit(family: Family, observations: &[Observation]) -> Option<Fit> {
     assert!(observations.iter().all(|observation| observation.seconds > 0.0), "lengths of time are above zero");
     let ended = observations.iter().filter(|observation| !observation.is_censored).count() as f64;
-    if ended == 0.0 {
+    let parameters = family.parameter_count() as f64;
+    if ended == 0.0 || (parameters > 1.0 && (ended <= parameters + 1.0 || are_alike(observations))) {
         return None;
     }
     let total: f64 = observations.iter().map(|observation| observation.seconds).sum();
@@ -175,11 +183,16 @@ pub fn fit(family: Family, observations: &[Observation]) -> Option<Fit> {
     };
     let best = candidate(found);
     let log_likelihood = best.log_likelihood(observations);
+    let correction = if ended > parameters + 1.0 {
+        2.0 * parameters * (parameters + 1.0) / (ended - parameters - 1.0)
+    } else {
+        f64::INFINITY
+    };
     Some(Fit {
         family,
         distribution: best.distribution()?,
         log_likelihood,
-        aic: 2.0 * family.parameter_count() as f64 - 2.0 * log_likelihood,
+        aicc: 2.0 * parameters - 2.0 * log_likelihood + correction,
         distance: distance(&best, observations),
     })
 }
@@ -234,6 +247,14 @@ fn climb(start: (f64, f64), height: impl Fn((f64, f64)) -> f64) -> (f64, f64) {
         best = simplex[0].1;
     }
     best
+}
+
+/// Whether all lengths that ended are the same: a spread of zero makes the likelihood grow without end.
+#[must_use]
+pub fn are_alike(observations: &[Observation]) -> bool {
+    let mut ended = observations.iter().filter(|observation| !observation.is_censored);
+    let first = ended.next();
+    first.is_some() && ended.all(|other| Some(other.seconds) == first.map(|first| first.seconds))
 }
 
 /// The largest distance to the observed distribution function.
@@ -357,11 +378,28 @@ mod tests {
         ] {
             let sample = drawn(&made, 4000, f64::INFINITY);
             let fits = Family::ALL.map(|family| fit(family, &sample).expect("a fit"));
-            let best = fits.iter().min_by(|a, b| a.aic.total_cmp(&b.aic)).expect("four");
+            let best = fits.iter().min_by(|a, b| a.aicc.total_cmp(&b.aicc)).expect("four");
             assert_eq!(best.family, family);
             // Kolmogorov's limit for 4,000 observations at one per cent.
             assert!(best.distance < 1.63 / libm::sqrt(4000.0), "{}", best.distance);
         }
+    }
+
+    #[test]
+    fn two_parameters_need_more_than_three_lengths_that_differ() {
+        let check = |seconds: &[f64], expected: usize| {
+            let sample = complete(seconds);
+            let fits = Family::ALL.into_iter().filter_map(|family| fit(family, &sample)).collect::<Vec<_>>();
+            assert_eq!(fits.len(), expected, "{seconds:?}");
+            assert_eq!(fits[0].family, Family::Exponential);
+        };
+        check(&[1.0, 2.0, 4.0], 1);
+        check(&[1.0, 2.0, 4.0, 8.0], 4);
+        check(&[5.0; 20], 1);
+        // One parameter and four lengths: 2 - 2 log L + 2 * 2 / (4 - 2), with log L = -4 (ln 3.75 + 1).
+        let found = fit(Family::Exponential, &complete(&[1.0, 2.0, 4.0, 8.0])).expect("a fit");
+        near(found.aicc, 2.0 + 8.0 * (libm::log(3.75) + 1.0) + 2.0, 1e-9);
+        assert!(fit(Family::Exponential, &complete(&[1.0, 2.0])).expect("a fit").aicc.is_infinite());
     }
 
     #[test]

@@ -14,6 +14,6 @@ mod special;
 
 pub use clock::Clock;
 pub use distribution::{Distribution, DistributionError};
-pub use fit::{Family, Fit, Observation, fit};
+pub use fit::{Family, Fit, Observation, are_alike, fit};
 pub use queue::{EventQueue, Occurrence, Ticket};
 pub use random::{Stream, Streams};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::records::{Records, Watch, instant};
-use crate::engine::{Distribution, Family, Fit, Observation, fit};
+use crate::engine::{Distribution, Family, Fit, Observation, are_alike, fit};
 use crate::units::SimDuration;
 
 /// Which distribution is taken.
@@ -46,6 +46,8 @@ pub struct FaultModel {
     pub fits: Vec<Fit>,
     /// What is taken.
     pub taken: Distribution,
+    /// Why that is not what it seems, or not to be relied on.
+    pub notes: Vec<String>,
 }
 
 /// A process as a document, and the lengths it refers to.
@@ -57,6 +59,8 @@ pub struct Imported {
     pub files: Vec<(String, String)>,
     /// Both lengths.
     pub models: Vec<FaultModel>,
+    /// What was left out of the records.
+    pub notes: Vec<String>,
 }
 
 /// Makes records into a process; `stem` begins the names of the files it refers to.
@@ -84,6 +88,7 @@ pub fn fault_model(mut records: Records, options: &FaultOptions, stem: &str) -> 
         return Err(format!("{failed} nodes have failed, which are more than {nodes}"));
     }
     records.settle(watch);
+    let notes = left_out(records.without_end);
     let mut files = Vec::new();
     let mut models = Vec::new();
     for (field, part, observations) in
@@ -96,7 +101,17 @@ pub fn fault_model(mut records: Records, options: &FaultOptions, stem: &str) -> 
         }
         models.push(model);
     }
-    Ok(Imported { document: document(options, &models), files, models })
+    Ok(Imported { document: document(options, &models, &notes), files, models, notes })
+}
+
+fn left_out(without_end: usize) -> Vec<String> {
+    match without_end {
+        0 => Vec::new(),
+        1 => vec!["one outage has no repair although its node failed again: how long it lasted is left out".to_owned()],
+        count => vec![format!(
+            "{count} outages have no repair although their nodes failed again: how long they lasted is left out"
+        )],
+    }
 }
 
 fn model(
@@ -110,30 +125,60 @@ fn model(
         return Err(format!("there are {ended} whole lengths for {field}; at least 2 are needed"));
     }
     let mut fits: Vec<Fit> = Family::ALL.into_iter().filter_map(|family| fit(family, &observations)).collect();
-    fits.sort_by(|a, b| a.aic.total_cmp(&b.aic));
+    fits.sort_by(|a, b| a.aicc.total_cmp(&b.aicc));
     let of = |family: Family| fits.iter().find(|fit| fit.family == family);
+    let mut notes = Vec::new();
     let taken = match wanted {
         Wanted::Empirical => Distribution::Empirical { file: file.into(), values: [].into() },
-        Wanted::Best => best(&fits).ok_or_else(|| format!("nothing can be fitted to {field}"))?,
+        Wanted::Best if are_alike(&observations) => {
+            notes.push(format!(
+                "all {ended} lengths are the same, so that nothing is known of how they vary: exponential is taken; \
+                 `constant` may be meant"
+            ));
+            of(Family::Exponential).map(|fit| fit.distribution.clone()).ok_or_else(|| unfit(field))?
+        }
+        Wanted::Best if ended < ENDED_MIN => {
+            notes.push(format!(
+                "{ended} whole lengths are too few to tell families apart, {ENDED_MIN} are needed: exponential is taken"
+            ));
+            of(Family::Exponential).map(|fit| fit.distribution.clone()).ok_or_else(|| unfit(field))?
+        }
+        Wanted::Best => best(&fits, &mut notes).ok_or_else(|| unfit(field))?,
         Wanted::Family(family) => {
+            if family != Family::Exponential && ended < ENDED_MIN {
+                notes.push(format!("{ended} whole lengths are few for two parameters: give or take a factor of two"));
+            }
             let name = family.as_str();
-            of(family)
-                .map(|fit| fit.distribution.clone())
-                .ok_or_else(|| format!("no {name} distribution can be fitted to {field}"))?
+            of(family).map(|fit| fit.distribution.clone()).ok_or_else(|| {
+                format!("no {name} distribution can be fitted to {field}: more lengths are needed, or such as differ")
+            })?
         }
     };
-    Ok(FaultModel { field, observations, fits, taken })
+    Ok(FaultModel { field, observations, fits, taken, notes })
 }
 
-/// The fit that goes best with the observations, of those whose mean agrees with theirs.
+fn unfit(field: &str) -> String {
+    format!("nothing can be fitted to {field}")
+}
+
+/// How many lengths that ended it takes to choose among families.
+const ENDED_MIN: usize = 10;
+
+/// The fit that goes best with the observations, of those whose mean agrees with theirs; notes which are passed over.
 ///
 /// Where most lengths have not ended, a long tail may go best with those that have and yet have a mean of centuries: the failures
 /// of a year would then be far too few. The exponential distribution has the observed time for each end as its mean.
-fn best(fits: &[Fit]) -> Option<Distribution> {
+fn best(fits: &[Fit], notes: &mut Vec<String>) -> Option<Distribution> {
     let seconds = |fit: &Fit| fit.distribution.mean().map_or(f64::INFINITY, SimDuration::as_secs_f64);
     let observed = fits.iter().find(|fit| fit.family == Family::Exponential).map(seconds)?;
-    let agrees = |fit: &&Fit| (observed / MEANS_APART_MAX..=observed * MEANS_APART_MAX).contains(&seconds(fit));
-    fits.iter().find(agrees).map(|fit| fit.distribution.clone())
+    let agrees = |fit: &Fit| (observed / MEANS_APART_MAX..=observed * MEANS_APART_MAX).contains(&seconds(fit));
+    let taken = fits.iter().position(agrees)?;
+    notes.extend(fits[..taken].iter().map(|fit| {
+        let ratio = seconds(fit) / observed;
+        let (family, next) = (fit.family.as_str(), fits[taken].family.as_str());
+        format!("{family} goes best with the records but is passed over for {next}: its mean is {ratio:.2} times the observed one")
+    }));
+    Some(fits[taken].distribution.clone())
 }
 
 /// By which factor the mean of the best fit may differ from the observed one.
@@ -148,10 +193,13 @@ fn lengths(observations: &[Observation]) -> String {
     text
 }
 
-fn document(options: &FaultOptions, models: &[FaultModel]) -> String {
+fn document(options: &FaultOptions, models: &[FaultModel], notes: &[String]) -> String {
     let mut text = String::from(
         "# Made by kubesquall from records of failures and repairs; to stand below a scenario's `spec:`.\n",
     );
+    for note in notes {
+        let _ = writeln!(text, "# note: {note}");
+    }
     for model in models {
         let censored = model.observations.iter().filter(|observation| observation.is_censored).count();
         let _ = writeln!(text, "#\n# {}: {} lengths", model.field, model.observations.len() - censored);
@@ -161,18 +209,44 @@ fn document(options: &FaultOptions, models: &[FaultModel]) -> String {
         if matches!(model.taken, Distribution::Empirical { .. }) && censored > 0 {
             text.push_str("# (which the lengths themselves leave out: times come out too short)\n");
         }
-        let _ = writeln!(text, "#   {:<12} {:>10} {:>9}  parameters", "family", "AIC", "distance");
+        let _ = writeln!(text, "#   {:<12} {:>10} {:>9}  parameters", "family", "AICc", "distance");
         for fit in &model.fits {
             let parameters = written(&fit.distribution);
-            let _ =
-                writeln!(text, "#   {:<12} {:>10.1} {:>9.3}  {parameters}", fit.family.as_str(), fit.aic, fit.distance);
+            let _ = writeln!(
+                text,
+                "#   {:<12} {:>10} {:>9.3}  {parameters}",
+                fit.family.as_str(),
+                criterion(fit),
+                fit.distance
+            );
+        }
+        for note in &model.notes {
+            let _ = writeln!(text, "# note: {note}");
         }
     }
-    let _ = writeln!(text, "faults:\n- name: {}\n  kind: {}", options.name, options.kind);
+    let _ = writeln!(text, "faults:\n- name: {}\n  kind: {}", scalar(&options.name), options.kind);
     for model in models {
         let _ = writeln!(text, "  {}: {}", model.field, written(&model.taken));
     }
     text
+}
+
+/// The criterion of a fit as people read it.
+#[must_use]
+pub fn criterion(fit: &Fit) -> String {
+    if fit.aicc.is_finite() { format!("{:.1}", fit.aicc) } else { "-".to_owned() }
+}
+
+/// A text in YAML: in quotes if it could be taken for something else.
+fn scalar(text: &str) -> String {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(is_word);
+    let is_other = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
+    if is_plain && !is_other.contains(&text.to_ascii_lowercase().as_str()) {
+        text.to_owned()
+    } else {
+        serde_json::Value::from(text).to_string()
+    }
 }
 
 impl FaultModel {
@@ -258,6 +332,42 @@ mod tests {
         let observed = model.observations.iter().map(|of| of.seconds).sum::<f64>() / 10.0;
         assert!(model.fits.iter().any(|fit| mean(&fit.distribution) > 3.0 * observed));
         assert!((0.5..2.0).contains(&(mean(&model.taken) / observed)), "{:?}", model.taken);
+        assert!(model.notes[0].contains("goes best with the records but is passed over for"), "{:?}", model.notes);
+        assert!(found.document.contains(&format!("# note: {}", model.notes[0])), "{}", found.document);
+    }
+
+    #[test]
+    fn few_lengths_and_equal_ones_are_taken_for_exponential() {
+        let check = |table: &str, expected: &str| {
+            let mut records = Records::default();
+            records.add_table(table).expect("a table");
+            let found = fault_model(records, &FaultOptions::default(), "out").expect("a model");
+            for model in &found.models {
+                assert!(matches!(model.taken, Distribution::Exponential { .. }), "{:?}", model.taken);
+                assert!(model.notes.len() == 1 && model.notes[0].starts_with(expected), "{:?}", model.notes);
+            }
+        };
+        let header = "time_to_failure,time_to_repair\n";
+        check(&format!("{header}100,60\n200,61\n"), "2 whole lengths are too few");
+        check(&format!("{header}{}", "3600,60\n".repeat(12)), "all 12 lengths are the same");
+        let mut ten = String::from(header);
+        for length in 1..=10 {
+            let _ = writeln!(ten, "{},{}", 1000 + length, 60 + length);
+        }
+        let mut records = Records::default();
+        records.add_table(&ten).expect("a table");
+        let found = fault_model(records, &FaultOptions::default(), "out").expect("a model");
+        assert!(found.models.iter().all(|model| !matches!(model.taken, Distribution::Exponential { .. })));
+    }
+
+    #[test]
+    fn names_are_quoted_where_they_must_be() {
+        let check = |name: &str, expected: &str| assert_eq!(scalar(name), expected);
+        check("crashes-2025", "crashes-2025");
+        check("a: b", "\"a: b\"");
+        check("yes", "\"yes\"");
+        check("1e3", "\"1e3\"");
+        check("", "\"\"");
     }
 
     #[test]

@@ -5,5 +5,5 @@
 mod faults;
 mod records;
 
-pub use faults::{FaultModel, FaultOptions, Imported, Wanted, fault_model};
+pub use faults::{FaultModel, FaultOptions, Imported, Wanted, criterion, fault_model};
 pub use records::{RecordError, Records};

@@ -44,6 +44,19 @@ pub struct Records {
     pub to_repair: Vec<Observation>,
     /// Outages by node, in seconds of an arbitrary clock, as long as they have not been made into lengths.
     outages: BTreeMap<String, Vec<(f64, Option<f64>)>>,
+    /// How many outages have no repair although their node failed again later.
+    pub(super) without_end: usize,
+}
+
+/// How an outage ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    /// At this instant.
+    Repaired(f64),
+    /// Nobody has written down when; it was before the next failure of the node.
+    Unknown,
+    /// Not by the end of the records.
+    Open,
 }
 
 /// When nodes were watched, and how many.
@@ -148,13 +161,20 @@ impl Records {
         let failed_count = self.outages.len() as u32;
         for outages in std::mem::take(&mut self.outages).into_values() {
             let mut up_since = since;
-            for (failed, repaired) in joined(outages) {
+            for (failed, end) in joined(outages) {
+                let repaired = if let End::Repaired(at) = end { Some(at) } else { None };
                 // What ends before the observation begins was not observed, nor was what begins after it.
                 if repaired.is_some_and(|repaired| repaired < since) || failed > until {
                     continue;
                 }
                 if failed > up_since {
                     self.to_failure.push(Observation { seconds: failed - up_since, is_censored: false });
+                }
+                // Neither how long it was away is known then, nor how long it ran afterwards.
+                if end == End::Unknown {
+                    self.without_end += 1;
+                    up_since = f64::INFINITY;
+                    continue;
                 }
                 let end = repaired.filter(|repaired| *repaired <= until);
                 let seconds = end.unwrap_or(until) - failed;
@@ -177,16 +197,29 @@ impl Records {
     }
 }
 
-/// Outages of one node in order, those that overlap as one.
-fn joined(mut outages: Vec<(f64, Option<f64>)>) -> Vec<(f64, Option<f64>)> {
+/// Outages of one node in order, those that overlap as one. A node that fails again was up in between, so that an outage without
+/// a repair swallows none that follow.
+fn joined(mut outages: Vec<(f64, Option<f64>)>) -> Vec<(f64, End)> {
     outages.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut out: Vec<(f64, Option<f64>)> = Vec::new();
+    let mut out: Vec<(f64, End)> = Vec::new();
     for (failed, repaired) in outages {
+        let new = repaired.map_or(End::Open, End::Repaired);
         match out.last_mut() {
-            Some((_, end)) if end.is_none_or(|end| failed <= end) => {
-                *end = end.zip(repaired).map(|(one, other)| one.max(other));
+            Some((begun, end @ End::Repaired(_))) if matches!(*end, End::Repaired(last) if failed <= last) => {
+                *end = match (*end, new) {
+                    (End::Repaired(one), End::Repaired(other)) => End::Repaired(one.max(other)),
+                    (one, End::Open) if *begun == failed => one,
+                    _ => End::Open,
+                };
             }
-            _ => out.push((failed, repaired)),
+            // Told twice.
+            Some((begun, end @ End::Open)) if *begun == failed => *end = new,
+            last => {
+                if let Some((_, end @ End::Open)) = last {
+                    *end = End::Unknown;
+                }
+                out.push((failed, new));
+            }
         }
     }
     out
@@ -221,6 +254,19 @@ mod tests {
         assert_eq!(lengths(&records.to_failure), expected);
         // The outage without length is half as long as the shortest.
         assert_eq!(lengths(&records.to_repair), [(70.0, false), (600.0, true), (35.0, false)]);
+    }
+
+    #[test]
+    fn an_outage_without_a_repair_swallows_none_that_follow() {
+        let mut records = Records::default();
+        let table = "node,failed,repaired\na,100,\na,300,340\na,600,\na,600,650\na,600,\na,700,790\na,750,\nb,200,220\nb,400,440\n";
+        records.add_table(table).expect("a table");
+        records.settle(Watch { since: Some(0.0), until: Some(1000.0), nodes: None });
+        let expected = [(100.0, false), (260.0, false), (50.0, false), (200.0, false), (180.0, false), (560.0, true)];
+        assert_eq!(lengths(&records.to_failure), expected);
+        let expected = [(40.0, false), (50.0, false), (300.0, true), (20.0, false), (40.0, false)];
+        assert_eq!(lengths(&records.to_repair), expected);
+        assert_eq!(records.without_end, 1);
     }
 
     #[test]

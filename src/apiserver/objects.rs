@@ -93,7 +93,12 @@ impl ApiServer {
             if existing == Existing::Refuse {
                 return Err(already_exists("namespaces", name.as_str()));
             }
-            s.store.namespaces[id].labels = labels;
+            let (old, annotations) = (&mut s.store.namespaces[id], o.metadata.annotations);
+            if old.labels == labels && *old.annotations == annotations {
+                return Ok(Reply::Unchanged);
+            }
+            old.labels = labels;
+            old.annotations = Arc::new(annotations);
             s.changed.push(Changed::NamespaceChanged(id));
             return Ok(Reply::Done);
         }

@@ -3,32 +3,36 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Plan;
 use super::command_line::{ApplyArgs, ApplyVerb};
+use super::failure::Failure;
 use super::resource::{Found, Kind, find_one};
+use super::{Plan, Step, Written};
 use crate::arena::Symbol;
 use crate::component::Request;
 use crate::model::{Labels, Object};
 use crate::state::{NodeId, PodId, Store, TaintOnNode};
 
-pub(super) fn plan(args: &ApplyArgs, objects: &[Object], store: &Store, plan: &mut Plan) {
+pub(super) fn plan(args: &ApplyArgs, objects: &[Written], store: &Store, plan: &mut Plan) {
     if objects.is_empty() {
-        plan.fail("error: no objects passed to apply");
+        let verb = if args.verb == ApplyVerb::Create { "create" } else { "apply" };
+        plan.fail(Failure::own(format!("no objects passed to {verb}")));
     }
-    for object in objects {
+    for Written { file, object } in objects {
         let metadata = object.metadata();
         let kind = Kind::parse(object.kind().as_str());
-        let printed = kind.map_or_else(|| object.kind().as_str().to_ascii_lowercase(), |k| k.printed().to_owned());
-        let name = format!("{printed}/{}", metadata.name);
-        let exists = kind
-            .filter(|k| k.other_kind().is_none())
-            .and_then(|k| find_one(k, metadata.namespace, metadata.name.as_str(), store));
+        let name = format!("{}/{}", kind.map_or_else(|| printed(object), |k| k.printed().to_owned()), metadata.name);
+        let source = Some(("creating", Arc::clone(file)));
+        let home = Some(metadata.namespace).filter(|namespace| *namespace != Symbol::empty());
+        let exists = kind.and_then(|k| find_one(k, metadata.namespace, metadata.name.as_str(), store));
+        let created = format!("{name} created");
         match (args.verb, exists) {
             (ApplyVerb::Create, _) => {
-                plan.step(Request::Create(Box::new(object.clone())), format!("{name} created"), name);
+                let request = Request::Create(Box::new(object.clone()));
+                plan.call(Step { source, home, ..Step::new(request, created) });
             }
             (ApplyVerb::Apply, None) => {
-                plan.step(Request::Apply(Box::new(object.clone())), format!("{name} created"), name);
+                let request = Request::Apply(Box::new(object.clone()));
+                plan.call(Step { source, home, ..Step::new(request, created) });
             }
             (ApplyVerb::Apply, Some(Found::Pod(pod))) => {
                 let requests = change_pod(pod, object, store);
@@ -40,25 +44,32 @@ pub(super) fn plan(args: &ApplyArgs, objects: &[Object], store: &Store, plan: &m
             }
             (ApplyVerb::Apply, Some(_)) => {
                 let request = Request::Apply(Box::new(object.clone()));
-                plan.step(request, format!("{name} configured"), name.clone());
-                if let Some(step) = plan.steps.last_mut() {
-                    step.unchanged = Some(format!("{name} unchanged"));
-                }
+                let unchanged = Some(format!("{name} unchanged"));
+                plan.call(Step { unchanged, ..Step::new(request, format!("{name} configured")) });
             }
         }
     }
 }
 
+/// The kind of an object that no command line names, as printed.
+fn printed(object: &Object) -> String {
+    let kind = object.kind().as_str().to_ascii_lowercase();
+    let group = match object {
+        Object::StorageClass(_) | Object::CSIDriver(_) | Object::CSINode(_) => ".storage.k8s.io",
+        Object::HorizontalPodAutoscaler(_) => ".autoscaling",
+        Object::ControllerRevision(_) => ".apps",
+        _ => "",
+    };
+    kind + group
+}
+
 /// Requests of one object, with the line at the last of them.
-fn all_or_unchanged(requests: Vec<Request>, name: &str, plan: &mut Plan) {
-    if requests.is_empty() {
-        plan.stdout.push(format!("{name} unchanged"));
-        return;
+fn all_or_unchanged(mut requests: Vec<Request>, name: &str, plan: &mut Plan) {
+    let Some(last) = requests.pop() else { return plan.say(format!("{name} unchanged")) };
+    for request in requests {
+        plan.call(Step::new(request, ""));
     }
-    let last = requests.len() - 1;
-    for (index, request) in requests.into_iter().enumerate() {
-        plan.step(request, if index == last { format!("{name} configured") } else { String::new() }, name);
-    }
+    plan.call(Step::new(last, format!("{name} configured")));
 }
 
 fn merged_labels(old: &Labels, written: &Labels) -> Option<Labels> {

@@ -70,8 +70,8 @@ pub struct ApplyArgs {
 pub struct Selection {
     /// Named objects.
     pub targets: Vec<Target>,
-    /// The kind of a selection by label or of all.
-    pub kind: Option<Kind>,
+    /// The kinds of a selection by label or of all.
+    pub kinds: Vec<Kind>,
     /// `-l`.
     pub selector: Option<LabelSelector>,
     /// `--all`.
@@ -440,7 +440,7 @@ impl Arguments {
         }
         for kind in first.split(',') {
             let kind = kind_of(kind)?;
-            selection.kind = Some(kind);
+            selection.kinds.push(kind);
             for name in &words[1..] {
                 selection.targets.push(Target { kind, name: name.clone() });
             }
@@ -454,7 +454,7 @@ impl Arguments {
         let name = |word: String| word.strip_prefix("node/").map_or(word.clone(), str::to_owned);
         Ok(Selection {
             targets: words.into_iter().map(|word| Target { kind: Kind::Node, name: name(word) }).collect(),
-            kind: Some(Kind::Node),
+            kinds: vec![Kind::Node],
             selector: self.selector()?,
             all: self.switch("--all", false)?,
             namespace: self.namespace(),
@@ -543,10 +543,25 @@ fn delete(mut arguments: Arguments) -> Result<Command, CommandLineError> {
     let force = arguments.switch("--force", false)?;
     let now = arguments.switch("--now", false)?;
     let grace_s = arguments.number::<i64>("--grace-period")?.filter(|s| *s >= 0).or(now.then_some(1));
-    let wait = arguments.switch("--wait", !force)?;
-    let ignore_not_found = arguments.switch("--ignore-not-found", false)?;
+    let grace_s = match grace_s {
+        // Without --force, none is asked for by mistake.
+        Some(0) if !force => Some(1),
+        None if force => Some(0),
+        Some(1..) if force => {
+            let text = "error: --force and --grace-period greater than 0 cannot be specified together";
+            return Err(error("--force", text));
+        }
+        other => other,
+    };
+    let wait = arguments.switch("--wait", true)?;
+    let ignore_not_found = match arguments.flags.iter().any(|(name, _)| name == "--ignore-not-found") {
+        true => Some(arguments.switch("--ignore-not-found", false)?),
+        false => None,
+    };
     arguments.take(&["--timeout"]);
     let selection = arguments.selection()?;
+    // What is selected may go by itself.
+    let ignore_not_found = ignore_not_found.unwrap_or(selection.all || selection.selector.is_some());
     arguments.end(
         "delete",
         &["-f", "-l", "-n", "--all", "--cascade", "--force", "--grace-period", "--wait", "--now", "--ignore-not-found"],

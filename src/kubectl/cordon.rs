@@ -1,8 +1,8 @@
 //! `kubectl cordon` and `kubectl uncordon`.
 
-use super::Plan;
 use super::command_line::CordonArgs;
 use super::resource::{Found, find};
+use super::{Plan, Step};
 use crate::component::Request;
 use crate::state::Store;
 
@@ -14,22 +14,20 @@ pub(super) fn line(name: &str, unschedulable: bool, already: bool) -> String {
 }
 
 pub(super) fn plan(args: &CordonArgs, store: &Store, plan: &mut Plan) {
-    let mut errors = Vec::new();
-    let found = find(&args.selection, store, &mut errors);
-    if !errors.is_empty() {
+    let found = match find(&args.selection, store).into_iter().collect::<Result<Vec<_>, _>>() {
+        Ok(found) => found,
         // One unknown node and nothing is done.
-        plan.stderr = errors;
-        return;
-    }
+        Err(failure) => return plan.fail(failure),
+    };
     for object in found {
         let Found::Node(node) = object else { continue };
         let name = store.node_name(node);
         let is_so = store.node(node).is_some_and(|n| n.unschedulable == args.unschedulable);
         if is_so {
-            plan.stdout.push(line(name.as_str(), args.unschedulable, true));
+            plan.say(line(name.as_str(), args.unschedulable, true));
             continue;
         }
         let request = Request::SetNodeUnschedulable { node, unschedulable: args.unschedulable };
-        plan.step(request, line(name.as_str(), args.unschedulable, false), name.as_str());
+        plan.call(Step::new(request, line(name.as_str(), args.unschedulable, false)));
     }
 }

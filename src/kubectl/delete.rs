@@ -1,24 +1,18 @@
 //! `kubectl delete`.
 
+use std::sync::Arc;
+
 use super::command_line::DeleteArgs;
-use super::resource::{Found, Kind, find, find_one};
-use super::{Gone, Plan, Step};
+use super::failure::Failure;
+use super::resource::{Found, Kind, Target, find, find_one, not_found};
+use super::{Gone, Plan, Step, Written};
 use crate::arena::Symbol;
 use crate::component::{DeleteOptions, Request};
-use crate::model::Object;
 use crate::state::{DeletionCause, Store};
 
-pub(super) fn plan(args: &DeleteArgs, objects: &[Object], store: &Store, plan: &mut Plan) {
-    let mut errors = Vec::new();
-    let mut found = find(&args.selection, store, &mut errors);
-    for object in objects {
-        let Some(kind) = Kind::parse(object.kind().as_str()) else { continue };
-        let metadata = object.metadata();
-        match find_one(kind, metadata.namespace, metadata.name.as_str(), store) {
-            Some(object) => found.push(object),
-            None => errors.push(super::resource::not_found(kind, metadata.name.as_str())),
-        }
-    }
+/// # Source
+/// kubectl delete, `DeleteResult`.
+pub(super) fn plan(args: &DeleteArgs, objects: &[Written], store: &Store, plan: &mut Plan) {
     if args.force {
         plan.warnings.push(
             "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. \
@@ -26,24 +20,53 @@ pub(super) fn plan(args: &DeleteArgs, objects: &[Object], store: &Store, plan: &
                 .to_owned(),
         );
     }
-    if found.is_empty() && errors.is_empty() {
-        plan.stdout.push("No resources found".to_owned());
+    for written in objects {
+        delete_written(args, written, store, plan);
     }
-    for object in found {
-        if let Some(step) = step(args, &object, store) {
-            plan.steps.push(step);
+    // A deletion asks for no object before; its own namespace is not looked for.
+    let results: Vec<_> = if args.selection.targets.is_empty() {
+        find(&args.selection, store)
+    } else {
+        let namespace = Symbol::new(&args.selection.namespace);
+        let find = |target: &Target| {
+            find_one(target.kind, namespace, &target.name, store)
+                .ok_or_else(|| Failure::refusal(&not_found(target.kind, &target.name), None))
+        };
+        args.selection.targets.iter().map(find).collect()
+    };
+    if results.is_empty() && objects.is_empty() {
+        plan.say("No resources found");
+    }
+    for result in results {
+        match result {
+            Ok(object) => step(args, &object, store).into_iter().for_each(|step| plan.call(step)),
+            Err(failure) if !args.ignore_not_found => plan.fail(failure),
+            Err(_) => {}
         }
     }
-    if !args.ignore_not_found {
-        plan.stderr.extend(errors);
+}
+
+/// Deletes an object of a file, in its own namespace.
+fn delete_written(args: &DeleteArgs, written: &Written, store: &Store, plan: &mut Plan) {
+    let metadata = written.object.metadata();
+    let source = Some(("deleting", Arc::clone(&written.file)));
+    let (Some(kind), name) = (Kind::parse(written.object.kind().as_str()), metadata.name) else { return };
+    match find_one(kind, metadata.namespace, name.as_str(), store) {
+        Some(object) => {
+            if let Some(step) = step(args, &object, store) {
+                plan.call(Step { source, ..step });
+            }
+        }
+        None if args.ignore_not_found => {}
+        None => plan.fail(Failure::refusal(&not_found(kind, name.as_str()), Some(("deleting", &written.file)))),
     }
 }
 
 fn step(args: &DeleteArgs, object: &Found, store: &Store) -> Option<Step> {
-    let grace_s = args.grace_s.or(args.force.then_some(0));
+    let namespace = object.namespace(store);
     let (request, gone) = match object {
         Found::Pod(pod) => {
-            let options = DeleteOptions { grace_s, uid: None };
+            let options = DeleteOptions { grace_s: args.grace_s, uid: None };
             (Request::DeletePod { pod: *pod, options, cause: DeletionCause::Kubectl }, Some(Gone::Pod(*pod)))
         }
         Found::Node(node) => (Request::DeleteNode { node: *node }, Some(Gone::Node(*node))),
@@ -51,20 +74,17 @@ fn step(args: &DeleteArgs, object: &Found, store: &Store) -> Option<Step> {
             let request = Request::DeleteWorkload { workload: *id, propagation: args.cascade };
             (request, Some(Gone::Workload(*id)))
         }
-        Found::Other(kind, name) => {
-            let namespace = if kind.is_namespaced() { Symbol::new(&args.selection.namespace) } else { Symbol::empty() };
-            (
-                Request::DeleteOther { kind: kind.other_kind()?, namespace, name: *name },
-                lingers(*kind, namespace, *name, store),
-            )
-        }
+        Found::Other(kind, namespace, name) => (
+            Request::DeleteOther { kind: kind.other_kind()?, namespace: *namespace, name: *name },
+            lingers(*kind, *namespace, *name, store),
+        ),
     };
     let kind = object.kind();
-    let force = if args.force { "force " } else { "" };
-    let place =
-        if kind.is_namespaced() { format!(" from {} namespace", args.selection.namespace) } else { String::new() };
+    let force = if args.grace_s == Some(0) { "force " } else { "" };
+    let place = if kind.is_namespaced() { format!(" from {namespace} namespace") } else { String::new() };
     let line = format!("{} \"{}\" {force}deleted{place}", kind.printed(), object.name(store));
-    Some(Step { request, line, unchanged: None, subject: object.name(store), wait: gone.filter(|_| args.wait) })
+    let wait = gone.filter(|_| args.wait);
+    Some(Step { wait, may_be_gone: args.ignore_not_found, ..Step::new(request, line) })
 }
 
 /// What to wait for of the kinds that stay for a while after they are deleted; the others are gone with the answer.

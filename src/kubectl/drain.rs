@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::command_line::{DrainArgs, DryRun};
-use super::resource::{Found, find, server_error};
-use super::{Kubectl, Process, Tag, Timer, cordon};
+use super::failure::{Failure, aggregated};
+use super::resource::{Found, find};
+use super::{Kubectl, Process, Tag, Timer, cordon, failure};
 use crate::arena::{Id, Symbol};
 use crate::component::{Answer, ApiError, ClientLimit, Ctx, DeleteOptions, ErrorReason, Request, TokenBucket};
 use crate::state::{DeletionCause, NodeId, Owner, Pod, PodId, Store};
@@ -65,12 +66,8 @@ enum State {
 }
 
 /// The nodes of the command.
-pub(super) fn targets(args: &DrainArgs, store: &Store) -> Result<Vec<NodeId>, String> {
-    let mut errors = Vec::new();
-    let found = find(&args.selection, store, &mut errors);
-    if let Some(error) = errors.into_iter().next() {
-        return Err(error);
-    }
+pub(super) fn targets(args: &DrainArgs, store: &Store) -> Result<Vec<NodeId>, Failure> {
+    let found = find(&args.selection, store).into_iter().collect::<Result<Vec<_>, _>>()?;
     Ok(found.into_iter().filter_map(|object| if let Found::Node(node) = object { Some(node) } else { None }).collect())
 }
 
@@ -242,7 +239,7 @@ impl Kubectl {
         drain.is_listing = false;
         if let Err(error) = answer {
             let node = drain.nodes[drain.current];
-            fail_node(process, &mut drain, node, vec![server_error(error, "pods")], ctx);
+            fail_node(process, &mut drain, node, vec![refusal(error)], ctx);
             process.drain = Some(drain);
             self.drain_node(id, ctx);
             return;
@@ -459,7 +456,7 @@ impl Kubectl {
             Ok(_) => task.state = State::Leaving,
             Err(error) if error.reason == ErrorReason::NotFound => task.state = State::Leaving,
             Err(error) => {
-                task.state = State::Failed(server_error(error, &task.name));
+                task.state = State::Failed(refusal(error));
                 for task in done.iter_mut().chain(rest).filter(|t| matches!(t.state, State::Evicting | State::Leaving))
                 {
                     task.state = State::Done;
@@ -626,12 +623,9 @@ impl Kubectl {
     }
 }
 
-/// Several errors as kubectl prints them in one line.
-fn aggregated(errors: &[String]) -> String {
-    match errors {
-        [one] => one.clone(),
-        many => format!("[{}]", many.join(", ")),
-    }
+/// An error of the server as it stands within others.
+fn refusal(error: &ApiError) -> String {
+    failure::lines(&[Failure::refusal(error, None)]).concat()
 }
 
 fn fail_node(process: &mut Process, drain: &mut Drain, node: NodeId, errors: Vec<String>, ctx: &Ctx<'_, Kubectl>) {
@@ -652,5 +646,9 @@ fn end(process: &mut Process, drain: &Drain, ctx: &Ctx<'_, Kubectl>) {
     }
     process.stderr.push("There are pending nodes to be drained:".to_owned());
     process.stderr.extend(drain.failed.iter().map(|(node, _)| format!(" {}", ctx.store.node_name(*node))));
-    process.stderr.extend(drain.failed.iter().flat_map(|(_, errors)| errors.iter().cloned()));
+    match drain.failed.as_slice() {
+        [(_, errors)] => process.stderr.extend(errors.iter().cloned()),
+        // Those of one node are one line, once there are several.
+        failed => process.stderr.extend(failed.iter().map(|(_, errors)| aggregated(errors))),
+    }
 }

@@ -3,49 +3,67 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Plan;
 use super::command_line::{LabelArgs, MetadataPart};
+use super::failure::Failure;
 use super::resource::{Found, find};
+use super::{Plan, Step};
 use crate::arena::Symbol;
 use crate::component::{Request, export_workload};
 use crate::model::Labels;
 use crate::state::Store;
 
 pub(super) fn plan(args: &LabelArgs, store: &Store, plan: &mut Plan) {
-    let mut errors = Vec::new();
-    for object in find(&args.selection, store, &mut errors) {
+    for result in find(&args.selection, store) {
+        let object = match result {
+            Ok(object) => object,
+            Err(failure) => {
+                plan.fail(failure);
+                continue;
+            }
+        };
         let name = object.printed(store);
         match args.part {
             MetadataPart::Labels => labels(args, &object, &name, store, plan),
             MetadataPart::Annotations => annotations(args, &object, &name, store, plan),
         }
     }
-    plan.stderr.extend(errors);
 }
 
+/// # Source
+/// kubectl label, `RunLabel`, `labelFunc` and `updateDataChangeMsg`.
 fn labels(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan: &mut Plan) {
     let old = object.labels(store);
-    let mut new = old.clone();
+    let (mut new, mut taken) = (old.clone(), Vec::new());
+    let (mut adds, mut removes) = (false, false);
     for (key, value) in &args.changes {
         let symbol = Symbol::new(key);
         match (value, old.get(symbol)) {
-            (Some(value), Some(present)) if present.as_str() != value && !args.overwrite => {
-                plan.fail(format!("error: '{key}' already has a value ({present}), and --overwrite is false"));
-                return;
+            (Some(value), Some(present)) if present.as_str() == value => {}
+            (Some(_), Some(present)) if !args.overwrite => {
+                taken.push(format!("'{key}' already has a value ({present}), and --overwrite is false"));
             }
-            (Some(value), _) => new = new.with(symbol, Symbol::new(value)),
-            (None, Some(_)) => new = new.without(symbol),
-            (None, None) => plan.stdout.push(format!("label \"{key}\" not found.")),
+            (Some(value), _) => {
+                new = new.with(symbol, Symbol::new(value));
+                adds = true;
+            }
+            (None, Some(_)) => {
+                new = new.without(symbol);
+                removes = true;
+            }
+            (None, None) => plan.say(format!("label \"{key}\" not found.")),
         }
     }
-    let only_removes = args.changes.iter().all(|(_, value)| value.is_none());
-    if new == old {
-        plan.stdout.push(format!("{name} not labeled"));
-        return;
+    if !taken.is_empty() {
+        return plan.fail(Failure::Own(taken));
     }
-    let done = if only_removes { "unlabeled" } else { "labeled" };
+    let done = match (adds, removes) {
+        (true, true) => "modified",
+        (true, false) => "labeled",
+        (false, true) => "unlabeled",
+        (false, false) => return plan.say(format!("{name} not labeled")),
+    };
     if let Some(request) = set_labels(object, new, store) {
-        plan.step(request, format!("{name} {done}"), name);
+        plan.call(Step::new(request, format!("{name} {done}")));
     }
 }
 
@@ -70,16 +88,15 @@ fn annotations(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan
         Found::Other(..) => None,
     };
     let Some(old) = old else {
-        plan.stdout.push(format!("{name} annotated"));
+        plan.say(format!("{name} annotated"));
         return;
     };
-    let mut new = BTreeMap::clone(&old);
+    let (mut new, mut taken) = (BTreeMap::clone(&old), Vec::new());
     for (key, value) in &args.changes {
         let symbol = Symbol::new(key);
         match value {
             Some(value) if !args.overwrite && old.get(&symbol).is_some_and(|v| v.as_str() != value) => {
-                plan.fail(format!("error: --overwrite is false but found the following declared annotation(s): '{key}' already has a value ({})", old[&symbol]));
-                return;
+                taken.push(format!("'{key}' already has a value ({})", old[&symbol]));
             }
             Some(value) => {
                 new.insert(symbol, Symbol::new(value));
@@ -89,6 +106,10 @@ fn annotations(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan
             }
         }
     }
+    if !taken.is_empty() {
+        let text = "--overwrite is false but found the following declared annotation(s): ";
+        return plan.fail(Failure::own(format!("{text}{}", taken.join("; "))));
+    }
     let annotations = Arc::new(new);
     let request = match object {
         Found::Node(node) => Request::SetNodeAnnotations { node: *node, annotations },
@@ -96,5 +117,5 @@ fn annotations(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan
         Found::Pod(pod) => Request::SetPodAnnotations { pod: *pod, annotations },
         Found::Other(..) => return,
     };
-    plan.step(request, format!("{name} annotated"), name);
+    plan.call(Step::new(request, format!("{name} annotated")));
 }

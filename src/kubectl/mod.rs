@@ -8,6 +8,7 @@ mod command_line;
 mod cordon;
 mod delete;
 mod drain;
+mod failure;
 mod label;
 mod patch;
 mod resource;
@@ -20,10 +21,10 @@ mod taint;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::arena::{Id, Table};
+use crate::arena::{Id, Symbol, Table};
 use crate::component::{
-    Answer, ClientLimit, CommandEnd, Component, Config, Ctx, EventDraft, Message, ObjectRef, Record, Reply, Request,
-    Start, Transcript, TypedCommand,
+    Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventDraft, Message, ObjectRef, Record,
+    Reply, Request, Start, Transcript, TypedCommand,
 };
 use crate::model::Object;
 use crate::state::{
@@ -34,6 +35,16 @@ use crate::units::{SimDuration, SimTime};
 use command_line::RolloutVerb;
 pub use command_line::{Command, CommandLineError, parse};
 use drain::Drain;
+use failure::Failure;
+
+/// An object of a file.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The file, as the line names it.
+    pub file: Arc<str>,
+    /// The object.
+    pub object: Object,
+}
 
 /// A line of the runbook, parsed, with the objects of its files.
 #[derive(Clone, Debug)]
@@ -43,7 +54,7 @@ pub struct RunbookLine {
     /// What it means.
     pub command: Command,
     /// The objects of `-f`, in file order.
-    pub objects: Vec<Object>,
+    pub objects: Vec<Written>,
 }
 
 /// All lines of a scenario.
@@ -53,7 +64,7 @@ pub struct Runbook {
     pub lines: Vec<Arc<RunbookLine>>,
 }
 
-/// How long a kubectl process takes before its first request.
+/// How long a kubectl process takes before its first write: it starts, and reads what it works on.
 const START: SimDuration = SimDuration::from_millis(70);
 
 /// What kubectl waits for.
@@ -79,13 +90,15 @@ pub enum Timer {
     Look(Id<Process>, u32),
     /// The drain's timeout.
     Timeout(Id<Process>, u32),
-    /// The timeout of `rollout status`.
-    RolloutTimeout(Id<Process>),
+    /// The timeout of the n-th roll-out of `rollout status`.
+    RolloutTimeout(Id<Process>, u32),
 }
 
 /// What an answer was for.
 #[derive(Copy, Clone, Debug)]
 pub enum Tag {
+    /// What the command works on.
+    Read(Id<Process>),
     /// The process's current step.
     Step(Id<Process>),
     /// The cordon of a drain's n-th node.
@@ -100,6 +113,19 @@ pub enum Tag {
     Poll(Id<Process>, u32),
 }
 
+/// What a process does next.
+#[derive(Clone, Debug)]
+enum Item {
+    /// A line on standard output.
+    Say(String),
+    /// Something cannot be done.
+    Fail(Failure),
+    /// A request.
+    Call(Box<Step>),
+    /// A roll-out is watched to its end.
+    Watch(WorkloadId),
+}
+
 /// One request with the line it prints.
 #[derive(Clone, Debug)]
 struct Step {
@@ -108,10 +134,21 @@ struct Step {
     line: String,
     /// Printed instead when nothing had to change.
     unchanged: Option<String>,
-    /// The resource of an error message.
-    subject: String,
+    /// What is being done with which file, for the error message.
+    source: Option<(&'static str, Arc<str>)>,
     /// What has to be gone before the process ends.
     wait: Option<Gone>,
+    /// The namespace that the object is made in; without it, there is no object.
+    home: Option<Symbol>,
+    /// An object that has gone meanwhile is no failure.
+    may_be_gone: bool,
+}
+
+impl Step {
+    fn new(request: Request, line: impl Into<String>) -> Self {
+        let line = line.into();
+        Self { request, line, unchanged: None, source: None, wait: None, home: None, may_be_gone: false }
+    }
 }
 
 /// An object that has to be gone.
@@ -131,36 +168,39 @@ pub struct Process {
     /// The program that typed it, and its ticket; none for the scenario's own lines.
     typist: Option<(&'static str, u64)>,
     at: SimTime,
-    steps: VecDeque<Step>,
+    items: VecDeque<Item>,
     current: Option<Step>,
     waits: Vec<Gone>,
     drain: Option<Box<Drain>>,
     /// Whose roll-out is being watched.
     rollout: Option<WorkloadId>,
+    /// Raised at each roll-out: timers of an earlier one are void.
+    round: u32,
     stdout: Vec<String>,
     stderr: Vec<String>,
+    failures: Vec<Failure>,
     exit: i32,
 }
 
 /// What a verb wants done.
 #[derive(Debug, Default)]
 struct Plan {
-    steps: Vec<Step>,
-    stdout: Vec<String>,
+    items: Vec<Item>,
     /// Lines of standard error that are no failure.
     warnings: Vec<String>,
-    /// Lines of standard error that make the exit status 1.
-    stderr: Vec<String>,
 }
 
 impl Plan {
-    fn fail(&mut self, line: impl Into<String>) {
-        self.stderr.push(line.into());
+    fn fail(&mut self, failure: Failure) {
+        self.items.push(Item::Fail(failure));
     }
 
-    fn step(&mut self, request: Request, line: impl Into<String>, subject: impl Into<String>) {
-        let (line, subject) = (line.into(), subject.into());
-        self.steps.push(Step { request, line, unchanged: None, subject, wait: None });
+    fn say(&mut self, line: impl Into<String>) {
+        self.items.push(Item::Say(line.into()));
+    }
+
+    fn call(&mut self, step: Step) {
+        self.items.push(Item::Call(Box::new(step)));
     }
 }
 
@@ -178,8 +218,21 @@ impl Kubectl {
         Self { runbook, processes: Table::new() }
     }
 
+    /// What the command works on is known; without an API server nothing is.
+    fn has_read(&mut self, id: Id<Process>, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        match answer {
+            Ok(_) => self.begin(id, ctx),
+            Err(error) => {
+                let Some(process) = self.processes.get_mut(id) else { return };
+                process.failures.push(Failure::refusal(error, None));
+                self.finish(id, ctx);
+            }
+        }
+    }
+
     fn begin(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
-        let line = Arc::clone(&self.processes[id].line);
+        let Some(process) = self.processes.get(id) else { return };
+        let line = Arc::clone(&process.line);
         let mut plan = Plan::default();
         match &line.command {
             Command::Apply(args) => apply::plan(args, &line.objects, ctx.store, &mut plan),
@@ -189,54 +242,54 @@ impl Kubectl {
             Command::Taint(args) => taint::plan(args, ctx.store, ctx.now, &mut plan),
             Command::Cordon(args) => cordon::plan(args, ctx.store, &mut plan),
             Command::Rollout(args) if args.verb == RolloutVerb::Status => {
-                self.watch_rollout(id, args, ctx);
-                return;
+                rollout_status::plan(args, ctx.store, &mut plan);
             }
             Command::Rollout(args) => rollout::plan(args, ctx.store, ctx.now, &mut plan),
             Command::SetImage(args) => set::plan(args, ctx.store, &mut plan),
             Command::Patch(args) => patch::plan(args, ctx.store, &mut plan),
-            Command::Drain(args) => {
-                match drain::targets(args, ctx.store) {
-                    Ok(nodes) => {
-                        self.processes[id].drain = Some(Box::new(Drain::new(args.clone(), nodes)));
-                        self.cordon_next(id, ctx);
-                    }
-                    Err(line) => {
-                        let process = &mut self.processes[id];
-                        process.stderr.push(line);
-                        process.exit = 1;
-                        self.finish(id, ctx);
-                    }
+            Command::Drain(args) => match drain::targets(args, ctx.store) {
+                Ok(nodes) => {
+                    self.processes[id].drain = Some(Box::new(Drain::new(args.clone(), nodes)));
+                    self.cordon_next(id, ctx);
+                    return;
                 }
-                return;
-            }
+                Err(failure) => plan.fail(failure),
+            },
         }
         let process = &mut self.processes[id];
-        if !plan.stderr.is_empty() {
-            process.exit = 1;
-        }
-        process.stdout.extend(plan.stdout);
         process.stderr.extend(plan.warnings);
-        process.stderr.extend(plan.stderr);
-        process.steps.extend(plan.steps);
-        self.next_step(id, ctx);
+        process.items.extend(plan.items);
+        self.go_on(id, ctx);
     }
 
-    fn next_step(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
-        let process = &mut self.processes[id];
-        match process.steps.pop_front() {
-            Some(step) => {
-                ctx.call(step.request.clone(), Tag::Step(id));
-                process.current = Some(step);
+    /// The next of what the process has to do.
+    fn go_on(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
+        let Some(process) = self.processes.get_mut(id) else { return };
+        while let Some(item) = process.items.pop_front() {
+            match item {
+                Item::Say(line) => process.stdout.push(line),
+                Item::Fail(failure) => process.failures.push(failure),
+                Item::Call(step) => {
+                    let is_homeless = step.home.is_some_and(|home| !resource::has_namespace(home, ctx.store));
+                    ctx.call(if is_homeless { Request::Get } else { step.request.clone() }, Tag::Step(id));
+                    process.current = Some(*step);
+                    return;
+                }
+                Item::Watch(workload) => {
+                    self.watch_rollout(id, workload, ctx);
+                    return;
+                }
             }
-            None => self.finish_when_gone(id, ctx),
         }
+        self.finish_when_gone(id, ctx);
     }
 
     fn step_answered(&mut self, id: Id<Process>, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         let Some(process) = self.processes.get_mut(id) else { return };
         let Some(step) = process.current.take() else { return };
-        match answer {
+        let homeless = step.home.filter(|home| answer.is_ok() && !resource::has_namespace(*home, ctx.store));
+        let homeless = homeless.map(|home| resource::not_found(resource::Kind::Namespace, home.as_str()));
+        match homeless.as_ref().map_or(answer.as_ref(), Err) {
             Ok(reply) => {
                 let line = match (reply, step.unchanged) {
                     (Reply::Unchanged, Some(unchanged)) => unchanged,
@@ -247,17 +300,24 @@ impl Kubectl {
                 }
                 process.waits.extend(step.wait);
             }
+            Err(error) if step.may_be_gone && error.reason == ErrorReason::NotFound => {}
             Err(error) => {
-                process.exit = 1;
-                process.stderr.push(resource::server_error(error, &step.subject));
+                let source = step.source.as_ref().map(|(doing, file)| (*doing, &**file));
+                process.failures.push(Failure::refusal(error, source));
             }
         }
-        self.next_step(id, ctx);
+        self.go_on(id, ctx);
     }
 
-    /// Ends the process once all it deleted is gone.
+    /// Ends the process once all it deleted is gone; one that failed waits for nothing.
     fn finish_when_gone(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
         let Some(process) = self.processes.get_mut(id) else { return };
+        if !process.items.is_empty() || process.current.is_some() {
+            return;
+        }
+        if !process.failures.is_empty() {
+            process.waits.clear();
+        }
         process.waits.retain(|gone| match gone {
             Gone::Pod(pod) => ctx.store.pod(*pod).is_some(),
             Gone::Node(node) => ctx.store.node(*node).is_some(),
@@ -265,7 +325,7 @@ impl Kubectl {
             Gone::Namespace(namespace) => ctx.store.namespaces.get(*namespace).is_some(),
             Gone::Claim(claim) => ctx.store.volumes.claim(*claim).is_some(),
         });
-        if process.waits.is_empty() && process.steps.is_empty() && process.current.is_none() {
+        if process.waits.is_empty() {
             self.finish(id, ctx);
         }
     }
@@ -280,25 +340,32 @@ impl Kubectl {
             line,
             typist,
             at: ctx.now,
-            steps: VecDeque::new(),
+            items: VecDeque::new(),
             current: None,
             waits: Vec::new(),
             drain: None,
             rollout: None,
+            round: 0,
             stdout: Vec::new(),
             stderr: Vec::new(),
+            failures: Vec::new(),
             exit: 0,
         });
-        ctx.arm_in(START, Timer::Begin(id));
+        ctx.arm_in(START - ctx.config.round_trip, Timer::Begin(id));
     }
 
     fn finish(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
-        let Some(process) = self.processes.remove(id) else { return };
+        let Some(mut process) = self.processes.remove(id) else { return };
         let command = Arc::clone(&process.line.text);
+        let failed = failure::lines(&process.failures);
+        if !failed.is_empty() {
+            process.exit = 1;
+        }
         // What it failed of, among warnings and lines about single objects.
         let is_fatal = |line: &&String| line.starts_with("error: ");
-        let said =
-            process.stderr.iter().find(is_fatal).or(process.stderr.first()).filter(|_| process.exit != 0).cloned();
+        let said = failed.first().or(process.stderr.iter().find(is_fatal)).or(process.stderr.first());
+        let said = said.filter(|_| process.exit != 0).cloned();
+        process.stderr.extend(failed);
         if process.exit != 0 {
             let about = ObjectRef { kind: "Kubectl", namespace: "".into(), name: Arc::clone(&command) };
             let event = EventDraft::warning("CommandFailed", about, said.clone().unwrap_or_default());
@@ -364,7 +431,7 @@ impl Component for Kubectl {
                 let line = Arc::clone(&self.runbook.lines[line]);
                 self.run(line, None, ctx);
             }
-            Timer::Begin(id) => self.begin(id, ctx),
+            Timer::Begin(id) => ctx.call(Request::Get, Tag::Read(id)),
             Timer::List(id) => ctx.call(Request::Get, Tag::List(id)),
             Timer::Evict(id, pod) => self.evict(id, pod, ctx),
             Timer::Reread(id, pod) => self.reread(id, pod, ctx),
@@ -372,13 +439,14 @@ impl Component for Kubectl {
             Timer::Send(id, pod) => self.send(id, pod, ctx),
             Timer::Poll(id, pod) => self.poll(id, pod, ctx),
             Timer::Look(id, pod) => self.look(id, pod, ctx),
-            Timer::RolloutTimeout(id) => self.rollout_timed_out(id, ctx),
+            Timer::RolloutTimeout(id, round) => self.rollout_timed_out(id, round, ctx),
             Timer::Timeout(id, node) => self.timed_out(id, node, ctx),
         }
     }
 
     fn answered(&mut self, tag: Tag, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         match tag {
+            Tag::Read(id) => self.has_read(id, answer, ctx),
             Tag::Step(id) => self.step_answered(id, answer, ctx),
             Tag::Cordon(id, node) => self.cordoned(id, node, answer, ctx),
             Tag::List(id) => self.listed(id, answer, ctx),

@@ -1,66 +1,66 @@
 //! `kubectl patch`, and writing a changed object back.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Plan;
 use super::command_line::{PatchArgs, PatchType};
+use super::failure::Failure;
 use super::resource::{Found, Kind, find};
+use super::{Plan, Step};
 use crate::arena::Symbol;
-use crate::component::{Request, export_workload};
+use crate::component::{ApiError, ErrorReason, Request, export_workload};
 use crate::model::{self, Object};
 use crate::state::{PodDisruptionBudget, PodId, Store};
 
 /// Plans the write of a changed object.
-pub(super) fn apply_value(value: Value, subject: &str, line: String, unchanged: Option<String>, plan: &mut Plan) {
+pub(super) fn apply_value(value: Value, line: String, unchanged: Option<String>, plan: &mut Plan) {
     match Object::from_value(value) {
-        Some(Ok(object)) => {
-            plan.step(Request::Apply(Box::new(object)), line, subject);
-            if let Some(step) = plan.steps.last_mut() {
-                step.unchanged = unchanged;
-            }
-        }
-        Some(Err(error)) => plan.fail(format!("The request is invalid: {error}")),
-        None => plan.fail(format!("error: {subject} cannot be changed")),
+        Some(Ok(object)) => plan.call(Step { unchanged, ..Step::new(Request::Apply(Box::new(object)), line) }),
+        Some(Err(error)) => plan.fail(invalid(error)),
+        None => plan.fail(Failure::own("the object cannot be changed")),
     }
 }
 
+fn invalid(problem: impl Display) -> Failure {
+    Failure::line(format!("The request is invalid: {problem}"))
+}
+
 pub(super) fn plan(args: &PatchArgs, store: &Store, plan: &mut Plan) {
-    let mut errors = Vec::new();
-    for object in find(&args.selection, store, &mut errors) {
-        let name = object.printed(store);
-        if let Found::Node(node) = object {
-            // What operators patch on nodes is whether they are schedulable.
-            match args.patch.pointer("/spec/unschedulable").and_then(Value::as_bool) {
-                Some(unschedulable) => {
-                    plan.step(Request::SetNodeUnschedulable { node, unschedulable }, format!("{name} patched"), &name);
-                }
-                None => plan.fail(format!("error: of {name} only spec.unschedulable can be patched")),
-            }
-            continue;
-        }
-        let (done, unchanged) = (format!("{name} patched"), Some(format!("{name} patched (no change)")));
-        let current = match object {
-            Found::Pod(pod) => {
-                patch_pod(pod, args, &name, store, plan);
-                continue;
-            }
-            Found::Workload(_, id) => export_workload(store, id),
-            Found::Other(Kind::PodDisruptionBudget, budget) => export_budget(&args.selection.namespace, budget, store),
-            _ => None,
-        };
-        let Some(current) = current else {
-            plan.fail(format!("error: {name} cannot be patched"));
-            continue;
-        };
-        match patched(current.to_value(), args) {
-            Ok(value) => apply_value(value, &name, done, unchanged, plan),
-            Err(problem) => plan.fail(format!("The request is invalid: {problem}")),
+    for result in find(&args.selection, store) {
+        match result {
+            Ok(object) => patch(args, &object, store, plan),
+            Err(failure) => plan.fail(failure),
         }
     }
-    plan.stderr.extend(errors);
+}
+
+fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut Plan) {
+    let name = object.printed(store);
+    let current = match object {
+        Found::Node(node) => {
+            // What operators patch on nodes is whether they are schedulable.
+            let Some(unschedulable) = args.patch.pointer("/spec/unschedulable").and_then(Value::as_bool) else {
+                return plan.fail(Failure::own(format!("of {name} only spec.unschedulable can be patched")));
+            };
+            let request = Request::SetNodeUnschedulable { node: *node, unschedulable };
+            return plan.call(Step::new(request, format!("{name} patched")));
+        }
+        Found::Pod(pod) => return patch_pod(*pod, args, &name, store, plan),
+        Found::Workload(_, id) => export_workload(store, *id),
+        Found::Other(Kind::PodDisruptionBudget, namespace, budget) => export_budget(*namespace, *budget, store),
+        Found::Other(..) => None,
+    };
+    let Some(current) = current else {
+        return plan.fail(Failure::own(format!("{name} cannot be patched")));
+    };
+    let (done, unchanged) = (format!("{name} patched"), Some(format!("{name} patched (no change)")));
+    match patched(current.to_value(), args) {
+        Ok(value) => apply_value(value, done, unchanged, plan),
+        Err(problem) => plan.fail(invalid(problem)),
+    }
 }
 
 /// An object as the patch leaves it.
@@ -74,8 +74,8 @@ fn patched(mut value: Value, args: &PatchArgs) -> Result<Value, String> {
 }
 
 /// A budget as a manifest; none if there is none of that name.
-fn export_budget(namespace: &str, name: Symbol, store: &Store) -> Option<Object> {
-    let is_it = |budget: &PodDisruptionBudget| budget.meta.name == name && budget.meta.namespace == *namespace;
+fn export_budget(namespace: Symbol, name: Symbol, store: &Store) -> Option<Object> {
+    let is_it = |budget: &PodDisruptionBudget| budget.meta.name == name && budget.meta.namespace == namespace;
     let (_, budget) = store.budgets.iter().find(|(_, budget)| is_it(budget))?;
     let mut object = model::PodDisruptionBudget::default();
     object.metadata.name = name;
@@ -101,42 +101,43 @@ fn patch_pod(pod: PodId, args: &PatchArgs, name: &str, store: &Store, plan: &mut
     });
     let after = match patched(before.clone(), args) {
         Ok(after) => after,
-        Err(problem) => return plan.fail(format!("The request is invalid: {problem}")),
+        Err(problem) => return plan.fail(invalid(problem)),
     };
     let is_known = |part: &str, fields: &[&str]| {
         after[part].as_object().is_none_or(|found| found.keys().all(|key| fields.contains(&key.as_str())))
     };
     if !is_known("spec", &["tolerations"]) || !is_known("metadata", &["labels", "annotations", "name", "namespace"]) {
         let what = "of a pod that exists only labels, annotations and tolerations can be patched";
-        return plan.fail(format!("The Pod \"{}\" is invalid: spec: Forbidden: {what}", object.name));
+        let text = format!("Pod \"{}\" is invalid: spec: Forbidden: {what}", object.name);
+        return plan.fail(Failure::refusal(&ApiError::new(ErrorReason::Invalid, text), None));
     }
     let mut requests = Vec::new();
     if after["metadata"]["labels"] != before["metadata"]["labels"] {
         match serde_json::from_value(after["metadata"]["labels"].clone()) {
             Ok(labels) => requests.push(Request::SetPodLabels { pod, labels }),
-            Err(error) => return plan.fail(format!("The request is invalid: {error}")),
+            Err(error) => return plan.fail(invalid(error)),
         }
     }
     if after["metadata"]["annotations"] != before["metadata"]["annotations"] {
         match serde_json::from_value(after["metadata"]["annotations"].clone()) {
             Ok(annotations) => requests.push(Request::SetPodAnnotations { pod, annotations: Arc::new(annotations) }),
-            Err(error) => return plan.fail(format!("The request is invalid: {error}")),
+            Err(error) => return plan.fail(invalid(error)),
         }
     }
     if after["spec"]["tolerations"] != before["spec"]["tolerations"] {
         match serde_json::from_value(after["spec"]["tolerations"].clone()) {
             Ok(tolerations) => requests.push(Request::SetPodTolerations { pod, tolerations }),
-            Err(error) => return plan.fail(format!("The request is invalid: {error}")),
+            Err(error) => return plan.fail(invalid(error)),
         }
     }
     let Some(last) = requests.pop() else {
-        plan.stdout.push(format!("{name} patched (no change)"));
+        plan.say(format!("{name} patched (no change)"));
         return;
     };
     for request in requests {
-        plan.step(request, "", name);
+        plan.call(Step::new(request, ""));
     }
-    plan.step(last, format!("{name} patched"), name);
+    plan.call(Step::new(last, format!("{name} patched")));
 }
 
 /// Merges maps; `null` removes. Lists are replaced, or, by a strategic merge, merged by their items' names.

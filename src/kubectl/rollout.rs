@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::Plan;
 use super::command_line::{RolloutArgs, RolloutVerb};
+use super::failure::Failure;
 use super::patch::apply_value;
 use super::resource::{Found, find};
 use crate::arena::Symbol;
@@ -12,85 +13,112 @@ use crate::model::PodTemplateSpec;
 use crate::state::{ReplicaSet, Store, WorkloadId};
 use crate::units::SimTime;
 
+/// # Source
+/// kubectl, `RunRestart`, `RunPause`, `RunResume` and `RunUndo`: of the first three, what was not found is told first.
 pub(super) fn plan(args: &RolloutArgs, store: &Store, now: SimTime, plan: &mut Plan) {
-    let mut errors = Vec::new();
-    for object in find(&args.selection, store, &mut errors) {
-        let name = object.printed(store);
-        let refused = format!("error: {} \"{}\"", object.kind().resource(), object.name(store));
-        let verb = match args.verb {
-            RolloutVerb::Restart => "restarting",
-            RolloutVerb::Pause => "pausing",
-            RolloutVerb::Resume => "resuming",
-            RolloutVerb::Undo | RolloutVerb::Status => "rolling back",
-        };
-        let supported = match &object {
-            Found::Workload(_, id @ WorkloadId::Deployment(_)) => Some(*id),
-            Found::Workload(_, id @ (WorkloadId::DaemonSet(_) | WorkloadId::StatefulSet(_)))
-                if !matches!(args.verb, RolloutVerb::Pause | RolloutVerb::Resume) =>
-            {
-                Some(*id)
-            }
-            _ => None,
-        };
-        let Some(id) = supported else {
-            plan.fail(format!("{refused} {verb} is not supported"));
-            continue;
-        };
-        let Some(current) = export_workload(store, id) else { continue };
-        let mut value = current.to_value();
-        let is_paused = value.pointer("/spec/paused").and_then(Value::as_bool) == Some(true);
-        let done = match args.verb {
-            RolloutVerb::Restart if is_paused => {
-                plan.fail(format!("{refused} can't restart paused deployment (run rollout resume first)"));
-                continue;
-            }
-            RolloutVerb::Restart => {
-                restart(&mut value, now);
-                "restarted"
-            }
-            RolloutVerb::Pause | RolloutVerb::Resume => {
-                let pauses = args.verb == RolloutVerb::Pause;
-                if pauses == is_paused {
-                    plan.fail(format!("{refused} is {}", if pauses { "already paused" } else { "not paused" }));
-                    continue;
-                }
-                value["spec"]["paused"] = json!(pauses);
-                if pauses { "paused" } else { "resumed" }
-            }
-            // Played by a process that waits.
-            RolloutVerb::Status => continue,
-            RolloutVerb::Undo => match undone(store, id, args.to_revision, is_paused) {
-                Err(problem) => {
-                    plan.fail(format!("error: {problem}"));
-                    continue;
-                }
-                Ok(template) if is_same_template(&template, &value["spec"]["template"]) => {
-                    let revision = args.to_revision;
-                    plan.stdout.push(format!(
-                        "{name} skipped rollback (current template already matches revision {revision})"
-                    ));
-                    continue;
-                }
-                Ok(template) => {
-                    value["spec"]["template"] = template;
-                    "rolled back"
-                }
-            },
-        };
-        apply_value(value, &name, format!("{name} {done}"), None, plan);
+    let mut results = find(&args.selection, store);
+    if args.verb != RolloutVerb::Undo {
+        if results.is_empty() {
+            plan.warnings.push(format!("No resources found in {} namespace.", args.selection.namespace));
+        }
+        results.sort_by_key(Result::is_ok);
     }
-    plan.stderr.extend(errors);
+    for result in results {
+        if let Err(failure) = result.and_then(|object| change(args, &object, store, now, plan)) {
+            plan.fail(failure);
+        }
+    }
 }
 
-fn restart(value: &mut Value, now: SimTime) {
+fn change(args: &RolloutArgs, object: &Found, store: &Store, now: SimTime, plan: &mut Plan) -> Result<(), Failure> {
+    let name = object.printed(store);
+    let subject = format!("error: {} \"{}\"", object.kind().resource(), object.name(store));
+    let refused = |text: &str| Err(Failure::own(format!("{subject} {text}")));
+    let verb = match args.verb {
+        RolloutVerb::Restart => "restarting",
+        RolloutVerb::Pause => "pausing",
+        RolloutVerb::Resume => "resuming",
+        RolloutVerb::Undo | RolloutVerb::Status => {
+            return undo(args, object, store, plan);
+        }
+    };
+    let id = match object {
+        Found::Workload(_, id @ WorkloadId::Deployment(_)) => *id,
+        Found::Workload(_, id @ (WorkloadId::DaemonSet(_) | WorkloadId::StatefulSet(_)))
+            if args.verb == RolloutVerb::Restart =>
+        {
+            *id
+        }
+        _ => return refused(&format!("{verb} is not supported")),
+    };
+    let Some(current) = export_workload(store, id) else { return Ok(()) };
+    let mut value = current.to_value();
+    let is_paused = is_paused(&value);
+    let done = if args.verb == RolloutVerb::Restart {
+        if is_paused {
+            return refused("can't restart paused deployment (run rollout resume first)");
+        }
+        if !restart(&mut value, now) {
+            let why = "if restart has already been triggered within the past second, please wait before attempting to \
+                       trigger another";
+            return Err(Failure::own(format!("failed to create patch for {}: {why}", object.name(store))));
+        }
+        "restarted"
+    } else {
+        let pauses = args.verb == RolloutVerb::Pause;
+        if pauses == is_paused {
+            return refused(if pauses { "is already paused" } else { "is not paused" });
+        }
+        value["spec"]["paused"] = json!(pauses);
+        if pauses { "paused" } else { "resumed" }
+    };
+    apply_value(value, format!("{name} {done}"), None, plan);
+    Ok(())
+}
+
+fn is_paused(value: &Value) -> bool {
+    value.pointer("/spec/paused").and_then(Value::as_bool) == Some(true)
+}
+
+fn undo(args: &RolloutArgs, object: &Found, store: &Store, plan: &mut Plan) -> Result<(), Failure> {
+    let id = match object {
+        Found::Workload(
+            _,
+            id @ (WorkloadId::Deployment(_) | WorkloadId::DaemonSet(_) | WorkloadId::StatefulSet(_)),
+        ) => *id,
+        _ => {
+            let kind = object.kind().group_kind();
+            return Err(Failure::own(format!("no rollbacker has been implemented for \"{kind}\"")));
+        }
+    };
+    let Some(current) = export_workload(store, id) else { return Ok(()) };
+    let (name, mut value) = (object.printed(store), current.to_value());
+    let template = undone(store, id, args.to_revision, is_paused(&value)).map_err(Failure::own)?;
+    if is_same_template(&template, &value["spec"]["template"]) {
+        let revision = args.to_revision;
+        plan.say(format!("{name} skipped rollback (current template already matches revision {revision})"));
+        return Ok(());
+    }
+    value["spec"]["template"] = template;
+    apply_value(value, format!("{name} rolled back"), None, plan);
+    Ok(())
+}
+
+/// Notes the second in which a restart was asked for; not if it is noted already.
+fn restart(value: &mut Value, now: SimTime) -> bool {
     if value.pointer("/spec/template/metadata/annotations").is_none() {
         if value.pointer("/spec/template/metadata").is_none() {
             value["spec"]["template"]["metadata"] = json!({});
         }
         value["spec"]["template"]["metadata"]["annotations"] = json!({});
     }
-    value["spec"]["template"]["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"] =
-        json!(format!("t={now}"));
+    let second = SimTime::from_secs(now.as_nanos().div_euclid(1_000_000_000));
+    let note = &mut value["spec"]["template"]["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"];
+    let restarted = json!(format!("t={second}"));
+    *note != restarted && {
+        *note = restarted;
+        true
+    }
 }
 
 fn is_same_template(a: &Value, b: &Value) -> bool {

@@ -1,8 +1,9 @@
 //! `kubectl rollout status`: one line a change, until the roll-out is over.
 
-use super::command_line::RolloutArgs;
+use super::command_line::{Command, RolloutArgs};
+use super::failure::Failure;
 use super::resource::{Found, find};
-use super::{Kubectl, Process, Timer};
+use super::{Item, Kubectl, Plan, Process, Timer};
 use crate::arena::Id;
 use crate::component::Ctx;
 use crate::model::{DaemonSetUpdateStrategyType, StatefulSetUpdateStrategyType};
@@ -26,7 +27,7 @@ fn of_deployment(object: &Deployment) -> Progress {
         return Waits("Waiting for deployment spec update to be observed...".to_owned());
     }
     if status.progressing.is_some_and(|c| c.reason == "ProgressDeadlineExceeded") {
-        return Failed(format!("error: deployment \"{name}\" exceeded its progress deadline"));
+        return Failed(format!("deployment \"{name}\" exceeded its progress deadline"));
     }
     let wanted = object.spec.replicas.unwrap_or(1);
     let wait = |text: String| Waits(format!("Waiting for deployment \"{name}\" rollout to finish: {text}..."));
@@ -47,7 +48,7 @@ fn of_deployment(object: &Deployment) -> Progress {
 fn of_daemon_set(object: &DaemonSet) -> Progress {
     let (name, status) = (object.meta.name, &object.status);
     if object.spec.update_strategy.strategy_type == Some(DaemonSetUpdateStrategyType::OnDelete) {
-        return Failed("error: rollout status is only available for RollingUpdate strategy type".to_owned());
+        return Failed("rollout status is only available for RollingUpdate strategy type".to_owned());
     }
     if object.meta.generation > status.observed_generation {
         return Waits("Waiting for daemon set spec update to be observed...".to_owned());
@@ -68,7 +69,7 @@ fn of_stateful_set(object: &StatefulSet) -> Progress {
     let status = &object.status;
     let strategy = &object.spec.update_strategy;
     if strategy.strategy_type == Some(StatefulSetUpdateStrategyType::OnDelete) {
-        return Failed("error: rollout status is only available for RollingUpdate strategy type".to_owned());
+        return Failed("rollout status is only available for RollingUpdate strategy type".to_owned());
     }
     if status.observed_generation == 0 || object.meta.generation > status.observed_generation {
         return Waits("Waiting for statefulset spec update to be observed...".to_owned());
@@ -77,15 +78,15 @@ fn of_stateful_set(object: &StatefulSet) -> Progress {
     if status.ready < wanted {
         return Waits(format!("Waiting for {} pods to be ready...", wanted - status.ready));
     }
-    if let Some(partition) = strategy.rolling_update.as_ref().and_then(|u| u.partition).filter(|p| *p > 0) {
-        let new = wanted - partition;
-        return if status.updated < new {
-            let updated = status.updated;
+    // Defaults write the partition of whoever names no type; only a type without more leads on.
+    if let Some(update) = &strategy.rolling_update {
+        let (updated, new) = (status.updated, wanted - update.partition.unwrap_or(0));
+        return if update.partition.is_some() && updated < new {
             Waits(format!(
                 "Waiting for partitioned roll out to finish: {updated} out of {new} new pods have been updated..."
             ))
         } else {
-            Done(format!("partitioned roll out complete: {} new pods have been updated...", status.updated))
+            Done(format!("partitioned roll out complete: {updated} new pods have been updated..."))
         };
     }
     if status.update_revision != status.current_revision {
@@ -103,33 +104,43 @@ fn progress(store: &Store, id: WorkloadId) -> Progress {
         WorkloadId::Deployment(id) => store.deployments.get(id).map(of_deployment),
         WorkloadId::DaemonSet(id) => store.daemon_sets.get(id).map(of_daemon_set),
         WorkloadId::StatefulSet(id) => store.stateful_sets.get(id).map(of_stateful_set),
-        _ => return Failed("error: no status viewer has been implemented for this kind".to_owned()),
+        _ => None,
     }
-    .unwrap_or_else(|| Failed("error: object has been deleted".to_owned()))
+    .unwrap_or_else(|| Failed("object has been deleted".to_owned()))
+}
+
+/// One roll-out after the other.
+///
+/// # Source
+/// kubectl rollout status, `Run`; `StatusViewerFor`.
+pub(super) fn plan(args: &RolloutArgs, store: &Store, plan: &mut Plan) {
+    let results = find(&args.selection, store);
+    if results.is_empty() {
+        plan.warnings.push(format!("No resources found in {} namespace.", args.selection.namespace));
+    }
+    for result in results {
+        match result {
+            Ok(Found::Workload(
+                _,
+                id @ (WorkloadId::Deployment(_) | WorkloadId::DaemonSet(_) | WorkloadId::StatefulSet(_)),
+            )) => plan.items.push(Item::Watch(id)),
+            Ok(object) => {
+                let text = format!("no status viewer has been implemented for {}", object.kind().group_kind());
+                plan.fail(Failure::own(text));
+            }
+            Err(failure) => plan.fail(failure),
+        }
+    }
 }
 
 impl Kubectl {
     /// Looks at the workload and, if its roll-out is not over, waits for changes.
-    pub(super) fn watch_rollout(&mut self, id: Id<Process>, args: &RolloutArgs, ctx: &mut Ctx<'_, Self>) {
+    pub(super) fn watch_rollout(&mut self, id: Id<Process>, workload: WorkloadId, ctx: &mut Ctx<'_, Self>) {
         let process = &mut self.processes[id];
-        let mut found = find(&args.selection, ctx.store, &mut process.stderr);
-        let workload = match (found.pop(), found.is_empty()) {
-            (Some(Found::Workload(_, workload)), true) => workload,
-            (Some(_), false) => {
-                process.stderr.push("error: rollout status is only supported on individual resources".to_owned());
-                process.exit = 1;
-                self.finish(id, ctx);
-                return;
-            }
-            _ => {
-                process.exit = 1;
-                self.finish(id, ctx);
-                return;
-            }
-        };
-        process.rollout = args.watch.then_some(workload);
-        if let Some(timeout) = args.timeout {
-            ctx.arm_in(timeout, Timer::RolloutTimeout(id));
+        process.rollout = Some(workload);
+        process.round += 1;
+        if let Command::Rollout(RolloutArgs { timeout: Some(timeout), .. }) = process.line.command {
+            ctx.arm_in(timeout, Timer::RolloutTimeout(id, process.round));
         }
         self.look_at_rollout(id, workload, ctx);
     }
@@ -137,28 +148,33 @@ impl Kubectl {
     /// The workload changed.
     pub(super) fn look_at_rollout(&mut self, id: Id<Process>, workload: WorkloadId, ctx: &mut Ctx<'_, Self>) {
         let Some(process) = self.processes.get_mut(id) else { return };
+        let waits = !matches!(process.line.command, Command::Rollout(RolloutArgs { watch: false, .. }));
         match progress(ctx.store, workload) {
             Waits(line) => {
                 process.stdout.push(line);
-                if process.rollout.is_some() {
+                if waits {
                     return;
                 }
             }
             Done(line) => process.stdout.push(line),
-            Failed(line) => {
-                process.stderr.push(line);
-                process.exit = 1;
-            }
+            Failed(text) => process.failures.push(Failure::own(text)),
         }
-        self.finish(id, ctx);
+        self.end_of_rollout(id, ctx);
     }
 
     /// `--timeout` is over.
-    pub(super) fn rollout_timed_out(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
+    pub(super) fn rollout_timed_out(&mut self, id: Id<Process>, round: u32, ctx: &mut Ctx<'_, Self>) {
         let Some(process) = self.processes.get_mut(id) else { return };
-        process.stderr.push("error: timed out waiting for the condition".to_owned());
-        process.exit = 1;
-        self.finish(id, ctx);
+        if process.round == round && process.rollout.is_some() {
+            process.failures.push(Failure::own("timed out waiting for the condition"));
+            self.end_of_rollout(id, ctx);
+        }
+    }
+
+    fn end_of_rollout(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
+        let Some(process) = self.processes.get_mut(id) else { return };
+        process.rollout = None;
+        self.go_on(id, ctx);
     }
 }
 
@@ -231,9 +247,11 @@ mod tests {
     }
 
     #[test]
-    fn a_stateful_set_is_ready_then_at_its_revision() {
-        let check = |spec: &str, (ready, updated), current: &str, expected: &str| {
-            let spec = serde_saphyr::from_str(spec).expect("a spec");
+    fn a_stateful_set_is_ready_then_updated_down_to_its_partition() {
+        let check = |strategy: &str, (ready, updated), current: &str, expected: &str| {
+            let text = format!("{{spec: {{replicas: 3, {strategy} template: {{}}}}}}");
+            let mut set: crate::model::StatefulSet = serde_saphyr::from_str(&text).expect("a set");
+            set.apply_defaults();
             let status = StatefulSetStatus {
                 observed_generation: 2,
                 ready,
@@ -243,20 +261,23 @@ mod tests {
                 update_revision: "new".into(),
                 ..StatefulSetStatus::default()
             };
-            let found = of_stateful_set(&StatefulSet { meta: meta(), spec, status });
+            let found = of_stateful_set(&StatefulSet { meta: meta(), spec: set.spec.into(), status });
             let (Waits(line) | Done(line) | Failed(line)) = found;
-            assert_eq!(line, expected);
+            assert_eq!(line, expected, "{strategy}");
         };
-        let (three, parted) = ("{replicas: 3}", "{replicas: 3, updateStrategy: {rollingUpdate: {partition: 2}}}");
-        check(three, (2, 1), "old", "Waiting for 1 pods to be ready...");
-        check(three, (3, 1), "old", "waiting for statefulset rolling update to complete 1 pods at revision new...");
-        check(three, (3, 3), "new", "statefulset rolling update complete 3 pods at revision new...");
-        check(
-            parted,
-            (3, 0),
-            "old",
-            "Waiting for partitioned roll out to finish: 0 out of 1 new pods have been updated...",
-        );
+        let waits = |updated: i32, new: i32| {
+            format!("Waiting for partitioned roll out to finish: {updated} out of {new} new pods have been updated...")
+        };
+        check("", (2, 1), "old", "Waiting for 1 pods to be ready...");
+        check("", (3, 1), "old", &waits(1, 3));
+        check("", (3, 3), "new", "partitioned roll out complete: 3 new pods have been updated...");
+        let parted = "updateStrategy: {rollingUpdate: {partition: 2}},";
+        check(parted, (3, 0), "old", &waits(0, 1));
         check(parted, (3, 1), "old", "partitioned roll out complete: 1 new pods have been updated...");
+        let typed = "updateStrategy: {type: RollingUpdate},";
+        check(typed, (3, 1), "old", "waiting for statefulset rolling update to complete 1 pods at revision new...");
+        check(typed, (3, 3), "new", "statefulset rolling update complete 3 pods at revision new...");
+        let by_hand = "updateStrategy: {type: OnDelete},";
+        check(by_hand, (3, 1), "old", "rollout status is only available for RollingUpdate strategy type");
     }
 }

@@ -2,33 +2,54 @@
 
 use super::Plan;
 use super::command_line::ScaleArgs;
+use super::failure::Failure;
 use super::patch::apply_value;
 use super::resource::{Found, find};
-use crate::component::export_workload;
-use crate::state::Store;
+use crate::component::{ApiError, ErrorReason, export_workload};
+use crate::state::{Store, WorkloadId};
 
+/// # Source
+/// kubectl scale, `RunScale`: the first object that cannot be scaled ends it; what was not found is told at the end.
 pub(super) fn plan(args: &ScaleArgs, store: &Store, plan: &mut Plan) {
-    let mut errors = Vec::new();
     if args.replicas < 0 {
-        plan.fail(format!("error: invalid replicas: {}; must be non-negative", args.replicas));
-        return;
+        let text = "The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0";
+        return plan.fail(Failure::own(text));
     }
-    for object in find(&args.selection, store, &mut errors) {
-        let name = object.printed(store);
-        let Found::Workload(_, id) = object else {
-            plan.fail(format!("error: cannot scale {name}"));
-            continue;
+    let results = find(&args.selection, store);
+    if results.is_empty() {
+        return plan.fail(Failure::own("no objects passed to scale"));
+    }
+    let mut missing = Vec::new();
+    for result in results {
+        let object = match result {
+            Ok(object) => object,
+            Err(failure) => {
+                missing.push(failure);
+                continue;
+            }
+        };
+        let id = match object {
+            Found::Workload(_, id) if has_scale(id) => id,
+            _ => {
+                // It has no subresource of that name.
+                let text = "the server could not find the requested resource";
+                return plan.fail(Failure::refusal(&ApiError::new(ErrorReason::NotFound, text), None));
+            }
         };
         let Some(current) = export_workload(store, id) else { continue };
         let mut value = current.to_value();
         let replicas = value.pointer("/spec/replicas").and_then(serde_json::Value::as_i64).unwrap_or(1);
-        if args.current.is_some_and(|wanted| i64::from(wanted) != replicas) {
-            let wanted = args.current.unwrap_or_default();
-            plan.fail(format!("error: Expected replicas to be {wanted}, was {replicas}"));
-            continue;
+        if let Some(wanted) = args.current.filter(|wanted| i64::from(*wanted) != replicas) {
+            return plan.fail(Failure::own(format!("Expected replicas to be {wanted}, was {replicas}")));
         }
         value["spec"]["replicas"] = args.replicas.into();
-        apply_value(value, &name, format!("{name} scaled"), Some(format!("{name} scaled")), plan);
+        let done = format!("{} scaled", object.printed(store));
+        apply_value(value, done.clone(), Some(done), plan);
     }
-    plan.stderr.extend(errors);
+    missing.into_iter().for_each(|failure| plan.fail(failure));
+}
+
+/// Whether a kind of workload has a subresource `scale`.
+fn has_scale(id: WorkloadId) -> bool {
+    matches!(id, WorkloadId::Deployment(_) | WorkloadId::ReplicaSet(_) | WorkloadId::StatefulSet(_))
 }

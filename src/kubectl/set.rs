@@ -2,19 +2,26 @@
 
 use super::Plan;
 use super::command_line::SetImageArgs;
+use super::failure::Failure;
 use super::patch::apply_value;
 use super::resource::{Found, find};
 use crate::component::export_workload;
 use crate::state::Store;
 
+/// # Source
+/// kubectl set image: one object that is not there and nothing is done; a container that is not there hinders no other.
 pub(super) fn plan(args: &SetImageArgs, store: &Store, plan: &mut Plan) {
-    let mut errors = Vec::new();
-    for object in find(&args.selection, store, &mut errors) {
+    let results = find(&args.selection, store);
+    if results.iter().any(Result::is_err) {
+        return results.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));
+    }
+    let mut changed = Vec::new();
+    for object in results.into_iter().flatten() {
         let name = object.printed(store);
         let Found::Workload(_, id) = object else { continue };
         let Some(current) = export_workload(store, id) else { continue };
         let mut value = current.to_value();
-        let mut missing: Vec<&str> = args.images.iter().map(|(c, _)| c.as_str()).filter(|c| *c != "*").collect();
+        let mut missing: Vec<&str> = args.images.iter().map(|(c, _)| c.as_str()).collect();
         for list in ["initContainers", "containers"] {
             let containers = value.pointer_mut(&format!("/spec/template/spec/{list}"));
             for container in containers.and_then(serde_json::Value::as_array_mut).into_iter().flatten() {
@@ -26,11 +33,12 @@ pub(super) fn plan(args: &SetImageArgs, store: &Store, plan: &mut Plan) {
                 }
             }
         }
-        if let Some(container) = missing.first() {
-            plan.fail(format!("error: unable to find container named \"{container}\""));
-            continue;
+        for container in missing {
+            plan.fail(Failure::own(format!("error: unable to find container named \"{container}\"")));
         }
-        apply_value(value, &name, format!("{name} image updated"), Some(String::new()), plan);
+        changed.push((name, value));
     }
-    plan.stderr.extend(errors);
+    for (name, value) in changed {
+        apply_value(value, format!("{name} image updated"), Some(String::new()), plan);
+    }
 }

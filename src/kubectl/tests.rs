@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Kubectl, Runbook, RunbookLine, Tag, Timer, parse};
+use super::{Kubectl, Runbook, RunbookLine, Tag, Timer, Written, parse};
 use crate::apiserver::{ApiServer, link_owners};
 use crate::arena::Symbol;
 use crate::component::{
@@ -58,18 +58,25 @@ struct Desk {
     stop: Option<SimDuration>,
     /// When evictions and deletions of pods arrived, and whether they were granted.
     asked: Vec<(f64, bool)>,
-    /// Lists are not answered.
+    /// Reads are not answered.
     is_deaf: bool,
+    /// Nothing is answered.
+    is_down: bool,
     transcripts: Vec<Transcript>,
 }
 
 const WAY: SimDuration = SimDuration::from_millis(5);
-/// When a line's first request leaves.
+/// When a line has read what it works on.
 const BEGIN: f64 = 0.07;
 
 impl Desk {
     /// Types one line at t=0.
     fn new(line: &str) -> Self {
+        Self::with_files(line, &[])
+    }
+
+    /// Types one line at t=0 that names these files, each with one object.
+    fn with_files(line: &str, files: &[(&str, &str)]) -> Self {
         let version = KubernetesVersion::NEWEST;
         let config = Config {
             version,
@@ -80,8 +87,10 @@ impl Desk {
             latency: Latencies::default(),
             round_trip: SimDuration::from_millis(10),
         };
-        let command = parse(line).expect("a command line");
-        let lines = vec![Arc::new(RunbookLine { text: Arc::from(line), command, objects: Vec::new() })];
+        let mut line = runbook_line(line);
+        line.objects =
+            files.iter().map(|(file, text)| Written { file: (*file).into(), object: object(text) }).collect();
+        let lines = vec![Arc::new(line)];
         let mut desk = Self {
             kubectl: Kubectl::new(Arc::new(Runbook { lines })),
             api: ApiServer::new(),
@@ -93,6 +102,7 @@ impl Desk {
             stop: Some(SimDuration::from_millis(300)),
             asked: Vec::new(),
             is_deaf: false,
+            is_down: false,
             transcripts: Vec::new(),
         };
         for name in ["n", "m"] {
@@ -101,6 +111,13 @@ impl Desk {
         }
         desk.queue.push(SimTime::ZERO, Event::Timer(Timer::Run(0)));
         desk
+    }
+
+    /// Types another line now.
+    fn type_line(&mut self, line: &str) {
+        let lines = &mut Arc::make_mut(&mut self.kubectl.runbook).lines;
+        lines.push(Arc::new(runbook_line(line)));
+        self.queue.push(self.now, Event::Timer(Timer::Run(lines.len() - 1)));
     }
 
     fn ask(&mut self, request: Request) -> Answer {
@@ -211,7 +228,8 @@ impl Desk {
                 Event::Answer(tag, answer) => self.handle(|kubectl, ctx| kubectl.answered(tag, &answer, ctx)),
                 Event::Arrive(request, tag) => {
                     let counts = matches!(request, Request::EvictPod { .. } | Request::DeletePod { .. });
-                    let is_lost = self.is_deaf && matches!(request, Request::Get | Request::GetPod { .. });
+                    let is_read = matches!(request, Request::Get | Request::GetPod { .. });
+                    let is_lost = self.is_down || self.is_deaf && is_read;
                     let answer = if is_lost { Err(unavailable()) } else { self.ask(request) };
                     if counts {
                         self.asked.push((self.now.as_secs_f64(), answer.is_ok()));
@@ -277,11 +295,19 @@ impl Desk {
     }
 }
 
+fn runbook_line(line: &str) -> RunbookLine {
+    RunbookLine { text: line.into(), command: parse(line).expect("a command line"), objects: Vec::new() }
+}
+
+#[track_caller]
+fn object(text: &str) -> Object {
+    let value = serde_saphyr::from_str(text).expect("YAML");
+    Object::from_value(value).expect("a known kind").expect("an object")
+}
+
 fn unavailable() -> ApiError {
     ApiError::new(ErrorReason::Unavailable, "the server is currently unable to handle the request")
 }
-
-// ---- drain ------------------------------------------------------------------------------------------------------------
 
 #[test]
 fn a_drain_cordons_evicts_and_waits() {
@@ -407,6 +433,7 @@ fn local_storage_needs_a_flag_and_is_never_warned_of() {
 fn a_node_whose_pods_cannot_be_listed_stays_cordoned_and_is_not_drained() {
     let mut desk = Desk::new("drain n m");
     desk.web("p");
+    desk.play(BEGIN);
     desk.is_deaf = true;
     let lost = "The connection to the server was refused - did you specify the right host or port?";
     let failed =
@@ -597,8 +624,6 @@ fn a_pod_made_anew_under_the_same_name_counts_as_gone() {
     assert_eq!(stdout[2], "pod/db-0 evicted");
 }
 
-// ---- others -----------------------------------------------------------------------------------------------------------
-
 #[test]
 fn pods_that_should_long_be_gone_are_passed_over() {
     // A pod marked so long before the drain that its deletionTimestamp is this old; when the drain ends.
@@ -621,154 +646,5 @@ fn pods_that_should_long_be_gone_are_passed_over() {
     check(100, 0.0..0.3, false);
 }
 
-const LONGER: &str = r#"{"spec":{"tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":900},{"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute"}]}}"#;
-
-#[test]
-fn tolerations_of_a_pod_are_lengthened_and_added_but_never_taken_away() {
-    let mut desk = Desk::new(&format!("patch pod p -p '{LONGER}'"));
-    let pod = desk.web("p");
-    desk.check(0, &["pod/p patched"], &[]);
-    let seconds: Vec<Option<i64>> = desk
-        .store
-        .pods()
-        .next()
-        .map(|(_, pod)| pod.spec.tolerations.iter().map(|t| t.toleration_seconds).collect())
-        .expect("the pod");
-    assert_eq!(seconds, [Some(900), None]);
-    assert!(desk.store.pod(pod).is_some());
-    let mut desk = Desk::new(r#"patch pod p -p '{"spec":{"tolerations":[{"operator":"Exists"}]}}'"#);
-    desk.web("p");
-    let refused = "Error from server (Invalid): Pod \"p\" is invalid: spec.tolerations: Forbidden: existing toleration can not be \
-                   modified except its tolerationSeconds";
-    desk.check(1, &[], &[refused]);
-}
-
-#[test]
-fn of_a_pod_that_exists_little_can_be_patched() {
-    let mut desk = Desk::new(r#"patch pod p -p '{"metadata":{"labels":{"tier":"web","app":null}}}'"#);
-    let pod = desk.web("p");
-    desk.check(0, &["pod/p patched"], &[]);
-    let labels = &desk.store.pod(pod).expect("the pod").labels;
-    assert_eq!(labels.get(Symbol::new("tier")), Some(Symbol::new("web")));
-    assert_eq!(labels.get(Symbol::new("app")), None);
-    let mut desk = Desk::new(r#"patch pod p -p '{"spec":{"priority":5}}'"#);
-    desk.web("p");
-    let (exit, _, stderr) = desk.printed(60.0);
-    assert!(exit == 1 && stderr[0].starts_with("The Pod \"p\" is invalid: spec: Forbidden"), "{stderr:?}");
-    let mut desk = Desk::new(r#"patch pod p -p '{"metadata":{"labels":{"app":"a"}}}'"#);
-    desk.web("p");
-    desk.check(0, &["pod/p patched (no change)"], &[]);
-}
-
-#[test]
-fn a_budget_can_be_patched() {
-    let mut desk = Desk::new(r#"patch pdb b --type merge -p '{"spec":{"minAvailable":null,"maxUnavailable":1}}'"#);
-    desk.budget("b", 0);
-    desk.check(0, &["poddisruptionbudget.policy/b patched"], &[]);
-    let budget = desk.store.budgets.iter().next().map(|(_, budget)| budget).expect("the budget");
-    assert_eq!(budget.spec.min_available, None);
-    assert!(budget.spec.max_unavailable.is_some() && budget.spec.selector.is_some());
-}
-
-#[test]
-fn annotations_of_a_pod_are_set_and_removed() {
-    let mut desk = Desk::new("annotate pod p controller.kubernetes.io/pod-deletion-cost=5");
-    let pod = desk.web("p");
-    desk.check(0, &["pod/p annotated"], &[]);
-    let key = Symbol::new("controller.kubernetes.io/pod-deletion-cost");
-    let found = desk.store.pod(pod).and_then(|pod| pod.spec.annotations.get(&key).copied());
-    assert_eq!(found, Some(Symbol::new("5")));
-}
-
-#[test]
-fn a_roll_out_that_does_not_end_times_out() {
-    let mut desk = Desk::new("rollout status deployment/web --timeout 30s");
-    let text = "{metadata: {name: web, namespace: default}, spec: {replicas: 3, selector: {matchLabels: {a: b}}, \
-                template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}";
-    let deployment: model::Deployment = serde_saphyr::from_str(text).expect("a deployment");
-    desk.create(Object::Deployment(Box::new(deployment)));
-    desk.check(
-        1,
-        &["Waiting for deployment spec update to be observed..."],
-        &["error: timed out waiting for the condition"],
-    );
-    assert!((30.0..30.2).contains(&desk.done_s()));
-}
-
-// ---- rollout ----------------------------------------------------------------------------------------------------------
-
-/// A Deployment `web` of image `i` with a ReplicaSet for each of these images, oldest first.
-fn deployment(desk: &mut Desk, more: &str, images: &[&str]) {
-    let pod = |image: &str, label: &str| {
-        format!("{{metadata: {{labels: {{app: a{label}}}}}, spec: {{containers: [{{name: c, image: {image}}}]}}}}")
-    };
-    let text = format!(
-        "{{metadata: {{name: web, namespace: default}}, spec: {{{more}selector: {{matchLabels: {{app: a}}}}, template: {}}}}}",
-        pod("i", "")
-    );
-    let web: model::Deployment = serde_saphyr::from_str(&text).expect("a deployment");
-    desk.create(Object::Deployment(Box::new(web)));
-    for (index, image) in images.iter().enumerate() {
-        let revision = index + 1;
-        let text = format!(
-            "{{metadata: {{name: web-{revision}, namespace: default, annotations: {{deployment.kubernetes.io/revision: '{revision}'}}, \
-             ownerReferences: [{{kind: Deployment, name: web, uid: '', controller: true}}]}}, spec: {{replicas: 0, selector: {{matchLabels: \
-             {{app: a}}}}, template: {}}}}}",
-            pod(image, &format!(", pod-template-hash: h{revision}"))
-        );
-        let set: model::ReplicaSet = serde_saphyr::from_str(&text).expect("a set");
-        desk.create(Object::ReplicaSet(Box::new(set)));
-    }
-}
-
-fn image(desk: &Desk) -> &'static str {
-    let (_, web) = desk.store.deployments.iter().next().expect("the deployment");
-    web.spec.template.spec.containers[0].image.as_str()
-}
-
-#[test]
-fn undo_goes_back_one_revision_or_to_the_one_that_is_named() {
-    let check = |line: &str, images: &[&str], expected: &str| {
-        let mut desk = Desk::new(line);
-        deployment(&mut desk, "", images);
-        desk.check(0, &["deployment.apps/web rolled back"], &[]);
-        assert_eq!(image(&desk), expected, "{line}");
-    };
-    check("rollout undo deployment/web", &["g", "h", "i"], "h");
-    check("rollout undo deployment/web --to-revision=1", &["g", "h", "i"], "g");
-}
-
-#[test]
-fn undo_says_why_it_does_nothing() {
-    let check = |line: &str, more: &str, images: &[&str], exit: i32, stdout: &[&str], stderr: &[&str]| {
-        let mut desk = Desk::new(line);
-        deployment(&mut desk, more, images);
-        desk.check(exit, stdout, stderr);
-        assert_eq!(image(&desk), "i");
-    };
-    let undo = "rollout undo deployment/web";
-    check(undo, "", &["i"], 1, &[], &["error: no rollout history found for deployment \"web\""]);
-    let seven = "error: unable to find specified revision 7 in history";
-    check("rollout undo deployment/web --to-revision=7", "", &["h", "i"], 1, &[], &[seven]);
-    let same = "deployment.apps/web skipped rollback (current template already matches revision 2)";
-    check("rollout undo deployment/web --to-revision=2", "", &["h", "i"], 0, &[same], &[]);
-    let paused =
-        "error: you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and try again";
-    check(undo, "paused: true, ", &["h", "i"], 1, &[], &[paused]);
-}
-
-#[test]
-fn what_is_paused_cannot_be_paused_again_or_restarted() {
-    let check = |line: &str, more: &str, expected: &str| {
-        let mut desk = Desk::new(line);
-        deployment(&mut desk, more, &["i"]);
-        desk.check(1, &[], &[expected]);
-    };
-    check("rollout pause deployment/web", "paused: true, ", "error: deployments.apps \"web\" is already paused");
-    check("rollout resume deployment/web", "", "error: deployments.apps \"web\" is not paused");
-    let restart = "error: deployments.apps \"web\" can't restart paused deployment (run rollout resume first)";
-    check("rollout restart deployment/web", "paused: true, ", restart);
-    let mut desk = Desk::new("rollout restart replicaset/web");
-    desk.replica_set();
-    desk.check(1, &[], &["error: replicasets.apps \"web\" restarting is not supported"]);
-}
+mod rollout;
+mod verbs;

@@ -106,9 +106,14 @@ impl StatefulSet {
         spec.pod_management_policy.get_or_insert(PodManagementPolicy::OrderedReady);
         spec.persistent_volume_claim_retention_policy.get_or_insert_default();
         let strategy = &mut spec.update_strategy;
-        let strategy_type = *strategy.strategy_type.get_or_insert(StatefulSetUpdateStrategyType::RollingUpdate);
-        if strategy_type == StatefulSetUpdateStrategyType::RollingUpdate {
-            strategy.rolling_update.get_or_insert_default().partition.get_or_insert(0);
+        if strategy.strategy_type.is_none() {
+            strategy.strategy_type = Some(StatefulSetUpdateStrategyType::RollingUpdate);
+            strategy.rolling_update.get_or_insert_default();
+        }
+        if strategy.strategy_type == Some(StatefulSetUpdateStrategyType::RollingUpdate)
+            && let Some(update) = &mut strategy.rolling_update
+        {
+            update.partition.get_or_insert(0);
         }
         for claim in &mut spec.volume_claim_templates {
             claim.apply_defaults();

@@ -9,7 +9,7 @@ use super::validate::Inventory;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::engine::Distribution;
-use crate::kubectl::Command;
+use crate::kubectl::{Command, Written};
 use crate::model::{
     LabelSelector, ManifestObject, Object, ObjectKind, ObjectMeta, PodDisruptionBudgetSpec, PodSpec, PodTemplateSpec,
     ResourceList, RestartPolicy, is_dns_subdomain,
@@ -270,11 +270,11 @@ fn check_pod_count(scenario: &ResolvedScenario, inventory: &Inventory, diagnosti
 }
 
 /// Checks that a kubectl line does not make more pods than can be played.
-pub(super) fn check_line(command: &Command, objects: &[Object], place: &Location, diagnostics: &mut Diagnostics) {
+pub(super) fn check_line(command: &Command, objects: &[Written], place: &Location, diagnostics: &mut Diagnostics) {
     let count = match command {
         Command::Scale(arguments) => arguments.replicas.max(0).unsigned_abs().into(),
         Command::Patch(arguments) => replicas_in(&arguments.patch),
-        Command::Apply(_) => objects.iter().map(|object| pods_wanted(object, 0)).sum(),
+        Command::Apply(_) => objects.iter().map(|written| pods_wanted(&written.object, 0)).sum(),
         _ => 0,
     };
     if count > PODS_MAX {

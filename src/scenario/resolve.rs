@@ -20,7 +20,7 @@ use crate::chaos::ChaosPlan;
 use crate::component::{Config, Latencies};
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::engine::Distribution;
-use crate::kubectl::{self, Command, Runbook, RunbookLine};
+use crate::kubectl::{self, Command, Runbook, RunbookLine, Written};
 use crate::model::config::{ClusterAutoscaler, FlagError, KubeApiserver, KubeControllerManager};
 use crate::model::field_path::FieldPath;
 use crate::model::manifest::{self, Loaded};
@@ -587,7 +587,9 @@ impl Resolver<'_> {
             }
             let mut loaded = files.manifests(path);
             loaded.diagnostics = with_place(loaded.diagnostics, &place);
-            objects.extend(self.take(loaded, not_modelled).into_iter().map(|object| object.object));
+            let file: Arc<str> = path.into();
+            let written = self.take(loaded, not_modelled).into_iter();
+            objects.extend(written.map(|object| Written { file: Arc::clone(&file), object: object.object }));
         }
         objects::check_line(&command, &objects, location, &mut self.diagnostics);
         Some(RunbookLine { text: trimmed.into(), command, objects })

@@ -1,0 +1,256 @@
+//! All verbs but drain and rollout.
+
+use super::*;
+
+const LONGER: &str = r#"{"spec":{"tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":900},{"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute"}]}}"#;
+
+#[test]
+fn tolerations_of_a_pod_are_lengthened_and_added_but_never_taken_away() {
+    let mut desk = Desk::new(&format!("patch pod p -p '{LONGER}'"));
+    let pod = desk.web("p");
+    desk.check(0, &["pod/p patched"], &[]);
+    let seconds: Vec<Option<i64>> = desk
+        .store
+        .pods()
+        .next()
+        .map(|(_, pod)| pod.spec.tolerations.iter().map(|t| t.toleration_seconds).collect())
+        .expect("the pod");
+    assert_eq!(seconds, [Some(900), None]);
+    assert!(desk.store.pod(pod).is_some());
+    let mut desk = Desk::new(r#"patch pod p -p '{"spec":{"tolerations":[{"operator":"Exists"}]}}'"#);
+    desk.web("p");
+    let refused = "The Pod \"p\" is invalid: spec.tolerations: Forbidden: existing toleration can not be modified except \
+                   its tolerationSeconds";
+    desk.check(1, &[], &[refused]);
+}
+
+#[test]
+fn of_a_pod_that_exists_little_can_be_patched() {
+    let mut desk = Desk::new(r#"patch pod p -p '{"metadata":{"labels":{"tier":"web","app":null}}}'"#);
+    let pod = desk.web("p");
+    desk.check(0, &["pod/p patched"], &[]);
+    let labels = &desk.store.pod(pod).expect("the pod").labels;
+    assert_eq!(labels.get(Symbol::new("tier")), Some(Symbol::new("web")));
+    assert_eq!(labels.get(Symbol::new("app")), None);
+    let mut desk = Desk::new(r#"patch pod p -p '{"spec":{"priority":5}}'"#);
+    desk.web("p");
+    let (exit, _, stderr) = desk.printed(60.0);
+    assert!(exit == 1 && stderr[0].starts_with("The Pod \"p\" is invalid: spec: Forbidden"), "{stderr:?}");
+    let mut desk = Desk::new(r#"patch pod p -p '{"metadata":{"labels":{"app":"a"}}}'"#);
+    desk.web("p");
+    desk.check(0, &["pod/p patched (no change)"], &[]);
+}
+
+#[test]
+fn a_budget_can_be_patched() {
+    let mut desk = Desk::new(r#"patch pdb b --type merge -p '{"spec":{"minAvailable":null,"maxUnavailable":1}}'"#);
+    desk.budget("b", 0);
+    desk.check(0, &["poddisruptionbudget.policy/b patched"], &[]);
+    let budget = desk.store.budgets.iter().next().map(|(_, budget)| budget).expect("the budget");
+    assert_eq!(budget.spec.min_available, None);
+    assert!(budget.spec.max_unavailable.is_some() && budget.spec.selector.is_some());
+}
+
+#[test]
+fn annotations_of_a_pod_are_set_and_removed() {
+    let mut desk = Desk::new("annotate pod p controller.kubernetes.io/pod-deletion-cost=5");
+    let pod = desk.web("p");
+    desk.check(0, &["pod/p annotated"], &[]);
+    let key = Symbol::new("controller.kubernetes.io/pod-deletion-cost");
+    let found = desk.store.pod(pod).and_then(|pod| pod.spec.annotations.get(&key).copied());
+    assert_eq!(found, Some(Symbol::new("5")));
+}
+
+const LOST: &str = "The connection to the server was refused - did you specify the right host or port?";
+
+#[test]
+fn without_an_api_server_nothing_is_known() {
+    let lines = [
+        "uncordon n",
+        "drain n",
+        "label pod p app=a",
+        "taint node n k-",
+        "delete pod p",
+        "delete deploy nope --ignore-not-found",
+        "scale deploy/web --replicas=2",
+        "set image deploy/web c=i:2",
+        "rollout status deploy/web",
+        "rollout undo deploy/web",
+        "patch pdb b -p '{}'",
+    ];
+    for line in lines {
+        let mut desk = Desk::new(line);
+        desk.web("p");
+        desk.is_down = true;
+        let (exit, stdout, stderr) = desk.printed(60.0);
+        assert_eq!((exit, stdout.as_slice()), (1, [].as_slice()), "{line}");
+        assert_eq!(stderr, [LOST], "{line}");
+    }
+    let mut desk = Desk::with_files("apply -f a.yaml", &[("a.yaml", SERVICE)]);
+    desk.is_down = true;
+    desk.check(1, &[], &[LOST]);
+}
+
+const SERVICE: &str = "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: default}, spec: {}}";
+const BUDGET: &str = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: default}, \
+                      spec: {selector: {matchLabels: {app: a}}, minAvailable: 1}}";
+const SPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: far}}";
+
+fn pod_in(namespace: &str, name: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, namespace: {namespace}}}, \
+         spec: {{nodeName: 'n', containers: [{{name: c, image: i}}]}}}}"
+    )
+}
+
+// ---- delete -----------------------------------------------------------------------------------------------------------
+
+#[test]
+fn what_files_name_is_deleted_in_file_order_and_in_its_own_namespace() {
+    let (far, near) = (pod_in("far", "p"), pod_in("default", "p"));
+    let files = [("x.yaml", far.as_str()), ("x.yaml", BUDGET), ("y.yaml", SERVICE), ("y.yaml", &near)];
+    let mut desk = Desk::with_files("delete -f x.yaml -f y.yaml", &files);
+    for text in [SPACE, far.as_str(), BUDGET] {
+        desk.create(object(text));
+    }
+    let stdout =
+        ["pod \"p\" deleted from far namespace", "poddisruptionbudget.policy \"b\" deleted from default namespace"];
+    let missing = |what: &str| {
+        format!(
+            "Error from server (NotFound): error when deleting \"y.yaml\": {what} \"{}\" not found",
+            if what == "pods" { "p" } else { "s" }
+        )
+    };
+    desk.check(1, &stdout, &[&missing("services"), &missing("pods")]);
+}
+
+#[test]
+fn a_grace_of_zero_needs_force() {
+    let check = |line: &str, waits: bool, deleted: &str, warned: bool| {
+        let mut desk = Desk::new(line);
+        desk.web("p");
+        let (exit, stdout, stderr) = desk.printed(60.0);
+        assert_eq!((exit, desk.done_s() > 0.3), (0, waits), "{line}");
+        assert_eq!(stdout, [format!("pod \"p\" {deleted} from default namespace")]);
+        assert_eq!(!stderr.is_empty(), warned, "{line}");
+    };
+    check("delete pod p --grace-period=0", true, "deleted", false);
+    check("delete pod p --grace-period=0 --force", false, "force deleted", true);
+    check("delete pod p --force", false, "force deleted", true);
+    check("delete pod p --now", true, "deleted", false);
+    assert!(parse("delete pod p --force --grace-period=5").is_err());
+}
+
+#[test]
+fn a_deletion_that_failed_waits_for_nothing() {
+    let mut desk = Desk::new("delete pod p missing");
+    desk.stop = None;
+    desk.web("p");
+    let gone = "Error from server (NotFound): pods \"missing\" not found";
+    desk.check(1, &["pod \"p\" deleted from default namespace"], &[gone]);
+    assert!(desk.done_s() < 0.2, "{}", desk.done_s());
+}
+
+#[test]
+fn what_is_selected_may_go_by_itself() {
+    let check = |line: &str, exit: i32| {
+        let mut desk = Desk::new(line);
+        let (p, _) = (desk.web("p"), desk.web("q"));
+        // `p` goes between the list and its deletion.
+        desk.play(BEGIN + 0.001);
+        let options = DeleteOptions { grace_s: Some(0), uid: None };
+        desk.ask(Request::DeletePod { pod: p, options, cause: DeletionCause::Kubectl }).expect("a deletion");
+        let (found, stdout, _) = desk.printed(60.0);
+        assert_eq!((found, stdout.len()), (exit, 1), "{line}: {stdout:?}");
+    };
+    check("delete pod -l app=a", 0);
+    check("delete pod --all", 0);
+    check("delete pod --all --ignore-not-found=false", 1);
+    check("delete pod p q", 1);
+}
+
+// ---- apply, create ----------------------------------------------------------------------------------------------------
+
+#[test]
+fn what_cannot_be_created_names_its_file() {
+    let mut desk = Desk::with_files("create -f b.yaml -f s.yaml", &[("b.yaml", BUDGET), ("s.yaml", SERVICE)]);
+    desk.create(object(BUDGET));
+    let exists = "Error from server (AlreadyExists): error when creating \"b.yaml\": poddisruptionbudgets.policy \"b\" \
+                  already exists";
+    desk.check(1, &["service/s created"], &[exists]);
+}
+
+#[test]
+fn an_object_needs_its_namespace() {
+    let far = pod_in("far", "p");
+    let nowhere = "Error from server (NotFound): error when creating \"p.yaml\": namespaces \"far\" not found";
+    for line in ["create -f p.yaml", "apply -f p.yaml"] {
+        Desk::with_files(line, &[("p.yaml", &far)]).check(1, &[], &[nowhere]);
+        let files = [("p.yaml", SPACE), ("p.yaml", &far)];
+        Desk::with_files(line, &files).check(0, &["namespace/far created", "pod/p created"], &[]);
+    }
+    let mut desk = Desk::new("scale deploy/web --replicas=2 -n far");
+    desk.check(1, &[], &["Error from server (NotFound): namespaces \"far\" not found"]);
+}
+
+#[test]
+fn what_is_applied_twice_is_unchanged() {
+    let more = SERVICE.replace("name: s,", "name: s, labels: {a: b},");
+    let files = [("x", BUDGET), ("x", SERVICE), ("x", SPACE), ("x", &more)];
+    let mut desk = Desk::with_files("apply -f x", &files);
+    for text in [BUDGET, SERVICE, SPACE] {
+        desk.create(object(text));
+    }
+    let lines = ["poddisruptionbudget.policy/b unchanged", "service/s unchanged", "namespace/far unchanged"];
+    desk.check(0, &[&lines[..], &["service/s configured"]].concat(), &[]);
+}
+
+// ---- the others -------------------------------------------------------------------------------------------------------
+
+#[test]
+fn what_was_done_to_taints_and_labels_is_told() {
+    let check = |line: &str, stdout: &[&str]| {
+        let mut desk = Desk::new(line);
+        let node = desk.store.find_node(Symbol::new("n")).expect("the node");
+        let labels = model::Labels::default().with(Symbol::new("a"), Symbol::new("1"));
+        desk.ask(Request::SetNodeLabels { node, labels }).expect("labels");
+        desk.check(0, stdout, &[]);
+    };
+    check("taint node n k=v:NoSchedule", &["node/n tainted"]);
+    check("taint node n k=v:NoSchedule --overwrite", &["node/n modified"]);
+    check("label node n a- b=c", &["node/n modified"]);
+    check("label node n a-", &["node/n unlabeled"]);
+    check("label node n b=c", &["node/n labeled"]);
+    check("label node n a=1", &["node/n not labeled"]);
+    check("label node n x- b=c", &["label \"x\" not found.", "node/n labeled"]);
+}
+
+#[test]
+fn several_errors_are_lines_of_their_own() {
+    let mut desk = Desk::new("taint node n m k-");
+    desk.check(1, &[], &["taint \"k\" not found", "taint \"k\" not found"]);
+    let mut desk = Desk::new("taint node n k-");
+    desk.check(1, &[], &["error: taint \"k\" not found"]);
+    let mut desk = Desk::new("taint node no n k-");
+    desk.check(1, &[], &["Error from server (NotFound): nodes \"no\" not found", "taint \"k\" not found"]);
+}
+
+#[test]
+fn what_has_no_scale_cannot_be_scaled() {
+    let mut desk = Desk::new("scale job/x --replicas=2");
+    desk.create(object(
+        "{apiVersion: batch/v1, kind: Job, metadata: {name: x, namespace: default}, \
+         spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}",
+    ));
+    desk.check(1, &[], &["Error from server (NotFound): the server could not find the requested resource"]);
+    let mut desk = Desk::new("scale deploy -l none=1 --replicas=2");
+    desk.check(1, &[], &["error: no objects passed to scale"]);
+}
+
+#[test]
+fn an_image_of_one_container_is_set_although_another_is_not_there() {
+    let mut desk = Desk::new("set image deploy/web c=reg/app:2 d=x");
+    super::rollout::deployment(&mut desk, "", &[]);
+    desk.check(1, &["deployment.apps/web image updated"], &["error: unable to find container named \"d\""]);
+    assert_eq!(super::rollout::image(&desk), "reg/app:2");
+}

@@ -23,6 +23,16 @@ pub fn export_workload(store: &Store, id: WorkloadId) -> Option<Object> {
         }
         WorkloadId::ReplicaSet(id) => {
             let set = store.replica_sets.get(id)?;
+            if set.is_replication_controller {
+                let spec = model::ReplicationControllerSpec {
+                    replicas: Some(set.replicas),
+                    min_ready_seconds: set.spec.min_ready_seconds,
+                    selector: set.spec.selector.as_ref().map(|s| s.match_labels.clone()).unwrap_or_default(),
+                    template: set.spec.template.clone(),
+                };
+                let object = model::ReplicationController { metadata, spec, ..Default::default() };
+                return Some(Object::ReplicationController(Box::new(object)));
+            }
             let spec =
                 model::ReplicaSetSpec { replicas: Some(set.replicas), ..model::ReplicaSetSpec::clone(&set.spec) };
             Object::ReplicaSet(Box::new(model::ReplicaSet { metadata, spec, ..Default::default() }))

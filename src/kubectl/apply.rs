@@ -6,47 +6,50 @@ use std::sync::Arc;
 use super::command_line::{ApplyArgs, ApplyVerb};
 use super::failure::Failure;
 use super::resource::{Found, Kind, find_one};
-use super::{Plan, Step, Written};
+use super::{Item, Plan, Step, Written, three_way};
 use crate::arena::Symbol;
 use crate::component::Request;
 use crate::model::{Labels, Object};
 use crate::state::{NodeId, PodId, Store, TaintOnNode};
 
-pub(super) fn plan(args: &ApplyArgs, objects: &[Written], store: &Store, plan: &mut Plan) {
+pub(super) fn plan(args: &ApplyArgs, objects: &[Written], plan: &mut Plan) {
     if objects.is_empty() {
         let verb = if args.verb == ApplyVerb::Create { "create" } else { "apply" };
         plan.fail(Failure::own(format!("no objects passed to {verb}")));
     }
-    for Written { file, object } in objects {
-        let metadata = object.metadata();
-        let kind = Kind::parse(object.kind().as_str());
-        let name = format!("{}/{}", kind.map_or_else(|| printed(object), |k| k.printed().to_owned()), metadata.name);
+    plan.items.extend((0..objects.len()).map(Item::Apply));
+}
+
+/// What one object of a file asks for, as things are when its turn comes.
+pub(super) fn plan_one(verb: ApplyVerb, Written { file, object }: &Written, store: &Store, plan: &mut Plan) {
+    let metadata = object.metadata();
+    let kind = Kind::parse(object.kind().as_str());
+    let name = format!("{}/{}", kind.map_or_else(|| printed(object), |k| k.printed().to_owned()), metadata.name);
+    let exists = kind.and_then(|k| find_one(k, metadata.namespace, metadata.name.as_str(), store));
+    if verb == ApplyVerb::Create || exists.is_none() {
+        let request = match verb {
+            ApplyVerb::Create => Request::Create(Box::new(object.clone())),
+            ApplyVerb::Apply => Request::Apply(Box::new(three_way::remembered(object))),
+        };
         let source = Some(("creating", Arc::clone(file)));
         let home = Some(metadata.namespace).filter(|namespace| *namespace != Symbol::empty());
-        let exists = kind.and_then(|k| find_one(k, metadata.namespace, metadata.name.as_str(), store));
-        let created = format!("{name} created");
-        match (args.verb, exists) {
-            (ApplyVerb::Create, _) => {
-                let request = Request::Create(Box::new(object.clone()));
-                plan.call(Step { source, home, ..Step::new(request, created) });
+        return plan.call(Step { source, home, ..Step::new(request, format!("{name} created")) });
+    }
+    let Some(found) = &exists else { return };
+    match (found, three_way::export(found, store)) {
+        (Found::Pod(pod), _) => all_or_unchanged(change_pod(*pod, object, store), &name, plan),
+        (Found::Node(node), _) => all_or_unchanged(change_node(*node, object, store), &name, plan),
+        (_, Some(live)) => match three_way::merged(object, &live) {
+            Ok(None) => plan.say(format!("{name} unchanged")),
+            Ok(Some(merged)) => {
+                plan.call(Step::new(Request::Apply(Box::new(merged)), format!("{name} configured")));
             }
-            (ApplyVerb::Apply, None) => {
-                let request = Request::Apply(Box::new(object.clone()));
-                plan.call(Step { source, home, ..Step::new(request, created) });
-            }
-            (ApplyVerb::Apply, Some(Found::Pod(pod))) => {
-                let requests = change_pod(pod, object, store);
-                all_or_unchanged(requests, &name, plan);
-            }
-            (ApplyVerb::Apply, Some(Found::Node(node))) => {
-                let requests = change_node(node, object, store);
-                all_or_unchanged(requests, &name, plan);
-            }
-            (ApplyVerb::Apply, Some(_)) => {
-                let request = Request::Apply(Box::new(object.clone()));
-                let unchanged = Some(format!("{name} unchanged"));
-                plan.call(Step { unchanged, ..Step::new(request, format!("{name} configured")) });
-            }
+            Err(problem) => plan.fail(Failure::line(format!("The request is invalid: {problem}"))),
+        },
+        (_, None) => {
+            let request = Request::Apply(Box::new(object.clone()));
+            let unchanged = Some(format!("{name} unchanged"));
+            plan.call(Step { unchanged, ..Step::new(request, format!("{name} configured")) });
         }
     }
 }

@@ -17,6 +17,7 @@ mod rollout_status;
 mod scale;
 mod set;
 mod taint;
+mod three_way;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -122,6 +123,8 @@ enum Item {
     Fail(Failure),
     /// A request.
     Call(Box<Step>),
+    /// The n-th object of the files is applied or created.
+    Apply(usize),
     /// A roll-out is watched to its end.
     Watch(WorkloadId),
 }
@@ -235,7 +238,7 @@ impl Kubectl {
         let line = Arc::clone(&process.line);
         let mut plan = Plan::default();
         match &line.command {
-            Command::Apply(args) => apply::plan(args, &line.objects, ctx.store, &mut plan),
+            Command::Apply(args) => apply::plan(args, &line.objects, &mut plan),
             Command::Delete(args) => delete::plan(args, &line.objects, ctx.store, &mut plan),
             Command::Scale(args) => scale::plan(args, ctx.store, &mut plan),
             Command::Label(args) => label::plan(args, ctx.store, &mut plan),
@@ -274,6 +277,12 @@ impl Kubectl {
                     ctx.call(if is_homeless { Request::Get } else { step.request.clone() }, Tag::Step(id));
                     process.current = Some(*step);
                     return;
+                }
+                Item::Apply(index) => {
+                    let Command::Apply(args) = &process.line.command else { continue };
+                    let mut plan = Plan::default();
+                    apply::plan_one(args.verb, &process.line.objects[index], ctx.store, &mut plan);
+                    plan.items.into_iter().rev().for_each(|item| process.items.push_front(item));
                 }
                 Item::Watch(workload) => {
                     self.watch_rollout(id, workload, ctx);

@@ -1,6 +1,5 @@
 //! `kubectl patch`, and writing a changed object back.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -8,12 +7,11 @@ use serde_json::{Value, json};
 
 use super::command_line::{PatchArgs, PatchType};
 use super::failure::Failure;
-use super::resource::{Found, Kind, find};
-use super::{Plan, Step};
-use crate::arena::Symbol;
-use crate::component::{ApiError, ErrorReason, Request, export_workload};
-use crate::model::{self, Object};
-use crate::state::{PodDisruptionBudget, PodId, Store};
+use super::resource::{Found, find};
+use super::{Plan, Step, three_way};
+use crate::component::{ApiError, ErrorReason, Request};
+use crate::model::Object;
+use crate::state::{PodId, Store};
 
 /// Plans the write of a changed object.
 pub(super) fn apply_value(value: Value, line: String, unchanged: Option<String>, plan: &mut Plan) {
@@ -49,9 +47,7 @@ fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut Plan) {
             return plan.call(Step::new(request, format!("{name} patched")));
         }
         Found::Pod(pod) => return patch_pod(*pod, args, &name, store, plan),
-        Found::Workload(_, id) => export_workload(store, *id),
-        Found::Other(Kind::PodDisruptionBudget, namespace, budget) => export_budget(*namespace, *budget, store),
-        Found::Other(..) => None,
+        Found::Workload(..) | Found::Other(..) => three_way::export(object, store),
     };
     let Some(current) = current else {
         return plan.fail(Failure::own(format!("{name} cannot be patched")));
@@ -71,19 +67,6 @@ fn patched(mut value: Value, args: &PatchArgs) -> Result<Value, String> {
         PatchType::Json => apply_operations(&mut value, &args.patch)?,
     }
     Ok(value)
-}
-
-/// A budget as a manifest; none if there is none of that name.
-fn export_budget(namespace: Symbol, name: Symbol, store: &Store) -> Option<Object> {
-    let is_it = |budget: &PodDisruptionBudget| budget.meta.name == name && budget.meta.namespace == namespace;
-    let (_, budget) = store.budgets.iter().find(|(_, budget)| is_it(budget))?;
-    let mut object = model::PodDisruptionBudget::default();
-    object.metadata.name = name;
-    object.metadata.namespace = budget.meta.namespace;
-    object.metadata.labels = budget.meta.labels.clone();
-    object.metadata.annotations = BTreeMap::clone(&budget.meta.annotations);
-    object.spec = model::PodDisruptionBudgetSpec::clone(&budget.spec);
-    Some(Object::PodDisruptionBudget(Box::new(object)))
 }
 
 /// What of a pod that exists can be changed and decides something: labels, annotations and tolerations.

@@ -7,6 +7,7 @@ use super::command_line::{RolloutArgs, RolloutVerb};
 use super::failure::Failure;
 use super::patch::apply_value;
 use super::resource::{Found, find};
+use super::three_way::LAST_APPLIED;
 use crate::arena::Symbol;
 use crate::component::export_workload;
 use crate::model::PodTemplateSpec;
@@ -92,6 +93,15 @@ fn undo(args: &RolloutArgs, object: &Found, store: &Store, plan: &mut Plan) -> R
         }
     };
     let Some(current) = export_workload(store, id) else { return Ok(()) };
+    if current.metadata().annotations.contains_key(&Symbol::new(LAST_APPLIED)) {
+        let resource = object.kind().resource().split('.').next().unwrap_or_default();
+        plan.warnings.push(format!(
+            "Warning: resource {resource}/{} was previously managed with 'kubectl apply'. Rolling back will not update the \
+             {LAST_APPLIED} annotation, which may cause unexpected behavior on future 'kubectl apply' operations. Consider \
+             using 'kubectl apply' with your previous configuration file instead.",
+            object.name(store)
+        ));
+    }
     let (name, mut value) = (object.printed(store), current.to_value());
     let template = undone(store, id, args.to_revision, is_paused(&value)).map_err(Failure::own)?;
     if is_same_template(&template, &value["spec"]["template"]) {

@@ -205,6 +205,41 @@ fn what_is_applied_twice_is_unchanged() {
     desk.check(0, &[&lines[..], &["service/s configured"]].concat(), &[]);
 }
 
+#[test]
+fn apply_leaves_what_others_wrote_and_takes_back_what_it_wrote() {
+    let file = |image: &str, more: &str| {
+        format!(
+            "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, namespace: default}}, spec: {{{more} selector: \
+             {{matchLabels: {{app: a}}}}, template: {{metadata: {{labels: {{app: a}}}}, spec: {{containers: [{{name: c, \
+             image: {image}}}]}}}}}}}}"
+        )
+    };
+    let (one, two) = (file("i:1", "minReadySeconds: 7,"), file("i:2", ""));
+    let mut desk = Desk::with_files("apply -f one", &[("one", &one)]);
+    let apply = |desk: &mut Desk, name: &str, text: &str| {
+        desk.type_line(&format!("apply -f {name}"));
+        let line = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
+        Arc::make_mut(line).objects = vec![Written { file: name.into(), object: object(text) }];
+        desk.play(1.0);
+    };
+    desk.play(1.0);
+    for line in ["scale deploy web --replicas=4", "annotate deploy web note=x"] {
+        desk.type_line(line);
+        desk.play(1.0);
+    }
+    apply(&mut desk, "one", &one);
+    apply(&mut desk, "two", &two);
+    apply(&mut desk, "two", &two);
+    let printed: Vec<&str> = desk.transcripts.iter().map(|t| t.stdout[0].as_str()).collect();
+    let did = |word: &str| format!("deployment.apps/web {word}");
+    assert_eq!(printed, ["created", "scaled", "annotated", "unchanged", "configured", "unchanged"].map(did));
+    let (_, web) = desk.store.deployments.iter().next().expect("the deployment");
+    assert_eq!((web.spec.replicas, web.spec.min_ready_seconds), (Some(4), 0));
+    assert_eq!(super::rollout::image(&desk), "i:2");
+    assert_eq!(web.meta.annotations.get(&Symbol::new("note")), Some(&Symbol::new("x")));
+    assert_eq!(web.meta.generation, 3);
+}
+
 // ---- the others -------------------------------------------------------------------------------------------------------
 
 #[test]

@@ -1,0 +1,213 @@
+//! What `kubectl apply` makes of an object that exists: the file, what was applied before, and the object as it is.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::resource::{Found, Kind};
+use crate::arena::Symbol;
+use crate::component::export_workload;
+use crate::model::{self, Object, ObjectMeta};
+use crate::state::{Meta, Store};
+
+/// Holds the file as it was applied last.
+pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The object of a file with the annotation that remembers it.
+pub(super) fn remembered(file: &Object) -> Object {
+    let mut object = file.clone();
+    let key = Symbol::new(LAST_APPLIED);
+    object.metadata_mut().annotations.remove(&key);
+    let text = format!("{}\n", object.to_value());
+    object.metadata_mut().annotations.insert(key, Symbol::new(&text));
+    object
+}
+
+/// The object as it is after the file was applied to it; none if that changes nothing.
+///
+/// # Errors
+/// If the outcome is no object of its kind.
+///
+/// # Source
+/// kubectl, `Patcher.patchSimple` and `CreateThreeWayMergePatch`: what the file says holds, what it no longer says goes,
+/// the rest stays.
+///
+/// # Differs
+/// An object that was never applied is not warned of, and only gets the annotation with its first change. Of the file
+/// counts what is modelled.
+pub(super) fn merged(file: &Object, live: &Object) -> Result<Option<Object>, String> {
+    let last = live.metadata().annotations.get(&Symbol::new(LAST_APPLIED)).and_then(|text| read(text.as_str()));
+    let before = said(live);
+    let mut after = before.clone();
+    merge(&mut after, last.as_ref(), &said(file));
+    if after == before {
+        return Ok(None);
+    }
+    merge(&mut after, None, &said(&remembered(file)));
+    Object::from_value(after).transpose().map_err(|error| error.to_string())
+}
+
+/// What was applied, in the words of the model.
+fn read(text: &str) -> Option<Value> {
+    Some(said(&Object::from_value(serde_json::from_str(text).ok()?)?.ok()?))
+}
+
+/// What of an object is the writer's to say.
+fn said(object: &Object) -> Value {
+    let mut value = object.to_value();
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("status");
+    }
+    if let Some(Value::Object(metadata)) = value.get_mut("metadata") {
+        metadata.retain(|field, _| ["name", "namespace", "labels", "annotations"].contains(&field.as_str()));
+    }
+    value
+}
+
+/// By which field the items of a list are told apart; lists of other items are replaced.
+fn merge_key(list: &str, items: &[Value]) -> Option<&'static str> {
+    let key = match list {
+        "containers" | "initContainers" | "volumes" | "env" => "name",
+        "volumeMounts" => "mountPath",
+        "topologySpreadConstraints" => "topologyKey",
+        "ports" if items.iter().any(|item| item.get("containerPort").is_some()) => "containerPort",
+        "ports" => "port",
+        _ => return None,
+    };
+    items.iter().all(|item| item.get(key).is_some()).then_some(key)
+}
+
+/// Merges what a file says into what is there, without what was said `before` and no longer is.
+fn merge(there: &mut Value, before: Option<&Value>, file: &Value) {
+    let (Value::Object(there), Value::Object(file)) = (&mut *there, file) else {
+        *there = file.clone();
+        return;
+    };
+    let no_longer = before.and_then(Value::as_object).into_iter().flatten().map(|(field, _)| field);
+    for field in no_longer.filter(|field| !file.contains_key(*field)) {
+        there.remove(field);
+    }
+    for (field, said) in file {
+        let before = before.and_then(|before| before.get(field));
+        let Some(held) = there.get_mut(field) else {
+            there.insert(field.clone(), said.clone());
+            continue;
+        };
+        if let (Value::Array(items), Value::Array(said)) = (&mut *held, said)
+            && let Some(key) = merge_key(field, said)
+        {
+            merge_items(items, before, said, key, field == "volumes");
+        } else if field == "strategy" {
+            merge_union(held, before, said);
+        } else {
+            merge(held, before, said);
+        }
+    }
+}
+
+fn merge_items(there: &mut Vec<Value>, before: Option<&Value>, said: &[Value], key: &str, are_unions: bool) {
+    let before: &[Value] = before.and_then(Value::as_array).map_or(&[], Vec::as_slice);
+    let find = |items: &'_ [Value], item: &Value| items.iter().position(|other| other[key] == item[key]);
+    there.retain(|item| find(said, item).is_some() || find(before, item).is_none());
+    for item in said {
+        let before = find(before, item).map(|at| &before[at]);
+        match find(there, item) {
+            None => there.push(item.clone()),
+            Some(at) if are_unions => merge_union(&mut there[at], before, item),
+            Some(at) => merge(&mut there[at], before, item),
+        }
+    }
+}
+
+/// Of fields that exclude each other only those remain that the file names, once it changes one.
+fn merge_union(there: &mut Value, before: Option<&Value>, said: &Value) {
+    let old = there.clone();
+    merge(there, before, said);
+    if *there != old
+        && let (Value::Object(there), Value::Object(said)) = (there, said)
+    {
+        there.retain(|field, _| said.contains_key(field));
+    }
+}
+
+/// An object as a manifest would have it; none of the kinds that cannot be changed.
+pub(super) fn export(object: &Found, store: &Store) -> Option<Object> {
+    match object {
+        Found::Workload(_, id) => export_workload(store, *id),
+        Found::Other(Kind::PodDisruptionBudget, namespace, name) => {
+            let is_it = |meta: &Meta| meta.name == *name && meta.namespace == *namespace;
+            let (_, budget) = store.budgets.iter().find(|(_, budget)| is_it(&budget.meta))?;
+            let (metadata, spec) = (metadata(&budget.meta), model::PodDisruptionBudgetSpec::clone(&budget.spec));
+            let object = model::PodDisruptionBudget { metadata, spec, ..Default::default() };
+            Some(Object::PodDisruptionBudget(Box::new(object)))
+        }
+        Found::Other(Kind::Service, namespace, name) => {
+            let is_it = |meta: &Meta| meta.name == *name && meta.namespace == *namespace;
+            let (_, service) = store.services.iter().find(|(_, service)| is_it(&service.meta))?;
+            let (metadata, spec) = (metadata(&service.meta), model::ServiceSpec::clone(&service.spec));
+            Some(Object::Service(Box::new(model::Service { metadata, spec, ..Default::default() })))
+        }
+        Found::Other(Kind::Namespace, _, name) => {
+            let (_, namespace) = store.namespace(*name)?;
+            let mut object = model::Namespace::default();
+            object.metadata.name = *name;
+            object.metadata.labels = namespace.labels.clone();
+            object.metadata.annotations = BTreeMap::clone(&namespace.annotations);
+            Some(Object::Namespace(Box::new(object)))
+        }
+        Found::Pod(_) | Found::Node(_) | Found::Other(..) => None,
+    }
+}
+
+fn metadata(meta: &Meta) -> ObjectMeta {
+    ObjectMeta {
+        name: meta.name,
+        namespace: meta.namespace,
+        labels: meta.labels.clone(),
+        annotations: BTreeMap::clone(&meta.annotations),
+        ..ObjectMeta::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_the_file_says_holds_and_what_it_no_longer_says_goes() {
+        let check = |there: Value, before: Value, file: Value, expected: Value| {
+            let mut found = there;
+            merge(&mut found, Some(&before).filter(|before| !before.is_null()), &file);
+            assert_eq!(found, expected);
+        };
+        // Replicas that somebody else has set stay, unless the file says or has said something.
+        check(json!({"replicas": 4, "a": 1}), json!({"a": 1}), json!({"a": 2}), json!({"replicas": 4, "a": 2}));
+        check(json!({"replicas": 4}), json!({"replicas": 2}), json!({"replicas": 2}), json!({"replicas": 2}));
+        check(json!({"replicas": 4}), json!({"replicas": 2}), json!({}), json!({}));
+        check(json!({"paused": true}), Value::Null, json!({"a": 1}), json!({"paused": true, "a": 1}));
+        let of = |items: Value| json!({"containers": items});
+        check(
+            of(json!([{"name": "a", "image": "1", "x": 1}, {"name": "injected"}, {"name": "old"}])),
+            of(json!([{"name": "a", "image": "1"}, {"name": "old"}])),
+            of(json!([{"name": "a", "image": "2"}, {"name": "new"}])),
+            of(json!([{"name": "a", "image": "2", "x": 1}, {"name": "injected"}, {"name": "new"}])),
+        );
+        let tolerations = |seconds: i64| json!({"tolerations": [{"key": "k", "tolerationSeconds": seconds}]});
+        check(tolerations(1), Value::Null, tolerations(2), tolerations(2));
+    }
+
+    #[test]
+    fn a_changed_strategy_keeps_nothing_of_the_old_one() {
+        let rolling = json!({"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}});
+        let merged = |file: Value| {
+            let mut found = rolling.clone();
+            merge(&mut found, None, &file);
+            found
+        };
+        let recreate = json!({"strategy": {"type": "Recreate"}});
+        assert_eq!(merged(recreate.clone()), recreate);
+        assert_eq!(merged(json!({"strategy": {"type": "RollingUpdate"}})), rolling);
+    }
+}

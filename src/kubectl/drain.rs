@@ -561,7 +561,7 @@ impl Kubectl {
         let what = if is_common { "deletion failed" } else { "eviction failed" };
         let task = &mut drain.tasks[index as usize];
         process.stdout.push(format!("pod/{} {what}", task.name));
-        let why = server_error(error, &task.name);
+        let why = refusal(error);
         task.state = State::Failed(if is_common {
             why
         } else {

@@ -145,7 +145,7 @@ pub(super) fn export(object: &Found, store: &Store) -> Option<Object> {
             let is_it = |meta: &Meta| meta.name == *name && meta.namespace == *namespace;
             let (_, service) = store.services.iter().find(|(_, service)| is_it(&service.meta))?;
             let (metadata, spec) = (metadata(&service.meta), model::ServiceSpec::clone(&service.spec));
-            Some(Object::Service(Box::new(model::Service { metadata, spec, ..Default::default() })))
+            Some(Object::Service(Box::new(model::Service { metadata, spec })))
         }
         Found::Other(Kind::Namespace, _, name) => {
             let (_, namespace) = store.namespace(*name)?;

@@ -639,6 +639,7 @@ pub fn link_owners(store: &mut Store) {
             store.set_workload_owner(id, owner);
         }
     }
+    list_active_jobs(store);
     let revisions: Vec<_> = store
         .controller_revisions
         .iter()
@@ -646,6 +647,21 @@ pub fn link_owners(store: &mut Store) {
         .collect();
     for (id, owner) in revisions.into_iter().filter(|(_, owner)| owner.is_some()) {
         store.set_revision_owner(id, owner);
+    }
+}
+
+/// Puts the unfinished Jobs of CronJobs on their lists of active ones.
+fn list_active_jobs(store: &mut Store) {
+    for id in store.cron_jobs.ids().collect::<Vec<_>>() {
+        let is_over = |job: &Job| job.status.conditions.iter().any(|(kind, ..)| matches!(*kind, "Complete" | "Failed"));
+        let jobs = store.jobs_of(id).iter().filter_map(|&job| Some((job, store.jobs.get(job)?)));
+        let running: Vec<_> = jobs.filter(|(_, job)| !is_over(job)).map(|(id, job)| (id, job.meta.name)).collect();
+        let Some(cron_job) = store.cron_jobs.get_mut(id) else { continue };
+        for job in running {
+            if !cron_job.active.contains(&job) {
+                cron_job.active.push(job);
+            }
+        }
     }
 }
 

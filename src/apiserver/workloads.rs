@@ -7,7 +7,7 @@ use super::{ApiServer, Session, already_exists, not_found};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, ErrorReason, NewReplicaSet, NewRevision, Reply, StatusUpdate};
 use crate::state::{
-    Changed, ControllerRevision, ControllerRevisionId, CronJobId, Job, JobStatus, Meta, ObjectDelta, Owner,
+    Changed, ControllerRevision, ControllerRevisionId, CronJob, CronJobId, Job, JobStatus, Meta, ObjectDelta, Owner,
     Propagation, ReplicaSet, ReplicaSetId, ReplicaSetStatus, WorkloadId,
 };
 use crate::units::SimTime;
@@ -91,7 +91,7 @@ impl ApiServer {
         s.store.index_workload(workload);
         if let Some(cron_job) = s.store.cron_jobs.get_mut(id) {
             cron_job.last_scheduled_at = Some(scheduled_at);
-            cron_job.active.push(job);
+            cron_job.active.push((job, name));
         }
         s.changed.push(Changed::WorkloadAdded(workload));
         s.changed.push(Changed::WorkloadUpdated(WorkloadId::CronJob(id), ObjectDelta::STATUS));
@@ -203,6 +203,14 @@ pub(super) fn update_status(s: &mut Session<'_>, update: StatusUpdate) -> Answer
             (WorkloadId::StatefulSet(id), s.store.stateful_sets.get_mut(id).map(|o| set(&mut o.status, new)))
         }
         StatusUpdate::Job(id, new) => (WorkloadId::Job(id), s.store.jobs.get_mut(id).map(|o| set(&mut o.status, *new))),
+        StatusUpdate::CronJob(id, gone) => {
+            let strike = |cron_job: &mut CronJob| {
+                let before = cron_job.active.len();
+                cron_job.active.retain(|(job, _)| !gone.contains(job));
+                if cron_job.active.len() == before { ObjectDelta::NONE } else { ObjectDelta::STATUS }
+            };
+            (WorkloadId::CronJob(id), s.store.cron_jobs.get_mut(id).map(strike))
+        }
         StatusUpdate::Budget(id, read_version, new) => {
             let Some(budget) = s.store.budgets.get_mut(id) else {
                 return Err(not_found("poddisruptionbudgets.policy", ""));

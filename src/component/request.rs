@@ -8,11 +8,11 @@ use smallvec::SmallVec;
 use crate::arena::Symbol;
 use crate::model::{self, Labels, PodTemplateSpec, Resources, TaintEffect};
 use crate::state::{
-    AttachmentPhase, ContainerStatus, DaemonSetId, DaemonSetStatus, DeletionCause, DeploymentId, DeploymentStatus,
-    DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition, NodeConditionKind, NodeId, NotScheduled, Owner,
-    PersistentVolumeClaimId, PersistentVolumeId, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase,
-    Propagation, ReplicaSetId, ReplicaSetStatus, ServiceId, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid,
-    WorkloadId,
+    AttachmentPhase, ContainerStatus, CronJobId, DaemonSetId, DaemonSetStatus, DeletionCause, DeploymentId,
+    DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition, NodeConditionKind, NodeId,
+    NotScheduled, Owner, PersistentVolumeClaimId, PersistentVolumeId, PodDisruptionBudgetId, PodDisruptionBudgetStatus,
+    PodId, PodPhase, Propagation, ReplicaSetId, ReplicaSetStatus, ServiceId, StatefulSetId, StatefulSetStatus, Status,
+    TaintOnNode, Uid, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -173,6 +173,8 @@ pub enum StatusUpdate {
     StatefulSet(StatefulSetId, StatefulSetStatus),
     /// Job.
     Job(JobId, JobStatusUpdate),
+    /// CronJob: Jobs to strike off the list of active ones.
+    CronJob(CronJobId, Vec<JobId>),
     /// PodDisruptionBudget, with the resource version that the writer has read: 409 if it is no longer that.
     Budget(PodDisruptionBudgetId, u64, Box<PodDisruptionBudgetStatus>),
 }
@@ -382,7 +384,7 @@ pub enum Request {
     /// POST a job on behalf of a CronJob.
     CreateJob {
         /// The CronJob.
-        cron_job: crate::state::CronJobId,
+        cron_job: CronJobId,
         /// Name.
         name: Symbol,
         /// Scheduled time.

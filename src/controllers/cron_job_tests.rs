@@ -5,7 +5,7 @@ use super::tests::{Cluster, text};
 use crate::arena::Symbol;
 use crate::component::{Reply, Request, StatusUpdate};
 use crate::model::{self, Object};
-use crate::state::{JobStatus, WorkloadId};
+use crate::state::{JobStatus, Propagation, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
 /// Midnight, one day in.
@@ -41,6 +41,16 @@ impl Calendar {
         let mut slots: Vec<i64> = names.filter_map(minute).map(|minute| minute - 1440).collect();
         slots.sort_unstable();
         slots
+    }
+
+    fn active(&self) -> Vec<&'static str> {
+        let (_, cron_job) = self.cluster.store.cron_jobs.iter().next().expect("the cron job");
+        cron_job.active.iter().map(|(_, name)| name.as_str()).collect()
+    }
+
+    fn messages(&self, reason: &str) -> Vec<String> {
+        let events = self.cluster.events.iter().filter(|event| event.reason == reason);
+        events.map(|event| event.message.to_string()).collect()
     }
 
     fn finish_all(&mut self, condition: &'static str) {
@@ -143,4 +153,37 @@ fn a_suspended_cron_job_makes_nothing() {
     calendar.run_until(10.0);
     assert!(calendar.slots().is_empty());
     assert!(calendar.cluster.store.find_workload("CronJob", Symbol::new("default"), Symbol::new("report")).is_some());
+}
+
+#[test]
+fn the_end_of_an_active_job_is_told_once_and_ends_its_place_in_the_list() {
+    for (condition, message) in [
+        ("Complete", "Saw completed job: report-1450, condition: Complete"),
+        ("Failed", "Saw completed job: report-1450, condition: Failed"),
+    ] {
+        let mut calendar = Calendar::new("schedule: '*/10 * * * *'");
+        calendar.cluster.start();
+        calendar.run_until(11.0);
+        assert_eq!(calendar.active(), ["report-1450"]);
+        calendar.finish_all(condition);
+        calendar.run_until(12.0);
+        assert_eq!(calendar.messages("SawCompletedJob"), [message]);
+        assert!(calendar.active().is_empty());
+        assert_eq!(calendar.cluster.reasons("UnexpectedJob"), 0);
+    }
+}
+
+#[test]
+fn a_job_that_is_taken_away_is_missed_once() {
+    let mut calendar = Calendar::new("schedule: '*/10 * * * *', concurrencyPolicy: Forbid");
+    calendar.cluster.start();
+    calendar.run_until(11.0);
+    let job = calendar.cluster.store.jobs.ids().next().expect("a job");
+    let (workload, propagation) = (WorkloadId::Job(job), Propagation::Background);
+    calendar.cluster.ask(Request::DeleteWorkload { workload, propagation }).expect("a deletion");
+    calendar.run_until(12.0);
+    assert_eq!(calendar.messages("MissingJob"), ["Active job went missing: report-1450"]);
+    assert!(calendar.active().is_empty());
+    calendar.run_until(20.5);
+    assert_eq!((calendar.slots(), calendar.cluster.reasons("JobAlreadyActive")), (vec![20], 0));
 }

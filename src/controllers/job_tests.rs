@@ -291,3 +291,47 @@ fn pods_of_a_job_that_is_gone_lose_their_finalizers() {
     work.cluster.run_for(5.0);
     assert!(work.cluster.store.pod(pod).is_none_or(|pod| !pod.job_tracking));
 }
+
+#[test]
+fn the_pod_that_ends_its_job_is_named() {
+    // Of the exit code, or of the condition; the container of the template is called c.
+    let check = |rule: &str, is_disrupted: bool, expected: &str| {
+        let rules = format!("podFailurePolicy: {{rules: [{{action: FailJob, {rule}}}]}}, ");
+        let mut work = Work::new(&format!("{rules}parallelism: 1, completions: 2"));
+        let pod = work.pod("a", 0, PodPhase::Failed);
+        exit(&mut work, pod, 42);
+        if is_disrupted {
+            disrupted(&mut work, pod);
+        }
+        work.play(5.0);
+        let told: Vec<_> = work.cluster.events.iter().filter(|event| event.reason == "PodFailurePolicy").collect();
+        assert_eq!(told.iter().map(|event| &*event.message).collect::<Vec<_>>(), [expected]);
+    };
+    let by_code = "Container c for pod default/a failed with exit code 42 matching FailJob rule at index 0";
+    check("onExitCodes: {operator: In, values: [42]}", false, by_code);
+    let by_condition = "Pod default/a has condition DisruptionTarget matching FailJob rule at index 0";
+    check("onPodConditions: [{type: DisruptionTarget}]", true, by_condition);
+}
+
+#[test]
+fn that_a_job_is_suspended_is_told_after_its_pods_were_deleted() {
+    let mut work = Work::new("parallelism: 2, completions: 2, suspend: true");
+    work.pod("a", 0, PodPhase::Running);
+    work.pod("b", 1, PodPhase::Running);
+    work.play(5.0);
+    let reasons: Vec<_> = work.cluster.events.iter().map(|event| event.reason).collect();
+    assert_eq!(reasons, ["SuccessfulDelete", "SuccessfulDelete", "Suspended"]);
+}
+
+#[test]
+fn a_pod_that_has_gone_before_its_deletion_arrives_is_no_failure() {
+    let mut work = Work::new("parallelism: 0, completions: 2");
+    let pod = work.pod("a", 0, PodPhase::Pending);
+    work.cluster.start();
+    work.cluster.ask(Request::ReleasePodFromJob { pod }).expect("no finalizer");
+    let options = crate::component::DeleteOptions { grace_s: Some(0), uid: None };
+    let cause = crate::state::DeletionCause::Kubectl;
+    work.cluster.ask(Request::DeletePod { pod, options, cause }).expect("a deletion");
+    work.cluster.run_for(5.0);
+    assert_eq!(work.cluster.reasons("FailedDelete"), 0);
+}

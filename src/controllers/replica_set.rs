@@ -7,8 +7,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::{Symbol, sym};
 use crate::component::{
-    Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, EventDraft, Expectations, ObjectRef, Plan, Planned,
-    PodDraft, PodName, Reconcile, Reply, Request, Start, StatusUpdate, Step, judge_claim, same_template,
+    Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef,
+    Plan, Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusUpdate, Step, judge_claim, same_template,
 };
 use crate::model::Labels;
 use crate::state::{
@@ -113,9 +113,9 @@ impl Reconcile for ReplicaSets {
                 if delta.touches(ObjectDelta::SPEC) {
                     self.unchecked.insert(*id);
                 }
-                if delta.touches(ObjectDelta::SPEC | ObjectDelta::METADATA | ObjectDelta::DELETION) {
-                    queue.now(*id);
-                }
+                // Any update wakes it, its own of the status, too: a refused creation is tried again at once when the
+                // condition that tells of it appears.
+                queue.now(*id);
             }
             Changed::WorkloadRemoved(WorkloadId::ReplicaSet(id)) => {
                 self.expectations.forget(*id);
@@ -239,6 +239,9 @@ impl Reconcile for ReplicaSets {
                 let (Some(about), Some(name)) = (about, name) else { return };
                 if let Err(error) = answer {
                     self.deletion_seen(pod);
+                    if error.reason == ErrorReason::NotFound {
+                        return;
+                    }
                     self.failing.insert(id, "FailedDelete");
                     let message = format!("Error deleting: {}", error.message);
                     ctx.event(EventDraft::warning("FailedDelete", about, message));
@@ -262,7 +265,6 @@ impl Reconcile for ReplicaSets {
     }
 
     fn is_failure(memo: Memo, answer: &Answer) -> bool {
-        use crate::component::ErrorReason;
         match (memo, answer) {
             (Memo::Delete(_), Err(error)) => error.reason != ErrorReason::NotFound,
             // A dying namespace refuses new pods; retrying would only spin.

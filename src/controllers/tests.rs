@@ -150,7 +150,7 @@ impl<R: Reconcile> Cluster<R> {
     /// The controller begins with what there is.
     pub(super) fn start(&mut self) {
         self.queue = EventQueue::new();
-        self.handle(|controller, ctx| controller.started(Start::Fresh, ctx));
+        self.handle(|controller, ctx| controller.started(Start::Initial, ctx));
     }
 
     pub(super) fn run_for(&mut self, seconds: f64) {
@@ -616,6 +616,33 @@ fn recreate_waits_for_every_old_pod_that_has_not_ended() {
             assert_eq!(size(&cluster), 3);
         }
     }
+}
+
+#[test]
+fn a_replica_set_whose_name_is_taken_gets_another_hash() {
+    let mut cluster = Cluster::new(Deployments::default());
+    let text = text("web", &format!("replicas: 2, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}"));
+    let deployment: model::Deployment = serde_saphyr::from_str(&text).expect("a deployment");
+    let made = cluster.create(Object::Deployment(Box::new(deployment)));
+    let Reply::Workload(WorkloadId::Deployment(id)) = made else { panic!("no deployment") };
+    cluster.start();
+    cluster.run_for(1.0);
+    let sets = |cluster: &Cluster<Deployments>| cluster.store.replica_sets_of(id).to_vec();
+    let first = sets(&cluster)[0];
+    // One that is let go comes back as long as it matches.
+    cluster.ask(Request::SetWorkloadOwner { workload: WorkloadId::ReplicaSet(first), owner: None }).expect("an orphan");
+    cluster.run_for(1.0);
+    assert_eq!((sets(&cluster), cluster.store.deployments[id].status.collision_count), (vec![first], 0));
+    let labels = cluster.store.replica_sets[first].meta.labels.with(Symbol::new("a"), Symbol::new("z"));
+    cluster.store.replica_sets[first].meta.labels = labels;
+    let annotations = Arc::default();
+    let workload = WorkloadId::ReplicaSet(first);
+    cluster.ask(Request::SetWorkloadAnnotations { workload, annotations }).expect("annotations");
+    cluster.run_for(1.0);
+    assert_eq!(cluster.store.deployments[id].status.collision_count, 1);
+    let after = sets(&cluster);
+    assert_eq!(after.len(), 1);
+    assert_ne!(cluster.store.replica_sets[after[0]].meta.name, cluster.store.replica_sets[first].meta.name);
 }
 
 // ---- StatefulSet ------------------------------------------------------------------------------------------------------

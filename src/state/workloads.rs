@@ -284,8 +284,8 @@ pub struct CronJob {
     pub spec: Arc<model::CronJobSpec>,
     /// When it last started a Job.
     pub last_scheduled_at: Option<SimTime>,
-    /// Its active Jobs.
-    pub active: Vec<JobId>,
+    /// Its active Jobs, with their names: they may have gone.
+    pub active: Vec<(JobId, Symbol)>,
 }
 
 /// A ControllerRevision: one template of a DaemonSet or StatefulSet.

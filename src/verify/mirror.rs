@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::arena::Symbol;
 use crate::state::{
     Changed, CronJobId, DaemonSetStatus, Deletion, DeploymentStatus, JobId, JobStatus, Node, NodeDelta, NodeId, Owner,
     Pod, PodDelta, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, Propagation, ReplicaSetStatus,
@@ -41,7 +42,7 @@ enum Status {
     DaemonSet(DaemonSetStatus),
     StatefulSet(StatefulSetStatus),
     Job(Box<JobStatus>),
-    CronJob(Option<SimTime>, Vec<JobId>),
+    CronJob(Option<SimTime>, Vec<(JobId, Symbol)>),
 }
 
 impl Image {

@@ -6,13 +6,11 @@ use rustc_hash::FxHashMap;
 
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Reconcile, Reply, Request,
-    Start,
+    Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Planned, Reconcile, Reply,
+    Request, Start, StatusUpdate,
 };
 use crate::model::ConcurrencyPolicy;
-use crate::state::{
-    Change, Changed, CronJob, CronJobId, Job, JobId, ObjectDelta, Owner, Propagation, Store, WorkloadId,
-};
+use crate::state::{Change, Changed, CronJob, CronJobId, Job, JobId, Owner, Propagation, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 use schedule::Schedule;
 
@@ -29,6 +27,8 @@ pub enum Memo {
     Create,
     /// Deleting the Job of this name.
     Delete(Symbol),
+    /// Reading, or writing the status.
+    Other,
 }
 
 /// The CronJob controller.
@@ -52,8 +52,9 @@ fn finished(job: &Job) -> Option<(&'static str, SimTime)> {
     ends.next().map(|(kind, _, at)| (*kind, *at))
 }
 
-/// Deletes finished Jobs beyond the history limits, oldest first.
-fn prune(store: &Store, id: CronJobId, cron_job: &CronJob, plan: &mut Plan<Memo>) {
+/// Deletes finished Jobs beyond the history limits, oldest first, and says which.
+fn prune(store: &Store, id: CronJobId, cron_job: &CronJob, plan: &mut Plan<Memo>) -> Vec<JobId> {
+    let mut pruned = Vec::new();
     let limits = [
         ("Complete", cron_job.spec.successful_jobs_history_limit.unwrap_or(3)),
         ("Failed", cron_job.spec.failed_jobs_history_limit.unwrap_or(1)),
@@ -67,8 +68,65 @@ fn prune(store: &Store, id: CronJobId, cron_job: &CronJob, plan: &mut Plan<Memo>
         let surplus = ended.len().saturating_sub(limit.max(0).unsigned_abs() as usize);
         for (job, object) in ended.into_iter().take(surplus) {
             delete(job, object, plan);
+            pruned.push(job);
         }
     }
+    pruned
+}
+
+/// What becomes of `status.active` in one pass.
+struct Active {
+    /// Jobs that still run, as far as the status knows.
+    running: Vec<(JobId, Symbol)>,
+    /// Those to strike off.
+    gone: Vec<JobId>,
+}
+
+/// Holds the status against the Jobs there are, and tells what has happened to them. Of Jobs that are `pruned` in the same
+/// pass nothing is told.
+///
+/// # Source
+/// cronjob-controller, `syncCronJob`: before it believes that a Job is missing, or not its own, it asks the API server.
+fn review(
+    id: CronJobId,
+    cron_job: &CronJob,
+    pruned: &[JobId],
+    ctx: &mut Ctx<'_, Controller<CronJobs>>,
+    plan: &mut Plan<Memo>,
+) -> Active {
+    let store = ctx.store;
+    let mut gone: Vec<JobId> = pruned.to_vec();
+    let mut events = Vec::new();
+    for &job in store.jobs_of(id) {
+        let Some(object) = store.jobs.get(job) else { continue };
+        let is_listed = cron_job.active.iter().any(|(active, _)| *active == job) && !pruned.contains(&job);
+        let name = object.meta.name;
+        match finished(object) {
+            Some((condition, _)) if is_listed => {
+                gone.push(job);
+                events.push((true, "SawCompletedJob", format!("Saw completed job: {name}, condition: {condition}")));
+            }
+            None if !is_listed => {
+                plan.then(Request::Get, Memo::Other);
+                let message = format!("Saw a job that the controller did not create or forgot: {name}");
+                events.push((false, "UnexpectedJob", message));
+            }
+            _ => {}
+        }
+    }
+    for (job, name) in cron_job.active.iter().filter(|(job, _)| store.jobs.get(*job).is_none()) {
+        plan.then(Request::Get, Memo::Other);
+        gone.push(*job);
+        events.push((true, "MissingJob", format!("Active job went missing: {name}")));
+    }
+    if let Some(about) = ObjectRef::workload(store, WorkloadId::CronJob(id)) {
+        for (is_normal, reason, message) in events {
+            let make = if is_normal { EventDraft::normal } else { EventDraft::warning };
+            ctx.event(make(reason, about.clone(), message));
+        }
+    }
+    let running = cron_job.active.iter().copied().filter(|(job, _)| !gone.contains(job)).collect();
+    Active { running, gone }
 }
 
 fn delete(id: JobId, job: &Job, plan: &mut Plan<Memo>) {
@@ -79,16 +137,35 @@ fn delete(id: JobId, job: &Job, plan: &mut Plan<Memo>) {
 impl CronJobs {
     fn sync_cron_job(&self, id: CronJobId, cron_job: &CronJob, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
         let mut plan = Plan::nothing();
-        let store = ctx.store;
-        prune(store, id, cron_job, &mut plan);
-        if cron_job.meta.deleting.is_some() || cron_job.spec.suspend == Some(true) {
-            return plan;
+        let pruned = prune(ctx.store, id, cron_job, &mut plan);
+        let mut active = review(id, cron_job, &pruned, ctx, &mut plan);
+        self.start_job(id, cron_job, &mut active, ctx, &mut plan);
+        active.gone.retain(|gone| cron_job.active.iter().any(|(job, _)| job == gone));
+        if !active.gone.is_empty() {
+            let request = Request::UpdateStatus(StatusUpdate::CronJob(id, active.gone));
+            plan.finally.push(Planned { request, memo: Memo::Other });
         }
-        let Some(about) = ObjectRef::workload(store, WorkloadId::CronJob(id)) else { return plan };
+        plan
+    }
+
+    /// Starts the Job of the latest slot that has none.
+    fn start_job(
+        &self,
+        id: CronJobId,
+        cron_job: &CronJob,
+        active: &mut Active,
+        ctx: &mut Ctx<'_, Controller<Self>>,
+        plan: &mut Plan<Memo>,
+    ) {
+        let store = ctx.store;
+        if cron_job.meta.deleting.is_some() || cron_job.spec.suspend == Some(true) {
+            return;
+        }
+        let Some(about) = ObjectRef::workload(store, WorkloadId::CronJob(id)) else { return };
         let Some(schedule) = Schedule::parse(cron_job.spec.schedule.as_str()) else {
             let message = format!("unparseable schedule: {:?}", cron_job.spec.schedule.as_str());
             ctx.event(EventDraft::warning("UnparseableSchedule", about, message));
-            return plan;
+            return;
         };
         let now_s = unix_s(ctx.now);
         let mut since_s = unix_s(cron_job.last_scheduled_at.unwrap_or(cron_job.meta.created_at));
@@ -100,34 +177,34 @@ impl CronJobs {
             let until_slot = SimTime::from_secs(next_s).saturating_since(ctx.now);
             plan.requeue_after = Some(until_slot + AFTER_SLOT);
         }
-        let Some((slot_s, missed)) = schedule.latest(since_s, now_s) else { return plan };
+        let Some((slot_s, missed)) = schedule.latest(since_s, now_s) else { return };
         if missed > MISSED_MAX {
             let message =
                 "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew";
             ctx.event(EventDraft::warning("TooManyMissedTimes", about.clone(), message));
         }
-        let active: Vec<(JobId, &Job)> = store
-            .jobs_of(id)
-            .iter()
-            .filter_map(|&job| store.jobs.get(job).map(|object| (job, object)))
-            .filter(|(_, job)| finished(job).is_none())
-            .collect();
         let name = Symbol::new(&format!("{}-{}", cron_job.meta.name, slot_s.div_euclid(60)));
         if store.find_workload("Job", cron_job.meta.namespace, name).is_some() {
-            return plan;
+            return;
         }
         match cron_job.spec.concurrency_policy {
-            ConcurrencyPolicy::Forbid if !active.is_empty() => {
+            ConcurrencyPolicy::Forbid if !active.running.is_empty() => {
                 let message = "Not starting job because prior execution is running and concurrency policy is Forbid";
                 ctx.event(EventDraft::normal("JobAlreadyActive", about, message));
-                return plan;
+                return;
             }
-            ConcurrencyPolicy::Replace => active.iter().for_each(|(job, object)| delete(*job, object, &mut plan)),
+            ConcurrencyPolicy::Replace => {
+                for (job, _) in active.running.drain(..) {
+                    let Some(object) = store.jobs.get(job) else { continue };
+                    plan.then(Request::Get, Memo::Other);
+                    delete(job, object, plan);
+                    active.gone.push(job);
+                }
+            }
             ConcurrencyPolicy::Forbid | ConcurrencyPolicy::Allow => {}
         }
         let scheduled_at = SimTime::from_secs(slot_s);
         plan.then(Request::CreateJob { cron_job: id, name, scheduled_at }, Memo::Create);
-        plan
     }
 }
 
@@ -160,10 +237,7 @@ impl Reconcile for CronJobs {
 
     fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<CronJobId>) {
         match &change.what {
-            Changed::WorkloadAdded(WorkloadId::CronJob(id)) => queue.now(*id),
-            Changed::WorkloadUpdated(WorkloadId::CronJob(id), delta)
-                if delta.touches(ObjectDelta::SPEC | ObjectDelta::METADATA) =>
-            {
+            Changed::WorkloadAdded(WorkloadId::CronJob(id)) | Changed::WorkloadUpdated(WorkloadId::CronJob(id), _) => {
                 queue.now(*id);
             }
             Changed::WorkloadAdded(WorkloadId::Job(job)) | Changed::WorkloadUpdated(WorkloadId::Job(job), _) => {

@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 
 use crate::arena::{Symbol, sym};
 use crate::component::{
-    Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, EventDraft, Expectations, ObjectRef, Plan, Planned,
-    PodDraft, PodName, Reconcile, Reply, Request, Start, StatusUpdate, Step, judge_claim,
+    Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef,
+    Plan, Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusUpdate, Step, judge_claim,
 };
 use crate::model::DaemonSetUpdateStrategyType;
 use crate::state::{
@@ -380,7 +380,9 @@ impl Reconcile for DaemonSets {
                     (Ok(_), None) => {}
                     (Err(error), _) => {
                         self.expectations.deletion_observed(id);
-                        event(ctx, id, "FailedDelete", format!("Error deleting: {}", error.message), false);
+                        if error.reason != ErrorReason::NotFound {
+                            event(ctx, id, "FailedDelete", format!("Error deleting: {}", error.message), false);
+                        }
                     }
                 }
             }
@@ -403,7 +405,7 @@ impl Reconcile for DaemonSets {
 
     fn is_failure(memo: Memo, answer: &Answer) -> bool {
         match (memo, answer) {
-            (Memo::Delete(_), Err(error)) => error.reason != crate::component::ErrorReason::NotFound,
+            (Memo::Delete(_), Err(error)) => error.reason != ErrorReason::NotFound,
             (Memo::Create, Err(error)) => !error.message.contains("because it is being terminated"),
             (_, answer) => answer.is_err(),
         }

@@ -53,12 +53,12 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn new(store: &'a Store, id: DeploymentId, deployment: &'a Deployment, now: SimTime) -> Self {
-        let mut sets: Vec<(ReplicaSetId, &ReplicaSet)> = store
-            .replica_sets_of(id)
-            .iter()
-            .filter_map(|&rs| store.replica_sets.get(rs).map(|set| (rs, set)))
-            .collect();
+    fn new(
+        id: DeploymentId,
+        deployment: &'a Deployment,
+        mut sets: Vec<(ReplicaSetId, &'a ReplicaSet)>,
+        now: SimTime,
+    ) -> Self {
         sets.sort_by(|(_, a), (_, b)| {
             a.meta.created_at.cmp(&b.meta.created_at).then_with(|| a.meta.name.cmp(&b.meta.name))
         });
@@ -186,8 +186,8 @@ impl Reconcile for Deployments {
             return Plan::nothing();
         }
         let mut plan = Plan::nothing();
-        adopt(ctx.store, id, deployment, &mut plan);
-        let view = View::new(ctx.store, id, deployment, ctx.now);
+        let claimed = claim(ctx.store, id, deployment, &mut plan);
+        let view = View::new(id, deployment, claimed, ctx.now);
         if deployment.meta.deleting.is_some() {
             finish(&view, progress::counted(ctx.store, &view), &mut plan);
             return plan;
@@ -206,6 +206,12 @@ impl Reconcile for Deployments {
         } else {
             rolling::recreate(ctx.store, &view, &mut plan, &mut created)
         };
+        if created && revision::is_taken(ctx.store, &view) {
+            // The creation will be refused, which fails the pass; the next one makes another name.
+            let old = deployment.status;
+            finish(&view, DeploymentStatus { collision_count: old.collision_count + 1, ..old }, &mut plan);
+            return plan;
+        }
         let status = progress::status(ctx.store, &view, created);
         if !acted && progress::is_complete(&view, &status) {
             revision::prune(&view, &mut plan);
@@ -236,12 +242,19 @@ impl Reconcile for Deployments {
     }
 }
 
-/// Adopts ReplicaSets that nobody owns and that the selector matches, and releases those that it no longer matches.
+/// The Deployment's ReplicaSets. Those that nobody owns and that the selector matches are adopted and count at once; those
+/// that it no longer matches are released.
 ///
 /// # Source
 /// deployment-controller, `ClaimReplicaSets`.
-fn adopt(store: &Store, id: DeploymentId, deployment: &Deployment, plan: &mut Plan<Memo>) {
-    let Some(selector) = &deployment.spec.selector else { return };
+fn claim<'a>(
+    store: &'a Store,
+    id: DeploymentId,
+    deployment: &Deployment,
+    plan: &mut Plan<Memo>,
+) -> Vec<(ReplicaSetId, &'a ReplicaSet)> {
+    let mut claimed = Vec::new();
+    let Some(selector) = &deployment.spec.selector else { return claimed };
     let workload = WorkloadId::Deployment(id);
     for (set_id, set) in store.replica_sets.iter() {
         let owner = set.meta.owner;
@@ -253,10 +266,18 @@ fn adopt(store: &Store, id: DeploymentId, deployment: &Deployment, plan: &mut Pl
         let owner = match judge_claim(workload, deleting.0, selector, owner, &set.meta.labels, deleting.1) {
             Claim::Adopt => Some(workload.as_owner()),
             Claim::Release => None,
-            Claim::Keep | Claim::Ignore => continue,
+            Claim::Keep => {
+                claimed.push((set_id, set));
+                continue;
+            }
+            Claim::Ignore => continue,
         };
+        if owner.is_some() {
+            claimed.push((set_id, set));
+        }
         plan.then(Request::SetWorkloadOwner { workload: WorkloadId::ReplicaSet(set_id), owner }, Memo::Other);
     }
+    claimed
 }
 
 /// Writes the status if it differs.

@@ -6,7 +6,7 @@ use super::{Memo, View, revision_key, scale, with};
 use crate::arena::{Symbol, sym};
 use crate::component::{NewReplicaSet, Plan, Planned, Request, Step, template_hash};
 use crate::model::{LabelSelector, PodTemplateSpec, ReplicaSetSpec};
-use crate::state::{Propagation, ReplicaSet, ReplicaSetId, WorkloadId};
+use crate::state::{Propagation, ReplicaSet, ReplicaSetId, Store, WorkloadId};
 
 fn hash_label() -> Symbol {
     sym!("pod-template-hash")
@@ -16,10 +16,26 @@ fn revision_of(set: &ReplicaSet) -> i64 {
     set.meta.annotations.get(&revision_key()).and_then(|r| r.as_str().parse().ok()).unwrap_or(0)
 }
 
+/// The hash of the present template, and the name of its ReplicaSet.
+fn name(view: &View<'_>) -> (Symbol, Symbol) {
+    let deployment = view.deployment;
+    let hash = template_hash(&deployment.spec.template, deployment.status.collision_count);
+    (hash, Symbol::new(&format!("{}-{hash}", deployment.meta.name)))
+}
+
+/// Whether another ReplicaSet has the name of the one that the present template needs: one that was released, or that has
+/// been told apart by its labels.
+///
+/// # Source
+/// deployment-controller, `getNewReplicaSet`: the creation is refused, and `collisionCount` raised.
+pub(super) fn is_taken(store: &Store, view: &View<'_>) -> bool {
+    store.find_workload("ReplicaSet", view.deployment.meta.namespace, name(view).1).is_some()
+}
+
 /// Creates the ReplicaSet of the present template with its first size applied.
 pub(super) fn create(view: &View<'_>, size: i32, plan: &mut Plan<Memo>) {
     let deployment = view.deployment;
-    let hash = template_hash(&deployment.spec.template, deployment.status.collision_count);
+    let (hash, name) = name(view);
     let mut template = PodTemplateSpec::clone(&deployment.spec.template);
     template.metadata.labels = template.metadata.labels.with(hash_label(), hash);
     let mut selector: LabelSelector = deployment.spec.selector.clone().unwrap_or_default();
@@ -28,7 +44,7 @@ pub(super) fn create(view: &View<'_>, size: i32, plan: &mut Plan<Memo>) {
     let annotations = scale::size_annotations(view, &with(&Arc::default(), revision_key(), &revision.to_string()));
     let new = NewReplicaSet {
         deployment: view.id,
-        name: Symbol::new(&format!("{}-{hash}", deployment.meta.name)),
+        name,
         labels: template.metadata.labels.clone(),
         annotations,
         replicas: size,
@@ -90,7 +106,7 @@ mod tests {
     use super::super::super::bench::meta;
     use super::*;
     use crate::model::DeploymentSpec;
-    use crate::state::{Deployment, DeploymentStatus, ReplicaSetStatus, Store};
+    use crate::state::{Deployment, DeploymentStatus, ReplicaSetStatus};
     use crate::units::SimTime;
 
     /// How many of three old sets go; each is its size, its pods and whether it goes already.

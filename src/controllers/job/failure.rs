@@ -45,6 +45,7 @@ pub(super) fn failure_message(reason: &str) -> &'static str {
         "DeadlineExceeded" => "Job was active longer than specified deadline",
         "MaxFailedIndexesExceeded" => "Job has exceeded the specified maximal number of failed indexes",
         "FailedIndexes" => "Job has failed indexes",
-        _ => "A container or condition of a failed pod matches a FailJob rule",
+        // Which pod it was is known as long as the pod is there, or this process lives.
+        _ => "A pod matches a FailJob rule",
     }
 }

@@ -43,8 +43,23 @@ pub enum Memo {
     Create,
     /// Deleting a pod.
     Delete(PodId),
+    /// Writing a status of which an event tells when it is written.
+    Tell(Tell),
     /// Writing status, or taking a finalizer away.
     Other,
+}
+
+/// What an event tells of a Job.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Tell {
+    /// It has been suspended.
+    Suspended,
+    /// It goes on.
+    Resumed,
+    /// It has succeeded.
+    Completed,
+    /// It has failed, for this reason.
+    Failed(&'static str),
 }
 
 /// The Job controller, with the rules of the controller that removes finished Jobs after their time to live.
@@ -66,6 +81,8 @@ pub struct Jobs {
     awaiting_successor: FxHashSet<PodId>,
     /// Names of pods whose deletion was asked for: an answer may come after the object has gone.
     deleting: FxHashMap<PodId, Arc<str>>,
+    /// What was said of the pod that brought a Job down: it may have gone when the Job has ended.
+    verdicts: FxHashMap<JobId, String>,
 }
 
 /// Failures of one index of a Job that limits them per index.
@@ -160,12 +177,12 @@ impl Jobs {
         plan.steps.push(Step::Concurrent(calls));
     }
 
-    /// Counts what has ended: the new status, and whether a failure policy ends the Job. Failed pods whose index waits for
-    /// another pod are taken out of the census: they are counted when it has one, or needs none.
+    /// Counts what has ended, into the new status. Failed pods whose index waits for another pod are taken out of the
+    /// census: they are counted when it has one, or needs none.
     ///
     /// # Source
     /// job-controller, `getPodsWithDelayedDeletionPerIndex`.
-    fn count(&mut self, id: JobId, job: &Job, census: &mut Census<'_>, status: &mut JobStatus) -> Option<&'static str> {
+    fn count(&mut self, id: JobId, job: &Job, census: &mut Census<'_>, status: &mut JobStatus) {
         let spec = &job.spec;
         let indexed = manage::is_indexed(spec);
         let mut completed: BTreeSet<i32> = status.completed_indexes.iter().copied().collect();
@@ -176,8 +193,7 @@ impl Jobs {
         } else {
             status.succeeded += census.succeeded.len() as i32;
         }
-        let names: Vec<Symbol> =
-            spec.template.spec.containers.iter().chain(&spec.template.spec.init_containers).map(|c| c.name).collect();
+        let names = policy::container_names(spec);
         let action = |pod: &Pod| {
             let rules = spec.pod_failure_policy.as_ref();
             rules.and_then(|rules| policy::action(rules, pod, &names)).unwrap_or_default()
@@ -198,8 +214,6 @@ impl Jobs {
         }
         let counts = census.failed.iter().filter(|(_, pod)| action(pod) != PodFailurePolicyAction::Ignore).count();
         status.failed += counts as i32;
-        let ends_job = census.failed.iter().any(|(_, pod)| action(pod) == PodFailurePolicyAction::FailJob);
-        ends_job.then_some("PodFailurePolicy")
     }
 
     /// Holds failures against the indexes of the pods, those that are not known yet.
@@ -365,9 +379,14 @@ impl Jobs {
         if status.started_at.is_none() && !is_suspended(job) {
             status.started_at = Some(now);
         }
-        let ended_by_policy = self.count(id, job, &mut census, &mut status);
+        self.count(id, job, &mut census, &mut status);
         let has_succeeded = condition(&status, "SuccessCriteriaMet").is_some();
-        let failed = ended_by_policy.or_else(|| failure(job, &status, &census, now)).filter(|_| !has_succeeded);
+        let standing = condition(&status, "FailureTarget").map(|(reason, _)| reason);
+        let failed = standing
+            .or_else(|| self.ended_by_policy(id, job, &claimed))
+            .or_else(|| failure(job, &status, &census, now))
+            .filter(|_| !has_succeeded);
+        let mut tell = None;
         let mut counted: Vec<PodId> = census.succeeded.iter().chain(&census.failed).map(|(pod, _)| *pod).collect();
         (status.active, status.ready) = (census.active.len() as i32, census.ready);
         status.terminating = census.terminating.len() as i32;
@@ -380,7 +399,7 @@ impl Jobs {
             set_condition(&mut status, "FailureTarget", reason, now);
             if status.terminating == 0 {
                 finish(&mut status, "Failed", reason, now);
-                event(ctx, id, EventDraft::warning, reason, failure_message(reason));
+                tell = Some(Tell::Failed(reason));
             }
         } else if is_suspended(job) {
             if satisfied {
@@ -388,11 +407,11 @@ impl Jobs {
                 goes(&mut status, &census.active);
                 if condition(&status, "Suspended").is_none() {
                     set_condition(&mut status, "Suspended", "JobSuspended", now);
-                    event(ctx, id, EventDraft::normal, "Suspended", "Job suspended");
+                    tell = Some(Tell::Suspended);
                 }
             }
         } else {
-            self.pursue(id, job, &census, &mut status, satisfied, ctx, &mut plan);
+            tell = self.pursue(id, job, &census, &mut status, satisfied, ctx, &mut plan);
         }
         if failed.is_some() || condition(&status, "SuccessCriteriaMet").is_some() || job.meta.deleting.is_some() {
             // Whatever is left has no say any more.
@@ -404,11 +423,18 @@ impl Jobs {
             plan.requeue_after = Some(plan.requeue_after.map_or(left, |other| other.min(left)));
         }
         self.counted.extend(counted.iter().copied());
-        record(id, job, status, counted.iter().chain(&census.held), &mut plan);
+        record(id, job, status, tell, counted.iter().chain(&census.held), &mut plan);
         plan
     }
 
-    /// Works towards completion.
+    /// Whether the failure policy ends the Job because of one of its pods.
+    fn ended_by_policy(&mut self, id: JobId, job: &Job, claimed: &[claim::Claimed<'_>]) -> Option<&'static str> {
+        let verdict = policy::fail_job_message(&job.spec, claimed.iter().map(|claimed| claimed.pod))?;
+        self.verdicts.insert(id, verdict);
+        Some("PodFailurePolicy")
+    }
+
+    /// Works towards completion; what there is to tell of it when the status is written.
     #[expect(clippy::too_many_arguments, reason = "one pass, cut in two for length")]
     fn pursue(
         &mut self,
@@ -417,14 +443,15 @@ impl Jobs {
         census: &Census<'_>,
         status: &mut JobStatus,
         satisfied: bool,
-        ctx: &mut Ctx<'_, Controller<Self>>,
+        ctx: &Ctx<'_, Controller<Self>>,
         plan: &mut Plan<Memo>,
-    ) {
+    ) -> Option<Tell> {
         let now = ctx.now;
+        let mut tell = None;
         if satisfied && condition(status, "Suspended").is_some() {
             status.conditions.retain(|(kind, ..)| *kind != "Suspended");
             status.started_at = Some(now);
-            event(ctx, id, EventDraft::normal, "Resumed", "Job resumed");
+            tell = Some(Tell::Resumed);
         }
         let earlier = condition(status, "SuccessCriteriaMet").map(|(reason, _)| reason);
         let is_policy_met = manage::is_indexed(&job.spec) && success::is_met(&job.spec, &status.completed_indexes);
@@ -441,12 +468,26 @@ impl Jobs {
         };
         // In this order: a pass that waits for the back-off shows no active pod, and has nothing left to do if all is done.
         let is_done = is_enough && status.active == 0;
-        let Some(reason) = by_policy.or(is_done.then_some("CompletionsReached")) else { return };
+        let Some(reason) = by_policy.or(is_done.then_some("CompletionsReached")) else { return tell };
         set_condition(status, "SuccessCriteriaMet", reason, now);
         if status.terminating == 0 {
             finish(status, "Complete", reason, now);
             status.completed_at = Some(now);
-            event(ctx, id, EventDraft::normal, "Completed", "Job completed");
+            tell = Some(Tell::Completed);
+        }
+        tell
+    }
+
+    fn tell(&self, id: JobId, tell: Tell, ctx: &mut Ctx<'_, Controller<Self>>) {
+        match tell {
+            Tell::Suspended => event(ctx, id, EventDraft::normal, "Suspended", "Job suspended"),
+            Tell::Resumed => event(ctx, id, EventDraft::normal, "Resumed", "Job resumed"),
+            Tell::Completed => event(ctx, id, EventDraft::normal, "Completed", "Job completed"),
+            Tell::Failed(reason) => {
+                let verdict = self.verdicts.get(&id).filter(|_| reason == "PodFailurePolicy");
+                let message = verdict.map_or_else(|| failure_message(reason), String::as_str);
+                event(ctx, id, EventDraft::warning, reason, message);
+            }
         }
     }
 }
@@ -514,6 +555,7 @@ impl Reconcile for Jobs {
                 self.expectations.forget(*id);
                 self.failures.remove(id);
                 self.index_failures.remove(id);
+                self.verdicts.remove(id);
                 enqueue_held(*id, ctx.store, queue);
             }
             Changed::PodAdded(pod) => {
@@ -613,10 +655,17 @@ impl Reconcile for Jobs {
                         event(ctx, id, EventDraft::normal, "SuccessfulDelete", &format!("Deleted pod: {name}"));
                     }
                     (Ok(_), None) => {}
-                    (Err(_), _) => self.expectations.deletion_observed(id),
+                    (Err(error), _) => {
+                        self.expectations.deletion_observed(id);
+                        if error.reason != ErrorReason::NotFound {
+                            let message = format!("Error deleting: {}", error.message);
+                            event(ctx, id, EventDraft::warning, "FailedDelete", &message);
+                        }
+                    }
                 }
             }
-            (Memo::Create | Memo::Other, _) => {}
+            (Memo::Tell(tell), Ok(_)) => self.tell(id, tell, ctx),
+            (Memo::Create | Memo::Tell(_) | Memo::Other, _) => {}
         }
     }
 
@@ -628,7 +677,7 @@ impl Reconcile for Jobs {
                 self.deleting.remove(&pod);
                 self.expectations.deletion_observed(id);
             }
-            Memo::Other => {}
+            Memo::Tell(_) | Memo::Other => {}
         }
     }
 

@@ -1,6 +1,6 @@
 //! The status of a Job: its conditions, its counters, and in which order they are written.
 
-use super::{Memo, manage};
+use super::{Memo, Tell, manage};
 use crate::component::{Plan, Planned, Request, StatusUpdate};
 use crate::state::{Job, JobId, JobStatus, Pod, PodId};
 use crate::units::SimTime;
@@ -35,17 +35,19 @@ pub(super) fn release_call(pod: PodId) -> Planned<Memo> {
 /// their order. A Job that has come to its end says so last.
 ///
 /// # Source
-/// job-controller, `trackJobStatusAndRemoveFinalizers`: the first write names the pods that will be counted.
+/// job-controller, `trackJobStatusAndRemoveFinalizers`: the first write names the pods that will be counted. The end of a
+/// Job is told when its last write is done.
 pub(super) fn record<'a>(
     id: JobId,
     job: &Job,
     status: JobStatus,
+    tell: Option<Tell>,
     released: impl Iterator<Item = &'a PodId>,
     plan: &mut Plan<Memo>,
 ) {
-    let write = |status: JobStatus| {
+    let write = |status: JobStatus, tell: Option<Tell>| {
         let update = StatusUpdate::Job(id, Box::new(status));
-        Planned { request: Request::UpdateStatus(update), memo: Memo::Other }
+        Planned { request: Request::UpdateStatus(update), memo: tell.map_or(Memo::Other, Memo::Tell) }
     };
     let releases: Vec<Planned<Memo>> = released.map(|&pod| release_call(pod)).collect();
     let mut first = status.clone();
@@ -57,11 +59,11 @@ pub(super) fn record<'a>(
     first.conditions.retain(|(kind, ..)| !matches!(*kind, "Complete" | "Failed"));
     let is_split = first != status;
     if is_split && (first != job.status || !releases.is_empty()) {
-        plan.finally.push(write(first));
+        plan.finally.push(write(first, None));
     }
     plan.finally.extend(releases);
     if status != job.status {
-        plan.finally.push(write(status));
+        plan.finally.push(write(status, tell));
     }
 }
 
@@ -87,7 +89,7 @@ mod tests {
         let id = store.jobs.insert(job.clone());
         let pod = store.insert_pod(super::super::super::bench::bare_pod("p", 1));
         let mut plan = Plan::nothing();
-        record(id, &job, status.clone(), [pod].iter(), &mut plan);
+        record(id, &job, status.clone(), None, [pod].iter(), &mut plan);
         let found: Vec<Option<(i32, i32, &str)>> = plan
             .finally
             .iter()

@@ -20,6 +20,12 @@ use crate::engine::Ticket;
 use crate::state::{CauseId, Change, Changed, ControlPlaneProcess};
 use crate::units::{SimDuration, SimTime};
 
+/// From the start of kube-controller-manager until the caches of its controllers are filled and they begin, as recorded.
+///
+/// # Source
+/// The controllers wait for the lists of all they watch (`WaitForNamedCacheSync`).
+pub const CACHE_SYNC: SimDuration = SimDuration::from_millis(350);
+
 /// Keys to be enqueued, collected by a watch handler.
 #[derive(Debug)]
 pub struct Enqueue<K> {
@@ -159,6 +165,8 @@ pub trait Reconcile: Sized {
 pub enum ControllerTimer<K> {
     /// A delayed key is due.
     Due(K),
+    /// The caches are filled: work begins.
+    Synced,
 }
 
 /// How a controller recognises an answer.
@@ -196,6 +204,8 @@ pub struct Controller<R: Reconcile> {
     delayed: FxHashMap<R::Key, (Ticket, SimTime)>,
     failures: FxHashMap<R::Key, u32>,
     retry_bucket: TokenBucket,
+    /// Whether it has begun to work.
+    is_synced: bool,
 }
 
 impl<R: Reconcile> Controller<R> {
@@ -209,6 +219,7 @@ impl<R: Reconcile> Controller<R> {
             delayed: FxHashMap::default(),
             failures: FxHashMap::default(),
             retry_bucket: TokenBucket::new(ClientLimit { qps: 10.0, burst: 100 }),
+            is_synced: true,
         }
     }
 
@@ -255,6 +266,9 @@ impl<R: Reconcile> Controller<R> {
 
     /// Gives waiting keys to free workers.
     fn work(&mut self, ctx: &mut Ctx<'_, Self>) {
+        if !self.is_synced {
+            return;
+        }
         let outer = ctx.cause;
         while let Some((key, cause)) = self.queue.take() {
             ctx.cause = cause;
@@ -341,6 +355,10 @@ impl<R: Reconcile> Component for Controller<R> {
         let mut entries = Enqueue::default();
         self.rules.started(start, ctx, &mut entries);
         self.enqueue(entries, ctx);
+        if start == Start::Fresh {
+            self.is_synced = false;
+            ctx.arm(ctx.now + CACHE_SYNC, ControllerTimer::Synced);
+        }
         self.work(ctx);
     }
 
@@ -352,9 +370,13 @@ impl<R: Reconcile> Component for Controller<R> {
     }
 
     fn fired(&mut self, timer: Self::Timer, ctx: &mut Ctx<'_, Self>) {
-        let ControllerTimer::Due(key) = timer;
-        self.delayed.remove(&key);
-        self.queue.add(key, ctx.cause);
+        match timer {
+            ControllerTimer::Due(key) => {
+                self.delayed.remove(&key);
+                self.queue.add(key, ctx.cause);
+            }
+            ControllerTimer::Synced => self.is_synced = true,
+        }
         self.work(ctx);
     }
 

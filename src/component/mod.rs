@@ -22,7 +22,7 @@ mod work_queue;
 use std::fmt::Debug;
 
 pub use config::{Config, Latencies};
-pub use controller::{Controller, ControllerTag, ControllerTimer, Enqueue, Plan, Planned, Reconcile, Step};
+pub use controller::{CACHE_SYNC, Controller, ControllerTag, ControllerTimer, Enqueue, Plan, Planned, Reconcile, Step};
 pub use expectations::Expectations;
 pub use export::export_workload;
 pub use flow_control::{ClientLimit, TokenBucket};

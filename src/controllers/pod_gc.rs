@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::arena::Symbol;
-use crate::component::{Answer, ClientLimit, Component, Config, Ctx, DeleteOptions, PodStatusPatch, Request, Start};
+use crate::component::{
+    Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, DeleteOptions, PodStatusPatch, Request, Start,
+};
 use crate::engine::Ticket;
 use crate::state::{
     Change, Changed, ControlPlaneProcess, DeletionCause, DisruptionReason, NodeDelta, NodeId, Pod, PodDelta, PodId,
@@ -19,9 +21,6 @@ const RUN_MIN: SimDuration = SimDuration::from_millis(1);
 
 /// How long a node must have been gone before its pods are removed.
 const QUARANTINE: SimDuration = SimDuration::from_secs(40);
-
-/// From the start of the process until its caches are filled.
-const CACHE_SYNC: SimDuration = SimDuration::from_millis(350);
 
 /// What the controller asks to be woken for.
 #[derive(Copy, Clone, Debug)]

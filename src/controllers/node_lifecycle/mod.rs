@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use crate::arena::{Id, Table};
-use crate::component::{Answer, ClientLimit, Component, Config, Ctx, Start, WorkQueue};
+use crate::component::{Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, Start, WorkQueue};
 use crate::engine::Ticket;
 use crate::model::TaintEffect;
 use crate::state::{
@@ -34,9 +34,6 @@ use zones::{ZoneLabels, Zones};
 
 /// Workers that react to Node events.
 const NODE_UPDATE_WORKERS: usize = 8;
-
-/// From the start of the process until its caches are filled and the first pass begins, as recorded.
-const CACHE_SYNC: SimDuration = SimDuration::from_millis(350);
 
 /// What the controller asks to be woken for.
 #[derive(Copy, Clone, Debug)]

@@ -121,8 +121,13 @@ fn review(
     }
     if let Some(about) = ObjectRef::workload(store, WorkloadId::CronJob(id)) {
         for (is_normal, reason, message) in events {
-            let make = if is_normal { EventDraft::normal } else { EventDraft::warning };
-            ctx.event(make(reason, about.clone(), message));
+            let about = about.clone();
+            let draft = if is_normal {
+                EventDraft::normal(reason, about, message)
+            } else {
+                EventDraft::warning(reason, about, message)
+            };
+            ctx.event(draft);
         }
     }
     let running = cron_job.active.iter().copied().filter(|(job, _)| !gone.contains(job)).collect();

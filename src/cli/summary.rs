@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::path::Path;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table};
@@ -216,7 +217,15 @@ fn workloads(text: &mut String, outcomes: &[WorkloadOutcome], paint: Paint) {
         }
         table.add_row(row);
     }
-    for column in 1..7 {
+    worst_first(text, table, 1..7, worst.len());
+    if untouched > 0 {
+        let _ = writeln!(text, "  {} never short", counted(untouched, "other was", "others were"));
+    }
+}
+
+/// Prints a table of the worst of so many, with numbers in these columns.
+fn worst_first(text: &mut String, mut table: Table, numbers: Range<usize>, found: usize) {
+    for column in numbers {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -224,11 +233,8 @@ fn workloads(text: &mut String, outcomes: &[WorkloadOutcome], paint: Paint) {
     for line in table.lines() {
         let _ = writeln!(text, " {}", line.trim_end());
     }
-    if worst.len() > LISTED_MAX {
-        let _ = writeln!(text, "  and {} more in summary.json", grouped((worst.len() - LISTED_MAX) as u64));
-    }
-    if untouched > 0 {
-        let _ = writeln!(text, "  {} never short", counted(untouched, "other was", "others were"));
+    if found > LISTED_MAX {
+        let _ = writeln!(text, "  and {} more in summary.json", grouped((found - LISTED_MAX) as u64));
     }
 }
 
@@ -259,17 +265,7 @@ fn services(text: &mut String, outcomes: &[ServiceOutcome], paint: Paint) {
         let name = format!("service/{}/{}", outcome.namespace, outcome.name);
         table.add_row(std::iter::once(name).chain(lengths.map(length)));
     }
-    for column in 1..5 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    for line in table.lines() {
-        let _ = writeln!(text, " {}", line.trim_end());
-    }
-    if worst.len() > LISTED_MAX {
-        let _ = writeln!(text, "  and {} more in summary.json", grouped((worst.len() - LISTED_MAX) as u64));
-    }
+    worst_first(text, table, 1..5, worst.len());
 }
 
 /// Known traps that decided something, a line each.

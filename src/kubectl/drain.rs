@@ -414,9 +414,7 @@ impl Kubectl {
                     "error when evicting pods/\"{}\" -n \"{}\" (will retry after 5s): {}",
                     task.name, task.namespace, error.message
                 ));
-                // Since 1.35 the pod is read again before the next try.
-                let rereads = ctx.config.version.at_least(35);
-                ctx.arm_in(RETRY, if rereads { Timer::Reread(id, index) } else { Timer::Evict(id, index) });
+                retry(id, index, ctx);
             }
             Err(error) if error.is_of_terminating_namespace() => {
                 let is_leaving = ctx.store.pod(task.pod).is_none_or(|pod| pod.deletion.is_some());
@@ -429,8 +427,7 @@ impl Kubectl {
                         "error when evicting pod \"{}\" from terminating namespace \"{}\" (will retry after 5s): {}",
                         task.name, task.namespace, error.message
                     ));
-                    let rereads = ctx.config.version.at_least(35);
-                    ctx.arm_in(RETRY, if rereads { Timer::Reread(id, index) } else { Timer::Evict(id, index) });
+                    retry(id, index, ctx);
                 }
             }
             Err(error) => {
@@ -651,4 +648,10 @@ fn end(process: &mut Process, drain: &Drain, ctx: &Ctx<'_, Kubectl>) {
         // Those of one node are one line, once there are several.
         failed => process.stderr.extend(failed.iter().map(|(_, errors)| aggregated(errors))),
     }
+}
+
+/// Tries an eviction again after a while; since 1.35 the pod is read again before.
+fn retry(id: Id<Process>, index: u32, ctx: &mut Ctx<'_, Kubectl>) {
+    let rereads = ctx.config.version.at_least(35);
+    ctx.arm_in(RETRY, if rereads { Timer::Reread(id, index) } else { Timer::Evict(id, index) });
 }

@@ -6,12 +6,13 @@ use clap::Args;
 use serde_json::json;
 
 use super::failure::Failure;
+use super::intake;
 use super::ui::Ui;
 use super::words::counted;
 use super::{Ending, Output};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Sources};
 use crate::model::{ManifestObject, Object, manifest};
-use crate::scenario::{self, DocumentKind, Invalid, Overrides, ResolvedScenario};
+use crate::scenario::{self, Assumption, DocumentKind, Invalid, Overrides, ResolvedScenario};
 use crate::study::plan::{self, Plan};
 
 /// Check scenarios, studies, plans and manifests without playing them
@@ -38,11 +39,13 @@ struct Verdict {
     sources: Sources,
     /// What the file is, if it can be used.
     about: Option<String>,
+    /// What a run would take for granted.
+    assumed: Vec<Assumption>,
 }
 
 impl Verdict {
     fn unusable(file: String, invalid: Invalid) -> Self {
-        Self { file, diagnostics: invalid.diagnostics, sources: invalid.sources, about: None }
+        Self { file, diagnostics: invalid.diagnostics, sources: invalid.sources, about: None, assumed: Vec::new() }
     }
 }
 
@@ -68,6 +71,9 @@ pub(super) fn check(arguments: &CheckArgs, ui: &Ui) -> Result<Ending, Failure> {
                 ui.diagnostics(&verdict.diagnostics, &verdict.sources);
                 if let Some(about) = verdict.about.as_ref().filter(|_| !ui.is_quiet) {
                     ui.out(&format!("{}: {about}\n", verdict.file))?;
+                    if ui.is_verbose {
+                        ui.out(&intake::assumed_in_full(&verdict.assumed))?;
+                    }
                 }
             }
         }
@@ -97,12 +103,13 @@ fn check_file(path: &Path, overrides: &Overrides) -> Verdict {
             file,
             diagnostics: Diagnostics::new(),
             sources: Sources::new(),
+            assumed: Vec::new(),
         },
         Ok((_, DocumentKind::Plan)) => match plan::load(path) {
             Err(invalid) => Verdict::unusable(file, invalid),
             Ok(plan) => {
                 let about = describe_plan(&plan);
-                Verdict { file, diagnostics: plan.warnings, sources: plan.sources, about: Some(about) }
+                Verdict { file, diagnostics: plan.warnings, sources: plan.sources, about: Some(about), assumed: Vec::new() }
             }
         },
         Ok((text, DocumentKind::Scenario)) => {
@@ -111,7 +118,8 @@ fn check_file(path: &Path, overrides: &Overrides) -> Verdict {
                 Err(invalid) => Verdict::unusable(file, invalid),
                 Ok(scenario) => {
                     let about = describe(&scenario);
-                    Verdict { file, diagnostics: scenario.warnings, sources: scenario.sources, about: Some(about) }
+                    let ResolvedScenario { warnings: diagnostics, sources, assumed, .. } = scenario;
+                    Verdict { file, diagnostics, sources, about: Some(about), assumed }
                 }
             }
         }
@@ -157,5 +165,5 @@ fn check_manifests(path: &Path, file: String) -> Verdict {
         let ignored = counted(loaded.not_modelled.len(), "field or kind", "fields or kinds");
         format!("manifests: {objects}; {ignored} without effect")
     });
-    Verdict { file, diagnostics: diagnostics.sorted(), sources: loaded.sources, about }
+    Verdict { file, diagnostics: diagnostics.sorted(), sources: loaded.sources, about, assumed: Vec::new() }
 }

@@ -10,6 +10,7 @@ mod diff;
 mod explain;
 mod failure;
 mod import;
+mod intake;
 mod man;
 mod plan;
 mod plan_chart;

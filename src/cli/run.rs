@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::failure::{self, Failure};
+use super::intake;
 use super::run_files;
 use super::summary;
 use super::ui::Ui;
@@ -106,7 +107,11 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     match arguments.output {
         Output::Json => ui.out(&summary_json)?,
         Output::Text if ui.is_quiet => {}
-        Output::Text => ui.out(&summary::text(&scenario, &played.observed, &outcomes, &place, ui.stdout))?,
+        Output::Text => {
+            let unread = intake::unread(&scenario.input, ui.stdout);
+            let text = summary::text(&scenario, &played.observed, &outcomes, &place, ui.stdout);
+            ui.out(&format!("{unread}{text}{}", intake::assumed(&scenario, ui.stdout)))?;
+        }
     }
     if outcomes.iter().all(|outcome| outcome.holds) {
         return Ok(Ending::Done);

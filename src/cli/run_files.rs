@@ -6,7 +6,7 @@ use crate::model::NotModelled;
 use crate::model::config::KubernetesVersion;
 use crate::observe::{Observed, Summary};
 use crate::report::{OutputDir, OutputError, write_tables};
-use crate::scenario::{ExpectationOutcome, ResolvedScenario, lock_file};
+use crate::scenario::{Assumption, ExpectationOutcome, Input, ResolvedScenario, lock_file};
 use crate::units::SimDuration;
 
 /// Writes everything but the charts.
@@ -36,6 +36,8 @@ struct SummaryFile<'a> {
     #[serde(flatten)]
     summary: &'a Summary,
     expectations: &'a [ExpectationOutcome],
+    input: &'a Input,
+    assumed: &'a [Assumption],
 }
 
 /// The text of `summary.json`.
@@ -53,6 +55,8 @@ pub(super) fn summary_json(
         duration_s: scenario.duration.as_secs_f64(),
         summary,
         expectations,
+        input: &scenario.input,
+        assumed: &scenario.assumed,
     };
     let mut text = serde_json::to_string_pretty(&file).expect("a summary is plain data");
     text.push('\n');

@@ -81,6 +81,8 @@ fn spec(scenario: &ResolvedScenario) -> Value {
         fields.insert("files".to_owned(), json!(scenario.files));
     }
     fields.insert("notModelled".to_owned(), scenario.not_modelled.iter().map(not_modelled).collect());
+    fields.insert("assumed".to_owned(), json!(scenario.assumed));
+    fields.insert("input".to_owned(), json!(scenario.input));
     spec
 }
 
@@ -92,7 +94,7 @@ fn pool(pool: &NodePool) -> Value {
     json!({"name": pool.name, "count": pool.count, "zones": pool.zones, "template": template})
 }
 
-fn latency(latencies: &Latencies) -> Value {
+pub(super) fn latency(latencies: &Latencies) -> Value {
     let Latencies {
         pod_start,
         image_pull,

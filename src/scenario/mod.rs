@@ -4,11 +4,13 @@
 //! decoded into typed fields; these are resolved (defaults, manifests, node pools, files) and checked. The result is plain
 //! data. Nothing here runs a scenario, and nothing but the loaders reads files.
 
+mod assumption;
 mod control_plane;
 mod decode;
 mod document;
 mod expect;
 mod files;
+mod input;
 mod kube_scheduler;
 mod lock;
 mod objects;
@@ -27,7 +29,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use assumption::{Assumption, requests_too_little};
 pub use expect::{Comparison, Expectation, ExpectationOutcome};
+pub use input::{Input, Skipped};
 pub use lock::lock_file;
 pub(crate) use objects::{pod_template, pod_template_mut};
 pub use overrides::{Overrides, SOURCE_NAME as OVERRIDES_SOURCE_NAME};
@@ -91,6 +95,10 @@ pub struct ResolvedScenario {
     pub expectations: Vec<Expectation>,
     /// What of the input has no effect.
     pub not_modelled: Vec<NotModelled>,
+    /// What the input does not say and is taken for granted.
+    pub assumed: Vec<Assumption>,
+    /// What was read of manifests and dumps, and what was not.
+    pub input: Input,
     /// What may not mean what its author thinks.
     pub warnings: Diagnostics,
     /// The texts that the warnings are about.

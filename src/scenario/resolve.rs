@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::assumption;
 use super::control_plane;
 use super::decode::{Decoded, decode};
 use super::document::{self, Node, Value};
 use super::files::{self, Files, Manifests};
+use super::input::Input;
 use super::kube_scheduler;
 use super::objects;
 use super::overrides::Overrides;
@@ -49,6 +51,7 @@ pub(super) fn resolve(
         kept,
         diagnostics: Diagnostics::new(),
         sources: Sources::from_iter([Source::new(name, text)]),
+        input: Input::default(),
     };
     if !overrides.is_empty() {
         resolver.sources.insert(overrides.source());
@@ -89,6 +92,8 @@ struct Resolver<'a> {
     kept: Option<&'a Manifests>,
     diagnostics: Diagnostics,
     sources: Sources,
+    /// What was read of manifests and dumps.
+    input: Input,
 }
 
 impl Resolver<'_> {
@@ -263,9 +268,11 @@ impl Resolver<'_> {
         }
         let place = root.locate_text("spec.cluster.manifests");
         loaded.diagnostics = with_place(loaded.diagnostics, &place);
+        self.input.add(&loaded);
         let mut objects = self.take(loaded, not_modelled);
         if !rest.is_empty() {
             let behind = manifest::load_text(&self.file, rest);
+            self.input.add(&behind);
             objects.extend(self.take(behind, not_modelled));
         }
         objects.extend(revisions::missing(&objects));
@@ -334,6 +341,8 @@ impl Resolver<'_> {
             not_modelled = listed.iter().map(NotModelled::from).collect();
         }
         not_modelled.sort_by_key(|row| (row.file, row.line));
+        let assumed = spec.assumed.clone().unwrap_or_else(|| assumption::of(&spec, &config.latency, &objects));
+        let input = spec.input.clone().unwrap_or_else(|| std::mem::take(&mut self.input));
         let scenario = ResolvedScenario {
             name: metadata.name,
             duration: spec.duration,
@@ -350,6 +359,8 @@ impl Resolver<'_> {
             objectives: objectives(&spec),
             expectations: validate::expectations(root, &spec, &mut self.diagnostics),
             not_modelled,
+            assumed,
+            input,
             warnings: Diagnostics::new(),
             sources: Sources::new(),
             files: std::collections::BTreeMap::new(),

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::assumption::Assumption;
+use super::input::Input;
 use crate::arena::Symbol;
 use crate::chaos::{FaultProcessSpec, FaultSpec};
 use crate::engine::Distribution;
@@ -74,6 +76,12 @@ pub(crate) struct Spec {
     /// Nothing but this is reported as being without effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) not_modelled: Option<Vec<NotModelledEntry>>,
+    /// What was taken for granted when this document was made from another; lock files have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) assumed: Option<Vec<Assumption>>,
+    /// What was read when this document was made from another; lock files have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) input: Option<Input>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -83,6 +91,9 @@ pub(crate) struct Cluster {
     pub(crate) manifests: Vec<String>,
     pub(crate) node_pools: Vec<NodePoolEntry>,
     pub(crate) bootstrap: Bootstrap,
+    /// Whether to go on with a cluster of which something could not be read.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) allow_partial: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

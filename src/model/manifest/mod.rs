@@ -48,6 +48,56 @@ pub struct NotModelled {
     pub count: usize,
 }
 
+impl NotModelled {
+    /// What is said of objects whose whole kind is not modelled.
+    pub const KIND_REASON: &'static str = "the kind has no effect";
+
+    /// Whether the row is about an object whose whole kind is not modelled.
+    #[must_use]
+    pub fn is_whole_kind(&self) -> bool {
+        self.path == "kind"
+    }
+}
+
+/// A document or list item of which no object came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// The file, as it was named.
+    pub file: Symbol,
+    /// Where it begins; from 1.
+    pub line: u32,
+    /// What it says it is; empty if it does not.
+    pub kind: Symbol,
+    /// Why nothing came of it.
+    pub reason: SkipReason,
+}
+
+/// Why no object came of a document or list item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SkipReason {
+    /// Nothing in it and in its file's name tells a kind.
+    NotAnObject,
+    /// It is a template that has not been filled in.
+    Template,
+    /// It is meant for people, such as the table that `kubectl get` prints.
+    ForPeople,
+    /// It is no YAML or JSON, or a field cannot be read.
+    Unreadable,
+}
+
+impl SkipReason {
+    /// The words that users see.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotAnObject => "it is not a Kubernetes object",
+            Self::Template => "it is a template that is not filled in",
+            Self::ForPeople => "it is a table for people",
+            Self::Unreadable => "it cannot be read",
+        }
+    }
+}
+
 /// Fields per file that are listed one by one; later ones are counted with the first of the same name.
 const LISTED_FIELDS_MAX: usize = 10_000;
 
@@ -58,6 +108,10 @@ pub struct Loaded {
     pub objects: Vec<ManifestObject>,
     /// What has no effect, by file and line.
     pub not_modelled: Vec<NotModelled>,
+    /// What nothing came of, in the order of the files and of their text.
+    pub skipped: Vec<Skipped>,
+    /// How many files were read.
+    pub file_count: usize,
     /// What is wrong.
     pub diagnostics: Diagnostics,
     /// The texts that the diagnostics are about.
@@ -118,6 +172,7 @@ struct Loader {
 impl Loader {
     fn add_file(&mut self, name: &str, text: &str) {
         let file = piece::File { name: Symbol::from(name), text };
+        self.loaded.file_count += 1;
         let problems_before = self.loaded.diagnostics.len();
         let pieces = piece::split(&file, &mut self.loaded.diagnostics);
         let readings: Vec<Reading> = pieces.par_iter().map(|piece| piece.read(&file)).collect();
@@ -142,6 +197,9 @@ impl Loader {
                 self.loaded.diagnostics.push(diagnostic);
             }
             self.loaded.not_modelled.extend(reading.not_modelled_kind);
+            if let Some(reason) = reading.skipped {
+                self.loaded.skipped.push(Skipped { file: file.name, line: reading.line, kind: reading.kind, reason });
+            }
             if let Some(object) = reading.object {
                 self.add_object(object);
             }

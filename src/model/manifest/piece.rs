@@ -6,7 +6,7 @@ use serde_saphyr::UserMessageFormatter;
 
 use super::locate::{self, JsonScan, Place, Wanted};
 use super::object::{Object, ObjectKind, ReadAs, Scope};
-use super::{ManifestObject, NotModelled};
+use super::{ManifestObject, NotModelled, SkipReason};
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, suggest};
 use crate::model::field_path::FieldPath;
@@ -66,6 +66,8 @@ pub(super) struct Reading {
     /// Fields of the object that have no effect, in the order of the text.
     pub without_effect: Vec<FieldPath>,
     pub not_modelled_kind: Option<NotModelled>,
+    /// Why nothing came of it.
+    pub skipped: Option<SkipReason>,
     pub diagnostics: Vec<Diagnostic>,
 }
 

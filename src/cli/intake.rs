@@ -1,0 +1,79 @@
+//! What a verdict rests on: what was read of the input and what was not, and what was taken for granted.
+
+use std::fmt::Write as _;
+
+use crate::diagnostics::Style;
+use crate::scenario::{Assumption, Input, ResolvedScenario};
+
+/// Assumptions that a summary lists; the others are in `summary.json`.
+const LISTED_MAX: usize = 4;
+/// Objects that a line names.
+const NAMED_MAX: usize = 2;
+/// Characters of a line.
+const LENGTH_MAX: usize = 110;
+
+/// What could not be read, which stands above the verdict; empty if everything could.
+pub(super) fn unread(input: &Input, style: Style) -> String {
+    let parts: Vec<String> = input
+        .unread()
+        .map(|skipped| {
+            let what = if skipped.kind.is_empty() { "unknown" } else { &skipped.kind };
+            format!("{} {what} ({}), first {}", skipped.count, skipped.reason, skipped.first)
+        })
+        .collect();
+    if parts.is_empty() {
+        return String::new();
+    }
+    let text = format!("Not read: {}", parts.join("; "));
+    match style {
+        Style::Plain => format!("{text}\n"),
+        Style::Colored => format!("\u{1b}[1;31m{text}\u{1b}[0m\n"),
+    }
+}
+
+/// The most important assumptions, a line each.
+pub(super) fn assumed(scenario: &ResolvedScenario, style: Style) -> String {
+    let mut text = String::new();
+    if scenario.assumed.is_empty() {
+        return text;
+    }
+    let heading = match style {
+        Style::Plain => "Assumed".to_owned(),
+        Style::Colored => "\u{1b}[1mAssumed\u{1b}[0m".to_owned(),
+    };
+    let _ = writeln!(text, "\n{heading}");
+    for assumption in scenario.assumed.iter().take(LISTED_MAX) {
+        let _ = writeln!(text, "  {}", shortened(&line(assumption)));
+    }
+    if let Some(more) = scenario.assumed.len().checked_sub(LISTED_MAX).filter(|more| *more > 0) {
+        let _ = writeln!(text, "  and {more} more in summary.json; `check -v` says what each changes");
+    }
+    text
+}
+
+/// All assumptions, with what each changes and what says otherwise.
+pub(super) fn assumed_in_full(assumed: &[Assumption]) -> String {
+    let mut text = String::new();
+    for assumption in assumed {
+        let _ = writeln!(text, "  assumed: {}", line(assumption));
+        let _ = writeln!(text, "    changes: {}", assumption.effect);
+        let _ = writeln!(text, "    set by: {}", assumption.change);
+    }
+    text
+}
+
+fn line(assumption: &Assumption) -> String {
+    if assumption.count == 0 {
+        return assumption.text.clone();
+    }
+    let named: Vec<&str> = assumption.objects.iter().take(NAMED_MAX).map(String::as_str).collect();
+    let more = if assumption.count > named.len() { ", …" } else { "" };
+    format!("{} ({}: {}{more})", assumption.text, assumption.count, named.join(", "))
+}
+
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= LENGTH_MAX {
+        return text.to_owned();
+    }
+    text.chars().take(LENGTH_MAX - 1).chain(['…']).collect()
+}

@@ -1,0 +1,319 @@
+//! What the input does not say and a run takes for granted.
+//!
+//! Whoever takes something for granted adds an [`Assumption`]; `summary.json`, the summary on the terminal and `check -v` say
+//! them all. Nothing here changes a run.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::objects::pod_template;
+use super::schema::Spec;
+use crate::arena::Symbol;
+use crate::component::Latencies;
+use crate::model::{ManifestObject, Object, PodSpec, requests};
+
+/// Objects that an assumption names; the others are counted.
+const NAMED_MAX: usize = 5;
+
+/// Something that the input does not say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Assumption {
+    /// A stable name, such as `podRequests`.
+    pub name: String,
+    /// What is taken for granted, as a sentence without a full stop.
+    pub text: String,
+    /// How many objects it is about; 0 if it is about the cluster as a whole.
+    pub count: usize,
+    /// Some of these objects.
+    #[serde(default)]
+    pub objects: Vec<String>,
+    /// What it changes.
+    pub effect: String,
+    /// The field or flag that says otherwise.
+    pub change: String,
+}
+
+impl Assumption {
+    /// An assumption about the cluster as a whole.
+    #[must_use]
+    pub fn new(name: &str, text: impl Into<String>, effect: &str, change: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            text: text.into(),
+            count: 0,
+            objects: Vec::new(),
+            effect: effect.to_owned(),
+            change: change.to_owned(),
+        }
+    }
+
+    /// The same about these objects.
+    #[must_use]
+    pub fn about(mut self, objects: impl IntoIterator<Item = String>) -> Self {
+        for object in objects {
+            self.count += 1;
+            if self.objects.len() < NAMED_MAX {
+                self.objects.push(object);
+            }
+        }
+        self
+    }
+}
+
+/// What a run of these objects takes for granted, in the order in which it is likely to matter.
+pub(super) fn of(spec: &Spec, played: &Latencies, objects: &[ManifestObject]) -> Vec<Assumption> {
+    let all = [
+        pod_requests(objects),
+        node_capacity(objects),
+        zones(objects),
+        node_conditions(objects),
+        job_lengths(objects),
+        claims(objects),
+        probes(objects),
+        start_times(objects),
+        latencies(spec, played),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// The specifications of pods that are written: of workloads, and of pods without one that is written.
+fn pod_specs(objects: &[ManifestObject]) -> impl Iterator<Item = (&Object, &PodSpec)> {
+    let workloads: BTreeSet<(&str, Symbol, Symbol)> = objects
+        .iter()
+        .filter(|object| pod_template(&object.object).is_some())
+        .map(|object| {
+            let metadata = object.object.metadata();
+            (object.object.kind().as_str(), metadata.namespace, metadata.name)
+        })
+        .collect();
+    objects.iter().filter_map(move |object| {
+        let metadata = object.object.metadata();
+        let owner = metadata.controller();
+        let is_owned =
+            owner.is_some_and(|owner| workloads.contains(&(owner.kind.as_str(), metadata.namespace, owner.name)));
+        match &object.object {
+            _ if is_owned => None,
+            Object::Pod(pod) if pod.status.phase.is_terminal() => None,
+            Object::Pod(pod) => Some((&object.object, &pod.spec)),
+            other => Some((other, &pod_template(other)?.spec)),
+        }
+    })
+}
+
+/// Whether pods of a specification request neither or only one of CPU and memory.
+#[must_use]
+pub fn requests_too_little(spec: &PodSpec) -> bool {
+    let total = requests(spec);
+    total.cpu_milli == 0 || total.memory == 0
+}
+
+fn pod_requests(objects: &[ManifestObject]) -> Option<Assumption> {
+    let silent = pod_specs(objects).filter(|(_, spec)| requests_too_little(spec));
+    let assumption = Assumption::new(
+        "podRequests",
+        "pods without a request for CPU or memory take none of it",
+        "the scheduler puts any number of them on a node, so that room for them is never short",
+        "resources.requests of their containers",
+    );
+    Some(assumption.about(silent.map(|(object, _)| object.label()))).filter(|assumption| assumption.count > 0)
+}
+
+fn node_capacity(objects: &[ManifestObject]) -> Option<Assumption> {
+    let bare = nodes(objects).filter(|node| node.status.capacity.is_empty() && node.status.allocatable.is_empty());
+    let assumption = Assumption::new(
+        "nodeCapacity",
+        "nodes that say neither capacity nor allocatable have nothing to give",
+        "no pod fits on them",
+        "status.allocatable of the Node",
+    );
+    let assumption = assumption.about(bare.map(|node| format!("Node {}", node.metadata.name)));
+    Some(assumption).filter(|assumption| assumption.count > 0)
+}
+
+fn nodes(objects: &[ManifestObject]) -> impl Iterator<Item = &crate::model::Node> {
+    objects.iter().filter_map(|object| match &object.object {
+        Object::Node(node) => Some(&**node),
+        _ => None,
+    })
+}
+
+fn zones(objects: &[ManifestObject]) -> Option<Assumption> {
+    let keys = ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"].map(Symbol::new);
+    let bare = nodes(objects).filter(|node| !keys.iter().any(|key| node.metadata.labels.contains(*key)));
+    let assumption = Assumption::new(
+        "zones",
+        "nodes without a zone label are in one zone together",
+        "the loss of a zone, the rate of evictions in a zone, and spreading over zones",
+        "the label topology.kubernetes.io/zone of the Node, or zones of the node pool",
+    );
+    let assumption = assumption.about(bare.map(|node| format!("Node {}", node.metadata.name)));
+    Some(assumption).filter(|assumption| assumption.count > 0)
+}
+
+fn node_conditions(objects: &[ManifestObject]) -> Option<Assumption> {
+    // Nodes of pools are made Ready on purpose; they have no time stamps either.
+    let is_of_cluster = |node: &&crate::model::Node| node.metadata.uid.is_some();
+    let bare = nodes(objects).filter(is_of_cluster).filter(|node| node.status.conditions.is_empty());
+    let assumption = Assumption::new(
+        "nodeConditions",
+        "nodes without conditions are Ready",
+        "what is lost from the start",
+        "status.conditions of the Node",
+    );
+    let assumption = assumption.about(bare.map(|node| format!("Node {}", node.metadata.name)));
+    Some(assumption).filter(|assumption| assumption.count > 0)
+}
+
+fn job_lengths(objects: &[ManifestObject]) -> Option<Assumption> {
+    let run_for = Symbol::new("kubesquall.sim/run-for");
+    let endless = objects.iter().filter(|object| {
+        let is_job = matches!(object.object, Object::Job(_) | Object::CronJob(_));
+        let says = pod_template(&object.object).is_some_and(|template| template.metadata.annotations.contains_key(&run_for));
+        is_job && !says
+    });
+    let assumption = Assumption::new(
+        "jobLengths",
+        "containers of Jobs that do not say how long they run never end",
+        "Jobs do not complete, and hold their room",
+        "the annotation kubesquall.sim/run-for of the pod template",
+    );
+    let assumption = assumption.about(endless.map(|object| object.object.label()));
+    Some(assumption).filter(|assumption| assumption.count > 0)
+}
+
+fn claims(objects: &[ManifestObject]) -> Option<Assumption> {
+    if objects.iter().any(|object| matches!(object.object, Object::StorageClass(_) | Object::PersistentVolume(_))) {
+        return None;
+    }
+    let uses_claims = |object: &Object, spec: &PodSpec| {
+        spec.volumes.iter().any(|volume| volume.persistent_volume_claim.is_some())
+            || matches!(object, Object::StatefulSet(set) if !set.spec.volume_claim_templates.is_empty())
+    };
+    let users = pod_specs(objects).filter(|(object, spec)| uses_claims(object, spec));
+    let assumption = Assumption::new(
+        "volumes",
+        "claims are met by volumes that every node reaches at once",
+        "no pod waits for its volume, neither for its zone nor for its detachment",
+        "StorageClasses, PersistentVolumes and PersistentVolumeClaims among the manifests",
+    );
+    let assumption = assumption.about(users.map(|(object, _)| object.label()));
+    Some(assumption).filter(|assumption| assumption.count > 0)
+}
+
+fn probes(objects: &[ManifestObject]) -> Option<Assumption> {
+    let probed =
+        pod_specs(objects).filter(|(_, spec)| spec.containers.iter().any(|container| container.readiness_probe.is_some()));
+    let assumption = Assumption::new(
+        "probes",
+        "containers that run pass their probes at the first try",
+        "how soon pods are Ready after their start",
+        "the annotation kubesquall.sim/ready of the pod template",
+    );
+    let assumption = assumption.about(probed.map(|(object, _)| object.label()));
+    Some(assumption).filter(|assumption| assumption.count > 0)
+}
+
+fn start_times(objects: &[ManifestObject]) -> Option<Assumption> {
+    let undated = objects.iter().filter(|object| match &object.object {
+        Object::Pod(pod) => pod.spec.node_name.is_some() && pod.status.start_time.is_none(),
+        _ => false,
+    });
+    let assumption = Assumption::new(
+        "startTimes",
+        "bound pods without a start time have run for hours",
+        "which of several pods preemption and scaling down take first",
+        "status.startTime of the Pod",
+    );
+    let assumption = assumption.about(undated.map(|object| object.object.label()));
+    Some(assumption).filter(|assumption| assumption.count > 0)
+}
+
+fn latencies(spec: &Spec, latencies: &Latencies) -> Option<Assumption> {
+    let written = serde_json::to_value(&spec.latency).expect("a scenario is plain data");
+    let played = super::lock::latency(latencies);
+    let fields = played.as_object().into_iter().flatten();
+    let silent = fields.filter(|(name, _)| written.get(name.as_str()).is_none_or(serde_json::Value::is_null));
+    let defaults: Vec<String> = silent.map(|(name, value)| format!("{name} {}", in_words(value))).collect();
+    if defaults.is_empty() {
+        return None;
+    }
+    Some(Assumption::new(
+        "latencies",
+        format!("latencies as by default: {}", defaults.join(", ")),
+        "how long replacements take to be Ready, and what happens in the meantime",
+        "spec.latency of the scenario",
+    ))
+}
+
+/// A distribution in a few words: `1s`, `lognormal(median 1.1s, p99 3.5s)`.
+fn in_words(distribution: &serde_json::Value) -> String {
+    use serde_json::Value;
+    let Some((kind, value)) = distribution.as_object().and_then(|fields| fields.iter().next()) else {
+        return distribution.as_str().map_or_else(|| distribution.to_string(), str::to_owned);
+    };
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match value {
+        Value::Object(fields) => {
+            let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name} {}", text(value))).collect();
+            format!("{kind}({})", fields.join(", "))
+        }
+        value => text(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::scenario::{Overrides, load_text, lock_file};
+
+    fn scenario(spec: &str, objects: &str) -> String {
+        format!(
+            "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: x}}\n\
+             spec: {{duration: 1m, {spec}, cluster: {{nodePools: [{{name: n, count: 2, zones: [a], template: \
+             {{status: {{allocatable: {{cpu: \"1\", memory: 1Gi, pods: \"9\"}}}}}}}}]}}}}\n{objects}"
+        )
+    }
+
+    fn pod(name: &str, spec: &str, requests: &str) -> String {
+        format!(
+            "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\n\
+             spec: {{{spec}containers: [{{name: c, image: i, resources: {{requests: {requests}}}}}]}}\n"
+        )
+    }
+
+    #[test]
+    fn what_the_input_does_not_say_is_listed() {
+        #[track_caller]
+        fn check(spec: &str, objects: &str, expected: &[(&str, usize)]) {
+            let loaded = load_text("x.yaml", &scenario(spec, objects), Path::new(""), &Overrides::none()).unwrap();
+            let found: Vec<(&str, usize)> = loaded.assumed.iter().map(|a| (a.name.as_str(), a.count)).collect();
+            assert_eq!(found, expected, "{objects}");
+            let locked = load_text("lock.yaml", &lock_file(&loaded), Path::new(""), &Overrides::none()).unwrap();
+            assert_eq!(locked.assumed, loaded.assumed, "a lock file says the same");
+            assert_eq!(locked.input, loaded.input);
+        }
+        let all = "latency: {podStart: 1s, imagePull: 0s, podReady: 0s, podStop: 1s, nodeBoot: 9s, kubeletReconnect: 1s, \
+                   volumeAttach: 1s, volumeDetach: 1s, volumeProvision: 1s, watch: 1ms}";
+        let enough = "{cpu: 1m, memory: 1Mi}";
+        check(all, &pod("a", "", enough), &[]);
+        check("seed: 1", &pod("a", "", enough), &[("latencies", 0)]);
+        check(all, &(pod("a", "", "{cpu: 1m}") + &pod("b", "", "{}") + &pod("c", "", enough)), &[("podRequests", 2)]);
+        let claim = "volumes: [{name: v, persistentVolumeClaim: {claimName: x}}], ";
+        check(all, &pod("a", claim, enough), &[("volumes", 1)]);
+        check(all, &pod("a", "nodeName: n-0, ", enough), &[("startTimes", 1)]);
+        let node = "---\napiVersion: v1\nkind: Node\nmetadata: {name: m}\nstatus: {capacity: {cpu: 1, memory: 1Gi}}\n";
+        check(all, node, &[("zones", 1)]);
+    }
+
+    #[test]
+    fn default_latencies_are_said_in_words() {
+        let text = scenario("latency: {podStart: 1s}", "");
+        let loaded = load_text("x.yaml", &text, Path::new(""), &Overrides::none()).unwrap();
+        let said = &loaded.assumed[0].text;
+        assert!(said.contains("kubeletReconnect uniform(max 1m0s, min 0s)"), "{said}");
+        assert!(said.contains("nodeBoot 1m30s") && !said.contains("podStart"), "{said}");
+    }
+}

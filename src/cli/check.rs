@@ -109,7 +109,13 @@ fn check_file(path: &Path, overrides: &Overrides) -> Verdict {
             Err(invalid) => Verdict::unusable(file, invalid),
             Ok(plan) => {
                 let about = describe_plan(&plan);
-                Verdict { file, diagnostics: plan.warnings, sources: plan.sources, about: Some(about), assumed: Vec::new() }
+                Verdict {
+                    file,
+                    diagnostics: plan.warnings,
+                    sources: plan.sources,
+                    about: Some(about),
+                    assumed: Vec::new(),
+                }
             }
         },
         Ok((text, DocumentKind::Scenario)) => {

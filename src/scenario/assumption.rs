@@ -170,7 +170,8 @@ fn job_lengths(objects: &[ManifestObject]) -> Option<Assumption> {
     let run_for = Symbol::new("kubesquall.sim/run-for");
     let endless = objects.iter().filter(|object| {
         let is_job = matches!(object.object, Object::Job(_) | Object::CronJob(_));
-        let says = pod_template(&object.object).is_some_and(|template| template.metadata.annotations.contains_key(&run_for));
+        let says =
+            pod_template(&object.object).is_some_and(|template| template.metadata.annotations.contains_key(&run_for));
         is_job && !says
     });
     let assumption = Assumption::new(
@@ -203,8 +204,8 @@ fn claims(objects: &[ManifestObject]) -> Option<Assumption> {
 }
 
 fn probes(objects: &[ManifestObject]) -> Option<Assumption> {
-    let probed =
-        pod_specs(objects).filter(|(_, spec)| spec.containers.iter().any(|container| container.readiness_probe.is_some()));
+    let probed = pod_specs(objects)
+        .filter(|(_, spec)| spec.containers.iter().any(|container| container.readiness_probe.is_some()));
     let assumption = Assumption::new(
         "probes",
         "containers that run pass their probes at the first try",

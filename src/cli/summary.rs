@@ -147,8 +147,12 @@ fn happenings(text: &mut String, scenario: &ResolvedScenario, observed: &Observe
         })
         .collect();
     lines.extend(observed.transcript.iter().map(|row| {
-        let took = length(row.done_at.saturating_since(row.at).as_secs_f64());
-        let end = if row.exit == 0 { format!("took {took}") } else { paint.bad(&format!("failed after {took}")) };
+        let took = row.done_at.map(|done_at| length(done_at.saturating_since(row.at).as_secs_f64()));
+        let end = match (took, row.exit) {
+            (Some(took), Some(0)) => format!("took {took}"),
+            (Some(took), _) => paint.bad(&format!("failed after {took}")),
+            (None, _) => paint.bad("has not ended"),
+        };
         (row.at, format!("kubectl {} ({end})", row.command))
     }));
     if lines.is_empty() {

@@ -99,14 +99,16 @@ impl EventDraft {
 /// What an operator's command printed.
 #[derive(Clone, Debug)]
 pub struct Transcript {
-    /// When it was started.
+    /// When it was started; of a line that waited in vain for the one before, when it was typed.
     pub at: SimTime,
-    /// When it ended.
-    pub done_at: SimTime,
+    /// Its place among the lines that were started.
+    pub order: u64,
+    /// When it ended; none if the run ended before.
+    pub done_at: Option<SimTime>,
     /// The line, without `kubectl`.
     pub command: Arc<str>,
-    /// Exit status.
-    pub exit: i32,
+    /// Exit status; none if the run ended before.
+    pub exit: Option<i32>,
     /// Lines on standard output.
     pub stdout: Vec<String>,
     /// Lines on standard error.

@@ -1,7 +1,8 @@
 //! What operators do: kubectl's command lines, with kubectl's rules, printed lines and timing.
 //!
 //! Each line is a process of its own: it starts, reads what it needs, sends its requests one after the other (`drain`: side
-//! by side), and ends with an exit status. It writes nothing but requests.
+//! by side), and ends with an exit status. It writes nothing but requests. Lines of one instant are typed into one shell:
+//! each starts when the one before has ended, unless that was sent to the background.
 
 mod apply;
 mod command_line;
@@ -16,6 +17,7 @@ mod rollout;
 mod rollout_status;
 mod scale;
 mod set;
+mod shell;
 mod taint;
 mod three_way;
 
@@ -37,6 +39,8 @@ use command_line::RolloutVerb;
 pub use command_line::{Command, CommandLineError, parse};
 use drain::Drain;
 use failure::Failure;
+use shell::Shells;
+pub use shell::{Place, ShellId, in_background};
 
 /// An object of a file.
 #[derive(Clone, Debug)]
@@ -56,6 +60,10 @@ pub struct RunbookLine {
     pub command: Command,
     /// The objects of `-f`, in file order.
     pub objects: Vec<Written>,
+    /// Into which shell it is typed, if into one.
+    pub shell: Option<ShellId>,
+    /// Whether the shell waits for its end.
+    pub place: Place,
 }
 
 /// All lines of a scenario.
@@ -73,6 +81,8 @@ const START: SimDuration = SimDuration::from_millis(70);
 pub enum Timer {
     /// A line of the runbook is typed.
     Run(usize),
+    /// A shell goes on to its next line.
+    Next(ShellId),
     /// Its process has started.
     Begin(Id<Process>),
     /// A drain's question for its node's pods leaves its client.
@@ -171,6 +181,8 @@ pub struct Process {
     /// The program that typed it, and its ticket; none for the scenario's own lines.
     typist: Option<(&'static str, u64)>,
     at: SimTime,
+    /// Its place among all that were started.
+    order: u64,
     items: VecDeque<Item>,
     current: Option<Step>,
     waits: Vec<Gone>,
@@ -211,14 +223,17 @@ impl Plan {
 #[derive(Clone, Debug)]
 pub struct Kubectl {
     runbook: Arc<Runbook>,
+    shells: Shells,
     processes: Table<Process>,
+    /// How many processes were started.
+    started: u64,
 }
 
 impl Kubectl {
     /// An operator with a runbook.
     #[must_use]
     pub fn new(runbook: Arc<Runbook>) -> Self {
-        Self { runbook, processes: Table::new() }
+        Self { runbook, shells: Shells::default(), processes: Table::new(), started: 0 }
     }
 
     /// What the command works on is known; without an API server nothing is.
@@ -349,6 +364,7 @@ impl Kubectl {
             line,
             typist,
             at: ctx.now,
+            order: self.started,
             items: VecDeque::new(),
             current: None,
             waits: Vec::new(),
@@ -360,11 +376,17 @@ impl Kubectl {
             failures: Vec::new(),
             exit: 0,
         });
+        self.started += 1;
         ctx.arm_in(START - ctx.config.round_trip, Timer::Begin(id));
     }
 
     fn finish(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
         let Some(mut process) = self.processes.remove(id) else { return };
+        if let (Some(shell), Place::Foreground, None) = (process.line.shell, process.line.place, process.typist)
+            && self.shells.ended(shell)
+        {
+            ctx.arm(ctx.now, Timer::Next(shell));
+        }
         let command = Arc::clone(&process.line.text);
         let failed = failure::lines(&process.failures);
         if !failed.is_empty() {
@@ -385,9 +407,10 @@ impl Kubectl {
         }
         ctx.record(Record::Transcript(Transcript {
             at: process.at,
-            done_at: ctx.now,
+            order: process.order,
+            done_at: Some(ctx.now),
             command,
-            exit: process.exit,
+            exit: Some(process.exit),
             stdout: process.stdout,
             stderr: process.stderr,
         }));
@@ -436,10 +459,8 @@ impl Component for Kubectl {
 
     fn fired(&mut self, timer: Timer, ctx: &mut Ctx<'_, Self>) {
         match timer {
-            Timer::Run(line) => {
-                let line = Arc::clone(&self.runbook.lines[line]);
-                self.run(line, None, ctx);
-            }
+            Timer::Run(line) => self.typed(line, ctx),
+            Timer::Next(shell) => self.next_lines(shell, ctx),
             Timer::Begin(id) => ctx.call(Request::Get, Tag::Read(id)),
             Timer::List(id) => ctx.call(Request::Get, Tag::List(id)),
             Timer::Evict(id, pod) => self.evict(id, pod, ctx),
@@ -469,7 +490,8 @@ impl Component for Kubectl {
         let Message::Typed(TypedCommand { by, ticket, line }) = message else { return };
         match parse(line) {
             Ok(command) => {
-                let line = RunbookLine { text: Arc::clone(line), command, objects: Vec::new() };
+                let (objects, place) = (Vec::new(), Place::Background);
+                let line = RunbookLine { text: Arc::clone(line), command, objects, shell: None, place };
                 self.run(Arc::new(line), Some((*by, *ticket)), ctx);
             }
             Err(error) => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Kubectl, Runbook, RunbookLine, Tag, Timer, Written, parse};
+use super::{Kubectl, Place, Runbook, RunbookLine, ShellId, Tag, Timer, Written, parse};
 use crate::apiserver::{ApiServer, link_owners};
 use crate::arena::Symbol;
 use crate::component::{
@@ -269,7 +269,7 @@ impl Desk {
     fn printed(&mut self, seconds: f64) -> (i32, Vec<String>, Vec<String>) {
         self.play(seconds);
         let [transcript] = self.transcripts.as_slice() else { panic!("the line has not ended") };
-        (transcript.exit, transcript.stdout.clone(), transcript.stderr.clone())
+        (transcript.exit.expect("it has ended"), transcript.stdout.clone(), transcript.stderr.clone())
     }
 
     /// Exit status and what was printed, both streams in turn.
@@ -282,7 +282,7 @@ impl Desk {
     }
 
     fn done_s(&self) -> f64 {
-        self.transcripts[0].done_at.as_secs_f64()
+        self.transcripts[0].done_at.expect("it has ended").as_secs_f64()
     }
 
     fn exists(&self, name: &str) -> bool {
@@ -296,7 +296,13 @@ impl Desk {
 }
 
 fn runbook_line(line: &str) -> RunbookLine {
-    RunbookLine { text: line.into(), command: parse(line).expect("a command line"), objects: Vec::new() }
+    RunbookLine {
+        text: line.into(),
+        command: parse(line).expect("a command line"),
+        objects: Vec::new(),
+        shell: None,
+        place: Place::Foreground,
+    }
 }
 
 #[track_caller]
@@ -648,3 +654,47 @@ fn pods_that_should_long_be_gone_are_passed_over() {
 
 mod rollout;
 mod verbs;
+
+/// Types lines into one shell at t=0.
+fn one_shell(lines: &[(&str, Place)]) -> Desk {
+    let mut desk = Desk::new(lines[0].0);
+    let typed = lines
+        .iter()
+        .map(|(line, place)| Arc::new(RunbookLine { shell: Some(ShellId(0)), place: *place, ..runbook_line(line) }));
+    Arc::make_mut(&mut desk.kubectl.runbook).lines = typed.collect();
+    for line in 1..lines.len() {
+        desk.queue.push(SimTime::ZERO, Event::Timer(Timer::Run(line)));
+    }
+    desk
+}
+
+#[test]
+fn a_line_starts_when_the_one_before_in_its_shell_has_ended() {
+    let begun = |first: Place| {
+        let mut desk = one_shell(&[("drain n", first), ("uncordon n", Place::Foreground)]);
+        desk.web("web-1");
+        desk.play(60.0);
+        let rows: Vec<_> = desk.transcripts.iter().map(|t| (t.command.to_string(), t.at, t.done_at)).collect();
+        (rows, desk.is_cordoned("n"))
+    };
+    let (rows, is_cordoned) = begun(Place::Foreground);
+    assert_eq!((rows[0].0.as_str(), rows[1].0.as_str(), is_cordoned), ("drain n", "uncordon n", false));
+    assert_eq!(Some(rows[1].1), rows[0].2, "the second starts with the end of the first");
+    let (rows, _) = begun(Place::Background);
+    assert_eq!((rows[0].0.as_str(), rows[0].1), ("uncordon n", SimTime::ZERO), "nobody waited for the drain");
+}
+
+#[test]
+fn lines_that_have_not_ended_tell_what_they_have_printed() {
+    let mut desk = one_shell(&[("drain n", Place::Foreground), ("uncordon n", Place::Foreground)]);
+    desk.web("web-1");
+    desk.budget("b", 0);
+    desk.play(7.0);
+    assert!(desk.transcripts.is_empty());
+    let rows = desk.kubectl.unfinished();
+    let [drain, uncordon] = rows.as_slice() else { panic!("two lines") };
+    assert_eq!((drain.exit, drain.done_at), (None, None));
+    assert_eq!(drain.stdout, ["node/n cordoned", "evicting pod default/web-1", "evicting pod default/web-1"]);
+    assert_eq!(drain.stderr.len(), 2);
+    assert_eq!((&*uncordon.command, uncordon.exit, uncordon.stdout.len()), ("uncordon n", None, 0));
+}

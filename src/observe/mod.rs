@@ -223,6 +223,13 @@ impl Observers {
         }
     }
 
+    /// The run ends before these command lines do.
+    pub fn left_unfinished(&mut self, lines: Vec<TranscriptRow>) {
+        if self.files() {
+            self.transcript.left_unfinished(lines);
+        }
+    }
+
     /// Ends the run and hands over the rows.
     #[must_use]
     pub fn finish(self, end: SimTime, store: &Store, event_count: u64) -> Observed {

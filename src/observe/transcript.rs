@@ -15,9 +15,14 @@ impl Transcripts {
         self.rows.push(transcript.clone());
     }
 
-    /// The lines in the order in which they were typed.
+    /// The run ends before these do.
+    pub(super) fn left_unfinished(&mut self, lines: Vec<Transcript>) {
+        self.rows.extend(lines);
+    }
+
+    /// The lines in the order in which they were begun.
     pub(super) fn finish(mut self) -> Vec<TranscriptRow> {
-        self.rows.sort_by_key(|row| row.at);
+        self.rows.sort_by_key(|row| (row.at, row.order));
         self.rows
     }
 }

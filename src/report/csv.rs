@@ -248,9 +248,9 @@ fn seconds(at: SimTime) -> Box<RawValue> {
 #[derive(Serialize)]
 struct TranscriptLine<'a> {
     at_s: Box<RawValue>,
-    done_s: Box<RawValue>,
+    done_s: Option<Box<RawValue>>,
     command: &'a str,
-    exit: i32,
+    exit: Option<i32>,
     stdout: &'a [String],
     stderr: &'a [String],
 }
@@ -260,7 +260,7 @@ fn transcript(rows: &[TranscriptRow]) -> Vec<u8> {
     for row in rows {
         let line = TranscriptLine {
             at_s: seconds(row.at),
-            done_s: seconds(row.done_at),
+            done_s: row.done_at.map(seconds),
             command: &row.command,
             exit: row.exit,
             stdout: &row.stdout,

@@ -1,5 +1,6 @@
 //! From the tree to a scenario with nothing left open.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -526,6 +527,8 @@ impl Resolver<'_> {
     ) -> Vec<(SimTime, TimelineAction)> {
         let Plans { chaos, runbook, procedures } = plans;
         let mut timeline = Vec::new();
+        // Lines of one instant are typed into one shell.
+        let mut shells: BTreeMap<SimTime, kubectl::ShellId> = BTreeMap::new();
         for (index, entry) in spec.timeline.iter().enumerate() {
             let at = SimTime::ZERO + entry.at;
             if let Some(fault) = &entry.fault {
@@ -540,7 +543,9 @@ impl Resolver<'_> {
                 chaos.faults.push((at, fault));
             } else if let Some(line) = &entry.kubectl {
                 let place = root.locate_text(&format!("spec.timeline[{index}].kubectl"));
-                if let Some(line) = self.runbook_line(line, &place, not_modelled, files) {
+                if let Some(mut line) = self.runbook_line(line, &place, not_modelled, files) {
+                    let next = kubectl::ShellId(u32::try_from(shells.len()).unwrap_or(u32::MAX));
+                    line.shell = Some(*shells.entry(at).or_insert(next));
                     timeline.push((at, TimelineAction::Kubectl(runbook.lines.len())));
                     runbook.lines.push(Arc::new(line));
                 }
@@ -569,6 +574,7 @@ impl Resolver<'_> {
     ) -> Option<RunbookLine> {
         let trimmed = text.trim();
         let trimmed = trimmed.strip_prefix("kubectl ").map_or(trimmed, str::trim_start);
+        let (trimmed, place) = kubectl::in_background(trimmed);
         let command = match kubectl::parse(trimmed) {
             Ok(command) => command,
             Err(error) => {
@@ -603,7 +609,7 @@ impl Resolver<'_> {
             objects.extend(written.map(|object| Written { file: Arc::clone(&file), object: object.object }));
         }
         objects::check_line(&command, &objects, location, &mut self.diagnostics);
-        Some(RunbookLine { text: trimmed.into(), command, objects })
+        Some(RunbookLine { text: trimmed.into(), command, objects, shell: None, place })
     }
 }
 

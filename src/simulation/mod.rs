@@ -334,7 +334,8 @@ impl Simulation {
 
     /// Ends the run.
     #[must_use]
-    pub fn finish(self) -> Finished {
+    pub fn finish(mut self) -> Finished {
+        self.kernel.observers.left_unfinished(self.components.kubectl.component.unfinished());
         Finished {
             observers: self.kernel.observers,
             store: self.kernel.store,

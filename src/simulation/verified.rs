@@ -30,7 +30,7 @@ pub(super) fn disturbs(timer: &AnyTimer) -> bool {
         AnyTimer::Chaos(timer) => {
             matches!(timer, chaos::Timer::Fault(_) | chaos::Timer::AddNodes(_) | chaos::Timer::Fails(..))
         }
-        AnyTimer::Kubectl(timer) => matches!(timer, kubectl::Timer::Run(_)),
+        AnyTimer::Kubectl(timer) => matches!(timer, kubectl::Timer::Run(_) | kubectl::Timer::Next(_)),
         AnyTimer::RollingReboots(timer) => matches!(timer, RebootTimer::Begin(_)),
         AnyTimer::RollingUpgrades(timer) => matches!(timer, UpgradeTimer::Begin(_)),
         _ => false,

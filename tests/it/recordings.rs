@@ -137,10 +137,10 @@ fn ours(observed: &Observed) -> Play {
             .iter()
             .map(|t| CommandFact {
                 command: t.command.to_string(),
-                exit: i64::from(t.exit),
+                exit: t.exit.map_or(-1, i64::from),
                 stdout: t.stdout.clone(),
                 stderr: t.stderr.clone(),
-                done_s: seconds(t.done_at),
+                done_s: t.done_at.map_or(0.0, seconds),
             })
             .collect(),
     }
@@ -191,7 +191,7 @@ fn recorded(recording: &Value) -> Play {
             .into_iter()
             .map(|k| CommandFact {
                 command: text(&k["command"]),
-                exit: k["exit"].as_i64().unwrap_or(0),
+                exit: k["exit"].as_i64().unwrap_or(-1),
                 stdout: lines(&k["stdout"]),
                 stderr: lines(&k["stderr"]),
                 done_s: k["done_s"].as_f64().unwrap_or(0.0),

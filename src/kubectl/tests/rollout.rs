@@ -132,8 +132,11 @@ fn a_roll_out_is_restarted_once_a_second() {
         desk.type_line("rollout restart deploy/web");
     }
     desk.play(10.0);
-    let printed: Vec<(i32, String)> =
-        desk.transcripts.iter().map(|t| (t.exit, [&t.stdout[..], &t.stderr[..]].concat().concat())).collect();
+    let printed: Vec<(i32, String)> = desk
+        .transcripts
+        .iter()
+        .map(|t| (t.exit.expect("it has ended"), [&t.stdout[..], &t.stderr[..]].concat().concat()))
+        .collect();
     let done = || (0, "deployment.apps/web restarted".to_owned());
     let again = "error: failed to create patch for web: if restart has already been triggered within the past second, \
                  please wait before attempting to trigger another";

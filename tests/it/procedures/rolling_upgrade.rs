@@ -57,7 +57,8 @@ fn a_percentage_of_the_pool_rounds_up() {
 #[test]
 fn a_soak_stands_between_the_drain_and_the_end_of_a_node() {
     let (played, ..) = upgrade(2, "maxSurge: 1, nodeSoak: 5m", &[]);
-    let drained = played.observed.transcript.iter().map(|row| super::seconds(row.done_at));
+    let drained =
+        played.observed.transcript.iter().map(|row| super::seconds(row.done_at.expect("every drain has ended")));
     for (drained, upgraded) in drained.zip(played.events("NodeUpgraded")) {
         let soaked = super::seconds(upgraded.at) - drained;
         assert!((300.0..301.0).contains(&soaked), "{soaked}");

@@ -1,0 +1,123 @@
+//! Shells: lines that are typed at one instant run one after the other.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::{Kubectl, Process};
+use crate::component::{Ctx, Transcript};
+use crate::units::SimTime;
+
+/// A shell that lines are typed into.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ShellId(pub u32);
+
+/// Whether a shell waits for the end of a line.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It does; the next line starts then.
+    Foreground,
+    /// It does not: the line ends with `&`.
+    Background,
+}
+
+/// A line without the `&` at its end, and whether the shell waits for it.
+#[must_use]
+pub fn in_background(line: &str) -> (&str, Place) {
+    match line.strip_suffix('&') {
+        Some(rest) if !rest.ends_with(['&', '\\']) => (rest.trim_end(), Place::Background),
+        _ => (line, Place::Foreground),
+    }
+}
+
+/// What was typed ahead, and when.
+#[derive(Clone, Debug)]
+struct Ahead {
+    line: usize,
+    at: SimTime,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Shell {
+    /// A line in the foreground has not ended.
+    is_busy: bool,
+    ahead: VecDeque<Ahead>,
+}
+
+/// All shells that something was typed into.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shells(BTreeMap<ShellId, Shell>);
+
+impl Shells {
+    /// The line in the foreground has ended; whether there is another one.
+    pub(super) fn ended(&mut self, shell: ShellId) -> bool {
+        let Some(shell) = self.0.get_mut(&shell) else { return false };
+        shell.is_busy = false;
+        !shell.ahead.is_empty()
+    }
+}
+
+impl Kubectl {
+    /// A line of the runbook is typed.
+    pub(super) fn typed(&mut self, line: usize, ctx: &mut Ctx<'_, Self>) {
+        match self.runbook.lines[line].shell {
+            None => self.run(Arc::clone(&self.runbook.lines[line]), None, ctx),
+            Some(shell) => {
+                self.shells.0.entry(shell).or_default().ahead.push_back(Ahead { line, at: ctx.now });
+                self.next_lines(shell, ctx);
+            }
+        }
+    }
+
+    /// Starts what the shell has to start: lines until one that it waits for.
+    pub(super) fn next_lines(&mut self, id: ShellId, ctx: &mut Ctx<'_, Self>) {
+        while let Some(shell) = self.shells.0.get_mut(&id).filter(|shell| !shell.is_busy) {
+            let Some(Ahead { line, .. }) = shell.ahead.pop_front() else { return };
+            let line = Arc::clone(&self.runbook.lines[line]);
+            shell.is_busy = line.place == Place::Foreground;
+            self.run(line, None, ctx);
+        }
+    }
+
+    /// The lines that have not ended, with what they have printed so far; also those that never began.
+    #[must_use]
+    pub fn unfinished(&self) -> Vec<Transcript> {
+        let mut rows: Vec<Transcript> = self.processes.iter().map(|(_, process)| so_far(process)).collect();
+        rows.extend(self.shells.0.values().flat_map(|shell| &shell.ahead).map(|ahead| Transcript {
+            at: ahead.at,
+            order: u64::MAX,
+            done_at: None,
+            command: Arc::clone(&self.runbook.lines[ahead.line].text),
+            exit: None,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+        }));
+        rows
+    }
+}
+
+fn so_far(process: &Process) -> Transcript {
+    Transcript {
+        at: process.at,
+        order: process.order,
+        done_at: None,
+        command: Arc::clone(&process.line.text),
+        exit: None,
+        stdout: process.stdout.clone(),
+        stderr: process.stderr.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ampersand_at_the_end_is_the_shells() {
+        let check = |line: &str, text: &str, place: Place| assert_eq!(in_background(line), (text, place), "{line}");
+        check("drain n &", "drain n", Place::Background);
+        check("drain n&", "drain n", Place::Background);
+        check("drain n", "drain n", Place::Foreground);
+        check("drain n &&", "drain n &&", Place::Foreground);
+        check("label node n a='b&'", "label node n a='b&'", Place::Foreground);
+    }
+}

@@ -8,9 +8,10 @@ use std::collections::VecDeque;
 use crate::component::{
     Answer, ClientLimit, Component, Config, Controller, EventDraft, EventRecorder, Message, Start, TokenBucket,
 };
-use crate::state::{CauseId, Change, ControlPlaneProcess, MachineChange};
+use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, MachineChange};
 
 use super::kernel::Kernel;
+use super::watches::{Watcher, Watchers};
 
 /// A component with its clients, and whether its process runs.
 #[derive(Clone, Debug)]
@@ -41,6 +42,18 @@ impl<C: Component> Slot<C> {
             epoch: 0,
             is_up: false,
         }
+    }
+}
+
+/// With whose informers a component listens.
+const fn watcher(which: Which, process: Option<ControlPlaneProcess>) -> Watcher {
+    match (process, which) {
+        (Some(ControlPlaneProcess::KubeControllerManager), _) => Watcher::KubeControllerManager,
+        (Some(ControlPlaneProcess::KubeScheduler), _) => Watcher::KubeScheduler,
+        (_, Which::Kubelets) => Watcher::Kubelets,
+        (_, Which::CloudNodeLifecycle) => Watcher::CloudControllerManager,
+        (_, Which::Kubectl) => Watcher::Kubectl,
+        (_, _) => Watcher::Procedures,
     }
 }
 
@@ -142,9 +155,28 @@ macro_rules! components {
                 match which { $(Which::$variant => kernel.post_next(which, &mut self.$field),)* }
             }
 
-            /// Watches deliver a change.
-            pub(super) fn changed(&mut self, change: &Change, kernel: &mut Kernel) {
-                $(if self.$field.is_up && <$ty as Component>::watches(&change.what) {
+            /// Who watches what has changed.
+            pub(super) fn watchers(what: &Changed) -> Watchers {
+                let mut watchers = Watchers::NONE;
+                $(if <$ty as Component>::watches(what) {
+                    watchers = watchers.with(const { watcher(Which::$variant, <$ty as Component>::PROCESS) });
+                })*
+                watchers
+            }
+
+            /// Who has work in a run, and listens.
+            pub(super) fn present(inputs: &super::Inputs) -> Watchers {
+                let mut watchers = Watchers::NONE;
+                $(if inputs.have_use_of_news_for(Which::$variant) {
+                    watchers = watchers.with(const { watcher(Which::$variant, <$ty as Component>::PROCESS) });
+                })*
+                watchers
+            }
+
+            /// A watch delivers a change.
+            pub(super) fn changed(&mut self, change: &Change, to: Watcher, kernel: &mut Kernel) {
+                $(if const { watcher(Which::$variant, <$ty as Component>::PROCESS) } == to
+                    && self.$field.is_up && <$ty as Component>::watches(&change.what) {
                     kernel.handle(Which::$variant, &mut self.$field, AnyTimer::$variant, AnyTag::$variant,
                                   |c, ctx| c.changed(change, ctx));
                 })*

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::components::{AnyTag, AnyTimer, Slot, Which};
+use super::components::{AnyTag, AnyTimer, Components, Slot, Which};
+use super::watches::{WatchId, Watches};
 use crate::apiserver::{ApiServer, Eviction, Served};
 use crate::arena::{Id, Table};
 use crate::component::{
-    Answer, ApiError, Component, Config, Ctx, ErrorReason, EventDraft, Latencies, Message, Outbox, Record, Request,
-    Timers,
+    Answer, ApiError, Component, Config, Ctx, ErrorReason, EventDraft, Message, Outbox, Record, Request, Timers,
 };
 use crate::engine::{EventQueue, Streams, Ticket};
 use crate::observe::Observers;
@@ -34,8 +34,8 @@ pub(super) enum Event {
     Post(Id<PendingPost>),
     /// The component hears that its Event was posted, and posts the next one.
     Posted { which: Which, epoch: u32 },
-    /// The oldest undelivered changes reach the watches.
-    Deliver,
+    /// The oldest undelivered changes of a watch arrive.
+    Deliver(WatchId),
 }
 
 /// A queue entry: the event and what it follows from.
@@ -95,8 +95,7 @@ pub(super) struct Kernel {
     pub(super) evictions: Table<PendingEviction>,
     pub(super) answers: Table<PendingAnswer>,
     pub(super) posts: Table<PendingPost>,
-    pub(super) watch_log: VecDeque<(SimTime, Arc<Change>)>,
-    pub(super) watch_draws: u64,
+    pub(super) watches: Watches,
     pub(super) machine_log: VecDeque<(MachineChange, CauseId)>,
     pub(super) messages: VecDeque<(Message, CauseId)>,
     pub(super) observers: Observers,
@@ -252,7 +251,7 @@ impl Kernel {
         self.queue.push(self.now + self.config.round_trip / 2, Scheduled { cause: self.cause, event: answered });
         // An Event is an object too.
         if self.api_is_up && !self.store.is_terminating(post.event.about.namespace) {
-            let component = super::components::Components::name(post.which);
+            let component = Components::name(post.which);
             let record = Record::Event { component, event: post.event };
             self.observers.recorded(self.now, self.cause, &record, &self.store);
         }
@@ -268,17 +267,11 @@ impl Kernel {
             if let Some(verifier) = &mut self.verifier {
                 verifier.changed(&change, &self.store);
             }
-            let draw = self.watch_draws;
-            self.watch_draws += 1;
-            let lag = Latencies::draw(&self.config.latency.watch, &self.streams, "watch", "", draw);
-            let mut due = self.now + lag;
-            match self.watch_log.back() {
-                Some((last, _)) => due = due.max(*last),
-                None => {
-                    self.queue.push(due, Scheduled { cause: CauseId::NONE, event: Event::Deliver });
-                }
-            }
-            self.watch_log.push_back((due, Arc::new(change)));
+            let interested = Components::watchers(&change.what);
+            let queue = &mut self.queue;
+            self.watches.send(&Arc::new(change), interested, &self.store, &self.streams, |due, watch| {
+                queue.push(due, Scheduled { cause: CauseId::NONE, event: Event::Deliver(watch) });
+            });
         }
     }
 }

@@ -7,12 +7,14 @@ mod bootstrap;
 mod components;
 mod kernel;
 mod verified;
+mod watches;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use components::{AnyTimer, Components, Which};
 use kernel::{Event, Kernel, Scheduled};
+use watches::{WatchId, Watches};
 
 pub use bootstrap::Prepared;
 
@@ -53,6 +55,14 @@ impl Inputs {
             Which::NodeRepair => self.procedures.repair.is_some(),
             Which::ClusterAutoscaler => self.procedures.autoscaler.is_some(),
             _ => true,
+        }
+    }
+
+    /// Whether anything comes of what the component hears.
+    fn have_use_of_news_for(&self, which: Which) -> bool {
+        match which {
+            Which::Chaos => !self.chaos.processes.is_empty(),
+            _ => self.have_work_for(which),
         }
     }
 }
@@ -139,6 +149,7 @@ impl Simulation {
 
     /// Arms the timeline, then starts every process. Timeline entries thus lead their instant, in file order.
     fn begin(&mut self, start: Start) {
+        self.kernel.watches.set_present(Components::present(&self.inputs));
         for (at, action) in &self.inputs.timeline {
             let timer = match *action {
                 TimelineAction::Fault(index) => AnyTimer::Chaos(chaos::Timer::Fault(index)),
@@ -228,7 +239,7 @@ impl Simulation {
                     self.components.posted(which, &mut self.kernel);
                 }
             }
-            Event::Deliver => self.deliver(),
+            Event::Deliver(watch) => self.deliver(watch),
         }
         self.settle_machines();
         if self.kernel.verifier.is_some() {
@@ -243,7 +254,7 @@ impl Simulation {
             Event::Arrive(_) => 1,
             Event::Answer(_) => 2,
             Event::Post(_) => 3,
-            Event::Deliver => 4,
+            Event::Deliver(_) => 4,
             Event::Posted { .. } => 5,
             Event::Resume(_) => 6,
         };
@@ -252,17 +263,21 @@ impl Simulation {
         }
     }
 
-    /// Delivers every change whose watch latency is over, in commit order.
-    fn deliver(&mut self) {
-        while let Some((due, _)) = self.kernel.watch_log.front() {
-            if *due > self.kernel.now {
-                let due = *due;
-                self.kernel.queue.push(due, Scheduled { cause: CauseId::NONE, event: Event::Deliver });
-                return;
+    /// Delivers what is due in a watch, in commit order.
+    fn deliver(&mut self, watch: WatchId) {
+        loop {
+            match self.kernel.watches.take(watch, self.kernel.now) {
+                Ok(change) => {
+                    self.kernel.cause = change.cause;
+                    self.components.changed(&change, watch.watcher(), &mut self.kernel);
+                }
+                Err(Some(due)) => {
+                    let event = Event::Deliver(watch);
+                    self.kernel.queue.push(due, Scheduled { cause: CauseId::NONE, event });
+                    return;
+                }
+                Err(None) => return,
             }
-            let Some((_, change)) = self.kernel.watch_log.pop_front() else { return };
-            self.kernel.cause = change.cause;
-            self.components.changed(&change, &mut self.kernel);
         }
     }
 
@@ -355,6 +370,7 @@ impl Kernel {
         now: SimTime,
         observers: Observers,
     ) -> Self {
+        let watches = Watches::new(config.latency.watch.clone());
         Self {
             now,
             cause: CauseId::NONE,
@@ -368,8 +384,7 @@ impl Kernel {
             evictions: crate::arena::Table::new(),
             answers: crate::arena::Table::new(),
             posts: crate::arena::Table::new(),
-            watch_log: VecDeque::new(),
-            watch_draws: 0,
+            watches,
             machine_log: VecDeque::new(),
             messages: VecDeque::new(),
             observers,

@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use super::Simulation;
 use super::components::{AnyTag, AnyTimer, Components};
 use super::kernel::Event;
+use super::watches::Watcher;
 use crate::chaos;
 use crate::component::Request;
 use crate::kubectl;
@@ -91,7 +92,7 @@ impl Simulation {
     /// What the scheduler has not seen yet.
     fn unseen(&self) -> Unseen {
         let mut unseen = Unseen::default();
-        for (_, change) in &self.kernel.watch_log {
+        for change in self.kernel.watches.undelivered(Watcher::KubeScheduler) {
             match &change.what {
                 Changed::PodAdded(pod) | Changed::PodUpdated { pod, .. } | Changed::PodRemoved { pod, .. } => {
                     unseen.pods.insert(*pod);
@@ -154,7 +155,7 @@ impl Simulation {
             Event::Arrive(_) | Event::Resume(_) => "a call's arrival".to_owned(),
             Event::Answer(_) => "an answer".to_owned(),
             Event::Post(_) | Event::Posted { .. } => "an Event's posting".to_owned(),
-            Event::Deliver => "a watch's delivery".to_owned(),
+            Event::Deliver(_) => "a watch's delivery".to_owned(),
         }
     }
 }

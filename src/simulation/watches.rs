@@ -273,8 +273,7 @@ impl Watches {
             return lag;
         }
         let index = (stretch as u64).wrapping_mul(KUBELET_GROUPS as u64).wrapping_add(id.group());
-        let lag =
-            Latencies::draw(&self.latency, streams, id.watcher().concern(), id.resource().name(), index);
+        let lag = Latencies::draw(&self.latency, streams, id.watcher().concern(), id.resource().name(), index);
         watch.lag = Some((stretch, lag));
         lag
     }

@@ -115,6 +115,8 @@ pub(super) struct Bench<C: Component> {
     bucket: TokenBucket,
     unposted: VecDeque<EventDraft>,
     is_posting: bool,
+    /// How late the controller hears of changes.
+    pub(super) watch: SimDuration,
     refuse: Refusal,
     /// Requests that arrived, but for plain reads.
     pub(super) requests: Vec<(SimTime, Request)>,
@@ -440,6 +442,7 @@ impl<C: Component> Bench<C> {
             unposted: VecDeque::new(),
             is_posting: false,
             refuse: Box::new(|_, _| None),
+            watch: WATCH,
             requests: Vec::new(),
             reads: Vec::new(),
             events: Vec::new(),
@@ -507,7 +510,7 @@ impl<C: Component> Bench<C> {
         for what in std::mem::take(&mut self.world.changed) {
             if C::watches(&what) {
                 let change = Change { at: self.world.now, cause: CauseId::NONE, what };
-                self.queue.push(self.world.now + WATCH, Event::Deliver(change));
+                self.queue.push(self.world.now + self.watch, Event::Deliver(change));
             }
         }
         for change in std::mem::take(&mut self.world.machine_changes) {

@@ -13,11 +13,15 @@ use crate::component::{
 use crate::engine::{EventQueue, Streams, Ticket};
 use crate::observe::Observers;
 use crate::state::{CauseId, Change, Changed, MachineChange, PodId, Store};
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 use crate::verify::Verifier;
 
 /// Events a component keeps until they are posted; more are dropped (client-go, event broadcaster).
 const EVENTS_QUEUED_MAX: usize = 1000;
+
+/// How often an Event is sent to an API server that does not answer, and how long after each other.
+const POST_TRIES: u32 = 12;
+const POST_RETRY: SimDuration = SimDuration::from_secs(10);
 
 /// Something that happens at an instant.
 #[derive(Copy, Clone, Debug)]
@@ -78,6 +82,8 @@ pub(super) struct PendingPost {
     pub(super) which: Which,
     pub(super) epoch: u32,
     pub(super) event: EventDraft,
+    /// How often it has met no API server.
+    pub(super) tries: u32,
 }
 
 /// The state of a run, without its components.
@@ -177,7 +183,7 @@ impl Kernel {
         slot.is_posting = next.is_some();
         let Some((client, event, cause)) = next else { return };
         let at = self.reserve(slot, client);
-        let id = self.posts.insert(PendingPost { which, epoch: slot.epoch, event });
+        let id = self.posts.insert(PendingPost { which, epoch: slot.epoch, event, tries: 0 });
         self.queue.push(at, Scheduled { cause, event: Event::Post(id) });
     }
 
@@ -245,8 +251,21 @@ impl Kernel {
     }
 
     /// An Event arrives.
+    ///
+    /// # Source
+    /// client-go, event broadcaster: while the API server does not answer the sender holds on to the Event, and to all that
+    /// wait behind it, and tries again: after a random part of ten seconds, then every ten, twelve times in all.
     pub(super) fn post(&mut self, id: Id<PendingPost>) {
-        let Some(post) = self.posts.remove(id) else { return };
+        let Some(mut post) = self.posts.remove(id) else { return };
+        if !self.api_is_up {
+            post.tries += 1;
+            if post.tries < POST_TRIES {
+                let again = self.now + self.post_retry(&post);
+                let id = self.posts.insert(post);
+                self.queue.push(again, Scheduled { cause: self.cause, event: Event::Post(id) });
+                return;
+            }
+        }
         let answered = Event::Posted { which: post.which, epoch: post.epoch };
         self.queue.push(self.now + self.config.round_trip / 2, Scheduled { cause: self.cause, event: answered });
         // An Event is an object too.
@@ -255,6 +274,15 @@ impl Kernel {
             let record = Record::Event { component, event: post.event };
             self.observers.recorded(self.now, self.cause, &record, &self.store);
         }
+    }
+
+    fn post_retry(&self, post: &PendingPost) -> SimDuration {
+        if post.tries > 1 {
+            return POST_RETRY;
+        }
+        let index = self.now.as_nanos() as u64;
+        let part = self.streams.at("event-retry", Components::name(post.which), index).unit();
+        SimDuration::from_nanos((POST_RETRY.as_nanos() as f64 * part) as u64)
     }
 
     /// Hands committed changes to the observers, and to the watches after their latency.

@@ -233,7 +233,18 @@ impl Simulation {
                     }
                 }
             }
-            Event::Post(id) => self.kernel.post(id),
+            Event::Post(id) => {
+                // What is tried again is still in the memory of its process.
+                let is_lost = self.kernel.posts.get(id).is_some_and(|post| {
+                    post.tries > 0
+                        && !(self.components.is_up(post.which) && self.components.epoch(post.which) == post.epoch)
+                });
+                if is_lost {
+                    self.kernel.posts.remove(id);
+                } else {
+                    self.kernel.post(id);
+                }
+            }
             Event::Posted { which, epoch } => {
                 if self.components.is_up(which) && self.components.epoch(which) == epoch {
                     self.components.posted(which, &mut self.kernel);

@@ -73,7 +73,8 @@ enum Waiting {
 ///
 /// # Differs
 /// Nodes of a pass and pods of a node are gone through in an order drawn for each pass, where the real one follows the
-/// order of a hash map. Caches are not late: a tick never sees a condition older than the pass before it.
+/// order of a hash map. Of what the informers are late with only a Ready condition of the controller's own making counts: until the
+/// watch has delivered it, a tick takes the node for ready, drops it from the queue, and leaves it to the next pass.
 #[derive(Clone, Debug)]
 pub struct NodeLifecycle {
     keys: Keys,
@@ -91,6 +92,8 @@ pub struct NodeLifecycle {
     /// Nodes that carry a NoExecute taint of this controller.
     tainted: BTreeSet<NodeId>,
     health: FxHashMap<NodeId, Health>,
+    /// The Ready condition that the informer still shows of nodes whose status this controller has written.
+    unseen: FxHashMap<NodeId, Status>,
     /// No probe is older than this.
     probe_floor: SimTime,
     /// When the grace of silent nodes is over; both directions.
@@ -128,6 +131,7 @@ impl NodeLifecycle {
             known: BTreeSet::new(),
             tainted: BTreeSet::new(),
             health: FxHashMap::default(),
+            unseen: FxHashMap::default(),
             probe_floor: SimTime::MIN,
             deadlines: BTreeSet::new(),
             deadline_of: BTreeMap::new(),
@@ -235,6 +239,9 @@ impl NodeLifecycle {
 
     fn node_updated(&mut self, node: NodeId, delta: NodeDelta, before: &Node, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.node(node) else { return };
+        if before.conditions.ready() != object.conditions.ready() {
+            self.unseen.remove(&node);
+        }
         if self.keys.has_no_execute(object) {
             self.tainted.insert(node);
         } else {
@@ -253,6 +260,7 @@ impl NodeLifecycle {
 
     fn node_removed(&mut self, node: NodeId) {
         self.retry.remove(&node);
+        self.unseen.remove(&node);
         self.dirty.remove(&node);
         self.tainted.remove(&node);
         self.clear_deadline(node);

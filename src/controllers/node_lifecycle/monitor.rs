@@ -260,6 +260,9 @@ impl NodeLifecycle {
         if is_silent && ready != Some(Status::Unknown) {
             let conditions = unknown_conditions(&object, ctx.now);
             let request = Request::PatchNodeStatus { node, conditions, base: Some(object) };
+            if let Some(ready) = ready {
+                self.unseen.insert(node, ready);
+            }
             ctx.call(request, Tag(Waiting::Status(node)));
             return Progress::Waiting;
         }
@@ -269,6 +272,7 @@ impl NodeLifecycle {
     /// Unknown was written, or not.
     pub(super) fn status_answered(&mut self, node: NodeId, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         if answer.is_err() {
+            self.unseen.remove(&node);
             ctx.call(Request::Get, Tag(Waiting::Reread(node)));
             return;
         }

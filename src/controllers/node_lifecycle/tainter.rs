@@ -62,7 +62,12 @@ impl NodeLifecycle {
     /// A tick.
     pub(super) fn tick(&mut self, ctx: &mut Ctx<'_, Self>) {
         self.tainter.armed = None;
-        self.tainter.run = Some(self.zones.keys().collect());
+        let mut zones: Vec<ZoneKey> = self.zones.keys().collect();
+        if zones.len() > 1 {
+            // The real order is that of a hash map.
+            ctx.streams.at("node-tainter-zones", "", ctx.now.as_nanos() as u64).shuffle(&mut zones);
+        }
+        self.tainter.run = Some(zones.into());
         self.go_through_zones(ctx);
     }
 
@@ -92,7 +97,8 @@ impl NodeLifecycle {
                 zone.queue.done(node);
                 continue;
             };
-            let Some(ready) = object.conditions.ready() else {
+            // The informer's copy is looked at: it may be older than the controller's own write.
+            let Some(ready) = self.unseen.get(&node).copied().or(object.conditions.ready()) else {
                 zone.queue.postpone(node, ctx.now, NO_CONDITION_RETRY);
                 continue;
             };

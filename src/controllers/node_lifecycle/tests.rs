@@ -542,6 +542,17 @@ fn a_lone_failure_is_tainted_within_one_tick_of_its_unknown() {
 }
 
 #[test]
+fn a_tick_that_still_sees_the_node_ready_leaves_it_to_the_next_token() {
+    let mut bench = bench(|world| add_nodes(world, "n", 4));
+    bench.watch = SimDuration::from_millis(300);
+    silence(&mut bench, 1.0, "n", 0..1);
+    bench.run_until(100.0);
+    let unknown = bench.unknown_writes()[0].0;
+    let tainted = bench.no_execute_writes(UNREACHABLE)[0].0;
+    within(tainted - unknown, 9.9, 10.3);
+}
+
+#[test]
 fn until_1_33_a_failure_is_tainted_one_pass_later() {
     let mut config = config();
     config.version = "1.33".parse::<KubernetesVersion>().unwrap();

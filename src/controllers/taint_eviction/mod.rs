@@ -69,7 +69,9 @@ struct Group {
 enum Work {
     /// It waits for its time.
     Waiting(Id<Group>),
-    /// It is being deleted.
+    /// Its time is over: it is being deleted.
+    Fired,
+    /// It is being deleted without having had a time.
     Running,
 }
 
@@ -203,7 +205,7 @@ impl TaintEviction {
             NoExecuteStay::Untolerated => {
                 self.cancel(&key, ctx);
                 if began == ctx.now || pod.deletion.is_none() {
-                    self.evict(key, ctx);
+                    self.evict(key, Work::Running, ctx);
                 }
             }
             NoExecuteStay::Forever => self.cancel(&key, ctx),
@@ -213,7 +215,7 @@ impl TaintEviction {
                 if due > ctx.now {
                     groups.entry(due).or_default().push(key);
                 } else if began == ctx.now || pod.deletion.is_none() {
-                    self.evict(key, ctx);
+                    self.evict(key, Work::Running, ctx);
                 }
             }
         }
@@ -233,16 +235,25 @@ impl TaintEviction {
         }
     }
 
-    /// Takes back what is planned for a pod. Only a timer that was still waiting is worth an event.
+    /// Takes back what is planned for a pod. Only what had a timer is worth an event.
+    ///
+    /// # Source
+    /// Taint eviction controller, timed workers: one whose timer has fired is cancelled, and announced so, until its calls have been
+    /// answered; they go on. Thus the deletion of a pod that had finished, which goes at once, is often seen before it is answered.
     fn cancel(&mut self, key: &PodKey, ctx: &mut Ctx<'_, Self>) {
-        let Some(Work::Waiting(id)) = self.work.remove(key) else { return };
-        let group = &mut self.groups[id];
-        group.waiting_count -= 1;
-        if group.waiting_count == 0
-            && let Some(group) = self.groups.remove(id)
-            && let Some(ticket) = group.ticket
-        {
-            ctx.cancel(ticket);
+        match self.work.remove(key) {
+            None | Some(Work::Running) => return,
+            Some(Work::Fired) => {}
+            Some(Work::Waiting(id)) => {
+                let group = &mut self.groups[id];
+                group.waiting_count -= 1;
+                if group.waiting_count == 0
+                    && let Some(group) = self.groups.remove(id)
+                    && let Some(ticket) = group.ticket
+                {
+                    ctx.cancel(ticket);
+                }
+            }
         }
         post("Cancelling deletion of Pod", key, ctx);
     }
@@ -251,15 +262,14 @@ impl TaintEviction {
         let Some(group) = self.groups.remove(id) else { return };
         for key in group.pods {
             if self.work.get(&key) == Some(&Work::Waiting(id)) {
-                self.work.remove(&key);
-                self.evict(key, ctx);
+                self.evict(key, Work::Fired, ctx);
             }
         }
     }
 
-    fn evict(&mut self, key: PodKey, ctx: &mut Ctx<'_, Self>) {
+    fn evict(&mut self, key: PodKey, work: Work, ctx: &mut Ctx<'_, Self>) {
         post("Marking for deletion Pod", &key, ctx);
-        self.work.insert(key.clone(), Work::Running);
+        self.work.insert(key.clone(), work);
         let id = self.evictions.insert(Eviction { pod: key, stage: Stage::Reading, tries: 0 });
         ctx.call(Request::Get, Tag(id));
     }
@@ -301,7 +311,7 @@ impl TaintEviction {
     /// The key is free again; a later change of the taints may start another timer.
     fn finish(&mut self, id: Id<Eviction>) {
         if let Some(eviction) = self.evictions.remove(id)
-            && self.work.get(&eviction.pod) == Some(&Work::Running)
+            && matches!(self.work.get(&eviction.pod), Some(Work::Fired | Work::Running))
         {
             self.work.remove(&eviction.pod);
         }

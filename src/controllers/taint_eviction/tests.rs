@@ -343,6 +343,26 @@ fn finished_and_terminating_pods_are_deleted_like_others() {
     assert!(bench.world.pod("done").is_none());
 }
 
+#[track_caller]
+fn check_events_of_a_finished_pod(watch_ms: u64, expected: &[&str]) {
+    let mut bench = bench(|world| {
+        world.add_pod("done", Some("n"), &format!("[{}]", tolerates(MAINT, Some(30))));
+        world.edit_pod("done", PodDelta::PHASE, |pod| pod.phase = PodPhase::Succeeded);
+    });
+    bench.watch = SimDuration::from_millis(watch_ms);
+    taint_at(&mut bench, 10.0, MAINT);
+    bench.run_until(60.0);
+    assert!(bench.world.pod("done").is_none());
+    assert_eq!(bench.messages("TaintManagerEviction"), expected);
+}
+
+#[test]
+fn a_finished_pod_seen_to_go_before_its_deletion_is_answered_is_said_to_be_spared() {
+    let marking = "Marking for deletion Pod default/done";
+    check_events_of_a_finished_pod(1, &[marking, "Cancelling deletion of Pod default/done"]);
+    check_events_of_a_finished_pod(50, &[marking]);
+}
+
 #[test]
 fn a_later_change_of_the_taints_evicts_a_terminating_pod_again() {
     let mut bench = bench(|world| {

@@ -10,6 +10,7 @@ mod namespaces;
 mod nodes;
 mod objects;
 mod pods;
+mod updates;
 mod volumes;
 mod workloads;
 
@@ -123,7 +124,6 @@ impl ApiServer {
             Request::SetPodOwner { pod, owner } => pods::set_owner(s, pod, owner),
             Request::SetPodLabels { pod, labels } => pods::set_labels(s, pod, labels),
             Request::SetPodAnnotations { pod, annotations } => pods::set_annotations(s, pod, annotations),
-            Request::SetPodTolerations { pod, tolerations } => pods::set_tolerations(s, pod, tolerations),
             Request::ClaimPodForJob { pod, job } => pods::claim_for_job(s, pod, job),
             Request::ReleasePodFromJob { pod } => pods::release_from_job(s, pod),
             Request::CreateNode { node, registration } => self.create_node(s, node, *registration),

@@ -40,7 +40,7 @@ impl ApiServer {
 }
 
 /// Changes a node and publishes what differs.
-fn update(s: &mut Session<'_>, id: NodeId, write: impl FnOnce(&mut Node) -> NodeDelta) -> Answer {
+pub(super) fn update(s: &mut Session<'_>, id: NodeId, write: impl FnOnce(&mut Node) -> NodeDelta) -> Answer {
     let name = s.store.node_name(id);
     let Some(before) = s.store.node(id).map(Arc::clone) else { return Err(not_found("nodes", name.as_str())) };
     let mut node = Node::clone(&before);

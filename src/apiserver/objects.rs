@@ -58,6 +58,10 @@ impl ApiServer {
             Object::CronJob(o) => self.put_cron_job(s, *o, Existing::Replace),
             Object::PodDisruptionBudget(o) => self.put_budget(s, *o, Existing::Replace),
             Object::Service(o) => self.put_service(s, *o, Existing::Replace),
+            Object::Pod(o) => self.apply_pod(s, *o),
+            Object::Node(o) => self.apply_node(s, *o),
+            Object::PersistentVolumeClaim(o) => self.apply_claim(s, *o),
+            Object::PersistentVolume(o) => self.apply_volume(s, *o),
             other => match self.create(s, other) {
                 Err(error) if error.reason == crate::component::ErrorReason::AlreadyExists => Ok(Reply::Unchanged),
                 answer => answer,

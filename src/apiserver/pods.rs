@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{ApiServer, Session, already_exists};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
-use crate::model::{Labels, PodSpec, Toleration};
+use crate::model::{Labels, PodSpec};
 use crate::state::{
     Changed, Deletion, DeletionCause, DisruptionTarget, JobId, NodeId, NotScheduled, NotScheduledReason, Owner, Pod,
     PodCondition, PodDelta, PodId, PodPhase,
@@ -247,7 +247,12 @@ fn write_status(pod: &mut Pod, patch: PodStatusPatch, now: crate::units::SimTime
 }
 
 /// Changes what indexes, selectors or hints read; the pod before is published with it.
-fn update_whole(s: &mut Session<'_>, id: PodId, delta: PodDelta, write: impl FnOnce(&mut Session<'_>)) -> Answer {
+pub(super) fn update_whole(
+    s: &mut Session<'_>,
+    id: PodId,
+    delta: PodDelta,
+    write: impl FnOnce(&mut Session<'_>),
+) -> Answer {
     let Some(before) = s.store.pod(id).map(|pod| Arc::new(pod.clone())) else { return Err(gone()) };
     write(s);
     updated(s, id, delta, Some(before));
@@ -275,29 +280,6 @@ pub(super) fn set_annotations(s: &mut Session<'_>, id: PodId, annotations: Arc<B
     }
     update_whole(s, id, PodDelta::ANNOTATIONS, |s| {
         s.store.update_pod(id, |pod| Arc::make_mut(&mut pod.spec).annotations = annotations);
-    })
-}
-
-/// # Source
-/// apiserver, validation of pod updates: a toleration may be added, and one that is there may change its seconds; it stays.
-pub(super) fn set_tolerations(s: &mut Session<'_>, id: PodId, tolerations: Vec<Toleration>) -> Answer {
-    let Some(pod) = s.store.pod(id) else { return Err(gone()) };
-    if pod.spec.tolerations == tolerations {
-        return Ok(Reply::Unchanged);
-    }
-    let is_kept = |old: &Toleration| {
-        tolerations.iter().any(|new| *new == Toleration { toleration_seconds: new.toleration_seconds, ..old.clone() })
-    };
-    if !pod.spec.tolerations.iter().all(is_kept) {
-        let message = format!(
-            "Pod \"{}\" is invalid: spec.tolerations: Forbidden: existing toleration can not be modified except its \
-             tolerationSeconds",
-            pod.name
-        );
-        return Err(ApiError::new(ErrorReason::Invalid, message));
-    }
-    update_whole(s, id, PodDelta::SPEC, |s| {
-        s.store.update_pod(id, |pod| Arc::make_mut(&mut pod.spec).spec.tolerations = tolerations);
     })
 }
 

@@ -7,7 +7,7 @@ use super::{ApiServer, Eviction, Served};
 use crate::arena::Symbol;
 use crate::component::{
     Answer, Config, DeleteOptions, ErrorReason, Latencies, NodeConditionUpdate, NodeRegistration, PodDraft, PodName,
-    PodStatusPatch, Reply, Request, StatusUpdate,
+    PodStatusPatch, Reply, Request, StatusUpdate, export_pod,
 };
 use crate::engine::Streams;
 use crate::model::config::{
@@ -1037,12 +1037,20 @@ fn tolerations_of_a_pod_grow_and_change_their_seconds() {
         tolerations(&format!("[{}, {}{more}]", key("not-ready", first), key("unreachable", second)))
     };
     let same = both(", tolerationSeconds: 300", ", tolerationSeconds: 300", "");
-    assert_eq!(api.ask(Request::SetPodTolerations { pod, tolerations: same }), Ok(Reply::Unchanged));
+    let with = |api: &Api, tolerations: Vec<Toleration>| {
+        let mut object = export_pod(&api.store, pod).expect("the pod");
+        object.spec.tolerations = tolerations;
+        Request::Apply(Box::new(Object::Pod(Box::new(object))))
+    };
+    let request = with(&api, same);
+    assert_eq!(api.ask(request), Ok(Reply::Unchanged));
     let longer = both(", tolerationSeconds: 900", "", ", {key: k, operator: Exists}");
-    api.ask(Request::SetPodTolerations { pod, tolerations: longer }).expect("an update");
+    let request = with(&api, longer);
+    api.ask(request).expect("an update");
     let is_told = |changed: &Changed| matches!(changed, Changed::PodUpdated { delta, before: Some(_), .. } if delta.touches(PodDelta::SPEC));
     assert!(api.changed.iter().any(is_told));
     let one = tolerations("[{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute}]");
-    let (reason, _) = api.refusal(Request::SetPodTolerations { pod, tolerations: one });
+    let request = with(&api, one);
+    let (reason, _) = api.refusal(request);
     assert_eq!(reason, ErrorReason::Invalid);
 }

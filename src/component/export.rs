@@ -2,20 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::arena::Symbol;
 use crate::model::{self, Object, ObjectMeta};
-use crate::state::{Store, WorkloadId};
+use crate::state::{Meta, NodeId, PersistentVolumeClaimId, PersistentVolumeId, PodId, Store, WorkloadId};
 
 /// A workload as it would be written in a manifest; kubectl patches, applies and prints this.
 #[must_use]
 pub fn export_workload(store: &Store, id: WorkloadId) -> Option<Object> {
-    let meta = store.workload_meta(id)?;
-    let metadata = ObjectMeta {
-        name: meta.name,
-        namespace: meta.namespace,
-        labels: meta.labels.clone(),
-        annotations: BTreeMap::clone(&meta.annotations),
-        ..ObjectMeta::default()
-    };
+    let metadata = metadata(store.workload_meta(id)?);
     Some(match id {
         WorkloadId::Deployment(id) => {
             let spec = model::DeploymentSpec::clone(&store.deployments.get(id)?.spec);
@@ -54,4 +48,73 @@ pub fn export_workload(store: &Store, id: WorkloadId) -> Option<Object> {
             Object::CronJob(Box::new(model::CronJob { metadata, spec, ..Default::default() }))
         }
     })
+}
+
+/// A pod as it is written in the API, but for its status and what is not modelled.
+#[must_use]
+pub fn export_pod(store: &Store, id: PodId) -> Option<model::Pod> {
+    let pod = store.pod(id)?;
+    let metadata = ObjectMeta {
+        name: Symbol::new(&pod.name),
+        namespace: pod.namespace,
+        labels: pod.labels.clone(),
+        annotations: BTreeMap::clone(&pod.spec.annotations),
+        ..ObjectMeta::default()
+    };
+    let node_name = pod.node.map(|node| store.node_name(node));
+    let spec = model::PodSpec { node_name, ..pod.spec.spec.clone() };
+    Some(model::Pod { metadata, spec, ..model::Pod::default() })
+}
+
+/// A node as it is written in the API; without its status.
+#[must_use]
+pub fn export_node(store: &Store, id: NodeId) -> Option<model::Node> {
+    let node = store.node(id)?;
+    let metadata = ObjectMeta {
+        name: store.node_name(id),
+        labels: node.labels.clone(),
+        annotations: BTreeMap::clone(&node.annotations),
+        ..ObjectMeta::default()
+    };
+    let taints = node.taints.iter().map(|taint| {
+        let time_added = taint.added_at.map(|at| Symbol::new(&format!("t={at}")));
+        model::Taint { key: taint.key, value: taint.value, effect: taint.effect, time_added }
+    });
+    let spec =
+        model::NodeSpec { unschedulable: node.unschedulable, taints: taints.collect(), ..model::NodeSpec::default() };
+    Some(model::Node { metadata, spec, ..model::Node::default() })
+}
+
+/// A claim as it is written in the API.
+#[must_use]
+pub fn export_claim(store: &Store, id: PersistentVolumeClaimId) -> Option<model::PersistentVolumeClaim> {
+    let claim = store.volumes.claim(id)?;
+    let finalizers = vec![Symbol::new(CLAIM_PROTECTION)];
+    let metadata = ObjectMeta { finalizers, ..metadata(&claim.meta) };
+    let spec = model::PersistentVolumeClaimSpec {
+        volume_name: claim.volume,
+        ..model::PersistentVolumeClaimSpec::clone(&claim.spec)
+    };
+    Some(model::PersistentVolumeClaim { metadata, spec, ..Default::default() })
+}
+
+/// A volume as it is written in the API, but for the claim it is bound to.
+#[must_use]
+pub fn export_volume(store: &Store, id: PersistentVolumeId) -> Option<model::PersistentVolume> {
+    let volume = store.volumes.volume(id)?;
+    let spec = model::PersistentVolumeSpec::clone(&volume.spec);
+    Some(model::PersistentVolume { metadata: metadata(&volume.meta), spec, ..Default::default() })
+}
+
+/// The finalizer that keeps a claim while pods use it.
+pub const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
+
+fn metadata(meta: &Meta) -> ObjectMeta {
+    ObjectMeta {
+        name: meta.name,
+        namespace: meta.namespace,
+        labels: meta.labels.clone(),
+        annotations: BTreeMap::clone(&meta.annotations),
+        ..ObjectMeta::default()
+    }
 }

@@ -237,13 +237,6 @@ pub enum Request {
         /// All annotations.
         annotations: Arc<BTreeMap<Symbol, Symbol>>,
     },
-    /// PATCH a pod's tolerations: more of them, or other seconds for those it has.
-    SetPodTolerations {
-        /// Which.
-        pod: PodId,
-        /// All tolerations.
-        tolerations: Vec<model::Toleration>,
-    },
     /// PATCH labels.
     SetPodLabels {
         /// Pod.

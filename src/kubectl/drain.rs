@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::command_line::{DrainArgs, DryRun};
 use super::failure::{Failure, aggregated};
 use super::resource::{Found, find};
-use super::{Kubectl, Process, Tag, Timer, cordon, failure};
+use super::{Kubectl, Process, Tag, Timer, cordon, failure, goroutines};
 use crate::arena::{Id, Symbol};
 use crate::component::{Answer, ApiError, ClientLimit, Ctx, DeleteOptions, ErrorReason, Request, TokenBucket};
+use crate::engine::Stream;
 use crate::state::{DeletionCause, NodeId, Owner, Pod, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 
@@ -20,6 +21,13 @@ const REPEATS_MAX: u32 = 10;
 
 /// Pause between two looks at a pod that is going.
 const POLL: SimDuration = SimDuration::from_secs(1);
+
+/// How much sooner than a write a read that leaves with it is served: it waits for no commit. So a pod that leaves the API
+/// just a second after its eviction is still there at the second look.
+const READ_AHEAD: SimDuration = SimDuration::from_millis(4);
+
+/// Within this time the server gets to requests that leave a client together, in any order.
+const SCATTER: SimDuration = SimDuration::from_millis(20);
 
 /// A drain in progress.
 #[derive(Clone, Debug)]
@@ -38,6 +46,10 @@ pub(super) struct Drain {
     tasks: Vec<Task>,
     /// Where the current node's pods begin in `tasks`.
     first: usize,
+    /// What the current node could not be drained for, in the order in which it turned out.
+    errors: Vec<String>,
+    /// The whims of the current node's goroutines.
+    whims: Option<Stream>,
     /// Nodes that could not be drained, with what is printed about them at the end.
     failed: Vec<(NodeId, Vec<String>)>,
     policy: TokenBucket,
@@ -51,8 +63,8 @@ struct Task {
     namespace: Symbol,
     name: Arc<str>,
     state: State,
-    /// When the last look was due.
-    looked_at: SimTime,
+    /// When the last look was due; none before the first.
+    looked_at: Option<SimTime>,
     /// How often in a row the server has asked for patience.
     repeats: u32,
 }
@@ -62,7 +74,7 @@ enum State {
     Evicting,
     Leaving,
     Done,
-    Failed(String),
+    Failed,
 }
 
 /// The nodes of the command.
@@ -150,6 +162,8 @@ impl Drain {
             began_at: SimTime::ZERO,
             tasks: Vec::new(),
             first: 0,
+            errors: Vec::new(),
+            whims: None,
             failed: Vec::new(),
             policy: bucket(),
             core: bucket(),
@@ -222,6 +236,7 @@ impl Kubectl {
         }
         // Until the pods are known, the answers that are still on their way are those of the node before.
         drain.first = drain.tasks.len();
+        drain.errors.clear();
         drain.round += 1;
         drain.is_listing = true;
         let leaves_at = drain.core.reserve(ctx.now);
@@ -253,65 +268,37 @@ impl Kubectl {
         let Some((process, mut drain)) = self.drain_of(id) else { return };
         let node = drain.nodes[drain.current];
         drain.began_at = ctx.now;
+        let entity = format!("{} {} {}", process.line.text, process.at, ctx.store.node_name(node));
         // kubectl keeps these texts in a map, whose order differs from run to run.
-        let mut order = ctx.streams.stream(
-            "kubectl-text-order",
-            &format!("{} {} {}", process.line.text, process.at, ctx.store.node_name(node)),
-        );
-        let mut refusals: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let mut warnings: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let mut pods: Vec<(PodId, &Pod)> =
-            ctx.store.pods_on(node).iter().filter_map(|&pod| ctx.store.pod(pod).map(|p| (pod, p))).collect();
-        pods.sort_by(|(_, a), (_, b)| a.namespace.cmp(&b.namespace).then_with(|| a.name.cmp(&b.name)));
-        for (pod_id, pod) in pods {
-            if drain.args.pod_selector.as_ref().is_some_and(|s| !s.matches(&pod.labels)) {
-                continue;
-            }
-            let full = format!("{}/{}", pod.namespace, pod.name);
-            match judge(pod, &drain.args, ctx.store, ctx.now) {
-                Verdict::Skip => continue,
-                Verdict::SkipWith(text) => {
-                    warnings.entry(text).or_default().push(full);
-                    continue;
-                }
-                Verdict::Refuse(text) => {
-                    refusals.entry(text).or_default().push(full);
-                    continue;
-                }
-                Verdict::DeleteWith(text) => warnings.entry(text.to_owned()).or_default().push(full),
-                Verdict::Delete => {}
-            }
-            let (namespace, name) = (pod.namespace, Arc::clone(&pod.name));
-            drain.tasks.push(Task {
-                pod: pod_id,
-                namespace,
-                name,
-                state: State::Evicting,
-                looked_at: ctx.now,
-                repeats: 0,
-            });
-        }
-        if !refusals.is_empty() {
-            let mut lines: Vec<String> =
-                refusals.iter().map(|(text, pods)| format!("cannot delete {text}: {}", pods.join(", "))).collect();
+        let mut order = ctx.streams.stream("kubectl-text-order", &entity);
+        let listed = filter(node, &drain.args, ctx);
+        if !listed.refusals.is_empty() {
+            let mut lines = listed.refusals();
             order.shuffle(&mut lines);
-            drain.tasks.truncate(drain.first);
             fail_node(process, &mut drain, node, lines, ctx);
             process.drain = Some(drain);
             self.drain_node(id, ctx);
             return;
         }
-        if !warnings.is_empty() {
-            let mut texts: Vec<String> =
-                warnings.iter().map(|(text, pods)| format!("{text}: {}", pods.join(", "))).collect();
+        if !listed.warnings.is_empty() {
+            let texts = listed.warnings.iter().map(|(text, pods)| format!("{text}: {}", pods.join(", ")));
+            let mut texts: Vec<String> = texts.collect();
             order.shuffle(&mut texts);
             process.stderr.push(format!("Warning: {}", texts.join("; ")));
         }
+        drain.tasks.extend(listed.pods.into_iter().map(|(pod, namespace, name)| Task {
+            pod,
+            namespace,
+            name,
+            state: State::Evicting,
+            looked_at: None,
+            repeats: 0,
+        }));
         if let Some(timeout) = drain.args.timeout {
             ctx.arm_in(timeout, Timer::Timeout(id, drain.round));
         }
         let first = drain.first;
-        let tasks = first as u32..drain.tasks.len() as u32;
+        let count = drain.tasks.len() - first;
         if drain.args.dry_run == DryRun::Client {
             for task in &mut drain.tasks[first..] {
                 process.stdout.push(format!("evicting pod {}/{} (dry run)", task.namespace, task.name));
@@ -322,10 +309,15 @@ impl Kubectl {
             return;
         }
         // Deletions go out one after the other, evictions side by side.
-        let at_once = if drain.args.disable_eviction { 1 } else { usize::MAX };
+        let mut whims = ctx.streams.stream("kubectl-goroutines", &entity);
+        let at_once = match drain.args.disable_eviction {
+            true => (0..count).take(1).collect(),
+            false => goroutines::order(count, &mut whims),
+        };
+        drain.whims = Some(whims);
         process.drain = Some(drain);
-        for index in tasks.take(at_once) {
-            self.evict(id, index, ctx);
+        for place in at_once {
+            self.evict(id, (first + place) as u32, ctx);
         }
         self.check_node(id, ctx);
     }
@@ -343,7 +335,8 @@ impl Kubectl {
             process.stdout.push(format!("evicting pod {}/{}{suffix}", task.namespace, task.name));
         }
         if timed_out && let Some(timeout) = timeout {
-            task.state = State::Failed(format!(
+            task.state = State::Failed;
+            drain.errors.push(format!(
                 "error when evicting pods/\"{}\" -n \"{}\": global timeout reached: {timeout}",
                 task.name, task.namespace
             ));
@@ -351,8 +344,12 @@ impl Kubectl {
             self.check_node(id, ctx);
             return;
         }
-        let bucket = if drain.args.disable_eviction { &mut drain.core } else { &mut drain.policy };
-        let leaves_at = bucket.reserve(ctx.now);
+        let leaves_at = if drain.args.disable_eviction {
+            drain.core.reserve(ctx.now)
+        } else {
+            let scatter = drain.whims.as_mut().map_or(0.0, Stream::unit) * SCATTER.as_secs_f64();
+            drain.policy.reserve(ctx.now) + SimDuration::from_secs_f64(scatter)
+        };
         process.drain = Some(drain);
         if leaves_at > ctx.now {
             ctx.arm(leaves_at, Timer::Send(id, index));
@@ -431,7 +428,8 @@ impl Kubectl {
                 }
             }
             Err(error) => {
-                task.state = State::Failed(format!(
+                task.state = State::Failed;
+                drain.errors.push(format!(
                     "error when evicting pods/\"{}\" -n \"{}\": {}",
                     task.name, task.namespace, error.message
                 ));
@@ -453,7 +451,8 @@ impl Kubectl {
             Ok(_) => task.state = State::Leaving,
             Err(error) if error.reason == ErrorReason::NotFound => task.state = State::Leaving,
             Err(error) => {
-                task.state = State::Failed(refusal(error));
+                task.state = State::Failed;
+                drain.errors.push(refusal(error));
                 for task in done.iter_mut().chain(rest).filter(|t| matches!(t.state, State::Evicting | State::Leaving))
                 {
                     task.state = State::Done;
@@ -480,7 +479,7 @@ impl Kubectl {
         if let Some(next) = (index as usize + 1..count).find(is_leaving) {
             self.poll(id, next as u32, ctx);
         } else if let Some(next) = (first..count).find(is_leaving) {
-            let began_at = drain.tasks[first].looked_at;
+            let began_at = drain.tasks[first].looked_at.unwrap_or(ctx.now);
             ctx.arm(ctx.now.max(began_at + POLL), Timer::Poll(id, next as u32));
         }
     }
@@ -488,15 +487,19 @@ impl Kubectl {
     /// A look at a pod is due; it leaves when the process's own client lets it.
     pub(super) fn poll(&mut self, id: Id<Process>, index: u32, ctx: &mut Ctx<'_, Self>) {
         let Some((process, mut drain)) = self.drain_of(id) else { return };
-        let task = &mut drain.tasks[index as usize];
-        let is_leaving = task.state == State::Leaving;
-        task.looked_at = ctx.now;
-        let is_round = !drain.tasks[drain.first..index as usize].iter().any(|t| t.state == State::Leaving);
-        if drain.args.disable_eviction && is_round {
-            let first = drain.first;
-            drain.tasks[first].looked_at = ctx.now;
+        let (first, index_of) = (drain.first, index as usize);
+        // One that was given up, perhaps with its whole node, is not looked at any more.
+        if index_of < first || drain.tasks[index_of].state != State::Leaving {
+            process.drain = Some(drain);
+            return;
         }
-        let leaves_at = if is_leaving { drain.core.reserve(ctx.now) } else { ctx.now };
+        // The common wait has one beat, that of its first look.
+        let is_round = !drain.tasks[first..index_of].iter().any(|t| t.state == State::Leaving);
+        let beat = if drain.args.disable_eviction { is_round.then_some(first) } else { Some(index_of) };
+        if let Some(looked_at) = beat.map(|task| &mut drain.tasks[task].looked_at) {
+            *looked_at = Some(looked_at.map_or(ctx.now - READ_AHEAD, |_| ctx.now));
+        }
+        let leaves_at = drain.core.reserve(ctx.now);
         process.drain = Some(drain);
         if leaves_at > ctx.now {
             ctx.arm(leaves_at, Timer::Look(id, index));
@@ -540,7 +543,8 @@ impl Kubectl {
                 ));
             } else if !drain.args.disable_eviction {
                 // A look that was held back beyond the next beat is followed by another at once.
-                ctx.arm(ctx.now.max(task.looked_at + POLL), Timer::Poll(id, index));
+                let looked_at = task.looked_at.unwrap_or(ctx.now);
+                ctx.arm(ctx.now.max(looked_at + POLL), Timer::Poll(id, index));
             }
         }
         let is_common = drain.args.disable_eviction;
@@ -559,14 +563,8 @@ impl Kubectl {
         let task = &mut drain.tasks[index as usize];
         process.stdout.push(format!("pod/{} {what}", task.name));
         let why = refusal(error);
-        task.state = State::Failed(if is_common {
-            why
-        } else {
-            format!(
-                "error when waiting for pod \"{}\" in namespace \"{}\" to terminate: {why}",
-                task.name, task.namespace
-            )
-        });
+        task.state = State::Failed;
+        drain.errors.push(if is_common { why } else { waiting_failed(task, &why) });
         if is_common {
             for task in drain.tasks.iter_mut().filter(|task| task.state == State::Leaving) {
                 task.state = State::Done;
@@ -580,12 +578,16 @@ impl Kubectl {
     pub(super) fn timed_out(&mut self, id: Id<Process>, round: u32, ctx: &mut Ctx<'_, Self>) {
         let Some((process, mut drain)) = self.drain_of(id) else { return };
         if drain.round == round {
+            const WHY: &str = "context deadline exceeded";
+            let mut errors = Vec::new();
             for task in drain.tasks.iter_mut().filter(|t| t.state == State::Leaving) {
-                task.state = State::Failed(format!(
-                    "error when waiting for pod \"{}\" in namespace \"{}\" to terminate: context deadline exceeded",
-                    task.name, task.namespace
-                ));
+                task.state = State::Failed;
+                errors.push(if drain.args.disable_eviction { WHY.to_owned() } else { waiting_failed(task, WHY) });
             }
+            errors.truncate(if drain.args.disable_eviction { 1 } else { usize::MAX });
+            // All goroutines wake at once.
+            drain.whims.iter_mut().for_each(|whims| whims.shuffle(&mut errors));
+            drain.errors.extend(errors);
         }
         process.drain = Some(drain);
         self.check_node(id, ctx);
@@ -600,24 +602,79 @@ impl Kubectl {
             return;
         }
         let node = drain.nodes[drain.current];
-        let failures: Vec<String> = drain.tasks[drain.first..]
-            .iter()
-            .filter_map(|t| if let State::Failed(text) = &t.state { Some(text.clone()) } else { None })
-            .collect();
+        let failures = std::mem::take(&mut drain.errors);
         if failures.is_empty() {
             process.stdout.push(format!("node/{} drained{}", ctx.store.node_name(node), drain.suffix()));
             drain.current += 1;
         } else {
             let name = ctx.store.node_name(node);
             let joined = aggregated(&failures);
-            process.stderr.push(format!("There are pending pods in node \"{name}\" when an error occurred: {joined}"));
-            let pending = drain.tasks[drain.first..].iter().filter(|t| ctx.store.pod(t.pod).is_some());
-            process.stderr.extend(pending.map(|t| format!("pod/{}", t.name)));
+            // The node's pods are listed and judged once more.
+            let pending = filter(node, &drain.args, ctx);
+            if !pending.pods.is_empty() {
+                let text = format!("There are pending pods in node \"{name}\" when an error occurred: {joined}");
+                process.stderr.push(text);
+                process.stderr.extend(pending.pods.iter().map(|(.., name)| format!("pod/{name}")));
+            }
+            if !pending.refusals.is_empty() {
+                process.stderr.push("Following errors occurred while getting the list of pods to delete:".to_owned());
+                process.stderr.push(aggregated(&pending.refusals()));
+            }
             fail_node(process, &mut drain, node, failures, ctx);
         }
         process.drain = Some(drain);
         self.drain_node(id, ctx);
     }
+}
+
+/// A node's pods after the filters.
+#[derive(Default)]
+struct Listed {
+    /// Those to delete.
+    pods: Vec<(PodId, Symbol, Arc<str>)>,
+    /// What is said of which pods.
+    warnings: BTreeMap<String, Vec<String>>,
+    /// Why which pods cannot be deleted.
+    refusals: BTreeMap<String, Vec<String>>,
+}
+
+impl Listed {
+    fn refusals(&self) -> Vec<String> {
+        self.refusals.iter().map(|(text, pods)| format!("cannot delete {text}: {}", pods.join(", "))).collect()
+    }
+}
+
+/// The node's pods, by namespace and name, and what the filters say of them; where one is refused, none is deleted.
+fn filter(node: NodeId, args: &DrainArgs, ctx: &Ctx<'_, Kubectl>) -> Listed {
+    let mut listed = Listed::default();
+    let of_node = ctx.store.pods_on(node).iter().filter_map(|&pod| ctx.store.pod(pod).map(|p| (pod, p)));
+    let mut pods: Vec<(PodId, &Pod)> = of_node.collect();
+    pods.sort_by(|(_, a), (_, b)| a.namespace.cmp(&b.namespace).then_with(|| a.name.cmp(&b.name)));
+    for (id, pod) in pods {
+        if args.pod_selector.as_ref().is_some_and(|s| !s.matches(&pod.labels)) {
+            continue;
+        }
+        let full = format!("{}/{}", pod.namespace, pod.name);
+        match judge(pod, args, ctx.store, ctx.now) {
+            Verdict::Skip => continue,
+            Verdict::SkipWith(text) => {
+                listed.warnings.entry(text).or_default().push(full);
+                continue;
+            }
+            Verdict::Refuse(text) => {
+                listed.refusals.entry(text).or_default().push(full);
+                continue;
+            }
+            Verdict::DeleteWith(text) => listed.warnings.entry(text.to_owned()).or_default().push(full),
+            Verdict::Delete => {}
+        }
+        listed.pods.push((id, pod.namespace, Arc::clone(&pod.name)));
+    }
+    listed
+}
+
+fn waiting_failed(task: &Task, why: &str) -> String {
+    format!("error when waiting for pod \"{}\" in namespace \"{}\" to terminate: {why}", task.name, task.namespace)
 }
 
 /// An error of the server as it stands within others.

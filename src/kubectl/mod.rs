@@ -10,6 +10,8 @@ mod cordon;
 mod delete;
 mod drain;
 mod failure;
+mod goroutines;
+mod json_patch;
 mod label;
 mod patch;
 mod resource;
@@ -18,6 +20,7 @@ mod rollout_status;
 mod scale;
 mod set;
 mod shell;
+mod strategic;
 mod taint;
 mod three_way;
 
@@ -297,6 +300,7 @@ impl Kubectl {
                     let Command::Apply(args) = &process.line.command else { continue };
                     let mut plan = Plan::default();
                     apply::plan_one(args.verb, &process.line.objects[index], ctx.store, &mut plan);
+                    process.stderr.append(&mut plan.warnings);
                     plan.items.into_iter().rev().for_each(|item| process.items.push_front(item));
                 }
                 Item::Watch(workload) => {

@@ -1,17 +1,16 @@
 //! `kubectl patch`, and writing a changed object back.
 
-use std::fmt::Display;
-use std::sync::Arc;
+use std::fmt::{Display, Write};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::command_line::{PatchArgs, PatchType};
 use super::failure::Failure;
 use super::resource::{Found, find};
-use super::{Plan, Step, three_way};
+use super::{Plan, Step, json_patch, strategic, three_way};
 use crate::component::{ApiError, ErrorReason, Request};
 use crate::model::Object;
-use crate::state::{PodId, Store};
+use crate::state::Store;
 
 /// Plans the write of a changed object.
 pub(super) fn apply_value(value: Value, line: String, unchanged: Option<String>, plan: &mut Plan) {
@@ -37,145 +36,139 @@ pub(super) fn plan(args: &PatchArgs, store: &Store, plan: &mut Plan) {
 
 fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut Plan) {
     let name = object.printed(store);
-    let current = match object {
-        Found::Node(node) => {
-            // What operators patch on nodes is whether they are schedulable.
-            let Some(unschedulable) = args.patch.pointer("/spec/unschedulable").and_then(Value::as_bool) else {
-                return plan.fail(Failure::own(format!("of {name} only spec.unschedulable can be patched")));
-            };
-            let request = Request::SetNodeUnschedulable { node: *node, unschedulable };
-            return plan.call(Step::new(request, format!("{name} patched")));
-        }
-        Found::Pod(pod) => return patch_pod(*pod, args, &name, store, plan),
-        Found::Workload(..) | Found::Other(..) => three_way::export(object, store),
-    };
-    let Some(current) = current else {
+    let Some(current) = three_way::export(object, store) else {
         return plan.fail(Failure::own(format!("{name} cannot be patched")));
     };
-    let (done, unchanged) = (format!("{name} patched"), Some(format!("{name} patched (no change)")));
-    match patched(current.to_value(), args) {
-        Ok(value) => apply_value(value, done, unchanged, plan),
-        Err(problem) => plan.fail(invalid(problem)),
+    let before = current.to_value();
+    let after = match patched(&before, args) {
+        Ok(after) => after,
+        Err(failure) => return plan.fail(failure),
+    };
+    let identity = |value: &Value, field: &str| value["metadata"].get(field).cloned();
+    if identity(&after, "name") != identity(&before, "name") {
+        let text = "the name of the object does not match the name on the URL";
+        return plan.fail(Failure::refusal(&ApiError::new(ErrorReason::BadRequest, text), None));
+    }
+    if identity(&after, "namespace") != identity(&before, "namespace") {
+        let text = "the namespace of the provided object does not match the namespace sent on the request";
+        return plan.fail(Failure::refusal(&ApiError::new(ErrorReason::BadRequest, text), None));
+    }
+    match Object::from_value(after.clone()) {
+        Some(Ok(object)) => plan.call(Step {
+            unchanged: Some(format!("{name} patched (no change)")),
+            ..Step::new(Request::Apply(Box::new(object)), format!("{name} patched"))
+        }),
+        Some(Err(error)) => plan.fail(unreadable(args, &after, &error.to_string())),
+        None => plan.fail(Failure::own(format!("{name} cannot be patched"))),
     }
 }
 
 /// An object as the patch leaves it.
-fn patched(mut value: Value, args: &PatchArgs) -> Result<Value, String> {
-    match args.patch_type {
-        PatchType::Strategic => merge(&mut value, &args.patch, true),
-        PatchType::Merge => merge(&mut value, &args.patch, false),
-        PatchType::Json => apply_operations(&mut value, &args.patch)?,
-    }
-    Ok(value)
-}
-
-/// What of a pod that exists can be changed and decides something: labels, annotations and tolerations.
 ///
 /// # Source
-/// apiserver, validation of pod updates.
+/// kube-apiserver, `jsonPatcher` and `smpPatcher`: of a JSON patch that cannot be applied nothing is told.
+fn patched(before: &Value, args: &PatchArgs) -> Result<Value, Failure> {
+    let bad = |text: &str| Failure::refusal(&ApiError::new(ErrorReason::BadRequest, text), None);
+    let shape = |of: &Value, wanted: &str| {
+        let kind = match of {
+            Value::Null => return None,
+            Value::Object(_) => "object",
+            Value::Array(_) => "array",
+            Value::String(_) => "string",
+            Value::Number(_) => "number",
+            Value::Bool(_) => "bool",
+        };
+        Some(format!("json: cannot unmarshal {kind} into Go value of type {wanted}"))
+    };
+    const FIELDS: &str = "map[string]interface {}";
+    match (args.patch_type, &args.patch) {
+        (PatchType::Json, Value::Array(operations)) => json_patch::apply(before, operations)
+            .map_err(|_| invalid("the server rejected our request due to an error in our request")),
+        (PatchType::Json, other) => match shape(other, "[]handlers.jsonPatchOp") {
+            Some(text) => Err(bad(&format!("error decoding patch: {text}"))),
+            None => Ok(before.clone()),
+        },
+        (PatchType::Merge, Value::Object(_)) => {
+            let mut after = before.clone();
+            strategic::merge(&mut after, &args.patch);
+            Ok(after)
+        }
+        (PatchType::Merge, other) => Err(bad(&format!(
+            "error decoding patch: {}",
+            shape(other, FIELDS).unwrap_or_else(|| "Invalid JSON Patch".into())
+        ))),
+        (PatchType::Strategic, Value::Object(_)) => {
+            let mut after = before.clone();
+            strategic::merge_strategically(&mut after, &args.patch);
+            Ok(after)
+        }
+        (PatchType::Strategic, other) => match shape(other, FIELDS) {
+            Some(text) => Err(bad(&text)),
+            None => Ok(before.clone()),
+        },
+    }
+}
+
+/// The patched object has a field of the wrong type.
+///
+/// # Source
+/// apimachinery, `fromUnstructured`, for strategic patches; encoding/json for the others.
 ///
 /// # Differs
-/// Images and deadlines could be changed, too.
-fn patch_pod(pod: PodId, args: &PatchArgs, name: &str, store: &Store, plan: &mut Plan) {
-    let Some(object) = store.pod(pod) else { return };
-    let before = json!({
-        "metadata": {"labels": object.labels, "annotations": &*object.spec.annotations},
-        "spec": {"tolerations": object.spec.tolerations},
-    });
-    let after = match patched(before.clone(), args) {
-        Ok(after) => after,
-        Err(problem) => return plan.fail(invalid(problem)),
+/// The server shows more fields of the object, and in the latter case names the field.
+fn unreadable(args: &PatchArgs, after: &Value, error: &str) -> Failure {
+    let (found, expected) = error
+        .strip_prefix("invalid type: ")
+        .and_then(|rest| rest.split_once(", expected "))
+        .map_or(("", ""), |(found, rest)| (found, rest.split(" at line").next().unwrap_or(rest)));
+    let found = match found.split(' ').next() {
+        Some("string") => "string",
+        Some("integer") if args.patch_type == PatchType::Strategic => "int64",
+        Some("floating") if args.patch_type == PatchType::Strategic => "float64",
+        Some("integer" | "floating") => "number",
+        Some("boolean") => "bool",
+        Some("map") => "map",
+        Some("sequence") => "slice",
+        _ => "value",
     };
-    let is_known = |part: &str, fields: &[&str]| {
-        after[part].as_object().is_none_or(|found| found.keys().all(|key| fields.contains(&key.as_str())))
+    let (wanted, shape) = match expected {
+        "i32" => ("int32", ""),
+        "i64" => ("int64", ""),
+        "a boolean" => ("bool", ""),
+        "a string" | "a symbol" => ("string", ""),
+        "a sequence" => ("slice", "slice from"),
+        "a map" => ("map", "map from"),
+        text if text.starts_with("struct") => ("struct", "struct from:"),
+        _ => ("", ""),
     };
-    if !is_known("spec", &["tolerations"]) || !is_known("metadata", &["labels", "annotations", "name", "namespace"]) {
-        let what = "of a pod that exists only labels, annotations and tolerations can be patched";
-        let text = format!("Pod \"{}\" is invalid: spec: Forbidden: {what}", object.name);
-        return plan.fail(Failure::refusal(&ApiError::new(ErrorReason::Invalid, text), None));
-    }
-    let mut requests = Vec::new();
-    if after["metadata"]["labels"] != before["metadata"]["labels"] {
-        match serde_json::from_value(after["metadata"]["labels"].clone()) {
-            Ok(labels) => requests.push(Request::SetPodLabels { pod, labels }),
-            Err(error) => return plan.fail(invalid(error)),
-        }
-    }
-    if after["metadata"]["annotations"] != before["metadata"]["annotations"] {
-        match serde_json::from_value(after["metadata"]["annotations"].clone()) {
-            Ok(annotations) => requests.push(Request::SetPodAnnotations { pod, annotations: Arc::new(annotations) }),
-            Err(error) => return plan.fail(invalid(error)),
-        }
-    }
-    if after["spec"]["tolerations"] != before["spec"]["tolerations"] {
-        match serde_json::from_value(after["spec"]["tolerations"].clone()) {
-            Ok(tolerations) => requests.push(Request::SetPodTolerations { pod, tolerations }),
-            Err(error) => return plan.fail(invalid(error)),
-        }
-    }
-    let Some(last) = requests.pop() else {
-        plan.say(format!("{name} patched (no change)"));
-        return;
+    let (value, why) = match args.patch_type {
+        PatchType::Strategic if wanted.is_empty() => (go_text(&args.patch), error.to_owned()),
+        PatchType::Strategic if shape.is_empty() => (go_text(&args.patch), format!("unrecognized type: {wanted}")),
+        PatchType::Strategic => (go_text(&args.patch), format!("cannot restore {shape} {found}")),
+        _ if wanted.is_empty() => (after.to_string(), error.to_owned()),
+        _ => (after.to_string(), format!("json: cannot unmarshal {found} into Go value of type {wanted}")),
     };
-    for request in requests {
-        plan.call(Step::new(request, ""));
-    }
-    plan.call(Step::new(last, format!("{name} patched")));
+    invalid(format!("patch: Invalid value: {value:?}: {why}"))
 }
 
-/// Merges maps; `null` removes. Lists are replaced, or, by a strategic merge, merged by their items' names.
-fn merge(target: &mut Value, patch: &Value, by_name: bool) {
-    match (target, patch) {
-        (Value::Object(target), Value::Object(patch)) => {
-            for (key, value) in patch {
-                if value.is_null() {
-                    target.remove(key);
-                } else {
-                    merge(target.entry(key.clone()).or_insert(Value::Null), value, by_name);
-                }
+/// A value as Go prints it: `map[spec:map[replicas:x]]`.
+fn go_text(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => format!("[{}]", items.iter().map(go_text).collect::<Vec<_>>().join(" ")),
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_by_key(|(key, _)| *key);
+            let mut text = String::from("map[");
+            for (index, (key, value)) in fields.into_iter().enumerate() {
+                let blank = if index > 0 { " " } else { "" };
+                let _ = write!(text, "{blank}{key}:{}", go_text(value));
             }
+            text + "]"
         }
-        (Value::Array(target), Value::Array(patch)) if by_name && patch.iter().all(|v| v.get("name").is_some()) => {
-            for item in patch {
-                match target.iter_mut().find(|t| t.get("name") == item.get("name")) {
-                    Some(old) => merge(old, item, by_name),
-                    None => target.push(item.clone()),
-                }
-            }
-        }
-        (target, patch) => *target = patch.clone(),
+        other => other.to_string(),
     }
-}
-
-/// A JSON patch: `add`, `replace` and `remove`.
-fn apply_operations(target: &mut Value, operations: &Value) -> Result<(), String> {
-    for operation in operations.as_array().ok_or("a JSON patch is a list of operations")? {
-        let path = operation["path"].as_str().ok_or("an operation without a path")?;
-        let (parent, key) = path.rsplit_once('/').ok_or_else(|| format!("`{path}` is no path"))?;
-        let key = key.replace("~1", "/").replace("~0", "~");
-        let parent = target.pointer_mut(parent).ok_or_else(|| format!("`{path}` does not exist"))?;
-        let value = operation["value"].clone();
-        match (operation["op"].as_str(), parent) {
-            (Some("add" | "replace"), Value::Object(map)) => {
-                map.insert(key, value);
-            }
-            (Some("remove"), Value::Object(map)) => {
-                map.remove(&key).ok_or_else(|| format!("`{path}` does not exist"))?;
-            }
-            (Some("add"), Value::Array(list)) if key == "-" => list.push(value),
-            (Some(op @ ("add" | "replace" | "remove")), Value::Array(list)) => {
-                let index: usize = key.parse().map_err(|_| format!("`{path}` does not exist"))?;
-                match op {
-                    "add" if index <= list.len() => list.insert(index, value),
-                    "replace" if index < list.len() => list[index] = value,
-                    "remove" if index < list.len() => drop(list.remove(index)),
-                    _ => return Err(format!("`{path}` does not exist")),
-                }
-            }
-            _ => return Err(format!("the operation {operation} cannot be applied")),
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -185,26 +178,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_strategic_patch_merges_lists_by_name() {
-        let mut value = json!({"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}], "x": 1});
-        merge(&mut value, &json!({"containers": [{"name": "b", "image": "2"}], "x": null}), true);
-        assert_eq!(value, json!({"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "2"}]}));
-    }
-
-    #[test]
-    fn a_merge_patch_replaces_lists() {
-        let mut value = json!({"containers": [{"name": "a"}]});
-        merge(&mut value, &json!({"containers": [{"name": "b"}]}), false);
-        assert_eq!(value, json!({"containers": [{"name": "b"}]}));
-    }
-
-    #[test]
-    fn json_operations_name_the_path_that_does_not_exist() {
-        let mut value = json!({"spec": {"replicas": 1}});
-        let replace = json!([{"op": "replace", "path": "/spec/replicas", "value": 3}]);
-        assert_eq!(apply_operations(&mut value, &replace), Ok(()));
-        assert_eq!(value["spec"]["replicas"], 3);
-        let missing = json!([{"op": "remove", "path": "/spec/paused"}]);
-        assert!(apply_operations(&mut value, &missing).expect_err("no such path").contains("/spec/paused"));
+    fn values_are_shown_as_go_prints_them() {
+        let value = json!({"spec": {"replicas": "x", "b": [1, null, true]}});
+        assert_eq!(go_text(&value), "map[spec:map[b:[1 <nil> true] replicas:x]]");
     }
 }

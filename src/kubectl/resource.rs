@@ -230,6 +230,16 @@ impl Found {
         .unwrap_or_default()
     }
 
+    /// Whether its deletion was asked for.
+    pub(super) fn is_being_deleted(&self, store: &Store) -> bool {
+        match self {
+            Self::Pod(id) => store.pod(*id).is_some_and(|pod| pod.deletion.is_some()),
+            Self::Workload(_, id) => store.workload_meta(*id).is_some_and(|meta| meta.deleting.is_some()),
+            Self::Other(Kind::Namespace, _, name) => store.is_terminating(*name),
+            Self::Node(_) | Self::Other(..) => false,
+        }
+    }
+
     /// Its namespace; empty for what lives in none.
     pub(super) fn namespace(&self, store: &Store) -> Symbol {
         match self {

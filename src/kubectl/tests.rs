@@ -481,7 +481,7 @@ fn refused_evictions_wait_for_the_client_that_reads_their_pods_again() {
     at.sort_by(f64::total_cmp);
     // Each is read again five seconds after it was refused, before it is tried once more.
     let first = at[0];
-    assert!((at[30] - first - 5.02).abs() < 0.01, "{at:?}");
+    assert!((at[30] - first - 5.02).abs() < 0.03, "{at:?}");
 }
 
 #[test]
@@ -584,9 +584,55 @@ fn thirty_evictions_leave_ten_at_once_and_then_five_a_second() {
     assert_eq!(desk.printed(600.0).0, 0);
     let mut at: Vec<f64> = desk.asked.iter().filter(|(_, granted)| *granted).map(|(at, _)| *at).collect();
     at.truncate(30);
+    at.sort_by(f64::total_cmp);
     let first = at[0];
-    assert!(at[..10].iter().all(|t| *t == first));
-    assert!((at[10] - first - 0.2).abs() < 1e-6 && (at[29] - first - 4.0).abs() < 1e-6, "{at:?}");
+    assert!(at[..10].iter().all(|t| *t < first + 0.02), "the server gets to them in any order: {at:?}");
+    assert!((at[10] - first - 0.2).abs() < 0.021 && (at[29] - first - 4.0).abs() < 0.021, "{at:?}");
+}
+
+#[test]
+fn what_is_evicted_together_goes_in_any_order_and_the_newest_is_mostly_begun_first() {
+    let begun = |number: u32| {
+        let mut desk = Desk::new("drain n --timeout 5m");
+        let line = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
+        Arc::make_mut(line).text = format!("drain n #{number}").into();
+        for pod in ["p0", "p1", "p2", "p3"] {
+            desk.web(pod);
+        }
+        let (exit, stdout, _) = desk.printed(600.0);
+        assert_eq!((exit, stdout.len()), (0, 10));
+        (stdout[1].clone(), stdout[5].clone())
+    };
+    let all: Vec<(String, String)> = (0..40).map(begun).collect();
+    let newest_first = all.iter().filter(|(first, _)| first == "evicting pod default/p3").count();
+    assert!((24..40).contains(&newest_first), "{newest_first} of 40");
+    for pod in ["p0", "p1", "p2", "p3"] {
+        assert!(all.iter().any(|(_, gone)| *gone == format!("pod/{pod} evicted")), "{pod} is never gone first");
+    }
+}
+
+#[test]
+fn a_node_given_up_is_looked_at_no_more_while_the_next_is_drained() {
+    // The look at the first node's pod comes due when the second node's pods are already known.
+    let mut desk = Desk::new("drain n m --timeout 3s");
+    desk.stop = None;
+    desk.web("p");
+    desk.replica_set();
+    desk.pod("q", "m", ("ReplicaSet", "web"), "");
+    desk.pod("r", "m", ("ReplicaSet", "web"), "");
+    let (exit, _, stderr) = desk.printed(60.0);
+    assert_eq!(exit, 1);
+    assert_eq!(stderr.iter().filter(|line| line.starts_with("error: unable to drain node")).count(), 2, "{stderr:?}");
+}
+
+#[test]
+fn a_pod_gone_a_second_after_its_eviction_is_missed_by_the_second_look() {
+    // A kubelet sees the deletion after 5 ms, needs a second to stop the containers, and its deletion takes its way.
+    let mut desk = Desk::new("drain n");
+    desk.stop = Some(SimDuration::from_millis(1010));
+    desk.web("p");
+    desk.check(0, &["node/n cordoned", "evicting pod default/p", "pod/p evicted", "node/n drained"], &[]);
+    assert!((2.0..2.2).contains(&desk.done_s()), "{}", desk.done_s());
 }
 
 #[test]

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::resource::{Found, Kind};
+use super::strategic::merge_key;
 use crate::arena::Symbol;
-use crate::component::export_workload;
+use crate::component::{export_claim, export_node, export_pod, export_volume, export_workload};
 use crate::model::{self, Object, ObjectMeta};
 use crate::state::{Meta, Store};
 
@@ -33,18 +34,26 @@ pub(super) fn remembered(file: &Object) -> Object {
 /// the rest stays.
 ///
 /// # Differs
-/// An object that was never applied is not warned of, and only gets the annotation with its first change. Of the file
-/// counts what is modelled.
+/// Of the file counts what is modelled.
 pub(super) fn merged(file: &Object, live: &Object) -> Result<Option<Object>, String> {
     let last = live.metadata().annotations.get(&Symbol::new(LAST_APPLIED)).and_then(|text| read(text.as_str()));
     let before = said(live);
     let mut after = before.clone();
     merge(&mut after, last.as_ref(), &said(file));
-    if after == before {
+    let is_remembered = live.metadata().annotations.contains_key(&Symbol::new(LAST_APPLIED));
+    if after == before && is_remembered {
         return Ok(None);
     }
     merge(&mut after, None, &said(&remembered(file)));
     Object::from_value(after).transpose().map_err(|error| error.to_string())
+}
+
+/// Whether a patch of this object names a field even if it is as the file says, so that it is never unchanged.
+///
+/// # Source
+/// `patchStrategy: replace` of a budget's selector; apimachinery, `handleMapDiff`.
+pub(super) fn is_always_replaced(file: &Object) -> bool {
+    matches!(file, Object::PodDisruptionBudget(budget) if budget.spec.selector.is_some())
 }
 
 /// What was applied, in the words of the model.
@@ -61,20 +70,17 @@ fn said(object: &Object) -> Value {
     if let Some(Value::Object(metadata)) = value.get_mut("metadata") {
         metadata.retain(|field, _| ["name", "namespace", "labels", "annotations"].contains(&field.as_str()));
     }
+    if matches!(object, Object::Pod(_))
+        && let Some(Value::Object(spec)) = value.get_mut("spec")
+    {
+        // Of a pod that is there the mounts are not kept.
+        let lists = ["containers", "initContainers"];
+        let containers = spec.iter_mut().filter(|(key, _)| lists.contains(&key.as_str()));
+        for container in containers.filter_map(|(_, list)| list.as_array_mut()).flatten() {
+            container.as_object_mut().map(|container| container.remove("volumeMounts"));
+        }
+    }
     value
-}
-
-/// By which field the items of a list are told apart; lists of other items are replaced.
-fn merge_key(list: &str, items: &[Value]) -> Option<&'static str> {
-    let key = match list {
-        "containers" | "initContainers" | "volumes" | "env" => "name",
-        "volumeMounts" => "mountPath",
-        "topologySpreadConstraints" => "topologyKey",
-        "ports" if items.iter().any(|item| item.get("containerPort").is_some()) => "containerPort",
-        "ports" => "port",
-        _ => return None,
-    };
-    items.iter().all(|item| item.get(key).is_some()).then_some(key)
 }
 
 /// Merges what a file says into what is there, without what was said `before` and no longer is.
@@ -94,7 +100,7 @@ fn merge(there: &mut Value, before: Option<&Value>, file: &Value) {
             continue;
         };
         if let (Value::Array(items), Value::Array(said)) = (&mut *held, said)
-            && let Some(key) = merge_key(field, said)
+            && let Some(key) = merge_key(field, said.iter())
         {
             merge_items(items, before, said, key, field == "volumes");
         } else if field == "strategy" {
@@ -155,7 +161,26 @@ pub(super) fn export(object: &Found, store: &Store) -> Option<Object> {
             object.metadata.annotations = BTreeMap::clone(&namespace.annotations);
             Some(Object::Namespace(Box::new(object)))
         }
-        Found::Pod(_) | Found::Node(_) | Found::Other(..) => None,
+        Found::Pod(id) => export_pod(store, *id).map(|pod| Object::Pod(Box::new(pod))),
+        Found::Node(id) => export_node(store, *id).map(|node| Object::Node(Box::new(node))),
+        Found::Other(Kind::PersistentVolumeClaim, namespace, name) => {
+            let claim = export_claim(store, store.volumes.find_claim(*namespace, *name)?)?;
+            Some(Object::PersistentVolumeClaim(Box::new(claim)))
+        }
+        Found::Other(Kind::PersistentVolume, _, name) => {
+            let volume = export_volume(store, store.volumes.find_volume(*name)?)?;
+            Some(Object::PersistentVolume(Box::new(volume)))
+        }
+        Found::Other(Kind::PriorityClass, _, name) => {
+            let class = store.priority_class(*name)?;
+            let mut object = model::PriorityClass::default();
+            object.metadata.name = class.name;
+            object.value = class.value;
+            object.global_default = class.global_default;
+            object.preemption_policy = class.never_preempts.then_some(model::PreemptionPolicy::Never);
+            Some(Object::PriorityClass(Box::new(object)))
+        }
+        Found::Other(..) => None,
     }
 }
 

@@ -156,7 +156,12 @@ impl Volumes {
         self.change_volume(id, |volume| volume.is_released = true);
     }
 
-    fn change_volume<T>(&mut self, id: PersistentVolumeId, change: impl FnOnce(&mut PersistentVolume) -> T) -> T {
+    /// Changes a volume.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such volume.
+    pub fn change_volume<T>(&mut self, id: PersistentVolumeId, change: impl FnOnce(&mut PersistentVolume) -> T) -> T {
         let volume = self.volumes.get_mut(id).expect("a volume");
         let before = offer(id, volume);
         let result = change(volume);

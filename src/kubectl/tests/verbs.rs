@@ -193,16 +193,90 @@ fn an_object_needs_its_namespace() {
     desk.check(1, &[], &["Error from server (NotFound): namespaces \"far\" not found"]);
 }
 
+/// Types `apply -f x` of these objects.
+fn apply_again(desk: &mut Desk, texts: &[&str]) {
+    desk.type_line("apply -f x");
+    let line = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
+    Arc::make_mut(line).objects = texts.iter().map(|text| Written { file: "x".into(), object: object(text) }).collect();
+    desk.play(2.0);
+}
+
 #[test]
-fn what_is_applied_twice_is_unchanged() {
+fn what_is_applied_twice_is_unchanged_but_for_budgets() {
     let more = SERVICE.replace("name: s,", "name: s, labels: {a: b},");
-    let files = [("x", BUDGET), ("x", SERVICE), ("x", SPACE), ("x", &more)];
-    let mut desk = Desk::with_files("apply -f x", &files);
-    for text in [BUDGET, SERVICE, SPACE] {
-        desk.create(object(text));
-    }
-    let lines = ["poddisruptionbudget.policy/b unchanged", "service/s unchanged", "namespace/far unchanged"];
-    desk.check(0, &[&lines[..], &["service/s configured"]].concat(), &[]);
+    let mut desk = Desk::with_files("apply -f x", &[("x", BUDGET), ("x", SERVICE), ("x", SPACE)]);
+    desk.play(2.0);
+    apply_again(&mut desk, &[BUDGET, SERVICE, SPACE, &more]);
+    let lines = [
+        "poddisruptionbudget.policy/b configured",
+        "service/s unchanged",
+        "namespace/far unchanged",
+        "service/s configured",
+    ];
+    let again = &desk.transcripts[1];
+    assert_eq!((again.stdout.as_slice(), again.stderr.len()), (&lines.map(str::to_owned)[..], 0));
+}
+
+#[test]
+fn what_was_never_applied_is_warned_of_once() {
+    let mut desk = Desk::new("create -f x");
+    desk.create(object(SERVICE));
+    desk.play(1.0);
+    apply_again(&mut desk, &[SERVICE]);
+    apply_again(&mut desk, &[SERVICE]);
+    let warning = "Warning: resource services/s is missing the kubectl.kubernetes.io/last-applied-configuration annotation \
+                   which is required by kubectl apply. kubectl apply should only be used on resources created declaratively \
+                   by either kubectl create --save-config or kubectl apply. The missing annotation will be patched \
+                   automatically.";
+    assert_eq!(
+        (&desk.transcripts[1].stdout[..], &desk.transcripts[1].stderr[..]),
+        (&["service/s configured".to_owned()][..], &[warning.to_owned()][..])
+    );
+    assert_eq!(
+        (&desk.transcripts[2].stdout[..], desk.transcripts[2].stderr.len()),
+        (&["service/s unchanged".to_owned()][..], 0)
+    );
+}
+
+#[test]
+fn a_pod_is_let_go_by_taking_its_gate_away() {
+    let check = |line: &str, exit: i32, stdout: &[&str], stderr: &[&str], gates: usize| {
+        let mut desk = Desk::new(line);
+        let pod = desk.pod("g", "n", ("", ""), "schedulingGates: [{name: a}],");
+        desk.check(exit, stdout, stderr);
+        assert_eq!(desk.store.pod(pod).map(|pod| pod.spec.scheduling_gates.len()), Some(gates), "{line}");
+    };
+    let done = &["pod/g patched"];
+    check(r#"patch pod g --type=json -p '[{"op":"remove","path":"/spec/schedulingGates/0"}]'"#, 0, done, &[], 0);
+    check(r#"patch pod g -p '{"spec":{"schedulingGates":null}}'"#, 0, done, &[], 0);
+    check(r#"patch pod g --type=merge -p '{"spec":{"schedulingGates":[]}}'"#, 0, done, &[], 0);
+    let refused = "The Pod \"g\" is invalid: spec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new \
+                   scheduling gate 'b'";
+    check(r#"patch pod g -p '{"spec":{"schedulingGates":[{"name":"b"}]}}'"#, 1, &[], &[refused], 1);
+    let vague = "The request is invalid: the server rejected our request due to an error in our request";
+    check(r#"patch pod g --type=json -p '[{"op":"remove","path":"/spec/schedulingGates/1"}]'"#, 1, &[], &[vague], 1);
+    let typed = "The request is invalid: patch: Invalid value: \"map[spec:map[activeDeadlineSeconds:x]]\": unrecognized type: int64";
+    check(r#"patch pod g -p '{"spec":{"activeDeadlineSeconds":"x"}}'"#, 1, &[], &[typed], 1);
+}
+
+#[test]
+fn taints_and_labels_of_a_node_can_be_patched() {
+    let check = |line: &str, taints: &[&str], is_cordoned: bool| {
+        let mut desk = Desk::new("cordon n");
+        desk.play(2.0);
+        desk.type_line("taint node n a=b:NoSchedule");
+        desk.play(2.0);
+        desk.type_line(line);
+        desk.play(2.0);
+        assert_eq!(desk.transcripts[2].stdout, ["node/n patched"], "{line}: {:?}", desk.transcripts[2].stderr);
+        let node = desk.store.find_node(Symbol::new("n")).and_then(|id| desk.store.node(id)).expect("the node");
+        let found: Vec<&str> = node.taints.iter().map(|taint| taint.key.as_str()).collect();
+        assert_eq!((found.as_slice(), node.unschedulable), (taints, is_cordoned), "{line}");
+    };
+    check(r#"patch node n -p '{"spec":{"taints":[{"key":"p","effect":"NoSchedule"}]}}'"#, &["p"], true);
+    check(r#"patch node n --type=json -p '[{"op":"remove","path":"/spec/taints"}]'"#, &[], true);
+    check(r#"patch node n -p '{"spec":{"unschedulable":null}}'"#, &["a"], false);
+    check(r#"patch node n --type=merge -p '{"metadata":{"labels":{"x":"y"}}}'"#, &["a"], true);
 }
 
 #[test]

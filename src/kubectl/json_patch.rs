@@ -1,0 +1,162 @@
+//! JSON patches (RFC 6902), as the API server applies them.
+
+use serde_json::Value;
+
+/// An operation that cannot be carried out; the server tells no more of it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Inapplicable;
+
+/// Applies all operations, or none.
+///
+/// # Errors
+/// If one of them cannot be applied.
+///
+/// # Source
+/// kube-apiserver, `jsonPatcher`, with evanphx/json-patch: of an object, `replace` needs no field of that name, `remove` does;
+/// negative indexes count from the end.
+pub(super) fn apply(value: &Value, operations: &[Value]) -> Result<Value, Inapplicable> {
+    let mut value = value.clone();
+    for operation in operations {
+        apply_one(&mut value, operation).ok_or(Inapplicable)?;
+    }
+    Ok(value)
+}
+
+fn apply_one(value: &mut Value, operation: &Value) -> Option<()> {
+    let path = || operation.get("path").and_then(Value::as_str);
+    let from = || operation.get("from").and_then(Value::as_str);
+    let given = || operation.get("value").cloned().unwrap_or(Value::Null);
+    match operation.get("op").and_then(Value::as_str)? {
+        "add" => add(value, path()?, given()),
+        "remove" => remove(value, path()?).map(drop),
+        "replace" => replace(value, path()?, given()),
+        "move" => {
+            let moved = remove(value, from()?)?;
+            add(value, path()?, moved)
+        }
+        "copy" => {
+            let copied = find(value, from()?)?.unwrap_or(Value::Null);
+            add(value, path()?, copied)
+        }
+        "test" => {
+            let found = if path()?.is_empty() { Some(value.clone()) } else { find(value, path()?)? };
+            (found.unwrap_or(Value::Null) == given()).then_some(())
+        }
+        _ => None,
+    }
+}
+
+/// What holds the last part of the path, and that part.
+fn holder<'a>(value: &'a mut Value, path: &str) -> Option<(&'a mut Value, String)> {
+    let (parents, last) = path.rsplit_once('/')?;
+    let mut holder = value;
+    for part in parents.split('/').skip(1) {
+        let part = unescaped(part);
+        holder = match holder {
+            Value::Object(fields) => fields.get_mut(&part)?,
+            Value::Array(items) => {
+                let index = existing(&part, items.len())?;
+                items.get_mut(index)?
+            }
+            _ => return None,
+        };
+    }
+    (holder.is_object() || holder.is_array()).then(|| (holder, unescaped(last)))
+}
+
+fn unescaped(part: &str) -> String {
+    part.replace("~1", "/").replace("~0", "~")
+}
+
+/// The place of an item that is there.
+fn existing(part: &str, length: usize) -> Option<usize> {
+    let index: i64 = part.parse().ok()?;
+    let length = i64::try_from(length).ok()?;
+    let index = if index < 0 { index + length } else { index };
+    (0..length).contains(&index).then(|| usize::try_from(index).ok()).flatten()
+}
+
+fn add(value: &mut Value, path: &str, new: Value) -> Option<()> {
+    match holder(value, path)? {
+        (Value::Object(fields), key) => drop(fields.insert(key, new)),
+        (Value::Array(items), key) if key == "-" => items.push(new),
+        (Value::Array(items), key) => {
+            let index = existing(&key, items.len() + 1)?;
+            items.insert(index, new);
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+fn remove(value: &mut Value, path: &str) -> Option<Value> {
+    match holder(value, path)? {
+        (Value::Object(fields), key) => fields.remove(&key),
+        (Value::Array(items), key) => existing(&key, items.len()).map(|index| items.remove(index)),
+        _ => None,
+    }
+}
+
+fn replace(value: &mut Value, path: &str, new: Value) -> Option<()> {
+    if path.is_empty() {
+        let is_whole = new.is_object() || new.is_array();
+        *value = new;
+        return is_whole.then_some(());
+    }
+    match holder(value, path)? {
+        (Value::Object(fields), key) => drop(fields.insert(key, new)),
+        (Value::Array(items), key) => {
+            let index = existing(&key, items.len())?;
+            items[index] = new;
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+/// What stands at the path; within an object that lacks the field, nothing.
+#[expect(clippy::option_option, reason = "a path that leads nowhere is not a field that is not there")]
+fn find(value: &mut Value, path: &str) -> Option<Option<Value>> {
+    Some(match holder(value, path)? {
+        (Value::Object(fields), key) => fields.get(&key).cloned(),
+        (Value::Array(items), key) => Some(items[existing(&key, items.len())?].clone()),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn operations_change_what_their_path_names() {
+        let check = |before: Value, operations: Value, expected: Option<Value>| {
+            let found = apply(&before, operations.as_array().expect("operations"));
+            assert_eq!(found.ok(), expected, "{operations} on {before}");
+        };
+        let one = |op: &str, path: &str| json!([{"op": op, "path": path, "value": 7}]);
+        check(json!({"a": 1}), one("replace", "/a"), Some(json!({"a": 7})));
+        check(json!({"a": 1}), one("replace", "/b"), Some(json!({"a": 1, "b": 7})));
+        check(json!({"a": 1}), one("replace", "/b/c"), None);
+        check(json!({"a": 1}), one("add", "/b"), Some(json!({"a": 1, "b": 7})));
+        check(json!({"a": [1, 2]}), one("add", "/a/-"), Some(json!({"a": [1, 2, 7]})));
+        check(json!({"a": [1, 2]}), one("add", "/a/0"), Some(json!({"a": [7, 1, 2]})));
+        check(json!({"a": [1, 2]}), one("add", "/a/2"), Some(json!({"a": [1, 2, 7]})));
+        check(json!({"a": [1, 2]}), one("add", "/a/3"), None);
+        check(json!({"a": [1, 2]}), one("replace", "/a/-1"), Some(json!({"a": [1, 7]})));
+        check(json!({"a": [1, 2]}), one("remove", "/a/0"), Some(json!({"a": [2]})));
+        check(json!({"a": [1, 2]}), one("remove", "/a/2"), None);
+        check(json!({"a": 1}), one("remove", "/b"), None);
+        check(json!({"k/x": 1, "~": 2}), one("remove", "/k~1x"), Some(json!({"~": 2})));
+        check(json!({"a": 7}), one("test", "/a"), Some(json!({"a": 7})));
+        check(json!({"a": 1}), one("test", "/a"), None);
+        check(json!({"a": 1}), one("test", "/b"), None);
+        check(json!({"a": 1}), json!([{"op": "test", "path": "/b", "value": null}]), Some(json!({"a": 1})));
+        check(json!({"a": 1}), json!([{"op": "move", "from": "/a", "path": "/b"}]), Some(json!({"b": 1})));
+        check(json!({"a": 1}), json!([{"op": "copy", "from": "/a", "path": "/b"}]), Some(json!({"a": 1, "b": 1})));
+        check(json!({"a": 1}), json!([{"op": "jump", "path": "/a"}]), None);
+        check(json!({"a": 1}), json!([{"op": "remove", "path": "/a"}, {"op": "remove", "path": "/a"}]), None);
+    }
+}

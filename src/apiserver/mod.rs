@@ -93,6 +93,7 @@ impl ApiServer {
         rest: Box<Eviction>,
         changed: &mut Vec<Changed>,
     ) -> Served {
+        // Budgets and pods only: they keep versions of their own.
         rest.advance(&mut Session { store, config, streams, now, changed })
     }
 
@@ -109,6 +110,27 @@ impl ApiServer {
         if let Err(refusal) = namespaces::admit(&request, store) {
             return Served::Answered(Err(refusal));
         }
+        let first = changed.len();
+        let served = self.serve_admitted(store, config, streams, now, request, changed);
+        for change in &changed[first..] {
+            if let Changed::WorkloadUpdated(id, _) = change
+                && let Some(meta) = store.workload_meta_mut(*id)
+            {
+                meta.version += 1;
+            }
+        }
+        served
+    }
+
+    fn serve_admitted(
+        &mut self,
+        store: &mut Store,
+        config: &Config,
+        streams: &Streams,
+        now: SimTime,
+        request: Request,
+        changed: &mut Vec<Changed>,
+    ) -> Served {
         let mut session = Session { store, config, streams, now, changed };
         let s = &mut session;
         Served::Answered(match request {
@@ -136,8 +158,8 @@ impl ApiServer {
                 nodes::patch_status(s, node, &conditions, base.as_ref())
             }
             Request::CreateReplicaSet(new) => self.create_replica_set(s, *new),
-            Request::UpdateReplicaSet { replica_set, replicas, annotations } => {
-                workloads::update_replica_set(s, replica_set, replicas, annotations)
+            Request::UpdateReplicaSet { replica_set, base, replicas, annotations } => {
+                workloads::update_replica_set(s, replica_set, base, replicas, annotations)
             }
             Request::SetWorkloadAnnotations { workload, annotations } => {
                 workloads::set_annotations(s, workload, annotations)

@@ -78,6 +78,7 @@ impl ApiServer {
             annotations: Arc::new(metadata.annotations.clone()),
             created_at: self.instant(metadata.creation_timestamp, s.now),
             generation: metadata.generation.max(1),
+            version: 1,
             deleting: None,
             owner: owner_by_name(metadata),
         }

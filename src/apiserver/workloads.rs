@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{ApiServer, Session, already_exists, not_found};
 use crate::arena::Symbol;
-use crate::component::{Answer, ApiError, ErrorReason, NewReplicaSet, NewRevision, Reply, StatusUpdate};
+use crate::component::{Answer, ApiError, BaseVersion, ErrorReason, NewReplicaSet, NewRevision, Reply, StatusUpdate};
 use crate::state::{
     Changed, ControllerRevision, ControllerRevisionId, CronJob, CronJobId, Job, JobStatus, Meta, ObjectDelta, Owner,
     Propagation, ReplicaSet, ReplicaSetId, ReplicaSetStatus, WorkloadId,
@@ -29,6 +29,7 @@ impl ApiServer {
                 annotations: new.annotations,
                 created_at: s.now,
                 generation: 1,
+                version: 1,
                 deleting: None,
                 owner: Some(Owner::Deployment(new.deployment)),
             },
@@ -54,6 +55,7 @@ impl ApiServer {
             annotations: Arc::default(),
             created_at: s.now,
             generation: 1,
+            version: 1,
             deleting: None,
             owner: Some(new.owner.as_owner()),
         };
@@ -82,6 +84,7 @@ impl ApiServer {
             annotations: Arc::new(template.metadata.annotations.clone()),
             created_at: s.now,
             generation: 1,
+            version: 1,
             deleting: None,
             owner: Some(Owner::CronJob(id)),
         };
@@ -106,10 +109,12 @@ fn missing(workload: WorkloadId) -> crate::component::ApiError {
 pub(super) fn update_replica_set(
     s: &mut Session<'_>,
     id: ReplicaSetId,
+    base: BaseVersion,
     replicas: Option<i32>,
     annotations: Option<Arc<BTreeMap<Symbol, Symbol>>>,
 ) -> Answer {
     let workload = WorkloadId::ReplicaSet(id);
+    unchanged_since(s, workload, base)?;
     let Some(set) = s.store.replica_sets.get_mut(id) else { return Err(missing(workload)) };
     let mut delta = ObjectDelta::NONE;
     if let Some(replicas) = replicas
@@ -126,6 +131,35 @@ pub(super) fn update_replica_set(
         delta = delta | ObjectDelta::METADATA;
     }
     publish(s, workload, delta)
+}
+
+/// # Source
+/// apiserver, `GuaranteedUpdate`: a PUT names the version that it is made from.
+fn unchanged_since(s: &Session<'_>, workload: WorkloadId, base: BaseVersion) -> Result<(), ApiError> {
+    let Some(meta) = s.store.workload_meta(workload) else { return Err(missing(workload)) };
+    if base.is_none_or(|base| base == meta.version) {
+        return Ok(());
+    }
+    let message = format!(
+        "Operation cannot be fulfilled on {} \"{}\": the object has been modified; please apply your changes to the latest version and try again",
+        workload.resource(),
+        meta.name
+    );
+    Err(ApiError::new(ErrorReason::Conflict, message))
+}
+
+/// # Source
+/// `ValidateJobStatus`, gate `RejectMoreReadyThanActivePods`: only what changes is checked.
+fn valid_job_status(job: &Job, new: &JobStatus) -> Result<(), ApiError> {
+    let changes = (new.ready, new.active) != (job.status.ready, job.status.active);
+    if !changes || new.ready <= new.active {
+        return Ok(());
+    }
+    let message = format!(
+        "Job.batch \"{}\" is invalid: status.ready: Invalid value: {}: cannot set more ready pods than active",
+        job.meta.name, new.ready
+    );
+    Err(ApiError::new(ErrorReason::Invalid, message))
 }
 
 fn publish(s: &mut Session<'_>, workload: WorkloadId, delta: ObjectDelta) -> Answer {
@@ -190,19 +224,28 @@ pub(super) fn update_status(s: &mut Session<'_>, update: StatusUpdate) -> Answer
         ObjectDelta::STATUS
     }
     let (workload, delta) = match update {
-        StatusUpdate::Deployment(id, new) => {
+        StatusUpdate::Deployment(id, base, new) => {
+            unchanged_since(s, WorkloadId::Deployment(id), base)?;
             (WorkloadId::Deployment(id), s.store.deployments.get_mut(id).map(|o| set(&mut o.status, new)))
         }
-        StatusUpdate::ReplicaSet(id, new) => {
+        StatusUpdate::ReplicaSet(id, base, new) => {
+            unchanged_since(s, WorkloadId::ReplicaSet(id), base)?;
             (WorkloadId::ReplicaSet(id), s.store.replica_sets.get_mut(id).map(|o| set(&mut o.status, new)))
         }
-        StatusUpdate::DaemonSet(id, new) => {
+        StatusUpdate::DaemonSet(id, base, new) => {
+            unchanged_since(s, WorkloadId::DaemonSet(id), base)?;
             (WorkloadId::DaemonSet(id), s.store.daemon_sets.get_mut(id).map(|o| set(&mut o.status, new)))
         }
-        StatusUpdate::StatefulSet(id, new) => {
+        StatusUpdate::StatefulSet(id, base, new) => {
+            unchanged_since(s, WorkloadId::StatefulSet(id), base)?;
             (WorkloadId::StatefulSet(id), s.store.stateful_sets.get_mut(id).map(|o| set(&mut o.status, new)))
         }
-        StatusUpdate::Job(id, new) => (WorkloadId::Job(id), s.store.jobs.get_mut(id).map(|o| set(&mut o.status, *new))),
+        StatusUpdate::Job(id, base, new) => {
+            unchanged_since(s, WorkloadId::Job(id), base)?;
+            let Some(job) = s.store.jobs.get_mut(id) else { return Err(missing(WorkloadId::Job(id))) };
+            valid_job_status(job, &new)?;
+            (WorkloadId::Job(id), Some(set(&mut job.status, *new)))
+        }
         StatusUpdate::CronJob(id, gone) => {
             let strike = |cron_job: &mut CronJob| {
                 let before = cron_job.active.len();

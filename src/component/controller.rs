@@ -79,17 +79,28 @@ pub enum Step<M> {
 pub struct Plan<M> {
     /// Parts in order; a failed call stops those after it.
     pub steps: Vec<Step<M>>,
-    /// Sent last, whether or not a step failed: status writes.
+    /// Sent after the steps, whether or not one of them failed: status writes.
     pub finally: Vec<Planned<M>>,
-    /// Look at the key again after this time.
+    /// Sent last, group after group, whether or not a step failed; a failed call of these stops the groups after it.
+    pub record: Vec<Vec<Planned<M>>>,
+    /// Look at the key again after this time, if the pass succeeds.
     pub requeue_after: Option<SimDuration>,
+    /// Look at the key again after this time, counted from the pass, however it ends.
+    pub wake_after: Option<SimDuration>,
     /// The pass itself failed: retry with back-off.
     pub failed: bool,
 }
 
 impl<M> Default for Plan<M> {
     fn default() -> Self {
-        Self { steps: Vec::new(), finally: Vec::new(), requeue_after: None, failed: false }
+        Self {
+            steps: Vec::new(),
+            finally: Vec::new(),
+            record: Vec::new(),
+            requeue_after: None,
+            wake_after: None,
+            failed: false,
+        }
     }
 }
 
@@ -151,6 +162,17 @@ pub trait Reconcile: Sized {
     /// A call of a plan was answered: lower expectations on failure, post events.
     fn answered(&mut self, key: Self::Key, memo: Self::Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>);
 
+    /// A call that follows from an answer, before the rest of the plan. The answer itself then fails nothing.
+    fn follow_up(
+        &mut self,
+        _key: Self::Key,
+        _memo: Self::Memo,
+        _answer: &Answer,
+        _ctx: &mut Ctx<'_, Controller<Self>>,
+    ) -> Option<Planned<Self::Memo>> {
+        None
+    }
+
     /// A planned call was given up before it was sent.
     fn skipped(&mut self, _key: Self::Key, _memo: Self::Memo) {}
 
@@ -184,14 +206,23 @@ pub(super) struct Run<K, M> {
     parts: VecDeque<Part<M>>,
     outstanding: usize,
     failed: bool,
+    record_failed: bool,
     requeue_after: Option<SimDuration>,
+}
+
+/// What keeps a part of a plan from being sent.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Unless {
+    Never,
+    PassFailed,
+    RecordFailed,
 }
 
 #[derive(Clone, Debug)]
 struct Part<M> {
     calls: VecDeque<Planned<M>>,
     batch: Option<usize>,
-    always: bool,
+    unless: Unless,
 }
 
 /// A controller: its rules and its machinery.
@@ -282,12 +313,26 @@ impl<R: Reconcile> Controller<R> {
                     Step::SlowStart(calls) => (calls, Some(1)),
                     Step::Concurrent(calls) => (calls, None),
                 };
-                parts.push_back(Part { calls: calls.into(), batch, always: false });
+                parts.push_back(Part { calls: calls.into(), batch, unless: Unless::PassFailed });
             }
             if !plan.finally.is_empty() {
-                parts.push_back(Part { calls: plan.finally.into(), batch: None, always: true });
+                parts.push_back(Part { calls: plan.finally.into(), batch: None, unless: Unless::Never });
             }
-            let run = Run { key, cause, parts, outstanding: 0, failed: plan.failed, requeue_after: plan.requeue_after };
+            for group in plan.record {
+                parts.push_back(Part { calls: group.into(), batch: None, unless: Unless::RecordFailed });
+            }
+            if let Some(delay) = plan.wake_after {
+                self.add_after(key, delay, ctx);
+            }
+            let run = Run {
+                key,
+                cause,
+                parts,
+                outstanding: 0,
+                failed: plan.failed,
+                record_failed: false,
+                requeue_after: plan.requeue_after,
+            };
             let id = self.runs.insert(run);
             self.advance(id, ctx);
         }
@@ -307,7 +352,12 @@ impl<R: Reconcile> Controller<R> {
                 run.parts.pop_front();
                 continue;
             }
-            if run.failed && !part.always {
+            let is_void = match part.unless {
+                Unless::Never => false,
+                Unless::PassFailed => run.failed,
+                Unless::RecordFailed => run.record_failed,
+            };
+            if is_void {
                 for call in part.calls.drain(..) {
                     self.rules.skipped(run.key, call.memo);
                 }
@@ -383,9 +433,18 @@ impl<R: Reconcile> Component for Controller<R> {
     fn answered(&mut self, tag: Self::Tag, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         let id = tag.run;
         let Some(run) = self.runs.get_mut(id) else { return };
+        let key = run.key;
+        if let Some(next) = self.rules.follow_up(key, tag.memo, answer, ctx) {
+            ctx.cause = run.cause;
+            ctx.call(next.request, ControllerTag { run: id, memo: next.memo });
+            return;
+        }
         run.outstanding -= 1;
-        run.failed |= R::is_failure(tag.memo, answer);
-        let (key, outstanding) = (run.key, run.outstanding);
+        if R::is_failure(tag.memo, answer) {
+            run.failed = true;
+            run.record_failed |= run.parts.front().is_some_and(|part| part.unless == Unless::RecordFailed);
+        }
+        let outstanding = run.outstanding;
         self.rules.answered(key, tag.memo, answer, ctx);
         if outstanding == 0 {
             self.advance(id, ctx);

@@ -15,6 +15,7 @@ mod pool;
 mod record;
 mod request;
 mod revision;
+mod status_write;
 mod volume_match;
 mod what_if;
 mod work_queue;
@@ -31,13 +32,14 @@ pub use ownership::{Claim, controller_name, judge_claim};
 pub use pool::{PoolPlan, pool_number};
 pub use record::{EventDraft, EventRecorder, EventType, ObjectRef, Record, Transcript};
 pub use request::{
-    Answer, ApiError, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet, NewRevision, NodeConditionUpdate,
+    Answer, ApiError, BaseVersion, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet, NewRevision, NodeConditionUpdate,
     NodeRegistration, PodDraft, PodName, PodStatusPatch, Reply, Request, StatusUpdate,
 };
 pub use revision::{
     PresentRevision, RevisionOwner, present_revision, prune_revisions, revision_hash_label, same_template,
     template_hash,
 };
+pub use status_write::{StatusStep, StatusWrites};
 pub use volume_match::find_matching_volume;
 pub use what_if::{MakeWhatIf, WhatIf};
 pub use work_queue::WorkQueue;

@@ -160,19 +160,23 @@ pub struct NewRevision {
 /// A Job's status, boxed for its size.
 pub type JobStatusUpdate = Box<JobStatus>;
 
+/// `metadata.resourceVersion` of a PUT: the version of the object that the writer has read; 409 if it was written since.
+/// None = whatever it is.
+pub type BaseVersion = Option<u64>;
+
 /// A status write of a controller.
 #[derive(Clone, Debug)]
 pub enum StatusUpdate {
     /// Deployment.
-    Deployment(DeploymentId, DeploymentStatus),
+    Deployment(DeploymentId, BaseVersion, DeploymentStatus),
     /// ReplicaSet.
-    ReplicaSet(ReplicaSetId, ReplicaSetStatus),
+    ReplicaSet(ReplicaSetId, BaseVersion, ReplicaSetStatus),
     /// DaemonSet.
-    DaemonSet(DaemonSetId, DaemonSetStatus),
+    DaemonSet(DaemonSetId, BaseVersion, DaemonSetStatus),
     /// StatefulSet.
-    StatefulSet(StatefulSetId, StatefulSetStatus),
+    StatefulSet(StatefulSetId, BaseVersion, StatefulSetStatus),
     /// Job.
-    Job(JobId, JobStatusUpdate),
+    Job(JobId, BaseVersion, JobStatusUpdate),
     /// CronJob: Jobs to strike off the list of active ones.
     CronJob(CronJobId, Vec<JobId>),
     /// PodDisruptionBudget, with the resource version that the writer has read: 409 if it is no longer that.
@@ -320,6 +324,8 @@ pub enum Request {
     UpdateReplicaSet {
         /// ReplicaSet.
         replica_set: ReplicaSetId,
+        /// The version that the writer has read.
+        base: BaseVersion,
         /// New size, if it changes.
         replicas: Option<i32>,
         /// New annotations, if they change.

@@ -66,6 +66,7 @@ mod tests {
             annotations: Arc::default(),
             created_at: crate::units::SimTime::ZERO,
             generation: 1,
+            version: 1,
             deleting: None,
             owner: None,
         }

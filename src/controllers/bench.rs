@@ -71,6 +71,7 @@ pub(super) fn meta(name: &str, owner: Option<Owner>) -> Meta {
         annotations: Arc::default(),
         created_at: SimTime::ZERO,
         generation: 1,
+        version: 1,
         deleting: None,
         owner,
     }

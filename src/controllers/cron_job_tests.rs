@@ -58,7 +58,7 @@ impl Calendar {
         for id in ids {
             let conditions = vec![(condition, "", self.cluster.now)];
             let status = JobStatus { conditions, ..JobStatus::default() };
-            self.cluster.ask(Request::UpdateStatus(StatusUpdate::Job(id, Box::new(status)))).expect("a status");
+            self.cluster.ask(Request::UpdateStatus(StatusUpdate::Job(id, None, Box::new(status)))).expect("a status");
         }
     }
 }

@@ -335,3 +335,83 @@ fn a_pod_that_has_gone_before_its_deletion_arrives_is_no_failure() {
     work.cluster.run_for(5.0);
     assert_eq!(work.cluster.reasons("FailedDelete"), 0);
 }
+
+/// A Job of which one pod has just failed while another is ready.
+fn in_back_off() -> (Work, PodId) {
+    let mut work = Work::new("parallelism: 2, completions: 4");
+    let failed = work.pod("a", 0, PodPhase::Failed);
+    work.cluster.labeled_pod("b", Owner::Job(work.id), Some("n"), PodPhase::Running, true, &[]);
+    (work, failed)
+}
+
+#[test]
+fn in_the_back_off_a_job_with_ready_pods_cannot_write_its_status() {
+    let (mut work, failed) = in_back_off();
+    work.play(9.0);
+    let is_held = |work: &Work| work.cluster.store.pod(failed).is_some_and(|pod| pod.job_tracking);
+    assert_eq!((work.status().failed, is_held(&work)), (0, true), "no pod active and one ready: such a status is invalid");
+    work.cluster.run_for(4.0);
+    assert_eq!((work.status().failed, work.status().active, is_held(&work)), (1, 2, false));
+    assert_eq!(work.cluster.creates.len(), 1);
+    // The failure was counted once, however often it was seen: the next one waits 20 s, not longer.
+    let second = work.cluster.store.pods().find(|(_, pod)| pod.name.starts_with("work-")).expect("the successor").0;
+    work.end(second, PodPhase::Failed);
+    work.cluster.run_for(19.0);
+    assert_eq!(work.cluster.creates.len(), 1);
+    work.cluster.run_for(3.0);
+    assert_eq!(work.cluster.creates.len(), 2);
+}
+
+#[test]
+fn a_pod_whose_counting_was_lost_counts_in_a_later_pass_and_once() {
+    let mut work = Work::new("parallelism: 1, completions: 3");
+    work.pod("a", 0, PodPhase::Succeeded);
+    work.pod("b", 0, PodPhase::Succeeded);
+    work.pod("c", 0, PodPhase::Running);
+    // What names the pods gets through and their finalizers go, but the status in which they count is lost.
+    work.cluster.lost = Some(|request| {
+        let Request::UpdateStatus(crate::component::StatusUpdate::Job(_, _, status)) = request else { return false };
+        status.succeeded > 0
+    });
+    work.play(5.0);
+    assert_eq!((work.status().succeeded, work.status().uncounted_succeeded.len()), (0, 2));
+    work.cluster.lost = None;
+    work.cluster.run_for(10.0);
+    assert_eq!((work.status().succeeded, work.status().uncounted_succeeded.len()), (2, 0));
+}
+
+#[test]
+fn a_finalizer_that_could_not_be_taken_off_is_tried_again_before_its_pod_counts() {
+    let mut work = Work::new("parallelism: 1, completions: 2");
+    work.pod("a", 0, PodPhase::Succeeded);
+    work.pod("b", 0, PodPhase::Running);
+    work.cluster.lost = Some(|request| matches!(request, Request::ReleasePodFromJob { .. }));
+    work.play(5.0);
+    assert_eq!((work.status().succeeded, work.status().uncounted_succeeded.len()), (0, 1));
+    work.cluster.lost = None;
+    work.cluster.run_for(10.0);
+    assert_eq!((work.status().succeeded, work.status().uncounted_succeeded.len()), (1, 0));
+    assert!(work.cluster.store.pods().all(|(_, pod)| pod.job_tracking != (&*pod.name == "a")), "its finalizer is off");
+}
+
+#[test]
+fn a_suspended_job_forgets_when_it_began_since_1_36() {
+    let ends = |minor: u32| {
+        let mut work = Work::new("parallelism: 1, completions: 1, activeDeadlineSeconds: 100");
+        work.cluster.config.version = crate::model::config::KubernetesVersion::new(1, minor).expect("a version");
+        work.pod("a", 0, PodPhase::Running);
+        work.play(60.0);
+        let mut suspend = |suspend: bool| {
+            let object = crate::component::export_workload(&work.cluster.store, WorkloadId::Job(work.id)).expect("a Job");
+            let Object::Job(mut job) = object else { panic!("no Job") };
+            job.spec.suspend = Some(suspend);
+            work.cluster.ask(Request::Apply(Box::new(Object::Job(job)))).expect("an update");
+            work.cluster.run_for(60.0);
+        };
+        suspend(true);
+        suspend(false);
+        work.conditions()
+    };
+    assert_eq!(ends(35), [("FailureTarget", "DeadlineExceeded"), ("Failed", "DeadlineExceeded")]);
+    assert_eq!(ends(36), []);
+}

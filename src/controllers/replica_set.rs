@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arena::{Symbol, sym};
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef,
-    Plan, Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusUpdate, Step, judge_claim, same_template,
+    Plan, Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusStep, StatusUpdate, StatusWrites, Step, judge_claim, same_template,
 };
 use crate::model::Labels;
 use crate::state::{
@@ -27,7 +27,9 @@ pub enum Memo {
     Create,
     /// Deleting a pod.
     Delete(PodId),
-    /// Adopting or releasing, or writing status.
+    /// Writing status.
+    Status(StatusStep),
+    /// Adopting or releasing.
     Other,
 }
 
@@ -49,6 +51,8 @@ pub struct ReplicaSets {
     unchecked: FxHashSet<ReplicaSetId>,
     /// Sets whose last create or delete was refused, with the condition's reason.
     failing: FxHashMap<ReplicaSetId, &'static str>,
+    /// Statuses on their way.
+    statuses: StatusWrites<ReplicaSetId, ReplicaSetStatus>,
 }
 
 impl ReplicaSets {
@@ -211,8 +215,9 @@ impl Reconcile for ReplicaSets {
         let (mut status, next) = status(ctx.store, id, set, ctx.now);
         status.failure = self.failing.get(&id).copied();
         if status != set.status {
-            let request = Request::UpdateStatus(StatusUpdate::ReplicaSet(id, status));
-            plan.finally.push(Planned { request, memo: Memo::Other });
+            self.statuses.begin(id, status);
+            let request = Request::UpdateStatus(StatusUpdate::ReplicaSet(id, Some(set.meta.version), status));
+            plan.finally.push(Planned { request, memo: Memo::Status(StatusStep::Write) });
         }
         plan.requeue_after = next;
         plan
@@ -253,6 +258,22 @@ impl Reconcile for ReplicaSets {
         }
     }
 
+    fn follow_up(
+        &mut self,
+        id: ReplicaSetId,
+        memo: Memo,
+        answer: &Answer,
+        ctx: &mut Ctx<'_, Controller<Self>>,
+    ) -> Option<Planned<Memo>> {
+        let Memo::Status(step) = memo else { return None };
+        let write = |status| {
+            let base = ctx.store.replica_sets.get(id)?.meta.version;
+            Some(Request::UpdateStatus(StatusUpdate::ReplicaSet(id, Some(base), status)))
+        };
+        let (request, step) = self.statuses.follow_up(id, step, answer, write)?;
+        Some(Planned { request, memo: Memo::Status(step) })
+    }
+
     fn skipped(&mut self, id: ReplicaSetId, memo: Memo) {
         match memo {
             Memo::Create => self.expectations.creation_observed(id),
@@ -260,7 +281,7 @@ impl Reconcile for ReplicaSets {
                 self.names.remove(&pod);
                 self.deletion_seen(pod);
             }
-            Memo::Other => {}
+            Memo::Status(_) | Memo::Other => {}
         }
     }
 

@@ -62,6 +62,10 @@ pub(super) struct Cluster<R: Reconcile> {
     /// Only the first sizes that ReplicaSets are given count.
     is_only_once: bool,
     scaled_at: Option<SimTime>,
+    /// Calls to which there is no answer: the API server is away.
+    pub(super) lost: Option<fn(&Request) -> bool>,
+    /// How often an object was read.
+    pub(super) reads: usize,
     pub(super) events: Vec<EventDraft>,
 }
 
@@ -83,6 +87,8 @@ impl<R: Reconcile> Cluster<R> {
             deletes: Vec::new(),
             is_only_once: false,
             scaled_at: None,
+            lost: None,
+            reads: 0,
             events: Vec::new(),
         }
     }
@@ -174,7 +180,11 @@ impl<R: Reconcile> Cluster<R> {
     }
 
     fn arrive(&mut self, request: Request) -> Answer {
+        if self.lost.is_some_and(|is_lost| is_lost(&request)) {
+            return Err(ApiError::new(ErrorReason::Unavailable, "connection refused"));
+        }
         match &request {
+            Request::Get => self.reads += 1,
             Request::CreatePod(_) => {
                 self.creates.push(self.now);
                 if self.room == 0 {
@@ -322,6 +332,26 @@ fn a_pod_marked_for_deletion_is_replaced_at_once_and_stays() {
 }
 
 #[test]
+fn a_status_that_meets_a_scaling_is_written_once_more_to_the_set_as_it_is() {
+    let mut cluster = Cluster::new(ReplicaSets::default());
+    let set = replica_set(&mut cluster, 1);
+    cluster.pod("a", Owner::ReplicaSet(set), Some("n"), PodPhase::Running, true);
+    cluster.start();
+    // The status is on its way, made from the set as it was.
+    let scaled = Request::UpdateReplicaSet { replica_set: set, base: None, replicas: Some(2), annotations: None };
+    cluster.ask(scaled).expect("an update");
+    cluster.run_for(0.022);
+    let status = &cluster.store.replica_sets[set].status;
+    assert_eq!((cluster.reads, status.ready), (1, 0), "it was refused, and the set was read");
+    cluster.run_for(0.01);
+    let status = &cluster.store.replica_sets[set].status;
+    assert_eq!((status.ready, status.observed_generation), (1, 1), "which says nothing of the new size");
+    cluster.run_for(1.0);
+    let status = &cluster.store.replica_sets[set].status;
+    assert_eq!((cluster.reads, status.replicas, status.observed_generation), (1, 2, 2));
+}
+
+#[test]
 fn orphans_that_match_are_adopted_and_count() {
     let mut cluster = Cluster::new(ReplicaSets::default());
     let id = replica_set(&mut cluster, 3);
@@ -403,7 +433,7 @@ impl Rollout<'_> {
             cluster.ask(Request::SetWorkloadOwner { workload, owner: Some(Owner::Deployment(id)) }).expect("an owner");
             let status =
                 ReplicaSetStatus { replicas: size, ready: available, available, ..ReplicaSetStatus::default() };
-            cluster.ask(Request::UpdateStatus(StatusUpdate::ReplicaSet(set, status))).expect("a status");
+            cluster.ask(Request::UpdateStatus(StatusUpdate::ReplicaSet(set, None, status))).expect("a status");
             ids.push(set);
         }
         ids

@@ -192,6 +192,7 @@ mod tests {
             annotations: std::sync::Arc::default(),
             created_at: crate::units::SimTime::ZERO,
             generation: 2,
+            version: 1,
             deleting: None,
             owner: None,
         }

@@ -101,6 +101,8 @@ pub struct Meta {
     pub created_at: SimTime,
     /// Raised by one at each change of the spec.
     pub generation: i64,
+    /// Raised by one at each write: what a `metadata.resourceVersion` is held against.
+    pub version: u64,
     /// When deletion was asked for, if the object lingers (foreground or orphan deletion).
     pub deleting: Option<(SimTime, Propagation)>,
     /// The controlling owner.

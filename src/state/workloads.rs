@@ -64,6 +64,19 @@ impl WorkloadId {
         }
     }
 
+    /// Resource and group, as messages of the API server name them.
+    #[must_use]
+    pub fn resource(self) -> &'static str {
+        match self {
+            Self::Deployment(_) => "deployments.apps",
+            Self::ReplicaSet(_) => "replicasets.apps",
+            Self::DaemonSet(_) => "daemonsets.apps",
+            Self::StatefulSet(_) => "statefulsets.apps",
+            Self::Job(_) => "jobs.batch",
+            Self::CronJob(_) => "cronjobs.batch",
+        }
+    }
+
     /// The same reference as an owner.
     #[must_use]
     pub fn as_owner(self) -> Owner {
@@ -260,6 +273,10 @@ pub struct JobStatus {
     pub completed_indexes: Arc<[i32]>,
     /// Failed indexes of an Indexed Job, ascending.
     pub failed_indexes: Arc<[i32]>,
+    /// `status.uncountedTerminatedPods.succeeded`: their finalizers are to go before they count.
+    pub uncounted_succeeded: Vec<PodId>,
+    /// `status.uncountedTerminatedPods.failed`.
+    pub uncounted_failed: Vec<PodId>,
     /// Terminal or interim condition: type and reason (`Complete`, `Failed`, `SuccessCriteriaMet`, `FailureTarget`, `Suspended`).
     pub conditions: Vec<(&'static str, &'static str, SimTime)>,
 }

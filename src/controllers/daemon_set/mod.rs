@@ -15,11 +15,11 @@ use rustc_hash::FxHashMap;
 use crate::arena::{Symbol, sym};
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef,
-    Plan, Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusUpdate, Step, judge_claim,
+    Plan, Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusStep, StatusUpdate, StatusWrites, Step, judge_claim,
 };
 use crate::model::DaemonSetUpdateStrategyType;
 use crate::state::{
-    Change, Changed, DaemonSet, DaemonSetId, NodeDelta, NodeId, ObjectDelta, Owner, Pod, PodDelta, PodId, Store,
+    Change, Changed, DaemonSet, DaemonSetId, DaemonSetStatus, NodeDelta, NodeId, ObjectDelta, Owner, Pod, PodDelta, PodId, Store,
     WorkloadId,
 };
 use crate::units::SimDuration;
@@ -37,6 +37,8 @@ pub enum Memo {
     Create,
     /// Deleting a pod.
     Delete(PodId),
+    /// Writing status.
+    Status(StatusStep),
     /// Anything else.
     Other,
 }
@@ -64,6 +66,8 @@ pub struct DaemonSets {
     relabeled: BTreeSet<DaemonSetId>,
     /// Names of pods whose deletion was asked for: an answer may come after the object has gone.
     names: FxHashMap<PodId, Arc<str>>,
+    /// Statuses on their way.
+    statuses: StatusWrites<DaemonSetId, DaemonSetStatus>,
     /// Sets that the last look at a node found to be affected.
     affected: Vec<DaemonSetId>,
 }
@@ -179,8 +183,9 @@ impl DaemonSets {
             status.observed_generation = set.status.observed_generation;
         }
         if status != set.status {
-            let request = Request::UpdateStatus(StatusUpdate::DaemonSet(id, status));
-            prelude.finally.push(Planned { request, memo: Memo::Other });
+            self.statuses.begin(id, status);
+            let request = Request::UpdateStatus(StatusUpdate::DaemonSet(id, Some(set.meta.version), status));
+            prelude.finally.push(Planned { request, memo: Memo::Status(StatusStep::Write) });
         }
         prelude.requeue_after = match (plan.requeue_after, next) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -386,8 +391,24 @@ impl Reconcile for DaemonSets {
                     }
                 }
             }
-            (Memo::Create | Memo::Other, _) => {}
+            (Memo::Create | Memo::Status(_) | Memo::Other, _) => {}
         }
+    }
+
+    fn follow_up(
+        &mut self,
+        key: Key,
+        memo: Memo,
+        answer: &Answer,
+        ctx: &mut Ctx<'_, Controller<Self>>,
+    ) -> Option<Planned<Memo>> {
+        let (Key::Set(id), Memo::Status(step)) = (key, memo) else { return None };
+        let write = |status| {
+            let base = ctx.store.daemon_sets.get(id)?.meta.version;
+            Some(Request::UpdateStatus(StatusUpdate::DaemonSet(id, Some(base), status)))
+        };
+        let (request, step) = self.statuses.follow_up(id, step, answer, write)?;
+        Some(Planned { request, memo: Memo::Status(step) })
     }
 
     fn skipped(&mut self, key: Key, memo: Memo) {
@@ -398,7 +419,7 @@ impl Reconcile for DaemonSets {
                     self.names.remove(&pod);
                     self.expectations.deletion_observed(id);
                 }
-                Memo::Other => {}
+                Memo::Status(_) | Memo::Other => {}
             }
         }
     }

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::arena::{Symbol, sym};
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, Enqueue, EventDraft, ObjectRef, Plan, Planned, Reconcile, Request, Start,
-    StatusUpdate, judge_claim, same_template,
+    StatusUpdate, Step, judge_claim, same_template,
 };
 use crate::model::DeploymentStrategyType;
 use crate::state::{
@@ -95,6 +95,7 @@ fn rescale_call(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, from: i32, 
     let annotations = scale::size_annotations(view, &set.meta.annotations);
     let request = Request::UpdateReplicaSet {
         replica_set: id,
+        base: Some(set.meta.version),
         replicas: Some(to),
         annotations: (annotations != set.meta.annotations).then_some(annotations),
     };
@@ -209,7 +210,8 @@ impl Reconcile for Deployments {
         if created && revision::is_taken(ctx.store, &view) {
             // The creation will be refused, which fails the pass; the next one makes another name.
             let old = deployment.status;
-            finish(&view, DeploymentStatus { collision_count: old.collision_count + 1, ..old }, &mut plan);
+            let status = DeploymentStatus { collision_count: old.collision_count + 1, ..old };
+            plan.finally.push(Planned { request: status_request(&view, status), memo: Memo::Other });
             return plan;
         }
         let status = progress::status(ctx.store, &view, created);
@@ -280,11 +282,33 @@ fn claim<'a>(
     claimed
 }
 
-/// Writes the status if it differs.
+/// Writes the status if it differs and the pass has come so far.
+///
+/// # Source
+/// deployment-controller: a call that is refused ends the pass before the status. A pass that has raised the revision of the
+/// Deployment itself ends with a status that is refused, for it is made from what the pass began with.
 fn finish(view: &View<'_>, status: DeploymentStatus, plan: &mut Plan<Memo>) {
+    rebase(plan);
     if status != view.deployment.status {
-        let request = Request::UpdateStatus(StatusUpdate::Deployment(view.id, status));
-        plan.finally.push(Planned { request, memo: Memo::Other });
+        plan.then(status_request(view, status), Memo::Other);
+    }
+}
+
+fn status_request(view: &View<'_>, status: DeploymentStatus) -> Request {
+    Request::UpdateStatus(StatusUpdate::Deployment(view.id, Some(view.deployment.meta.version), status))
+}
+
+/// A ReplicaSet that is written twice is written from what the first write made of it.
+fn rebase(plan: &mut Plan<Memo>) {
+    let mut writes: Vec<ReplicaSetId> = Vec::new();
+    for step in &mut plan.steps {
+        let (Step::SlowStart(calls) | Step::Concurrent(calls)) = step;
+        for call in calls {
+            if let Request::UpdateReplicaSet { replica_set, base: Some(base), .. } = &mut call.request {
+                *base += writes.iter().filter(|earlier| *earlier == replica_set).count() as u64;
+                writes.push(*replica_set);
+            }
+        }
     }
 }
 

@@ -68,7 +68,12 @@ pub(super) fn refresh(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, plan:
         revision = highest + 1;
         let annotations = with(&set.meta.annotations, revision_key(), &revision.to_string());
         plan.then(
-            Request::UpdateReplicaSet { replica_set: id, replicas: None, annotations: Some(annotations) },
+            Request::UpdateReplicaSet {
+                replica_set: id,
+                base: Some(set.meta.version),
+                replicas: None,
+                annotations: Some(annotations),
+            },
             Memo::Other,
         );
     }

@@ -28,7 +28,7 @@ use crate::units::{SimDuration, SimTime};
 use backoff::Failures;
 use failure::{deadline_left, failure, failure_message, is_suspended};
 use orphan::{enqueue_held, is_foreign, is_orphan, release_orphan};
-use status::{condition, finish, finished_since, goes, record, release_call, set_condition};
+use status::{Uncounted, condition, finish, finished_since, goes, record, release_call, set_condition};
 
 /// Creates, or deletes, of one sync at most.
 const PER_SYNC_MAX: usize = 500;
@@ -43,9 +43,13 @@ pub enum Memo {
     Create,
     /// Deleting a pod.
     Delete(PodId),
-    /// Writing a status of which an event tells when it is written.
-    Tell(Tell),
-    /// Writing status, or taking a finalizer away.
+    /// Taking a finalizer away.
+    Release(PodId),
+    /// Writing the status that names the pods to be counted; an event tells of it, or nothing does.
+    Flush(Option<Tell>),
+    /// Writing the status in which they count.
+    Conclude(Option<Tell>),
+    /// Anything else.
     Other,
 }
 
@@ -74,11 +78,13 @@ pub enum Tell {
 pub struct Jobs {
     expectations: Expectations<JobId>,
     failures: FxHashMap<JobId, Failures>,
+    /// What `failures` will say when the status is written that names the pods.
+    noted: FxHashMap<JobId, Failures>,
     index_failures: FxHashMap<JobId, FxHashMap<i32, IndexFailures>>,
-    /// Pods that are in the counters already, but still carry the finalizer.
-    counted: FxHashSet<PodId>,
-    /// Failed pods that their index knows of, and that the counters wait for until it has another pod.
-    awaiting_successor: FxHashSet<PodId>,
+    /// Pods whose finalizer was asked to be taken off, which has not been seen.
+    released: FxHashSet<PodId>,
+    /// Failed pods that their index knows of.
+    blamed: FxHashSet<PodId>,
     /// Names of pods whose deletion was asked for: an answer may come after the object has gone.
     deleting: FxHashMap<PodId, Arc<str>>,
     /// What was said of the pod that brought a Job down: it may have gone when the Job has ended.
@@ -92,6 +98,8 @@ struct IndexFailures {
     counted: u32,
     /// All of them: they put off the next pod of the index.
     record: Failures,
+    /// Whether the index has failed for good.
+    has_failed: bool,
 }
 
 /// The pods of a Job, sorted by what they mean to it.
@@ -106,23 +114,30 @@ struct Census<'a> {
     failed: Vec<(PodId, &'a Pod)>,
     /// Failed, to be counted when their index has another pod.
     delayed: Vec<(PodId, &'a Pod)>,
-    /// Counted, but still held by the finalizer.
+    /// Named in the status as pods to be counted, but still held by the finalizer.
     held: Vec<PodId>,
 }
 
 impl Census<'_> {
     /// The pods that go uncounted as long as the Job runs: those that have not ended, and those that wait for a successor.
-    fn open(&self) -> impl Iterator<Item = (PodId, &Pod)> {
+    fn open(&self) -> impl Iterator<Item = PodId> {
         let live = self.active.iter().chain(&self.terminating).chain(&self.delayed).copied();
-        live.filter(|(id, pod)| pod.job_tracking && !self.failed.iter().any(|(failed, _)| failed == id))
+        let is_known = |id: &PodId| self.held.contains(id) || self.failed.iter().any(|(failed, _)| failed == id);
+        live.filter(move |(id, pod)| pod.job_tracking && !is_known(id)).map(|(id, _)| id)
     }
 }
 
 impl Jobs {
     fn census<'a>(&self, claimed: &[claim::Claimed<'a>], job: &Job) -> Census<'a> {
         let mut census = Census::default();
+        let named = |id: &PodId| job.status.uncounted_failed.contains(id) || job.status.uncounted_succeeded.contains(id);
         for &claim::Claimed { id: pod_id, pod, is_adopted } in claimed {
-            let is_new = (pod.job_tracking || is_adopted) && !self.counted.contains(&pod_id);
+            let is_tracked = (pod.job_tracking || is_adopted) && !self.released.contains(&pod_id);
+            let is_named = is_tracked && named(&pod_id);
+            let is_new = is_tracked && !is_named;
+            if is_named {
+                census.held.push(pod_id);
+            }
             if pod.is_active() {
                 census.active.push((pod_id, pod));
                 census.ready += i32::from(pod.is_ready());
@@ -135,8 +150,6 @@ impl Jobs {
                 census.succeeded.push((pod_id, pod));
             } else if is_new && policy::is_failed(&job.spec, pod) {
                 census.failed.push((pod_id, pod));
-            } else if pod.job_tracking && !is_new {
-                census.held.push(pod_id);
             }
         }
         census
@@ -182,8 +195,11 @@ impl Jobs {
     ///
     /// # Source
     /// job-controller, `getPodsWithDelayedDeletionPerIndex`.
-    fn count(&mut self, id: JobId, job: &Job, census: &mut Census<'_>, status: &mut JobStatus) {
+    fn count(&mut self, id: JobId, job: &Job, census: &mut Census<'_>, status: &mut JobStatus) -> Uncounted {
         let spec = &job.spec;
+        let mut uncounted = Uncounted::default();
+        status.failed += std::mem::take(&mut status.uncounted_failed).len() as i32;
+        status.succeeded += std::mem::take(&mut status.uncounted_succeeded).len() as i32;
         let indexed = manage::is_indexed(spec);
         let mut completed: BTreeSet<i32> = status.completed_indexes.iter().copied().collect();
         if indexed {
@@ -192,6 +208,7 @@ impl Jobs {
             status.completed_indexes = completed.iter().copied().collect();
         } else {
             status.succeeded += census.succeeded.len() as i32;
+            uncounted.succeeded.extend(census.succeeded.iter().map(|(pod, _)| *pod));
         }
         let names = policy::container_names(spec);
         let action = |pod: &Pod| {
@@ -200,8 +217,8 @@ impl Jobs {
         };
         let failed_at = census.failed.iter().map(|(_, pod)| backoff::finished_at(pod)).collect();
         let succeeded_at = census.succeeded.iter().map(|(_, pod)| backoff::finished_at(pod)).max();
-        let record = self.failures.entry(id).or_default();
-        *record = record.with(failed_at, succeeded_at);
+        let record = self.failures.get(&id).copied().unwrap_or_default();
+        self.noted.insert(id, record.with(failed_at, succeeded_at));
         if indexed && spec.backoff_limit_per_index.is_some() {
             self.blame_indexes(id, job, census, status, &action);
             let busy: BTreeSet<i32> = census.active.iter().filter_map(|(_, pod)| manage::index_of(pod)).collect();
@@ -210,10 +227,11 @@ impl Jobs {
             };
             let counts = |(_, pod): &(PodId, &Pod)| manage::index_of(pod).is_none_or(|index| is_settled(&index));
             (census.failed, census.delayed) = census.failed.iter().copied().partition(counts);
-            self.awaiting_successor.extend(census.delayed.iter().map(|(pod, _)| *pod));
         }
-        let counts = census.failed.iter().filter(|(_, pod)| action(pod) != PodFailurePolicyAction::Ignore).count();
-        status.failed += counts as i32;
+        let counts = census.failed.iter().filter(|(_, pod)| action(pod) != PodFailurePolicyAction::Ignore);
+        uncounted.failed.extend(counts.map(|(pod, _)| *pod));
+        status.failed += uncounted.failed.len() as i32;
+        uncounted
     }
 
     /// Holds failures against the indexes of the pods, those that are not known yet.
@@ -227,10 +245,12 @@ impl Jobs {
     ) {
         let limit = i64::from(job.spec.backoff_limit_per_index.unwrap_or(i32::MAX));
         let completed = &status.completed_indexes;
+        let known = self.index_failures.get(&id).into_iter().flatten().filter(|(_, failures)| failures.has_failed);
         let mut failed_indexes: BTreeSet<i32> = status.failed_indexes.iter().copied().collect();
+        failed_indexes.extend(known.map(|(index, _)| *index));
         for (pod_id, pod) in &census.failed {
             let Some(index) = manage::index_of(pod).filter(|index| !completed.contains(index)) else { continue };
-            if self.awaiting_successor.contains(pod_id) {
+            if !self.blamed.insert(*pod_id) {
                 continue;
             }
             let failures = self.index_failures.entry(id).or_default().entry(index).or_default();
@@ -241,6 +261,7 @@ impl Jobs {
             }
             failures.counted += 1;
             if i64::from(failures.counted) > limit || action == PodFailurePolicyAction::FailIndex {
+                failures.has_failed = true;
                 failed_indexes.insert(index);
             }
         }
@@ -285,10 +306,10 @@ impl Jobs {
             return;
         }
         let is_per_index = manage::is_indexed(spec) && spec.backoff_limit_per_index.is_some();
-        let remaining = self.failures.get(&id).map_or(SimDuration::ZERO, |failures| failures.remaining(now));
+        let remaining = self.noted.get(&id).map_or(SimDuration::ZERO, |failures| failures.remaining(now));
         if remaining > SimDuration::ZERO && !is_per_index {
-            plan.requeue_after = Some(remaining.max(BATCH_PERIOD));
-            // So the real controller shows it, whatever runs.
+            plan.wake_after = Some(remaining.max(BATCH_PERIOD));
+            // So the real controller says, whatever runs. If some pods are ready, the API server refuses such a status.
             status.active = 0;
             return;
         }
@@ -303,7 +324,7 @@ impl Jobs {
             match self.ready_indexes(id, pending, now) {
                 Ok(ready) => ready.into_iter().map(Some).collect(),
                 Err(wait) => {
-                    plan.requeue_after = Some(wait.max(BATCH_PERIOD));
+                    plan.wake_after = Some(wait.max(BATCH_PERIOD));
                     status.active = 0;
                     return;
                 }
@@ -373,13 +394,14 @@ impl Jobs {
     fn sync_job(&mut self, id: JobId, job: &Job, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
         let mut plan = Plan::nothing();
         let now = ctx.now;
+        let satisfied = self.expectations.satisfied(id, now);
         let claimed = claim::claim(ctx.store, id, job, &mut plan);
         let mut census = self.census(&claimed, job);
         let mut status = job.status.clone();
         if status.started_at.is_none() && !is_suspended(job) {
             status.started_at = Some(now);
         }
-        self.count(id, job, &mut census, &mut status);
+        let mut uncounted = self.count(id, job, &mut census, &mut status);
         let has_succeeded = condition(&status, "SuccessCriteriaMet").is_some();
         let standing = condition(&status, "FailureTarget").map(|(reason, _)| reason);
         let failed = standing
@@ -387,43 +409,56 @@ impl Jobs {
             .or_else(|| failure(job, &status, &census, now))
             .filter(|_| !has_succeeded);
         let mut tell = None;
-        let mut counted: Vec<PodId> = census.succeeded.iter().chain(&census.failed).map(|(pod, _)| *pod).collect();
+        let mut released: Vec<PodId> = census.succeeded.iter().chain(&census.failed).map(|(pod, _)| *pod).collect();
+        released.extend(&census.held);
         (status.active, status.ready) = (census.active.len() as i32, census.ready);
         status.terminating = census.terminating.len() as i32;
-        let satisfied = self.expectations.satisfied(id, now) && job.meta.deleting.is_none();
+        let may_manage = satisfied && job.meta.deleting.is_none();
         if let Some(reason) = failed {
-            // Pods that are stopped because the Job has failed count as failed.
-            status.failed += census.open().filter(|(pod, _)| !self.counted.contains(pod)).count() as i32;
             self.stop(&census.active, DeletionCause::Completed, &mut plan);
             goes(&mut status, &census.active);
-            set_condition(&mut status, "FailureTarget", reason, now);
-            if status.terminating == 0 {
-                finish(&mut status, "Failed", reason, now);
-                tell = Some(Tell::Failed(reason));
+            // As long as pods may be missing in what was seen, it does not say so.
+            if satisfied {
+                // Pods that are stopped because the Job has failed count as failed.
+                let stopped = census.open().filter(|pod| !self.released.contains(pod));
+                uncounted.failed.extend(stopped);
+                status.failed = job.status.failed + (job.status.uncounted_failed.len() + uncounted.failed.len()) as i32;
+                set_condition(&mut status, "FailureTarget", reason, now);
+                if status.terminating == 0 {
+                    finish(&mut status, "Failed", reason, now);
+                    tell = Some(Tell::Failed(reason));
+                }
             }
         } else if is_suspended(job) {
-            if satisfied {
+            if may_manage {
                 self.retire(id, &census.active, DeletionCause::ScaleDown, now, &mut plan);
                 goes(&mut status, &census.active);
                 if condition(&status, "Suspended").is_none() {
                     set_condition(&mut status, "Suspended", "JobSuspended", now);
+                    // Gate MutableSchedulingDirectivesForSuspendedJobs: whoever changes the pods begins anew.
+                    if ctx.config.version.at_least(36) {
+                        status.started_at = None;
+                    }
                     tell = Some(Tell::Suspended);
                 }
             }
         } else {
-            tell = self.pursue(id, job, &census, &mut status, satisfied, ctx, &mut plan);
+            tell = self.pursue(id, job, &census, &mut status, may_manage, ctx, &mut plan);
         }
-        if failed.is_some() || condition(&status, "SuccessCriteriaMet").is_some() || job.meta.deleting.is_some() {
+        if (failed.is_some() && satisfied) || condition(&status, "SuccessCriteriaMet").is_some() || job.meta.deleting.is_some() {
             // Whatever is left has no say any more.
-            counted.extend(census.open().map(|(pod, _)| pod));
+            released.extend(census.open().filter(|pod| !self.released.contains(pod)));
         }
         // Once it has passed, only pods that end change anything; to look again at once would never end.
         let is_ahead = |left: &SimDuration| !left.is_zero() && finished_since(&status).is_none();
         if let Some(left) = deadline_left(job, &status, now).filter(is_ahead) {
-            plan.requeue_after = Some(plan.requeue_after.map_or(left, |other| other.min(left)));
+            plan.wake_after = Some(plan.wake_after.map_or(left, |other| other.min(left)));
         }
-        self.counted.extend(counted.iter().copied());
-        record(id, job, status, tell, counted.iter().chain(&census.held), &mut plan);
+        let is_held = |pod: &&PodId| census.held.contains(pod);
+        uncounted.failed.extend(job.status.uncounted_failed.iter().filter(is_held));
+        uncounted.succeeded.extend(job.status.uncounted_succeeded.iter().filter(is_held));
+        self.released.extend(released.iter().copied());
+        record(id, job, status, &uncounted, tell, &released, &mut plan);
         plan
     }
 
@@ -478,7 +513,8 @@ impl Jobs {
         tell
     }
 
-    fn tell(&self, id: JobId, tell: Tell, ctx: &mut Ctx<'_, Controller<Self>>) {
+    fn tell(&self, id: JobId, tell: Option<Tell>, ctx: &mut Ctx<'_, Controller<Self>>) {
+        let Some(tell) = tell else { return };
         match tell {
             Tell::Suspended => event(ctx, id, EventDraft::normal, "Suspended", "Job suspended"),
             Tell::Resumed => event(ctx, id, EventDraft::normal, "Resumed", "Job resumed"),
@@ -554,6 +590,7 @@ impl Reconcile for Jobs {
             Changed::WorkloadRemoved(WorkloadId::Job(id)) => {
                 self.expectations.forget(*id);
                 self.failures.remove(id);
+                self.noted.remove(id);
                 self.index_failures.remove(id);
                 self.verdicts.remove(id);
                 enqueue_held(*id, ctx.store, queue);
@@ -591,13 +628,13 @@ impl Reconcile for Jobs {
                     self.deletion_seen(owner);
                 }
                 if delta.touches(PodDelta::FINALIZERS) {
-                    self.counted.remove(pod);
+                    self.released.remove(pod);
                 }
                 queue.after(Key::Job(id), BATCH_PERIOD);
             }
             Changed::PodRemoved { pod, last } => {
-                self.counted.remove(pod);
-                self.awaiting_successor.remove(pod);
+                self.released.remove(pod);
+                self.blamed.remove(pod);
                 if let Some(Owner::Job(id)) = last.owner {
                     self.deletion_seen(last.owner);
                     queue.after(Key::Job(id), BATCH_PERIOD);
@@ -664,8 +701,17 @@ impl Reconcile for Jobs {
                     }
                 }
             }
-            (Memo::Tell(tell), Ok(_)) => self.tell(id, tell, ctx),
-            (Memo::Create | Memo::Tell(_) | Memo::Other, _) => {}
+            (Memo::Flush(tell), Ok(_)) => {
+                if let Some(record) = self.noted.remove(&id) {
+                    self.failures.insert(id, record);
+                }
+                self.tell(id, tell, ctx);
+            }
+            (Memo::Conclude(tell), Ok(_)) => self.tell(id, tell, ctx),
+            (Memo::Release(pod), Err(_)) => {
+                self.released.remove(&pod);
+            }
+            (Memo::Create | Memo::Release(_) | Memo::Flush(_) | Memo::Conclude(_) | Memo::Other, _) => {}
         }
     }
 
@@ -677,7 +723,10 @@ impl Reconcile for Jobs {
                 self.deleting.remove(&pod);
                 self.expectations.deletion_observed(id);
             }
-            Memo::Tell(_) | Memo::Other => {}
+            Memo::Release(pod) => {
+                self.released.remove(&pod);
+            }
+            Memo::Flush(_) | Memo::Conclude(_) | Memo::Other => {}
         }
     }
 

@@ -28,43 +28,58 @@ pub(super) fn goes(status: &mut JobStatus, pods: &[(PodId, &Pod)]) {
 }
 
 pub(super) fn release_call(pod: PodId) -> Planned<Memo> {
-    Planned { request: Request::ReleasePodFromJob { pod }, memo: Memo::Other }
+    Planned { request: Request::ReleasePodFromJob { pod }, memo: Memo::Release(pod) }
 }
 
-/// Writes the status down, takes the finalizers off, and raises the counters when that is done: calls of one client keep
-/// their order. A Job that has come to its end says so last.
+/// Pods that are to be counted when their finalizers are off.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Uncounted {
+    pub(super) succeeded: Vec<PodId>,
+    pub(super) failed: Vec<PodId>,
+}
+
+/// Writes down which pods will be counted, takes the finalizers off, and raises the counters when that is done. A Job that
+/// has come to its end says so last. If one of these is refused, nothing that follows is tried.
 ///
 /// # Source
-/// job-controller, `trackJobStatusAndRemoveFinalizers`: the first write names the pods that will be counted. The end of a
-/// Job is told when its last write is done.
-pub(super) fn record<'a>(
+/// job-controller, `trackJobStatusAndRemoveFinalizers`. The end of a Job is told when its last write is done.
+pub(super) fn record(
     id: JobId,
     job: &Job,
     status: JobStatus,
+    uncounted: &Uncounted,
     tell: Option<Tell>,
-    released: impl Iterator<Item = &'a PodId>,
+    released: &[PodId],
     plan: &mut Plan<Memo>,
 ) {
-    let write = |status: JobStatus, tell: Option<Tell>| {
-        let update = StatusUpdate::Job(id, Box::new(status));
-        Planned { request: Request::UpdateStatus(update), memo: tell.map_or(Memo::Other, Memo::Tell) }
+    let write = |base: u64, status: JobStatus, memo: Memo| {
+        let request = Request::UpdateStatus(StatusUpdate::Job(id, Some(base), Box::new(status)));
+        plan_group(vec![Planned { request, memo }])
     };
-    let releases: Vec<Planned<Memo>> = released.map(|&pod| release_call(pod)).collect();
     let mut first = status.clone();
-    first.failed = job.status.failed;
+    first.failed -= uncounted.failed.len() as i32;
+    first.uncounted_failed.clone_from(&uncounted.failed);
     if !manage::is_indexed(&job.spec) {
-        first.succeeded = job.status.succeeded;
+        // Indexes that are done are written down as they are seen.
+        first.succeeded -= uncounted.succeeded.len() as i32;
+        first.uncounted_succeeded.clone_from(&uncounted.succeeded);
     }
     first.completed_at = job.status.completed_at;
     first.conditions.retain(|(kind, ..)| !matches!(*kind, "Complete" | "Failed"));
-    let is_split = first != status;
-    if is_split && (first != job.status || !releases.is_empty()) {
-        plan.finally.push(write(first, None));
+    let concludes = first != status;
+    let flushes = first != job.status;
+    let version = job.meta.version;
+    if flushes {
+        plan.record.extend(write(version, first, Memo::Flush(tell.filter(|_| !concludes))));
     }
-    plan.finally.extend(releases);
-    if status != job.status {
-        plan.finally.push(write(status, tell));
+    plan.record.extend(plan_group(released.iter().map(|&pod| release_call(pod)).collect()));
+    if concludes {
+        plan.record.extend(write(version + u64::from(flushes), status, Memo::Conclude(tell)));
     }
+}
+
+fn plan_group(calls: Vec<Planned<Memo>>) -> Option<Vec<Planned<Memo>>> {
+    (!calls.is_empty()).then_some(calls)
 }
 
 pub(super) fn finish(status: &mut JobStatus, kind: &'static str, reason: &'static str, now: SimTime) {
@@ -89,12 +104,15 @@ mod tests {
         let id = store.jobs.insert(job.clone());
         let pod = store.insert_pod(super::super::super::bench::bare_pod("p", 1));
         let mut plan = Plan::nothing();
-        record(id, &job, status.clone(), None, [pod].iter(), &mut plan);
+        let uncounted =
+            Uncounted { succeeded: vec![pod; status.succeeded as usize], failed: vec![pod; status.failed as usize] };
+        record(id, &job, status.clone(), &uncounted, None, &[pod], &mut plan);
         let found: Vec<Option<(i32, i32, &str)>> = plan
-            .finally
+            .record
             .iter()
+            .flatten()
             .map(|planned| match &planned.request {
-                Request::UpdateStatus(StatusUpdate::Job(_, status)) => {
+                Request::UpdateStatus(StatusUpdate::Job(_, _, status)) => {
                     Some((status.failed, status.succeeded, status.conditions.last().map_or("", |(kind, ..)| *kind)))
                 }
                 _ => None,

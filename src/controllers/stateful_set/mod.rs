@@ -15,7 +15,9 @@ use crate::component::{
     present_revision, prune_revisions, revision_hash_label,
 };
 use crate::model::{LabelSelector, PodManagementPolicy, PodTemplateSpec};
-use crate::state::{Change, Changed, Owner, Pod, PodDelta, PodId, StatefulSet, StatefulSetId, Store, WorkloadId};
+use crate::state::{
+    Change, Changed, Owner, Pod, PodDelta, PodId, StatefulSet, StatefulSetId, StatefulSetStatus, Store, WorkloadId,
+};
 use crate::units::{SimDuration, SimTime};
 use pass::{Slot, View, Why};
 
@@ -29,6 +31,8 @@ pub enum Memo {
     Create(i32),
     /// Deleting a pod.
     Delete(PodId),
+    /// Writing status, and how often it was refused in this pass.
+    Status(u8),
     /// Anything else.
     Other,
 }
@@ -46,6 +50,8 @@ pub struct StatefulSets {
     templates: claims::Templates,
     /// Names of pods whose deletion was asked for: an answer may come after the object has gone.
     deleting: FxHashMap<PodId, Arc<str>>,
+    /// Statuses on their way.
+    unwritten: FxHashMap<StatefulSetId, StatefulSetStatus>,
     /// Sets whose claims go with them.
     legacies: FxHashMap<StatefulSetId, claims::Legacy>,
 }
@@ -349,8 +355,9 @@ impl Reconcile for StatefulSets {
         };
         prune_revisions(store, owner, set.spec.revision_history_limit, is_used, Memo::Other, &mut plan);
         if status != set.status {
-            let request = Request::UpdateStatus(StatusUpdate::StatefulSet(id, status));
-            plan.finally.push(Planned { request, memo: Memo::Other });
+            self.unwritten.insert(id, status.clone());
+            let request = Request::UpdateStatus(StatusUpdate::StatefulSet(id, Some(set.meta.version), status));
+            plan.finally.push(Planned { request, memo: Memo::Status(0) });
         }
         plan.requeue_after = next;
         plan
@@ -360,7 +367,7 @@ impl Reconcile for StatefulSets {
         let name = match memo {
             Memo::Create(ordinal) => ctx.store.stateful_sets.get(id).map(|set| pod_name(set, ordinal)),
             Memo::Delete(pod) => self.deleting.remove(&pod),
-            Memo::Other => None,
+            Memo::Status(_) | Memo::Other => None,
         };
         let (Some(name), Some(about)) = (name, ObjectRef::workload(ctx.store, WorkloadId::StatefulSet(id))) else {
             return;
@@ -383,6 +390,25 @@ impl Reconcile for StatefulSets {
             }
         };
         ctx.event(draft);
+    }
+
+    /// # Source
+    /// `realStatefulSetStatusUpdater`: on a conflict the status is written to the set as the informer has it, five times at
+    /// most.
+    fn follow_up(
+        &mut self,
+        id: StatefulSetId,
+        memo: Memo,
+        answer: &Answer,
+        ctx: &mut Ctx<'_, Controller<Self>>,
+    ) -> Option<Planned<Memo>> {
+        let Memo::Status(refused) = memo else { return None };
+        let is_conflict = answer.as_ref().is_err_and(|error| error.reason == ErrorReason::Conflict);
+        let status = self.unwritten.remove(&id)?;
+        let base = ctx.store.stateful_sets.get(id).filter(|_| is_conflict && refused < 4)?.meta.version;
+        self.unwritten.insert(id, status.clone());
+        let request = Request::UpdateStatus(StatusUpdate::StatefulSet(id, Some(base), status));
+        Some(Planned { request, memo: Memo::Status(refused + 1) })
     }
 
     fn skipped(&mut self, _: StatefulSetId, memo: Memo) {

@@ -716,6 +716,29 @@ fn one_template_is_one_revision_and_an_earlier_one_gets_a_new_number() {
 }
 
 #[test]
+fn a_pod_that_is_deleted_for_an_update_is_current_no_longer_in_the_same_pass() {
+    let mut cluster = Cluster::new(StatefulSets::default());
+    let id = stateful_set(&mut cluster, "replicas: 2");
+    cluster.start();
+    cluster.run_for(1.0);
+    up(&mut cluster, None);
+    cluster.run_for(1.0);
+    up(&mut cluster, None);
+    cluster.run_for(1.0);
+    assert_eq!(cluster.store.stateful_sets[id].status.current, 2);
+    let template = TEMPLATE.replace("image: i", "image: j");
+    let spec = format!("replicas: 2, selector: {{matchLabels: {{a: b}}}}, {template}");
+    let set: model::StatefulSet = serde_saphyr::from_str(&text("db", &spec)).expect("a set");
+    let version = cluster.store.stateful_sets[id].meta.version;
+    cluster.ask(Request::Apply(Box::new(Object::StatefulSet(Box::new(set))))).expect("an update");
+    while cluster.store.stateful_sets[id].meta.version < version + 2 {
+        cluster.run_for(0.001);
+    }
+    let status = &cluster.store.stateful_sets[id].status;
+    assert_eq!((cluster.deletes.len(), status.observed_generation, status.current), (1, 2, 1), "the first status says so");
+}
+
+#[test]
 fn revisions_beyond_the_history_limit_go_but_for_those_in_use() {
     let check = |limit: i32, pods: &[&str], expected: &[i64]| {
         let mut cluster = Cluster::new(StatefulSets::default());

@@ -8,6 +8,7 @@ mod assumption;
 mod control_plane;
 mod decode;
 mod document;
+mod epoch;
 mod expect;
 mod files;
 mod input;
@@ -77,7 +78,7 @@ pub struct ResolvedScenario {
     pub objects: Vec<ManifestObject>,
     /// The state in which t=0 finds the cluster.
     pub bootstrap: Bootstrap,
-    /// The wall-clock instant of t=0, if the objects carry time stamps: the latest of them, as they were dumped then.
+    /// The wall-clock instant of t=0, if the objects carry time stamps: the earliest at which they can have been as they are.
     pub epoch_unix_nanos: Option<i64>,
     /// What happens when, in file order.
     pub timeline: Vec<(SimTime, TimelineAction)>,

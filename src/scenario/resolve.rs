@@ -8,6 +8,7 @@ use super::assumption;
 use super::control_plane;
 use super::decode::{Decoded, decode};
 use super::document::{self, Node, Value};
+use super::epoch::epoch;
 use super::files::{self, Files, Manifests};
 use super::input::Input;
 use super::kube_scheduler;
@@ -30,7 +31,7 @@ use crate::model::manifest::{self, Loaded};
 use crate::model::{ManifestObject, NotModelled, Object, ResourceList};
 use crate::observe::{MinReady, Objective};
 use crate::procedures::{AutoscaledPool, AutoscalerPlan, ProcedurePlan};
-use crate::units::{IntOrPercent, Quantity, SimDuration, SimTime, unix_nanos_from_rfc3339};
+use crate::units::{IntOrPercent, Quantity, SimDuration, SimTime};
 
 /// The most nodes that are played.
 pub(super) const NODES_MAX: u64 = 50_000;
@@ -672,24 +673,4 @@ fn objectives(spec: &Spec) -> Vec<Objective> {
         objective: entry.objective.0,
     });
     objectives.collect()
-}
-
-/// The latest time stamp of the objects that does not lie in their future: when they were dumped.
-fn epoch(objects: &[ManifestObject]) -> Option<i64> {
-    let stamps = objects.iter().flat_map(|object| {
-        let created = object.object.metadata().creation_timestamp;
-        let conditions: Vec<Option<Symbol>> = match &object.object {
-            Object::Node(node) => {
-                let conditions = &node.status.conditions;
-                conditions.iter().flat_map(|c| [c.last_heartbeat_time, c.last_transition_time]).collect()
-            }
-            Object::Pod(pod) => {
-                let transitions = pod.status.conditions.iter().map(|condition| condition.last_transition_time);
-                transitions.chain([pod.status.start_time]).collect()
-            }
-            _ => Vec::new(),
-        };
-        conditions.into_iter().chain([created])
-    });
-    stamps.flatten().filter_map(|stamp| unix_nanos_from_rfc3339(stamp.as_str())).max()
 }

@@ -145,7 +145,7 @@ impl StatefulSets {
         }))
     }
 
-    /// Turns a pass into calls.
+    /// Turns a pass into calls. Returns how many pods it deletes for an update: they count as current no longer.
     fn act(
         &mut self,
         id: StatefulSetId,
@@ -153,7 +153,7 @@ impl StatefulSets {
         current: Symbol,
         ctx: &mut Ctx<'_, Controller<Self>>,
         plan: &mut Plan<Memo>,
-    ) {
+    ) -> i32 {
         let set = view.set;
         let mut work = view.pass();
         let settled = work.settled.iter().map(|&pod| (pod, true));
@@ -189,6 +189,7 @@ impl StatefulSets {
                 plan.steps.extend(calls.into_iter().map(|call| Step::Concurrent(vec![call])));
             }
         }
+        work.delete.iter().filter(|(_, why)| *why == Why::Update).count() as i32
     }
 
     fn delete_call(&mut self, (id, why): (PodId, Why), store: &Store) -> Option<Planned<Memo>> {
@@ -343,10 +344,9 @@ impl Reconcile for StatefulSets {
         let known = set.status.current_revision;
         let current_revision = if template_of(store, id, known).is_some() { known } else { update_revision };
         let view = view(ctx.config, store, id, set, update_revision, ctx.now);
-        if !is_deleting {
-            self.act(id, &view, current_revision, ctx, &mut plan);
-        }
-        let (status, next) = status::status(&view, current_revision);
+        let updated = if is_deleting { 0 } else { self.act(id, &view, current_revision, ctx, &mut plan) };
+        let (mut status, next) = status::status(&view, current_revision);
+        status.current -= updated;
         let is_used = |revision: &crate::state::ControllerRevision| {
             let name = revision.meta.name;
             let pods = store.pods_of(owner).iter().filter_map(|&pod| store.pod(pod));

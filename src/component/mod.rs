@@ -32,8 +32,8 @@ pub use ownership::{Claim, controller_name, judge_claim};
 pub use pool::{PoolPlan, pool_number};
 pub use record::{EventDraft, EventRecorder, EventType, ObjectRef, Record, Transcript};
 pub use request::{
-    Answer, ApiError, BaseVersion, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet, NewRevision, NodeConditionUpdate,
-    NodeRegistration, PodDraft, PodName, PodStatusPatch, Reply, Request, StatusUpdate,
+    Answer, ApiError, BaseVersion, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet, NewRevision,
+    NodeConditionUpdate, NodeRegistration, PodDraft, PodName, PodStatusPatch, Reply, Request, StatusUpdate,
 };
 pub use revision::{
     PresentRevision, RevisionOwner, present_revision, prune_revisions, revision_hash_label, same_template,

@@ -46,7 +46,12 @@ impl Budgets {
     }
 
     fn resize(&mut self, replicas: i32) {
-        let request = Request::UpdateReplicaSet { replica_set: self.set, base: None, replicas: Some(replicas), annotations: None };
+        let request = Request::UpdateReplicaSet {
+            replica_set: self.set,
+            base: None,
+            replicas: Some(replicas),
+            annotations: None,
+        };
         self.cluster.ask(request).expect("an update");
         self.cluster.run_for(60.0);
     }

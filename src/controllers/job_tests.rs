@@ -349,7 +349,11 @@ fn in_the_back_off_a_job_with_ready_pods_cannot_write_its_status() {
     let (mut work, failed) = in_back_off();
     work.play(9.0);
     let is_held = |work: &Work| work.cluster.store.pod(failed).is_some_and(|pod| pod.job_tracking);
-    assert_eq!((work.status().failed, is_held(&work)), (0, true), "no pod active and one ready: such a status is invalid");
+    assert_eq!(
+        (work.status().failed, is_held(&work)),
+        (0, true),
+        "no pod active and one ready: such a status is invalid"
+    );
     work.cluster.run_for(4.0);
     assert_eq!((work.status().failed, work.status().active, is_held(&work)), (1, 2, false));
     assert_eq!(work.cluster.creates.len(), 1);
@@ -402,7 +406,8 @@ fn a_suspended_job_forgets_when_it_began_since_1_36() {
         work.pod("a", 0, PodPhase::Running);
         work.play(60.0);
         let mut suspend = |suspend: bool| {
-            let object = crate::component::export_workload(&work.cluster.store, WorkloadId::Job(work.id)).expect("a Job");
+            let object =
+                crate::component::export_workload(&work.cluster.store, WorkloadId::Job(work.id)).expect("a Job");
             let Object::Job(mut job) = object else { panic!("no Job") };
             job.spec.suspend = Some(suspend);
             work.cluster.ask(Request::Apply(Box::new(Object::Job(job)))).expect("an update");

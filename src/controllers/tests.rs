@@ -735,7 +735,11 @@ fn a_pod_that_is_deleted_for_an_update_is_current_no_longer_in_the_same_pass() {
         cluster.run_for(0.001);
     }
     let status = &cluster.store.stateful_sets[id].status;
-    assert_eq!((cluster.deletes.len(), status.observed_generation, status.current), (1, 2, 1), "the first status says so");
+    assert_eq!(
+        (cluster.deletes.len(), status.observed_generation, status.current),
+        (1, 2, 1),
+        "the first status says so"
+    );
 }
 
 #[test]

@@ -15,12 +15,13 @@ use rustc_hash::FxHashMap;
 use crate::arena::{Symbol, sym};
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef,
-    Plan, Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusStep, StatusUpdate, StatusWrites, Step, judge_claim,
+    Plan, Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusStep, StatusUpdate, StatusWrites, Step,
+    judge_claim,
 };
 use crate::model::DaemonSetUpdateStrategyType;
 use crate::state::{
-    Change, Changed, DaemonSet, DaemonSetId, DaemonSetStatus, NodeDelta, NodeId, ObjectDelta, Owner, Pod, PodDelta, PodId, Store,
-    WorkloadId,
+    Change, Changed, DaemonSet, DaemonSetId, DaemonSetStatus, NodeDelta, NodeId, ObjectDelta, Owner, Pod, PodDelta,
+    PodId, Store, WorkloadId,
 };
 use crate::units::SimDuration;
 use manage::FailedPods;

@@ -130,7 +130,8 @@ impl Census<'_> {
 impl Jobs {
     fn census<'a>(&self, claimed: &[claim::Claimed<'a>], job: &Job) -> Census<'a> {
         let mut census = Census::default();
-        let named = |id: &PodId| job.status.uncounted_failed.contains(id) || job.status.uncounted_succeeded.contains(id);
+        let named =
+            |id: &PodId| job.status.uncounted_failed.contains(id) || job.status.uncounted_succeeded.contains(id);
         for &claim::Claimed { id: pod_id, pod, is_adopted } in claimed {
             let is_tracked = (pod.job_tracking || is_adopted) && !self.released.contains(&pod_id);
             let is_named = is_tracked && named(&pod_id);
@@ -445,7 +446,10 @@ impl Jobs {
         } else {
             tell = self.pursue(id, job, &census, &mut status, may_manage, ctx, &mut plan);
         }
-        if (failed.is_some() && satisfied) || condition(&status, "SuccessCriteriaMet").is_some() || job.meta.deleting.is_some() {
+        if (failed.is_some() && satisfied)
+            || condition(&status, "SuccessCriteriaMet").is_some()
+            || job.meta.deleting.is_some()
+        {
             // Whatever is left has no say any more.
             released.extend(census.open().filter(|pod| !self.released.contains(pod)));
         }

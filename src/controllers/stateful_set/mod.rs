@@ -355,7 +355,7 @@ impl Reconcile for StatefulSets {
         };
         prune_revisions(store, owner, set.spec.revision_history_limit, is_used, Memo::Other, &mut plan);
         if status != set.status {
-            self.unwritten.insert(id, status.clone());
+            self.unwritten.insert(id, status);
             let request = Request::UpdateStatus(StatusUpdate::StatefulSet(id, Some(set.meta.version), status));
             plan.finally.push(Planned { request, memo: Memo::Status(0) });
         }
@@ -406,7 +406,7 @@ impl Reconcile for StatefulSets {
         let is_conflict = answer.as_ref().is_err_and(|error| error.reason == ErrorReason::Conflict);
         let status = self.unwritten.remove(&id)?;
         let base = ctx.store.stateful_sets.get(id).filter(|_| is_conflict && refused < 4)?.meta.version;
-        self.unwritten.insert(id, status.clone());
+        self.unwritten.insert(id, status);
         let request = Request::UpdateStatus(StatusUpdate::StatefulSet(id, Some(base), status));
         Some(Planned { request, memo: Memo::Status(refused + 1) })
     }

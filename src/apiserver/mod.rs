@@ -32,6 +32,8 @@ pub struct ApiServer {
     names: Names,
     /// Unix time of t=0 in nanoseconds, if the input has time stamps.
     epoch_unix_nanos: Option<i64>,
+    /// The input is in: nodes that are created from now on are new.
+    has_loaded: bool,
 }
 
 /// How far a request has come.
@@ -53,6 +55,11 @@ struct Session<'a> {
 }
 
 impl ApiServer {
+    /// All nodes of the input have joined; later ones pass admission as new ones do.
+    pub fn joined(&mut self) {
+        self.has_loaded = true;
+    }
+
     /// An API server with empty caches.
     #[must_use]
     pub fn new() -> Self {

@@ -8,7 +8,7 @@ use super::{ApiServer, Session, already_exists, not_found};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, ErrorReason, NodeConditionUpdate, NodeRegistration, Reply};
 use crate::model::{Labels, TaintEffect};
-use crate::state::{Changed, Node, NodeCondition, NodeConditions, NodeDelta, NodeId, TaintOnNode};
+use crate::state::{Changed, Node, NodeCondition, NodeDelta, NodeId, TaintOnNode};
 
 impl ApiServer {
     pub(super) fn create_node(&mut self, s: &mut Session<'_>, id: NodeId, new: NodeRegistration) -> Answer {
@@ -31,7 +31,7 @@ impl ApiServer {
             allocatable_pods: new.allocatable_pods,
             capacity: new.capacity,
             images: new.images,
-            conditions: NodeConditions::default(),
+            conditions: new.conditions,
         };
         s.store.insert_node(id, node);
         s.changed.push(Changed::NodeAdded(id));

@@ -136,8 +136,10 @@ impl ApiServer {
             node.uid = uid;
             node.created_at = created_at;
             node.unschedulable = o.spec.unschedulable;
-            // A node of the input has long joined: its taints are those it came with.
-            node.taints = taints;
+            if !self.has_loaded {
+                // A node of the input has long joined: its taints are those it came with.
+                node.taints = taints;
+            }
             for (kind, condition) in conditions {
                 node.conditions.set(kind, Some(condition));
             }

@@ -250,6 +250,21 @@ fn a_node_that_registers_is_tainted_not_ready_once() {
 }
 
 #[test]
+fn a_node_that_an_operator_creates_is_tainted_not_ready_and_one_of_the_input_is_not() {
+    let mut api = Api::new();
+    let node = |name: &str| serde_saphyr::from_str(&format!("{{metadata: {{name: {name}}}}}")).expect("a node");
+    api.create(Object::Node(Box::new(node("old")))).expect("a node of the input");
+    api.api.joined();
+    api.create(Object::Node(Box::new(node("new")))).expect("a new node");
+    let taints = |name: &str| {
+        let node = api.store.find_node(Symbol::new(name)).and_then(|id| api.store.node(id)).expect("the node");
+        node.taints.iter().map(|taint| taint.key.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(taints("old"), [""; 0]);
+    assert_eq!(taints("new"), ["node.kubernetes.io/not-ready"]);
+}
+
+#[test]
 fn a_node_is_registered_under_its_name_once() {
     let mut api = Api::new();
     let node = api.node(registration("{metadata: {name: n}}"));

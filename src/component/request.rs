@@ -9,7 +9,7 @@ use crate::arena::Symbol;
 use crate::model::{self, Labels, PodTemplateSpec, Resources, TaintEffect};
 use crate::state::{
     AttachmentPhase, ContainerStatus, CronJobId, DaemonSetId, DaemonSetStatus, DeletionCause, DeploymentId,
-    DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition, NodeConditionKind, NodeId,
+    DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition, NodeConditionKind, NodeConditions, NodeId,
     NotScheduled, Owner, PersistentVolumeClaimId, PersistentVolumeId, PodDisruptionBudgetId, PodDisruptionBudgetStatus,
     PodId, PodPhase, Propagation, ReplicaSetId, ReplicaSetStatus, ServiceId, StatefulSetId, StatefulSetStatus, Status,
     TaintOnNode, Uid, WorkloadId,
@@ -93,6 +93,8 @@ pub struct NodeRegistration {
     pub capacity: Arc<Resources>,
     /// Images present.
     pub images: Arc<[(Vec<Symbol>, i64)]>,
+    /// Conditions that it is created with.
+    pub conditions: NodeConditions,
 }
 
 impl From<&model::Node> for NodeRegistration {
@@ -114,6 +116,7 @@ impl From<&model::Node> for NodeRegistration {
             allocatable_pods: status.allocatable_pods(),
             capacity: Arc::new(Resources::from(&status.capacity)),
             images: status.images.iter().map(|image| (image.names.clone(), image.size_bytes)).collect(),
+            conditions: NodeConditions::default(),
         }
     }
 }

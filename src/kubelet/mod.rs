@@ -10,6 +10,7 @@ mod image;
 mod init;
 mod mirror;
 mod node_status;
+mod pace;
 mod phase;
 mod pod_worker;
 mod preemption;
@@ -47,6 +48,10 @@ pub enum Timer {
     Booted(NodeId),
     /// The kubelet sees again what the API server has.
     Reconnected(NodeId),
+    /// A new kubelet process finds its node ready.
+    FirstStatus(NodeId),
+    /// A new kubelet process looks at the pods that are bound to it.
+    PodsSeen(NodeId),
     /// Another try to register.
     Register(NodeId),
     /// A renewal that was held up gets through.
@@ -73,6 +78,8 @@ pub enum Timer {
     Ready(PodId),
     /// The pod's containers have stopped.
     Stopped(PodId),
+    /// What is left of a pod that has stopped is cleaned up.
+    Cleaned(PodId),
     /// A container ends by itself.
     Ended(PodId),
     /// A probe has failed often enough.
@@ -110,6 +117,10 @@ pub struct Kubelets {
     evictions: FxHashMap<NodeId, eviction::Manager>,
     /// Boot and reconnect timers under way.
     awaited: FxHashMap<NodeId, Ticket>,
+    /// New kubelet processes that have not looked at their pods yet.
+    opening: FxHashMap<NodeId, pace::Opening>,
+    /// No node of the input has a kubelet of Kubernetes' own; neither will new ones.
+    all_stand_ins: bool,
     /// How long a machine's next boot takes, if that is special.
     next_boot: FxHashMap<NodeId, SimDuration>,
     /// Renewals that are held up.
@@ -153,6 +164,11 @@ impl Kubelets {
         ctx.store.machine(node).talks() && !self.api_down && !self.awaited.contains_key(&node)
     }
 
+    /// Whether the node's kubelet hears of changes of its pods.
+    fn sees_pods(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
+        self.hears(node, ctx) && !self.opening.contains_key(&node)
+    }
+
     /// Notes an Event of the node's kubelet; each kubelet has a sender of its own, so that none waits for another.
     fn event(&self, node: NodeId, event: EventDraft, ctx: &mut Ctx<'_, Self>) {
         if ctx.store.machine(node).talks() && !self.api_down && !ctx.store.is_terminating(event.about.namespace) {
@@ -177,6 +193,7 @@ impl Component for Kubelets {
             | Timer::InitRestart(pod)
             | Timer::Ready(pod)
             | Timer::Stopped(pod)
+            | Timer::Cleaned(pod)
             | Timer::Ended(pod)
             | Timer::ProbeFailed(pod, _)
             | Timer::ProbeKilled(pod, _)
@@ -187,6 +204,8 @@ impl Component for Kubelets {
             // The machine behind a name outlives its Node object.
             Timer::Booted(_)
             | Timer::Reconnected(_)
+            | Timer::FirstStatus(_)
+            | Timer::PodsSeen(_)
             | Timer::Register(_)
             | Timer::LateRenewal(_)
             | Timer::Report(_)
@@ -214,6 +233,8 @@ impl Component for Kubelets {
 
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Self>) {
         let nodes: Vec<NodeId> = ctx.store.nodes().map(|(id, _)| id).collect();
+        let is_stand_in = |node: &NodeId| ctx.store.machine(*node).has_stand_in_kubelet;
+        self.all_stand_ins = !nodes.is_empty() && nodes.iter().all(is_stand_in);
         for node in nodes {
             if ctx.store.machine(node).kubelet_alive() {
                 heartbeat::begin_long_ago(node, ctx);
@@ -275,6 +296,12 @@ impl Component for Kubelets {
                 self.awaited.remove(&node);
                 self.caught_up(node, ctx);
             }
+            Timer::FirstStatus(node) => {
+                if self.hears(node, ctx) {
+                    self.post(node, ctx);
+                }
+            }
+            Timer::PodsSeen(node) => self.opens_its_pods(node, ctx),
             Timer::Register(node) => self.register(node, ctx),
             Timer::LateRenewal(node) => {
                 self.late.remove(&node);
@@ -297,6 +324,7 @@ impl Component for Kubelets {
             Timer::InitRestart(pod) => self.run_inits_again(pod, ctx),
             Timer::Ready(pod) => self.became_ready(pod, ctx),
             Timer::Stopped(pod) => self.containers_stopped(pod, ctx),
+            Timer::Cleaned(pod) => self.cleaned(pod, ctx),
             Timer::Ended(pod) => self.container_ended(pod, None, ctx),
             Timer::ProbeFailed(pod, kind) => self.probe_failed(pod, kind, ctx),
             Timer::ProbeKilled(pod, code) => self.probe_killed(pod, code, ctx),
@@ -320,7 +348,7 @@ impl Component for Kubelets {
         }
         if answer.is_ok() || ctx.store.node(node).is_some() {
             self.registration_tries.remove(&node);
-            self.post(node, ctx);
+            self.post_first(node, ctx);
             return;
         }
         let tries = self.registration_tries.entry(node).or_insert(0);
@@ -356,6 +384,7 @@ impl Component for Kubelets {
             }
             MachineChange::LinkDown(node) | MachineChange::KubeletStopped(node) => {
                 self.stop_waiting(node, ctx);
+                self.stays_closed(node, ctx);
                 if matches!(change, MachineChange::KubeletStopped(_)) {
                     self.restarted_unheard.remove(&node);
                     self.kubelet_stopped(node, ctx);

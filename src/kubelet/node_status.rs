@@ -22,6 +22,7 @@ pub(super) fn registration_of(node: &Node) -> NodeRegistration {
         allocatable_pods: node.allocatable_pods,
         capacity: Arc::clone(&node.capacity),
         images: Arc::clone(&node.images),
+        conditions: NodeConditions::default(),
     }
 }
 
@@ -134,6 +135,20 @@ impl Kubelets {
         }
     }
 
+    /// The conditions that a kubelet registers its node with: it has not looked at its runtime yet.
+    ///
+    /// # Source
+    /// kubelet, `initialNode` and the setter of the Ready condition.
+    fn first_conditions(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> NodeConditions {
+        let mut conditions = NodeConditions::default();
+        for (kind, holds, yes, no) in opinion(self.reported(node, ctx)) {
+            let holds = holds && kind != NodeConditionKind::Ready;
+            let (status, reason) = if holds { (Status::True, yes) } else { (Status::False, no) };
+            conditions.set(kind, Some(NodeCondition { status, reason, since: ctx.now }));
+        }
+        conditions
+    }
+
     pub(super) fn instance_created(&mut self, node: NodeId, pool: u32, ctx: &mut Ctx<'_, Self>) {
         if let Some(template) = self.templates.get(pool as usize) {
             let name = ctx.store.node_name(node);
@@ -151,11 +166,20 @@ impl Kubelets {
 
     pub(super) fn register_or_report(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         if ctx.store.node(node).is_some() {
-            self.post(node, ctx);
+            self.post_first(node, ctx);
             return;
         }
         self.registration_tries.insert(node, 0);
         self.register(node, ctx);
+    }
+
+    /// A new kubelet process posts its first status as soon as it finds its node ready.
+    pub(super) fn post_first(&self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if self.is_stand_in(node, ctx) {
+            self.post(node, ctx);
+        } else {
+            ctx.arm_in(Self::ready_after_start(node, ctx), Timer::FirstStatus(node));
+        }
     }
 
     /// Creates the Node object, if the machine is one that may have one.
@@ -170,6 +194,9 @@ impl Kubelets {
                 if !registration.taints.iter().any(|t| t.key == taint.key && t.effect == taint.effect) {
                     registration.taints.push(taint);
                 }
+            }
+            if !self.is_stand_in(node, ctx) {
+                registration.conditions = self.first_conditions(node, ctx);
             }
             ctx.call(Request::CreateNode { node, registration }, node);
         }

@@ -23,9 +23,6 @@ use crate::units::{SimDuration, SimTime};
 /// kubelet, pod lifecycle event generator: relists every second.
 pub(super) const RELIST: SimDuration = SimDuration::from_secs(1);
 
-/// The status manager compares its statuses with the API's this often.
-const STATUS_SYNC: SimDuration = SimDuration::from_secs(10);
-
 /// What is under way with a pod.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
@@ -142,7 +139,7 @@ impl Kubelets {
             self.restart(pod, ctx);
             return;
         }
-        let is_overwritten = !object.containers.is_empty() && object.containers.iter().all(|c| c.ready);
+        let is_overwritten = are_containers_ready(object);
         let restarts = object.restarts_max();
         let due = running_since(object) + settings::ready_latency(object, restarts, running_since(object), ctx);
         if object.is_ready() || !self.hears(node, ctx) {
@@ -166,13 +163,20 @@ impl Kubelets {
         if object.deletion.is_some() || object.phase != PodPhase::Pending || self.workers.contains_key(&pod) {
             return;
         }
-        if !self.hears(node, ctx) {
+        if !self.sees_pods(node, ctx) {
             return;
         }
-        match self.admits(pod, node, ctx) {
-            Some(SimDuration::ZERO) => self.await_volumes(pod, ctx),
-            Some(wait) => self.await_room(pod, wait, ctx),
-            None => {}
+        let Some(wait) = self.admits(pod, node, ctx) else { return };
+        if object.started_at.is_none() && !self.is_stand_in(node, ctx) {
+            // The first sync tells that the pod is known here.
+            let (ready, started) = (Some(Status::False), Some(ctx.now));
+            let patch = PodStatusPatch { ready, started, ..PodStatusPatch::default() };
+            tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
+        }
+        if wait.is_zero() {
+            self.await_volumes(pod, ctx);
+        } else {
+            self.await_room(pod, wait, ctx);
         }
     }
 
@@ -207,8 +211,7 @@ impl Kubelets {
                 None => admission::no_room(&lacks),
             },
         };
-        let message = format!("Pod was rejected: {}", refusal.message);
-        self.event(node, EventDraft::warning(refusal.reason, ObjectRef::pod(object), message), ctx);
+        self.event(node, EventDraft::warning(refusal.reason, ObjectRef::pod(object), refusal.message), ctx);
         let patch = PodStatusPatch {
             phase: Some(PodPhase::Failed),
             reason: Some(Symbol::new(refusal.reason)),
@@ -371,22 +374,34 @@ impl Kubelets {
     pub(super) fn readiness_overwritten(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
-        let containers_ready = !object.containers.is_empty() && object.containers.iter().all(|c| c.ready);
-        if object.is_ready() || !containers_ready || !object.is_active() || !self.hears(node, ctx) {
+        if object.is_ready() || !are_containers_ready(object) || !object.is_active() || !self.hears(node, ctx) {
             return;
         }
-        ctx.arm_in(STATUS_SYNC, Timer::Resync(pod));
+        ctx.arm(Self::next_status_sync(node, ctx), Timer::Resync(pod));
     }
 
     pub(super) fn post_ready_again(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
+        if self.workers.get(&pod).is_some_and(|worker| worker.unposted.is_some()) {
+            self.post_if_heard(pod, PodStatusPatch::default(), ctx);
+            self.settle(pod);
+            return;
+        }
         let under_way =
             self.workers.get(&pod).is_some_and(|w| w.is_silent || w.stage != Stage::Running || w.ticket.is_some());
-        let is_heard = object.node.is_some_and(|node| self.hears(node, ctx));
-        if is_heard && object.is_active() && object.phase == PodPhase::Running && !object.is_ready() && !under_way {
+        let Some(node) = object.node.filter(|&node| self.hears(node, ctx)) else { return };
+        // A stand-in looks no more at what is being deleted.
+        let is_looked_at = object.deletion.is_none() || !self.is_stand_in(node, ctx);
+        let is_lost = object.phase == PodPhase::Running && are_containers_ready(object) && !object.is_ready();
+        if is_looked_at && is_lost && !under_way {
             self.post_ready(pod, ctx);
         }
     }
+}
+
+/// Whether the containers' statuses say that the pod is ready, whatever its condition says.
+fn are_containers_ready(pod: &Pod) -> bool {
+    !pod.containers.is_empty() && pod.containers.iter().all(|container| container.ready)
 }
 
 /// What the event of a container's start says; since 1.35 it no longer names the container.

@@ -11,7 +11,7 @@ use crate::units::{SimDuration, SimTime};
 /// Exit code of a container that ended at SIGTERM.
 pub(super) const TERMINATED: i32 = 143;
 /// Exit code of a container that had to be killed.
-const KILLED: i32 = 137;
+pub(super) const KILLED: i32 = 137;
 
 /// Which probe failed for good.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

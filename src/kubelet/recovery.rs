@@ -6,7 +6,7 @@ use super::{Kubelets, Timer, heartbeat, settings, tell};
 use crate::component::{Ctx, EventDraft, Latencies, ObjectRef, PodStatusPatch, Request};
 use crate::model::RestartPolicy;
 use crate::state::{ContainerState, ContainerStatus, NodeId, PodId, PodPhase, Status};
-use crate::units::SimDuration;
+use crate::units::{SimDuration, SimTime};
 
 /// Exit code of a container that was not found again.
 const LOST: i32 = 137;
@@ -35,8 +35,35 @@ impl Kubelets {
         self.awaited.insert(node, ticket);
     }
 
+    /// A new kubelet process is cut off or ends before it has looked at its pods: who comes after it has to.
+    pub(super) fn stays_closed(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if let Some(opening) = self.opening.remove(&node) {
+            ctx.cancel(opening.ticket);
+            let unheard = if opening.is_boot { &mut self.booted_unheard } else { &mut self.restarted_unheard };
+            unheard.insert(node);
+        }
+    }
+
+    /// A new kubelet process looks at the pods that are bound to it.
+    pub(super) fn opens_its_pods(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if !self.hears(node, ctx) {
+            self.stays_closed(node, ctx);
+            return;
+        }
+        let Some(opening) = self.opening.remove(&node) else { return };
+        for pod in Self::pods_on(node, ctx) {
+            if opening.is_boot {
+                self.pod_after_boot(pod, ctx);
+            } else {
+                self.pod_after_kubelet_restart(pod, ctx);
+            }
+        }
+    }
+
     /// Containers died with the machine.
     pub(super) fn lost_power(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        self.stays_closed(node, ctx);
+        self.booted_unheard.remove(&node);
         for pod in Self::pods_on(node, ctx) {
             self.forget(pod, ctx);
         }
@@ -63,6 +90,10 @@ impl Kubelets {
             self.event(node, EventDraft::warning("Rebooted", ObjectRef::node(name), message), ctx);
         }
         self.register_or_report(node, ctx);
+        if !self.is_stand_in(node, ctx) {
+            self.opens_its_pods_later(node, true, ctx);
+            return;
+        }
         for pod in Self::pods_on(node, ctx) {
             self.pod_after_boot(pod, ctx);
         }
@@ -75,9 +106,20 @@ impl Kubelets {
     /// containers that never restart have failed.
     fn pod_after_boot(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
-        let Some(node) = object.node.filter(|_| !object.phase.is_terminal()) else { return };
+        let Some(node) = object.node else { return };
         if object.deletion.is_some() {
-            self.pod_deleted(pod, ctx);
+            if self.is_stand_in(node, ctx) {
+                self.pod_deleted(pod, ctx);
+            } else {
+                // Nothing is left to stop.
+                self.stop_in(pod, SimDuration::ZERO, ctx);
+                if let Some(worker) = self.workers.get_mut(&pod) {
+                    worker.ended_unseen = Some(LOST);
+                }
+            }
+            return;
+        }
+        if object.phase.is_terminal() {
             return;
         }
         if object.phase == PodPhase::Pending {
@@ -152,6 +194,10 @@ impl Kubelets {
         self.watch_node(node, ctx);
         self.restarted_unheard.remove(&node);
         self.register_or_report(node, ctx);
+        if !self.is_stand_in(node, ctx) {
+            self.opens_its_pods_later(node, false, ctx);
+            return;
+        }
         for pod in Self::pods_on(node, ctx) {
             self.pod_after_kubelet_restart(pod, ctx);
         }
@@ -173,37 +219,51 @@ impl Kubelets {
             self.kubelet_restarted(node, ctx);
             return;
         }
+        let is_stand_in = self.is_stand_in(node, ctx);
         if ctx.store.node(node).is_some() {
-            self.post(node, ctx);
+            if is_stand_in {
+                self.post(node, ctx);
+            } else {
+                // The status loop goes on as it did; it finds the difference when it next comes round.
+                self.conditions_overwritten(node, ctx);
+            }
         } else if self.registration_tries.contains_key(&node) {
             self.register(node, ctx);
         }
+        let sync_at = if is_stand_in { ctx.now + RELIST } else { Self::next_status_sync(node, ctx) };
         for pod in Self::pods_on(node, ctx) {
-            self.pod_after_partition(pod, ctx);
+            self.pod_after_partition(pod, sync_at, ctx);
         }
     }
 
     /// The kubelet hears again: what was deleted is stopped, the others are reported as they are.
-    fn pod_after_partition(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+    ///
+    /// # Source
+    /// kubelet, status manager: a status that the API server shows otherwise is posted with the next `syncBatch`, at once if the
+    /// pod's worker has something to do.
+    fn pod_after_partition(&mut self, pod: PodId, sync_at: SimTime, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
-        if object.phase.is_terminal() {
+        let Some(node) = object.node else { return };
+        let is_stand_in = self.is_stand_in(node, ctx);
+        if object.deletion.is_some() || self.workers.get(&pod).is_some_and(|w| w.stage == Stage::Stopped) {
+            if !is_stand_in && object.phase == PodPhase::Running {
+                self.post_ready_again(pod, ctx);
+            }
+            self.deleted_or_stopped(pod, ctx);
             return;
         }
-        if object.deletion.is_some() || self.workers.get(&pod).is_some_and(|w| w.stage == Stage::Stopped) {
-            self.deleted_or_stopped(pod, ctx);
+        if object.phase.is_terminal() {
             return;
         }
         if object.phase == PodPhase::Pending && !self.workers.contains_key(&pod) {
             self.pod_bound(pod, ctx);
             return;
         }
-        if let Some(patch) = self.workers.get_mut(&pod).and_then(|w| w.unposted.take()) {
-            tell(ctx, Request::PatchPodStatus { pod, patch });
-            self.settle(pod);
-            return;
-        }
-        if !object.is_ready() {
-            ctx.arm_in(RELIST, Timer::Resync(pod));
+        let has_news = self.workers.get(&pod).is_some_and(|worker| worker.unposted.is_some());
+        if has_news && is_stand_in {
+            self.post_ready_again(pod, ctx);
+        } else if has_news || !object.is_ready() {
+            ctx.arm(sync_at, Timer::Resync(pod));
         }
     }
 
@@ -222,9 +282,12 @@ impl Kubelets {
     /// probe are not ready until it has succeeded, after a first sleep of up to a period.
     fn pod_after_kubelet_restart(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
-        let Some(node) = object.node.filter(|_| !object.phase.is_terminal()) else { return };
+        let Some(node) = object.node else { return };
         if object.deletion.is_some() || self.workers.get(&pod).is_some_and(|w| w.stage == Stage::Stopped) {
             self.deleted_or_stopped(pod, ctx);
+            return;
+        }
+        if object.phase.is_terminal() {
             return;
         }
         if object.phase == PodPhase::Pending {

@@ -129,7 +129,15 @@ impl Kubelets {
     pub(super) fn post_if_heard(&mut self, pod: PodId, patch: PodStatusPatch, ctx: &mut Ctx<'_, Self>) {
         let Some(node) = ctx.store.pod(pod).and_then(|p| p.node) else { return };
         if self.hears(node, ctx) {
-            tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
+            let unposted = self.workers.get_mut(&pod).and_then(|worker| worker.unposted.take());
+            let patch = match unposted {
+                Some(mut older) => {
+                    merge(&mut older, patch);
+                    older
+                }
+                None => Box::new(patch),
+            };
+            tell(ctx, Request::PatchPodStatus { pod, patch });
         } else {
             let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
             match &mut worker.unposted {

@@ -2,7 +2,7 @@
 
 use super::phase::{Fate, phase};
 use super::pod_worker::{Stage, Worker};
-use super::probe::TERMINATED;
+use super::probe::{KILLED, TERMINATED};
 use super::{Kubelets, Timer, init, restart, settings, tell};
 use crate::component::{Ctx, DeleteOptions, EventDraft, ObjectRef, PodStatusPatch, Request};
 use crate::state::{ContainerState, DeletionCause, NodeId, Owner, Pod, PodId, PodPhase, Status};
@@ -34,11 +34,13 @@ impl Kubelets {
     pub(super) fn pod_deleted(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let (Some(node), Some(deletion)) = (object.node, object.deletion) else { return };
-        if !self.hears(node, ctx) {
+        if !self.sees_pods(node, ctx) {
             return;
         }
-        if self.workers.get(&pod).is_some_and(|w| w.stage == Stage::Stopped) {
-            self.containers_stopped(pod, ctx);
+        if let Some(worker) = self.workers.get(&pod).filter(|worker| worker.stage == Stage::Stopped) {
+            if worker.ticket.is_none() {
+                self.containers_stopped(pod, ctx);
+            }
             return;
         }
         let runs = object.phase == PodPhase::Running;
@@ -72,7 +74,10 @@ impl Kubelets {
         }
     }
 
-    /// The containers are dead: the object is removed, or shows why the kubelet ended the pod.
+    /// The containers are dead: the status says so, or why the kubelet ended the pod; then the object is removed.
+    ///
+    /// # Source
+    /// kubelet, `SyncTerminatingPod`: the last status follows the containers' end; the object goes with `SyncTerminatedPod`.
     pub(super) fn containers_stopped(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
@@ -83,27 +88,51 @@ impl Kubelets {
         if !self.hears(node, ctx) {
             return;
         }
-        let last_status = self.workers.remove(&pod).and_then(|worker| worker.last_status);
-        let is_job = matches!(object.owner, Some(Owner::Job(_)));
+        let worker = self.workers.remove(&pod);
+        let (last_status, lost) = worker.map_or((None, None), |worker| (worker.last_status, worker.ended_unseen));
+        let is_stand_in = self.is_stand_in(node, ctx);
+        let (was_over, has_run) = (object.phase.is_terminal(), object.phase == PodPhase::Running);
         if let Some(patch) = last_status {
             tell(ctx, Request::PatchPodStatus { pod, patch });
-        } else if is_job && !object.phase.is_terminal() {
-            // What a Job counts is the terminal phase; nobody else looks at it in a pod that is going.
+        } else if !was_over && (matches!(object.owner, Some(Owner::Job(_))) || (has_run && !is_stand_in)) {
+            // Of pods that never ran, only a Job asks how they ended before they are gone; a stand-in tells nobody else.
             let inits = init::done_statuses(object, 0, ctx.now);
-            let ended = ContainerState::Terminated { exit_code: TERMINATED, finished_at: ctx.now };
+            let exit_code = lost.unwrap_or_else(|| exit_code(object, ctx));
+            let ended = ContainerState::Terminated { exit_code, finished_at: ctx.now };
             let containers = restart::containers(object, ended, object.restarts_max());
             let patch = PodStatusPatch {
                 phase: Some(phase(&object.spec, &inits, &containers, Fate::Sealed)),
                 ready: Some(Status::False),
-                containers: (object.phase == PodPhase::Running).then_some(containers),
+                containers: has_run.then_some(containers),
                 ..PodStatusPatch::default()
             };
             tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
         }
-        if let Some(deletion) = object.deletion {
-            let options = DeleteOptions { grace_s: Some(0), uid: Some(object.uid) };
-            tell(ctx, Request::DeletePod { pod, options, cause: deletion.cause });
+        if object.deletion.is_none() {
+            return;
         }
+        if was_over || is_stand_in {
+            self.cleaned(pod, ctx);
+            return;
+        }
+        let ticket = ctx.arm(Self::cleaned_at(node, ctx), Timer::Cleaned(pod));
+        self.workers.insert(pod, Worker { ticket: Some(ticket), ..Worker::new(Stage::Stopped) });
+    }
+
+    /// Nothing is left of the pod on its node: the object is removed.
+    pub(super) fn cleaned(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let (Some(node), Some(deletion)) = (object.node, object.deletion) else { return };
+        if !self.hears(node, ctx) {
+            // It is removed when the API server is heard again.
+            if let Some(worker) = self.workers.get_mut(&pod) {
+                worker.ticket = None;
+            }
+            return;
+        }
+        self.workers.remove(&pod);
+        let options = DeleteOptions { grace_s: Some(0), uid: Some(object.uid) };
+        tell(ctx, Request::DeletePod { pod, options, cause: deletion.cause });
     }
 
     /// The kubelet itself ends a pod, which stays in the API as failed; returns how long that takes.
@@ -138,6 +167,19 @@ impl Kubelets {
             self.recreate_mirror(last, ctx);
         }
     }
+}
+
+/// With which code containers end that are told to.
+///
+/// # Differs
+/// Those of Jobs do not finish their work, others have none to finish: they end as they should unless they have to be killed.
+fn exit_code(pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> i32 {
+    if matches!(pod.owner, Some(Owner::Job(_))) {
+        return TERMINATED;
+    }
+    let grace = pod.deletion.map_or(GRACE_MIN, |deletion| deletion.grace.max(GRACE_MIN));
+    let takes = settings::pre_stop(pod) + settings::exit_latency(pod, ctx);
+    if takes > stop_latency(pod, grace, ctx) { KILLED } else { 0 }
 }
 
 fn stop_latency(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> SimDuration {

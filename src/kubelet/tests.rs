@@ -1,7 +1,7 @@
 //! Kubelets and chaos together with an API server, without any controller.
 
 #[cfg(test)]
-mod bench;
+pub(super) mod bench;
 #[cfg(test)]
 mod critical;
 #[cfg(test)]
@@ -31,6 +31,25 @@ fn bound(annotations: &str, spec: &str) -> String {
 }
 
 const ONE: &str = "containers: [{name: c, image: i}]";
+
+/// The pod's containers have stopped at that second; it is gone when it has been cleaned up.
+#[track_caller]
+fn check_stopped(bench: &Bench, pod: &str, stopped_s: f64) {
+    assert_eq!(bench.finished_at(pod), Some(stopped_s));
+    let gone_s = bench.gone_at(pod).expect("the pod is gone") - stopped_s;
+    assert!((0.1..1.32).contains(&gone_s), "{gone_s} s after its containers");
+}
+
+/// A restarted kubelet looks at its pods a little over a second later; the pod's containers run again this long after.
+#[track_caller]
+fn check_rebooted(bench: &Bench, before: &[(f64, bool)], boot_s: f64, takes_s: f64) {
+    let changes = bench.ready_changes("p");
+    let (first, after) = changes.split_at(before.len());
+    assert_eq!(first, before);
+    let [(down_s, false), (up_s, true)] = after else { panic!("{changes:?}") };
+    assert!((1.1..1.45).contains(&(down_s - boot_s)), "{changes:?}");
+    assert!((up_s - down_s - takes_s).abs() < 1e-6, "{changes:?}");
+}
 
 #[test]
 fn a_bound_pod_is_ready_after_the_start_latency() {
@@ -177,7 +196,7 @@ fn a_probe_that_fails_during_termination_is_not_looked_at() {
     bench.delete(70.0, "p", Some(30));
     bench.run_until(150.0);
     assert!(bench.events("Unhealthy").is_empty());
-    assert_eq!(bench.gone_at("p"), Some(100.01));
+    check_stopped(&bench, "p", 100.01);
 }
 
 #[test]
@@ -187,7 +206,7 @@ fn init_containers_run_one_after_the_other_and_again_after_a_reboot() {
     bench.create(0.0, &bound("kubesquall.sim/init: 10s", &spec));
     crash(&mut bench, 50, 10);
     bench.run_until(120.0);
-    assert_eq!(bench.ready_changes("p"), [(22.01, true), (60.005, false), (82.005, true)]);
+    check_rebooted(&bench, &[(22.01, true)], 60.0, 22.0);
 }
 
 #[test]
@@ -217,7 +236,47 @@ fn a_deleted_pod_is_gone_when_its_containers_have_stopped() {
     bench.create(0.0, &bound("", ONE));
     bench.delete(10.0, "p", None);
     bench.run_until(20.0);
-    assert_eq!(bench.gone_at("p"), Some(11.01));
+    check_stopped(&bench, "p", 11.01);
+    assert_eq!(bench.readiness("p"), [(0.01, false), (2.01, true), (11.01, false)]);
+}
+
+#[test]
+fn a_stand_in_posts_nothing_but_ready_and_removes_its_pods_at_once() {
+    let mut bench = Bench::new();
+    bench.has_stand_in();
+    bench.create(0.0, &bound("", ONE));
+    bench.delete(10.0, "p", None);
+    bench.run_until(20.0);
+    assert_eq!(bench.readiness("p"), [(2.01, true)]);
+    assert_eq!((bench.finished_at("p"), bench.gone_at("p")), (None, Some(11.01)));
+}
+
+#[test]
+fn a_pod_that_had_to_be_killed_or_was_lost_has_failed_and_one_that_stops_in_time_has_not() {
+    for (stop, crashes, expected) in
+        [("1s", false, PodPhase::Succeeded), ("1h", false, PodPhase::Failed), ("1s", true, PodPhase::Failed)]
+    {
+        let mut bench = Bench::new();
+        bench.create(0.0, &bound(&format!("kubesquall.sim/stop: {stop}"), ONE));
+        if crashes {
+            crash(&mut bench, 5, 20);
+        }
+        bench.delete(10.0, "p", Some(5));
+        bench.run_until(60.0);
+        assert_eq!(bench.last_phase("p"), Some(expected), "{stop}, {crashes}");
+    }
+}
+
+#[test]
+fn a_pod_that_has_stopped_when_its_machine_goes_down_is_removed_after_the_boot() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", ONE));
+    bench.delete(10.0, "p", None);
+    crash(&mut bench, 11, 30);
+    bench.run_until(40.0);
+    assert!(bench.pod_exists("p"));
+    bench.run_until(45.0);
+    assert!(bench.gone_at("p").is_some_and(|at| (42.1..43.5).contains(&at)), "{:?}", bench.gone_at("p"));
 }
 
 #[test]
@@ -227,7 +286,7 @@ fn a_shorter_grace_kills_that_long_after_it_was_asked_for() {
     bench.delete(10.0, "p", Some(30));
     bench.delete(12.0, "p", Some(5));
     bench.run_until(60.0);
-    assert_eq!(bench.gone_at("p"), Some(17.01));
+    check_stopped(&bench, "p", 17.01);
 }
 
 #[test]
@@ -236,7 +295,7 @@ fn a_short_crash_restarts_the_same_pod_in_place() {
     bench.create(0.0, &bound("", ONE));
     crash(&mut bench, 10, 30);
     bench.run_until(60.0);
-    assert_eq!(bench.ready_changes("p"), [(2.01, true), (40.005, false), (42.005, true)]);
+    check_rebooted(&bench, &[(2.01, true)], 40.0, 2.0);
     assert_eq!(bench.pod("p").restarts_max(), 1);
     assert_eq!(bench.events("Rebooted").len(), 1);
     assert!(bench.heard());
@@ -260,7 +319,48 @@ fn a_pod_deleted_behind_a_partition_dies_when_the_link_is_back() {
     bench.run_until(109.0);
     assert!(bench.pod_exists("p"));
     bench.run_until(200.0);
-    assert_eq!(bench.gone_at("p"), Some(111.005));
+    check_stopped(&bench, "p", 111.005);
+}
+
+#[test]
+fn after_a_partition_overwritten_conditions_wait_for_the_loops_that_compare_them() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", ONE));
+    bench.create(0.0, &bound("", ONE).replace("name: p", "name: q"));
+    bench.fault(10, FaultKind::Partition, Some(100));
+    bench.taken_for_lost(60.0);
+    bench.unready(60.0, "p");
+    bench.unready(60.0, "q");
+    bench.delete(70.0, "q", None);
+    bench.run_until(110.1);
+    // A pod with something to do is posted at once, and so is nothing else.
+    assert_eq!(bench.ready_changes("q").last(), Some(&(110.005, true)));
+    assert_eq!((bench.node_ready(), bench.pod("p").is_ready()), (Some(Status::Unknown), false));
+    bench.run_until(120.1);
+    check_stopped(&bench, "q", 111.005);
+    assert_eq!((bench.node_ready(), bench.pod("p").is_ready()), (Some(Status::True), true));
+}
+
+#[test]
+fn a_pod_that_was_not_ready_before_a_partition_is_not_ready_after_it() {
+    let mut bench = Bench::new();
+    let spec = "containers: [{name: c, image: i, readinessProbe: {httpGet: {port: 80}}}]";
+    bench.create(0.0, &bound("kubesquall.sim/ready: 1h", spec));
+    bench.fault(10, FaultKind::Partition, Some(100));
+    bench.run_until(200.0);
+    assert!(!bench.pod("p").is_ready());
+}
+
+#[test]
+fn a_kubelet_registers_before_it_is_ready() {
+    let mut bench = Bench::new();
+    bench.delete_node(10.0);
+    bench.fault(20, FaultKind::KubeletStop, Some(10));
+    bench.run_until(30.1);
+    assert_eq!(bench.node_ready(), Some(Status::False));
+    assert_eq!(bench.taints(), ["node.kubernetes.io/not-ready:NoSchedule"]);
+    bench.run_until(30.5);
+    assert_eq!(bench.node_ready(), Some(Status::True));
 }
 
 #[test]

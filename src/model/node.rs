@@ -33,6 +33,13 @@ api_structs! {
         pub allocatable: ResourceList,
         pub conditions: Vec<NodeCondition>,
         pub images: Vec<ContainerImage>,
+        pub node_info: Option<NodeSystemInfo>,
+    }
+
+    /// What the kubelet says of itself and of the machine. Only its version tells whose work the node's status is.
+    #[derive(Eq)]
+    pub struct NodeSystemInfo {
+        pub kubelet_version: Symbol,
     }
 
     /// One condition of a node.
@@ -67,6 +74,17 @@ api_open_enums! {
 }
 
 impl Node {
+    /// Whether something other than Kubernetes' kubelet posts the node's status: one that gives no version, or one of
+    /// another kind (`kwok-v0.7.0`, `fake`).
+    #[must_use]
+    pub fn has_stand_in_kubelet(&self) -> bool {
+        let is_kubelets = |info: &NodeSystemInfo| {
+            let digits = info.kubelet_version.as_str().strip_prefix('v');
+            digits.is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        self.status.node_info.as_ref().is_some_and(|info| !is_kubelets(info))
+    }
+
     /// Fills in what the API server would: what a node has is what it can give, if nothing else is said. Doing it twice
     /// changes nothing.
     pub fn apply_defaults(&mut self) {
@@ -89,5 +107,26 @@ impl NodeStatus {
     #[must_use]
     pub fn allocatable_pods(&self) -> i64 {
         self.allocatable.get(Symbol::from("pods")).map_or(0, |pods| pods.value())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_without_a_kubelets_version_is_a_stand_ins() {
+        #[track_caller]
+        fn check(status: &str, expected: bool) {
+            let node: Node = serde_json::from_str(&format!(r#"{{"status":{status}}}"#)).unwrap();
+            assert_eq!(node.has_stand_in_kubelet(), expected, "{status}");
+        }
+        check("{}", false);
+        check(r#"{"conditions":[{"type":"Ready","status":"True"}]}"#, false);
+        check(r#"{"nodeInfo":{"kubeletVersion":"v1.36.2"}}"#, false);
+        check(r#"{"nodeInfo":{"kubeletVersion":"v1.34.1-eks-113cf36"}}"#, false);
+        check(r#"{"nodeInfo":{"kubeletVersion":""}}"#, true);
+        check(r#"{"nodeInfo":{"kubeletVersion":"kwok-v0.7.0"}}"#, true);
+        check(r#"{"nodeInfo":{"kubeletVersion":"fake"}}"#, true);
     }
 }

@@ -162,8 +162,7 @@ impl Cluster {
                 let was_terminating = self.pods.get(*pod).terminating;
                 self.set_pod(*pod, part_of(object));
                 // Grace that is cut short is no second deletion. An eviction writes twice at once: the first write shows both.
-                let is_marked = delta.touches(PodDelta::DELETION) || object.is_terminating();
-                if is_marked && !was_terminating {
+                if object.deletion.is_some() && !was_terminating {
                     return self.count_deletion(object.deletion?.cause);
                 }
                 if delta.touches(PodDelta::PHASE) {
@@ -331,9 +330,10 @@ fn part_of(pod: &Pod) -> PodPart {
         pending: active && pod.phase == PodPhase::Pending,
         running: active && pod.phase == PodPhase::Running,
         ready: active && pod.is_ready(),
-        succeeded: pod.phase == PodPhase::Succeeded,
-        failed: pod.phase == PodPhase::Failed,
-        terminating: pod.is_terminating(),
+        succeeded: pod.deletion.is_none() && pod.phase == PodPhase::Succeeded,
+        failed: pod.deletion.is_none() && pod.phase == PodPhase::Failed,
+        // Its last status says how it ended; the object is still there.
+        terminating: pod.deletion.is_some(),
         node: pod.node.filter(|_| holds),
         room,
     }

@@ -101,7 +101,8 @@ impl Prepared {
         apiserver::link_owners(&mut store);
         post_first_status(&mut api, &mut store, &config, &streams, begin);
         start_machines(&mut store);
-        mark_cloud_instances(&mut store, scenario.objects.iter().map(|o| &o.object));
+        mark_machines(&mut store, scenario.objects.iter().map(|o| &o.object));
+        api.joined();
         let created_at_start = later.into_iter().cloned().collect();
         Self { store, api, config, inputs, created_at_start }
     }
@@ -343,14 +344,17 @@ fn start_machines(store: &mut Store) {
     }
 }
 
-/// Nodes with a provider id are instances of a cloud; those of kind and k3s name a provider without instances.
-fn mark_cloud_instances<'a>(store: &mut Store, objects: impl Iterator<Item = &'a Object>) {
+/// Nodes with a provider id are instances of a cloud; those of kind and k3s name a provider without instances. Nodes whose status
+/// is no kubelet's work have a stand-in for one.
+fn mark_machines<'a>(store: &mut Store, objects: impl Iterator<Item = &'a Object>) {
     for object in objects {
         let Object::Node(node) = object else { continue };
         let provider = node.spec.provider_id.map_or("", |id| id.as_str());
         let is_cloud = provider.contains("://") && !provider.starts_with("kind://") && !provider.starts_with("k3s://");
-        if is_cloud && let Some(id) = store.find_node(node.metadata.name) {
-            store.machine_mut(id).is_cloud_instance = true;
+        if let Some(id) = store.find_node(node.metadata.name) {
+            let machine = store.machine_mut(id);
+            machine.is_cloud_instance = is_cloud;
+            machine.has_stand_in_kubelet = node.has_stand_in_kubelet();
         }
     }
 }

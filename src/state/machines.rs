@@ -64,6 +64,8 @@ pub struct Machine {
     pub exists: bool,
     /// Whether it is an instance of a cloud that can be asked about it: its Node has a `spec.providerID`.
     pub is_cloud_instance: bool,
+    /// Whether something simpler than Kubernetes' kubelet speaks for it, such as KWOK.
+    pub has_stand_in_kubelet: bool,
     /// Power.
     pub power: Power,
     /// Whether the link to the control plane carries packets.
@@ -89,6 +91,7 @@ impl Default for Machine {
         Self {
             exists: false,
             is_cloud_instance: false,
+            has_stand_in_kubelet: false,
             power: Power::Off,
             linked: true,
             kubelet_running: false,

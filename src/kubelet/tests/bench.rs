@@ -17,7 +17,7 @@ use crate::model::config::{
 use crate::model::{self, Object};
 use crate::state::{
     CauseId, Change, Changed, ControlPlaneProcess, DeletionCause, Machine, MachineChange, NodeCondition,
-    NodeConditionKind, NodeId, Pod, PodDelta, PodId, Power, Status, Store,
+    NodeConditionKind, NodeId, Pod, PodDelta, PodId, PodPhase, Power, Status, Store,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -51,7 +51,7 @@ impl<T> Timers<T> for BenchTimers<'_, T> {
 }
 
 /// Kubelets, chaos and an API server.
-pub(super) struct Bench {
+pub(in crate::kubelet) struct Bench {
     pub(super) config: Config,
     now: SimTime,
     store: Store,
@@ -67,6 +67,7 @@ pub(super) struct Bench {
     records: Vec<(SimTime, &'static str, String, String)>,
     ready: Vec<(String, f64, bool)>,
     gone: Vec<(String, f64)>,
+    last_phases: Vec<(String, PodPhase)>,
     finished: Vec<(String, f64)>,
     renewals: Vec<f64>,
 }
@@ -100,7 +101,7 @@ fn config() -> Config {
 
 impl Bench {
     /// One healthy node; nothing has started.
-    pub(super) fn new() -> Self {
+    pub(in crate::kubelet) fn new() -> Self {
         let node: model::Node = serde_saphyr::from_str(NODE).expect("a node");
         let registration = NodeRegistration::from(&node);
         let zones = vec![Symbol::new("a"), Symbol::new("b")];
@@ -122,6 +123,7 @@ impl Bench {
             records: Vec::new(),
             ready: Vec::new(),
             gone: Vec::new(),
+            last_phases: Vec::new(),
             finished: Vec::new(),
             renewals: Vec::new(),
         };
@@ -184,6 +186,12 @@ impl Bench {
             ..KubeletConfiguration::default()
         };
         self.config.kubelet = kubelet.resolve(self.config.version);
+    }
+
+    /// The node has no kubelet of Kubernetes' own.
+    pub(super) fn has_stand_in(&mut self) {
+        let id = self.node_id();
+        self.store.machine_mut(id).has_stand_in_kubelet = true;
     }
 
     /// The kubelet's configuration.
@@ -346,7 +354,10 @@ impl Bench {
                         self.finished.push((pod.name.to_string(), seconds(self.now)));
                     }
                 }
-                Changed::PodRemoved { last, .. } => self.gone.push((last.name.to_string(), seconds(self.now))),
+                Changed::PodRemoved { last, .. } => {
+                    self.gone.push((last.name.to_string(), seconds(self.now)));
+                    self.last_phases.push((last.name.to_string(), last.phase));
+                }
                 _ => {}
             }
             let change = Change { at: self.now, cause: CauseId::NONE, what };
@@ -361,6 +372,14 @@ impl Bench {
         let mut ctx = Ctx::new(self.now, store, config, streams, CauseId::NONE, &mut timers, &mut outbox);
         handler(&mut self.kubelets, &mut ctx);
         self.take(outbox);
+    }
+
+    /// Looks at the cluster as the kubelets do.
+    pub(in crate::kubelet) fn look(&self, look: impl FnOnce(NodeId, &Ctx<'_, Kubelets>)) {
+        let (mut outbox, mut queue) = (Outbox::default(), EventQueue::new());
+        let mut timers = BenchTimers { queue: &mut queue, wrap: Event::Kubelet };
+        let (store, config, streams) = (&self.store, &self.config, &self.streams);
+        look(self.node_id(), &Ctx::new(self.now, store, config, streams, CauseId::NONE, &mut timers, &mut outbox));
     }
 
     fn chaos(&mut self, handler: impl FnOnce(&mut Chaos, &mut Ctx<'_, Chaos>)) {
@@ -406,13 +425,25 @@ impl Bench {
         self.pod_id(name).and_then(|id| self.store.pod(id)).expect("the pod exists")
     }
 
+    /// When the pod was ready for the first time, and what came after.
     pub(super) fn ready_changes(&self, name: &str) -> Vec<(f64, bool)> {
+        let changes = self.ready.iter().filter(|(pod, ..)| pod == name);
+        changes.skip_while(|(.., ready)| !ready).map(|(_, at, ready)| (*at, *ready)).collect()
+    }
+
+    /// Every change of the pod's Ready condition, from the first one on.
+    pub(super) fn readiness(&self, name: &str) -> Vec<(f64, bool)> {
         self.ready.iter().filter(|(pod, ..)| pod == name).map(|(_, at, ready)| (*at, *ready)).collect()
     }
 
     /// When the pod had Succeeded or Failed.
     pub(super) fn finished_at(&self, name: &str) -> Option<f64> {
         self.finished.iter().find(|(pod, _)| pod == name).map(|(_, at)| *at)
+    }
+
+    /// In which phase the pod was when its object went.
+    pub(super) fn last_phase(&self, name: &str) -> Option<PodPhase> {
+        self.last_phases.iter().find(|(pod, _)| pod == name).map(|(_, phase)| *phase)
     }
 
     pub(super) fn gone_at(&self, name: &str) -> Option<f64> {

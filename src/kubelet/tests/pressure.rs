@@ -112,7 +112,7 @@ fn under_memory_pressure_best_effort_pods_are_refused_until_the_condition_falls(
     assert!(bench.messages("Evicted")[0].1.contains("Threshold quantity: 1Gi, available: 950Mi. "));
     assert_eq!(bench.pod("late-best-effort").phase, PodPhase::Failed);
     let refusal = bench.messages("Evicted")[1];
-    assert_eq!(refusal, ("late-best-effort", "Pod was rejected: The node had condition: [MemoryPressure]. "));
+    assert_eq!(refusal, ("late-best-effort", "The node had condition: [MemoryPressure]. "));
     assert_eq!(bench.pod("late-burstable").phase, PodPhase::Running);
     bench.run_until(500.0);
     assert_eq!(bench.pod("later-best-effort").phase, PodPhase::Running);

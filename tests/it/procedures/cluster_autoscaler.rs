@@ -59,8 +59,8 @@ fn pods_that_no_new_node_would_take_add_none() {
 fn daemon_pods_take_their_share_of_a_new_node() {
     let web = deployment("web", 2, "2");
     let daemon = "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent}, spec: {selector: {matchLabels: {app: agent}}, \
-                  template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: c, image: i, resources: {requests: \
-                  {cpu: 500m}}}]}}}}";
+                  template: {metadata: {labels: {app: agent}}, spec: {priorityClassName: system-node-critical, \
+                  containers: [{name: c, image: i, resources: {requests: {cpu: 500m}}}]}}}}";
     let played = autoscale(10, "", "9m", "{at: 1m, kubectl: scale deployment/web --replicas=5}", &[&web, daemon]);
     // With an agent on it, a node has room for one pod of two CPUs.
     assert_eq!(played.nodes().len(), 5);

@@ -1,0 +1,97 @@
+//! How fast a kubelet goes about its work: by the loops of Kubernetes' own, or as simply as what stands in for it.
+
+use super::{Kubelets, Timer};
+use crate::component::Ctx;
+use crate::engine::Ticket;
+use crate::state::NodeId;
+use crate::units::{SimDuration, SimTime};
+
+/// How long the pod lifecycle event generator waits between two listings of all containers.
+const RELIST: SimDuration = SimDuration::from_secs(1);
+/// How often the status manager compares all its statuses with the API's.
+const STATUS_SYNC: SimDuration = SimDuration::from_secs(10);
+
+/// A kubelet process that has started and has not looked at its pods yet.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Opening {
+    pub(super) ticket: Ticket,
+    /// The machine has booted: nothing is left of the pods' containers.
+    pub(super) is_boot: bool,
+}
+
+fn uniform(node: NodeId, concern: &str, from_ms: u64, to_ms: u64, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
+    let now_ms = ctx.now.as_nanos().unsigned_abs() / 1_000_000;
+    let unit = ctx.streams.at(concern, ctx.store.node_name(node).as_str(), now_ms).unit();
+    let span = SimDuration::from_millis(to_ms - from_ms);
+    SimDuration::from_millis(from_ms) + SimDuration::from_secs_f64(span.as_secs_f64() * unit)
+}
+
+/// The first tick after an instant of a loop of the node's kubelet, which has a phase of its own.
+fn next_tick(node: NodeId, concern: &str, period: SimDuration, after: SimTime, ctx: &Ctx<'_, Kubelets>) -> SimTime {
+    let unit = ctx.streams.at(concern, ctx.store.node_name(node).as_str(), 0).unit();
+    let period_ns = period.as_nanos().cast_signed();
+    let phase_ns = SimDuration::from_secs_f64(period.as_secs_f64() * unit).as_nanos().cast_signed();
+    let since_tick_ns = (after.as_nanos() - phase_ns).rem_euclid(period_ns);
+    after + SimDuration::from_nanos((period_ns - since_tick_ns).unsigned_abs())
+}
+
+impl Kubelets {
+    /// Whether something simpler than Kubernetes' kubelet speaks for the node. New machines are like the others.
+    pub(super) fn is_stand_in(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
+        self.all_stand_ins || ctx.store.machine(node).has_stand_in_kubelet
+    }
+
+    /// How long a new kubelet process takes from its first call until it finds its node ready.
+    ///
+    /// # Source
+    /// kubelet, `fastStatusUpdateOnce` and `updateRuntimeUp`: looked at every 100 ms, once the runtime has been checked and containers
+    /// have been listed; 0.16 to 0.45 s in recordings.
+    pub(super) fn ready_after_start(node: NodeId, ctx: &Ctx<'_, Self>) -> SimDuration {
+        uniform(node, "kubelet-start", 150, 400, ctx)
+    }
+
+    /// How long a new kubelet process takes until it looks at the pods that are bound to it.
+    ///
+    /// # Source
+    /// kubelet, `NewSourceApiserver`: pods are watched once the node has been listed, which is looked at every second.
+    pub(super) fn opens_its_pods_later(&mut self, node: NodeId, is_boot: bool, ctx: &mut Ctx<'_, Self>) {
+        let ticket = ctx.arm_in(uniform(node, "kubelet-pods", 1100, 1400, ctx), Timer::PodsSeen(node));
+        if let Some(old) = self.opening.insert(node, Opening { ticket, is_boot }) {
+            ctx.cancel(old.ticket);
+        }
+    }
+
+    /// When a pod whose containers have just stopped has been cleaned up.
+    ///
+    /// # Source
+    /// kubelet, pod workers: `SyncTerminatedPod` waits for the next listing of all containers; then volumes are unmounted, which is
+    /// looked at every 100 ms.
+    pub(super) fn cleaned_at(node: NodeId, ctx: &Ctx<'_, Self>) -> SimTime {
+        next_tick(node, "pleg", RELIST, ctx.now, ctx) + uniform(node, "pod-cleanup", 100, 300, ctx)
+    }
+
+    /// When the status manager next puts right what the API says otherwise.
+    ///
+    /// # Source
+    /// kubelet, status manager: `syncBatch` every 10 s.
+    pub(super) fn next_status_sync(node: NodeId, ctx: &Ctx<'_, Self>) -> SimTime {
+        next_tick(node, "status-sync", STATUS_SYNC, ctx.now, ctx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::bench::Bench;
+    use super::*;
+
+    #[test]
+    fn ticks_come_every_period_and_never_at_the_instant_itself() {
+        let bench = Bench::new();
+        bench.look(|node, ctx| {
+            let first = next_tick(node, "pleg", RELIST, SimTime::ZERO, ctx);
+            assert!(first > SimTime::ZERO && first <= SimTime::from_secs(1), "{first}");
+            assert_eq!(next_tick(node, "pleg", RELIST, first, ctx), first + RELIST);
+            assert_eq!(next_tick(node, "pleg", RELIST, first - SimDuration::from_nanos(1), ctx), first);
+        });
+    }
+}

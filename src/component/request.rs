@@ -9,10 +9,10 @@ use crate::arena::Symbol;
 use crate::model::{self, Labels, PodTemplateSpec, Resources, TaintEffect};
 use crate::state::{
     AttachmentPhase, ContainerStatus, CronJobId, DaemonSetId, DaemonSetStatus, DeletionCause, DeploymentId,
-    DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition, NodeConditionKind, NodeConditions, NodeId,
-    NotScheduled, Owner, PersistentVolumeClaimId, PersistentVolumeId, PodDisruptionBudgetId, PodDisruptionBudgetStatus,
-    PodId, PodPhase, Propagation, ReplicaSetId, ReplicaSetStatus, ServiceId, StatefulSetId, StatefulSetStatus, Status,
-    TaintOnNode, Uid, WorkloadId,
+    DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition, NodeConditionKind,
+    NodeConditions, NodeId, NotScheduled, Owner, PersistentVolumeClaimId, PersistentVolumeId, PodDisruptionBudgetId,
+    PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, ReplicaSetId, ReplicaSetStatus, ServiceId, StatefulSetId,
+    StatefulSetStatus, Status, TaintOnNode, Uid, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 

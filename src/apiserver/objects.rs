@@ -695,6 +695,10 @@ pub(super) fn delete_other(s: &mut Session<'_>, kind: &'static str, namespace: S
         "PersistentVolumeClaim" => volumes::delete_claim(s, namespace, name)?,
         "PersistentVolume" => volumes::delete_volume(s, name)?,
         "Namespace" => {
+            if ["default", "kube-system", "kube-public"].contains(&name.as_str()) {
+                let message = format!("namespaces \"{name}\" is forbidden: this namespace may not be deleted");
+                return Err(crate::component::ApiError::new(crate::component::ErrorReason::Forbidden, message));
+            }
             let found = s.store.namespace(name).map(|(id, _)| id);
             let id = found.ok_or_else(|| not_found("namespaces", name.as_str()))?;
             let now = s.now;

@@ -63,6 +63,8 @@ pub struct ApplyArgs {
     pub verb: ApplyVerb,
     /// `-f`.
     pub files: Vec<String>,
+    /// `-n`, if given.
+    pub namespace: Option<String>,
 }
 
 /// What a command works on: named objects, or a selection.
@@ -78,6 +80,8 @@ pub struct Selection {
     pub all: bool,
     /// `-n`; `default` without it.
     pub namespace: String,
+    /// Whether `-n` is given: an object of a file must then be of no other namespace.
+    pub is_namespace_given: bool,
 }
 
 /// Arguments of `delete`.
@@ -95,6 +99,8 @@ pub struct DeleteArgs {
     pub force: bool,
     /// `--wait`.
     pub wait: bool,
+    /// `--timeout` of the wait; none waits for ever.
+    pub timeout: Option<SimDuration>,
     /// `--ignore-not-found`.
     pub ignore_not_found: bool,
 }
@@ -426,6 +432,7 @@ impl Arguments {
         let mut selection = Selection {
             selector: self.selector()?,
             all: self.switch("--all", false)?,
+            is_namespace_given: self.flags.iter().any(|(name, _)| name == "-n" || name == "--namespace"),
             namespace: self.namespace(),
             ..Selection::default()
         };
@@ -458,6 +465,7 @@ impl Arguments {
             selector: self.selector()?,
             all: self.switch("--all", false)?,
             namespace: self.namespace(),
+            is_namespace_given: false,
         })
     }
 }
@@ -499,13 +507,13 @@ pub fn parse(line: &str) -> Result<Command, CommandLineError> {
     match verb.as_str() {
         "apply" | "create" => {
             let verb_kind = if verb == "apply" { ApplyVerb::Apply } else { ApplyVerb::Create };
-            arguments.namespace();
+            let namespace = arguments.text(&["-n", "--namespace"]);
             let files = arguments.all(&["-f", "--filename"]);
             if files.is_empty() {
                 return Err(error(line, format!("kubectl {verb} needs -f FILE")));
             }
             arguments.end(&verb, &["-f", "--filename", "-n", "--namespace"])?;
-            Ok(Command::Apply(ApplyArgs { verb: verb_kind, files }))
+            Ok(Command::Apply(ApplyArgs { verb: verb_kind, files, namespace }))
         }
         "delete" => delete(arguments),
         "scale" => scale(arguments, line),
@@ -558,7 +566,8 @@ fn delete(mut arguments: Arguments) -> Result<Command, CommandLineError> {
         true => Some(arguments.switch("--ignore-not-found", false)?),
         false => None,
     };
-    arguments.take(&["--timeout"]);
+    let timeout = arguments.text(&["--timeout"]).map(|t| duration(&t)).transpose()?;
+    let timeout = timeout.filter(|timeout| *timeout > SimDuration::ZERO);
     let selection = arguments.selection()?;
     // What is selected may go by itself.
     let ignore_not_found = ignore_not_found.unwrap_or(selection.all || selection.selector.is_some());
@@ -566,7 +575,7 @@ fn delete(mut arguments: Arguments) -> Result<Command, CommandLineError> {
         "delete",
         &["-f", "-l", "-n", "--all", "--cascade", "--force", "--grace-period", "--wait", "--now", "--ignore-not-found"],
     )?;
-    Ok(Command::Delete(DeleteArgs { selection, files, cascade, grace_s, force, wait, ignore_not_found }))
+    Ok(Command::Delete(DeleteArgs { selection, files, cascade, grace_s, force, wait, timeout, ignore_not_found }))
 }
 
 fn scale(mut arguments: Arguments, line: &str) -> Result<Command, CommandLineError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::command_line::DeleteArgs;
 use super::failure::Failure;
-use super::resource::{Found, Kind, Target, find, find_one, not_found};
+use super::resource::{Found, Kind, Target, find, find_one, not_found, of_another_namespace};
 use super::{Gone, Plan, Step, Written};
 use crate::arena::Symbol;
 use crate::component::{DeleteOptions, Request};
@@ -21,7 +21,11 @@ pub(super) fn plan(args: &DeleteArgs, objects: &[Written], store: &Store, plan: 
         );
     }
     for written in objects {
-        delete_written(args, written, store, plan);
+        let given = Some(args.selection.namespace.as_str()).filter(|_| args.selection.is_namespace_given);
+        match of_another_namespace(&written.object, given) {
+            Some(failure) => plan.fail(failure),
+            None => delete_written(args, written, store, plan),
+        }
     }
     // A deletion asks for no object before; its own namespace is not looked for.
     let results: Vec<_> = if args.selection.targets.is_empty() {

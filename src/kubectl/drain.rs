@@ -1,16 +1,16 @@
 //! `kubectl drain`: cordon, filter, evict, wait.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::command_line::{DrainArgs, DryRun};
+use super::drain_filters::{filter, is_long_overdue};
 use super::failure::{Failure, aggregated};
 use super::resource::{Found, find};
 use super::{Kubectl, Process, Tag, Timer, cordon, failure, goroutines};
 use crate::arena::{Id, Symbol};
 use crate::component::{Answer, ApiError, ClientLimit, Ctx, DeleteOptions, ErrorReason, Request, TokenBucket};
 use crate::engine::Stream;
-use crate::state::{DeletionCause, NodeId, Owner, Pod, PodId, Store};
+use crate::state::{DeletionCause, NodeId, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 
 /// Pause after a refused eviction.
@@ -81,72 +81,6 @@ enum State {
 pub(super) fn targets(args: &DrainArgs, store: &Store) -> Result<Vec<NodeId>, Failure> {
     let found = find(&args.selection, store).into_iter().collect::<Result<Vec<_>, _>>()?;
     Ok(found.into_iter().filter_map(|object| if let Found::Node(node) = object { Some(node) } else { None }).collect())
-}
-
-/// What a filter says of a pod.
-enum Verdict {
-    Delete,
-    DeleteWith(&'static str),
-    Skip,
-    SkipWith(String),
-    Refuse(String),
-}
-
-/// Whether the DaemonSet of a daemon pod is still there, and its name: a set that has gone lives on in its pods' names.
-fn daemon_set_of<'a>(pod: &'a Pod, store: &Store) -> Option<(bool, &'a str)> {
-    match pod.owner? {
-        Owner::DaemonSet(set) => {
-            let stem = pod.name.rsplit_once('-').map_or(&*pod.name, |(stem, _)| stem);
-            Some((store.daemon_sets.get(set).is_some(), stem))
-        }
-        Owner::Foreign { kind, name, .. } if kind.as_str() == "DaemonSet" => Some((false, name.as_str())),
-        _ => None,
-    }
-}
-
-/// Whether a pod should have been gone for longer than the operator cares to wait for.
-///
-/// # Source
-/// kubectl, `shouldSkipPod`: counted from the deletionTimestamp, which holds the grace.
-fn is_long_overdue(pod: &Pod, args: &DrainArgs, now: SimTime) -> bool {
-    let is_over = |deadline: SimTime| now.saturating_since(deadline).as_secs() > args.skip_wait_s.unsigned_abs();
-    args.skip_wait_s > 0 && pod.deletion.is_some_and(|deletion| is_over(deletion.deadline))
-}
-
-/// # Source
-/// kubectl, drain filters, in order; the last filter run decides the text.
-fn judge(pod: &Pod, args: &DrainArgs, store: &Store, now: SimTime) -> Verdict {
-    if is_long_overdue(pod, args, now) {
-        return Verdict::Skip;
-    }
-    let is_finished = pod.phase.is_terminal();
-    if let Some((exists, name)) = daemon_set_of(pod, store)
-        && !is_finished
-    {
-        if exists && args.ignore_daemon_sets {
-            return Verdict::SkipWith("ignoring DaemonSet-managed Pods".to_owned());
-        }
-        if exists {
-            return Verdict::Refuse("DaemonSet-managed Pods (use --ignore-daemonsets to ignore)".to_owned());
-        }
-        if !args.force {
-            return Verdict::Refuse(format!("daemonsets.apps \"{name}\" not found"));
-        }
-    }
-    if pod.is_mirror {
-        return Verdict::Skip;
-    }
-    let has_empty_dir = pod.spec.volumes.iter().any(|v| v.empty_dir.is_some());
-    if has_empty_dir && !is_finished && !args.delete_empty_dir_data {
-        return Verdict::Refuse("Pods with local storage (use --delete-emptydir-data to override)".to_owned());
-    }
-    if is_finished || pod.owner.is_some() {
-        return Verdict::Delete;
-    }
-    if args.force {
-        return Verdict::DeleteWith("deleting Pods that declare no controller");
-    }
-    Verdict::Refuse("Pods that declare no controller (use --force to override)".to_owned())
 }
 
 impl Drain {
@@ -625,52 +559,6 @@ impl Kubectl {
         process.drain = Some(drain);
         self.drain_node(id, ctx);
     }
-}
-
-/// A node's pods after the filters.
-#[derive(Default)]
-struct Listed {
-    /// Those to delete.
-    pods: Vec<(PodId, Symbol, Arc<str>)>,
-    /// What is said of which pods.
-    warnings: BTreeMap<String, Vec<String>>,
-    /// Why which pods cannot be deleted.
-    refusals: BTreeMap<String, Vec<String>>,
-}
-
-impl Listed {
-    fn refusals(&self) -> Vec<String> {
-        self.refusals.iter().map(|(text, pods)| format!("cannot delete {text}: {}", pods.join(", "))).collect()
-    }
-}
-
-/// The node's pods, by namespace and name, and what the filters say of them; where one is refused, none is deleted.
-fn filter(node: NodeId, args: &DrainArgs, ctx: &Ctx<'_, Kubectl>) -> Listed {
-    let mut listed = Listed::default();
-    let of_node = ctx.store.pods_on(node).iter().filter_map(|&pod| ctx.store.pod(pod).map(|p| (pod, p)));
-    let mut pods: Vec<(PodId, &Pod)> = of_node.collect();
-    pods.sort_by(|(_, a), (_, b)| a.namespace.cmp(&b.namespace).then_with(|| a.name.cmp(&b.name)));
-    for (id, pod) in pods {
-        if args.pod_selector.as_ref().is_some_and(|s| !s.matches(&pod.labels)) {
-            continue;
-        }
-        let full = format!("{}/{}", pod.namespace, pod.name);
-        match judge(pod, args, ctx.store, ctx.now) {
-            Verdict::Skip => continue,
-            Verdict::SkipWith(text) => {
-                listed.warnings.entry(text).or_default().push(full);
-                continue;
-            }
-            Verdict::Refuse(text) => {
-                listed.refusals.entry(text).or_default().push(full);
-                continue;
-            }
-            Verdict::DeleteWith(text) => listed.warnings.entry(text.to_owned()).or_default().push(full),
-            Verdict::Delete => {}
-        }
-        listed.pods.push((id, pod.namespace, Arc::clone(&pod.name)));
-    }
-    listed
 }
 
 fn waiting_failed(task: &Task, why: &str) -> String {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::command_line::{LabelArgs, MetadataPart};
 use super::failure::Failure;
 use super::resource::{Found, find};
-use super::{Plan, Step};
+use super::{Plan, Step, three_way};
 use crate::arena::Symbol;
 use crate::component::{Request, export_workload};
 use crate::model::Labels;
@@ -76,7 +76,11 @@ fn set_labels(object: &Found, labels: Labels, store: &Store) -> Option<Request> 
             object.metadata_mut().labels = labels;
             Request::Apply(Box::new(object))
         }
-        Found::Other(..) => return None,
+        Found::Other(..) => {
+            let mut object = three_way::export(object, store)?;
+            object.metadata_mut().labels = labels;
+            Request::Apply(Box::new(object))
+        }
     })
 }
 
@@ -85,7 +89,7 @@ fn annotations(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan
         Found::Node(node) => store.node(*node).map(|n| Arc::clone(&n.annotations)),
         Found::Workload(_, id) => store.workload_meta(*id).map(|m| Arc::clone(&m.annotations)),
         Found::Pod(pod) => store.pod(*pod).map(|p| Arc::clone(&p.spec.annotations)),
-        Found::Other(..) => None,
+        Found::Other(..) => three_way::export(object, store).map(|o| Arc::new(o.metadata().annotations.clone())),
     };
     let Some(old) = old else {
         plan.say(format!("{name} annotated"));
@@ -115,7 +119,11 @@ fn annotations(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan
         Found::Node(node) => Request::SetNodeAnnotations { node: *node, annotations },
         Found::Workload(_, id) => Request::SetWorkloadAnnotations { workload: *id, annotations },
         Found::Pod(pod) => Request::SetPodAnnotations { pod: *pod, annotations },
-        Found::Other(..) => return,
+        Found::Other(..) => {
+            let Some(mut exported) = three_way::export(object, store) else { return };
+            exported.metadata_mut().annotations = BTreeMap::clone(&annotations);
+            Request::Apply(Box::new(exported))
+        }
     };
     plan.call(Step::new(request, format!("{name} annotated")));
 }

@@ -9,6 +9,7 @@ mod command_line;
 mod cordon;
 mod delete;
 mod drain;
+mod drain_filters;
 mod failure;
 mod goroutines;
 mod json_patch;
@@ -34,16 +35,19 @@ use crate::component::{
 };
 use crate::model::Object;
 use crate::state::{
-    Change, Changed, ControlPlaneProcess, NamespaceId, NodeId, PersistentVolumeClaimId, PodId, WorkloadId,
+    Change, Changed, ControlPlaneProcess, NamespaceId, NodeId, PersistentVolumeClaimId, PodId, ReplicaSet, Store,
+    WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
-use command_line::RolloutVerb;
-pub use command_line::{Command, CommandLineError, parse};
+pub use command_line::{Command, CommandLineError, Selection, parse};
+use command_line::{DeleteArgs, RolloutVerb};
 use drain::Drain;
 use failure::Failure;
+pub use resource::Kind;
 use shell::Shells;
 pub use shell::{Place, ShellId, in_background};
+pub use three_way::{LAST_APPLIED, remembered};
 
 /// An object of a file.
 #[derive(Clone, Debug)]
@@ -104,6 +108,8 @@ pub enum Timer {
     Look(Id<Process>, u32),
     /// The drain's timeout.
     Timeout(Id<Process>, u32),
+    /// The timeout of the wait for what was deleted.
+    WaitTimeout(Id<Process>),
     /// The timeout of the n-th roll-out of `rollout status`.
     RolloutTimeout(Id<Process>, u32),
 }
@@ -177,6 +183,34 @@ enum Gone {
     Claim(PersistentVolumeClaimId),
 }
 
+impl Gone {
+    /// Resource and name.
+    fn subject(self, store: &Store) -> String {
+        let (resource, name) = match self {
+            Self::Pod(id) => ("pods", store.pod(id).map(|pod| Symbol::new(&pod.name))),
+            Self::Node(id) => ("nodes", Some(store.node_name(id))),
+            Self::Namespace(id) => ("namespaces", store.namespaces.get(id).map(|namespace| namespace.name)),
+            Self::Claim(id) => ("persistentvolumeclaims", store.volumes.claim(id).map(|claim| claim.meta.name)),
+            Self::Workload(id) => {
+                let is_controller = |set: &ReplicaSet| set.is_replication_controller;
+                let resource = match id {
+                    WorkloadId::Deployment(_) => "deployments",
+                    WorkloadId::ReplicaSet(set) if store.replica_sets.get(set).is_some_and(is_controller) => {
+                        "replicationcontrollers"
+                    }
+                    WorkloadId::ReplicaSet(_) => "replicasets",
+                    WorkloadId::DaemonSet(_) => "daemonsets",
+                    WorkloadId::StatefulSet(_) => "statefulsets",
+                    WorkloadId::Job(_) => "jobs",
+                    WorkloadId::CronJob(_) => "cronjobs",
+                };
+                (resource, store.workload_meta(id).map(|meta| meta.name))
+            }
+        };
+        format!("{resource}/{}", name.unwrap_or_default())
+    }
+}
+
 /// A running kubectl.
 #[derive(Clone, Debug)]
 pub struct Process {
@@ -189,6 +223,8 @@ pub struct Process {
     items: VecDeque<Item>,
     current: Option<Step>,
     waits: Vec<Gone>,
+    /// The wait has begun.
+    is_waiting: bool,
     drain: Option<Box<Drain>>,
     /// Whose roll-out is being watched.
     rollout: Option<WorkloadId>,
@@ -299,7 +335,11 @@ impl Kubectl {
                 Item::Apply(index) => {
                     let Command::Apply(args) = &process.line.command else { continue };
                     let mut plan = Plan::default();
-                    apply::plan_one(args.verb, &process.line.objects[index], ctx.store, &mut plan);
+                    let written = &process.line.objects[index];
+                    match resource::of_another_namespace(&written.object, args.namespace.as_deref()) {
+                        Some(failure) => plan.fail(failure),
+                        None => apply::plan_one(args.verb, written, ctx.store, &mut plan),
+                    }
                     process.stderr.append(&mut plan.warnings);
                     plan.items.into_iter().rev().for_each(|item| process.items.push_front(item));
                 }
@@ -355,7 +395,23 @@ impl Kubectl {
         });
         if process.waits.is_empty() {
             self.finish(id, ctx);
+        } else if let (Command::Delete(DeleteArgs { timeout: Some(timeout), .. }), false) =
+            (&process.line.command, std::mem::replace(&mut process.is_waiting, true))
+        {
+            ctx.arm_in(*timeout, Timer::WaitTimeout(id));
         }
+    }
+
+    /// What was deleted is still there: the wait is given up, and the first of it told.
+    ///
+    /// # Source
+    /// kubectl wait, `IsDeleted` and `RunWaitContext`.
+    fn wait_timed_out(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
+        let Some(process) = self.processes.get_mut(id) else { return };
+        let Some(first) = process.waits.first() else { return };
+        let text = format!("timed out waiting for the condition on {}", first.subject(ctx.store));
+        process.failures.push(Failure::own(text));
+        self.finish(id, ctx);
     }
 
     /// Somebody types a line; its process starts.
@@ -372,6 +428,7 @@ impl Kubectl {
             items: VecDeque::new(),
             current: None,
             waits: Vec::new(),
+            is_waiting: false,
             drain: None,
             rollout: None,
             round: 0,
@@ -473,6 +530,7 @@ impl Component for Kubectl {
             Timer::Send(id, pod) => self.send(id, pod, ctx),
             Timer::Poll(id, pod) => self.poll(id, pod, ctx),
             Timer::Look(id, pod) => self.look(id, pod, ctx),
+            Timer::WaitTimeout(id) => self.wait_timed_out(id, ctx),
             Timer::RolloutTimeout(id, round) => self.rollout_timed_out(id, round, ctx),
             Timer::Timeout(id, node) => self.timed_out(id, node, ctx),
         }

@@ -6,7 +6,7 @@ use super::command_line::Selection;
 use super::failure::Failure;
 use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason};
-use crate::model::Labels;
+use crate::model::{Labels, Object};
 use crate::state::{Meta, NodeId, PodId, Store, WorkloadId};
 
 /// A resource type that commands can work on.
@@ -281,6 +281,19 @@ fn missing(kind: Kind, namespace: Symbol, name: &str, store: &Store) -> ApiError
         return not_found(Kind::Namespace, namespace.as_str());
     }
     not_found(kind, name)
+}
+
+/// The refusal of an object of a file that is in another namespace than the one that `-n` gives.
+///
+/// # Source
+/// cli-runtime, `RequireNamespace`.
+pub(super) fn of_another_namespace(object: &Object, given: Option<&str>) -> Option<Failure> {
+    let own = object.metadata().namespace;
+    let given = given.filter(|given| !own.is_empty() && own.as_str() != *given)?;
+    Some(Failure::own(format!(
+        "the namespace from the provided object \"{own}\" does not match the namespace \"{given}\". You must pass \
+         '--namespace={own}' to perform this operation."
+    )))
 }
 
 /// Whether a namespace is there.

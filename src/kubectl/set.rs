@@ -1,11 +1,10 @@
 //! `kubectl set image`.
 
-use super::Plan;
 use super::command_line::SetImageArgs;
 use super::failure::Failure;
 use super::patch::apply_value;
-use super::resource::{Found, find};
-use crate::component::export_workload;
+use super::resource::find;
+use super::{Plan, three_way};
 use crate::state::Store;
 
 /// # Source
@@ -18,12 +17,16 @@ pub(super) fn plan(args: &SetImageArgs, store: &Store, plan: &mut Plan) {
     let mut changed = Vec::new();
     for object in results.into_iter().flatten() {
         let name = object.printed(store);
-        let Found::Workload(_, id) = object else { continue };
-        let Some(current) = export_workload(store, id) else { continue };
+        let Some(current) = three_way::export(&object, store) else { continue };
         let mut value = current.to_value();
+        // A pod, something with a template, or a cron job with a template of a job.
+        let specs = ["/spec/template/spec", "/spec/jobTemplate/spec/template/spec", "/spec"];
+        let Some(spec) = specs.into_iter().find(|spec| value.pointer(&format!("{spec}/containers")).is_some()) else {
+            continue;
+        };
         let mut missing: Vec<&str> = args.images.iter().map(|(c, _)| c.as_str()).collect();
         for list in ["initContainers", "containers"] {
-            let containers = value.pointer_mut(&format!("/spec/template/spec/{list}"));
+            let containers = value.pointer_mut(&format!("{spec}/{list}"));
             for container in containers.and_then(serde_json::Value::as_array_mut).into_iter().flatten() {
                 for (wanted, image) in &args.images {
                     if wanted == "*" || container["name"] == **wanted {

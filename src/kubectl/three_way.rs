@@ -12,10 +12,11 @@ use crate::model::{self, Object, ObjectMeta};
 use crate::state::{Meta, Store};
 
 /// Holds the file as it was applied last.
-pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The object of a file with the annotation that remembers it.
-pub(super) fn remembered(file: &Object) -> Object {
+#[must_use]
+pub fn remembered(file: &Object) -> Object {
     let mut object = file.clone();
     let key = Symbol::new(LAST_APPLIED);
     object.metadata_mut().annotations.remove(&key);

@@ -20,6 +20,7 @@ mod pools;
 mod procedures;
 mod resolve;
 mod revisions;
+mod runbook;
 mod schema;
 mod targets;
 mod validate;

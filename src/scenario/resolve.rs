@@ -1,6 +1,6 @@
 //! From the tree to a scenario with nothing left open.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -338,6 +338,7 @@ impl Resolver<'_> {
                 }
             }
         }
+        remember_applied(&mut objects, &runbook);
         // A lock file tells what the scenario it was made of did.
         if let Some(listed) = &spec.not_modelled {
             not_modelled = listed.iter().map(NotModelled::from).collect();
@@ -609,13 +610,49 @@ impl Resolver<'_> {
             let written = self.take(loaded, not_modelled).into_iter();
             objects.extend(written.map(|object| Written { file: Arc::clone(&file), object: object.object }));
         }
+        settle_namespace(&command, &mut objects);
         objects::check_line(&command, &objects, location, &mut self.diagnostics);
         Some(RunbookLine { text: trimmed.into(), command, objects, shell: None, place })
     }
 }
 
+/// With `-n`, objects that name no namespace are of that one.
+///
+/// # Differs
+/// One that names `default` is taken for one that names none.
+fn settle_namespace(command: &Command, objects: &mut [Written]) {
+    let given = match command {
+        Command::Apply(args) => args.namespace.as_deref(),
+        Command::Delete(args) => Some(args.selection.namespace.as_str()).filter(|_| args.selection.is_namespace_given),
+        _ => None,
+    };
+    let Some(given) = given.map(Symbol::new) else { return };
+    for Written { object, .. } in objects {
+        let metadata = object.metadata_mut();
+        if metadata.namespace.as_str() == "default" {
+            metadata.namespace = given;
+        }
+    }
+}
+
+/// Objects of manifests that the timeline applies once more were applied before, too. Those of dumps tell themselves.
+fn remember_applied(objects: &mut [ManifestObject], runbook: &Runbook) {
+    let identity = |object: &Object| (object.kind().as_str(), object.metadata().namespace, object.metadata().name);
+    let applies = |line: &&Arc<RunbookLine>| matches!(line.command, Command::Apply(_));
+    let written = runbook.lines.iter().filter(applies).flat_map(|line| &line.objects);
+    let applied: BTreeSet<_> = written.map(|written| identity(&written.object)).collect();
+    for ManifestObject { object, .. } in objects {
+        let metadata = object.metadata();
+        let is_dumped = metadata.uid.is_some() || metadata.creation_timestamp.is_some();
+        let is_remembered = metadata.annotations.contains_key(&Symbol::new(kubectl::LAST_APPLIED));
+        if !is_dumped && !is_remembered && applied.contains(&identity(object)) {
+            *object = kubectl::remembered(object);
+        }
+    }
+}
+
 /// Where a word of a text stands, if the text is written on one line as it is; else the whole text.
-fn word_in(location: &Location, text: &str, word: &str) -> Location {
+pub(super) fn word_in(location: &Location, text: &str, word: &str) -> Location {
     let Some(offset) = text.find(word).filter(|_| !word.is_empty()) else { return location.clone() };
     let length = |text: &str| u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
     // Quotes make the written text longer than the text it means by two; escapes by something else.

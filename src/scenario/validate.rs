@@ -8,6 +8,7 @@ use super::control_plane;
 use super::document::Node;
 use super::objects;
 use super::procedures;
+use super::runbook;
 use super::schema::{Spec, TimelineEntry};
 use super::targets::{self, Fault, unknown};
 use super::workloads;
@@ -122,6 +123,7 @@ pub(super) fn validate(
     check_repeated_objects(root, scenario, diagnostics);
     objects::check(scenario, inventory, diagnostics);
     check_timeline(root, spec, inventory, diagnostics);
+    runbook::check(root, spec, scenario, inventory, diagnostics);
     check_processes(root, spec, scenario, inventory, diagnostics);
     procedures::check_workload_autoscalers(root, spec, scenario, diagnostics);
     procedures::check_repair(root, spec, inventory, diagnostics);

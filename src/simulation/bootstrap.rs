@@ -84,6 +84,8 @@ impl Prepared {
         let mut objects: Vec<&Object> = scenario.objects.iter().map(|o| &o.object).collect();
         let implied = if storage == Storage::Implied { implied_storage(&objects) } else { Vec::new() };
         objects.extend(&implied);
+        let namespaces = implied_namespaces(&objects);
+        objects.extend(&namespaces);
         objects.sort_by_key(|o| rank(o));
         let begin = SimTime::ZERO - SETTLE_FOR;
         let (now, later) = match scenario.bootstrap {
@@ -196,6 +198,31 @@ enum Storage {
     AsWritten,
     /// There are classes for them.
     Implied,
+}
+
+/// The namespaces that every cluster has, and those that objects are in although the input does not declare them.
+///
+/// # Source
+/// kube-apiserver, system namespaces controller; nothing is made in a namespace that is not there.
+fn implied_namespaces(objects: &[&Object]) -> Vec<Object> {
+    let mut names: BTreeSet<Symbol> =
+        ["default", "kube-node-lease", "kube-public", "kube-system"].into_iter().map(Symbol::new).collect();
+    names.extend(objects.iter().map(|object| object.metadata().namespace).filter(|name| !name.is_empty()));
+    for object in objects {
+        if let Object::Namespace(namespace) = object {
+            names.remove(&namespace.metadata.name);
+        }
+    }
+    let mut names: Vec<Symbol> = names.into_iter().collect();
+    names.sort_by_key(|name| name.as_str());
+    names
+        .into_iter()
+        .map(|name| {
+            let mut namespace = crate::model::Namespace::default();
+            namespace.metadata.name = name;
+            Object::Namespace(Box::new(namespace))
+        })
+        .collect()
 }
 
 /// Classes, volumes and claims that are referred to, where the input says nothing of storage: it has no class and no

@@ -363,3 +363,48 @@ fn an_image_of_one_container_is_set_although_another_is_not_there() {
     desk.check(1, &["deployment.apps/web image updated"], &["error: unable to find container named \"d\""]);
     assert_eq!(super::rollout::image(&desk), "reg/app:2");
 }
+
+#[test]
+fn a_wait_for_what_does_not_go_ends_with_its_timeout() {
+    let check = |line: &str, stdout: &str, subject: &str| {
+        let mut desk = Desk::new(line);
+        desk.stop = None;
+        desk.web("p");
+        let stderr = format!("error: timed out waiting for the condition on {subject}");
+        desk.check(1, &[stdout], &[&stderr]);
+        assert!((30.0..30.3).contains(&desk.done_s()), "{}", desk.done_s());
+    };
+    check("delete pod p --timeout=30s", "pod \"p\" deleted from default namespace", "pods/p");
+    let mut desk = Desk::new("delete pod p --timeout=30s --wait=false");
+    desk.stop = None;
+    desk.web("p");
+    desk.check(0, &["pod \"p\" deleted from default namespace"], &[]);
+    assert!(desk.done_s() < 1.0);
+    let mut desk = Desk::new("delete pod p --timeout=30s");
+    desk.web("p");
+    desk.check(0, &["pod \"p\" deleted from default namespace"], &[]);
+    assert!(desk.done_s() < 1.0);
+}
+
+#[test]
+fn a_file_of_another_namespace_is_refused() {
+    let text = "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: shop}, spec: {}}";
+    let why = "error: the namespace from the provided object \"shop\" does not match the namespace \"far\". You must pass \
+               '--namespace=shop' to perform this operation.";
+    for line in ["apply -f x -n far", "create -n far -f x", "delete -n far -f x"] {
+        Desk::with_files(line, &[("x", text)]).check(1, &[], &[why]);
+    }
+}
+
+#[test]
+fn the_namespaces_of_every_cluster_are_not_deleted() {
+    let mut desk = Desk::new("delete namespace default");
+    desk.create(object("{apiVersion: v1, kind: Namespace, metadata: {name: default}}"));
+    let why = "Error from server (Forbidden): namespaces \"default\" is forbidden: this namespace may not be deleted";
+    desk.check(1, &[], &[why]);
+    let mut desk = Desk::new("label ns far a=b");
+    desk.create(object("{apiVersion: v1, kind: Namespace, metadata: {name: far}}"));
+    desk.check(0, &["namespace/far labeled"], &[]);
+    let label = desk.store.namespace(Symbol::new("far")).and_then(|(_, far)| far.labels.get(Symbol::new("a")));
+    assert_eq!(label, Some(Symbol::new("b")));
+}

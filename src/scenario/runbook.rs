@@ -1,0 +1,199 @@
+//! kubectl lines against the objects that there are: a name that nothing has, and nothing can have got, is a slip.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ResolvedScenario;
+use super::document::Node;
+use super::resolve::word_in;
+use super::schema::Spec;
+use super::validate::Inventory;
+use crate::arena::Symbol;
+use crate::diagnostics::{Diagnostic, Diagnostics, nearest};
+use crate::kubectl::{Command, Kind, RunbookLine, Selection};
+use crate::model::Object;
+
+/// The names that objects have or may have got, in the order of the lines.
+struct Names {
+    /// By kind.
+    of: BTreeMap<&'static str, BTreeSet<Symbol>>,
+    namespaces: BTreeSet<Symbol>,
+    /// Words of lines that make something without a file.
+    loose: BTreeSet<String>,
+    /// Machines come and go by themselves, under names of their pools.
+    grows: bool,
+}
+
+/// Warns of names in kubectl lines that are in no manifest, that no earlier line makes, and that nobody generates.
+pub(super) fn check(
+    root: &Node,
+    spec: &Spec,
+    scenario: &ResolvedScenario,
+    inventory: &Inventory,
+    diagnostics: &mut Diagnostics,
+) {
+    let written = spec.timeline.iter().enumerate().filter(|(_, entry)| entry.kubectl.is_some());
+    let written: Vec<_> = written.collect();
+    // Lines that cannot be read are errors of their own.
+    if written.len() != scenario.kubectl.lines.len() {
+        return;
+    }
+    let mut lines: Vec<_> = written.into_iter().zip(&scenario.kubectl.lines).collect();
+    lines.sort_by_key(|((_, entry), _)| entry.at);
+    let mut names = Names::new(scenario, inventory);
+    for ((index, entry), line) in lines {
+        let text = entry.kubectl.as_deref().unwrap_or_default();
+        names.add_made_by(line);
+        let Some(selection) = selection(&line.command) else { continue };
+        let place = root.locate_text(&format!("spec.timeline[{index}].kubectl"));
+        for (word, problem, help) in names.slips(selection, inventory) {
+            let diagnostic = Diagnostic::warning("scenario::unknown_name", problem);
+            let diagnostic = diagnostic.at(word_in(&place, text, &word), "this line will fail");
+            diagnostics.push(match help {
+                Some(near) => diagnostic.help(format!("the nearest is `{near}`")),
+                None => diagnostic,
+            });
+        }
+    }
+}
+
+/// What a line works on, where a name that nothing has makes it fail.
+fn selection(command: &Command) -> Option<&Selection> {
+    Some(match command {
+        Command::Delete(args) if !args.ignore_not_found => &args.selection,
+        Command::Scale(args) => &args.selection,
+        Command::Label(args) => &args.selection,
+        Command::Taint(args) => &args.selection,
+        Command::Cordon(args) => &args.selection,
+        Command::Drain(args) => &args.selection,
+        Command::Rollout(args) => &args.selection,
+        Command::SetImage(args) => &args.selection,
+        Command::Patch(args) => &args.selection,
+        _ => return None,
+    })
+}
+
+impl Names {
+    fn new(scenario: &ResolvedScenario, inventory: &Inventory) -> Self {
+        let always = ["default", "kube-system", "kube-public", "kube-node-lease"];
+        let mut names = Self {
+            of: BTreeMap::new(),
+            namespaces: always.into_iter().map(Symbol::new).chain(inventory.namespaces().iter().copied()).collect(),
+            loose: BTreeSet::new(),
+            grows: !scenario.procedures.upgrades.is_empty()
+                || scenario.procedures.autoscaler.is_some()
+                || scenario.procedures.repair.is_some()
+                || !scenario.chaos.processes.is_empty()
+                || scenario.chaos.faults.iter().any(|(_, fault)| fault.kind.as_str() == "SpotInterruption"),
+        };
+        scenario.objects.iter().for_each(|object| names.add(&object.object));
+        names
+    }
+
+    fn add(&mut self, object: &Object) {
+        if let Some(kind) = Kind::parse(object.kind().as_str()) {
+            self.of.entry(kind.printed()).or_default().insert(object.metadata().name);
+        }
+        match object {
+            Object::Namespace(namespace) => drop(self.namespaces.insert(namespace.metadata.name)),
+            other => drop(self.namespaces.insert(other.metadata().namespace)),
+        }
+    }
+
+    fn add_made_by(&mut self, line: &RunbookLine) {
+        if matches!(line.command, Command::Delete(_)) {
+            return;
+        }
+        line.objects.iter().for_each(|written| self.add(&written.object));
+        let verb = line.text.split_whitespace().find(|word| !word.starts_with('-')).unwrap_or_default();
+        if ["create", "run", "expose", "autoscale", "replace"].contains(&verb) {
+            self.loose.extend(line.text.split_whitespace().map(str::to_owned));
+        }
+    }
+
+    fn has(&self, kind: Kind, name: &str) -> bool {
+        self.of.get(kind.printed()).is_some_and(|names| names.contains(&Symbol::new(name)))
+    }
+
+    /// Whether the name is one that a controller or the kubelet may have given.
+    fn may_be_generated(&self, kind: Kind, name: &str, inventory: &Inventory) -> bool {
+        let begins_as = |kinds: &[Kind]| {
+            let stems = kinds.iter().filter_map(|kind| self.of.get(kind.printed())).flatten().map(|stem| stem.as_str());
+            stems
+                .chain(self.loose.iter().map(String::as_str))
+                .any(|stem| name.strip_prefix(stem).is_some_and(|rest| rest.starts_with('-')))
+        };
+        match kind {
+            Kind::Pod => {
+                let owners = [
+                    Kind::Deployment,
+                    Kind::ReplicaSet,
+                    Kind::ReplicationController,
+                    Kind::DaemonSet,
+                    Kind::StatefulSet,
+                    Kind::Job,
+                    Kind::CronJob,
+                    Kind::Pod,
+                ];
+                begins_as(&owners)
+            }
+            Kind::ReplicaSet => begins_as(&[Kind::Deployment]),
+            Kind::Job => begins_as(&[Kind::CronJob]),
+            Kind::PersistentVolumeClaim => {
+                let sets = self.of.get(Kind::StatefulSet.printed());
+                sets.into_iter().flatten().any(|set| name.contains(&format!("-{set}-")))
+            }
+            Kind::PersistentVolume => name.starts_with("pvc-"),
+            Kind::Node => {
+                let of_pool =
+                    |pool: &Symbol| name.strip_prefix(pool.as_str()).is_some_and(|rest| rest.starts_with('-'));
+                inventory.has_node(Symbol::new(name)) || self.grows && inventory.pools().iter().any(of_pool)
+            }
+            Kind::Namespace => self.namespaces.contains(&Symbol::new(name)),
+            _ => false,
+        }
+    }
+
+    /// The words that name nothing, what is wrong with each, and the nearest name.
+    fn slips(&self, selection: &Selection, inventory: &Inventory) -> Vec<(String, String, Option<String>)> {
+        let mut slips = Vec::new();
+        let namespace = Symbol::new(&selection.namespace);
+        if !self.namespaces.contains(&namespace) && !self.loose.contains(&selection.namespace) {
+            let near = nearest(&selection.namespace, self.namespaces.iter().map(|name| name.as_str()));
+            let problem = format!("there is no namespace `{namespace}`");
+            slips.push((selection.namespace.clone(), problem, near.map(str::to_owned)));
+        }
+        for target in &selection.targets {
+            let (kind, name) = (target.kind, target.name.as_str());
+            if name.is_empty() || self.has(kind, name) || self.loose.contains(name) {
+                continue;
+            }
+            if self.may_be_generated(kind, name, inventory) || !CHECKED.contains(&kind) {
+                continue;
+            }
+            let of_kind = self.of.get(kind.printed()).into_iter().flatten().map(|name| name.as_str());
+            let nodes = inventory.nodes().filter(|_| kind == Kind::Node).map(|node| node.name.as_str());
+            let near = nearest(name, of_kind.chain(nodes)).map(str::to_owned);
+            let problem = format!("{} `{name}` is in no manifest, and no line before makes it", kind.printed());
+            slips.push((name.to_owned(), problem, near));
+        }
+        slips
+    }
+}
+
+/// Kinds whose objects come from manifests, lines and generated names alone.
+const CHECKED: [Kind; 14] = [
+    Kind::Pod,
+    Kind::Node,
+    Kind::Deployment,
+    Kind::ReplicaSet,
+    Kind::ReplicationController,
+    Kind::DaemonSet,
+    Kind::StatefulSet,
+    Kind::Job,
+    Kind::CronJob,
+    Kind::PodDisruptionBudget,
+    Kind::Namespace,
+    Kind::PriorityClass,
+    Kind::PersistentVolumeClaim,
+    Kind::PersistentVolume,
+];

@@ -118,7 +118,7 @@ pub struct PodTarget {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// This share of them, drawn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::target::share")]
     pub fraction: Option<f64>,
 }
 

@@ -1,5 +1,8 @@
 //! Which nodes and pods a fault hits.
 
+use std::fmt;
+
+use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::Chaos;
@@ -28,9 +31,42 @@ pub struct NodeTarget {
     /// So many of them, drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// This share of them (0 to 1, rounded up), drawn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// This share of them (0 to 1, or a percentage; rounded up), drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "share")]
     pub fraction: Option<f64>,
+}
+
+/// Reads a share: a number, or a percentage such as `25%`. Whether it lies between 0 and 1 is checked with the rest.
+pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    struct Share;
+
+    impl Visitor<'_> for Share {
+        type Value = f64;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a share such as 0.25 or `25%`")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<f64, E> {
+            let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+            percent
+                .map(|percent| percent / 100.0)
+                .ok_or_else(|| E::custom(format_args!("`{text}` is not a share such as 0.25 or `25%`")))
+        }
+
+        fn visit_f64<E>(self, share: f64) -> Result<f64, E> {
+            Ok(share)
+        }
+
+        fn visit_u64<E>(self, share: u64) -> Result<f64, E> {
+            Ok(share as f64)
+        }
+
+        fn visit_i64<E>(self, share: i64) -> Result<f64, E> {
+            Ok(share as f64)
+        }
+    }
+    deserializer.deserialize_any(Share).map(Some)
 }
 
 impl NodeTarget {

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
+use super::cluster::{self, Wanted};
+use super::documents;
 use super::failure::Failure;
 use super::intake;
 use super::ui::Ui;
@@ -13,6 +15,7 @@ use super::{Ending, Output};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Sources};
 use crate::model::{ManifestObject, Object, manifest};
 use crate::scenario::{self, Assumption, DocumentKind, Invalid, Overrides, ResolvedScenario};
+use crate::study;
 use crate::study::plan::{self, Plan};
 
 /// Check scenarios, studies, plans and manifests without playing them
@@ -21,9 +24,12 @@ use crate::study::plan::{self, Plan};
 /// not-modelled.csv.
 #[derive(Args, Debug)]
 pub(super) struct CheckArgs {
-    /// Scenarios, studies, plans, manifests, or directories of manifests
+    /// Scenarios, studies, plans, manifests, dumps; directories and globs of them; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Go on with what can be read of the manifests
+    #[arg(long)]
+    allow_partial: bool,
     /// Set a value of the scenarios, such as spec.duration=1h
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
@@ -50,8 +56,7 @@ impl Verdict {
 }
 
 pub(super) fn check(arguments: &CheckArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let overrides: Overrides = arguments.set.iter().cloned().collect();
-    let verdicts: Vec<Verdict> = arguments.files.iter().map(|path| check_file(path, &overrides)).collect();
+    let verdicts = verdicts(arguments);
     let count = |severity: Severity| {
         let all = verdicts.iter().flat_map(|verdict| &verdict.diagnostics);
         all.filter(|diagnostic| diagnostic.severity == severity).count()
@@ -86,50 +91,72 @@ pub(super) fn check(arguments: &CheckArgs, ui: &Ui) -> Result<Ending, Failure> {
     Err(Failure::Input { message, help: None })
 }
 
-fn check_file(path: &Path, overrides: &Overrides) -> Verdict {
-    let file = path.to_string_lossy().into_owned();
-    if path.is_dir() {
-        return check_manifests(path, file);
+/// What is said about each file: documents of ours one by one, all manifests together as one cluster.
+fn verdicts(arguments: &CheckArgs) -> Vec<Verdict> {
+    let mut overrides = Overrides::allowing_partial(arguments.allow_partial);
+    for assignment in &arguments.set {
+        overrides.push(assignment.as_str());
     }
-    let recognized = scenario::read_text(path).and_then(|text| {
-        let kind = scenario::recognize(&file, &text)?;
-        Ok((text, kind))
-    });
-    match recognized {
-        Err(invalid) => Verdict::unusable(file, invalid),
-        Ok((_, DocumentKind::Manifest)) => check_manifests(path, file),
-        Ok((_, DocumentKind::Study)) => Verdict {
-            about: Some("a study; its YAML is sound".to_owned()),
-            file,
-            diagnostics: Diagnostics::new(),
-            sources: Sources::new(),
-            assumed: Vec::new(),
-        },
-        Ok((_, DocumentKind::Plan)) => match plan::load(path) {
-            Err(invalid) => Verdict::unusable(file, invalid),
-            Ok(plan) => {
-                let about = describe_plan(&plan);
-                Verdict {
-                    file,
-                    diagnostics: plan.warnings,
-                    sources: plan.sources,
-                    about: Some(about),
-                    assumed: Vec::new(),
-                }
-            }
-        },
-        Ok((text, DocumentKind::Scenario)) => {
-            let base_dir = path.parent().unwrap_or(Path::new(""));
-            match scenario::load_text(&file, &text, base_dir, overrides) {
-                Err(invalid) => Verdict::unusable(file, invalid),
-                Ok(scenario) => {
-                    let about = describe(&scenario);
-                    let ResolvedScenario { warnings: diagnostics, sources, assumed, .. } = scenario;
-                    Verdict { file, diagnostics, sources, about: Some(about), assumed }
+    let mut verdicts = Vec::new();
+    let mut manifests = Vec::new();
+    for path in &arguments.files {
+        match documents::list(path) {
+            Err(invalid) => verdicts.push(Verdict::unusable(path.to_string_lossy().into_owned(), invalid)),
+            Ok(found) if found.is_empty() => manifests.push(path.clone()),
+            Ok(found) => {
+                let whole = !documents::is_single(path);
+                verdicts.extend(
+                    found
+                        .iter()
+                        .filter(|file| file.kind != DocumentKind::Manifest)
+                        .map(|file| check_document(file, &overrides)),
+                );
+                // Beside documents of ours, manifests belong to some of these, each to its own.
+                let is_beside = whole && found.iter().any(|file| file.kind != DocumentKind::Manifest);
+                if !is_beside && found.iter().any(|file| file.kind == DocumentKind::Manifest) {
+                    manifests.push(path.clone());
                 }
             }
         }
     }
+    if !manifests.is_empty() {
+        verdicts.extend(check_manifests(&manifests, arguments.allow_partial));
+    }
+    verdicts
+}
+
+fn check_document(file: &documents::Found, overrides: &Overrides) -> Verdict {
+    let name = file.path.to_string_lossy().into_owned();
+    let path = file.path.as_path();
+    let verdict = |diagnostics: Diagnostics, sources: Sources, about: String| Verdict {
+        file: name.clone(),
+        diagnostics,
+        sources,
+        about: Some(about),
+        assumed: Vec::new(),
+    };
+    let checked = match file.kind {
+        DocumentKind::Study => study::load_with(path, overrides).map(|study| {
+            let runs = study.variants.len() as u64 * u64::from(study.replications);
+            let about = format!(
+                "study {}: {}, {}",
+                study.name,
+                counted(study.variants.len(), "variant", "variants"),
+                counted(usize::try_from(runs).unwrap_or(usize::MAX), "run", "runs")
+            );
+            verdict(study.warnings, study.sources, about)
+        }),
+        DocumentKind::Plan => plan::load_with(path, overrides).map(|plan| {
+            let about = describe_plan(&plan);
+            verdict(plan.warnings, plan.sources, about)
+        }),
+        DocumentKind::Scenario | DocumentKind::Manifest => scenario::load(path, overrides).map(|scenario| {
+            let about = describe(&scenario);
+            let ResolvedScenario { warnings, sources, assumed, .. } = scenario;
+            Verdict { assumed, ..verdict(warnings, sources, about) }
+        }),
+    };
+    checked.unwrap_or_else(|invalid| Verdict::unusable(name.clone(), invalid))
 }
 
 fn describe_plan(plan: &Plan) -> String {
@@ -154,22 +181,58 @@ fn describe(scenario: &ResolvedScenario) -> String {
     format!("scenario {} of {}: {}{ignored}", scenario.name, scenario.duration, parts.join(", "))
 }
 
-fn check_manifests(path: &Path, file: String) -> Verdict {
-    let loaded = manifest::load(&[path.to_owned()], Path::new(""));
-    let mut diagnostics = loaded.diagnostics;
-    if loaded.objects.is_empty() && loaded.not_modelled.is_empty() && !diagnostics.has_errors() {
-        // That a directory has no manifest says the same once more.
+/// Checks all manifests as the one cluster that they are likely to be; nodes may come from elsewhere.
+fn check_manifests(paths: &[PathBuf], allow_partial: bool) -> Vec<Verdict> {
+    let wanted = Wanted { paths, allow_partial, without_nodes: true, rebuild_owners: true, control_plane: json!({}) };
+    let (mut diagnostics, sources, cluster) = match cluster::load(&wanted) {
+        Ok(mut cluster) => (std::mem::take(&mut cluster.warnings), std::mem::take(&mut cluster.sources), Some(cluster)),
+        Err(invalid) => (invalid.diagnostics, invalid.sources, None),
+    };
+    let is_empty =
+        cluster.as_ref().is_some_and(|cluster| cluster.input.object_count() == 0 && cluster.input.skipped.is_empty());
+    // An empty list is what kubectl saves of a kind of which there is nothing.
+    if is_empty && manifest::load(paths, Path::new("")).list_count == 0 {
         diagnostics = diagnostics.into_iter().filter(|diagnostic| !diagnostic.labels.is_empty()).collect();
-        let message = format!("there is no Kubernetes object in `{file}`");
-        diagnostics.push(
-            Diagnostic::error("manifest::nothing", message)
-                .help("objects have `apiVersion`, `kind` and `metadata.name`; a scenario has `kind: Scenario`"),
-        );
+        for path in paths {
+            let message = format!("there is no Kubernetes object in `{}`", path.display());
+            diagnostics.push(
+                Diagnostic::error("manifest::nothing", message)
+                    .help("objects have `apiVersion`, `kind` and `metadata.name`; a scenario has `kind: Scenario`"),
+            );
+        }
     }
-    let about = (!diagnostics.has_errors()).then(|| {
-        let objects = counted(loaded.objects.len(), "object", "objects");
-        let ignored = counted(loaded.not_modelled.len(), "field or kind", "fields or kinds");
-        format!("manifests: {objects}; {ignored} without effect")
-    });
-    Verdict { file, diagnostics: diagnostics.sorted(), sources: loaded.sources, about, assumed: Vec::new() }
+    let mut verdicts: Vec<Verdict> = paths
+        .iter()
+        .map(|path| Verdict {
+            file: path.to_string_lossy().into_owned(),
+            diagnostics: Diagnostics::new(),
+            sources: sources.clone(),
+            about: None,
+            assumed: Vec::new(),
+        })
+        .collect();
+    let is_usable = !diagnostics.has_errors();
+    for diagnostic in diagnostics.sorted() {
+        let place = verdicts.iter().position(|verdict| is_about(&diagnostic, &verdict.file)).unwrap_or(0);
+        verdicts[place].diagnostics.push(diagnostic);
+    }
+    if let (true, Some(cluster), Some(last)) = (is_usable, cluster, verdicts.last_mut()) {
+        last.about = Some(describe_cluster(&cluster));
+        last.assumed = cluster.assumed;
+    }
+    verdicts
+}
+
+/// Whether a problem is one of this file or directory.
+fn is_about(diagnostic: &Diagnostic, path: &str) -> bool {
+    let Some(location) = diagnostic.location() else { return diagnostic.message.contains(&format!("`{path}`")) };
+    Path::new(&*location.file).starts_with(path)
+}
+
+fn describe_cluster(cluster: &ResolvedScenario) -> String {
+    let input = &cluster.input;
+    let objects = counted(input.object_count(), "object", "objects");
+    let files = if input.files > 1 { format!(" of {} files", input.files) } else { String::new() };
+    let ignored = counted(cluster.not_modelled.len(), "field or kind", "fields or kinds");
+    format!("manifests: {objects}{files}; {ignored} without effect{}", intake::unread_in_words(input))
 }

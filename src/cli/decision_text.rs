@@ -30,7 +30,11 @@ pub(super) fn paragraph(store: &Store, id: PodId, decision: &Decision) -> String
             let _ = writeln!(text, "{} -> {}", path_of(store, id), name(node));
         }
         None => {
-            let _ = writeln!(text, "{} stays Pending", path_of(store, id));
+            let end = match decision.nomination {
+                Nomination::To(node) => format!("waits for room on {}", name(node)),
+                Nomination::Kept | Nomination::Cleared => "stays Pending".to_owned(),
+            };
+            let _ = writeln!(text, "{} {end}", path_of(store, id));
         }
     }
     if let Some(message) = &decision.message {

@@ -14,21 +14,32 @@ const LENGTH_MAX: usize = 110;
 
 /// What could not be read, which stands above the verdict; empty if everything could.
 pub(super) fn unread(input: &Input, style: Style) -> String {
-    let parts: Vec<String> = input
-        .unread()
-        .map(|skipped| {
-            let what = if skipped.kind.is_empty() { "unknown" } else { &skipped.kind };
-            format!("{} {what} ({}), first {}", skipped.count, skipped.reason, skipped.first)
-        })
-        .collect();
-    if parts.is_empty() {
-        return String::new();
-    }
-    let text = format!("Not read: {}", parts.join("; "));
+    let Some(parts) = unread_parts(input) else { return String::new() };
+    let text = format!("Not read: {parts}");
     match style {
         Style::Plain => format!("{text}\n"),
         Style::Colored => format!("\u{1b}[1;31m{text}\u{1b}[0m\n"),
     }
+}
+
+/// The same as the end of a line.
+pub(super) fn unread_in_words(input: &Input) -> String {
+    unread_parts(input).map_or_else(String::new, |parts| format!("; not read: {parts}"))
+}
+
+fn unread_parts(input: &Input) -> Option<String> {
+    let parts: Vec<String> = input
+        .unread()
+        .map(|skipped| {
+            let what = match (skipped.kind.as_str(), skipped.count) {
+                ("", 1) => "document",
+                ("", _) => "documents",
+                (kind, _) => kind,
+            };
+            format!("{} {what} ({}), first {}", skipped.count, skipped.reason, skipped.first)
+        })
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// The most important assumptions, a line each.

@@ -4,9 +4,11 @@
 //! `-o json` nothing but JSON goes there.
 
 mod check;
+mod cluster;
 mod completions;
 mod decision_text;
 mod diff;
+mod documents;
 mod explain;
 mod failure;
 mod import;

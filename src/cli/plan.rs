@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use indicatif::ProgressBar;
 
+use super::documents;
 use super::failure::Failure;
 use super::ui::Ui;
 use super::{Ending, Output};
 use super::{plan_chart, plan_text};
 use crate::report::{OutputDir, Overwrite, draw_survival_matrix};
+use crate::scenario::{DocumentKind, Overrides};
 use crate::study::Progress;
 use crate::study::plan::{self, Blast, Plan, PlanResults, Symmetry};
 
@@ -22,6 +24,9 @@ pub(super) struct PlanArgs {
     /// The plan
     #[arg(value_name = "STUDY")]
     plan: PathBuf,
+    /// Go on with what can be read of the manifests
+    #[arg(long)]
+    allow_partial: bool,
     /// The directory of the results [default: reports/<plan name>]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -55,7 +60,10 @@ impl Progress for Bar {
 }
 
 pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let plan = plan::load(&arguments.plan)?;
+    let plan = plan::load_with(
+        &documents::find(&arguments.plan, DocumentKind::Plan)?,
+        &Overrides::allowing_partial(arguments.allow_partial),
+    )?;
     ui.diagnostics(&plan.warnings, &plan.sources);
     let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&plan.name));
     let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };

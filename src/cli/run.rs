@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::documents;
 use super::failure::{self, Failure};
 use super::intake;
 use super::run_files;
@@ -13,7 +14,7 @@ use super::ui::Ui;
 use super::{Ending, Output};
 use crate::observe::{Detail, Observed, Observers};
 use crate::report::{OutputDir, Overwrite, draw_charts};
-use crate::scenario::{self, ExpectationOutcome, Overrides, ResolvedScenario};
+use crate::scenario::{self, DocumentKind, ExpectationOutcome, Overrides, ResolvedScenario};
 use crate::simulation::Prepared;
 use crate::state::Store;
 use crate::units::{SimDuration, SimTime};
@@ -25,8 +26,11 @@ use crate::verify::{Violation, compare_rows};
 /// an earlier result as it was, and only directories of earlier runs are replaced.
 #[derive(Args, Debug)]
 pub(super) struct RunArgs {
-    /// The scenario
+    /// The scenario: a file, a directory that holds one, or `-` for standard input
     scenario: PathBuf,
+    /// Go on with what can be read of the manifests
+    #[arg(long)]
+    allow_partial: bool,
     /// What chance is drawn from, in place of the scenario's seed
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -70,7 +74,8 @@ struct Played {
 }
 
 pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let mut scenario = scenario::load(&arguments.scenario, &overrides(arguments))?;
+    let path = documents::find(&arguments.scenario, DocumentKind::Scenario)?;
+    let mut scenario = scenario::load(&path, &overrides(arguments))?;
     if let Some(until) = arguments.until {
         // The lock file then says what was played.
         scenario.duration = until.min(scenario.duration);
@@ -126,6 +131,9 @@ fn overrides(arguments: &RunArgs) -> Overrides {
     let mut overrides: Overrides = arguments.set.iter().cloned().collect();
     if let Some(seed) = arguments.seed {
         overrides.set("spec.seed", &seed.to_string());
+    }
+    if arguments.allow_partial {
+        overrides.set("spec.cluster.allowPartial", "true");
     }
     overrides
 }

@@ -1,33 +1,39 @@
 //! `schedule`: where pending pods would go, and why not elsewhere.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
+use super::cluster::{self, Wanted};
 use super::decision_text;
 use super::failure::Failure;
+use super::intake;
 use super::ui::Ui;
 use super::words::counted;
 use super::{Ending, Output};
 use crate::arena::Symbol;
 use crate::component::Config;
-use crate::diagnostics::nearest;
-use crate::scenario::{self, API_VERSION, Overrides};
+use crate::diagnostics::{Style, nearest};
+use crate::model::manifest::DUMP_COMMAND;
+use crate::model::{ConditionStatus, ManifestObject, Object, PodConditionType};
+use crate::scenario::{self, ResolvedScenario};
 use crate::scheduler::{Decision, Nomination, Scheduler};
 use crate::simulation::Prepared;
 use crate::state::{Pod, PodId, Store};
 
 /// Show where kube-scheduler would put pending pods, and why
-///
-/// For example: kubectl get nodes,pods,namespaces,pdb,priorityclasses -A -o yaml > now.yaml; kubesquall schedule -f now.yaml --pod shop/web-1
 #[derive(Args, Debug)]
+#[command(after_help = format!("For example:\n  {DUMP_COMMAND}\n  kubesquall schedule -f cluster.yaml --pod shop/web-1"))]
 pub(super) struct ScheduleArgs {
-    /// Nodes, pods and what else there is: manifests or dumps, files or directories
+    /// Nodes, pods and what else there is: manifests or dumps; files, directories, globs, or `-` for standard input
     #[arg(short = 'f', long = "filename", required = true, value_name = "STATE")]
     state: Vec<PathBuf>,
+    /// Go on with what can be read of them
+    #[arg(long)]
+    allow_partial: bool,
     /// A pending pod [default: all, in the order of the queue]
     #[arg(long, value_name = "NS/NAME")]
     pod: Vec<String>,
@@ -64,23 +70,19 @@ struct Filtered {
 }
 
 pub(super) fn schedule(arguments: &ScheduleArgs, ui: &Ui) -> Result<Ending, Failure> {
-    // The state is read, defaulted and checked as that of a scenario in which nothing happens.
-    let manifests: Vec<String> = arguments.state.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     let scheduler = match &arguments.config {
         Some(path) => serde_json::json!({"file": path.to_string_lossy()}),
         None => serde_json::json!({}),
     };
-    let document = serde_json::json!({
-        "apiVersion": API_VERSION,
-        "kind": "Scenario",
-        "metadata": {"name": "schedule"},
-        "spec": {
-            "duration": "1s",
-            "cluster": {"manifests": manifests},
-            "controlPlane": {"kubernetesVersion": arguments.kubernetes_version, "kubeScheduler": scheduler},
-        },
-    });
-    let scenario = scenario::load_text("arguments", &document.to_string(), Path::new(""), &Overrides::none())?;
+    let scenario = cluster::load(&Wanted {
+        paths: &arguments.state,
+        allow_partial: arguments.allow_partial,
+        without_nodes: false,
+        // A decision is about the state as it is.
+        rebuild_owners: false,
+        control_plane: serde_json::json!({"kubernetesVersion": arguments.kubernetes_version, "kubeScheduler": scheduler}),
+    })?;
+    ui.diagnostics(&scenario.warnings, &scenario.sources);
     let prepared = Prepared::unsettled(&scenario);
     let store = prepared.store();
     let Chosen { pods, left_out } = chosen(store, prepared.config(), &arguments.pod)?;
@@ -100,18 +102,56 @@ pub(super) fn schedule(arguments: &ScheduleArgs, ui: &Ui) -> Result<Ending, Fail
                 let separator = if std::mem::take(&mut is_first) { "" } else { "\n" };
                 ui.out(&format!("{separator}{text}"))
             };
+            let recorded = recorded_refusals(&scenario);
             for (pod, decision) in decided {
-                separated(&decision_text::paragraph(store, pod, &decision))?;
+                let mut text = decision_text::paragraph(store, pod, &decision);
+                if let Some(message) = recorded
+                    .get(&path_of(store, pod))
+                    .copied()
+                    .filter(|message| decision.message.as_deref() != Some(*message))
+                {
+                    text.push_str(&format!("  the input records another answer: {message}\n"));
+                }
+                separated(&text)?;
             }
             for (reason, pods) in &left_out {
                 separated(&format!("{}\n", decision_text::left_out(reason, pods)))?;
             }
             if pods.is_empty() && left_out.is_empty() {
-                ui.out("No pod is pending.\n")?;
+                ui.out(&nothing_pends(&scenario))?;
             }
         }
     }
     Ok(Ending::Done)
+}
+
+/// What the input says that a scheduler said of pods for which it found no node, by their paths.
+fn recorded_refusals(scenario: &ResolvedScenario) -> BTreeMap<String, &'static str> {
+    let refusals = scenario.objects.iter().filter_map(|object| {
+        let Object::Pod(pod) = &object.object else { return None };
+        let refusal = pod.status.conditions.iter().find(|condition| {
+            condition.condition_type == PodConditionType::PodScheduled && condition.status == ConditionStatus::False
+        })?;
+        let message = refusal.message.as_str();
+        (!message.is_empty()).then(|| (format!("{}/{}", pod.metadata.namespace, pod.metadata.name), message))
+    });
+    refusals.collect()
+}
+
+/// What to say if no pod of the state waits for a node.
+fn nothing_pends(scenario: &ResolvedScenario) -> String {
+    let unread = intake::unread(&scenario.input, Style::Plain);
+    let is_pod = |object: &&ManifestObject| matches!(object.object, Object::Pod(_));
+    let mut made_by_controllers =
+        scenario.objects.iter().filter(|object| scenario::pod_template(&object.object).is_some());
+    match (scenario.objects.iter().any(|object| is_pod(&object)), made_by_controllers.next()) {
+        (false, Some(workload)) => format!(
+            "{unread}There is no pod in this state, so there is nothing to decide: `schedule` takes pods as they are and makes none of\n\
+             {}. A scenario does (`run`); or save the pods, too.\n",
+            workload.object.label()
+        ),
+        _ => format!("{unread}No pod is pending.\n"),
+    }
 }
 
 pub(super) fn path_of(store: &Store, id: PodId) -> String {

@@ -7,11 +7,13 @@ use clap::Args;
 use comfy_table::{CellAlignment, Table};
 use indicatif::ProgressBar;
 
+use super::documents;
 use super::failure::Failure;
 use super::ui::Ui;
 use super::words::counted;
 use super::{Ending, Output};
 use crate::report::{OutputDir, Overwrite, StudyChart, draw_study_charts};
+use crate::scenario::{DocumentKind, Overrides};
 use crate::study::{self, COST, Comparison, Interval, Journal, Precision, Progress, Results, Runner, Shard, Study};
 
 /// Play every variant of a study many times
@@ -22,6 +24,9 @@ use crate::study::{self, COST, Comparison, Interval, Journal, Precision, Progres
 pub(super) struct SweepArgs {
     /// The study
     pub(super) study: PathBuf,
+    /// Go on with what can be read of the manifests
+    #[arg(long)]
+    pub(super) allow_partial: bool,
     /// The directory of the results [default: reports/<study name>]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -179,7 +184,10 @@ impl<'a> Sweep<'a> {
 }
 
 pub(super) fn sweep(arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let study = study::load(&arguments.study)?;
+    let study = study::load_with(
+        &documents::find(&arguments.study, DocumentKind::Study)?,
+        &Overrides::allowing_partial(arguments.allow_partial),
+    )?;
     let sweep = Sweep::begin(&study, arguments, false, ui)?;
     let results = sweep.play(arguments)?;
     let summary = results.summary_json(None, None);

@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 use clap::Args;
 use comfy_table::{CellAlignment, Table};
 
+use super::documents;
 use super::failure::Failure;
 use super::sweep::{Sweep, SweepArgs, chart_of, drawn, spread, table};
 use super::ui::Ui;
 use super::{Ending, Output};
 use crate::report::WorkloadCurve;
+use crate::scenario::{DocumentKind, Overrides};
 use crate::study::{self, Confirmation, Results, Tuning, WorkloadChoice};
 
 /// Find the values of a study that cost least
@@ -23,7 +25,10 @@ pub(super) struct TuneArgs {
 }
 
 pub(super) fn tune(TuneArgs { sweep: arguments }: &TuneArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let study = study::load(&arguments.study)?;
+    let study = study::load_with(
+        &documents::find(&arguments.study, DocumentKind::Study)?,
+        &Overrides::allowing_partial(arguments.allow_partial),
+    )?;
     if study.prices.is_empty() {
         let help = "add prices, such as `cost: {unreadyReplicaSeconds: 1, evictions: 30, needlessEvictions: 60}`";
         return Err(Failure::input("nothing in the study has a price, so nothing can be cheapest", help));

@@ -1,5 +1,6 @@
 //! Drawing diagnostics: for the terminal, and as JSON.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use annotate_snippets::renderer::DecorStyle;
@@ -51,17 +52,46 @@ impl Diagnostic {
     }
 }
 
+/// Warnings alike of which only the first is drawn; fewer are drawn one by one.
+const ALIKE_MIN: usize = 3;
+
 impl Diagnostics {
-    /// Draws the problems in their order, the first `max_count` of them, and says how many more there are.
+    /// Draws the problems in their order, the first `max_count` of them, and says how many more there are. Of warnings that
+    /// say the same about different objects only the first is drawn, with the number of the others.
     #[must_use]
     pub fn render(&self, sources: &Sources, style: Style, max_count: usize) -> String {
+        let mut alike: BTreeMap<(&str, String), usize> = BTreeMap::new();
+        for diagnostic in self.iter().filter(|diagnostic| diagnostic.severity == Severity::Warning) {
+            *alike.entry(shape(diagnostic)).or_default() += 1;
+        }
         let mut text = String::new();
-        for diagnostic in self.iter().take(max_count) {
-            text.push_str(&diagnostic.render(sources, style));
+        let (mut drawn_count, mut left_out) = (0, 0);
+        for diagnostic in self {
+            let mut others = 0;
+            if diagnostic.severity == Severity::Warning
+                && let Some(count) = alike.get_mut(&shape(diagnostic))
+            {
+                match *count {
+                    0 => continue,
+                    count if count < ALIKE_MIN => {}
+                    _ => others = std::mem::take(count) - 1,
+                }
+            }
+            if drawn_count == max_count {
+                left_out += 1 + others;
+                continue;
+            }
+            drawn_count += 1;
+            if others > 0 {
+                let grouped = diagnostic.clone().help(format!("and {others} more like it"));
+                text.push_str(&grouped.render(sources, style));
+            } else {
+                text.push_str(&diagnostic.render(sources, style));
+            }
             text.push('\n');
         }
-        if self.len() > max_count {
-            text.push_str(&format!("and {} more\n", self.len() - max_count));
+        if left_out > 0 {
+            text.push_str(&format!("and {left_out} more\n"));
         }
         text
     }
@@ -71,6 +101,14 @@ impl Diagnostics {
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("diagnostics are text and numbers, which JSON can hold")
     }
+}
+
+/// What warnings about different objects have in common: the message without names and numbers.
+fn shape(diagnostic: &Diagnostic) -> (&'static str, String) {
+    let is_name =
+        |word: &&str| word.starts_with('`') || word.contains(['/', '.']) || word.bytes().any(|b| b.is_ascii_digit());
+    let words = diagnostic.message.split_whitespace().filter(|word| !is_name(word));
+    (diagnostic.code, words.collect::<Vec<_>>().join(" "))
 }
 
 /// What is shown of one source.
@@ -166,6 +204,27 @@ fn plain(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn warnings_alike_are_drawn_once() {
+        let warning = |message: &str| Diagnostic::warning("a::b", message);
+        let check = |messages: &[&str], expected: &[&str]| {
+            let diagnostics: Diagnostics = messages.iter().map(|message| warning(message)).collect();
+            let drawn = diagnostics.render(&Sources::new(), Style::Plain, 2);
+            let lines: Vec<&str> = drawn.lines().filter(|line| !line.is_empty()).collect();
+            assert_eq!(lines, expected);
+        };
+        let first = "warning[a::b]: Pod x/a-1 is on `n1`, gone";
+        let pods = ["Pod x/a-1 is on `n1`, gone", "Pod x/b-2 is on `n2`, gone", "Pod y/c is on `n1`, gone"];
+        check(&pods, &[first, " = help: and 2 more like it"]);
+        check(&pods[..2], &[first, "warning[a::b]: Pod x/b-2 is on `n2`, gone"]);
+        let errors: Diagnostics = pods.iter().map(|message| Diagnostic::error("a::b", *message)).collect();
+        assert_eq!(
+            errors.render(&Sources::new(), Style::Plain, 9).matches("error[").count(),
+            3,
+            "each has to be mended"
+        );
+    }
     use crate::diagnostics::Source;
 
     fn manifest() -> Sources {

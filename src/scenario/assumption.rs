@@ -169,7 +169,15 @@ fn node_conditions(objects: &[ManifestObject]) -> Option<Assumption> {
 fn job_lengths(objects: &[ManifestObject]) -> Option<Assumption> {
     let run_for = Symbol::new("kubesquall.sim/run-for");
     let endless = objects.iter().filter(|object| {
-        let is_job = matches!(object.object, Object::Job(_) | Object::CronJob(_));
+        let is_job = match &object.object {
+            Object::Job(job) => !job
+                .status
+                .conditions
+                .iter()
+                .any(|condition| matches!(condition.condition_type.as_str(), "Complete" | "Failed")),
+            Object::CronJob(_) => true,
+            _ => false,
+        };
         let says =
             pod_template(&object.object).is_some_and(|template| template.metadata.annotations.contains_key(&run_for));
         is_job && !says

@@ -122,6 +122,20 @@ fn in_words(expected: &str) -> &str {
     }
 }
 
+/// What people mean by signs that other languages have.
+fn usual_slip(written: &str, expected: &[&'static str]) -> Option<&'static str> {
+    let meant = match written {
+        "=" | "===" | "eq" => "==",
+        "=<" | "≤" | "le" => "<=",
+        "=>" | "≥" | "ge" => ">=",
+        "<>" | "=!" | "≠" | "ne" => "!=",
+        "lt" => "<",
+        "gt" => ">",
+        _ => return None,
+    };
+    expected.iter().copied().find(|name| *name == meant)
+}
+
 fn quoted(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
@@ -233,15 +247,32 @@ fn diagnostic(error: &DecodeError, location: Location, root: &Node, culprit: *co
             let place = parent().map_or_else(String::new, |entry| format!(" for `{}`", entry.key));
             let message = format!("`{variant}` is not a value{place}");
             let diagnostic = Diagnostic::error("scenario::unknown_value", message).at(location, "unknown");
-            match nearest(variant, expected.iter().copied()) {
+            match usual_slip(variant, expected).or_else(|| nearest(variant, expected.iter().copied())) {
                 Some(name) => diagnostic.help(format!("the nearest is `{name}`")),
                 None => diagnostic.help(format!("the values are {}", quoted(expected))),
             }
         }
         Problem::Invalid(message) => {
             let label = parent().map_or_else(String::new, |entry| format!("the value of `{}`", entry.key));
-            Diagnostic::error("scenario::bad_value", message.clone()).at(location, label)
+            let diagnostic = Diagnostic::error("scenario::bad_value", message.clone()).at(location, label);
+            let names = parent().filter(|entry| &*entry.key == "nodes").and_then(|entry| names_in(&entry.node));
+            match names {
+                Some(names) => diagnostic
+                    .help(format!("write `nodes: {{names: [{names}]}}`, or select by `zone`, `pool` or `selector`")),
+                None => diagnostic,
+            }
         }
+    }
+}
+
+/// The words of a value that is a text or a list of texts, as where a map was wanted.
+fn names_in(node: &Node) -> Option<String> {
+    match &node.value {
+        Value::List(items) => {
+            let names: Option<Vec<&str>> = items.iter().map(Node::text).collect();
+            names.map(|names| names.join(", "))
+        }
+        _ => node.text().map(str::to_owned),
     }
 }
 

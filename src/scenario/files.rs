@@ -36,6 +36,7 @@ impl<'a> Files<'a> {
     pub(super) fn text(&mut self, path: &str) -> Result<String, Diagnostic> {
         let text = match self.inlined.get(path) {
             Some(text) => text.clone(),
+            None if manifest::is_standard_input(Path::new(path)) => read(Path::new(path), path)?,
             None => read(&self.base_dir.join(path), path)?,
         };
         self.used.insert(path.to_owned(), text.clone());
@@ -73,7 +74,7 @@ impl<'a> Files<'a> {
 pub(super) fn exists(path: &str, base_dir: &Path) -> Result<(), Diagnostic> {
     let full = base_dir.join(path);
     let is_pattern = path.contains(['*', '?', '[']);
-    if full.exists() || is_pattern {
+    if full.exists() || is_pattern || manifest::is_standard_input(Path::new(path)) {
         return Ok(());
     }
     let diagnostic = Diagnostic::error("scenario::unreadable", format!("there is no file or directory `{path}`"));
@@ -97,6 +98,7 @@ pub(super) fn add_sources(diagnostics: &Diagnostics, base_dir: &Path, sources: &
     for label in diagnostics.iter().flat_map(|diagnostic| &diagnostic.labels) {
         let file = &label.location.file;
         if sources.text(file).is_none()
+            && !manifest::is_standard_input(Path::new(&**file))
             && let Ok(text) = read(&base_dir.join(&**file), file)
         {
             sources.insert(crate::diagnostics::Source::new(std::sync::Arc::clone(file), text));

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::model::NotModelled;
-use crate::model::manifest::Loaded;
+use crate::model::manifest::{DUMP_COMMAND, Loaded};
 
 /// Manifests and dumps in numbers, as they were read: before anything was added to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,5 +70,105 @@ impl Input {
     /// What could not be read, which says nothing against kinds that merely have no effect.
     pub fn unread(&self) -> impl Iterator<Item = &Skipped> {
         self.skipped.iter().filter(|skipped| skipped.reason != NotModelled::KIND_REASON)
+    }
+}
+
+/// What says that a part of the input could not be read.
+const UNREAD_CODES: [&str; 8] = [
+    "manifest::for_people",
+    "manifest::no_name",
+    "manifest::not_an_object",
+    "manifest::syntax",
+    "manifest::template",
+    "manifest::too_deep",
+    "manifest::too_many_values",
+    "manifest::wrong_value",
+];
+
+/// How to go on with the rest.
+const GO_ON: &str = "`--allow-partial` (or `allowPartial: true` under `spec.cluster`) goes on without it";
+
+/// Refuses a cluster of which a substantial part could not be read, unless the user goes on with the rest.
+///
+/// Substantial is: an object that is meant to be played, or more documents than were read.
+pub(super) fn refuse_partial(loaded: &Loaded, input: &Input, is_allowed: bool, diagnostics: &mut Diagnostics) {
+    let mut found: Vec<Diagnostic> = std::mem::take(diagnostics).into_iter().collect();
+    if is_allowed {
+        for diagnostic in found.iter_mut().filter(|diagnostic| UNREAD_CODES.contains(&diagnostic.code)) {
+            diagnostic.severity = Severity::Warning;
+        }
+        *diagnostics = Diagnostics::from(found);
+        return;
+    }
+    let is_error = |diagnostic: &&mut Diagnostic| {
+        diagnostic.severity == Severity::Error && UNREAD_CODES.contains(&diagnostic.code)
+    };
+    let unread_count: usize = input.unread().map(|skipped| skipped.count).sum();
+    let read_count = loaded.objects.len() + loaded.not_modelled.iter().filter(|row| row.is_whole_kind()).count();
+    let last = found.iter_mut().filter(is_error).last();
+    if let Some(last) = last {
+        if !loaded.objects.is_empty() {
+            last.help.push(GO_ON.to_owned());
+        }
+    } else if unread_count > read_count {
+        let total = unread_count + read_count;
+        let message = match read_count {
+            0 => "there is no Kubernetes object in the manifests".to_owned(),
+            _ => format!("{unread_count} of {total} documents of the manifests are no objects that could be read"),
+        };
+        found.push(
+            Diagnostic::error("manifest::partial", message)
+                .help("name the files that hold the cluster's objects, or save them anew:")
+                .help(format!("`{DUMP_COMMAND}`"))
+                .help(GO_ON),
+        );
+    }
+    *diagnostics = Diagnostics::from(found);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::manifest::load_text;
+
+    #[test]
+    fn a_cluster_of_which_much_is_missing_is_refused() {
+        #[track_caller]
+        fn check(text: &str, is_allowed: bool, expected: Option<&str>) {
+            let mut loaded = load_text("x.yaml", text);
+            let mut input = Input::default();
+            input.add(&loaded);
+            let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
+            refuse_partial(&loaded, &input, is_allowed, &mut diagnostics);
+            let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
+            assert_eq!(errors.map(|error| error.code).next(), expected, "{text}");
+        }
+        let node = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n";
+        let values = "---\nreplicas: 3\n";
+        check(node, false, None);
+        check(&format!("{node}{values}"), false, None);
+        check(&format!("{node}{values}{values}"), false, Some("manifest::partial"));
+        check(&format!("{node}{values}{values}"), true, None);
+        let broken = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: 3}\n";
+        check(&format!("{node}{broken}"), false, Some("manifest::wrong_value"));
+        check(&format!("{node}{broken}"), true, None);
+        let template = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ .Name }}\n  {{- if .X }}\n";
+        check(&format!("{node}{template}"), false, Some("manifest::template"));
+        let of_no_effect = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n";
+        check(&format!("{of_no_effect}{values}"), false, None);
+    }
+
+    #[test]
+    fn what_was_not_read_is_counted_by_kind_and_reason() {
+        let text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n\
+                    - {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n- {a: b}\n\
+                    - {apiVersion: v1, kind: Node, metadata: {name: n}}\n";
+        let loaded = load_text("x.yaml", text);
+        let mut input = Input::default();
+        input.add(&loaded);
+        let found: Vec<(&str, usize, &str)> =
+            input.skipped.iter().map(|s| (s.kind.as_str(), s.count, s.first.as_str())).collect();
+        assert_eq!(found, [("", 1, "x.yaml:6"), ("ConfigMap", 2, "x.yaml:4")]);
+        assert_eq!((input.files, input.object_count()), (1, 1));
     }
 }

@@ -36,6 +36,8 @@ fn spec(scenario: &ResolvedScenario) -> Value {
         "cluster": {
             "nodePools": scenario.pools.iter().map(pool).collect::<Vec<_>>(),
             "bootstrap": scenario.bootstrap,
+            // What was to be made anew stands among the objects.
+            "missingOwners": "Leave",
         },
         "controlPlane": {
             "kubernetesVersion": config.version,

@@ -16,6 +16,7 @@ mod kube_scheduler;
 mod lock;
 mod objects;
 mod overrides;
+mod owners;
 mod pools;
 mod procedures;
 mod resolve;
@@ -186,17 +187,20 @@ pub(crate) struct Reader {
     name: String,
     text: String,
     base_dir: PathBuf,
+    /// Values that all have.
+    overrides: Overrides,
     manifests: files::Manifests,
 }
 
 impl Reader {
-    /// Reads the scenario's text.
+    /// Reads the scenario's text; `overrides` are values that all of its variants have.
     ///
     /// # Errors
     ///
     /// Why it cannot be had.
-    pub(crate) fn open(path: &Path) -> Result<Self, Invalid> {
+    pub(crate) fn open(path: &Path, overrides: &Overrides) -> Result<Self, Invalid> {
         Ok(Self {
+            overrides: overrides.clone(),
             name: path.to_string_lossy().into_owned(),
             text: read_text(path)?,
             base_dir: path.parent().unwrap_or(Path::new("")).to_owned(),
@@ -210,7 +214,8 @@ impl Reader {
     ///
     /// Everything that is wrong with it, and the warnings.
     pub(crate) fn load(&self, overrides: &Overrides) -> Result<ResolvedScenario, Invalid> {
-        resolve::resolve(&self.name, &self.text, &self.base_dir, overrides, Some(&self.manifests))
+        let overrides = self.overrides.and(overrides);
+        resolve::resolve(&self.name, &self.text, &self.base_dir, &overrides, Some(&self.manifests))
     }
 }
 
@@ -275,6 +280,19 @@ pub enum DocumentKind {
     Plan,
     /// Anything else, to be read as Kubernetes manifests.
     Manifest,
+}
+
+impl DocumentKind {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Scenario => "Scenario",
+            Self::Study => "Study",
+            Self::Plan => "Plan",
+            Self::Manifest => "manifest",
+        }
+    }
 }
 
 /// What a text says it is, by the `apiVersion` and `kind` of its first document.

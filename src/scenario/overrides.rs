@@ -48,6 +48,22 @@ impl Overrides {
         self.push(format!("{path}={value}"));
     }
 
+    /// What goes on with a cluster of which something could not be read.
+    #[must_use]
+    pub fn allowing_partial(is_allowed: bool) -> Self {
+        let mut overrides = Self::none();
+        if is_allowed {
+            overrides.set("spec.cluster.allowPartial", "true");
+        }
+        overrides
+    }
+
+    /// These, then others.
+    #[must_use]
+    pub(crate) fn and(&self, others: &Self) -> Self {
+        Self(self.0.iter().chain(&others.0).cloned().collect())
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

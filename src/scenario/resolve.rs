@@ -4,19 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::assumption;
+use super::assumption::{self, Assumption};
 use super::control_plane;
 use super::decode::{Decoded, decode};
 use super::document::{self, Node, Value};
 use super::epoch::epoch;
 use super::files::{self, Files, Manifests};
-use super::input::Input;
+use super::input::{self, Input};
 use super::kube_scheduler;
 use super::objects;
 use super::overrides::Overrides;
+use super::owners;
 use super::pools::NodePool;
 use super::revisions;
-use super::schema::{API_VERSION, AutoscaledPoolEntry, KINDS, ScenarioDocument, Spec};
+use super::schema::{API_VERSION, AutoscaledPoolEntry, KINDS, MissingOwners, ScenarioDocument, Spec};
 use super::validate::{self, Inventory};
 use super::{Invalid, ResolvedScenario, TimelineAction};
 use crate::arena::Symbol;
@@ -54,6 +55,7 @@ pub(super) fn resolve(
         diagnostics: Diagnostics::new(),
         sources: Sources::from_iter([Source::new(name, text)]),
         input: Input::default(),
+        assumed: Vec::new(),
     };
     if !overrides.is_empty() {
         resolver.sources.insert(overrides.source());
@@ -96,6 +98,8 @@ struct Resolver<'a> {
     sources: Sources,
     /// What was read of manifests and dumps.
     input: Input,
+    /// What was taken for granted in reading them.
+    assumed: Vec<Assumption>,
 }
 
 impl Resolver<'_> {
@@ -164,7 +168,13 @@ impl Resolver<'_> {
             (Some(API_VERSION), Some(kind @ ("Study" | "Plan"))) => {
                 let diagnostic =
                     Diagnostic::error("scenario::not_a_scenario", format!("this is a {kind}, not a Scenario"));
-                let help = "a study runs a scenario many times; name the scenario itself here";
+                let help = match kind {
+                    "Plan" => format!("work it out with `kubesquall plan {}`", self.file),
+                    _ => format!(
+                        "play it with `kubesquall sweep {0}`, or `kubesquall tune {0}` for a recommendation",
+                        self.file
+                    ),
+                };
                 self.diagnostics.push(diagnostic.at(root.locate_text("kind"), "").help(help));
                 false
             }
@@ -269,13 +279,20 @@ impl Resolver<'_> {
             loaded = files.cluster_manifests(&found);
         }
         let place = root.locate_text("spec.cluster.manifests");
-        loaded.diagnostics = with_place(loaded.diagnostics, &place);
         self.input.add(&loaded);
+        let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
+        input::refuse_partial(&loaded, &self.input, spec.cluster.allow_partial, &mut diagnostics);
+        loaded.diagnostics = with_place(diagnostics, &place);
         let mut objects = self.take(loaded, not_modelled);
         if !rest.is_empty() {
             let behind = manifest::load_text(&self.file, rest);
             self.input.add(&behind);
             objects.extend(self.take(behind, not_modelled));
+        }
+        if spec.cluster.missing_owners == MissingOwners::Rebuild {
+            let rebuilt = owners::missing(&objects);
+            objects.extend(rebuilt.objects);
+            self.assumed.extend(rebuilt.assumed);
         }
         objects.extend(revisions::missing(&objects));
         objects
@@ -344,7 +361,9 @@ impl Resolver<'_> {
             not_modelled = listed.iter().map(NotModelled::from).collect();
         }
         not_modelled.sort_by_key(|row| (row.file, row.line));
-        let assumed = spec.assumed.clone().unwrap_or_else(|| assumption::of(&spec, &config.latency, &objects));
+        let mut assumed = std::mem::take(&mut self.assumed);
+        assumed.extend(assumption::of(&spec, &config.latency, &objects));
+        let assumed = spec.assumed.clone().unwrap_or(assumed);
         let input = spec.input.clone().unwrap_or_else(|| std::mem::take(&mut self.input));
         let scenario = ResolvedScenario {
             name: metadata.name,

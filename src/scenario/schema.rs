@@ -94,6 +94,18 @@ pub(crate) struct Cluster {
     /// Whether to go on with a cluster of which something could not be read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) allow_partial: bool,
+    /// What becomes of workloads that pods name as their owners and that no manifest holds.
+    pub(crate) missing_owners: MissingOwners,
+}
+
+/// What becomes of workloads that pods name as their owners and that no manifest holds.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum MissingOwners {
+    /// They are made anew from their pods.
+    #[default]
+    Rebuild,
+    /// They stay unknown: their pods are not replaced.
+    Leave,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

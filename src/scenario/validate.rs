@@ -16,6 +16,7 @@ use super::{Expectation, ResolvedScenario};
 use crate::arena::Symbol;
 use crate::chaos::FaultProcessSpec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
+use crate::model::manifest::DUMP_COMMAND;
 use crate::model::{LabelSelector, Labels, Object, ObjectKind, is_dns_subdomain};
 use crate::observe::METRICS;
 use crate::units::SimDuration;
@@ -145,15 +146,32 @@ fn check_head(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics
         diagnostics
             .push(Diagnostic::error("scenario::bad_value", "a scenario of no duration shows nothing").at(location, ""));
     }
-    let has_nodes = scenario.objects.iter().any(|object| matches!(object.object, Object::Node(_)));
-    if !has_nodes && scenario.chaos.add_nodes.is_empty() && !diagnostics.has_errors() {
-        let message = "the cluster has no node";
-        diagnostics.push(
-            Diagnostic::warning("scenario::no_nodes", message)
-                .at(root.locate_text("spec.cluster"), "every pod will stay Pending")
-                .help("add `nodePools`, or manifests with nodes, such as `kubectl get nodes -o yaml`"),
-        );
+    check_has_nodes(root, spec, scenario, diagnostics);
+}
+
+/// Whether there is, or will be, a node to run anything.
+fn check_has_nodes(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
+    let is_node = |object: &Object| matches!(object, Object::Node(_));
+    let written = scenario.kubectl.lines.iter().flat_map(|line| &line.objects);
+    let has_nodes = scenario.objects.iter().any(|object| is_node(&object.object))
+        || !scenario.chaos.add_nodes.is_empty()
+        || written.into_iter().any(|written| is_node(&written.object));
+    if has_nodes || diagnostics.has_errors() {
+        return;
     }
+    // Pools of no node are meant.
+    let is_meant = !spec.cluster.node_pools.is_empty() || spec.cluster.allow_partial;
+    let diagnostic = if is_meant {
+        Diagnostic::warning("scenario::no_nodes", "the cluster has no node")
+    } else {
+        Diagnostic::error("scenario::no_nodes", "the cluster has no node")
+    };
+    diagnostics.push(
+        diagnostic
+            .at(root.locate_text("spec.cluster"), "every pod would stay Pending")
+            .help("add `nodePools`, or a dump of the nodes:")
+            .help(format!("`{DUMP_COMMAND}`")),
+    );
 }
 
 fn check_pools(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {

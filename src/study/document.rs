@@ -10,7 +10,7 @@ use super::grid::{Axis, Setting, Variant};
 use super::variants;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::model::is_dns_subdomain;
-use crate::scenario::{self, Invalid, OwnDocument};
+use crate::scenario::{self, Invalid, Overrides, OwnDocument};
 
 /// A study, ready to be run.
 #[derive(Clone, Debug)]
@@ -144,6 +144,15 @@ const VARIANTS_MAX: u64 = 10_000;
 ///
 /// Everything that is wrong with the study, or with the first of its scenarios that cannot be used.
 pub fn load(path: &Path) -> Result<Study, Invalid> {
+    load_with(path, &Overrides::none())
+}
+
+/// The same, with values that the scenarios of all variants have.
+///
+/// # Errors
+///
+/// Everything that is wrong with the study, or with the first of its scenarios that cannot be used.
+pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Study, Invalid> {
     let name = path.to_string_lossy().into_owned();
     let text = scenario::read_text(path)?;
     let OwnDocument { value, root, mut diagnostics } = scenario::read_own::<StudyDocument>(&name, &text, "Study")?;
@@ -173,7 +182,7 @@ pub fn load(path: &Path) -> Result<Study, Invalid> {
         let diagnostic = Diagnostic::error("study::unreadable", message).at(place("spec.scenario"), "");
         return Err(Invalid { diagnostics: diagnostic.into(), sources });
     }
-    let grid = variants::resolve(axes, &baseline, &scenario_path, &sources)?;
+    let grid = variants::resolve(axes, &baseline, &scenario_path, &sources, overrides)?;
     let is_antithetic = spec.seeds == Seeds::Antithetic;
     // Neither prices nor the number of replications change what a run gives.
     let columns = (super::metric_names(), super::WORKLOAD_METRICS);

@@ -16,7 +16,7 @@ mod statistics;
 mod tuning;
 mod variants;
 
-pub use document::{Study, load};
+pub use document::{Study, load, load_with};
 pub use grid::{Axis, Variant};
 pub use journal::{Journal, JournalError};
 pub use patch::Patches;

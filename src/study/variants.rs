@@ -36,8 +36,9 @@ pub(super) fn resolve(
     baseline: &[Option<usize>],
     scenario_path: &Path,
     sources: &Sources,
+    overrides: &Overrides,
 ) -> Result<Grid, Invalid> {
-    let mut bases = Bases { reader: Reader::open(scenario_path)?, found: BTreeMap::new() };
+    let mut bases = Bases { reader: Reader::open(scenario_path, overrides)?, found: BTreeMap::new() };
     let as_it_is = vec![None; axes.len()];
     let (today, digest) = bases.get(&axes, &as_it_is)?;
     let refuse = |diagnostic: Diagnostic, location: &Location| Invalid {

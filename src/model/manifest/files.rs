@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Location};
 
@@ -13,6 +14,15 @@ const FILE_SIZE_MAX: u64 = 1 << 30;
 /// Files of one scenario that are read; whoever names more has named the wrong directory.
 const FILES_MAX: usize = 50_000;
 
+/// How standard input is named in place of a file, and in messages.
+const STANDARD_INPUT: &str = "-";
+
+/// Whether a path means standard input.
+#[must_use]
+pub fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == STANDARD_INPUT
+}
+
 /// A file to read.
 #[derive(Debug)]
 pub(super) struct FoundFile {
@@ -21,12 +31,21 @@ pub(super) struct FoundFile {
     path: PathBuf,
 }
 
+impl FoundFile {
+    /// Where it is.
+    pub(super) fn into_path(self) -> PathBuf {
+        self.path
+    }
+}
+
 /// The files that paths stand for, in order of the paths and, below one path, of their names.
 pub(super) fn find(paths: &[PathBuf], base_dir: &Path, diagnostics: &mut Diagnostics) -> Vec<FoundFile> {
     let mut files = Vec::new();
     for path in paths {
         let full = base_dir.join(path);
-        if full.is_dir() {
+        if is_standard_input(path) {
+            files.push(FoundFile { name: STANDARD_INPUT.to_owned(), path: path.clone() });
+        } else if full.is_dir() {
             let before = files.len();
             let mut seen = BTreeSet::new();
             find_in_directory(&full, &path.to_string_lossy(), &mut seen, &mut files, diagnostics);
@@ -131,28 +150,45 @@ pub(super) fn read(file: &FoundFile, diagnostics: &mut Diagnostics) -> Option<St
 ///
 /// Why it cannot be had: it is missing, larger than anybody's manifests, or no text.
 pub fn read_text(path: &Path, name: &str) -> Result<String, Box<Diagnostic>> {
+    /// What standard input held: it can be read only once, and may be asked for by several readers.
+    static STANDARD_INPUT_BYTES: OnceLock<Result<Vec<u8>, std::io::ErrorKind>> = OnceLock::new();
+    if is_standard_input(path) {
+        let bytes = STANDARD_INPUT_BYTES.get_or_init(|| {
+            let mut bytes = Vec::new();
+            let stdin = std::io::stdin().lock();
+            stdin.take(FILE_SIZE_MAX + 1).read_to_end(&mut bytes).map_err(|error| error.kind())?;
+            Ok(bytes)
+        });
+        return match bytes {
+            Ok(bytes) => as_text(bytes.clone(), name),
+            Err(kind) => Err(Box::new(unreadable(name, &std::io::Error::from(*kind)))),
+        };
+    }
     let unreadable = |error: std::io::Error| Box::new(unreadable(name, &error));
     let file = fs::File::open(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     if metadata.is_dir() {
         return Err(unreadable(std::io::ErrorKind::IsADirectory.into()));
     }
-    let too_large = || {
-        let message = format!("`{name}` is larger than {} MiB, the most that is read", FILE_SIZE_MAX >> 20);
-        let diagnostic = Diagnostic::error("file::too_large", message);
-        Box::new(
-            diagnostic.help("dump kinds or namespaces into files of their own; JSON is read much faster than YAML"),
-        )
-    };
     // Before anything is read, so that a refusal costs no time.
     if metadata.len() > FILE_SIZE_MAX {
-        return Err(too_large());
+        return Err(too_large(name));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
     // What is no plain file, such as a pipe or a device, does not tell its size.
     file.take(FILE_SIZE_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    as_text(bytes, name)
+}
+
+fn too_large(name: &str) -> Box<Diagnostic> {
+    let message = format!("`{name}` is larger than {} MiB, the most that is read", FILE_SIZE_MAX >> 20);
+    let diagnostic = Diagnostic::error("file::too_large", message);
+    Box::new(diagnostic.help("dump kinds or namespaces into files of their own; JSON is read much faster than YAML"))
+}
+
+fn as_text(bytes: Vec<u8>, name: &str) -> Result<String, Box<Diagnostic>> {
     if bytes.len() as u64 > FILE_SIZE_MAX {
-        return Err(too_large());
+        return Err(too_large(name));
     }
     String::from_utf8(bytes).map_err(|error| {
         let bytes = error.as_bytes();

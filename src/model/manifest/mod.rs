@@ -4,22 +4,27 @@
 //! What is read but has no effect (kinds and fields that are not modelled) is listed, not dropped in silence.
 
 mod files;
+mod for_people;
 mod locate;
 mod object;
 mod piece;
+mod recognize;
+mod split;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-pub use files::read_text;
+pub use files::{is_standard_input, read_text};
+pub use for_people::DUMP_COMMAND;
 pub use object::{Object, ObjectKind, Scope};
 
 use super::field_path::FieldPath;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources};
 use piece::{Reading, TextPiece};
+use split::Split;
 
 /// An object and where it is written.
 #[derive(Clone, Debug)]
@@ -112,6 +117,8 @@ pub struct Loaded {
     pub skipped: Vec<Skipped>,
     /// How many files were read.
     pub file_count: usize,
+    /// How many lists were among the documents; one may be empty.
+    pub list_count: usize,
     /// What is wrong.
     pub diagnostics: Diagnostics,
     /// The texts that the diagnostics are about.
@@ -129,6 +136,13 @@ pub fn load(paths: &[PathBuf], base_dir: &Path) -> Loaded {
         }
     }
     loader.finish()
+}
+
+/// The files that a directory or glob stands for, in the order in which [`load`] reads them; none if there is no such thing.
+#[must_use]
+pub fn files(path: &Path) -> Vec<PathBuf> {
+    let found = files::find(&[path.to_owned()], Path::new(""), &mut Diagnostics::new());
+    found.into_iter().map(files::FoundFile::into_path).collect()
 }
 
 /// Reads one text, as if it were a file of that name.
@@ -174,7 +188,14 @@ impl Loader {
         let file = piece::File { name: Symbol::from(name), text };
         self.loaded.file_count += 1;
         let problems_before = self.loaded.diagnostics.len();
-        let pieces = piece::split(&file, &mut self.loaded.diagnostics);
+        let Split { pieces, list_count, unreadable } = split::split(&file, &mut self.loaded.diagnostics);
+        self.loaded.list_count += list_count;
+        self.loaded.skipped.extend(unreadable.into_iter().map(|line| Skipped {
+            file: file.name,
+            line,
+            kind: Symbol::new("List"),
+            reason: SkipReason::Unreadable,
+        }));
         let readings: Vec<Reading> = pieces.par_iter().map(|piece| piece.read(&file)).collect();
         let mut listing = Listing::default();
         let mut listed: Vec<(usize, Vec<(FieldPath, usize)>)> = Vec::new();
@@ -220,10 +241,23 @@ impl Loader {
             self.loaded.objects.push(added);
             return;
         };
-        let first = &self.loaded.objects[*first];
+        let place = *first;
+        let first = &self.loaded.objects[place];
         let label = added.object.label();
         let diagnostic = if first.object == added.object {
             Diagnostic::warning("manifest::repeated_object", format!("{label} is written twice, without a difference"))
+        } else if is_same_object(&first.object, &added.object) {
+            // One object seen at two times, as by a bundle that asks a cluster more than once.
+            let message = format!("{label} is written twice, with one uid; the later state counts");
+            self.loaded.diagnostics.push(
+                Diagnostic::warning("manifest::repeated_object", message)
+                    .at(added.source.clone(), "written again here")
+                    .at(first.source.clone(), "first written here"),
+            );
+            if resource_version(&added.object) >= resource_version(&first.object) {
+                self.loaded.objects[place] = added;
+            }
+            return;
         } else {
             Diagnostic::error("manifest::duplicate_object", format!("{label} is written twice"))
         };
@@ -239,6 +273,17 @@ impl Loader {
         self.loaded.not_modelled.sort_by_key(|row| (row.file, row.line));
         self.loaded
     }
+}
+
+/// Whether two texts are about one object of one cluster.
+fn is_same_object(first: &Object, second: &Object) -> bool {
+    let uid = |object: &Object| object.metadata().uid.filter(|uid| !uid.is_empty());
+    uid(first).is_some() && uid(first) == uid(second)
+}
+
+/// When an object was seen. Clients may not compare these; of one cluster they grow.
+fn resource_version(object: &Object) -> u64 {
+    object.metadata().resource_version.and_then(|text| text.as_str().parse().ok()).unwrap_or(0)
 }
 
 /// Chooses which fields of a file get a row of their own.

@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_saphyr::UserMessageFormatter;
 
-use super::locate::{self, JsonScan, Place, Wanted};
+use super::locate::{self, Place, Wanted};
 use super::object::{Object, ObjectKind, ReadAs, Scope};
-use super::{ManifestObject, NotModelled, SkipReason};
+use super::{ManifestObject, NotModelled, SkipReason, for_people, recognize};
 use crate::arena::Symbol;
-use crate::diagnostics::{Diagnostic, Diagnostics, Location, suggest};
+use crate::diagnostics::{Diagnostic, Location, Severity, suggest};
 use crate::model::field_path::FieldPath;
 use crate::model::selector::LabelSelector;
 use crate::model::yaml::{self, Piece};
@@ -30,7 +30,7 @@ pub(super) struct File<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Syntax {
+pub(super) enum Syntax {
     Yaml,
     Json,
 }
@@ -49,10 +49,12 @@ pub(super) fn read_json<T: DeserializeOwned>(
 /// A piece of a file that holds one object.
 #[derive(Clone, Debug)]
 pub(super) struct TextPiece<'a> {
-    piece: Piece<'a>,
-    syntax: Syntax,
+    pub piece: Piece<'a>,
+    pub syntax: Syntax,
     /// What an item is if it does not say so itself, as in a `PodList`.
-    implied: Option<(Symbol, Symbol)>,
+    pub implied: Option<(Symbol, Symbol)>,
+    /// Whether it stands in a list.
+    pub is_item: bool,
 }
 
 /// What came of a piece.
@@ -71,198 +73,65 @@ pub(super) struct Reading {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+impl Reading {
+    fn skip(&mut self, reason: SkipReason, diagnostic: Diagnostic) {
+        self.skipped = Some(reason);
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn refuse(&mut self, piece: &TextPiece<'_>, file: &File<'_>, error: &ReadError) {
+        let mut diagnostic = piece.diagnose(file, error);
+        let is_template = diagnostic.code == "manifest::template";
+        let is_played = |kind: Symbol| ObjectKind::ALL.iter().any(|known| kind == known.as_str());
+        // A template of a kind that is played is a part of the cluster that is missing.
+        if is_template && is_played(self.kind) {
+            diagnostic.severity = Severity::Error;
+            diagnostic.message = format!("this {} is a template that is not filled in", self.kind);
+        }
+        self.skip(if is_template { SkipReason::Template } else { SkipReason::Unreadable }, diagnostic);
+    }
+}
+
 /// What tells which kind an object is.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Header {
-    api_version: Option<Symbol>,
-    kind: Option<Symbol>,
-    metadata: Option<HeaderMetadata>,
+pub(super) struct Header {
+    pub api_version: Option<Symbol>,
+    pub kind: Option<Symbol>,
+    pub metadata: Option<HeaderMetadata>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
-struct HeaderMetadata {
+pub(super) struct HeaderMetadata {
     name: Option<Symbol>,
     namespace: Option<Symbol>,
 }
 
 impl Header {
-    fn kind(&self) -> Symbol {
+    pub(super) fn kind(&self) -> Symbol {
         self.kind.unwrap_or_default()
     }
 
-    fn api_version(&self) -> Symbol {
+    pub(super) fn api_version(&self) -> Symbol {
         self.api_version.unwrap_or_default()
     }
 
     /// The kind of the items, if this is a list. A plain `List` leaves it to the items.
-    fn item_kind(&self) -> Option<&'static str> {
+    pub(super) fn item_kind(&self) -> Option<&'static str> {
         self.kind().as_str().strip_suffix("List")
     }
 }
 
 /// What parsers say is wrong, and where.
 #[derive(Debug)]
-struct ReadError {
+pub(super) struct ReadError {
     message: String,
     /// Lines and characters before the place, within the piece.
     place: Option<(usize, usize)>,
     is_repeated_key: bool,
     /// Whether the text is not YAML or JSON at all.
     is_syntax: bool,
-}
-
-/// Cuts a file into pieces of one object each.
-pub(super) fn split<'a>(file: &File<'a>, diagnostics: &mut Diagnostics) -> Vec<TextPiece<'a>> {
-    let mut pieces = Vec::new();
-    let first = file.text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).bytes().next();
-    if matches!(first, Some(b'{' | b'[')) {
-        split_json(file, &mut pieces);
-        return pieces;
-    }
-    for piece in yaml::documents(file.text) {
-        let document = TextPiece { piece, syntax: Syntax::Yaml, implied: None };
-        let header = document.header();
-        let Some(item_kind) = header.as_ref().ok().and_then(Header::item_kind) else {
-            pieces.push(document);
-            continue;
-        };
-        let api_version = header.map(|header| header.api_version()).unwrap_or_default();
-        let implied = implied(api_version, item_kind);
-        match yaml::list_items(&document.piece) {
-            Some(items) => {
-                pieces.extend(items.into_iter().map(|piece| TextPiece { piece, syntax: Syntax::Yaml, implied }))
-            }
-            None => split_whole_list(file, &document, implied, &mut pieces, diagnostics),
-        }
-    }
-    pieces
-}
-
-fn implied(api_version: Symbol, item_kind: &str) -> Option<(Symbol, Symbol)> {
-    (!item_kind.is_empty()).then(|| (api_version, Symbol::from(item_kind)))
-}
-
-/// Reads a list whose text cannot be cut (flow style, anchors) into a tree and gives each item the text of its tree.
-/// All items then stand where the list does.
-fn split_whole_list<'a>(
-    file: &File<'a>,
-    document: &TextPiece<'a>,
-    implied: Option<(Symbol, Symbol)>,
-    pieces: &mut Vec<TextPiece<'a>>,
-    diagnostics: &mut Diagnostics,
-) {
-    #[derive(Deserialize)]
-    struct List {
-        #[serde(default)]
-        items: Option<Vec<serde_json::Value>>,
-    }
-    let text = &document.piece.text;
-    match serde_saphyr::from_str_with_options::<List>(text, yaml::options_with_duplicates(text)) {
-        Ok(list) => pieces.extend(list.items.unwrap_or_default().into_iter().map(|item| TextPiece {
-            piece: Piece {
-                text: item.to_string().into(),
-                line_offset: document.first_line().0.saturating_sub(1) as usize,
-                column_offset: 0,
-            },
-            syntax: Syntax::Json,
-            implied,
-        })),
-        Err(error) => {
-            let error = read_error_of_yaml(&error);
-            diagnostics.push(document.diagnose(file, &error));
-        }
-    }
-}
-
-/// Cuts JSON, which may be several values in a row, of which each may be a list of objects.
-fn split_json<'a>(file: &File<'a>, pieces: &mut Vec<TextPiece<'a>>) {
-    let mut counter = LineCounter { text: file.text, offset: 0, line_count: 0, column_count: 0 };
-    let mut scan = JsonScan { bytes: file.text.as_bytes(), at: 0 };
-    if file.text.starts_with('\u{feff}') {
-        scan.at = '\u{feff}'.len_utf8();
-    }
-    while scan.peek().is_some() {
-        let start = scan.at;
-        scan.skip();
-        if scan.at == start {
-            // A stray closing bracket: leave it to the parser to complain.
-            scan.at = file.text.len();
-        }
-        let text = &file.text[start..scan.at];
-        if !split_json_list(&mut counter, start, text, pieces) {
-            pieces.push(counter.piece(start, scan.at, None));
-        }
-    }
-}
-
-/// Cuts the items out of a list; `false` if the value is no list of objects.
-fn split_json_list<'a>(
-    counter: &mut LineCounter<'a>,
-    start: usize,
-    text: &'a str,
-    pieces: &mut Vec<TextPiece<'a>>,
-) -> bool {
-    let mut scan = JsonScan { bytes: text.as_bytes(), at: 0 };
-    let mut list = Header::default();
-    let mut items = None;
-    if scan.peek() == Some(b'[') {
-        items = Some(0);
-    } else {
-        scan.at += 1;
-        while scan.peek() == Some(b'"') {
-            let name = scan.string();
-            let Some(first) = scan.peek() else { break };
-            match (name.as_deref(), first) {
-                (Some("kind"), b'"') => list.kind = scan.string().map(Symbol::from),
-                (Some("apiVersion"), b'"') => list.api_version = scan.string().map(Symbol::from),
-                (Some("items"), b'[') => {
-                    items = Some(scan.at);
-                    scan.skip();
-                }
-                _ => scan.skip(),
-            }
-        }
-    }
-    let is_list = list.kind.is_none() || list.item_kind().is_some();
-    let Some(items) = items.filter(|_| is_list) else { return false };
-    // Only what parses is cut, so that one error is reported once and where it is.
-    if serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() {
-        return false;
-    }
-    let implied = implied(list.api_version(), list.item_kind().unwrap_or_default());
-    let mut scan = JsonScan { bytes: text.as_bytes(), at: items + 1 };
-    while scan.peek().is_some_and(|byte| byte != b']') {
-        let item = scan.at;
-        scan.skip();
-        pieces.push(counter.piece(start + item, start + scan.at, implied));
-    }
-    true
-}
-
-/// Counts lines and columns up to offsets that only grow, so that a dump is counted once, however long its lines are.
-struct LineCounter<'a> {
-    text: &'a str,
-    offset: usize,
-    line_count: usize,
-    column_count: usize,
-}
-
-impl<'a> LineCounter<'a> {
-    fn piece(&mut self, start: usize, end: usize, implied: Option<(Symbol, Symbol)>) -> TextPiece<'a> {
-        let text = self.text;
-        let passed = &text[self.offset..start];
-        self.column_count = match passed.rfind('\n') {
-            Some(newline) => passed[newline + 1..].chars().count(),
-            None => self.column_count + passed.chars().count(),
-        };
-        self.line_count += passed.bytes().filter(|byte| *byte == b'\n').count();
-        self.offset = start;
-        let piece =
-            Piece { text: text[start..end].into(), line_offset: self.line_count, column_offset: self.column_count };
-        TextPiece { piece, syntax: Syntax::Json, implied }
-    }
 }
 
 impl TextPiece<'_> {
@@ -272,7 +141,7 @@ impl TextPiece<'_> {
     }
 
     /// The first line with content, and what it says.
-    fn first_line(&self) -> (u32, &str) {
+    pub(super) fn first_line(&self) -> (u32, &str) {
         let mut lines = self.piece.text.lines().enumerate();
         let first = lines.find(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
         first.map_or((self.line(0), ""), |(line_index, line)| (self.line(line_index), line.trim_start()))
@@ -310,24 +179,43 @@ impl TextPiece<'_> {
         }
     }
 
+    /// Whether it is a list in itself, without an object around it.
+    pub(super) fn is_sequence(&self) -> bool {
+        let (_, first) = self.first_line();
+        first.starts_with("- ") || first.starts_with('[') || first == "-"
+    }
+
     /// Reads the object.
     pub(super) fn read(&self, file: &File<'_>) -> Reading {
-        let (line, first_text) = self.first_line();
+        let line = self.first_line().0;
         let mut reading = Reading { line, ..Reading::default() };
-        if first_text.starts_with("- ") || first_text.starts_with('[') {
-            reading.diagnostics.push(self.not_an_object(file, &Header::default()));
+        let location = || self.location(file, None, line);
+        if self.syntax == Syntax::Yaml
+            && let Some(diagnostic) = for_people::explain(&self.piece.text, location)
+        {
+            reading.skip(SkipReason::ForPeople, diagnostic);
+            return reading;
+        }
+        if self.is_item && !self.piece.text.trim_start().starts_with('{') && self.syntax == Syntax::Json {
+            reading.skip(SkipReason::NotAnObject, self.not_an_object(file, &Header::default()));
             return reading;
         }
         let header = match self.header() {
             Ok(header) => header,
             Err(error) => {
-                reading.diagnostics.push(self.diagnose(file, &error));
+                reading.kind = self.kind_on_its_line().unwrap_or_default();
+                reading.refuse(self, file, &error);
                 return reading;
             }
         };
+        let header = self.identified(file, header);
         reading.kind = header.kind();
+        if header.kind() == "Table" {
+            reading.skip(SkipReason::ForPeople, for_people::server_table(location()));
+            return reading;
+        }
         if header.kind().is_empty() || (header.api_version().is_empty() && self.implied.is_none()) {
-            reading.diagnostics.push(self.not_an_object(file, &header));
+            reading.skip(SkipReason::NotAnObject, self.not_an_object(file, &header));
             return reading;
         }
         match ObjectKind::find(header.api_version().as_str(), header.kind().as_str()) {
@@ -335,6 +223,37 @@ impl TextPiece<'_> {
             None => self.list_kind(file, &header, &mut reading),
         }
         reading
+    }
+
+    /// The header, with what content and path tell where it does not say what the object is.
+    fn identified(&self, file: &File<'_>, mut header: Header) -> Header {
+        let said = (header.api_version.is_some_and(|v| !v.is_empty()), header.kind.is_some_and(|k| !k.is_empty()));
+        match said {
+            (false, true) if self.is_item => {
+                header.api_version = recognize::api_version_of(header.kind().as_str()).map(Symbol::new);
+            }
+            (false, false) => {
+                let tree = match self.syntax {
+                    Syntax::Json => read_json(&self.piece.text, &mut |_| {}).ok(),
+                    Syntax::Yaml => self.parse_yaml(yaml::options_with_duplicates, &mut |_| {}).ok(),
+                };
+                if let Some((api_version, kind)) =
+                    tree.and_then(|tree: serde_json::Value| recognize::recognize(file.name.as_str(), &tree))
+                {
+                    header.api_version = Some(Symbol::new(api_version));
+                    header.kind = Some(Symbol::new(kind));
+                }
+            }
+            _ => {}
+        }
+        header
+    }
+
+    /// The kind that a line of its own says, for a text that no parser takes.
+    fn kind_on_its_line(&self) -> Option<Symbol> {
+        let kinds = self.piece.text.lines().filter_map(|line| line.strip_prefix("kind:"));
+        let mut words = kinds.map(str::trim).filter(|word| word.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        words.next().map(Symbol::from)
     }
 
     fn read_object(&self, file: &File<'_>, kind: ObjectKind, header: &Header, reading: &mut Reading) {
@@ -354,12 +273,12 @@ impl TextPiece<'_> {
         }
         let mut object = match result {
             Ok(object) => object,
-            Err(error) => return reading.diagnostics.push(self.diagnose(file, &error)),
+            Err(error) => return reading.refuse(self, file, &error),
         };
         settle(&mut object, header.api_version().as_str());
         reading.label = object.label();
         if let Some(diagnostic) = self.check_names(file, &object, reading.line) {
-            return reading.diagnostics.push(diagnostic);
+            return reading.skip(SkipReason::Unreadable, diagnostic);
         }
         ignored.retain(|path| !matches!(path.to_string().as_str(), "apiVersion" | "kind"));
         object.opaque_parts(&mut |path| ignored.push(path.clone()));
@@ -411,10 +330,14 @@ impl TextPiece<'_> {
             (false, _) => ("apiVersion", format!("the {} has no `apiVersion`", header.kind())),
         };
         let diagnostic = Diagnostic::error("manifest::not_an_object", diagnostic).at(location, "this object");
-        diagnostic.help(format!("add `{missing}`"))
+        let help = match recognize::api_version_of(header.kind().as_str()).filter(|_| missing == "apiVersion") {
+            Some(api_version) => format!("add `apiVersion: {api_version}`"),
+            None => format!("add `{missing}`"),
+        };
+        diagnostic.help(help)
     }
 
-    fn header(&self) -> Result<Header, ReadError> {
+    pub(super) fn header(&self) -> Result<Header, ReadError> {
         let mut header = match self.syntax {
             Syntax::Yaml => match self.block_header() {
                 Some(header) => header,
@@ -437,6 +360,7 @@ impl TextPiece<'_> {
         let first = text.lines().find(is_content)?;
         let indent = first.len() - first.trim_start_matches(' ').len();
         let mut header = Header::default();
+        let mut has_items = false;
         for line in text.lines().filter(|line| line.len() > indent && !line.as_bytes()[indent].is_ascii_whitespace()) {
             if !line.as_bytes()[..indent].iter().all(|byte| *byte == b' ') {
                 continue;
@@ -445,6 +369,10 @@ impl TextPiece<'_> {
             let field = match key {
                 "kind" => &mut header.kind,
                 "apiVersion" => &mut header.api_version,
+                "items" => {
+                    has_items = true;
+                    continue;
+                }
                 _ => continue,
             };
             let value = value.trim();
@@ -455,7 +383,7 @@ impl TextPiece<'_> {
             }
         }
         let kind = ObjectKind::find(header.api_version?.as_str(), header.kind?.as_str());
-        let is_list = header.item_kind().is_some();
+        let is_list = has_items && header.item_kind().is_some();
         (kind.is_some() || is_list).then_some(header)
     }
 
@@ -481,7 +409,7 @@ impl TextPiece<'_> {
         })
     }
 
-    fn location(&self, file: &File<'_>, place: Option<(usize, usize)>, default_line: u32) -> Location {
+    pub(super) fn location(&self, file: &File<'_>, place: Option<(usize, usize)>, default_line: u32) -> Location {
         let (line, column, length) = match place {
             Some((line_index, column_index)) => {
                 let line = self.piece.text.lines().nth(line_index).unwrap_or_default();
@@ -494,7 +422,7 @@ impl TextPiece<'_> {
         Location::new(file.name.as_str(), line, saturating_u32(column), saturating_u32(length))
     }
 
-    fn diagnose(&self, file: &File<'_>, error: &ReadError) -> Diagnostic {
+    pub(super) fn diagnose(&self, file: &File<'_>, error: &ReadError) -> Diagnostic {
         let text: &str = &self.piece.text;
         let line = error.place.and_then(|(line_index, _)| text.lines().nth(line_index)).unwrap_or_default();
         let is_template = line.contains("{{") || text.lines().any(|line| line.trim_start().starts_with("{{"));
@@ -580,7 +508,7 @@ impl ReadAs for Source<'_, '_> {
     }
 }
 
-fn read_error_of_yaml(error: &serde_saphyr::Error) -> ReadError {
+pub(super) fn read_error_of_yaml(error: &serde_saphyr::Error) -> ReadError {
     let error = error.without_snippet();
     let location = error.location();
     let place = location.map(|location| {

@@ -289,6 +289,15 @@ const COUNT_MAX: u32 = 5_000;
 ///
 /// Everything that is wrong with the plan, or with the first of its scenarios that cannot be used.
 pub fn load(path: &Path) -> Result<Plan, Invalid> {
+    load_with(path, &Overrides::none())
+}
+
+/// The same, with values that all of its scenarios have.
+///
+/// # Errors
+///
+/// Everything that is wrong with the plan, or with the first of its scenarios that cannot be used.
+pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Plan, Invalid> {
     let name = path.to_string_lossy().into_owned();
     let text = scenario::read_text(path)?;
     let OwnDocument { value, root, diagnostics } = scenario::read_own::<PlanDocument>(&name, &text, "Plan")?;
@@ -301,7 +310,8 @@ pub fn load(path: &Path) -> Result<Plan, Invalid> {
     checker.cases(&spec);
     checker.end(&sources)?;
 
-    let mut loader = Loader { dir: path.parent().unwrap_or(Path::new("")), place: &place, sources: &sources };
+    let dir = path.parent().unwrap_or(Path::new(""));
+    let mut loader = Loader { dir, place: &place, sources: &sources, overrides };
     let written = loader.load(&spec.scenario, &Overrides::none(), "spec.scenario")?;
     let pools = checker.pools_of(&spec, &written);
     let (priority, priority_label) = checker.priority(&spec, &written);
@@ -310,6 +320,7 @@ pub fn load(path: &Path) -> Result<Plan, Invalid> {
     checker.sizes(&spec, &base, &pools);
     let is_played = |file: &str| file == spec.scenario;
     let plays_itself = spec.survive.iter().any(|case| matches!(case, CaseEntry::Scenario(file) if is_played(file)));
+    checker.warn_of_requests(&written);
     if !plays_itself && (!written.timeline.is_empty() || !written.chaos.processes.is_empty()) {
         checker.warn_of_timeline(&spec.scenario);
     }
@@ -517,6 +528,25 @@ impl Checker<'_> {
         }
     }
 
+    /// Pods that request nothing fit everywhere, so that no count of nodes could be too small for them.
+    fn warn_of_requests(&mut self, written: &ResolvedScenario) {
+        let Some(silent) = written.assumed.iter().find(|assumption| assumption.name == "podRequests") else { return };
+        let objects = silent.objects.join(", ");
+        let more = if silent.count > silent.objects.len() { ", …" } else { "" };
+        let message = format!(
+            "{} without a request for CPU or memory: room for their pods is never short, so that the answer holds for the others only",
+            if silent.count == 1 {
+                "1 workload or pod is".to_owned()
+            } else {
+                format!("{} workloads or pods are", silent.count)
+            }
+        );
+        let diagnostic = Diagnostic::warning("plan::no_requests", message);
+        let help =
+            "give their containers `resources: {requests: {cpu: …, memory: …}}`, as measured or as they are limited to";
+        self.problem(diagnostic.help(help), "spec.scenario", &format!("{objects}{more}"));
+    }
+
     fn warn_of_timeline(&mut self, file: &str) {
         let message = "what happens in the scenario is not played: a plan takes its cluster and goals only";
         let diagnostic = Diagnostic::warning("plan::timeline", message);
@@ -529,6 +559,8 @@ struct Loader<'a> {
     dir: &'a Path,
     place: &'a dyn Fn(&str) -> Location,
     sources: &'a Sources,
+    /// Values that all scenarios have.
+    overrides: &'a Overrides,
 }
 
 impl Loader<'_> {
@@ -540,7 +572,7 @@ impl Loader<'_> {
             let diagnostic = Diagnostic::error("plan::unreadable", message).at((self.place)(at), "").help(help);
             return Err(Invalid { diagnostics: diagnostic.into(), sources: self.sources.clone() });
         }
-        scenario::load(&path, overrides)
+        scenario::load(&path, &self.overrides.and(overrides))
     }
 
     /// The cluster of a plan, checked with the fewest and the most nodes; what happens to it is left out, and so are

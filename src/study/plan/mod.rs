@@ -15,7 +15,7 @@ mod upgrade;
 
 pub use blast::{Blast, blast_csv, blast_radius, is_label_of_nodes};
 pub use cases::{LostSet, Symmetry};
-pub use document::{Case, CaseKind, Plan, PoolRange, load};
+pub use document::{Case, CaseKind, Plan, PoolRange, load, load_with};
 pub use headroom::{Headroom, headroom, replicas_of};
 pub use play::{Outcome, Shortfall, ShortfallKind};
 pub use results::{Candidate, Failure, PlanResults, PlayRecord, Verdict};

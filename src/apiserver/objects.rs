@@ -197,7 +197,7 @@ impl ApiServer {
             name,
             uid: Uid::default(),
             labels: metadata.labels.clone(),
-            owner: owner_by_name(metadata),
+            owner: owning_node(s, metadata).or_else(|| owner_by_name(metadata)),
             spec: admitted,
             pinned_node,
             is_mirror: model::is_mirror(metadata),
@@ -610,6 +610,13 @@ fn take_pin(spec: &mut model::PodSpec) -> Option<Symbol> {
 }
 
 /// The controlling owner as the metadata names it; [`link_owners`] finds it later.
+/// The Node that owns a mirror pod, if it is there.
+fn owning_node(s: &Session<'_>, metadata: &ObjectMeta) -> Option<Owner> {
+    let reference = metadata.controller().filter(|reference| reference.kind.as_str() == "Node")?;
+    let node = s.store.find_node(reference.name)?;
+    s.store.node(node).map(|_| Owner::Node(node))
+}
+
 fn owner_by_name(metadata: &ObjectMeta) -> Option<Owner> {
     let reference = metadata.controller()?;
     let uid = Uid::from_text(reference.uid.as_str());

@@ -1,7 +1,8 @@
 //! What a kubelet checks before it starts a pod that was bound to it.
 
-use crate::model::{QosClass, SYSTEM_CRITICAL_PRIORITY, Taint, TaintEffect};
-use crate::state::{Node, Pod, ReportedConditions, Store};
+use crate::arena::Symbol;
+use crate::model::{QosClass, SYSTEM_CRITICAL_PRIORITY, Taint, TaintEffect, host_ports};
+use crate::state::{Node, Pod, PodId, ReportedConditions, Store};
 
 /// Why a pod is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,44 +13,63 @@ pub(super) struct Refusal {
     pub(super) message: String,
 }
 
+/// What a kubelet knows when it looks at a pod.
+pub(super) struct Attributes<'a> {
+    pub(super) node: &'a Node,
+    pub(super) name: Symbol,
+    /// The pods that it has taken and that have not ended.
+    pub(super) others: &'a [&'a Pod],
+    pub(super) reported: ReportedConditions,
+}
+
+/// The pods of a node that its kubelet has taken and that have not ended, but one.
+pub(super) fn others<'a>(
+    store: &'a Store,
+    pod: &Pod,
+    is_under_way: impl Fn(PodId) -> bool,
+) -> smallvec::SmallVec<[&'a Pod; 16]> {
+    let Some(node) = pod.node else { return smallvec::SmallVec::new() };
+    let is_taken = |id: PodId, other: &Pod| {
+        // One that is bound at the same time and comes later has no place yet.
+        !other.phase.is_terminal() && (other.started_at.is_some() || is_under_way(id))
+    };
+    let on_node = store.pods_on(node).iter().filter_map(|&id| Some((id, store.pod(id)?)));
+    on_node.filter(|(id, other)| other.uid != pod.uid && is_taken(*id, other)).map(|(_, other)| other).collect()
+}
+
 /// Why a pod is refused, if it is.
 ///
 /// # Source
-/// kubelet, admission handlers: node pressure, resources, then node affinity, then untolerated NoExecute taints, then a shutdown
-/// under way; the first counts. A critical pod that only lacks resources makes room for itself. Mirror pods are exempt but in a
-/// shutdown.
-pub(super) fn refuses(
-    store: &Store,
-    node: &Node,
-    name: crate::arena::Symbol,
-    pod: &Pod,
-    reported: &ReportedConditions,
-) -> Option<Refusal> {
-    let refusal = if pod.is_mirror { None } else { refused_by_predicates(store, node, name, pod, reported) };
+/// kubelet, admission handlers: node pressure, resources, then node affinity, ports, then untolerated NoExecute taints, then a
+/// shutdown under way; the first counts. A critical pod that only lacks resources makes room for itself. Mirror pods are exempt but
+/// in a shutdown.
+pub(super) fn refuses(seen: &Attributes<'_>, pod: &Pod) -> Option<Refusal> {
+    let reported = &seen.reported;
+    let refusal = if pod.is_mirror { None } else { refused_by_predicates(seen, pod) };
     refusal.or_else(|| {
         let message = "Pod was rejected as the node is shutting down.".to_owned();
         reported.shutting_down.then_some(Refusal { reason: "NodeShutdown", message })
     })
 }
 
-fn refused_by_predicates(
-    store: &Store,
-    node: &Node,
-    name: crate::arena::Symbol,
-    pod: &Pod,
-    reported: &ReportedConditions,
-) -> Option<Refusal> {
-    if let Some(refusal) = under_pressure(pod, reported) {
+fn refused_by_predicates(seen: &Attributes<'_>, pod: &Pod) -> Option<Refusal> {
+    let node = seen.node;
+    if let Some(refusal) = under_pressure(pod, &seen.reported) {
         return Some(refusal);
     }
     if pod.spec.priority < SYSTEM_CRITICAL_PRIORITY
-        && let Some(lack) = lacks(store, node, pod).first()
+        && let Some(lack) = lacks(seen, pod).first()
     {
         return Some(lack.refusal());
     }
-    if !pod.spec.allows_node(&node.labels, name) {
+    if !pod.spec.allows_node(&node.labels, seen.name) {
         let message = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector".to_owned();
         return Some(Refusal { reason: "NodeAffinity", message });
+    }
+    if lacks_ports(seen, pod) {
+        let message =
+            "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports".to_owned();
+        return Some(Refusal { reason: "NodePorts", message });
     }
     let untolerated = node.taints.iter().any(|t| {
         let taint = Taint::new(t.key, t.value, t.effect);
@@ -60,6 +80,15 @@ fn refused_by_predicates(
         reason: "TaintToleration",
         message: "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate".to_owned(),
     })
+}
+
+/// Whether a port of the node that the pod asks for is taken.
+fn lacks_ports(seen: &Attributes<'_>, pod: &Pod) -> bool {
+    let wanted = host_ports(&pod.spec);
+    !wanted.is_empty()
+        && seen.others.iter().any(|other| {
+            host_ports(&other.spec).iter().any(|taken| wanted.iter().any(|port| port.conflicts(taken)))
+        })
 }
 
 /// # Source
@@ -93,11 +122,26 @@ pub(super) enum Resource {
     Memory,
     EphemeralStorage,
     Pods,
+    /// Extended resources, huge pages.
+    Scalar(Symbol),
 }
 
 impl Resource {
-    /// In the order in which a kubelet looks.
-    const ALL: [Self; 4] = [Self::Pods, Self::Cpu, Self::Memory, Self::EphemeralStorage];
+    /// In the order in which a kubelet looks; then come the scalar ones.
+    const FIRST: [Self; 4] = [Self::Pods, Self::Cpu, Self::Memory, Self::EphemeralStorage];
+
+    /// Those that a pod asks for and that count on the node.
+    ///
+    /// # Source
+    /// kubelet, `removeMissingExtendedResources`: extended resources that the node does not name do not count.
+    fn of<'a>(pod: &'a Pod, node: &'a Node) -> impl Iterator<Item = Self> + 'a {
+        let counts = move |name: Symbol| {
+            let is_extended = name.as_str().contains('/');
+            !is_extended || node.allocatable.scalars.iter().any(|(other, _)| *other == name)
+        };
+        let scalars = pod.spec.requests.scalars.iter().map(|(name, _)| *name).filter(move |name| counts(*name));
+        Self::FIRST.into_iter().chain(scalars.map(Self::Scalar))
+    }
 
     /// What a pod asks for, CPU in thousandths.
     pub(super) fn request(self, pod: &Pod) -> i64 {
@@ -106,6 +150,7 @@ impl Resource {
             Self::Memory => pod.spec.requests.memory,
             Self::EphemeralStorage => pod.spec.requests.ephemeral_storage,
             Self::Pods => 1,
+            Self::Scalar(name) => pod.spec.requests.scalar(name),
         }
     }
 
@@ -115,6 +160,7 @@ impl Resource {
             Self::Memory => node.allocatable.memory,
             Self::EphemeralStorage => node.allocatable.ephemeral_storage,
             Self::Pods => node.allocatable_pods,
+            Self::Scalar(name) => node.allocatable.scalar(name),
         }
     }
 
@@ -124,6 +170,7 @@ impl Resource {
             Self::Memory => "memory",
             Self::EphemeralStorage => "ephemeral-storage",
             Self::Pods => "pods",
+            Self::Scalar(name) => name.as_str(),
         }
     }
 
@@ -133,6 +180,7 @@ impl Resource {
             Self::Memory => "OutOfmemory",
             Self::EphemeralStorage => "OutOfephemeral-storage",
             Self::Pods => "OutOfpods",
+            Self::Scalar(name) => Symbol::new(&format!("OutOf{name}")).as_str(),
         }
     }
 }
@@ -162,21 +210,17 @@ impl Lack {
 }
 
 /// What the node lacks for a pod beside those that it has.
-pub(super) fn lacks(store: &Store, node: &Node, pod: &Pod) -> Vec<Lack> {
-    let Some(id) = pod.node else { return Vec::new() };
-    let mut used = [0_i64; Resource::ALL.len()];
-    for other in store.pods_on(id).iter().filter_map(|&other| store.pod(other)) {
-        if other.uid != pod.uid && !other.phase.is_terminal() {
-            for (sum, resource) in used.iter_mut().zip(Resource::ALL) {
-                *sum += resource.request(other);
-            }
+pub(super) fn lacks(seen: &Attributes<'_>, pod: &Pod) -> Vec<Lack> {
+    let lack = |resource: Resource| {
+        let asked = resource.request(pod);
+        if asked == 0 {
+            return None;
         }
-    }
-    let lack = |(resource, used): (Resource, i64)| {
-        let lack = Lack { resource, asked: resource.request(pod), used, capacity: resource.allocatable(node) };
-        (lack.asked > 0 && lack.amount() > 0).then_some(lack)
+        let used = seen.others.iter().map(|other| resource.request(other)).fold(0, i64::saturating_add);
+        let lack = Lack { resource, asked, used, capacity: resource.allocatable(seen.node) };
+        (lack.amount() > 0).then_some(lack)
     };
-    Resource::ALL.into_iter().zip(used).filter_map(lack).collect()
+    Resource::of(pod, seen.node).filter_map(lack).collect()
 }
 
 /// A critical pod for which no set of pods makes room.

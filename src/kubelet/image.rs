@@ -41,6 +41,8 @@ pub(super) struct Images {
     there_at: FxHashMap<(NodeId, Symbol), SimTime>,
     /// When each of the node's pullers is free; one if pulls are serial.
     free_at: FxHashMap<NodeId, Vec<SimTime>>,
+    /// What each node may still ask its registries, and since when.
+    allowance: FxHashMap<NodeId, (f64, SimTime)>,
     /// Images whose pulls fail: on which node, or on all, and how their names begin (`*`) or which they are.
     failing: Vec<(Option<NodeId>, Symbol)>,
     /// Images that the Node object lists and the kubelet has deleted.
@@ -84,6 +86,9 @@ impl Images {
             if is_asked && !is_under_way && self.fails(image, on) {
                 let at = self.pull(on, at, FAILS_AFTER, ctx.config.kubelet.parallel_image_pulls_max);
                 return Need::Fails { image, at, how: PullFailure::Refused };
+            }
+            if known.is_none() && !self.may_ask(on, at, ctx) {
+                return Need::Fails { image, at, how: PullFailure::TooMany };
             }
             let there_at = known.unwrap_or_else(|| {
                 let takes = settings::pull_latency(pod, index, ctx);
@@ -147,6 +152,30 @@ impl Images {
         names.first().is_none_or(|name| !self.deleted.contains(&(node, *name)))
     }
 
+    /// Whether the node may ask a registry once more.
+    ///
+    /// # Source
+    /// kubelet, `throttledImageService`: `registryBurst` at once, then `registryPullQPS` a second; no limit if that is 0.
+    fn may_ask(&mut self, on: NodeId, at: SimTime, ctx: &Ctx<'_, Kubelets>) -> bool {
+        let limits = &ctx.config.kubelet;
+        let (rate, burst) = (limits.registry_pull_qps, limits.registry_burst as f64);
+        if rate <= 0.0 {
+            return true;
+        }
+        let pullers = self.free_at.get(&on).filter(|pullers| {
+            limits.parallel_image_pulls_max.is_some_and(|limit| pullers.len() >= limit.max(1) as usize)
+        });
+        let at = pullers.and_then(|pullers| pullers.iter().min().copied()).map_or(at, |free_at| free_at.max(at));
+        let (left, since) = self.allowance.entry(on).or_insert((burst, at));
+        *left = (*left + at.saturating_since(*since).as_secs_f64() * rate).min(burst);
+        *since = at.max(*since);
+        let may = *left >= 1.0;
+        if may {
+            *left -= 1.0;
+        }
+        may
+    }
+
     /// When a pull ends that is asked for at `at`.
     fn pull(&mut self, on: NodeId, at: SimTime, takes: SimDuration, limit: Option<i32>) -> SimTime {
         let Some(limit) = limit else { return at + takes };
@@ -163,6 +192,7 @@ impl Images {
     /// The machine went down: pulls under way are lost.
     pub(super) fn lost_power(&mut self, node: NodeId, now: SimTime) {
         self.free_at.remove(&node);
+        self.allowance.remove(&node);
         self.there_at.retain(|(on, _), at| *on != node || *at <= now);
     }
 }

@@ -1,34 +1,124 @@
-//! Static pods: the file on the node stays, so the kubelet makes the mirror anew when it is deleted.
+//! Static pods: the file on the node stays, so the pod runs whatever becomes of its mirror, which is made anew.
 
-use super::Kubelets;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Kubelets, tell};
 use crate::arena::Symbol;
-use crate::component::{Ctx, Request};
-use crate::model::{self, ObjectMeta};
-use crate::state::Pod;
+use crate::component::{Ctx, DeleteOptions, PodStatusPatch, Request};
+use crate::model::{self, ObjectMeta, OwnerReference};
+use crate::state::{DeletionCause, NodeId, Pod, PodId, PodPhase, Status};
 
 /// Marks a mirror pod.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
+/// A static pod.
+#[derive(Clone, Debug)]
+struct File {
+    /// Its last mirror.
+    mirror: Arc<Pod>,
+    /// Its containers run though its mirror is gone.
+    goes_on: bool,
+}
+
+/// The static pods of one machine, by namespace and name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Files(BTreeMap<(Symbol, Arc<str>), File>);
+
+fn key(pod: &Pod) -> (Symbol, Arc<str>) {
+    (pod.namespace, Arc::clone(&pod.name))
+}
+
 impl Kubelets {
-    /// # Source
-    /// kubelet, mirror client: a mirror that is gone is created again while the pod's file is there.
-    pub(super) fn recreate_mirror(&self, last: &Pod, ctx: &mut Ctx<'_, Self>) {
-        let Some(node) = last.node.filter(|_| last.is_mirror) else { return };
-        if !self.hears(node, ctx) || ctx.store.node(node).is_none() {
-            return;
-        }
-        let name = ctx.store.node_name(node);
-        let mut annotations = std::collections::BTreeMap::clone(&last.spec.annotations);
-        annotations.insert(Symbol::new(MIRROR), Symbol::new(&format!("{name}-{}", last.name)));
-        let metadata = ObjectMeta {
-            name: Symbol::new(&last.name),
-            namespace: last.namespace,
-            labels: last.labels.clone(),
-            annotations,
-            ..ObjectMeta::default()
-        };
-        let spec = model::PodSpec { node_name: Some(name), ..last.spec.spec.clone() };
-        let pod = model::Pod { metadata, spec, ..model::Pod::default() };
-        ctx.tell(Request::Create(Box::new(model::Object::Pod(Box::new(pod)))));
+    /// A mirror tells that there is a file.
+    pub(super) fn learn_file(&mut self, pod: &Pod) {
+        let Some(node) = pod.node.filter(|_| pod.is_mirror) else { return };
+        let files = &mut self.statics.entry(node).or_default().0;
+        files.entry(key(pod)).or_insert_with(|| File { mirror: Arc::new(pod.clone()), goes_on: false });
     }
+
+    /// Takes a mirror away without touching the pod.
+    ///
+    /// # Source
+    /// kubelet, `tryReconcileMirrorPods`: a mirror that is being deleted is removed at once.
+    pub(super) fn drop_mirror(id: PodId, mirror: &Pod, ctx: &mut Ctx<'_, Self>) {
+        let options = DeleteOptions { grace_s: Some(0), uid: Some(mirror.uid) };
+        let cause = mirror.deletion.map_or(DeletionCause::Completed, |deletion| deletion.cause);
+        tell(ctx, Request::DeletePod { pod: id, options, cause });
+    }
+
+    /// A mirror has left the API: it is made anew while the pod's file is there.
+    pub(super) fn mirror_gone(&mut self, last: &Pod, ctx: &mut Ctx<'_, Self>) {
+        let Some(node) = last.node.filter(|_| last.is_mirror) else { return };
+        let goes_on = last.phase == PodPhase::Running && ctx.store.machine(node).power == crate::state::Power::On;
+        let file = File { mirror: Arc::new(last.clone()), goes_on };
+        self.statics.entry(node).or_default().0.insert(key(last), file);
+        self.recreate_mirrors(node, ctx);
+    }
+
+    /// The machine is down: its containers are gone.
+    pub(super) fn static_pods_stop(&mut self, node: NodeId) {
+        for file in self.statics.get_mut(&node).into_iter().flat_map(|files| files.0.values_mut()) {
+            file.goes_on = false;
+        }
+    }
+
+    /// Makes the mirrors that are missing, if the Node is there to own them.
+    ///
+    /// # Source
+    /// kubelet, mirror client: `CreateMirrorPod` needs the Node's UID.
+    pub(super) fn recreate_mirrors(&self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        let Some(owner) = ctx.store.node(node).map(|object| object.uid).filter(|_| self.hears(node, ctx)) else { return };
+        let name = ctx.store.node_name(node);
+        let owner = OwnerReference {
+            api_version: Symbol::new("v1"),
+            kind: Symbol::new("Node"),
+            name,
+            uid: Symbol::new(&owner.to_string()),
+            controller: true,
+            ..OwnerReference::default()
+        };
+        for file in self.statics.get(&node).into_iter().flat_map(|files| files.0.values()) {
+            if ctx.store.find_pod(file.mirror.namespace, &file.mirror.name).is_none() {
+                let pod = picture(&file.mirror, name, owner.clone());
+                ctx.tell(Request::Create(Box::new(model::Object::Pod(Box::new(pod)))));
+            }
+        }
+    }
+
+    /// Whether a new mirror shows a static pod that runs already: its status is posted.
+    pub(super) fn goes_on_as_mirror(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) -> bool {
+        let Some(object) = ctx.store.pod(pod).filter(|object| object.is_mirror) else { return false };
+        let Some(files) = object.node.and_then(|node| self.statics.get_mut(&node)) else { return false };
+        let Some(file) = files.0.get_mut(&key(object)).filter(|file| file.goes_on) else { return false };
+        file.goes_on = false;
+        let last = Arc::clone(&file.mirror);
+        let is_ready = !last.containers.is_empty() && last.containers.iter().all(|container| container.ready);
+        let patch = PodStatusPatch {
+            phase: Some(PodPhase::Running),
+            ready: Some(if is_ready { Status::True } else { Status::False }),
+            started: last.started_at,
+            containers: Some(last.containers.clone()),
+            init_containers: Some(last.init_containers.clone()),
+            ..PodStatusPatch::default()
+        };
+        tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
+        true
+    }
+}
+
+/// The mirror of a static pod, as it is created.
+fn picture(last: &Pod, node: Symbol, owner: OwnerReference) -> model::Pod {
+    let mut annotations = BTreeMap::clone(&last.spec.annotations);
+    annotations.insert(Symbol::new(MIRROR), Symbol::new(&format!("{node}-{}", last.name)));
+    let metadata = ObjectMeta {
+        name: Symbol::new(&last.name),
+        namespace: last.namespace,
+        labels: last.labels.clone(),
+        annotations,
+        owner_references: vec![owner],
+        ..ObjectMeta::default()
+    };
+    let spec = model::PodSpec { node_name: Some(node), ..last.spec.spec.clone() };
+    model::Pod { metadata, spec, ..model::Pod::default() }
 }

@@ -4,10 +4,12 @@
 //! kept per pod is only what is under way: a start, a stop, a back-off.
 
 mod admission;
+mod deadline;
 mod eviction;
 mod heartbeat;
 mod image;
 mod init;
+mod memory;
 mod mirror;
 mod node_status;
 mod pace;
@@ -16,6 +18,7 @@ mod pod_worker;
 mod preemption;
 mod probe;
 mod pull;
+mod readiness_gates;
 mod recovery;
 mod restart;
 mod settings;
@@ -80,6 +83,12 @@ pub enum Timer {
     Stopped(PodId),
     /// What is left of a pod that has stopped is cleaned up.
     Cleaned(PodId),
+    /// The pod has been active as long as it may be.
+    Deadline(PodId),
+    /// A container uses more memory than it may.
+    OutOfMemory(PodId),
+    /// The pod's readiness gates are met.
+    GatesMet(PodId),
     /// A container ends by itself.
     Ended(PodId),
     /// A probe has failed often enough.
@@ -117,6 +126,10 @@ pub struct Kubelets {
     evictions: FxHashMap<NodeId, eviction::Manager>,
     /// Boot and reconnect timers under way.
     awaited: FxHashMap<NodeId, Ticket>,
+    /// Pods whose readiness gates are not met.
+    gated: FxHashSet<PodId>,
+    /// The static pods whose files are on each machine, as their last mirrors were.
+    statics: FxHashMap<NodeId, mirror::Files>,
     /// New kubelet processes that have not looked at their pods yet.
     opening: FxHashMap<NodeId, pace::Opening>,
     /// No node of the input has a kubelet of Kubernetes' own; neither will new ones.
@@ -194,6 +207,9 @@ impl Component for Kubelets {
             | Timer::Ready(pod)
             | Timer::Stopped(pod)
             | Timer::Cleaned(pod)
+            | Timer::Deadline(pod)
+            | Timer::OutOfMemory(pod)
+            | Timer::GatesMet(pod)
             | Timer::Ended(pod)
             | Timer::ProbeFailed(pod, _)
             | Timer::ProbeKilled(pod, _)
@@ -262,6 +278,7 @@ impl Component for Kubelets {
                     && let Some(object) = ctx.store.pod(*pod)
                 {
                     self.watch_usage_of(object, ctx);
+                    self.watch_memory_of(*pod, ctx);
                 }
                 if delta.touches(PodDelta::READY) {
                     self.readiness_overwritten(*pod, ctx);
@@ -325,6 +342,9 @@ impl Component for Kubelets {
             Timer::Ready(pod) => self.became_ready(pod, ctx),
             Timer::Stopped(pod) => self.containers_stopped(pod, ctx),
             Timer::Cleaned(pod) => self.cleaned(pod, ctx),
+            Timer::Deadline(pod) => self.deadline_passed(pod, ctx),
+            Timer::OutOfMemory(pod) => self.out_of_memory(pod, ctx),
+            Timer::GatesMet(pod) => self.gates_met(pod, ctx),
             Timer::Ended(pod) => self.container_ended(pod, None, ctx),
             Timer::ProbeFailed(pod, kind) => self.probe_failed(pod, kind, ctx),
             Timer::ProbeKilled(pod, code) => self.probe_killed(pod, code, ctx),
@@ -349,6 +369,7 @@ impl Component for Kubelets {
         if answer.is_ok() || ctx.store.node(node).is_some() {
             self.registration_tries.remove(&node);
             self.post_first(node, ctx);
+            self.recreate_mirrors(node, ctx);
             return;
         }
         let tries = self.registration_tries.entry(node).or_insert(0);

@@ -70,6 +70,14 @@ impl Kubelets {
         next_tick(node, "pleg", RELIST, ctx.now, ctx) + uniform(node, "pod-cleanup", 100, 300, ctx)
     }
 
+    /// When the kubelet next looks which of its pods have something due, not before an instant.
+    ///
+    /// # Source
+    /// kubelet, `syncLoop`: every second.
+    pub(super) fn next_sync(node: NodeId, from: SimTime, ctx: &Ctx<'_, Self>) -> SimTime {
+        next_tick(node, "kubelet-sync", RELIST, from, ctx)
+    }
+
     /// When the status manager next puts right what the API says otherwise.
     ///
     /// # Source

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::image::Need;
 use super::init::{self, Inits};
+use super::memory::is_over_limit;
 use super::pull::{PullBackOff, PullFailure, Start};
 use super::restart::BackOff;
 use super::{Kubelets, Timer, admission, node_status, settings, tell};
@@ -51,6 +52,8 @@ pub(super) struct Worker {
     pub(super) end: Option<Ticket>,
     /// Fires when a probe fails for good, or when what failed it has stopped.
     pub(super) probe: Option<Ticket>,
+    /// How often each kind of probe has failed since the containers run.
+    pub(super) misses: [u64; 3],
     /// The readiness probe has failed for good: nobody answers it any more.
     pub(super) is_silent: bool,
     pub(super) restarts: u32,
@@ -80,6 +83,7 @@ impl Worker {
             since: None,
             end: None,
             probe: None,
+            misses: [0; 3],
             is_silent: false,
             restarts: 0,
             back_off: BackOff::default(),
@@ -117,13 +121,18 @@ impl Kubelets {
     /// A pod that was there when the run began.
     pub(super) fn pod_found(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
+        self.learn_file(object);
         if object.deletion.is_some() {
             self.pod_deleted(pod, ctx);
             return;
         }
         match object.phase {
             PodPhase::Pending => self.pod_bound(pod, ctx),
-            PodPhase::Running => self.go_on(pod, ctx),
+            PodPhase::Running => {
+                self.go_on(pod, ctx);
+                self.watch_deadline(pod, ctx);
+                self.watch_memory_of(pod, ctx);
+            }
             PodPhase::Succeeded | PodPhase::Failed => {}
         }
     }
@@ -166,6 +175,10 @@ impl Kubelets {
         if !self.sees_pods(node, ctx) {
             return;
         }
+        self.learn_file(object);
+        if self.goes_on_as_mirror(pod, ctx) {
+            return;
+        }
         let Some(wait) = self.admits(pod, node, ctx) else { return };
         if object.started_at.is_none() && !self.is_stand_in(node, ctx) {
             // The first sync tells that the pod is known here.
@@ -173,6 +186,7 @@ impl Kubelets {
             let patch = PodStatusPatch { ready, started, ..PodStatusPatch::default() };
             tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
         }
+        self.watch_deadline(pod, ctx);
         if wait.is_zero() {
             self.await_volumes(pod, ctx);
         } else {
@@ -197,9 +211,11 @@ impl Kubelets {
         };
         let name = ctx.store.node_name(node);
         let reported = self.reported(node, ctx);
-        let refusal = admission::refuses(ctx.store, machine, name, object, &reported);
+        let others = admission::others(ctx.store, object, |other| self.workers.contains_key(&other));
+        let seen = admission::Attributes { node: machine, name, others: &others, reported };
+        let refusal = admission::refuses(&seen, object);
         let lacks = if refusal.is_none() && object.spec.priority >= SYSTEM_CRITICAL_PRIORITY && !object.is_mirror {
-            admission::lacks(ctx.store, machine, object)
+            admission::lacks(&seen, object)
         } else {
             Vec::new()
         };
@@ -242,7 +258,7 @@ impl Kubelets {
         let (begin, pulled, timer) = match self.images.need(pod, object, node, ctx) {
             Need::At(begin, pulled) => (begin, pulled, None),
             Need::Fails { image, at, how } => {
-                let pulled = (how == PullFailure::Refused).then_some(image);
+                let pulled = (how != PullFailure::Never).then_some(image);
                 (at, pulled, Some(Timer::PullFailed(pod, image, how)))
             }
         };
@@ -277,18 +293,23 @@ impl Kubelets {
     /// The containers run.
     pub(super) fn containers_started(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
+        if object.phase == PodPhase::Pending && self.workers.contains_key(&pod) {
+            self.await_gates(pod, ctx);
+        }
+        let are_gates_met = !self.gated.contains(&pod);
         let Some(worker) = self.workers.get_mut(&pod) else { return };
         let (restarts, start, init_restarts) = (worker.restarts, worker.start, worker.init_restarts);
         worker.ticket = None;
         worker.stage = Stage::Running;
         worker.since = Some(ctx.now);
         worker.is_silent = false;
+        worker.misses = [0; 3];
         let delay = settings::ready_latency(object, restarts, ctx.now, ctx);
-        let is_ready = delay == SimDuration::ZERO;
+        let is_ready = delay == SimDuration::ZERO && !is_over_limit(object);
         let status = ContainerStatus { state: ContainerState::Running { since: ctx.now }, ready: is_ready, restarts };
         let patch = PodStatusPatch {
             phase: Some(PodPhase::Running),
-            ready: Some(if is_ready { Status::True } else { Status::False }),
+            ready: Some(if is_ready && are_gates_met { Status::True } else { Status::False }),
             started: Some(ctx.now),
             containers: Some(object.spec.containers.iter().map(|_| status).collect()),
             init_containers: (!object.spec.init_containers.is_empty() && start != Start::Containers)
@@ -308,6 +329,7 @@ impl Kubelets {
         self.arm_end(pod, ctx);
         self.watch_probes(pod, ctx);
         self.watch_usage_of(object, ctx);
+        self.watch_memory_of(pod, ctx);
         if is_ready {
             self.settle(pod);
         }
@@ -353,8 +375,8 @@ impl Kubelets {
     pub(super) fn post_ready(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let containers = self.running_statuses(pod, object, true);
-        let patch =
-            PodStatusPatch { ready: Some(Status::True), containers: Some(containers), ..PodStatusPatch::default() };
+        let ready = Some(self.readiness_of(pod, true));
+        let patch = PodStatusPatch { ready, containers: Some(containers), ..PodStatusPatch::default() };
         self.post_if_heard(pod, patch, ctx);
     }
 
@@ -374,7 +396,8 @@ impl Kubelets {
     pub(super) fn readiness_overwritten(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
-        if object.is_ready() || !are_containers_ready(object) || !object.is_active() || !self.hears(node, ctx) {
+        let is_meant = self.gated.contains(&pod);
+        if is_meant || object.is_ready() || !are_containers_ready(object) || !object.is_active() || !self.hears(node, ctx) {
             return;
         }
         ctx.arm(Self::next_status_sync(node, ctx), Timer::Resync(pod));
@@ -393,7 +416,7 @@ impl Kubelets {
         // A stand-in looks no more at what is being deleted.
         let is_looked_at = object.deletion.is_none() || !self.is_stand_in(node, ctx);
         let is_lost = object.phase == PodPhase::Running && are_containers_ready(object) && !object.is_ready();
-        if is_looked_at && is_lost && !under_way {
+        if is_looked_at && is_lost && !under_way && !self.gated.contains(&pod) {
             self.post_ready(pod, ctx);
         }
     }

@@ -62,19 +62,38 @@ fn threshold(probe: &Probe) -> u64 {
     probe.failure_threshold.unwrap_or(3).max(1).unsigned_abs().into()
 }
 
-/// When the failures of a probe count, for an application that does not answer from `silent_at` on.
+/// So many events of failed probes are kept of one container; more of them the recorder takes for spam.
 ///
 /// # Source
-/// kubelet, prober: a worker runs every period from its own start, not before `initialDelaySeconds` of the container; the
-/// result changes after `failureThreshold` failures in a row, the last of which takes `timeoutSeconds`.
-fn fails_at(probe: &Probe, worker_at: SimTime, container_at: SimTime, silent_at: SimTime) -> SimTime {
+/// client-go, `EventSourceObjectSpamFilter`: 25 at once, then one in five minutes.
+const EVENTS_MAX: u64 = 25;
+
+/// When the run of a probe has failed that so many failures went before, for an application that does not answer from `silent_at`
+/// on.
+///
+/// # Source
+/// kubelet, prober: a worker runs every period from its own start, not before `initialDelaySeconds` of the container; each
+/// failure takes `timeoutSeconds`, and `failureThreshold` in a row count.
+fn fails_at(
+    probe: &Probe,
+    worker_at: SimTime,
+    container_at: SimTime,
+    silent_at: SimTime,
+    failures_before: u64,
+) -> SimTime {
     let from = silent_at.max(container_at + seconds(probe.initial_delay_seconds));
     next_run(probe, worker_at, from)
-        + period(probe) * (threshold(probe) - 1)
+        + period(probe) * failures_before
         + seconds(probe.timeout_seconds.unwrap_or(1).max(1))
 }
 
-/// The next failure of this pod that counts for something, given what has failed already.
+/// The container whose probe of a kind fails for good first.
+fn first_to_fail(pod: &Pod, kind: ProbeKind) -> Option<(&Container, &Probe)> {
+    let probed = pod.spec.containers.iter().filter_map(|container| Some((container, kind.of(container)?)));
+    probed.min_by_key(|(_, probe)| seconds(probe.initial_delay_seconds) + period(probe) * threshold(probe))
+}
+
+/// The next failed probe of this pod, given what has failed already.
 fn next_failure(
     pod: &Pod,
     worker: &Worker,
@@ -83,25 +102,26 @@ fn next_failure(
     ctx: &Ctx<'_, Kubelets>,
 ) -> Option<(SimTime, ProbeKind)> {
     let worker_at = pod.scheduled_at.unwrap_or(pod.created_at);
-    let earliest = |kind: ProbeKind, worker_at: SimTime, silent_at: SimTime| {
-        let probes = pod.spec.containers.iter().filter_map(|container| kind.of(container));
-        probes.map(|probe| fails_at(probe, worker_at, since, silent_at)).min().map(|at| (at, kind))
+    let next = |kind: ProbeKind, worker_at: SimTime, silent_at: SimTime| {
+        let failures = worker.misses[kind as usize];
+        let (_, probe) = first_to_fail(pod, kind).filter(|(_, probe)| failures < EVENTS_MAX.max(threshold(probe)))?;
+        Some((fails_at(probe, worker_at, since, silent_at, failures), kind))
     };
-    let has_startup_probe = pod.spec.containers.iter().any(|c| c.startup_probe.is_some());
-    let up_at = since + settings::application_latency(pod, restarts, ctx);
-    let startup = earliest(ProbeKind::Startup, worker_at, since).filter(|(at, _)| *at < up_at);
-    if has_startup_probe && startup.is_some() {
-        return startup;
+    if let Some((_, probe)) = first_to_fail(pod, ProbeKind::Startup) {
+        let up_at = since + settings::application_latency(pod, restarts, ctx);
+        if fails_at(probe, worker_at, since, since, threshold(probe) - 1) < up_at {
+            return next(ProbeKind::Startup, worker_at, since);
+        }
     }
     let silent_at = since + settings::healthy_for(pod, restarts, ctx)?;
     // A first success has set the beat of the readiness probe.
-    let readiness = earliest(ProbeKind::Readiness, since, silent_at).filter(|_| !worker.is_silent);
-    let liveness = earliest(ProbeKind::Liveness, worker_at, silent_at);
+    let readiness = next(ProbeKind::Readiness, since, silent_at);
+    let liveness = next(ProbeKind::Liveness, worker_at, silent_at);
     [readiness, liveness].into_iter().flatten().min_by_key(|(at, _)| *at)
 }
 
 impl Kubelets {
-    /// Waits for the next probe failure that counts; most pods have none.
+    /// Waits for the next probe that fails; most pods have none.
     pub(super) fn watch_probes(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let is_probed = object
@@ -122,23 +142,31 @@ impl Kubelets {
         self.settle(pod);
     }
 
-    /// A probe has failed often enough.
+    /// A probe has failed; often enough, and it counts.
     ///
     /// # Source
     /// kubelet, prober and `doBackOff`: a container that fails its liveness or startup probe is killed with the probe's own
     /// grace, else the pod's, and then restarted as if it had ended.
     ///
     /// # Differs
-    /// One event tells of the failed runs. Containers of a pod fail together.
+    /// Containers of a pod fail together, and events tell of one of them. Those of an application that is late, but not too late, are
+    /// not told.
     pub(super) fn probe_failed(&mut self, pod: PodId, kind: ProbeKind, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
         let Some(worker) = self.workers.get_mut(&pod).filter(|w| w.stage == Stage::Running) else { return };
         worker.probe = None;
-        let Some(container) = object.spec.containers.iter().find(|c| kind.of(c).is_some()) else { return };
+        let Some((container, probe)) = first_to_fail(object, kind) else { return };
+        let failures = &mut worker.misses[kind as usize];
+        *failures += 1;
+        let is_enough = *failures == threshold(probe);
         let (title, word) = kind.words();
         let text = format!("{title} probe failed: no answer");
         self.event(node, EventDraft::warning("Unhealthy", ObjectRef::pod(object), text), ctx);
+        if !is_enough {
+            self.watch_probes(pod, ctx);
+            return;
+        }
         if kind == ProbeKind::Readiness {
             self.silence(pod, ctx);
             return;
@@ -190,7 +218,8 @@ mod tests {
     fn failures_count_on_the_workers_beat_and_after_the_threshold() {
         let check = |probe: &str, container_s: i64, silent_s: i64, expected_s: i64| {
             let probe: Probe = serde_saphyr::from_str(probe).expect("a probe");
-            let at = fails_at(&probe, SimTime::ZERO, SimTime::from_secs(container_s), SimTime::from_secs(silent_s));
+            let (container_at, silent_at) = (SimTime::from_secs(container_s), SimTime::from_secs(silent_s));
+            let at = fails_at(&probe, SimTime::ZERO, container_at, silent_at, threshold(&probe) - 1);
             assert_eq!(at, SimTime::from_secs(expected_s), "{probe:?}");
         };
         // Runs at 60, 70, 80; the last one takes its timeout.

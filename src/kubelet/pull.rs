@@ -18,6 +18,8 @@ const LONGEST_WAIT: SimDuration = SimDuration::from_secs(300);
 pub enum PullFailure {
     /// The registry does not give it.
     Refused,
+    /// The node has asked for too many in too short a time.
+    TooMany,
     /// It is not there, and may not be pulled.
     Never,
 }
@@ -62,7 +64,7 @@ impl Kubelets {
         let entry = &mut worker.pulls[position];
         let is_first = entry.syncs == 0;
         entry.fail(ctx.now);
-        let wait = if is_first && how == PullFailure::Refused {
+        let wait = if is_first && how != PullFailure::Never {
             ctx.streams.at("pull-noticed", &settings::entity(object), 0).unit()
         } else {
             10.0 * sync_jitter(object, entry, ctx)
@@ -73,6 +75,10 @@ impl Kubelets {
         let (state, reason, text) = match how {
             PullFailure::Refused => {
                 let text = format!("Failed to pull image \"{image}\": the registry does not answer");
+                (ContainerState::ErrImagePull, "Failed", text)
+            }
+            PullFailure::TooMany => {
+                let text = format!("Failed to pull image \"{image}\": pull QPS exceeded");
                 (ContainerState::ErrImagePull, "Failed", text)
             }
             PullFailure::Never => {

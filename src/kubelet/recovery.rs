@@ -64,6 +64,7 @@ impl Kubelets {
     pub(super) fn lost_power(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         self.stays_closed(node, ctx);
         self.booted_unheard.remove(&node);
+        self.static_pods_stop(node);
         for pod in Self::pods_on(node, ctx) {
             self.forget(pod, ctx);
         }
@@ -120,6 +121,10 @@ impl Kubelets {
             return;
         }
         if object.phase.is_terminal() {
+            // A static pod that has ended begins anew: its file is there.
+            if object.is_mirror {
+                Self::drop_mirror(pod, object, ctx);
+            }
             return;
         }
         if object.phase == PodPhase::Pending {
@@ -129,6 +134,7 @@ impl Kubelets {
         if self.admits(pod, node, ctx).is_none() {
             return;
         }
+        self.watch_deadline(pod, ctx);
         let never = object.spec.restart_policy == RestartPolicy::Never;
         let state = if never {
             ContainerState::Terminated { exit_code: LOST, finished_at: ctx.now }
@@ -298,6 +304,7 @@ impl Kubelets {
         if self.admits(pod, node, ctx).is_none() {
             return;
         }
+        self.watch_deadline(pod, ctx);
         let probe_period = settings::readiness_period(object).filter(|_| !ctx.config.version.at_least(35));
         let was_ready = object.is_ready();
         if let Some(worker) = self.workers.get_mut(&pod) {

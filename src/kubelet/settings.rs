@@ -16,6 +16,7 @@ const STOP: &str = "kubesquall.sim/stop";
 const INIT: &str = "kubesquall.sim/init";
 const INIT_EXIT_CODE: &str = "kubesquall.sim/init-exit-code";
 const HEALTHY_FOR: &str = "kubesquall.sim/healthy-for";
+const GATE: &str = "kubesquall.sim/gate-";
 const RUN_FOR: &str = "kubesquall.sim/run-for";
 const EXIT_CODE: &str = "kubesquall.sim/exit-code";
 const USAGE: &str = "kubesquall.sim/usage";
@@ -111,6 +112,35 @@ pub(super) fn ready_latency(pod: &Pod, restarts: u32, since: SimTime, ctx: &Ctx<
         delay + period * (periods + more)
     });
     probed.max().unwrap_or(app).max(startup)
+}
+
+/// When all readiness gates of a pod are met, counted from when its containers run.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Gates {
+    /// Nothing is said: at once.
+    Open,
+    /// After this time.
+    After(SimDuration),
+    /// One of them is not.
+    Never,
+}
+
+/// When the pod's readiness gates are met, as an annotation for each condition says: a duration, a distribution, or `never`.
+pub(super) fn gates_latency(pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> Gates {
+    let mut longest = SimDuration::ZERO;
+    for (index, gate) in pod.spec.readiness_gates.iter().enumerate() {
+        // A condition's name may have a prefix of its own, which an annotation's may not have within.
+        let condition = gate.condition_type.as_str();
+        let name = format!("{GATE}{}", condition.rsplit('/').next().unwrap_or(condition));
+        if annotation(pod, &name).is_some_and(|text| text.as_str() == "never") {
+            return Gates::Never;
+        }
+        if let Some(distribution) = distribution(pod, &name) {
+            let drawn = Latencies::draw(&distribution, ctx.streams, "pod-gate", &entity(pod), index as u64);
+            longest = longest.max(drawn);
+        }
+    }
+    if longest.is_zero() { Gates::Open } else { Gates::After(longest) }
 }
 
 /// How long each init container runs, if that is said.

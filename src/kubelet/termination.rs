@@ -5,7 +5,7 @@ use super::pod_worker::{Stage, Worker};
 use super::probe::{KILLED, TERMINATED};
 use super::{Kubelets, Timer, init, restart, settings, tell};
 use crate::component::{Ctx, DeleteOptions, EventDraft, ObjectRef, PodStatusPatch, Request};
-use crate::state::{ContainerState, DeletionCause, NodeId, Owner, Pod, PodId, PodPhase, Status};
+use crate::state::{ContainerState, NodeId, Owner, Pod, PodId, PodPhase, Status};
 use crate::units::SimDuration;
 
 /// The shortest grace.
@@ -35,6 +35,11 @@ impl Kubelets {
         let Some(object) = ctx.store.pod(pod) else { return };
         let (Some(node), Some(deletion)) = (object.node, object.deletion) else { return };
         if !self.sees_pods(node, ctx) {
+            return;
+        }
+        if object.is_mirror {
+            // The pod is the file's, not the API's: only its picture is taken away.
+            Self::drop_mirror(pod, object, ctx);
             return;
         }
         if let Some(worker) = self.workers.get(&pod).filter(|worker| worker.stage == Stage::Stopped) {
@@ -162,10 +167,8 @@ impl Kubelets {
         self.forget(pod, ctx);
         self.images.keep_images_of(last, ctx.now);
         self.unmount(last, ctx);
-        let is_operators = last.deletion.is_none_or(|d| d.cause != DeletionCause::DeletionByPodGc);
-        if last.is_mirror && is_operators {
-            self.recreate_mirror(last, ctx);
-        }
+        self.forget_gates(pod, last);
+        self.mirror_gone(last, ctx);
     }
 }
 

@@ -135,7 +135,7 @@ fn an_application_that_hangs_is_killed_and_restarted_by_its_liveness_probe() {
     bench.create(0.0, &bound("kubesquall.sim/healthy-for: 55s, kubesquall.sim/stop: 1000s", spec));
     bench.run_until(95.0);
     // Silent from 57 s on: runs at 60, 70 and 80 s fail, the last after its timeout.
-    assert_eq!(bench.events("Unhealthy"), [81.0]);
+    assert_eq!(bench.events("Unhealthy"), [61.0, 71.0, 81.0]);
     assert_eq!(bench.events("Killing"), [81.0]);
     // SIGKILL after the pod's grace; the first restart waits for nothing.
     assert_eq!(bench.ready_changes("p"), [(2.01, true), (88.005, false), (90.005, true)]);
@@ -161,6 +161,8 @@ fn an_application_that_hangs_without_a_liveness_probe_is_only_taken_out_of_traff
     let changes = bench.ready_changes("p");
     assert_eq!(changes.len(), 2, "{changes:?}");
     assert!(!changes[1].1 && (37.5..=38.5).contains(&changes[1].0), "{changes:?}");
+    // Two failures count; of those that follow the recorder lets no more than 25 in all pass.
+    assert_eq!(bench.events("Unhealthy").len(), 25);
     assert_eq!(bench.pod("p").restarts_max(), 0);
 }
 
@@ -585,6 +587,122 @@ fn a_mirror_that_is_deleted_is_made_anew() {
     bench.delete(10.0, "p", None);
     bench.run_until(30.0);
     assert!(bench.pod("p").is_mirror && bench.pod("p").is_ready());
+}
+
+#[test]
+fn a_mirror_that_is_deleted_takes_no_container_with_it_and_its_successor_belongs_to_the_node() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubernetes.io/config.mirror: x, kubernetes.io/config.source: file", ONE));
+    bench.delete(10.0, "p", None);
+    bench.run_until(10.1);
+    assert!(bench.pod("p").is_ready() && bench.pod("p").deletion.is_none());
+    assert!(matches!(bench.pod("p").owner, Some(crate::state::Owner::Node(_))), "{:?}", bench.pod("p").owner);
+    assert_eq!((bench.events("Started").len(), bench.events("Killing").len()), (1, 0));
+}
+
+#[test]
+fn a_mirror_comes_back_with_its_node() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubernetes.io/config.mirror: x, kubernetes.io/config.source: file", ONE));
+    bench.delete_node(10.0);
+    bench.delete(20.0, "p", Some(0));
+    bench.fault(30, FaultKind::Reboot, None);
+    bench.run_until(29.0);
+    assert!(!bench.pod_exists("p"));
+    bench.run_until(60.0);
+    assert!(bench.pod("p").is_ready());
+}
+
+#[test]
+fn a_static_pod_begins_anew_after_a_graceful_shutdown() {
+    let mut bench = Bench::new();
+    bench.shutdown_grace(30, 10);
+    bench.create(0.0, &bound("kubernetes.io/config.mirror: x, kubernetes.io/config.source: file", ONE));
+    bench.fault(10, FaultKind::GracefulShutdown, Some(100));
+    bench.run_until(100.0);
+    assert_eq!(bench.pod("p").phase, PodPhase::Failed);
+    bench.run_until(150.0);
+    assert!(bench.pod("p").is_ready());
+}
+
+#[test]
+fn a_port_of_the_node_is_taken_once() {
+    let mut bench = Bench::new();
+    let spec = "containers: [{name: c, image: i, ports: [{containerPort: 80, hostPort: 80}]}]";
+    bench.create(0.0, &bound("", spec));
+    bench.create(0.0, &bound("", spec).replace("name: p", "name: q"));
+    bench.run_until(10.0);
+    assert!(bench.pod("p").is_ready());
+    assert_eq!((bench.pod("q").phase, bench.pod("q").reason.as_str()), (PodPhase::Failed, "NodePorts"));
+    let text = "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports";
+    assert_eq!(bench.messages("NodePorts"), [("q", text)]);
+}
+
+#[test]
+fn extended_resources_that_the_node_names_are_counted_and_others_are_not() {
+    let mut bench = Bench::new();
+    bench.extended("nvidia.com/gpu", 1);
+    let gpus = |name: &str, resource: &str, count: u32| {
+        let spec = format!("containers: [{{name: c, image: i, resources: {{limits: {{{resource}: {count}}}}}}}]");
+        bound("", &spec).replace("name: p", &format!("name: {name}"))
+    };
+    bench.create(0.0, &gpus("two", "nvidia.com/gpu", 2));
+    bench.create(1.0, &gpus("one", "nvidia.com/gpu", 1));
+    bench.create(2.0, &gpus("other", "example.com/thing", 2));
+    bench.run_until(10.0);
+    assert_eq!((bench.pod("two").phase, bench.pod("two").reason.as_str()), (PodPhase::Failed, "OutOfnvidia.com/gpu"));
+    let text = "Node didn't have enough resource: nvidia.com/gpu, requested: 2, used: 0, capacity: 1";
+    assert_eq!(bench.messages("OutOfnvidia.com/gpu"), [("two", text)]);
+    assert!(bench.pod("one").is_ready() && bench.pod("other").is_ready());
+}
+
+#[test]
+fn a_pod_that_has_been_active_too_long_has_failed() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", &format!("activeDeadlineSeconds: 20, {ONE}")));
+    bench.run_until(60.0);
+    let pod = bench.pod("p");
+    assert_eq!((pod.phase, pod.reason.as_str(), pod.deletion), (PodPhase::Failed, "DeadlineExceeded", None));
+    assert!(bench.finished_at("p").is_some_and(|at| (21.0..22.1).contains(&at)), "{:?}", bench.finished_at("p"));
+    assert_eq!(bench.events("DeadlineExceeded").len(), 1);
+}
+
+#[test]
+fn a_deadline_that_passes_while_the_kubelet_is_down_counts_when_it_is_back() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("", &format!("activeDeadlineSeconds: 20, {ONE}")));
+    bench.fault(10, FaultKind::KubeletStop, Some(30));
+    bench.run_until(60.0);
+    assert!(bench.finished_at("p").is_some_and(|at| (42.0..43.6).contains(&at)), "{:?}", bench.finished_at("p"));
+}
+
+#[test]
+fn a_readiness_gate_holds_a_pod_back_until_its_condition_is_said_to_be_true_and_stays_met() {
+    let mut bench = Bench::new();
+    let spec = format!("readinessGates: [{{conditionType: lb.example.com/registered}}], {ONE}");
+    bench.create(0.0, &bound("kubesquall.sim/gate-registered: 30s", &spec));
+    bench.create(0.0, &bound("kubesquall.sim/gate-registered: never", &spec).replace("name: p", "name: q"));
+    bench.create(0.0, &bound("", &spec).replace("name: p", "name: r"));
+    crash(&mut bench, 60, 20);
+    bench.run_until(50.0);
+    assert_eq!(bench.ready_changes("p"), [(32.01, true)]);
+    assert!(bench.ready_changes("q").is_empty() && bench.pod("q").containers[0].ready);
+    assert_eq!(bench.ready_changes("r"), [(2.01, true)]);
+    bench.run_until(100.0);
+    check_rebooted(&bench, &[(32.01, true)], 80.0, 2.0);
+}
+
+#[test]
+fn a_container_that_uses_more_memory_than_its_limit_is_killed_and_restarted() {
+    let mut bench = Bench::new();
+    let spec = "containers: [{name: c, image: i, resources: {limits: {memory: 1Gi}}}]";
+    bench.create(0.0, &bound("kubesquall.sim/usage: '{memory: 512Mi}'", spec));
+    bench.run_until(10.0);
+    assert!(bench.pod("p").is_ready());
+    bench.annotate("p", "kubesquall.sim/usage", "{memory: 2Gi}");
+    bench.run_until(60.0);
+    assert!(bench.pod("p").restarts_max() >= 2 && !bench.pod("p").is_ready());
+    assert!(!bench.events("BackOff").is_empty());
 }
 
 #[test]

@@ -200,6 +200,13 @@ impl Bench {
         self.config.kubelet = kubelet.resolve(self.config.version);
     }
 
+    /// The node has so many of an extended resource.
+    pub(super) fn extended(&mut self, name: &str, count: i64) {
+        let id = self.node_id();
+        let node = self.store.node_mut(id).expect("the node");
+        Arc::make_mut(&mut node.allocatable).scalars.push((Symbol::new(name), count));
+    }
+
     /// The node's disk and what of it images take.
     pub(super) fn disk(&mut self, bytes: i64, images: &[(&str, i64)]) {
         let id = self.node_id();

@@ -98,3 +98,23 @@ fn failures_of_one_image_leave_the_others_alone() {
     bench.run_until(60.0);
     assert!(bench.pod("p").is_ready() && !bench.pod("q").is_ready());
 }
+
+#[test]
+fn pulls_beyond_the_registrys_allowance_fail_at_once_and_are_tried_again() {
+    let started = |configuration: &str| {
+        let mut bench = Bench::new();
+        bench.configure(configuration);
+        bench.config.latency.image_pull = Distribution::Constant(SimDuration::from_secs(3));
+        for number in 0..4 {
+            let pod = bound("", &format!("containers: [{{name: c, image: i{number}}}]"));
+            bench.create(0.0, &pod.replace("name: p", &format!("name: p{number}")));
+        }
+        bench.run_until(60.0);
+        assert!((0..4).all(|number| bench.pod(&format!("p{number}")).is_ready()));
+        bench.messages("Failed").iter().filter(|(_, text)| text.ends_with("pull QPS exceeded")).count()
+    };
+    assert_eq!(started(r#"{"serializeImagePulls": false, "registryPullQPS": 0.5, "registryBurst": 2}"#), 2);
+    assert_eq!(started(r#"{"serializeImagePulls": false}"#), 0);
+    // One after the other they are few enough.
+    assert_eq!(started(r#"{"registryPullQPS": 0.5, "registryBurst": 2}"#), 0);
+}

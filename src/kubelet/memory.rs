@@ -1,0 +1,48 @@
+//! Containers that use more memory than their limit.
+
+use super::{Kubelets, Timer, settings};
+use crate::arena::Symbol;
+use crate::component::Ctx;
+use crate::model::Container;
+use crate::state::{Pod, PodId};
+
+/// Exit code of a container that the kernel has killed.
+const OOM_KILLED: i32 = 137;
+
+/// How much memory the pod's containers may use together; none if one of them may use any amount.
+fn limit(pod: &Pod) -> Option<i64> {
+    let memory = Symbol::new("memory");
+    if let Some(limit) = pod.spec.resources.as_ref().and_then(|resources| resources.limits.get(memory)) {
+        return Some(limit.value());
+    }
+    let of = |container: &Container| container.resources.limits.get(memory).map(|limit| limit.value());
+    let sidecars = pod.spec.init_containers.iter().filter(|container| container.is_sidecar());
+    pod.spec.containers.iter().chain(sidecars).map(of).try_fold(0_i64, |sum, limit| Some(sum.saturating_add(limit?)))
+}
+
+/// Whether what the pod is said to use is more than it may.
+pub(super) fn is_over_limit(pod: &Pod) -> bool {
+    settings::tells_usage(pod)
+        && limit(pod).is_some_and(|limit| settings::usage(pod).is_some_and(|usage| usage.memory > limit))
+}
+
+impl Kubelets {
+    /// The pod's containers run, or use something else: those that use too much are killed.
+    ///
+    /// # Source
+    /// kernel, memory cgroups; the kubelet restarts the container as any other.
+    ///
+    /// # Differs
+    /// Usage is given for the pod, so that its limits count together.
+    pub(super) fn watch_memory_of(&self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        if ctx.store.pod(pod).is_some_and(is_over_limit) {
+            ctx.arm(ctx.now, Timer::OutOfMemory(pod));
+        }
+    }
+
+    pub(super) fn out_of_memory(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        if ctx.store.pod(pod).is_some_and(is_over_limit) {
+            self.container_ended(pod, Some(OOM_KILLED), ctx);
+        }
+    }
+}

@@ -86,9 +86,10 @@ fn refused_by_predicates(seen: &Attributes<'_>, pod: &Pod) -> Option<Refusal> {
 fn lacks_ports(seen: &Attributes<'_>, pod: &Pod) -> bool {
     let wanted = host_ports(&pod.spec);
     !wanted.is_empty()
-        && seen.others.iter().any(|other| {
-            host_ports(&other.spec).iter().any(|taken| wanted.iter().any(|port| port.conflicts(taken)))
-        })
+        && seen
+            .others
+            .iter()
+            .any(|other| host_ports(&other.spec).iter().any(|taken| wanted.iter().any(|port| port.conflicts(taken))))
 }
 
 /// # Source

@@ -33,10 +33,8 @@ impl Kubelets {
     pub(super) fn deadline_passed(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node.filter(|&node| ctx.store.machine(node).kubelet_alive()) else { return };
-        let is_ended = self
-            .workers
-            .get(&pod)
-            .is_some_and(|worker| worker.last_status.is_some() || worker.stage == Stage::Stopped);
+        let is_ended =
+            self.workers.get(&pod).is_some_and(|worker| worker.last_status.is_some() || worker.stage == Stage::Stopped);
         let is_due = due(object, ctx.now).is_some_and(|due| due <= ctx.now);
         if !is_due || is_ended || !object.is_active() {
             return;

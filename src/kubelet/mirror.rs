@@ -68,7 +68,9 @@ impl Kubelets {
     /// # Source
     /// kubelet, mirror client: `CreateMirrorPod` needs the Node's UID.
     pub(super) fn recreate_mirrors(&self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        let Some(owner) = ctx.store.node(node).map(|object| object.uid).filter(|_| self.hears(node, ctx)) else { return };
+        let Some(owner) = ctx.store.node(node).map(|object| object.uid).filter(|_| self.hears(node, ctx)) else {
+            return;
+        };
         let name = ctx.store.node_name(node);
         let owner = OwnerReference {
             api_version: Symbol::new("v1"),

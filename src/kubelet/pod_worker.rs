@@ -397,7 +397,12 @@ impl Kubelets {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
         let is_meant = self.gated.contains(&pod);
-        if is_meant || object.is_ready() || !are_containers_ready(object) || !object.is_active() || !self.hears(node, ctx) {
+        if is_meant
+            || object.is_ready()
+            || !are_containers_ready(object)
+            || !object.is_active()
+            || !self.hears(node, ctx)
+        {
             return;
         }
         ctx.arm(Self::next_status_sync(node, ctx), Timer::Resync(pod));

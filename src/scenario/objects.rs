@@ -32,8 +32,18 @@ pub(super) fn is_impossible(resource: Symbol, amount: &Quantity) -> bool {
 const ANNOTATION_PREFIX: &str = "kubesquall.sim/";
 
 /// What stands behind the prefix.
-const ANNOTATIONS: [&str; 10] =
-    ["start", "ready", "stop", "init", "init-exit-code", "run-for", "healthy-for", "exit-code", "usage", "gate-<condition>"];
+const ANNOTATIONS: [&str; 10] = [
+    "start",
+    "ready",
+    "stop",
+    "init",
+    "init-exit-code",
+    "run-for",
+    "healthy-for",
+    "exit-code",
+    "usage",
+    "gate-<condition>",
+];
 
 /// Checks each object by itself, and that they are not more than can be played.
 pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnostics: &mut Diagnostics) {
@@ -310,9 +320,10 @@ fn check_annotations(metadata: &ObjectMeta, object: &ManifestObject, diagnostics
                 }
             },
             gate if gate.starts_with("gate-") => match check_length(value.as_str()) {
-                Err(problem) if value.as_str() != "never" => {
-                    (problem, "write `never`, or how long after the containers run the condition is True, such as `30s`")
-                }
+                Err(problem) if value.as_str() != "never" => (
+                    problem,
+                    "write `never`, or how long after the containers run the condition is True, such as `30s`",
+                ),
                 Ok(()) | Err(_) => continue,
             },
             "exit-code" | "init-exit-code" if value.as_str().parse::<i32>().is_ok() => continue,

@@ -102,8 +102,7 @@ const EVICTION_HARD: [(&str, &str); 5] = [
 
 impl KubeletConfiguration {
     /// Fields that are read and written again but decide nothing yet, as the API names them.
-    pub const WITHOUT_EFFECT: &'static [&'static str] =
-        &["eventBurst", "eventRecordQPS", "featureGates"];
+    pub const WITHOUT_EFFECT: &'static [&'static str] = &["eventBurst", "eventRecordQPS", "featureGates"];
 
     /// What a kubelet would refuse to start with: the field, and what it must be.
     ///

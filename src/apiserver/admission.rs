@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::Session;
+use super::{Session, opt_in};
 use crate::arena::Symbol;
 use crate::component::{ApiError, Config, ErrorReason};
 use crate::model::{
@@ -21,10 +21,29 @@ pub(super) struct AdmissionCache {
     by_content: FxHashMap<String, Arc<AdmittedSpec>>,
 }
 
+/// The pod that is admitted, for what depends on it and for messages.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Subject<'a> {
+    /// Its namespace.
+    pub(super) namespace: Symbol,
+    /// Its name; for one that gets a name later, what that begins with.
+    pub(super) name: &'a str,
+    /// Whether it is only now made, or comes with a dump: then it has been admitted long ago.
+    pub(super) is_new: bool,
+}
+
+impl Subject<'_> {
+    /// 403 in the words of admission.
+    pub(super) fn forbidden(&self, why: &str) -> ApiError {
+        ApiError::new(ErrorReason::Forbidden, format!("pods \"{}\" is forbidden: {why}", self.name))
+    }
+}
+
 impl AdmissionCache {
-    /// Forgets everything: a priority class has changed.
+    /// Forgets everything: a priority class or a namespace has changed.
     pub(super) fn clear(&mut self) {
         self.by_template.clear();
+        self.by_content.clear();
     }
 
     /// The admitted spec of a template.
@@ -33,6 +52,7 @@ impl AdmissionCache {
         s: &Session<'_>,
         template: &Arc<PodTemplateSpec>,
         is_pinned: bool,
+        subject: &Subject<'_>,
     ) -> Result<Arc<AdmittedSpec>, ApiError> {
         let key = (Arc::as_ptr(template) as usize, is_pinned);
         if let Some((_, spec)) = self.by_template.get(&key) {
@@ -43,7 +63,7 @@ impl AdmissionCache {
             drop_required_node_affinity(&mut spec);
         }
         let annotations = Arc::new(template.metadata.annotations.clone());
-        let admitted = Arc::new(admit(s, spec, annotations, &template.metadata.labels)?);
+        let admitted = Arc::new(admit(s, spec, annotations, &template.metadata.labels, subject)?);
         self.by_template.insert(key, (Arc::clone(template), Arc::clone(&admitted)));
         Ok(admitted)
     }
@@ -54,6 +74,7 @@ impl AdmissionCache {
         s: &Session<'_>,
         spec: PodSpec,
         metadata: &model::ObjectMeta,
+        subject: &Subject<'_>,
     ) -> Result<Arc<AdmittedSpec>, ApiError> {
         let annotations: std::collections::BTreeMap<Symbol, Symbol> = metadata
             .annotations
@@ -61,11 +82,12 @@ impl AdmissionCache {
             .filter(|(key, _)| key.as_str().starts_with("kubesquall.sim/") || key.as_str().starts_with("controller."))
             .map(|(key, value)| (*key, *value))
             .collect();
-        let text = serde_json::to_string(&(&spec, &annotations)).unwrap_or_default();
+        let text =
+            serde_json::to_string(&(&spec, &annotations, subject.is_new, metadata.namespace)).unwrap_or_default();
         if let Some(shared) = self.by_content.get(&text) {
             return Ok(Arc::clone(shared));
         }
-        let admitted = Arc::new(admit(s, spec, Arc::new(annotations), &metadata.labels)?);
+        let admitted = Arc::new(admit(s, spec, Arc::new(annotations), &metadata.labels, subject)?);
         self.by_content.insert(text, Arc::clone(&admitted));
         Ok(admitted)
     }
@@ -85,12 +107,20 @@ fn admit(
     mut spec: PodSpec,
     annotations: Arc<std::collections::BTreeMap<Symbol, Symbol>>,
     labels: &Labels,
+    subject: &Subject<'_>,
 ) -> Result<AdmittedSpec, ApiError> {
+    let runs = |plugin: &str| s.config.kube_apiserver.admits_with(plugin);
     spec.node_name = None;
     spec.apply_defaults();
     spec.apply_pod_defaults();
-    let priority = resolve_priority(s.store, &mut spec)?;
-    default_toleration_seconds(s.config, &mut spec);
+    let priority =
+        if runs("Priority") { resolve_priority(s.store, &mut spec, subject)? } else { spec.priority.unwrap_or(0) };
+    if runs("DefaultTolerationSeconds") {
+        default_toleration_seconds(s.config, &mut spec);
+    }
+    if subject.is_new {
+        opt_in::admit(s, &mut spec, subject)?;
+    }
     spec.merge_affinity_label_keys(labels);
     if s.config.version.at_least(34) {
         spec.merge_spread_label_keys(labels);
@@ -107,7 +137,7 @@ fn admit(
 
 /// # Source
 /// Admission plugin Priority: the class decides; without one the global default, else 0.
-fn resolve_priority(store: &Store, spec: &mut PodSpec) -> Result<i32, ApiError> {
+fn resolve_priority(store: &Store, spec: &mut PodSpec, subject: &Subject<'_>) -> Result<i32, ApiError> {
     let built_in = |name: &str| match name {
         "system-node-critical" => Some(2_000_001_000),
         "system-cluster-critical" => Some(2_000_000_000),
@@ -121,12 +151,10 @@ fn resolve_priority(store: &Store, spec: &mut PodSpec) -> Result<i32, ApiError> 
                 class.value
             }
             (None, Some(value)) => value,
-            (None, None) => {
-                return Err(ApiError::new(
-                    ErrorReason::Forbidden,
-                    format!("no PriorityClass with name {name} was found"),
-                ));
-            }
+            (None, None) => match spec.priority.filter(|_| !subject.is_new) {
+                Some(priority) => priority,
+                None => return Err(subject.forbidden(&format!("no PriorityClass with name {name} was found"))),
+            },
         },
         None => match spec.priority {
             // A dump holds resolved priorities whose class may not be part of it.

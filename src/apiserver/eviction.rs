@@ -38,7 +38,7 @@ pub struct Eviction {
     /// The pod's name and labels, its version and whether it was ready, as they were read.
     name: Arc<str>,
     labels: Labels,
-    version: u32,
+    version: u64,
     is_ready: bool,
     /// Tries of this write that met another.
     conflicts: u32,
@@ -261,7 +261,7 @@ fn still_being_processed(budget: &str) -> ApiError {
     too_many(Some(SimDuration::from_secs(10)), detail)
 }
 
-fn changed_since(pod: &Pod, version: u32) -> ApiError {
+fn changed_since(pod: &Pod, version: u64) -> ApiError {
     let message = format!(
         "Operation cannot be fulfilled on Pod \"{}\": the ResourceVersion in the precondition ({version}) does not match the \
          ResourceVersion in record ({}). The object might have been modified",

@@ -9,6 +9,7 @@ mod names;
 mod namespaces;
 mod nodes;
 mod objects;
+mod opt_in;
 mod pods;
 mod updates;
 mod volumes;
@@ -114,7 +115,9 @@ impl ApiServer {
         request: Request,
         changed: &mut Vec<Changed>,
     ) -> Served {
-        if let Err(refusal) = namespaces::admit(&request, store) {
+        if config.kube_apiserver.admits_with("NamespaceLifecycle")
+            && let Err(refusal) = namespaces::admit(&request, store)
+        {
             return Served::Answered(Err(refusal));
         }
         let first = changed.len();
@@ -182,7 +185,12 @@ impl ApiServer {
             Request::CreateJob { cron_job, name, scheduled_at } => self.create_job(s, cron_job, name, scheduled_at),
             Request::Apply(object) => self.apply(s, *object),
             Request::Create(object) => self.create(s, *object),
-            Request::DeleteOther { kind, namespace, name } => objects::delete_other(s, kind, namespace, name),
+            Request::DeleteOther { kind, namespace, name } => {
+                if kind == "PriorityClass" {
+                    self.admission.clear();
+                }
+                objects::delete_other(s, kind, namespace, name)
+            }
             Request::BindClaim { claim, volume } => volumes::bind(s, claim, volume),
             Request::SetClaimOwner { claim, pod } => volumes::set_claim_owner(s, claim, pod),
             Request::SelectNode { claim, node } => volumes::select_node(s, claim, node),

@@ -17,7 +17,8 @@ impl ApiServer {
         }
         let mut taints = new.taints;
         let not_ready = not_ready_taint(s);
-        if !taints.iter().any(|t| t.key == not_ready.key && t.effect == not_ready.effect) {
+        let is_added = s.config.kube_apiserver.admits_with("TaintNodesByCondition");
+        if is_added && !taints.iter().any(|t| t.key == not_ready.key && t.effect == not_ready.effect) {
             taints.push(not_ready);
         }
         let node = Node {

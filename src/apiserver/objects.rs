@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::admission::Subject;
 use super::{ApiServer, Session, already_exists, not_found, volumes};
 use crate::arena::Symbol;
 use crate::component::{Answer, NodeRegistration, Reply};
@@ -104,6 +105,7 @@ impl ApiServer {
             }
             old.labels = labels;
             old.annotations = Arc::new(annotations);
+            self.admission.clear();
             s.changed.push(Changed::NamespaceChanged(id));
             return Ok(Reply::Done);
         }
@@ -166,7 +168,10 @@ impl ApiServer {
             // The token volume's random name would make equal specs differ.
             container.volume_mounts = model::Opaque::default();
         }
-        let admitted = self.admission.admit_own(s, spec, metadata)?;
+        let name_of = if metadata.name.is_empty() { metadata.generate_name } else { metadata.name };
+        let is_new = metadata.uid.is_none_or(|uid| uid.as_str().is_empty());
+        let subject = Subject { namespace: metadata.namespace, name: name_of.as_str(), is_new };
+        let admitted = self.admission.admit_own(s, spec, metadata, &subject)?;
         let created_at = self.instant(metadata.creation_timestamp, s.now);
         let started_at = status.start_time.map(|_| self.instant(status.start_time, created_at));
         let ready = status.condition(PodConditionType::Ready).map(|c| PodCondition {
@@ -221,7 +226,7 @@ impl ApiServer {
             }),
             containers: SmallVec::from_vec(containers(&status.container_statuses)),
             init_containers: SmallVec::from_vec(containers(&status.init_container_statuses)),
-            resource_version: 1,
+            resource_version: metadata.resource_version.and_then(|version| version.as_str().parse().ok()).unwrap_or(1),
         };
         let uid = generated_uid.unwrap_or_else(|| self.uid(s, "Pod", metadata));
         let id = s.store.insert_pod(Pod { uid, ..pod });

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::admission::Subject;
 use super::{ApiServer, Session, already_exists};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
@@ -15,7 +16,12 @@ use crate::units::SimDuration;
 
 impl ApiServer {
     pub(super) fn create_pod(&mut self, s: &mut Session<'_>, draft: PodDraft) -> Answer {
-        let spec = self.admission.admit(s, &draft.template, draft.pinned_node.is_some())?;
+        let name = match &draft.name {
+            PodName::Exact(name) => name,
+            PodName::Generate(prefix) => prefix.as_str(),
+        };
+        let subject = Subject { namespace: draft.namespace, name, is_new: true };
+        let spec = self.admission.admit(s, &draft.template, draft.pinned_node.is_some(), &subject)?;
         let (name, uid) = match draft.name {
             PodName::Exact(name) if s.store.find_pod(draft.namespace, &name).is_some() => {
                 return Err(already_exists("pods", &name));

@@ -222,7 +222,94 @@ fn a_priority_class_decides_the_priority() {
     let unknown = pod(&format!("{{metadata: {{name: e}}, spec: {{priorityClassName: no, {ONE}}}}}"));
     let (reason, message) = api.refusal(Request::Create(Box::new(unknown)));
     assert_eq!(reason, ErrorReason::Forbidden);
-    assert_eq!(message, "no PriorityClass with name no was found");
+    assert_eq!(message, "pods \"e\" is forbidden: no PriorityClass with name no was found");
+}
+
+#[test]
+fn pods_of_a_priority_class_that_was_deleted_are_forbidden_those_of_a_dump_are_not() {
+    let mut api = Api::new();
+    let class: model::PriorityClass = serde_saphyr::from_str("{metadata: {name: hi}, value: 1000}").expect("a class");
+    api.create(Object::PriorityClass(Box::new(class))).expect("a new class");
+    let text = format!("{{spec: {{priorityClassName: hi, {ONE}}}}}");
+    let template: Arc<PodTemplateSpec> = Arc::new(serde_saphyr::from_str(&text).expect("a template"));
+    let make = || {
+        Request::CreatePod(Box::new(PodDraft {
+            namespace: Symbol::new("default"),
+            name: PodName::Generate(Symbol::new("web-")),
+            template: Arc::clone(&template),
+            extra_labels: smallvec::SmallVec::new(),
+            owner: None,
+            pinned_node: None,
+            job_tracking: false,
+        }))
+    };
+    api.ask(make()).expect("a pod");
+    let (kind, namespace, name) = ("PriorityClass", Symbol::empty(), Symbol::new("hi"));
+    api.ask(Request::DeleteOther { kind, namespace, name }).expect("a deletion");
+    let (reason, message) = api.refusal(make());
+    assert_eq!(reason, ErrorReason::Forbidden);
+    assert_eq!(message, "pods \"web-\" is forbidden: no PriorityClass with name hi was found");
+    let old = format!("{{metadata: {{name: old, uid: u}}, spec: {{priorityClassName: hi, priority: 1000, {ONE}}}}}");
+    let id = api.pod(&old);
+    assert_eq!(api.get(id).spec.priority, 1000);
+}
+
+/// A namespace `default` with these annotations, and an API server that runs with these flags.
+fn with_flags(flags: &[(&str, &str)], annotations: &str) -> Api {
+    let mut api = Api::new();
+    let flags = flags.iter().map(|(flag, value)| (Symbol::new(flag), Symbol::new(value))).collect();
+    let (resolved, errors) = KubeApiserver::resolve(&crate::model::config::FlagMap(flags), KubernetesVersion::NEWEST);
+    assert!(errors.is_empty(), "{errors:?}");
+    api.config.kube_apiserver = resolved;
+    let text = format!("{{metadata: {{name: default, annotations: {{{annotations}}}}}}}");
+    let namespace: model::Namespace = serde_saphyr::from_str(&text).expect("a namespace");
+    api.create(Object::Namespace(Box::new(namespace))).expect("a new namespace");
+    api
+}
+
+#[test]
+fn admission_plugins_that_are_disabled_add_nothing() {
+    let mut api = with_flags(&[("disable-admission-plugins", "DefaultTolerationSeconds,Priority")], "");
+    let id = api.pod(&format!("{{metadata: {{name: p}}, spec: {{priorityClassName: nobody, {ONE}}}}}"));
+    let spec = &api.get(id).spec;
+    assert_eq!((spec.tolerations.len(), spec.priority), (0, 0));
+    let mut api = with_flags(&[("disable-admission-plugins", "TaintNodesByCondition")], "");
+    let node = api.store.node_slot(Symbol::new("n"));
+    let registration = Box::new(registration("{metadata: {name: n}}"));
+    api.ask(Request::CreateNode { node, registration }).expect("a node");
+    assert!(api.store.node(node).expect("the node").taints.is_empty());
+}
+
+#[test]
+fn pod_toleration_restriction_adds_what_the_namespace_says_and_refuses_what_it_does_not_allow() {
+    let key = "scheduler.alpha.kubernetes.io";
+    let added = format!("{key}/defaultTolerations: '[{{\"key\":\"team\",\"operator\":\"Exists\"}}]'");
+    let plugin = [("enable-admission-plugins", "PodTolerationRestriction")];
+    let mut api = with_flags(&plugin, &added);
+    let id = api.pod(&format!("{{metadata: {{name: p}}, spec: {{{ONE}}}}}"));
+    let keys: Vec<&str> = api.get(id).spec.tolerations.iter().map(|t| t.key.as_str()).collect();
+    assert_eq!(keys, ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "team"]);
+    let allowed = format!("{key}/tolerationsWhitelist: '[{{\"key\":\"team\",\"operator\":\"Exists\"}}]'");
+    let mut api = with_flags(&plugin, &allowed);
+    let (reason, message) = api.refusal(draft(PodName::Exact("q".into()), "default"));
+    assert_eq!(reason, ErrorReason::InternalError);
+    assert!(message.ends_with("conflict with its namespace whitelist"), "{message}");
+}
+
+#[test]
+fn hard_anti_affinity_is_limited_to_nodes_where_a_plugin_says_so() {
+    let mut api = with_flags(&[("enable-admission-plugins", "LimitPodHardAntiAffinityTopology")], "");
+    let pod_far = |name: &str, key: &str| {
+        let term = format!("{{topologyKey: {key}, labelSelector: {{matchLabels: {{a: b}}}}}}");
+        let affinity = format!("podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}");
+        pod(&format!("{{metadata: {{name: {name}}}, spec: {{affinity: {{{affinity}}}, {ONE}}}}}"))
+    };
+    api.create(pod_far("near", "kubernetes.io/hostname")).expect("a pod");
+    let (reason, message) = api.refusal(Request::Create(Box::new(pod_far("far", "zone"))));
+    assert_eq!(reason, ErrorReason::Forbidden);
+    let expected = "pods \"far\" is forbidden: affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey zone but only key \
+                    kubernetes.io/hostname is allowed";
+    assert_eq!(message, expected);
 }
 
 #[test]

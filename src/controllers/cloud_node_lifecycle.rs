@@ -1,10 +1,10 @@
-//! The cloud's node lifecycle controller: deletes Nodes whose instance is gone, taints those that are shut down.
+//! The cloud's node controllers: they initialize Nodes, delete those whose instance is gone, taint those that are shut down.
 
 use std::collections::{BTreeSet, VecDeque};
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
-use crate::arena::Symbol;
+use crate::arena::{Symbol, sym};
 use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, Request, Start};
 use crate::engine::Ticket;
 use crate::model::TaintEffect;
@@ -35,6 +35,10 @@ enum Step {
     Deleted,
     Read(Shutdown),
     Patched,
+    /// The node was read, to be initialized.
+    Known,
+    /// It has been.
+    Initialized,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -55,7 +59,8 @@ enum Verdict {
 ///
 /// # Source
 /// cloud-controller-manager, cloud-node-lifecycle-controller: every monitor period all nodes are gone through, one after
-/// the other; a Ready node is never looked up in the cloud.
+/// the other; a Ready node is never looked up in the cloud. And cloud-node-controller, `syncNode`: a node that appears with the
+/// taint `node.cloudprovider.kubernetes.io/uninitialized` loses it when the cloud has told what it knows of the instance.
 ///
 /// # Differs
 /// Runs that would find nothing are not played. The cloud answers at once. An instance without power counts as shut down
@@ -73,6 +78,8 @@ pub struct CloudNodeLifecycle {
     run: Option<VecDeque<NodeId>>,
     /// Instances that the cloud has deleted.
     gone: BTreeSet<NodeId>,
+    /// Nodes that are being initialized.
+    initializing: BTreeSet<NodeId>,
 }
 
 impl CloudNodeLifecycle {
@@ -88,6 +95,14 @@ impl CloudNodeLifecycle {
             suspects: BTreeSet::new(),
             run: None,
             gone: BTreeSet::new(),
+            initializing: BTreeSet::new(),
+        }
+    }
+
+    /// Initializes a node that waits for it.
+    fn initialize(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        if uninitialized(node, ctx).is_some() && !self.gone.contains(&node) && self.initializing.insert(node) {
+            ctx.call(Request::Get, Tag { node, step: Step::Known });
         }
     }
 
@@ -172,6 +187,13 @@ impl CloudNodeLifecycle {
     }
 }
 
+/// The taint of a node that the cloud has not told of yet.
+fn uninitialized(node: NodeId, ctx: &Ctx<'_, CloudNodeLifecycle>) -> Option<(Symbol, TaintEffect)> {
+    let taints = &ctx.store.node(node)?.taints;
+    let key = sym!("node.cloudprovider.kubernetes.io/uninitialized");
+    taints.iter().find(|taint| taint.key == key).map(|taint| (taint.key, taint.effect))
+}
+
 impl Component for CloudNodeLifecycle {
     type Timer = Timer;
     type Tag = Tag;
@@ -196,12 +218,15 @@ impl Component for CloudNodeLifecycle {
         self.suspects =
             ctx.store.nodes().map(|(node, _)| node).filter(|node| self.judge(*node, ctx).is_some()).collect();
         self.arm(ctx);
+        let nodes: Vec<NodeId> = ctx.store.nodes().map(|(node, _)| node).collect();
+        nodes.into_iter().for_each(|node| self.initialize(node, ctx));
     }
 
     fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Self>) {
         match &change.what {
             Changed::NodeAdded(node) | Changed::NodeUpdated { node, .. } | Changed::NodeRemoved { node, .. } => {
                 self.suspect(*node, ctx);
+                self.initialize(*node, ctx);
             }
             _ => {}
         }
@@ -223,6 +248,19 @@ impl Component for CloudNodeLifecycle {
     fn answered(&mut self, tag: Tag, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         let node = tag.node;
         match (tag.step, answer) {
+            (Step::Known | Step::Initialized, _) => {
+                let taint = uninitialized(node, ctx).filter(|_| tag.step == Step::Known && answer.is_ok());
+                if let Some(taint) = taint {
+                    let (add, remove) = (SmallVec::new(), smallvec![taint]);
+                    ctx.call(Request::PatchNodeTaints { node, add, remove }, Tag { node, step: Step::Initialized });
+                    return;
+                }
+                self.initializing.remove(&node);
+                if answer.is_err() {
+                    self.initialize(node, ctx);
+                }
+                return;
+            }
             (Step::Read(shutdown), Ok(_)) if ctx.store.node(node).is_some() => {
                 let request = self.patch(node, shutdown, ctx.now);
                 ctx.call(request, Tag { node, step: Step::Patched });
@@ -323,6 +361,20 @@ mod tests {
         bench.run_until(56.0);
         assert_eq!(bench.taints("n"), ["node.cloudprovider.kubernetes.io/shutdown:NoSchedule"]);
         bench.run_until(116.0);
+        assert!(bench.taints("n").is_empty());
+    }
+
+    #[test]
+    fn a_node_that_waits_for_the_cloud_is_initialized_at_once() {
+        let key = "node.cloudprovider.kubernetes.io/uninitialized";
+        let mut bench = bench(|world| world.taint("n", key, TaintEffect::NoSchedule));
+        bench.run_until(1.0);
+        assert!(bench.taints("n").is_empty());
+        // One that comes later, and whose first patch is refused.
+        let mut is_first = true;
+        bench.refuse(move |_, _| std::mem::take(&mut is_first).then_some(ErrorReason::InternalError));
+        bench.at(10.0, move |world| world.taint("n", key, TaintEffect::NoSchedule));
+        bench.run_until(11.0);
         assert!(bench.taints("n").is_empty());
     }
 

@@ -178,6 +178,10 @@ impl Reconcile for ReplicaSets {
             self.expectations.forget(id);
             return Plan::nothing();
         };
+        let name = if set.is_replication_controller { "replicationcontroller-controller" } else { Self::NAME };
+        if !ctx.config.kube_controller_manager.controllers.runs(name) {
+            return Plan::nothing();
+        }
         let mut plan = Plan::nothing();
         let claims = claim(ctx.store, id, set, self.unchecked.remove(&id));
         // Pods that are adopted or released count once they are: their change brings the set back.

@@ -5,7 +5,9 @@ use super::document::Node;
 use super::kube_scheduler;
 use super::schema::Spec;
 use crate::diagnostics::{Diagnostic, Diagnostics};
-use crate::model::config::{ClusterAutoscaler, KubeApiserver, KubeControllerManager, KubeletConfiguration};
+use crate::model::config::{
+    AdmissionPlugins, ClusterAutoscaler, Controllers, KubeApiserver, KubeControllerManager, KubeletConfiguration,
+};
 use crate::model::field_path::FieldPath;
 use crate::units::SimDuration;
 
@@ -61,7 +63,20 @@ pub(super) fn without_effect(root: &Node) -> Vec<FieldPath> {
     paths.extend(below(root, "spec.controlPlane.kubelet", kubelet));
     paths.extend(below(root, "spec.clusterAutoscaler.flags", ClusterAutoscaler::is_without_effect));
     paths.extend(kube_scheduler::without_effect(root));
+    paths.extend(names_without_effect(root));
     paths
+}
+
+/// Flags whose values name only controllers and admission plugins that are not played.
+fn names_without_effect(root: &Node) -> Vec<FieldPath> {
+    let flags = [
+        ("kubeControllerManager[\"controllers\"]", Controllers::is_idle as fn(&str) -> bool),
+        ("kubeApiserver[\"enable-admission-plugins\"]", AdmissionPlugins::is_idle),
+        ("kubeApiserver[\"disable-admission-plugins\"]", AdmissionPlugins::is_idle),
+    ];
+    let path = |text: &str| super::overrides::parse_path(text).expect("a well-formed path");
+    let found = flags.into_iter().map(|(flag, is_idle)| (path(&format!("spec.controlPlane.{flag}")), is_idle));
+    found.filter(|(path, is_idle)| root.find(path).and_then(Node::text).is_some_and(is_idle)).map(|(p, _)| p).collect()
 }
 
 /// The keys below a path of which something is true, as paths.

@@ -13,6 +13,7 @@ use crate::arena::{Column, Symbol};
 use crate::model::Labels;
 use crate::model::config::KubernetesVersion;
 use crate::state::{AdmittedSpec, Node, NodeId, NodeSlot, Pod, PodId, Store};
+use crate::units::SimTime;
 
 /// Nodes in the scheduler's order, and the pods on them.
 #[derive(Clone, Debug)]
@@ -63,10 +64,29 @@ impl Cache {
         for id in nodes {
             self.set_node(id, store);
         }
-        for (id, pod) in store.pods() {
-            if pod.node.is_some() && !pod.phase.is_terminal() {
-                self.add(id, pod);
-            }
+        // A list comes in the order of the keys.
+        let mut pods = bound_pods(store);
+        pods.sort_by_key(|(_, pod)| (pod.namespace, &pod.name));
+        pods.into_iter().for_each(|(id, pod)| self.add(id, pod));
+    }
+
+    /// Brings the pods of each node into the order that they have for a scheduler that saw them come: as they were bound, and
+    /// then as each was last written.
+    pub(super) fn replay(&mut self, store: &Store) {
+        let mut pods = bound_pods(store);
+        pods.sort_by_key(|(id, pod)| (pod.scheduled_at.map(SimTime::floor_to_second), pod.resource_version, *id));
+        pods.iter().for_each(|(id, _)| self.unlist(*id));
+        pods.iter().for_each(|(id, _)| self.touch(*id));
+        pods.sort_by_key(|(id, pod)| (pod.resource_version, *id));
+        // The numbers of one cluster are all different; where they are not, they tell nothing.
+        if pods.windows(2).all(|pair| pair[0].1.resource_version < pair[1].1.resource_version) {
+            pods.iter().for_each(|(id, _)| self.touch(*id));
+        }
+    }
+
+    fn unlist(&mut self, id: PodId) {
+        if let Some(placed) = self.pods.get(&id) {
+            self.nodes.get_mut(placed.node).unlist(id);
         }
     }
 
@@ -233,8 +253,19 @@ impl Cache {
         self.counts.leave(id, &placed);
         let info = self.nodes.get_mut(placed.node);
         info.change(&placed.spec, -1);
-        info.pods.retain(|&other| other != id);
+        info.unlist(id);
         true
+    }
+
+    /// A counted pod was written, whatever of it.
+    ///
+    /// # Source
+    /// kube-scheduler, `updatePod`: the pod is removed from its node and added again.
+    pub(super) fn touch(&mut self, id: PodId) {
+        let Some(placed) = self.pods.get(&id) else { return };
+        let info = self.nodes.get_mut(placed.node);
+        info.unlist(id);
+        info.pods.push(id);
     }
 
     /// Terms that this pod bears are held against others from now on, wherever it is.
@@ -270,7 +301,7 @@ impl Cache {
     pub(super) fn lift(&mut self, id: PodId, from: &mut NodeInfo, is_counted: bool) {
         let Some(placed) = self.pods.get(&id) else { return };
         from.change(&placed.spec, -1);
-        from.pods.retain(|&other| other != id);
+        from.unlist(id);
         if is_counted {
             self.counts.change(placed, -1, true);
         }
@@ -361,6 +392,10 @@ impl Cache {
         }
         Err(format!("the scheduler's nodes list {counted} of {} pods", self.pods.len()))
     }
+}
+
+fn bound_pods(store: &Store) -> Vec<(PodId, &Pod)> {
+    store.pods().filter(|(_, pod)| pod.node.is_some() && !pod.phase.is_terminal()).collect()
 }
 
 /// Names of the images of a node, each once, with their sizes.

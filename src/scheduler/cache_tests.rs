@@ -315,3 +315,29 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_pod_that_is_written_goes_to_the_end_and_the_last_takes_its_place() {
+    let [spec, _] = specs();
+    let mut store = Store::default();
+    let node_id = store.node_slot(Symbol::new("n"));
+    store.insert_node(node_id, node(0));
+    let mut insert = |name: &str, bound_s: i64, version: u64| {
+        let (name, scheduled_at) = (Arc::from(name), Some(SimTime::from_secs(bound_s)));
+        let new = pod(0, &spec, false);
+        store.insert_pod(Pod { name, node: Some(node_id), scheduled_at, resource_version: version, ..new })
+    };
+    let (a, b, c) = (insert("a", 1, 7), insert("b", 2, 8), insert("c", 3, 9));
+    let mut cache = Cache::new(KubernetesVersion::NEWEST);
+    cache.list(&store);
+    assert_eq!(cache.node(node_id).pods, [a, b, c], "a list comes in the order of names");
+    cache.touch(a);
+    assert_eq!(cache.node(node_id).pods, [c, b, a]);
+    cache.forget(c);
+    assert_eq!(cache.node(node_id).pods, [a, b]);
+    // Bound in this order, and then written in this order: a goes, c takes its place, and so on.
+    let mut seen = Cache::new(KubernetesVersion::NEWEST);
+    seen.list(&store);
+    seen.replay(&store);
+    assert_eq!(seen.node(node_id).pods, [b, a, c]);
+}

@@ -150,6 +150,7 @@ impl Scheduler {
         pods: &'a [PodId],
     ) -> impl Iterator<Item = Option<Decision>> + 'a {
         let mut snapshot = Snapshot::of(store, config);
+        snapshot.cache.replay(store);
         let profiles = Profiles::new(&config.kube_scheduler);
         let decide = move |&id: &PodId| {
             let pod = store.pod(id)?;
@@ -333,6 +334,9 @@ impl Scheduler {
         if delta.touches(PodDelta::PHASE) && pod.phase.is_terminal() && self.snapshot.cache.forget(id) {
             self.event(&ClusterEvent::PodRemoved { pod, was_assigned: true }, ctx);
         }
+        if pod.node.is_some() {
+            self.snapshot.cache.touch(id);
+        }
         let Some(before) = before.filter(|_| delta.touches(PodDelta::LABELS | PodDelta::SPEC)) else { return };
         if pod.node.is_some() {
             self.event(&ClusterEvent::PodUpdated { before, after: pod }, ctx);
@@ -440,6 +444,9 @@ impl Component for Scheduler {
     fn started(&mut self, start: Start, ctx: &mut Ctx<'_, Self>) {
         self.started_at = ctx.now;
         self.snapshot.list(ctx.store);
+        if start == Start::Initial {
+            self.snapshot.cache.replay(ctx.store);
+        }
         if start == Start::Initial && ctx.store.pods().any(|(_, pod)| pod.node.is_some()) {
             // It has taken decisions before: where its next search begins is a phase like any other.
             self.snapshot.begin_search_at(&mut |nodes| ctx.streams.stream("scheduler-first-node", "").below(nodes));

@@ -12,7 +12,8 @@ pub(super) struct NodeInfo {
     /// None until the node is known.
     pub(super) id: Option<NodeId>,
     pub(super) name: Symbol,
-    /// Pods counted on it, in the order in which they came.
+    /// Pods counted on it, in the order of the real list: whoever leaves is replaced by the last, and whoever changes leaves
+    /// and comes again.
     pub(super) pods: Vec<PodId>,
     pub(super) object: Option<Arc<Node>>,
     /// Plain requests of the pods on it.
@@ -27,6 +28,16 @@ pub(super) struct NodeInfo {
 }
 
 impl NodeInfo {
+    /// Takes a pod off the list; the last one takes its place.
+    ///
+    /// # Source
+    /// kube-scheduler, `removeFromSlice`. The order decides between victims of equal priority and start.
+    pub(super) fn unlist(&mut self, pod: PodId) {
+        if let Some(at) = self.pods.iter().position(|other| *other == pod) {
+            self.pods.swap_remove(at);
+        }
+    }
+
     /// Adds what a pod with this spec takes (1), or takes it away (-1).
     pub(super) fn change(&mut self, spec: &AdmittedSpec, sign: i64) {
         self.generation += 1;

@@ -10,9 +10,11 @@ use std::sync::Arc;
 use super::components::{Components, Which};
 use super::kernel::Kernel;
 use super::{Inputs, Script, Simulation};
+use smallvec::SmallVec;
+
 use crate::apiserver::{self, ApiServer};
 use crate::arena::Symbol;
-use crate::component::{Config, Latencies, NodeConditionUpdate, Request, Start};
+use crate::component::{Config, ErrorReason, Latencies, NodeConditionUpdate, Request, Start};
 use crate::engine::{Distribution, Streams};
 use crate::kubelet::PoolTemplate;
 use crate::model::{
@@ -21,7 +23,7 @@ use crate::model::{
 };
 use crate::observe::Observers;
 use crate::scenario::{self, Bootstrap, ResolvedScenario};
-use crate::state::{Machine, NodeCondition, NodeConditionKind, Status, Store};
+use crate::state::{Machine, NodeCondition, NodeConditionKind, Status, Store, TaintOnNode};
 use crate::units::{SimDuration, SimTime};
 use crate::verify::Violation;
 
@@ -96,7 +98,9 @@ impl Prepared {
         for object in now {
             let request = Request::Create(Box::new(object.clone()));
             if let Err(error) = api.handle(&mut store, &config, &streams, begin, request, &mut changed) {
-                debug_assert!(false, "a validated object was refused: {}", error.message);
+                // Admission may forbid a pod, as the real one would.
+                let is_forbidden = matches!(error.reason, ErrorReason::Forbidden | ErrorReason::InternalError);
+                debug_assert!(is_forbidden, "a validated object was refused: {}", error.message);
             }
             changed.clear();
         }
@@ -346,6 +350,15 @@ fn post_first_status(api: &mut ApiServer, store: &mut Store, config: &Config, st
         let request = Request::PatchNodeStatus { node, conditions: conditions.collect(), base: None };
         let answer = api.handle(store, config, streams, now, request, &mut Vec::new());
         debug_assert!(answer.is_ok(), "a node of the input takes its first status");
+        // The cloud, if there is one, has told of it as well.
+        let uninitialized = Symbol::new("node.cloudprovider.kubernetes.io/uninitialized");
+        let of_cloud = |taint: &&TaintOnNode| taint.key == uninitialized;
+        let remove: SmallVec<_> = store
+            .node(node)
+            .map(|node| node.taints.iter().filter(of_cloud).map(|taint| (taint.key, taint.effect)).collect())
+            .unwrap_or_default();
+        let request = Request::PatchNodeTaints { node, add: SmallVec::new(), remove };
+        let _ = api.handle(store, config, streams, now, request, &mut Vec::new());
     }
 }
 

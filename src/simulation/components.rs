@@ -109,7 +109,7 @@ macro_rules! components {
             pub(super) fn start(&mut self, process: Option<ControlPlaneProcess>, start: Start, inputs: &super::Inputs,
                                 wanted: fn(Which) -> bool, kernel: &mut Kernel) {
                 $(if <$ty as Component>::PROCESS == process && !self.$field.is_up && wanted(Which::$variant)
-                    && inputs.have_work_for(Which::$variant) {
+                    && inputs.have_work_for(Which::$variant) && is_enabled(Which::$variant, &kernel.config) {
                     if self.$field.epoch > 0 {
                         let make: fn(&Config, &super::Inputs) -> $ty = $make;
                         let epoch = self.$field.epoch;
@@ -254,4 +254,44 @@ components! {
         crate::procedures::ClusterAutoscaler::new(plan, crate::scheduler::Scheduler::what_if)
     };
     Kubectl kubectl: crate::kubectl::Kubectl = |_, inputs| crate::kubectl::Kubectl::new(std::sync::Arc::clone(&inputs.kubectl));
+}
+
+/// Whether `--controllers` lets a component run; those that are no controllers always do.
+fn is_enabled(which: Which, config: &Config) -> bool {
+    let manager = &config.kube_controller_manager;
+    let name = match which {
+        Which::NodeLifecycle => "node-lifecycle-controller",
+        Which::TaintEviction => "taint-eviction-controller",
+        Which::PodGc => "pod-garbage-collector-controller",
+        Which::Deployments => "deployment-controller",
+        // Both kinds are one component, which asks by itself.
+        Which::ReplicaSets => {
+            return manager.controllers.runs("replicaset-controller")
+                || manager.controllers.runs("replicationcontroller-controller");
+        }
+        Which::DaemonSets => "daemonset-controller",
+        Which::StatefulSets => "statefulset-controller",
+        Which::Jobs => {
+            return manager.controllers.runs("job-controller")
+                || manager.controllers.runs("ttl-after-finished-controller");
+        }
+        Which::CronJobs => "cronjob-controller",
+        Which::Disruption => "disruption-controller",
+        Which::EndpointSlices => "endpointslice-controller",
+        Which::GarbageCollector => "garbage-collector-controller",
+        Which::Namespaces => "namespace-controller",
+        Which::PersistentVolumes => "persistentvolume-binder-controller",
+        Which::AttachDetach => "persistentvolume-attach-detach-controller",
+        Which::HorizontalPodAutoscalers => "horizontal-pod-autoscaler-controller",
+        Which::Chaos
+        | Which::Kubelets
+        | Which::CloudNodeLifecycle
+        | Which::Scheduler
+        | Which::RollingUpgrades
+        | Which::NodeRepair
+        | Which::RollingReboots
+        | Which::ClusterAutoscaler
+        | Which::Kubectl => return true,
+    };
+    manager.controllers.runs(name)
 }

@@ -287,8 +287,9 @@ pub struct Pod {
     pub containers: SmallVec<[ContainerStatus; 1]>,
     /// Statuses of the init containers, in spec order.
     pub init_containers: SmallVec<[ContainerStatus; 0]>,
-    /// Raised by each write: a write that depends on what was read is refused if there has been another since.
-    pub resource_version: u32,
+    /// Raised by each write; of pods of a dump the number is theirs, and tells in which order they were last written. A write
+    /// that depends on what was read is refused if there has been another since.
+    pub resource_version: u64,
 }
 
 /// Why the condition PodScheduled is False.

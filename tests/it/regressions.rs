@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use kubesquall::observe::{Observed, PodRow};
+use kubesquall::observe::{Detail, Observed, Observers, PodRow};
 use kubesquall::scenario::{self, Overrides, ResolvedScenario};
+use kubesquall::simulation::Prepared;
 use kubesquall::state::DeletionCause;
-use kubesquall::units::SimTime;
+use kubesquall::units::{SimDuration, SimTime};
 
 use super::verified;
 
@@ -200,4 +201,30 @@ fn a_drain_waits_for_pods_of_a_namespace_that_is_deleted() {
     // The namespace controller deletes the pod five seconds after it was told; the second try, at 67 s, finds it deleted.
     assert_eq!((drain.exit, &drain.stderr), (Some(0), &vec![expected]), "{drain:?}");
     assert!(drain.done_at > Some(pod.gone_at.expect("the pod is gone")));
+}
+
+#[test]
+fn controllers_that_are_left_out_do_nothing() {
+    let deletions = |flag: &str| {
+        let fields = format!(
+            "controlPlane: {{kubeControllerManager: {{controllers: '{flag}', node-monitor-grace-period: 20s}}, kubeApiserver: \
+             {{default-unreachable-toleration-seconds: 10}}}}, "
+        );
+        let web = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: default}, spec: {replicas: 2, selector: \
+                   {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}";
+        let crash = "{at: 1m, fault: {kind: Crash, nodes: {names: [n-0]}, for: 5m}}";
+        // Not under the eyes of the verifier, which misses what they would have done.
+        let scenario = load_with(&fields, crash, web);
+        let observers = Observers::new(Detail::Files, Vec::new(), SimDuration::ZERO);
+        let mut run = Prepared::new(&scenario).start(scenario.seed, observers);
+        let end = SimTime::ZERO + scenario.duration;
+        run.run_until(end);
+        let finished = run.finish();
+        let observed = finished.observers.finish(end, &finished.store, finished.events);
+        let deleted = |pod: &&PodRow| pod.deletion_cause == Some(DeletionCause::TaintManagerEviction);
+        (observed.pods.len(), observed.pods.iter().filter(deleted).count())
+    };
+    assert_eq!(deletions("*"), (3, 1), "one of two pods is evicted and replaced");
+    assert_eq!(deletions("*,-taint-eviction-controller"), (2, 0));
+    assert_eq!(deletions("*,-replicaset"), (0, 0), "nobody makes pods");
 }

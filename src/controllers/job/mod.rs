@@ -657,7 +657,10 @@ impl Reconcile for Jobs {
         if is_foreign(job) {
             return Plan::nothing();
         }
+        let runs = |name: &str| ctx.config.kube_controller_manager.controllers.runs(name);
         match finished_since(&job.status) {
+            None if !runs("job-controller") => Plan::nothing(),
+            Some(_) if !runs("ttl-after-finished-controller") => Plan::nothing(),
             None => self.sync_job(id, job, ctx),
             Some(finished_at) => {
                 let mut plan = Plan::nothing();

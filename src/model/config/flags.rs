@@ -47,11 +47,11 @@ impl FlagError {
         }
     }
 
-    pub(super) fn value(flag: Symbol, value: Symbol, expected: &str) -> Self {
+    pub(super) fn value(flag: Symbol, value: Symbol, expected: &str, help: Option<String>) -> Self {
         Self {
             flag,
             message: format!("`{}` is not a value of `{}`, expected {expected}", value.as_str(), flag.as_str()),
-            help: None,
+            help,
         }
     }
 }
@@ -131,6 +131,10 @@ pub(super) trait FlagValue: Sized {
     const EXPECTED: &'static str;
     fn parse_flag(text: &str) -> Option<Self>;
     fn flag_text(&self) -> String;
+    /// What is wrong about a text that is not a value.
+    fn help(_text: &str) -> Option<String> {
+        None
+    }
 }
 
 impl FlagValue for SimDuration {
@@ -245,7 +249,10 @@ macro_rules! component_flags {
                     match flag.as_str() {
                         $($flag => match <$type as FlagValue>::parse_flag(value.as_str()) {
                             Some(value) => resolved.$field = value,
-                            None => errors.push(FlagError::value(flag, value, <$type as FlagValue>::EXPECTED)),
+                            None => {
+                                let help = <$type as FlagValue>::help(value.as_str());
+                                errors.push(FlagError::value(flag, value, <$type as FlagValue>::EXPECTED, help));
+                            }
                         },)+
                         other if Self::is_without_effect(other) => {}
                         _ => errors.push(FlagError::unknown($component, flag, Self::FLAGS, $without_effect)),

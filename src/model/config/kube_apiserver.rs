@@ -1,5 +1,6 @@
 //! Flags of kube-apiserver.
 
+use super::admission::{self, AdmissionPlugins};
 use super::flags::component_flags;
 use super::without_effect;
 
@@ -10,5 +11,17 @@ component_flags! {
         default_not_ready_toleration_seconds: i64 = "default-not-ready-toleration-seconds", |_version| "300";
         /// Seconds for which pods tolerate `node.kubernetes.io/unreachable:NoExecute` unless they say otherwise.
         default_unreachable_toleration_seconds: i64 = "default-unreachable-toleration-seconds", |_version| "300";
+        /// Admission plugins to run beside the usual ones.
+        enable_admission_plugins: AdmissionPlugins = "enable-admission-plugins", |_version| "";
+        /// Usual admission plugins that do not run.
+        disable_admission_plugins: AdmissionPlugins = "disable-admission-plugins", |_version| "";
+    }
+}
+
+impl KubeApiserver {
+    /// Whether an admission plugin runs.
+    #[must_use]
+    pub fn admits_with(&self, plugin: &str) -> bool {
+        admission::runs(plugin, &self.enable_admission_plugins, &self.disable_admission_plugins)
     }
 }

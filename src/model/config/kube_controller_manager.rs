@@ -1,5 +1,6 @@
 //! Flags of kube-controller-manager.
 
+use super::controllers::Controllers;
 use super::flags::component_flags;
 use super::without_effect;
 use crate::arena::Symbol;
@@ -36,7 +37,7 @@ component_flags! {
         /// For how long it tries to renew its lease before it exits.
         leader_elect_renew_deadline: SimDuration = "leader-elect-renew-deadline", |_version| "10s";
         /// Controllers to run: `*` for the usual ones, a name to add one, `-name` to leave one out.
-        controllers: Vec<Symbol> = "controllers", |_version| "*";
+        controllers: Controllers = "controllers", |_version| "*";
         /// Deployments synced at a time.
         concurrent_deployment_syncs: i64 = "concurrent-deployment-syncs", |_version| "5";
         /// Replica sets synced at a time.
@@ -90,7 +91,7 @@ mod tests {
         assert_eq!(resolved.node_monitor_grace_period, "90s".parse::<SimDuration>().unwrap());
         assert_eq!((resolved.node_eviction_rate, resolved.kube_api_qps), (0.5, 7.0));
         assert_eq!((resolved.kube_api_burst, resolved.enable_garbage_collector), (9, false));
-        assert_eq!(resolved.controllers, ["*", "-ttl"]);
+        assert!(!resolved.controllers.runs("ttl-controller") && resolved.controllers.runs("job-controller"));
         assert_eq!(resolved.node_startup_grace_period, "60s".parse::<SimDuration>().unwrap());
         let (again, errors) = KubeControllerManager::resolve(&resolved.to_flags(), KubernetesVersion::OLDEST);
         assert_eq!((again, errors), (resolved, vec![]));

@@ -3,7 +3,9 @@
 //! Every version-dependent default of the simulator stands here and nowhere else. Command line flags are given as a
 //! [`FlagMap`] and become a struct of typed values; configuration files are API-like kinds of their own.
 
+mod admission;
 mod cluster_autoscaler;
+mod controllers;
 mod eviction;
 mod flags;
 mod kube_apiserver;
@@ -13,7 +15,9 @@ mod kubelet;
 mod version;
 mod without_effect;
 
+pub use admission::AdmissionPlugins;
 pub use cluster_autoscaler::ClusterAutoscaler;
+pub use controllers::Controllers;
 pub use eviction::{EvictionAmount, EvictionSignal, EvictionThreshold};
 pub use flags::{Flag, FlagError, FlagMap};
 pub use kube_apiserver::KubeApiserver;

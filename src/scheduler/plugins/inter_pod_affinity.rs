@@ -66,8 +66,8 @@ impl InterPodAffinity {
     fn weight(&self, bond: Bond) -> i64 {
         match bond {
             Bond::Required => self.arguments.hard_weight(),
-            Bond::Preferred(weight) if !self.arguments.ignore_preferred_terms_of_existing_pods => weight,
-            Bond::Preferred(_) | Bond::RequiredAnti => 0,
+            Bond::Preferred(weight) => weight,
+            Bond::RequiredAnti => 0,
         }
     }
 }
@@ -123,6 +123,8 @@ impl Plugin for InterPodAffinity {
             prepared.attracting.push((around(vec![term], key), weight));
         }
         prepared.wants_itself = wanted.iter().all(|term| cache.counts.speaks_of(term, pod));
+        // What others prefer is ignored only where the incoming pod prefers nothing: the real plugin then skips scoring, and
+        // otherwise counts everything.
         let has_wishes = !prepared.attracting.is_empty();
         for (key, bond, counter) in cache.counts.bonds_with(pod) {
             let view = cache.view_of(counter, key, &Inclusion::with_key(key));

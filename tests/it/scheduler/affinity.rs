@@ -146,8 +146,15 @@ fn what_existing_pods_want_counts_as_well() {
     assert_eq!(shown.scores("InterPodAffinity", &["a", "b"]), [None, None]);
     let ignoring =
         json!({"pluginConfig": [{"name": "InterPodAffinity", "args": {"ignorePreferredTermsOfExistingPods": true}}]});
-    let shown = cluster(&wish).profile(ignoring).decision();
+    let shown = cluster(&wish).profile(ignoring.clone()).decision();
     assert_eq!(shown.scores("InterPodAffinity", &["a", "b"]), [None, None]);
+    // A pod with a wish of its own, if only to be far from nobody, has the wishes of others counted all the same.
+    let own = json!({"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [weighted(1, term("region", json!({"app": "nobody"})))]}});
+    let wishing = regions(&[("a", "r1"), ("b", "r2")])
+        .pod("q", json!({"node": "a", "labels": {"app": "x"}, "affinity": wish}))
+        .pod("p", json!({"labels": {"app": "x"}, "affinity": own}));
+    let shown = wishing.profile(ignoring).decision();
+    assert_eq!(shown.scores("InterPodAffinity", &["a", "b"]), [Some(100), Some(0)]);
 }
 
 #[test]

@@ -72,13 +72,15 @@ fn of_object(object: &Object) -> Option<Content<'_>> {
         Object::PersistentVolumeClaim(_) => "persistentvolumeclaims",
         Object::ControllerRevision(_) => "controllerrevisions.apps",
         Object::HorizontalPodAutoscaler(_) => "horizontalpodautoscalers.autoscaling",
+        Object::Stored(object) if object.stored_kind().is_namespaced => object.stored_kind().resource().as_str(),
         Object::Namespace(_)
         | Object::Node(_)
         | Object::PriorityClass(_)
         | Object::PersistentVolume(_)
         | Object::StorageClass(_)
         | Object::CSIDriver(_)
-        | Object::CSINode(_) => return None,
+        | Object::CSINode(_)
+        | Object::Stored(_) => return None,
     };
     let metadata = object.metadata();
     let name = if metadata.name.is_empty() { metadata.generate_name } else { metadata.name };
@@ -98,6 +100,7 @@ fn exists(object: &Object, store: &Store) -> bool {
             store.services.iter().any(|(_, of)| of.meta.namespace == namespace && of.meta.name == name)
         }
         Object::PersistentVolumeClaim(_) => store.volumes.find_claim(namespace, name).is_some(),
+        Object::Stored(object) => store.stored.contains_key(&(object.stored_kind().printed(), namespace, name)),
         _ => store.find_workload(object.kind().as_str(), namespace, name).is_some(),
     }
 }

@@ -15,7 +15,7 @@ use crate::state::{
     DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, DisruptionReason, DisruptionTarget, Endpoint,
     Job, JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind, NotScheduled, NotScheduledReason, ObjectDelta,
     Owner, Pod, PodCondition, PodDisruptionBudget, PodDisruptionBudgetStatus, PodPhase, PriorityClass, ReplicaSet,
-    ReplicaSetStatus, Service, ServiceId, StatefulSet, StatefulSetStatus, Status, Store, Uid, WorkloadId,
+    ReplicaSetStatus, Service, ServiceId, StatefulSet, StatefulSetStatus, Status, Store, Stored, Uid, WorkloadId,
 };
 use crate::units::SimDuration;
 
@@ -41,8 +41,11 @@ impl ApiServer {
             Object::StorageClass(o) => volumes::put_storage_class(s, *o),
             Object::CSIDriver(o) => volumes::put_driver(s, *o),
             Object::CSINode(o) => volumes::put_csi_node(s, *o),
+            Object::Stored(o) => self.put_stored(s, &o, Existing::Refuse),
             Object::ControllerRevision(o) => self.put_revision(s, *o),
-            Object::HorizontalPodAutoscaler(_) => Ok(Reply::Unchanged),
+            object @ Object::HorizontalPodAutoscaler(_) => {
+                self.put_stored(s, &model::StoredObject::from(&object), Existing::Refuse)
+            }
         }
     }
 
@@ -63,6 +66,10 @@ impl ApiServer {
             Object::Node(o) => self.apply_node(s, *o),
             Object::PersistentVolumeClaim(o) => self.apply_claim(s, *o),
             Object::PersistentVolume(o) => self.apply_volume(s, *o),
+            Object::Stored(o) => self.put_stored(s, &o, Existing::Replace),
+            object @ Object::HorizontalPodAutoscaler(_) => {
+                self.put_stored(s, &model::StoredObject::from(&object), Existing::Replace)
+            }
             other => match self.create(s, other) {
                 Err(error) if error.reason == crate::component::ErrorReason::AlreadyExists => Ok(Reply::Unchanged),
                 answer => answer,
@@ -113,6 +120,25 @@ impl ApiServer {
         let annotations = Arc::new(o.metadata.annotations);
         let id = s.store.namespaces.insert(Namespace { name, uid, labels, annotations, deleting_since: None });
         s.changed.push(Changed::NamespaceChanged(id));
+        Ok(Reply::Done)
+    }
+
+    /// An object of a kind that decides nothing.
+    fn put_stored(&mut self, s: &mut Session<'_>, o: &model::StoredObject, existing: Existing) -> Answer {
+        let kind = o.stored_kind();
+        let key = (kind.printed(), o.metadata.namespace, o.metadata.name);
+        if let Some(old) = s.store.stored.get(&key) {
+            existing.check(kind.resource().as_str(), o.metadata.name)?;
+            let is_same = old.content == o.content
+                && old.meta.labels == o.metadata.labels
+                && *old.meta.annotations == o.metadata.annotations;
+            if is_same {
+                return Ok(Reply::Unchanged);
+            }
+        }
+        let meta = self.meta(s, o.kind.as_str(), &o.metadata);
+        let stored = Stored { kind, api_version: o.api_version, meta, content: o.content };
+        Arc::make_mut(&mut s.store.stored).insert(key, stored);
         Ok(Reply::Done)
     }
 
@@ -717,7 +743,12 @@ pub(super) fn delete_other(s: &mut Session<'_>, kind: &'static str, namespace: S
             s.store.namespaces[id].deleting_since.get_or_insert(now);
             s.changed.push(Changed::NamespaceChanged(id));
         }
-        other => return Err(not_found(other, name.as_str())),
+        other => {
+            let key = (Symbol::new(other), namespace, name);
+            if Arc::make_mut(&mut s.store.stored).remove(&key).is_none() {
+                return Err(not_found(other, name.as_str()));
+            }
+        }
     }
     Ok(Reply::Done)
 }
@@ -741,6 +772,9 @@ pub(super) fn put_endpoint_slice(
 pub(super) fn finalize_namespace(s: &mut Session<'_>, name: Symbol) -> Answer {
     let id = s.store.namespace(name).map(|(id, _)| id).ok_or_else(|| not_found("namespaces", name.as_str()))?;
     s.store.namespaces.remove(id);
+    if s.store.stored.keys().any(|(_, namespace, _)| *namespace == name) {
+        Arc::make_mut(&mut s.store.stored).retain(|(_, namespace, _), _| *namespace != name);
+    }
     s.changed.push(Changed::NamespaceRemoved(id));
     Ok(Reply::Done)
 }

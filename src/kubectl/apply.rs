@@ -22,7 +22,7 @@ pub(super) fn plan(args: &ApplyArgs, objects: &[Written], plan: &mut Plan) {
 /// What one object of a file asks for, as things are when its turn comes.
 pub(super) fn plan_one(verb: ApplyVerb, Written { file, object }: &Written, store: &Store, plan: &mut Plan) {
     let metadata = object.metadata();
-    let kind = Kind::parse(object.kind().as_str());
+    let kind = Kind::of(object);
     let name = format!("{}/{}", kind.map_or_else(|| printed(object), |k| k.printed().to_owned()), metadata.name);
     let exists = kind.and_then(|k| find_one(k, metadata.namespace, metadata.name.as_str(), store));
     if verb == ApplyVerb::Create || exists.is_none() {
@@ -40,12 +40,29 @@ pub(super) fn plan_one(verb: ApplyVerb, Written { file, object }: &Written, stor
     }
 }
 
+/// A file changes the labels and annotations that it names, and what the object says if that is new.
+fn apply_stored(object: &Object, found: &Found, name: &str, store: &Store, plan: &mut Plan) {
+    let Some(live) = three_way::export(found, store) else { return };
+    let (mut merged, theirs) = (object.clone(), live.metadata());
+    let mine = merged.metadata_mut();
+    mine.labels = mine.labels.iter().fold(theirs.labels.clone(), |labels, (key, value)| labels.with(key, value));
+    let said = std::mem::take(&mut mine.annotations);
+    mine.annotations = theirs.annotations.clone();
+    mine.annotations.extend(said);
+    let unchanged = Some(format!("{name} unchanged"));
+    let request = Request::Apply(Box::new(merged));
+    plan.call(Step { unchanged, ..Step::new(request, format!("{name} configured")) });
+}
+
 /// What an object of a file makes of the one that is there.
 ///
 /// # Source
 /// kubectl, `applyOneObject`.
 fn apply_one(object: &Object, found: &Found, name: &str, store: &Store, plan: &mut Plan) {
     let line = format!("{name} configured");
+    if let Found::Other(Kind::Stored(_), ..) = found {
+        return apply_stored(object, found, name, store, plan);
+    }
     let Some(live) = three_way::export(found, store) else {
         let unchanged = Some(format!("{name} unchanged"));
         let request = Request::Apply(Box::new(object.clone()));

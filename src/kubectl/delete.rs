@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::command_line::DeleteArgs;
 use super::failure::Failure;
-use super::resource::{Found, Kind, Target, find, find_one, not_found, of_another_namespace};
+use super::resource::{Found, Kind, Target, find, find_one, not_found, of_another_namespace, unknown_kind};
 use super::{Gone, Plan, Step, Written};
 use crate::arena::Symbol;
 use crate::component::{DeleteOptions, Request};
@@ -19,6 +19,9 @@ pub(super) fn plan(args: &DeleteArgs, objects: &[Written], store: &Store, plan: 
              The resource may continue to run on the cluster indefinitely."
                 .to_owned(),
         );
+    }
+    if let Some(failure) = unknown_kind(&args.selection, store) {
+        return plan.fail(failure);
     }
     for written in objects {
         let given = Some(args.selection.namespace.as_str()).filter(|_| args.selection.is_namespace_given);
@@ -44,7 +47,8 @@ pub(super) fn plan(args: &DeleteArgs, objects: &[Written], store: &Store, plan: 
     for result in results {
         match result {
             Ok(object) => step(args, &object, store).into_iter().for_each(|step| plan.call(step)),
-            Err(failure) if !args.ignore_not_found => plan.fail(failure),
+            // A selection finds what it finds; what it tells is told.
+            Err(failure) if !args.ignore_not_found || args.selection.targets.is_empty() => plan.fail(failure),
             Err(_) => {}
         }
     }
@@ -54,7 +58,7 @@ pub(super) fn plan(args: &DeleteArgs, objects: &[Written], store: &Store, plan: 
 fn delete_written(args: &DeleteArgs, written: &Written, store: &Store, plan: &mut Plan) {
     let metadata = written.object.metadata();
     let source = Some(("deleting", Arc::clone(&written.file)));
-    let (Some(kind), name) = (Kind::parse(written.object.kind().as_str()), metadata.name) else { return };
+    let (Some(kind), name) = (Kind::of(&written.object), metadata.name) else { return };
     match find_one(kind, metadata.namespace, name.as_str(), store) {
         Some(object) => {
             if let Some(step) = step(args, &object, store) {

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::command_line::{DrainArgs, DryRun};
+use super::command_line::DrainArgs;
 use super::drain_filters::{filter, is_long_overdue};
 use super::failure::{Failure, aggregated};
+use super::printing::DryRun;
 use super::resource::{Found, find};
 use super::{Kubectl, Process, Tag, Timer, cordon, failure, goroutines};
 use crate::arena::{Id, Symbol};

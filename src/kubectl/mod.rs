@@ -11,19 +11,25 @@ mod delete;
 mod drain;
 mod drain_filters;
 mod failure;
+mod get;
 mod goroutines;
 mod json_patch;
 mod label;
+mod making;
 mod patch;
+mod printing;
+mod replace;
 mod resource;
 mod rollout;
 mod rollout_status;
 mod scale;
 mod set;
+mod setting;
 mod shell;
 mod strategic;
 mod taint;
 mod three_way;
+mod wait;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -40,10 +46,12 @@ use crate::state::{
 };
 use crate::units::{SimDuration, SimTime};
 
-pub use command_line::{Command, CommandLineError, Selection, parse};
+pub(crate) use command_line::patch_value;
+pub use command_line::{Command, CommandLine, CommandLineError, Selection, parse};
 use command_line::{DeleteArgs, RolloutVerb};
 use drain::Drain;
 use failure::Failure;
+pub use printing::{DryRun, Output, Printing};
 pub use resource::Kind;
 use shell::Shells;
 pub use shell::{Place, ShellId, in_background};
@@ -65,6 +73,8 @@ pub struct RunbookLine {
     pub text: Arc<str>,
     /// What it means.
     pub command: Command,
+    /// How it is carried out and printed.
+    pub printing: Printing,
     /// The objects of `-f`, in file order.
     pub objects: Vec<Written>,
     /// Into which shell it is typed, if into one.
@@ -110,6 +120,8 @@ pub enum Timer {
     Timeout(Id<Process>, u32),
     /// The timeout of the wait for what was deleted.
     WaitTimeout(Id<Process>),
+    /// `wait` looks again.
+    LookAgain(Id<Process>),
     /// The timeout of the n-th roll-out of `rollout status`.
     RolloutTimeout(Id<Process>, u32),
 }
@@ -156,6 +168,8 @@ struct Step {
     line: String,
     /// Printed instead when nothing had to change.
     unchanged: Option<String>,
+    /// What stands before the server's refusal, which is then told as kubectl's own.
+    failed: Option<String>,
     /// What is being done with which file, for the error message.
     source: Option<(&'static str, Arc<str>)>,
     /// What has to be gone before the process ends.
@@ -169,7 +183,7 @@ struct Step {
 impl Step {
     fn new(request: Request, line: impl Into<String>) -> Self {
         let line = line.into();
-        Self { request, line, unchanged: None, source: None, wait: None, home: None, may_be_gone: false }
+        Self { request, line, unchanged: None, failed: None, source: None, wait: None, home: None, may_be_gone: false }
     }
 }
 
@@ -226,6 +240,8 @@ pub struct Process {
     /// The wait has begun.
     is_waiting: bool,
     drain: Option<Box<Drain>>,
+    /// What `wait` waits for, and how it is printed.
+    wait: Option<Box<(wait::Wait, Vec<String>)>>,
     /// Whose roll-out is being watched.
     rollout: Option<WorkloadId>,
     /// Raised at each roll-out: timers of an earlier one are void.
@@ -304,6 +320,7 @@ impl Kubectl {
             Command::Rollout(args) => rollout::plan(args, ctx.store, ctx.now, &mut plan),
             Command::SetImage(args) => set::plan(args, ctx.store, &mut plan),
             Command::Patch(args) => patch::plan(args, ctx.store, &mut plan),
+            Command::Wait(args) => return self.begin_wait(id, args, ctx),
             Command::Drain(args) => match drain::targets(args, ctx.store) {
                 Ok(nodes) => {
                     self.processes[id].drain = Some(Box::new(Drain::new(args.clone(), nodes)));
@@ -312,6 +329,7 @@ impl Kubectl {
                 }
                 Err(failure) => plan.fail(failure),
             },
+            _ => plan_more(&line, ctx, &mut plan),
         }
         let process = &mut self.processes[id];
         process.stderr.extend(plan.warnings);
@@ -324,11 +342,13 @@ impl Kubectl {
         let Some(process) = self.processes.get_mut(id) else { return };
         while let Some(item) = process.items.pop_front() {
             match item {
-                Item::Say(line) => process.stdout.push(line),
+                Item::Say(line) => process.stdout.push(process.line.printing.line(line)),
                 Item::Fail(failure) => process.failures.push(failure),
                 Item::Call(step) => {
                     let is_homeless = step.home.is_some_and(|home| !resource::has_namespace(home, ctx.store));
-                    ctx.call(if is_homeless { Request::Get } else { step.request.clone() }, Tag::Step(id));
+                    let is_pretended = process.line.printing.dry_run != DryRun::None;
+                    let request = if is_homeless || is_pretended { Request::Get } else { step.request.clone() };
+                    ctx.call(request, Tag::Step(id));
                     process.current = Some(*step);
                     return;
                 }
@@ -363,12 +383,16 @@ impl Kubectl {
                     (Reply::Unchanged, Some(unchanged)) => unchanged,
                     _ => step.line,
                 };
+                let printing = process.line.printing;
                 if !line.is_empty() {
-                    process.stdout.push(line);
+                    process.stdout.push(printing.line(line));
                 }
-                process.waits.extend(step.wait);
+                process.waits.extend(step.wait.filter(|_| printing.dry_run == DryRun::None));
             }
             Err(error) if step.may_be_gone && error.reason == ErrorReason::NotFound => {}
+            Err(error) if let Some(failed) = &step.failed => {
+                process.failures.push(Failure::own(format!("{failed}{}", error.message)));
+            }
             Err(error) => {
                 let source = step.source.as_ref().map(|(doing, file)| (*doing, &**file));
                 process.failures.push(Failure::refusal(error, source));
@@ -430,6 +454,7 @@ impl Kubectl {
             waits: Vec::new(),
             is_waiting: false,
             drain: None,
+            wait: None,
             rollout: None,
             round: 0,
             stdout: Vec::new(),
@@ -478,6 +503,26 @@ impl Kubectl {
     }
 }
 
+/// What the commands want done that make objects from flags, set fields of them, or only look.
+fn plan_more(line: &RunbookLine, ctx: &Ctx<'_, Kubectl>, plan: &mut Plan) {
+    let store = ctx.store;
+    match &line.command {
+        Command::Make(args) => making::plan(args, plan),
+        Command::JobFrom(args) => making::job_from(args, store, plan),
+        Command::Expose(args) => making::expose(args, store, plan),
+        Command::Autoscale(args) => making::autoscale(args, store, plan),
+        Command::Set(args) => setting::plan(args, store, plan),
+        Command::Replace(_) => replace::plan(&line.objects, store, plan),
+        Command::Certificate(selection, done) => making::certificate(selection, done, store, plan),
+        Command::Get(args) => get::plan(args, store, ctx.now, plan),
+        Command::History(args) => get::history(args, store, plan),
+        Command::Unanswered(what) => {
+            plan.warnings.push(format!("kubesquall: the output of `kubectl {what}` is not simulated"));
+        }
+        _ => {}
+    }
+}
+
 impl Component for Kubectl {
     type Timer = Timer;
     type Tag = Tag;
@@ -522,7 +567,15 @@ impl Component for Kubectl {
         match timer {
             Timer::Run(line) => self.typed(line, ctx),
             Timer::Next(shell) => self.next_lines(shell, ctx),
-            Timer::Begin(id) => ctx.call(Request::Get, Tag::Read(id)),
+            Timer::Begin(id) => {
+                let Some(process) = self.processes.get_mut(id) else { return };
+                let Command::Refused(lines) = &process.line.command else {
+                    return ctx.call(Request::Get, Tag::Read(id));
+                };
+                process.stderr.extend(lines.iter().cloned());
+                process.exit = 1;
+                self.finish(id, ctx);
+            }
             Timer::List(id) => ctx.call(Request::Get, Tag::List(id)),
             Timer::Evict(id, pod) => self.evict(id, pod, ctx),
             Timer::Reread(id, pod) => self.reread(id, pod, ctx),
@@ -531,6 +584,7 @@ impl Component for Kubectl {
             Timer::Poll(id, pod) => self.poll(id, pod, ctx),
             Timer::Look(id, pod) => self.look(id, pod, ctx),
             Timer::WaitTimeout(id) => self.wait_timed_out(id, ctx),
+            Timer::LookAgain(id) => self.look_again(id, ctx),
             Timer::RolloutTimeout(id, round) => self.rollout_timed_out(id, round, ctx),
             Timer::Timeout(id, node) => self.timed_out(id, node, ctx),
         }
@@ -551,9 +605,9 @@ impl Component for Kubectl {
     fn told(&mut self, message: &Message, ctx: &mut Ctx<'_, Self>) {
         let Message::Typed(TypedCommand { by, ticket, line }) = message else { return };
         match parse(line) {
-            Ok(command) => {
+            Ok(CommandLine { command, printing, .. }) => {
                 let (objects, place) = (Vec::new(), Place::Background);
-                let line = RunbookLine { text: Arc::clone(line), command, objects, shell: None, place };
+                let line = RunbookLine { text: Arc::clone(line), command, printing, objects, shell: None, place };
                 self.run(Arc::new(line), Some((*by, *ticket)), ctx);
             }
             Err(error) => {

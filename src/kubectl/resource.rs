@@ -6,8 +6,8 @@ use super::command_line::Selection;
 use super::failure::Failure;
 use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason};
-use crate::model::{Labels, Object};
-use crate::state::{Meta, NodeId, PodId, Store, WorkloadId};
+use crate::model::{Labels, Object, StoredKind};
+use crate::state::{Meta, NodeId, PodId, Store, Stored, WorkloadId};
 
 /// A resource type that commands can work on.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -42,18 +42,20 @@ pub enum Kind {
     PersistentVolumeClaim,
     /// persistentvolumes.
     PersistentVolume,
+    /// A kind that decides nothing.
+    Stored(StoredKind),
+}
+
+/// Whether a part of a resource type is a version: `v1`, `v1beta2`.
+fn is_version(text: &str) -> bool {
+    text.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Kind, words on the command line, printed name, resource in error messages.
 const KINDS: [(Kind, &[&str], &str, &str); 15] = [
     (Kind::Pod, &["pod", "pods", "po"], "pod", "pods"),
     (Kind::Node, &["node", "nodes", "no"], "node", "nodes"),
-    (
-        Kind::Deployment,
-        &["deployment", "deployments", "deploy", "deployment.apps", "deployments.apps"],
-        "deployment.apps",
-        "deployments.apps",
-    ),
+    (Kind::Deployment, &["deployment", "deployments", "deploy"], "deployment.apps", "deployments.apps"),
     (Kind::ReplicaSet, &["replicaset", "replicasets", "rs"], "replicaset.apps", "replicasets.apps"),
     (
         Kind::ReplicationController,
@@ -89,32 +91,75 @@ const KINDS: [(Kind, &[&str], &str, &str); 15] = [
 ];
 
 impl Kind {
-    /// The kind of a word on the command line.
+    /// The kind of a word on the command line: a name of the type, perhaps with its group, or with version and group.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         let word = word.to_ascii_lowercase();
-        KINDS.iter().find(|(_, words, ..)| words.contains(&word.as_str())).map(|(kind, ..)| *kind)
+        let (name, group) = word.split_once('.').unwrap_or((&word, ""));
+        let modelled = KINDS.iter().find(|(_, words, ..)| words.contains(&name)).map(|(kind, ..)| *kind);
+        let kind = modelled.or_else(|| StoredKind::parse(name).map(Self::Stored));
+        let Some(kind) = kind.filter(|kind| kind.is_of(group)) else { return Self::custom(name, group) };
+        Some(kind)
+    }
+
+    /// The kind of an object of a file.
+    pub(crate) fn of(object: &Object) -> Option<Self> {
+        let kind = match object {
+            Object::Stored(object) => return Some(Self::Stored(object.stored_kind())),
+            object => object.kind().as_str(),
+        };
+        Self::parse(kind)
+    }
+
+    /// A kind that no table has: its group is named, or its word is like none that is known.
+    fn custom(name: &str, group: &str) -> Option<Self> {
+        let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        let is_known = || crate::diagnostics::suggest::nearest(name, Self::words()).is_some();
+        if !is_word || group.is_empty() && is_known() {
+            return None;
+        }
+        let group = match group.split_once('.') {
+            Some((version, rest)) if is_version(version) => rest,
+            _ => group,
+        };
+        Some(Self::Stored(StoredKind::custom(name, group)))
+    }
+
+    /// Whether a word's group, perhaps after a version, is the kind's.
+    fn is_of(self, group: &str) -> bool {
+        let own = self.printed().split_once('.').map_or("", |(_, group)| group);
+        match group.split_once('.') {
+            Some((version, rest)) if is_version(version) => rest == own,
+            None if is_version(group) => own.is_empty(),
+            _ => group.is_empty() || group == own,
+        }
     }
 
     /// All words.
     pub(super) fn words() -> impl Iterator<Item = &'static str> {
-        KINDS.iter().flat_map(|(_, words, ..)| words.iter().copied())
+        KINDS.iter().flat_map(|(_, words, ..)| words.iter().copied()).chain(StoredKind::words())
     }
 
-    fn entry(self) -> &'static (Kind, &'static [&'static str], &'static str, &'static str) {
-        KINDS.iter().find(|(kind, ..)| *kind == self).expect("every kind is in the table")
+    fn entry(self) -> Option<&'static (Kind, &'static [&'static str], &'static str, &'static str)> {
+        KINDS.iter().find(|(kind, ..)| *kind == self)
     }
 
     /// As printed: `deployment.apps`.
     #[must_use]
     pub fn printed(self) -> &'static str {
-        self.entry().2
+        match self {
+            Self::Stored(kind) => kind.printed().as_str(),
+            _ => self.entry().expect("every modelled kind is in the table").2,
+        }
     }
 
     /// As in error messages: `deployments.apps`.
     #[must_use]
     pub fn resource(self) -> &'static str {
-        self.entry().3
+        match self {
+            Self::Stored(kind) => kind.resource().as_str(),
+            _ => self.entry().expect("every modelled kind is in the table").3,
+        }
     }
 
     /// Kind and group as the API's own messages have them: `ReplicaSet.apps`.
@@ -152,13 +197,39 @@ impl Kind {
             Self::PriorityClass => "PriorityClass",
             Self::PersistentVolumeClaim => "PersistentVolumeClaim",
             Self::PersistentVolume => "PersistentVolume",
+            Self::Stored(kind) => kind.printed().as_str(),
             _ => return None,
         })
     }
 
+    /// The fields that `--field-selector` knows.
+    ///
+    /// # Source
+    /// API server, `AddFieldLabelConversionFunc` of each kind.
+    fn fields(self) -> impl Iterator<Item = &'static str> {
+        let own: &[&str] = match self {
+            Self::Pod => &[
+                "spec.nodeName",
+                "spec.restartPolicy",
+                "spec.schedulerName",
+                "status.phase",
+                "status.nominatedNodeName",
+            ],
+            Self::Node => &["spec.unschedulable"],
+            Self::Namespace => &["status.phase"],
+            Self::Job => &["status.successful"],
+            Self::ReplicaSet | Self::ReplicationController => &["status.replicas"],
+            _ => &[],
+        };
+        ["metadata.name", "metadata.namespace"].into_iter().chain(own.iter().copied())
+    }
+
     /// Whether its objects live in namespaces.
     pub(super) fn is_namespaced(self) -> bool {
-        !matches!(self, Self::Node | Self::Namespace | Self::PriorityClass | Self::PersistentVolume)
+        match self {
+            Self::Stored(kind) => kind.is_namespaced,
+            _ => !matches!(self, Self::Node | Self::Namespace | Self::PriorityClass | Self::PersistentVolume),
+        }
     }
 }
 
@@ -169,6 +240,8 @@ pub struct Target {
     pub kind: Kind,
     /// Name.
     pub name: String,
+    /// Its namespace, if it is not the command's: it is an object of a file.
+    pub namespace: Option<Symbol>,
 }
 
 /// An object that was found.
@@ -219,6 +292,9 @@ impl Found {
                     Kind::Service => store.services.iter().map(|(_, service)| &service.meta).find(of_name),
                     Kind::PersistentVolumeClaim => store.volumes.claims().map(|(_, claim)| &claim.meta).find(of_name),
                     Kind::PersistentVolume => store.volumes.volumes().map(|(_, volume)| &volume.meta).find(of_name),
+                    Kind::Stored(kind) => {
+                        store.stored.get(&(kind.printed(), *namespace, *name)).map(|stored| &stored.meta)
+                    }
                     _ => None,
                 };
                 match kind {
@@ -237,6 +313,46 @@ impl Found {
             Self::Workload(_, id) => store.workload_meta(*id).is_some_and(|meta| meta.deleting.is_some()),
             Self::Other(Kind::Namespace, _, name) => store.is_terminating(*name),
             Self::Node(_) | Self::Other(..) => false,
+        }
+    }
+
+    /// The value of a field that selectors know.
+    fn field(&self, field: &str, store: &Store) -> String {
+        match (field, self) {
+            ("metadata.name", _) => self.name(store),
+            ("metadata.namespace", _) => self.namespace(store).to_string(),
+            ("spec.nodeName", Self::Pod(id)) => {
+                let node = store.pod(*id).and_then(|pod| pod.node);
+                node.map(|node| store.node_name(node).to_string()).unwrap_or_default()
+            }
+            ("status.phase", Self::Pod(id)) => {
+                store.pod(*id).map(|pod| pod.phase.as_str().to_owned()).unwrap_or_default()
+            }
+            ("status.nominatedNodeName", Self::Pod(id)) => {
+                let node = store.pod(*id).and_then(|pod| pod.nominated_node);
+                node.map(|node| store.node_name(node).to_string()).unwrap_or_default()
+            }
+            ("spec.restartPolicy", Self::Pod(id)) => {
+                store.pod(*id).map(|pod| pod.spec.restart_policy.to_string()).unwrap_or_default()
+            }
+            ("spec.schedulerName", Self::Pod(id)) => {
+                let name = store.pod(*id).and_then(|pod| pod.spec.scheduler_name);
+                name.map_or_else(|| "default-scheduler".to_owned(), |name| name.to_string())
+            }
+            ("spec.unschedulable", Self::Node(id)) => {
+                store.node(*id).is_some_and(|node| node.unschedulable).to_string()
+            }
+            ("status.phase", Self::Other(_, _, name)) => {
+                let is_going = store.namespace(*name).is_some_and(|(_, namespace)| namespace.deleting_since.is_some());
+                (if is_going { "Terminating" } else { "Active" }).to_owned()
+            }
+            ("status.successful", Self::Workload(_, WorkloadId::Job(id))) => {
+                store.jobs.get(*id).map(|job| job.status.succeeded.to_string()).unwrap_or_default()
+            }
+            ("status.replicas", Self::Workload(_, WorkloadId::ReplicaSet(id))) => {
+                store.replica_sets.get(*id).map(|set| set.status.replicas.to_string()).unwrap_or_default()
+            }
+            _ => String::new(),
         }
     }
 
@@ -260,16 +376,56 @@ pub(super) fn not_found(kind: Kind, name: &str) -> ApiError {
 /// The objects a command works on, in the order in which kubectl would visit them; what is not there is a failure.
 pub(super) fn find(selection: &Selection, store: &Store) -> Vec<Result<Found, Failure>> {
     let namespace = Symbol::new(&selection.namespace);
+    if let Some(unknown) = unknown_kind(selection, store) {
+        return vec![Err(unknown)];
+    }
     if !selection.targets.is_empty() {
         let find = |target: &Target| {
+            let namespace = target.namespace.unwrap_or(namespace);
             find_one(target.kind, namespace, &target.name, store)
                 .ok_or_else(|| Failure::refusal(&missing(target.kind, namespace, &target.name, store), None))
         };
         return selection.targets.iter().map(find).collect();
     }
-    let mut found: Vec<Found> = selection.kinds.iter().flat_map(|kind| selected(*kind, selection, store)).collect();
-    found.retain(|object| selection.selector.as_ref().is_none_or(|s| s.matches(&object.labels(store))));
-    found.into_iter().map(Ok).collect()
+    let mut found = Vec::new();
+    for kind in &selection.kinds {
+        if let Some(unknown) = selection.fields.0.iter().find(|r| !kind.fields().any(|field| field == r.field)) {
+            found.push(Err(unknown_field(*kind, selection, &unknown.field)));
+            continue;
+        }
+        let is_selected = |object: &Found| {
+            selection.selector.as_ref().is_none_or(|s| s.matches(&object.labels(store)))
+                && selection.fields.0.iter().all(|r| (object.field(&r.field, store) == r.value) != r.is_negated)
+        };
+        found.extend(selected(*kind, selection, store).into_iter().filter(is_selected).map(Ok));
+    }
+    found
+}
+
+/// A kind of the command that the cluster does not have.
+pub(super) fn unknown_kind(selection: &Selection, store: &Store) -> Option<Failure> {
+    let kinds = selection.targets.iter().map(|target| &target.kind).chain(&selection.kinds);
+    let unknown = kinds.filter_map(|kind| if let Kind::Stored(word) = kind { Some(*word) } else { None });
+    let unknown = unknown.into_iter().find(|word| known(*word, store).is_none())?;
+    Some(Failure::own(format!("the server doesn't have a resource type \"{}\"", unknown.plural)))
+}
+
+/// # Source
+/// cli-runtime, `Selector.Visit`; API server, `AddFieldLabelConversionFunc`.
+fn unknown_field(kind: Kind, selection: &Selection, field: &str) -> Failure {
+    let (resource, group) = kind.resource().split_once('.').unwrap_or((kind.resource(), ""));
+    let group = if group.is_empty() { String::new() } else { group.to_owned() };
+    let (labels, fields) = (selection.label_text.as_str(), selection.fields.to_string());
+    let why = match kind {
+        Kind::Pod | Kind::Node | Kind::Namespace => format!("field label not supported: {field}"),
+        _ => {
+            format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
+        }
+    };
+    let text = format!(
+        "Unable to find \"{group}/v1, Resource={resource}\" that match label selector {labels:?}, field selector {fields:?}: {why}"
+    );
+    Failure::refusal(&ApiError::new(ErrorReason::BadRequest, text), None)
 }
 
 /// What the server says of an object that is not there: perhaps its namespace is not, either.
@@ -303,7 +459,8 @@ pub(super) fn of_another_namespace(object: &Object, given: Option<&str>) -> Opti
 pub(super) fn has_namespace(namespace: Symbol, store: &Store) -> bool {
     ["default", "kube-system", "kube-public", "kube-node-lease"].contains(&namespace.as_str())
         || store.namespace(namespace).is_some()
-        || KINDS.iter().any(|(kind, ..)| kind.is_namespaced() && !all(*kind, namespace, store).is_empty())
+        || store.stored.keys().any(|(_, place, _)| *place == namespace)
+        || KINDS.iter().any(|(kind, ..)| kind.is_namespaced() && !all(*kind, Some(namespace), store).is_empty())
 }
 
 pub(super) fn find_one(kind: Kind, namespace: Symbol, name: &str, store: &Store) -> Option<Found> {
@@ -319,6 +476,13 @@ pub(super) fn find_one(kind: Kind, namespace: Symbol, name: &str, store: &Store)
         Kind::PriorityClass => store.priority_class(symbol).is_some(),
         Kind::PersistentVolumeClaim => store.volumes.find_claim(namespace, symbol).is_some(),
         Kind::PersistentVolume => store.volumes.find_volume(symbol).is_some(),
+        Kind::Stored(word) => {
+            // A kind of its own group that lives in no namespace is known by its objects only.
+            let kind = known(word, store)?;
+            let namespace = if kind.is_namespaced { namespace } else { Symbol::empty() };
+            let stored = store.stored.get(&(kind.printed(), namespace, symbol))?;
+            return Some(Found::Other(Kind::Stored(kind), stored.meta.namespace, symbol));
+        }
         _ => {
             let api = kind.workload_kind()?;
             return store.find_workload(api, namespace, symbol).map(|id| Found::Workload(kind, id));
@@ -328,16 +492,36 @@ pub(super) fn find_one(kind: Kind, namespace: Symbol, name: &str, store: &Store)
 }
 
 fn selected(kind: Kind, selection: &Selection, store: &Store) -> Vec<Found> {
-    let mut found = all(kind, Symbol::new(&selection.namespace), store);
-    found.sort_by_cached_key(|object| object.name(store));
+    let namespace = Some(Symbol::new(&selection.namespace)).filter(|_| !selection.all_namespaces);
+    let mut found = all(kind, namespace, store);
+    found.sort_by_cached_key(|object| (object.namespace(store), object.name(store)));
     found
 }
 
-/// All objects of a kind in a namespace.
-fn all(kind: Kind, namespace: Symbol, store: &Store) -> Vec<Found> {
+/// The kind that a word means: a built-in one, or one of which there is an object or a definition.
+fn known(word: StoredKind, store: &Store) -> Option<StoredKind> {
+    if StoredKind::parse(word.plural.as_str()).is_some_and(|kind| kind == word) {
+        return Some(word);
+    }
+    if let Some(stored) = store.stored.values().find(|stored| stored.kind.is_meant_by(word)) {
+        return Some(stored.kind);
+    }
+    let is_defined = |stored: &&Stored| {
+        stored.kind.kind.as_str() == "CustomResourceDefinition"
+            && stored.meta.name.as_str().split_once('.').is_some_and(|(plural, group)| {
+                plural == word.plural.as_str() && (word.group.is_empty() || group == word.group.as_str())
+            })
+    };
+    let definition = store.stored.values().find(is_defined)?;
+    let group = definition.meta.name.as_str().split_once('.').map_or("", |(_, group)| group);
+    Some(StoredKind { group: Symbol::new(group), ..word })
+}
+
+/// All objects of a kind in a namespace; without one, in all.
+fn all(kind: Kind, namespace: Option<Symbol>, store: &Store) -> Vec<Found> {
     let of = |ids: Vec<WorkloadId>| -> Vec<Found> {
         ids.into_iter()
-            .filter(|id| store.workload_meta(*id).is_some_and(|m| m.namespace == namespace))
+            .filter(|id| store.workload_meta(*id).is_some_and(|m| namespace.is_none_or(|n| m.namespace == n)))
             .map(|id| Found::Workload(kind, id))
             .collect()
     };
@@ -346,12 +530,15 @@ fn all(kind: Kind, namespace: Symbol, store: &Store) -> Vec<Found> {
         of(sets.map(|(id, _)| WorkloadId::ReplicaSet(id)).collect())
     };
     let others = |metas: Vec<&Meta>| -> Vec<Found> {
-        let here = metas.into_iter().filter(|meta| meta.namespace == namespace);
-        here.map(|meta| Found::Other(kind, namespace, meta.name)).collect()
+        let here = metas.into_iter().filter(|meta| namespace.is_none_or(|n| meta.namespace == n));
+        here.map(|meta| Found::Other(kind, meta.namespace, meta.name)).collect()
     };
     let other = |name: Symbol| Found::Other(kind, Symbol::empty(), name);
     match kind {
-        Kind::Pod => store.pods_in(namespace).iter().copied().map(Found::Pod).collect(),
+        Kind::Pod => match namespace {
+            Some(namespace) => store.pods_in(namespace).iter().copied().map(Found::Pod).collect(),
+            None => store.pods().map(|(id, _)| Found::Pod(id)).collect(),
+        },
         Kind::Node => store.nodes().map(|(id, _)| Found::Node(id)).collect(),
         Kind::Deployment => of(store.deployments.ids().map(WorkloadId::Deployment).collect()),
         Kind::ReplicaSet => sets(false),
@@ -366,5 +553,12 @@ fn all(kind: Kind, namespace: Symbol, store: &Store) -> Vec<Found> {
         Kind::PersistentVolume => store.volumes.volumes().map(|(_, volume)| other(volume.meta.name)).collect(),
         Kind::Namespace => store.namespaces.iter().map(|(_, namespace)| other(namespace.name)).collect(),
         Kind::PriorityClass => store.priority_classes.iter().map(|(_, class)| other(class.name)).collect(),
+        Kind::Stored(word) => {
+            let Some(kind) = known(word, store) else { return Vec::new() };
+            let of_kind = store.stored.iter().filter(|((printed, ..), _)| *printed == kind.printed());
+            let here =
+                of_kind.filter(|((_, place, _), _)| namespace.is_none_or(|n| !kind.is_namespaced || *place == n));
+            here.map(|((_, place, name), _)| Found::Other(Kind::Stored(kind), *place, *name)).collect()
+        }
     }
 }

@@ -160,7 +160,7 @@ fn undone(store: &Store, id: WorkloadId, revision: i64, is_paused: bool) -> Resu
     Ok(template)
 }
 
-fn revision_of(set: &ReplicaSet) -> i64 {
+pub(super) fn revision_of(set: &ReplicaSet) -> i64 {
     let key = Symbol::new("deployment.kubernetes.io/revision");
     set.meta.annotations.get(&key).and_then(|r| r.as_str().parse().ok()).unwrap_or(0)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Kubectl, Place, Runbook, RunbookLine, Tag, Timer, Written, parse};
+use super::{CommandLine, Kubectl, Place, Runbook, RunbookLine, Tag, Timer, Written, parse};
 use crate::apiserver::{ApiServer, link_owners};
 use crate::arena::Symbol;
 use crate::component::{
@@ -296,13 +296,8 @@ impl Desk {
 }
 
 fn runbook_line(line: &str) -> RunbookLine {
-    RunbookLine {
-        text: line.into(),
-        command: parse(line).expect("a command line"),
-        objects: Vec::new(),
-        shell: None,
-        place: Place::Foreground,
-    }
+    let CommandLine { command, printing, .. } = parse(line).expect("a command line");
+    RunbookLine { text: line.into(), command, printing, objects: Vec::new(), shell: None, place: Place::Foreground }
 }
 
 #[track_caller]
@@ -698,6 +693,7 @@ fn pods_that_should_long_be_gone_are_passed_over() {
     check(100, 0.0..0.3, false);
 }
 
+mod making;
 mod rollout;
 mod shell;
 mod verbs;

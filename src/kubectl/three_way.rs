@@ -181,6 +181,12 @@ pub(super) fn export(object: &Found, store: &Store) -> Option<Object> {
             object.preemption_policy = class.never_preempts.then_some(model::PreemptionPolicy::Never);
             Some(Object::PriorityClass(Box::new(object)))
         }
+        Found::Other(Kind::Stored(kind), namespace, name) => {
+            let stored = store.stored.get(&(kind.printed(), *namespace, *name))?;
+            let (metadata, api_version) = (metadata(&stored.meta), stored.api_version);
+            let object = model::StoredObject { api_version, kind: kind.kind, metadata, content: stored.content };
+            Some(Object::Stored(Box::new(object)))
+        }
         Found::Other(..) => None,
     }
 }

@@ -29,6 +29,7 @@ pub mod pod_disruption_budget;
 pub mod replica_set;
 pub mod service;
 pub mod stateful_set;
+pub mod stored;
 
 pub mod config;
 pub mod manifest;
@@ -52,5 +53,6 @@ pub use resources::*;
 pub use selector::*;
 pub use service::*;
 pub use stateful_set::*;
+pub use stored::{StoredKind, StoredObject};
 pub use taint::*;
 pub use volume::*;

@@ -25,7 +25,7 @@ use crate::chaos::ChaosPlan;
 use crate::component::{Config, Latencies};
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::engine::Distribution;
-use crate::kubectl::{self, Command, Runbook, RunbookLine, Written};
+use crate::kubectl::{self, Command, CommandLine, Runbook, RunbookLine, Written};
 use crate::model::config::{ClusterAutoscaler, FlagError, KubeApiserver, KubeControllerManager};
 use crate::model::field_path::FieldPath;
 use crate::model::manifest::{self, Loaded};
@@ -596,8 +596,8 @@ impl Resolver<'_> {
         let trimmed = text.trim();
         let trimmed = trimmed.strip_prefix("kubectl ").map_or(trimmed, str::trim_start);
         let (trimmed, place) = kubectl::in_background(trimmed);
-        let command = match kubectl::parse(trimmed) {
-            Ok(command) => command,
+        let CommandLine { mut command, printing, files: paths } = match kubectl::parse(trimmed) {
+            Ok(line) => line,
             Err(error) => {
                 let diagnostic = Diagnostic::error("scenario::bad_kubectl_line", error.message);
                 let mut diagnostic = diagnostic.at(word_in(location, text, &error.word), "");
@@ -606,13 +606,14 @@ impl Resolver<'_> {
                 return None;
             }
         };
-        let paths = match &command {
-            Command::Apply(arguments) => arguments.files.as_slice(),
-            Command::Delete(arguments) => arguments.files.as_slice(),
-            _ => &[],
-        };
+        if let Command::Refused(lines) = &command {
+            let why = lines.first().map(|line| line.trim_start_matches("error: ")).unwrap_or_default();
+            let diagnostic =
+                Diagnostic::warning("scenario::refused_kubectl_line", format!("kubectl refuses this line: {why}"));
+            self.diagnostics.push(diagnostic.at(location.clone(), ""));
+        }
         let mut objects = Vec::new();
-        for path in paths.iter().flat_map(|paths| paths.split(',')) {
+        for path in &paths {
             let place = word_in(location, text, path);
             if path == "-" || path.starts_with("http://") || path.starts_with("https://") {
                 let message = format!("`{path}` cannot be read in a simulation");
@@ -625,13 +626,36 @@ impl Resolver<'_> {
             }
             let mut loaded = files.manifests(path);
             loaded.diagnostics = with_place(loaded.diagnostics, &place);
-            let file: Arc<str> = path.into();
+            let file: Arc<str> = path.as_str().into();
             let written = self.take(loaded, not_modelled).into_iter();
             objects.extend(written.map(|object| Written { file: Arc::clone(&file), object: object.object }));
         }
         settle_namespace(&command, &mut objects);
+        if let Command::Patch(arguments) = &mut command
+            && let Some(path) = &arguments.patch_file
+        {
+            let place = word_in(location, text, path);
+            arguments.patch = self.patch_file(path, place, files)?;
+        }
+        command.name_objects(&objects);
         objects::check_line(&command, &objects, location, &mut self.diagnostics);
-        Some(RunbookLine { text: trimmed.into(), command, objects, shell: None, place })
+        Some(RunbookLine { text: trimmed.into(), command, printing, objects, shell: None, place })
+    }
+}
+
+impl Resolver<'_> {
+    /// The patch that a file holds; none if it holds none.
+    fn patch_file(&mut self, path: &str, place: Location, files: &mut Files<'_>) -> Option<serde_json::Value> {
+        let problem = match files.text(path) {
+            Ok(text) => match kubectl::patch_value(&text) {
+                Ok(value) => return Some(value),
+                Err(error) => Diagnostic::error("scenario::bad_kubectl_line", error.message),
+            },
+            Err(diagnostic) => diagnostic,
+        };
+        let placed = if problem.labels.is_empty() { problem.at(place, "named here") } else { problem };
+        self.diagnostics.push(placed);
+        None
     }
 }
 

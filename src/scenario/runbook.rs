@@ -90,7 +90,7 @@ impl Names {
     }
 
     fn add(&mut self, object: &Object) {
-        if let Some(kind) = Kind::parse(object.kind().as_str()) {
+        if let Some(kind) = Kind::of(object) {
             self.of.entry(kind.printed()).or_default().insert(object.metadata().name);
         }
         match object {

@@ -11,6 +11,7 @@ mod meta;
 mod nodes;
 mod pods;
 mod store;
+mod stored;
 mod volumes;
 mod workloads;
 
@@ -24,6 +25,7 @@ pub use pods::{
     NotScheduled, NotScheduledReason, Pod, PodClaim, PodCondition, PodId, PodPhase,
 };
 pub use store::{Store, Tally};
+pub use stored::Stored;
 pub use volumes::{
     Attachment, AttachmentPhase, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId,
     Volumes,

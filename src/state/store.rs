@@ -5,6 +5,7 @@
 
 mod audit;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use indexmap::IndexSet;
@@ -15,6 +16,7 @@ use super::machines::Machine;
 use super::meta::Owner;
 use super::nodes::{Node, NodeId, NodeSlot};
 use super::pods::{Pod, PodId};
+use super::stored::Stored;
 use super::volumes::Volumes;
 use super::workloads::{
     ControllerRevision, ControllerRevisionId, CronJob, DaemonSet, Deployment, DeploymentId, Job, JobId, Namespace,
@@ -49,6 +51,8 @@ pub struct Store {
     pub priority_classes: Table<PriorityClass>,
     /// Services.
     pub services: Table<Service>,
+    /// Objects of kinds that decide nothing, by printed kind, namespace and name; forks of a run share them.
+    pub stored: Arc<BTreeMap<(Symbol, Symbol, Symbol), Stored>>,
     /// PersistentVolumes, claims, classes, attachments.
     pub volumes: Volumes,
     pods: Table<Pod>,

@@ -138,7 +138,8 @@ fn a_grace_of_zero_needs_force() {
     check("delete pod p --grace-period=0 --force", false, "force deleted", true);
     check("delete pod p --force", false, "force deleted", true);
     check("delete pod p --now", true, "deleted", false);
-    assert!(parse("delete pod p --force --grace-period=5").is_err());
+    let both = "error: --force and --grace-period greater than 0 cannot be specified together";
+    Desk::new("delete pod p --force --grace-period=5").check(1, &[], &[both]);
 }
 
 #[test]
@@ -407,4 +408,110 @@ fn the_namespaces_of_every_cluster_are_not_deleted() {
     desk.check(0, &["namespace/far labeled"], &[]);
     let label = desk.store.namespace(Symbol::new("far")).and_then(|(_, far)| far.labels.get(Symbol::new("a")));
     assert_eq!(label, Some(Symbol::new("b")));
+}
+
+#[test]
+fn a_dry_run_says_what_it_would_do_and_does_nothing() {
+    let check = |line: &str, expected: &str| {
+        let mut desk = Desk::new(line);
+        let pod = desk.web("p");
+        desk.check(0, &[expected], &[]);
+        assert!(!desk.is_cordoned("n") && desk.exists("p"), "{line}");
+        assert_eq!(desk.store.pod(pod).expect("the pod").labels.len(), 1, "{line}");
+        assert_eq!(desk.store.replica_sets.iter().next().expect("the set").1.replicas, 0, "{line}");
+        assert!(desk.done_s() < 0.2, "{line}");
+    };
+    check("cordon n --dry-run=client", "node/n cordoned (dry run)");
+    check("uncordon n --dry-run=server", "node/n already uncordoned (server dry run)");
+    check("delete pod p --dry-run=client", "pod \"p\" deleted from default namespace (dry run)");
+    check("label pod p a=b --dry-run=server", "pod/p labeled (server dry run)");
+    check("taint node n a=b:NoExecute --dry-run", "node/n tainted (dry run)");
+    check("scale rs/web --replicas=3 --dry-run=client", "replicaset.apps/web scaled (dry run)");
+}
+
+#[test]
+fn o_name_leaves_the_name() {
+    let mut desk = Desk::new("label pod p a=b -o name");
+    desk.web("p");
+    desk.check(0, &["pod/p"], &[]);
+    let mut desk = Desk::new("delete pod p -o name");
+    desk.web("p");
+    desk.check(0, &["pod/p"], &[]);
+}
+
+#[test]
+fn fields_select_in_all_namespaces() {
+    let select = |line: &str| {
+        let mut desk = Desk::new(line);
+        let pod = "{apiVersion: v1, kind: Pod, metadata: {name: far, namespace: other}, \
+                   spec: {nodeName: 'n', containers: [{name: c, image: i}]}}";
+        desk.create(object(pod));
+        desk.web("p");
+        desk.pod("q", "m", ("", ""), "");
+        desk.printed(60.0)
+    };
+    let deleted = |names: &[&str]| -> Vec<String> {
+        let place = |name: &str| if name == "far" { "other" } else { "default" };
+        names.iter().map(|name| format!("pod \"{name}\" deleted from {} namespace", place(name))).collect()
+    };
+    let line = "delete pods -A --field-selector=spec.nodeName=n --wait=false";
+    assert_eq!(select(line), (0, deleted(&["p", "far"]), Vec::new()));
+    let line = "delete pods --field-selector spec.nodeName!=n,status.phase==Running";
+    assert_eq!(select(line), (0, deleted(&["q"]), Vec::new()));
+    let unknown = "Error from server (BadRequest): Unable to find \"/v1, Resource=pods\" that match label selector \"\", field \
+                   selector \"spec.nodename=n\": field label not supported: spec.nodename";
+    assert_eq!(select("delete pods --field-selector=spec.nodename=n"), (1, Vec::new(), vec![unknown.to_owned()]));
+}
+
+const POLICY: &str = "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: deny, namespace: default}, \
+                      spec: {podSelector: {}}}";
+const WIDGET: &str =
+    "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default}, spec: {size: 1}}";
+
+/// An object of a file, of whatever kind.
+fn loaded(text: &str) -> Object {
+    let value: serde_json::Value = serde_saphyr::from_str(text).expect("YAML");
+    let mut loaded = crate::model::manifest::load_text("x.yaml", &value.to_string());
+    loaded.objects.pop().expect("an object").object
+}
+
+#[test]
+fn kinds_without_effect_are_there_for_commands() {
+    let mut desk = Desk::with_files("apply -f x", &[]);
+    let type_with = |desk: &mut Desk, line: &str, texts: &[&str]| -> (i32, Vec<String>, Vec<String>) {
+        desk.type_line(line);
+        let line = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
+        let objects = texts.iter().map(|text| Written { file: "x".into(), object: loaded(text) });
+        Arc::make_mut(line).objects = objects.collect();
+        desk.play(2.0);
+        let said = desk.transcripts.last().expect("an end");
+        (said.exit.expect("an end"), said.stdout.clone(), said.stderr.clone())
+    };
+    let said = |lines: &[&str]| (0, lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>(), Vec::new());
+    let failed = |line: &str| (1, Vec::new(), vec![line.to_owned()]);
+    desk.play(1.0);
+    let (policy, widget) = ("networkpolicy.networking.k8s.io/deny", "widget.example.com/w");
+    let check = |desk: &mut Desk, line: &str, done: &str| {
+        let expected = said(&[&format!("{policy} {done}"), &format!("{widget} {done}")]);
+        assert_eq!(type_with(desk, line, &[POLICY, WIDGET]), expected);
+    };
+    check(&mut desk, "apply -f x", "created");
+    check(&mut desk, "apply -f x", "unchanged");
+    let bigger = WIDGET.replace("size: 1", "size: 2");
+    assert_eq!(type_with(&mut desk, "apply -f x", &[&bigger]), said(&[&format!("{widget} configured")]));
+    let taken = "Error from server (AlreadyExists): error when creating \"x\": networkpolicies.networking.k8s.io \"deny\" already exists";
+    assert_eq!(type_with(&mut desk, "create -f x", &[POLICY]), failed(taken));
+    assert_eq!(type_with(&mut desk, "label netpol deny a=b", &[]), said(&[&format!("{policy} labeled")]));
+    assert_eq!(
+        type_with(&mut desk, "annotate widgets.example.com w a=b", &[]),
+        said(&[&format!("{widget} annotated")])
+    );
+    let deleted = said(&["networkpolicy.networking.k8s.io \"deny\" deleted from default namespace"]);
+    assert_eq!(type_with(&mut desk, "delete netpol -l a=b", &[]), deleted);
+    let gone = "Error from server (NotFound): networkpolicies.networking.k8s.io \"deny\" not found";
+    assert_eq!(type_with(&mut desk, "delete netpol deny", &[]), failed(gone));
+    let deleted = said(&["widget.example.com \"w\" deleted from default namespace"]);
+    assert_eq!(type_with(&mut desk, "delete widget w", &[]), deleted);
+    let unknown = "error: the server doesn't have a resource type \"gizmos\"";
+    assert_eq!(type_with(&mut desk, "delete gizmo g", &[]), failed(unknown));
 }

@@ -243,6 +243,10 @@ impl Loader {
         };
         let place = *first;
         let first = &self.loaded.objects[place];
+        // What decides nothing may be there as often as it likes.
+        if added.object.stored_kind().is_some() {
+            return;
+        }
         let label = added.object.label();
         let diagnostic = if first.object == added.object {
             Diagnostic::warning("manifest::repeated_object", format!("{label} is written twice, without a difference"))

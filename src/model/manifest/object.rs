@@ -6,7 +6,7 @@ use crate::model::field_path::FieldPath;
 use crate::model::{
     CSIDriver, CSINode, ControllerRevision, CronJob, DaemonSet, Deployment, HorizontalPodAutoscaler, Job, Namespace,
     Node, ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass, ReplicaSet,
-    ReplicationController, Service, StatefulSet, StorageClass,
+    ReplicationController, Service, StatefulSet, StorageClass, StoredKind, StoredObject,
 };
 
 /// Something that can be read as any of the kinds: one parse of YAML, JSON or a tree.
@@ -20,33 +20,41 @@ macro_rules! objects {
         /// An object of one of the kinds that are modelled.
         #[derive(Clone, Debug, PartialEq)]
         #[allow(missing_docs, reason = "variants are the kinds")]
-        pub enum Object { $($kind(Box<$kind>)),+ }
+        pub enum Object {
+            $($kind(Box<$kind>),)+
+            /// An object of a kind that decides nothing.
+            Stored(Box<StoredObject>),
+        }
 
         /// A kind of object that is modelled.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[allow(missing_docs, reason = "variants are the kinds")]
-        pub enum ObjectKind { $($kind),+ }
+        pub enum ObjectKind {
+            $($kind,)+
+            /// Any kind that decides nothing.
+            Stored,
+        }
 
         impl ObjectKind {
-            /// Every kind.
+            /// Every kind that decides something.
             pub const ALL: &'static [Self] = &[$(Self::$kind),+];
 
             /// The kind's name, as in `kind:`.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$kind => stringify!($kind)),+ }
+                match self { $(Self::$kind => stringify!($kind),)+ Self::Stored => "Stored" }
             }
 
             /// The `apiVersion` under which the kind is written today.
             #[must_use]
             pub const fn api_version(self) -> &'static str {
-                match self { $(Self::$kind => $api_version),+ }
+                match self { $(Self::$kind => $api_version,)+ Self::Stored => "" }
             }
 
             /// Whether objects of the kind live in a namespace.
             #[must_use]
             pub const fn scope(self) -> Scope {
-                match self { $(Self::$kind => Scope::$scope),+ }
+                match self { $(Self::$kind => Scope::$scope,)+ Self::Stored => Scope::Cluster }
             }
 
             /// The kind of an object, if it is modelled. Groups that a kind has lived in before count as well, in any
@@ -61,7 +69,10 @@ macro_rules! objects {
             }
 
             pub(super) fn read<R: ReadAs>(self, source: R) -> Result<Object, R::Error> {
-                match self { $(Self::$kind => source.read_as().map(|object| Object::$kind(Box::new(object)))),+ }
+                match self {
+                    $(Self::$kind => source.read_as().map(|object| Object::$kind(Box::new(object))),)+
+                    Self::Stored => source.read_as().map(|object| Object::Stored(Box::new(object))),
+                }
             }
         }
 
@@ -69,25 +80,31 @@ macro_rules! objects {
             /// The object's kind.
             #[must_use]
             pub const fn kind(&self) -> ObjectKind {
-                match self { $(Self::$kind(_) => ObjectKind::$kind),+ }
+                match self { $(Self::$kind(_) => ObjectKind::$kind,)+ Self::Stored(_) => ObjectKind::Stored }
             }
 
             /// The object's metadata.
             #[must_use]
             pub fn metadata(&self) -> &ObjectMeta {
-                match self { $(Self::$kind(object) => &object.metadata),+ }
+                match self { $(Self::$kind(object) => &object.metadata,)+ Self::Stored(object) => &object.metadata }
             }
 
             /// The object's metadata, to be changed.
             pub fn metadata_mut(&mut self) -> &mut ObjectMeta {
-                match self { $(Self::$kind(object) => &mut object.metadata),+ }
+                match self { $(Self::$kind(object) => &mut object.metadata,)+ Self::Stored(object) => &mut object.metadata }
             }
 
             /// The object as a manifest: with `apiVersion` and `kind`, without anything that is absent.
             #[must_use]
             pub fn to_value(&self) -> serde_json::Value {
-                let value = match self { $(Self::$kind(object) => serde_json::to_value(object)),+ };
+                let value = match self {
+                    $(Self::$kind(object) => serde_json::to_value(object),)+
+                    Self::Stored(object) => serde_json::to_value(object),
+                };
                 let mut value = value.expect("API objects have text keys only");
+                if let Self::Stored(_) = self {
+                    return value;
+                }
                 let fields = value.as_object_mut().expect("API objects are maps");
                 fields.insert("apiVersion".to_owned(), self.kind().api_version().into());
                 fields.insert("kind".to_owned(), self.kind().as_str().into());
@@ -96,7 +113,7 @@ macro_rules! objects {
 
             pub(super) fn opaque_parts(&self, visit: &mut dyn FnMut(&FieldPath)) {
                 let mut path = FieldPath::default();
-                match self { $(Self::$kind(object) => object.opaque_parts(&mut path, visit)),+ }
+                match self { $(Self::$kind(object) => object.opaque_parts(&mut path, visit),)+ Self::Stored(_) => {} }
             }
         }
 
@@ -160,7 +177,11 @@ impl Object {
             Self::Job(object) => object.apply_defaults(),
             Self::HorizontalPodAutoscaler(object) => object.apply_defaults(),
             Self::Pod(object) => object.apply_defaults(),
-            Self::CSIDriver(_) | Self::CSINode(_) | Self::PodDisruptionBudget(_) | Self::ControllerRevision(_) => {}
+            Self::CSIDriver(_)
+            | Self::CSINode(_)
+            | Self::PodDisruptionBudget(_)
+            | Self::ControllerRevision(_)
+            | Self::Stored(_) => {}
         }
     }
 
@@ -169,6 +190,10 @@ impl Object {
     pub fn label(&self) -> String {
         let metadata = self.metadata();
         let name = metadata.name.as_str();
+        if let Self::Stored(object) = self {
+            let place = if metadata.namespace.is_empty() { String::new() } else { format!("{}/", metadata.namespace) };
+            return format!("{} {place}{name}", object.kind);
+        }
         match self.kind().scope() {
             Scope::Namespaced => format!("{} {}/{name}", self.kind().as_str(), metadata.namespace.as_str()),
             Scope::Cluster => format!("{} {name}", self.kind().as_str()),
@@ -193,9 +218,20 @@ impl Object {
         Some(kind.read(Tree(value)))
     }
 
+    /// The kind, if objects of it are stored without effect.
+    #[must_use]
+    pub fn stored_kind(&self) -> Option<StoredKind> {
+        if let Self::Stored(object) = self { Some(object.stored_kind()) } else { None }
+    }
+
     /// The identity by which objects are told apart: kind, namespace, name.
     #[must_use]
     pub fn key(&self) -> (ObjectKind, Symbol, Symbol) {
-        (self.kind(), self.metadata().namespace, self.metadata().name)
+        let (namespace, name) = (self.metadata().namespace, self.metadata().name);
+        match self.stored_kind() {
+            // One kind here stands for many.
+            Some(kind) => (self.kind(), namespace, Symbol::new(&format!("{}/{name}", kind.printed()))),
+            None => (self.kind(), namespace, name),
+        }
     }
 }

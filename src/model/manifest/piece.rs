@@ -303,6 +303,24 @@ impl TextPiece<'_> {
             value_excerpt: kind.as_str().to_owned(),
             count: 1,
         });
+        reading.object = self.stored(file, header, reading.line);
+    }
+
+    /// An object whose kind is not modelled, as far as commands can name it. Events are what a run makes.
+    fn stored(&self, file: &File<'_>, header: &Header, line: u32) -> Option<ManifestObject> {
+        if header.kind() == "Event" || header.metadata.and_then(|metadata| metadata.name).is_none() {
+            return None;
+        }
+        let options = yaml::options_with_duplicates;
+        let read = ObjectKind::Stored.read(Source { piece: self, ignored: &mut Vec::new(), options });
+        let Ok(Object::Stored(mut object)) = read else { return None };
+        (object.kind, object.api_version) = (header.kind(), header.api_version());
+        match (object.stored_kind().is_namespaced, object.metadata.namespace.is_empty()) {
+            (true, true) => object.metadata.namespace = Symbol::from("default"),
+            (false, false) => object.metadata.namespace = Symbol::default(),
+            _ => {}
+        }
+        Some(ManifestObject { object: Object::Stored(object), source: self.location(file, None, line) })
     }
 
     fn check_names(&self, file: &File<'_>, object: &Object, line: u32) -> Option<Diagnostic> {

@@ -1,0 +1,419 @@
+//! What the commands are told.
+
+use std::fmt;
+
+use super::super::printing::DryRun;
+use super::super::resource::{Kind, Target};
+use crate::model::{LabelSelector, Object, TaintArgument};
+use crate::state::Propagation;
+use crate::units::SimDuration;
+
+/// Whether `apply` or `create`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum ApplyVerb {
+    /// Existing objects are changed.
+    Apply,
+    /// Existing objects are an error.
+    Create,
+}
+
+/// Arguments of `apply` and `create`.
+#[derive(Clone, Debug)]
+pub struct ApplyArgs {
+    /// Which.
+    pub verb: ApplyVerb,
+    /// `-f`.
+    pub files: Vec<String>,
+    /// `-n`, if given.
+    pub namespace: Option<String>,
+}
+
+/// What a command works on: named objects, or a selection.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Named objects.
+    pub targets: Vec<Target>,
+    /// The kinds of a selection by label or of all.
+    pub kinds: Vec<Kind>,
+    /// `-l`.
+    pub selector: Option<LabelSelector>,
+    /// `--all`.
+    pub all: bool,
+    /// `-l` as it is written.
+    pub label_text: String,
+    /// `--field-selector`.
+    pub fields: FieldSelector,
+    /// `-n`; `default` without it.
+    pub namespace: String,
+    /// Whether `-n` is given: an object of a file must then be of no other namespace.
+    pub is_namespace_given: bool,
+    /// `-A`.
+    pub all_namespaces: bool,
+}
+
+impl Selection {
+    /// Whether it selects, rather than names.
+    #[must_use]
+    pub fn is_selecting(&self) -> bool {
+        self.all || self.selector.is_some() || !self.fields.is_empty()
+    }
+}
+
+/// `--field-selector`: fields and the values that they must have, or must not have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldSelector(pub Vec<FieldRequirement>);
+
+/// One field of a selector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldRequirement {
+    /// The field's path, such as `spec.nodeName`.
+    pub field: String,
+    /// The value.
+    pub value: String,
+    /// `!=`.
+    pub is_negated: bool,
+}
+
+impl FieldSelector {
+    /// Reads `a=b,c!=d`.
+    ///
+    /// # Errors
+    /// The part that is no requirement.
+    ///
+    /// # Source
+    /// apimachinery, `fields.ParseSelector`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let requirements = parts.map(|part| {
+            let signs = [("!=", true), ("==", false), ("=", false)];
+            let split = signs.iter().find_map(|(sign, is_negated)| Some((part.split_once(sign)?, *is_negated)));
+            let ((field, value), is_negated) = split.ok_or_else(|| part.to_owned())?;
+            Ok(FieldRequirement { field: field.to_owned(), value: value.to_owned(), is_negated })
+        });
+        requirements.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether everything matches.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for FieldSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, FieldRequirement { field, value, is_negated }) in self.0.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            write!(f, "{comma}{field}{}{value}", if *is_negated { "!=" } else { "=" })?;
+        }
+        Ok(())
+    }
+}
+
+/// Arguments of `delete`.
+#[derive(Clone, Debug)]
+pub struct DeleteArgs {
+    /// What.
+    pub selection: Selection,
+    /// `-f`.
+    pub files: Vec<String>,
+    /// `--cascade`.
+    pub cascade: Propagation,
+    /// `--grace-period`.
+    pub grace_s: Option<i64>,
+    /// `--force`.
+    pub force: bool,
+    /// `--wait`.
+    pub wait: bool,
+    /// `--timeout` of the wait; none waits for ever.
+    pub timeout: Option<SimDuration>,
+    /// `--ignore-not-found`.
+    pub ignore_not_found: bool,
+}
+
+/// Arguments of `scale`.
+#[derive(Clone, Debug)]
+pub struct ScaleArgs {
+    /// What.
+    pub selection: Selection,
+    /// `--replicas`.
+    pub replicas: i32,
+    /// `--current-replicas`.
+    pub current: Option<i32>,
+}
+
+/// What `label` and `annotate` change.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum MetadataPart {
+    /// Labels.
+    Labels,
+    /// Annotations.
+    Annotations,
+}
+
+/// Arguments of `label` and `annotate`.
+#[derive(Clone, Debug)]
+pub struct LabelArgs {
+    /// Which.
+    pub part: MetadataPart,
+    /// What.
+    pub selection: Selection,
+    /// Keys and values; no value removes the key.
+    pub changes: Vec<(String, Option<String>)>,
+    /// `--overwrite`.
+    pub overwrite: bool,
+}
+
+/// Arguments of `taint`.
+#[derive(Clone, Debug)]
+pub struct TaintArgs {
+    /// Which nodes.
+    pub selection: Selection,
+    /// Changes.
+    pub taints: Vec<TaintArgument>,
+    /// `--overwrite`.
+    pub overwrite: bool,
+}
+
+/// Arguments of `cordon` and `uncordon`.
+#[derive(Clone, Debug)]
+pub struct CordonArgs {
+    /// Which nodes.
+    pub selection: Selection,
+    /// What `spec.unschedulable` becomes.
+    pub unschedulable: bool,
+}
+
+/// Arguments of `drain`.
+#[derive(Clone, Debug)]
+pub struct DrainArgs {
+    /// Which nodes.
+    pub selection: Selection,
+    /// `--force`.
+    pub force: bool,
+    /// `--ignore-daemonsets`.
+    pub ignore_daemon_sets: bool,
+    /// `--delete-emptydir-data`.
+    pub delete_empty_dir_data: bool,
+    /// `--grace-period`, if not negative.
+    pub grace_s: Option<i64>,
+    /// `--timeout` per node; none waits for ever.
+    pub timeout: Option<SimDuration>,
+    /// `--pod-selector`.
+    pub pod_selector: Option<LabelSelector>,
+    /// `--disable-eviction`.
+    pub disable_eviction: bool,
+    /// `--skip-wait-for-delete-timeout` in seconds; 0 never skips.
+    pub skip_wait_s: i64,
+    /// `--dry-run`.
+    pub dry_run: DryRun,
+}
+
+/// The verbs of `rollout`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum RolloutVerb {
+    /// `restart`.
+    Restart,
+    /// `pause`.
+    Pause,
+    /// `resume`.
+    Resume,
+    /// `undo`.
+    Undo,
+    /// `status`.
+    Status,
+}
+
+/// Arguments of `rollout`.
+#[derive(Clone, Debug)]
+pub struct RolloutArgs {
+    /// Which verb.
+    pub verb: RolloutVerb,
+    /// What.
+    pub selection: Selection,
+    /// `--to-revision`; 0 is the one before.
+    pub to_revision: i64,
+    /// `--watch`: `status` waits for the end.
+    pub watch: bool,
+    /// `--timeout` of `status`; none waits for ever.
+    pub timeout: Option<SimDuration>,
+}
+
+/// Arguments of `set image`.
+#[derive(Clone, Debug)]
+pub struct SetImageArgs {
+    /// What.
+    pub selection: Selection,
+    /// Container (`*` for all) and image.
+    pub images: Vec<(String, String)>,
+}
+
+/// How a patch is merged.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum PatchType {
+    /// Lists of named things merge by name.
+    Strategic,
+    /// Lists are replaced.
+    Merge,
+    /// A list of operations.
+    Json,
+}
+
+/// Arguments of `patch`.
+#[derive(Clone, Debug)]
+pub struct PatchArgs {
+    /// What.
+    pub selection: Selection,
+    /// `--type`.
+    pub patch_type: PatchType,
+    /// `-p`.
+    pub patch: serde_json::Value,
+    /// `--patch-file`, whose content takes the place of `patch`.
+    pub patch_file: Option<String>,
+}
+
+/// Arguments of `create KIND` and `run`: an object made from flags.
+#[derive(Clone, Debug)]
+pub struct MakeArgs {
+    /// The object.
+    pub object: Object,
+    /// What is printed to be done.
+    pub done: &'static str,
+    /// What stands before the server's refusal.
+    pub failed: String,
+}
+
+/// Arguments of `create job --from`.
+#[derive(Clone, Debug)]
+pub struct JobFromArgs {
+    /// The Job's name.
+    pub name: String,
+    /// The CronJob.
+    pub selection: Selection,
+}
+
+/// Arguments of `expose`.
+#[derive(Clone, Debug)]
+pub struct ExposeArgs {
+    /// What is exposed.
+    pub selection: Selection,
+    /// `--name`.
+    pub name: Option<String>,
+    /// `--port`.
+    pub ports: Vec<i32>,
+    /// `--target-port`.
+    pub target_port: Option<String>,
+    /// `--selector`.
+    pub selector: Option<String>,
+    /// `--type`.
+    pub service_type: Option<String>,
+}
+
+/// Arguments of `autoscale`.
+#[derive(Clone, Debug)]
+pub struct AutoscaleArgs {
+    /// What is scaled.
+    pub selection: Selection,
+    /// `--name`.
+    pub name: Option<String>,
+    /// `--min`; less than 1 if not given.
+    pub min: i32,
+    /// `--max`.
+    pub max: i32,
+    /// `--cpu` or `--cpu-percent`.
+    pub cpu: Option<String>,
+}
+
+/// Arguments of `set` but for images.
+#[derive(Clone, Debug)]
+pub struct SetArgs {
+    /// What.
+    pub selection: Selection,
+    /// `--containers`; `*` for all.
+    pub container: String,
+    /// What is set.
+    pub what: SetWhat,
+}
+
+/// What `set` sets.
+#[derive(Clone, Debug)]
+pub enum SetWhat {
+    /// Variables; no value removes one.
+    Env {
+        /// Names and values.
+        changes: Vec<(String, Option<String>)>,
+        /// `--overwrite`.
+        overwrite: bool,
+    },
+    /// Resources of containers.
+    Resources {
+        /// `--limits`.
+        limits: Vec<(String, String)>,
+        /// `--requests`.
+        requests: Vec<(String, String)>,
+    },
+    /// `spec.serviceAccountName`.
+    ServiceAccount(String),
+    /// The selector of a Service.
+    Selector(Vec<(String, String)>),
+}
+
+/// Arguments of `replace`.
+#[derive(Clone, Debug)]
+pub struct ReplaceArgs {
+    /// `-n`, if given.
+    pub namespace: Option<String>,
+}
+
+/// Which columns `get` prints.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Columns {
+    /// The usual ones.
+    Usual,
+    /// `-o wide`.
+    Wide,
+    /// `-o name`.
+    Name,
+}
+
+/// Arguments of `get`.
+#[derive(Clone, Debug)]
+pub struct GetArgs {
+    /// What.
+    pub selection: Selection,
+    /// `-o`.
+    pub columns: Columns,
+    /// `--no-headers`.
+    pub no_headers: bool,
+    /// `--ignore-not-found`.
+    pub ignore_not_found: bool,
+}
+
+/// What `wait` waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WaitFor {
+    /// `--for=delete`.
+    Deletion,
+    /// `--for=create`.
+    Creation,
+    /// `--for=condition=NAME[=VALUE]`, in lower case.
+    Condition(String, String),
+}
+
+/// Arguments of `wait`.
+#[derive(Clone, Debug)]
+pub struct WaitArgs {
+    /// What.
+    pub selection: Selection,
+    /// `--for`.
+    pub what: WaitFor,
+    /// `--timeout`.
+    pub timeout: SimDuration,
+}
+
+/// Arguments of `rollout history`.
+#[derive(Clone, Debug)]
+pub struct HistoryArgs {
+    /// What.
+    pub selection: Selection,
+}

@@ -1,0 +1,334 @@
+//! `kubectl get` as a table, and `rollout history`.
+//!
+//! # Differs
+//! Addresses, images, versions and whatever else is not modelled are shown as `<none>` or `<unknown>`; other outputs than
+//! tables and names are not simulated.
+
+use super::command_line::{Columns, GetArgs, HistoryArgs};
+use super::resource::{Found, Kind, find};
+use super::{Item, Plan};
+use crate::arena::Symbol;
+use crate::state::{ContainerState, JobId, Pod, Status, Store, WorkloadId};
+use crate::units::SimTime;
+
+/// How old something is, as kubectl tells it.
+///
+/// # Source
+/// apimachinery, `duration.HumanDuration`.
+fn age(since: SimTime, now: SimTime) -> String {
+    let seconds = now.saturating_since(since).as_secs();
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    let pair = |first: u64, unit: char, second: u64, lesser: char| match second {
+        0 => format!("{first}{unit}"),
+        _ => format!("{first}{unit}{second}{lesser}"),
+    };
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..600 => pair(minutes, 'm', seconds % 60, 's'),
+        600..10_800 => format!("{minutes}m"),
+        10_800..28_800 => pair(hours, 'h', minutes % 60, 'm'),
+        28_800..172_800 => format!("{hours}h"),
+        172_800..691_200 => pair(days, 'd', hours % 24, 'h'),
+        _ if days < 730 => format!("{days}d"),
+        _ if days < 2920 => pair(days / 365, 'y', days % 365, 'd'),
+        _ => format!("{}y", days / 365),
+    }
+}
+
+/// What `get` prints.
+pub(super) fn plan(args: &GetArgs, store: &Store, now: SimTime, plan: &mut Plan) {
+    let (found, failures): (Vec<_>, Vec<_>) = find(&args.selection, store).into_iter().partition(Result::is_ok);
+    let found: Vec<Found> = found.into_iter().flatten().collect();
+    let mut kinds: Vec<Kind> = Vec::new();
+    for object in &found {
+        if !kinds.contains(&object.kind()) {
+            kinds.push(object.kind());
+        }
+    }
+    let has_failed = !failures.is_empty() && !args.ignore_not_found;
+    if found.is_empty() && !has_failed && args.columns != Columns::Name {
+        let is_placed = !args.selection.all_namespaces && args.selection.kinds.iter().any(|kind| kind.is_namespaced());
+        let place = if is_placed { format!(" in {} namespace", args.selection.namespace) } else { String::new() };
+        plan.warnings.push(format!("No resources found{place}{}", if is_placed { "." } else { "" }));
+    }
+    for (index, kind) in kinds.iter().enumerate() {
+        let objects: Vec<&Found> = found.iter().filter(|object| object.kind() == *kind).collect();
+        if args.columns == Columns::Name {
+            // As it is: `-o name` has been heeded.
+            plan.items.extend(objects.iter().map(|object| Item::Say(object.printed(store))));
+            continue;
+        }
+        if index > 0 {
+            plan.say("");
+        }
+        let headings = headings(*kind, args);
+        let rows = objects.iter().map(|object| row(object, args, kinds.len() > 1, store, now));
+        let rows: Vec<Vec<String>> = Some(headings).filter(|_| !args.no_headers).into_iter().chain(rows).collect();
+        table(&rows, plan);
+    }
+    if !args.ignore_not_found {
+        failures.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));
+    }
+}
+
+/// Columns stand three spaces apart.
+fn table(rows: &[Vec<String>], plan: &mut Plan) {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..count).map(|column| width(column).unwrap_or(0)).collect();
+    for row in rows {
+        let cells = row.iter().enumerate().map(|(column, cell)| match column + 1 == row.len() {
+            true => cell.clone(),
+            false => format!("{cell:width$}   ", width = widths[column]),
+        });
+        plan.say(cells.collect::<String>());
+    }
+}
+
+fn headings(kind: Kind, args: &GetArgs) -> Vec<String> {
+    let wide = args.columns == Columns::Wide;
+    let own: &[&str] = match kind {
+        Kind::Pod if wide => {
+            &["NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE", "NOMINATED NODE", "READINESS GATES"]
+        }
+        Kind::Pod => &["NAME", "READY", "STATUS", "RESTARTS", "AGE"],
+        Kind::Node => &["NAME", "STATUS", "ROLES", "AGE", "VERSION"],
+        Kind::Deployment => &["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE"],
+        Kind::ReplicaSet | Kind::ReplicationController => &["NAME", "DESIRED", "CURRENT", "READY", "AGE"],
+        Kind::StatefulSet => &["NAME", "READY", "AGE"],
+        Kind::DaemonSet => &["NAME", "DESIRED", "CURRENT", "READY", "UP-TO-DATE", "AVAILABLE", "NODE SELECTOR", "AGE"],
+        Kind::Job => &["NAME", "STATUS", "COMPLETIONS", "DURATION", "AGE"],
+        Kind::CronJob => &["NAME", "SCHEDULE", "TIMEZONE", "SUSPEND", "ACTIVE", "LAST SCHEDULE", "AGE"],
+        Kind::PodDisruptionBudget => &["NAME", "MIN AVAILABLE", "MAX UNAVAILABLE", "ALLOWED DISRUPTIONS", "AGE"],
+        Kind::Service => &["NAME", "TYPE", "CLUSTER-IP", "EXTERNAL-IP", "PORT(S)", "AGE"],
+        Kind::Namespace => &["NAME", "STATUS", "AGE"],
+        Kind::PriorityClass => &["NAME", "VALUE", "GLOBAL-DEFAULT", "AGE"],
+        Kind::PersistentVolumeClaim | Kind::PersistentVolume | Kind::Stored(_) => &["NAME", "AGE"],
+    };
+    let place = (args.selection.all_namespaces && kind.is_namespaced()).then_some("NAMESPACE");
+    place.into_iter().chain(own.iter().copied()).map(str::to_owned).collect()
+}
+
+fn row(found: &Found, args: &GetArgs, with_kind: bool, store: &Store, now: SimTime) -> Vec<String> {
+    let name = found.name(store);
+    let name = if with_kind { format!("{}/{name}", found.kind().printed()) } else { name };
+    let place = (args.selection.all_namespaces && found.kind().is_namespaced()).then(|| found.namespace(store));
+    let mut cells: Vec<String> = place.map(|place| place.to_string()).into_iter().chain([name]).collect();
+    cells.extend(cells_of(found, args.columns == Columns::Wide, store, now).unwrap_or_default());
+    cells
+}
+
+/// What a pod's STATUS reads.
+///
+/// # Source
+/// kubectl's server side printer, `printPod`.
+fn status(pod: &Pod, store: &Store) -> String {
+    let is_lost = pod
+        .node
+        .and_then(|node| store.node(node))
+        .is_some_and(|node| node.conditions.ready() == Some(Status::Unknown) && pod.deletion.is_some());
+    if pod.deletion.is_some() && !pod.phase.is_terminal() {
+        return if is_lost { "Unknown" } else { "Terminating" }.to_owned();
+    }
+    let waiting = pod.containers.iter().any(|c| matches!(c.state, ContainerState::CrashLoopBackOff));
+    let failed = pod.containers.iter().find_map(|c| match c.state {
+        ContainerState::Terminated { exit_code, .. } if exit_code != 0 => Some("Error"),
+        _ => None,
+    });
+    match pod.phase.as_str() {
+        _ if !pod.reason.is_empty() => pod.reason.to_string(),
+        _ if waiting => "CrashLoopBackOff".to_owned(),
+        "Succeeded" => "Completed".to_owned(),
+        "Failed" => "Error".to_owned(),
+        "Pending" if pod.node.is_some() => "ContainerCreating".to_owned(),
+        phase => failed.filter(|_| phase != "Running").unwrap_or(phase).to_owned(),
+    }
+}
+
+fn pod_cells(pod: &Pod, wide: bool, store: &Store, now: SimTime) -> Vec<String> {
+    let ready = pod.containers.iter().filter(|c| c.ready).count();
+    let restarts: u32 = pod.containers.iter().map(|c| c.restarts).sum();
+    let count = pod.spec.containers.len();
+    let node =
+        |node: Option<crate::state::NodeId>| node.map_or("<none>".to_owned(), |node| store.node_name(node).to_string());
+    let mut cells =
+        vec![format!("{ready}/{count}"), status(pod, store), restarts.to_string(), age(pod.created_at, now)];
+    if wide {
+        cells.extend(["<none>".to_owned(), node(pod.node), node(pod.nominated_node), "<none>".to_owned()]);
+    }
+    cells
+}
+
+fn cells_of(found: &Found, wide: bool, store: &Store, now: SimTime) -> Option<Vec<String>> {
+    Some(match found {
+        Found::Pod(id) => pod_cells(store.pod(*id)?, wide, store, now),
+        Found::Node(id) => {
+            let node = store.node(*id)?;
+            let ready = match node.conditions.ready() {
+                Some(Status::True) => "Ready",
+                _ => "NotReady",
+            };
+            let cordoned = if node.unschedulable { ",SchedulingDisabled" } else { "" };
+            let roles = node.labels.iter().filter_map(|(key, _)| key.as_str().strip_prefix("node-role.kubernetes.io/"));
+            let roles = roles.collect::<Vec<_>>().join(",");
+            let roles = if roles.is_empty() { "<none>".to_owned() } else { roles };
+            vec![format!("{ready}{cordoned}"), roles, age(node.created_at, now), "<unknown>".to_owned()]
+        }
+        Found::Workload(_, id) => workload_cells(*id, store, now)?,
+        Found::Other(kind, namespace, name) => other_cells(*kind, *namespace, *name, store, now)?,
+    })
+}
+
+fn workload_cells(id: WorkloadId, store: &Store, now: SimTime) -> Option<Vec<String>> {
+    let age = age(store.workload_meta(id)?.created_at, now);
+    Some(match id {
+        WorkloadId::Deployment(id) => {
+            let (spec, status) = (&store.deployments.get(id)?.spec, &store.deployments.get(id)?.status);
+            let ready = format!("{}/{}", status.ready, spec.replicas.unwrap_or(1));
+            vec![ready, status.updated.to_string(), status.available.to_string(), age]
+        }
+        WorkloadId::ReplicaSet(id) => {
+            let set = store.replica_sets.get(id)?;
+            vec![set.replicas.to_string(), set.status.replicas.to_string(), set.status.ready.to_string(), age]
+        }
+        WorkloadId::StatefulSet(id) => {
+            let set = store.stateful_sets.get(id)?;
+            vec![format!("{}/{}", set.status.ready, set.spec.replicas.unwrap_or(1)), age]
+        }
+        WorkloadId::DaemonSet(id) => {
+            let status = &store.daemon_sets.get(id)?.status;
+            let counts = [status.desired, status.current, status.ready, status.updated, status.available];
+            let counts = counts.iter().map(ToString::to_string);
+            counts.chain(["<none>".to_owned(), age]).collect()
+        }
+        WorkloadId::Job(id) => job_cells(id, store, now, age)?,
+        WorkloadId::CronJob(id) => {
+            let cron_job = store.cron_jobs.get(id)?;
+            let last = cron_job.last_scheduled_at.map_or("<none>".to_owned(), |at| self::age(at, now));
+            let suspend = if cron_job.spec.suspend == Some(true) { "True" } else { "False" };
+            let active = cron_job.active.len().to_string();
+            let schedule = cron_job.spec.schedule.to_string();
+            vec![schedule, "<none>".to_owned(), suspend.to_owned(), active, last, age]
+        }
+    })
+}
+
+fn job_cells(id: JobId, store: &Store, now: SimTime, age: String) -> Option<Vec<String>> {
+    let job = store.jobs.get(id)?;
+    let has = |name: &str| job.status.conditions.iter().any(|(kind, ..)| *kind == name);
+    let state = ["Complete", "Failed", "Suspended"].into_iter().find(|name| has(name)).unwrap_or("Running");
+    let completions = match (job.spec.completions, job.spec.parallelism) {
+        (Some(wanted), _) => format!("{}/{wanted}", job.status.succeeded),
+        (None, Some(parallelism)) if parallelism > 1 => format!("{}/1 of {parallelism}", job.status.succeeded),
+        (None, _) => format!("{}/1", job.status.succeeded),
+    };
+    let duration = job.status.started_at.map(|start| self::age(start, job.status.completed_at.unwrap_or(now)));
+    Some(vec![state.to_owned(), completions, duration.unwrap_or_default(), age])
+}
+
+fn other_cells(kind: Kind, namespace: Symbol, name: Symbol, store: &Store, now: SimTime) -> Option<Vec<String>> {
+    let is_it = |meta: &crate::state::Meta| meta.namespace == namespace && meta.name == name;
+    let amount = |value: Option<crate::units::IntOrPercent>| value.map_or("N/A".to_owned(), |value| value.to_string());
+    let none = || "<none>".to_owned();
+    Some(match kind {
+        Kind::PodDisruptionBudget => {
+            let (_, budget) = store.budgets.iter().find(|(_, budget)| is_it(&budget.meta))?;
+            let allowed = budget.status.disruptions_allowed.to_string();
+            let (least, most) = (amount(budget.spec.min_available), amount(budget.spec.max_unavailable));
+            vec![least, most, allowed, age(budget.meta.created_at, now)]
+        }
+        Kind::Service => {
+            let (_, service) = store.services.iter().find(|(_, service)| is_it(&service.meta))?;
+            vec!["ClusterIP".to_owned(), none(), none(), none(), age(service.meta.created_at, now)]
+        }
+        Kind::Namespace => {
+            let is_going = store.namespace(name)?.1.deleting_since.is_some();
+            vec![(if is_going { "Terminating" } else { "Active" }).to_owned(), "<unknown>".to_owned()]
+        }
+        Kind::PriorityClass => {
+            let class = store.priority_class(name)?;
+            vec![class.value.to_string(), class.global_default.to_string(), "<unknown>".to_owned()]
+        }
+        Kind::Stored(kind) => {
+            let stored = store.stored.get(&(kind.printed(), namespace, name))?;
+            vec![age(stored.meta.created_at, now)]
+        }
+        _ => vec!["<unknown>".to_owned()],
+    })
+}
+
+/// # Source
+/// kubectl, `DeploymentHistoryViewer`: revisions in order, with their causes.
+pub(super) fn history(args: &HistoryArgs, store: &Store, plan: &mut Plan) {
+    for result in find(&args.selection, store) {
+        let found = match result {
+            Ok(found) => found,
+            Err(failure) => {
+                plan.fail(failure);
+                continue;
+            }
+        };
+        let Found::Workload(_, id) = found else {
+            let kind = found.kind().group_kind();
+            plan.fail(super::failure::Failure::own(format!("no history viewer has been implemented for {kind:?}")));
+            continue;
+        };
+        let cause = Symbol::new("kubernetes.io/change-cause");
+        let mut revisions: Vec<(i64, String)> = match id {
+            WorkloadId::Deployment(_) => {
+                let owned = store.replica_sets.iter().map(|(_, set)| set);
+                let owned = owned.filter(|set| set.meta.owner == Some(id.as_owner()));
+                owned
+                    .map(|set| {
+                        let cause = set.meta.annotations.get(&cause).map_or("<none>", |text| text.as_str());
+                        (super::rollout::revision_of(set), cause.to_owned())
+                    })
+                    .collect()
+            }
+            WorkloadId::DaemonSet(_) | WorkloadId::StatefulSet(_) => {
+                let all = store.controller_revisions.iter().map(|(_, revision)| revision);
+                let owned = all.filter(|revision| revision.meta.owner == Some(id.as_owner()));
+                owned
+                    .map(|revision| {
+                        let cause = revision.meta.annotations.get(&cause).map_or("<none>", |text| text.as_str());
+                        (revision.revision, cause.to_owned())
+                    })
+                    .collect()
+            }
+            _ => {
+                let kind = found.kind().group_kind();
+                plan.fail(super::failure::Failure::own(format!("no history viewer has been implemented for {kind:?}")));
+                continue;
+            }
+        };
+        revisions.sort();
+        plan.say(format!("{} ", found.printed(store)));
+        plan.say("REVISION  CHANGE-CAUSE");
+        for (revision, cause) in revisions {
+            plan.say(format!("{revision:<10}{cause}"));
+        }
+        plan.say("");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::SimDuration;
+
+    #[test]
+    fn ages_are_told_as_kubectl_tells_them() {
+        let check = |seconds: u64, text: &str| {
+            assert_eq!(age(SimTime::ZERO, SimTime::ZERO + SimDuration::from_secs(seconds)), text)
+        };
+        check(0, "0s");
+        check(119, "119s");
+        check(120, "2m");
+        check(150, "2m30s");
+        check(3_700, "61m");
+        check(11_000, "3h3m");
+        check(100_000, "27h");
+        check(180_000, "2d2h");
+        check(900_000, "10d");
+    }
+}

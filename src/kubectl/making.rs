@@ -1,0 +1,200 @@
+//! `kubectl create` without files, `run`, `expose` and `autoscale`.
+
+use serde_json::{Value, json};
+
+use super::command_line::{AutoscaleArgs, ExposeArgs, JobFromArgs, MakeArgs, Selection};
+use super::failure::Failure;
+use super::resource::{Found, Kind, find};
+use super::{Plan, Step};
+use crate::component::{Request, export_workload};
+use crate::model::Object;
+use crate::model::manifest::load_text;
+use crate::state::{Store, WorkloadId};
+
+/// Plans the creation of an object; `failed` stands before the server's refusal.
+fn create(object: Object, done: &str, failed: &str, plan: &mut Plan) {
+    let metadata = object.metadata();
+    let Some(kind) = Kind::of(&object) else { return };
+    let line = format!("{}/{} {done}", kind.printed(), metadata.name);
+    let home = Some(metadata.namespace).filter(|namespace| kind.is_namespaced() && !namespace.is_empty());
+    let failed = Some(failed.to_owned()).filter(|failed| !failed.is_empty());
+    plan.call(Step { home, failed, ..Step::new(Request::Create(Box::new(object)), line) });
+}
+
+pub(super) fn plan(args: &MakeArgs, plan: &mut Plan) {
+    create(args.object.clone(), args.done, &args.failed, plan);
+}
+
+/// The object of a tree that is well formed.
+fn object(value: &Value) -> Option<Object> {
+    load_text("kubectl", &value.to_string()).objects.pop().map(|object| object.object)
+}
+
+/// # Source
+/// kubectl, `CreateJobOptions.createJobFromCronJob`.
+pub(super) fn job_from(args: &JobFromArgs, store: &Store, plan: &mut Plan) {
+    for result in find(&args.selection, store) {
+        let found = match result {
+            Ok(found) => found,
+            Err(failure) => return plan.fail(failure),
+        };
+        let Found::Workload(_, id) = found else { continue };
+        let Some(Object::CronJob(cron_job)) = export_workload(store, id) else { continue };
+        let template = Object::CronJob(cron_job).to_value()["spec"]["jobTemplate"].clone();
+        let mut annotations = template["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
+        annotations.insert("cronjob.kubernetes.io/instantiate".to_owned(), json!("manual"));
+        let owner = json!({
+            "apiVersion": "batch/v1", "kind": "CronJob", "name": found.name(store), "uid": "", "controller": true,
+        });
+        let metadata = json!({
+            "name": args.name,
+            "namespace": found.namespace(store),
+            "labels": template["metadata"]["labels"],
+            "annotations": annotations,
+            "ownerReferences": [owner],
+        });
+        let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": template["spec"]});
+        if let Some(job) = object(&job) {
+            create(job, "created", "failed to create job: ", plan);
+        }
+    }
+}
+
+/// What an object exposes: its selector and the ports of its containers.
+fn exposed(found: &Found, store: &Store) -> Option<(Value, Vec<i64>)> {
+    let ports = |pod: &Value| -> Vec<i64> {
+        let containers = pod["containers"].as_array().into_iter().flatten();
+        let ports = containers.flat_map(|container| container["ports"].as_array().into_iter().flatten());
+        ports.filter_map(|port| port["containerPort"].as_i64()).collect()
+    };
+    let value = match found {
+        Found::Pod(id) => {
+            let pod = store.pod(*id)?;
+            let spec = serde_json::to_value(&pod.spec.spec).ok()?;
+            return Some((json!(pod.labels), ports(&spec)));
+        }
+        Found::Workload(_, WorkloadId::Deployment(_) | WorkloadId::ReplicaSet(_)) => {
+            let Found::Workload(_, id) = found else { return None };
+            export_workload(store, *id)?.to_value()
+        }
+        Found::Other(Kind::Service, ..) => super::three_way::export(found, store)?.to_value(),
+        _ => return None,
+    };
+    if let Found::Other(..) = found {
+        let ports = value["spec"]["ports"].as_array().into_iter().flatten();
+        return Some((value["spec"]["selector"].clone(), ports.filter_map(|port| port["port"].as_i64()).collect()));
+    }
+    let selector = &value["spec"]["selector"];
+    let selector = selector.get("matchLabels").unwrap_or(selector).clone();
+    Some((selector, ports(&value["spec"]["template"]["spec"])))
+}
+
+/// # Source
+/// kubectl, `ExposeServiceOptions.RunExpose`.
+pub(super) fn expose(args: &ExposeArgs, store: &Store, plan: &mut Plan) {
+    for result in find(&args.selection, store) {
+        let found = match result {
+            Ok(found) => found,
+            Err(failure) => {
+                plan.fail(failure);
+                continue;
+            }
+        };
+        let Some((mut selector, known)) = exposed(&found, store) else {
+            plan.fail(Failure::own(format!("cannot expose a {}", found.kind().group_kind())));
+            continue;
+        };
+        if let Some(text) = &args.selector {
+            let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
+            selector = Value::Object(pairs.map(|(key, value)| (key.to_owned(), json!(value))).collect());
+        }
+        let ports: Vec<i64> =
+            if args.ports.is_empty() { known } else { args.ports.iter().map(|port| i64::from(*port)).collect() };
+        if ports.is_empty() {
+            plan.fail(Failure::own("couldn't find port via --port flag or introspection"));
+            continue;
+        }
+        let target = |port: i64| match &args.target_port {
+            Some(text) => text.parse::<i64>().map_or_else(|_| json!(text), |port| json!(port)),
+            None => json!(port),
+        };
+        let many = ports.len() > 1;
+        let port = |(index, port): (usize, &i64)| {
+            let mut value = json!({"port": port, "protocol": "TCP", "targetPort": target(*port)});
+            if many {
+                value["name"] = json!(format!("port-{}", index + 1));
+            }
+            value
+        };
+        let ports: Vec<Value> = ports.iter().enumerate().map(port).collect();
+        let service = json!({
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {
+                "name": args.name.clone().unwrap_or_else(|| found.name(store)),
+                "namespace": found.namespace(store),
+                "labels": found.labels(store),
+            },
+            "spec": {"selector": selector, "ports": ports, "type": args.service_type.as_deref().unwrap_or("ClusterIP")},
+        });
+        if let Some(service) = object(&service) {
+            create(service, "exposed", "", plan);
+        }
+    }
+}
+
+/// # Source
+/// kubectl, `AutoscaleOptions.Run`.
+pub(super) fn autoscale(args: &AutoscaleArgs, store: &Store, plan: &mut Plan) {
+    for result in find(&args.selection, store) {
+        let found = match result {
+            Ok(found) => found,
+            Err(failure) => {
+                plan.fail(failure);
+                continue;
+            }
+        };
+        let is_scalable = matches!(
+            found,
+            Found::Workload(_, WorkloadId::Deployment(_) | WorkloadId::ReplicaSet(_) | WorkloadId::StatefulSet(_))
+        );
+        if !is_scalable {
+            let kind = found.kind().group_kind();
+            let plain = kind.split('.').next().unwrap_or(&kind);
+            plan.fail(Failure::own(format!("cannot autoscale a {plain}: selector for {kind} not implemented")));
+            continue;
+        }
+        let name = args.name.clone().unwrap_or_else(|| found.name(store));
+        let mut spec = json!({
+            "maxReplicas": args.max,
+            "scaleTargetRef": {"kind": found.kind().group_kind(), "name": found.name(store)},
+        });
+        if args.min > 0 {
+            spec["minReplicas"] = json!(args.min);
+        }
+        if let Some(cpu) = args.cpu.as_ref().and_then(|cpu| cpu.trim_end_matches('%').parse::<i64>().ok()) {
+            let target = json!({"type": "Utilization", "averageUtilization": cpu});
+            spec["metrics"] = json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]);
+        }
+        let autoscaler = json!({
+            "apiVersion": "autoscaling/v2",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": name, "namespace": found.namespace(store)},
+            "spec": spec,
+        });
+        if let Some(autoscaler) = object(&autoscaler) {
+            create(autoscaler, "autoscaled", "", plan);
+        }
+    }
+}
+
+/// # Source
+/// kubectl, `CertificateOptions.modifyCertificateCondition`.
+pub(super) fn certificate(selection: &Selection, done: &str, store: &Store, plan: &mut Plan) {
+    for result in find(selection, store) {
+        match result {
+            Ok(found) => plan.say(format!("{} {done}", found.printed(store))),
+            Err(failure) => plan.fail(failure),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Objects made from flags, fields that are set, and what only looks.
+
+use super::*;
+use crate::kubectl::Command;
+
+#[track_caller]
+fn check(line: &str, exit: i32, stdout: &[&str], stderr: &[&str]) -> Desk {
+    let mut desk = Desk::new(line);
+    desk.web("p");
+    let (found, out, err) = desk.printed(600.0);
+    assert_eq!((out, err), (owned(stdout), owned(stderr)), "{line}");
+    assert_eq!(found, exit, "{line}");
+    desk
+}
+
+fn owned(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|line| (*line).to_owned()).collect()
+}
+
+#[test]
+fn objects_are_made_from_flags() {
+    let desk =
+        check("create deployment extra --image=reg/app:1 --replicas=3", 0, &["deployment.apps/extra created"], &[]);
+    let (_, made) = desk.store.deployments.iter().next().expect("the deployment");
+    assert_eq!((made.spec.replicas, made.spec.template.spec.containers[0].name.as_str()), (Some(3), "app"));
+    let desk = check("run debug --image=busybox --restart=Never -- sleep 5", 0, &["pod/debug created"], &[]);
+    assert!(desk.exists("debug"));
+    let desk = check("create ns shop", 0, &["namespace/shop created"], &[]);
+    assert!(desk.store.namespace(Symbol::new("shop")).is_some());
+    for (line, printed) in [
+        ("create configmap c --from-literal=a=b", "configmap/c created"),
+        ("create secret generic s --from-file=./x", "secret/s created"),
+        ("create secret tls s --cert=a --key=b", "secret/s created"),
+        ("create sa robot", "serviceaccount/robot created"),
+        ("create job j --image=busybox -- true", "job.batch/j created"),
+        ("create cronjob c --image=busybox --schedule='*/5 * * * *'", "cronjob.batch/c created"),
+        ("create service clusterip s --tcp=80:8080", "service/s created"),
+        ("create svc nodeport s --tcp=80", "service/s created"),
+        ("create priorityclass high --value=1000", "priorityclass.scheduling.k8s.io/high created"),
+        ("create pdb b --selector=app=a --min-available=1", "poddisruptionbudget.policy/b created"),
+        ("create quota q --hard=pods=5", "resourcequota/q created"),
+        ("create role r --verb=get --resource=pods", "role.rbac.authorization.k8s.io/r created"),
+        ("create rolebinding r --role=r --user=u", "rolebinding.rbac.authorization.k8s.io/r created"),
+        ("create ingress i --rule=a/b=c:80", "ingress.networking.k8s.io/i created"),
+        ("autoscale rs web --min=2 --max=5 --cpu-percent=80", "horizontalpodautoscaler.autoscaling/web autoscaled"),
+        ("expose rs web --port=80", "service/web exposed"),
+        ("create deployment d --image=i --dry-run=client", "deployment.apps/d created (dry run)"),
+    ] {
+        check(line, 0, &[printed], &[]);
+    }
+}
+
+#[test]
+fn what_cannot_be_made_is_told_as_kubectl_tells_it() {
+    for (line, stderr) in [
+        ("create ns default-2 x", "error: exactly one NAME is required, got 2"),
+        ("create deployment d", "error: required flag(s) \"image\" not set"),
+        ("run x", "error: required flag(s) \"image\" not set"),
+        (
+            "autoscale rs web --min=3 --max=2",
+            "error: --max=MAXPODS must be larger or equal to --min=MINPODS, max: 2, min: 3",
+        ),
+        ("create pdb b --min-available=1", "error: a selector must be specified"),
+        ("create job j", "error: either --image or --from must be specified"),
+    ] {
+        let Command::Refused(lines) = parse(line).expect(line).command else { panic!("{line}") };
+        assert_eq!(lines[0], stderr, "{line}");
+    }
+    let missing = "Error from server (NotFound): deployments.apps \"no\" not found";
+    check("autoscale deploy no --max=2", 1, &[], &[missing]);
+    check("expose rs web", 1, &[], &["error: couldn't find port via --port flag or introspection"]);
+    let mut desk = Desk::new("create deployment d --image=i");
+    desk.play(1.0);
+    desk.type_line("create deployment d --image=i");
+    desk.play(1.0);
+    let said = &desk.transcripts[1].stderr;
+    assert_eq!(said, &["error: failed to create deployment: deployments.apps \"d\" already exists"]);
+}
+
+#[test]
+fn a_job_is_made_from_a_cron_job() {
+    let mut desk = Desk::new("create cronjob c --image=busybox --schedule='0 0 * * *'");
+    desk.play(1.0);
+    for line in ["create job now --from=cronjob/c", "create job now --from=cronjob/c", "create job x --from=cronjob/no"]
+    {
+        desk.type_line(line);
+        desk.play(1.0);
+    }
+    assert_eq!(desk.transcripts[1].stdout, ["job.batch/now created"]);
+    assert_eq!(desk.transcripts[2].stderr, ["error: failed to create job: jobs.batch \"now\" already exists"]);
+    assert_eq!(desk.transcripts[3].stderr, ["Error from server (NotFound): cronjobs.batch \"no\" not found"]);
+    let (_, job) = desk.store.jobs.iter().next().expect("the job");
+    assert_eq!(job.spec.template.spec.containers[0].image.as_str(), "busybox");
+}
+
+#[test]
+fn fields_of_templates_are_set() {
+    let mut desk = Desk::new("create deployment d --image=i");
+    desk.play(1.0);
+    let mut say = |line: &str| {
+        desk.type_line(line);
+        desk.play(1.0);
+        let said = desk.transcripts.last().expect("an end");
+        let generation = desk.store.deployments.iter().next().expect("the deployment").1.meta.generation;
+        (said.stdout.join("|"), said.stderr.join("|"), generation)
+    };
+    let said = |stdout: &str, stderr: &str, generation: i64| (stdout.to_owned(), stderr.to_owned(), generation);
+    assert_eq!(say("set env deployment/d A=B"), said("deployment.apps/d env updated", "", 2));
+    assert_eq!(say("set env deployment/d A=B"), said("", "", 2));
+    assert_eq!(say("set env deployment/d A-"), said("deployment.apps/d env updated", "", 3));
+    let line = "set resources deployment d --requests=cpu=150m --limits=memory=1Gi";
+    assert_eq!(say(line), said("deployment.apps/d resource requirements updated", "", 4));
+    assert_eq!(say("set sa deployment d robot"), said("deployment.apps/d serviceaccount updated", "", 5));
+    let none = "error: unable to find container named x";
+    assert_eq!(say("set env deployment/d -c x A=B"), said("", none, 5));
+    let text = "error: you must specify an update to requests or limits (in the form of --requests/--limits)";
+    assert_eq!(say("set resources deployment d"), said("", text, 5));
+}
+
+#[test]
+fn tables_show_what_is_there() {
+    check("get pods", 0, &["NAME   READY   STATUS    RESTARTS   AGE", "p      0/1     Running   0          0s"], &[]);
+    check(
+        "get nodes --no-headers",
+        0,
+        &["m   NotReady   <none>   0s   <unknown>", "n   NotReady   <none>   0s   <unknown>"],
+        &[],
+    );
+    check("get pods -A -o name", 0, &["pod/p"], &[]);
+    check("get pods -n shop", 0, &[], &["No resources found in shop namespace."]);
+    check("get pod no", 1, &[], &["Error from server (NotFound): pods \"no\" not found"]);
+    check("get pod no --ignore-not-found", 0, &[], &["No resources found in default namespace."]);
+    check("describe pod p", 0, &[], &["kubesquall: the output of `kubectl describe` is not simulated"]);
+    check("exec -it p -- sh -c 'echo hello'", 0, &[], &["kubesquall: the output of `kubectl exec` is not simulated"]);
+    let text = "kubesquall: the output of `kubectl get -o jsonpath` is not simulated";
+    check("get pods -o jsonpath='{.items}'", 0, &[], &[text]);
+}
+
+#[test]
+fn waiting_ends_when_what_it_waits_for_is_so() {
+    let desk = check("wait --for=condition=Ready pod/p", 0, &["pod/p condition met"], &[]);
+    assert!(desk.done_s() < 0.2);
+    let late = "error: timed out waiting for the condition on pods/p";
+    let desk = check("wait pod p --for=delete --timeout=5s", 1, &[], &[late]);
+    assert!((desk.done_s() - 5.08).abs() < 0.05, "{}", desk.done_s());
+    let missing = "Error from server (NotFound): pods \"no\" not found";
+    check("wait pod no --for=condition=Ready", 1, &[], &[missing]);
+    check("wait pod no --for=delete", 0, &[], &[]);
+    check("wait pod -l x=y --for=condition=Ready", 1, &[], &["error: no matching resources found"]);
+    let mut desk = Desk::new("wait pod/p --for=delete --timeout=60s");
+    desk.web("p");
+    desk.play(1.0);
+    desk.type_line("delete pod p");
+    desk.play(10.0);
+    let waited = desk.transcripts.iter().find(|t| t.command.starts_with("wait")).expect("an end");
+    assert_eq!((waited.exit, &waited.stdout), (Some(0), &owned(&["pod/p condition met"])));
+    let done_s = waited.done_at.expect("an end").as_secs_f64();
+    assert!((1.3..1.6).contains(&done_s), "{done_s}");
+}
+
+#[test]
+fn lines_of_runbooks_are_commands() {
+    let lines = include_str!("../../../tests/kubectl/lines.txt").lines();
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let (mut refused, mut count) = (Vec::new(), 0);
+    for line in lines {
+        count += 1;
+        match parse(line) {
+            Ok(parsed) if matches!(parsed.command, Command::Refused(_)) => refused.push(line.to_owned()),
+            Ok(_) => {}
+            Err(error) => refused.push(format!("{line}: {}", error.message)),
+        }
+    }
+    assert!(count > 300, "{count}");
+    assert!(refused.len() * 20 <= count, "{} of {count}: {refused:#?}", refused.len());
+}

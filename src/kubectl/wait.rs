@@ -1,0 +1,163 @@
+//! `kubectl wait`.
+//!
+//! # Differs
+//! It looks every tenth of a second, where kubectl is told of each change.
+
+use super::command_line::{Command, WaitArgs, WaitFor};
+use super::failure::Failure;
+use super::resource::{Found, find, find_one, unknown_kind};
+use super::{Kubectl, Process, Timer};
+use crate::arena::{Id, Symbol};
+use crate::component::Ctx;
+use crate::state::{NodeConditionKind, Status, Store, WorkloadId};
+use crate::units::{SimDuration, SimTime};
+
+/// How long after a look it looks again.
+const AGAIN: SimDuration = SimDuration::from_millis(100);
+
+/// What a process waits for.
+#[derive(Clone, Debug)]
+pub(super) struct Wait {
+    deadline: SimTime,
+    pending: Vec<Found>,
+    /// Names that are not there yet, as positions among the targets.
+    missing: Vec<usize>,
+}
+
+/// A condition's status, in lower case; none if the object has no such condition.
+fn condition(found: &Found, name: &str, store: &Store) -> Option<&'static str> {
+    let text = |status: Status| match status {
+        Status::True => "true",
+        Status::False => "false",
+        Status::Unknown => "unknown",
+    };
+    let yes = |is_so: bool| if is_so { "true" } else { "false" };
+    match found {
+        Found::Pod(id) => {
+            let pod = store.pod(*id)?;
+            match name {
+                "ready" | "containersready" => Some(pod.ready.map_or("false", |ready| text(ready.status))),
+                "podscheduled" => Some(yes(pod.node.is_some())),
+                "initialized" => Some(yes(pod.started_at.is_some() && pod.phase.as_str() != "Pending")),
+                _ => None,
+            }
+        }
+        Found::Node(id) => {
+            let kinds = NodeConditionKind::ALL.into_iter();
+            let kind = kinds.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(name))?;
+            store.node(*id)?.conditions.get(kind).map(|condition| text(condition.status))
+        }
+        Found::Workload(_, WorkloadId::Deployment(id)) => {
+            let status = &store.deployments.get(*id)?.status;
+            let condition = match name {
+                "available" => &status.availability,
+                "progressing" => &status.progressing,
+                _ => return None,
+            };
+            condition.as_ref().map(|condition| yes(condition.status))
+        }
+        Found::Workload(_, WorkloadId::Job(id)) => {
+            let conditions = &store.jobs.get(*id)?.status.conditions;
+            conditions.iter().any(|(kind, ..)| kind.eq_ignore_ascii_case(name)).then_some("true")
+        }
+        Found::Other(..) if name == "established" || name == "namesaccepted" => Some("true"),
+        Found::Workload(..) | Found::Other(..) => None,
+    }
+}
+
+fn is_met(args: &WaitArgs, found: &Found, store: &Store) -> bool {
+    let exists = match found {
+        Found::Pod(id) => store.pod(*id).is_some(),
+        Found::Node(id) => store.node(*id).is_some(),
+        Found::Workload(_, id) => store.workload_meta(*id).is_some(),
+        Found::Other(kind, namespace, name) => find_one(*kind, *namespace, name.as_str(), store).is_some(),
+    };
+    match &args.what {
+        WaitFor::Deletion => !exists,
+        WaitFor::Creation => exists,
+        WaitFor::Condition(name, value) => exists && condition(found, name, store) == Some(value.as_str()),
+    }
+}
+
+impl Kubectl {
+    /// # Source
+    /// kubectl, `WaitOptions.RunWaitContext`.
+    pub(super) fn begin_wait(&mut self, id: Id<Process>, args: &WaitArgs, ctx: &mut Ctx<'_, Self>) {
+        let process = &mut self.processes[id];
+        if let Some(failure) = unknown_kind(&args.selection, ctx.store) {
+            process.failures.push(failure);
+            return self.finish(id, ctx);
+        }
+        let mut wait = Wait { deadline: ctx.now + args.timeout, pending: Vec::new(), missing: Vec::new() };
+        let results = find(&args.selection, ctx.store);
+        if results.is_empty() && args.what != WaitFor::Deletion {
+            process.failures.push(Failure::own("no matching resources found"));
+        }
+        for (index, result) in results.into_iter().enumerate() {
+            match (result, &args.what) {
+                (Ok(found), _) => wait.pending.push(found),
+                (Err(_), WaitFor::Deletion) => {}
+                (Err(_), WaitFor::Creation) => wait.missing.push(index),
+                (Err(failure), WaitFor::Condition(..)) => process.failures.push(failure),
+            }
+        }
+        // The names of what goes are told when it has gone.
+        process.wait = Some(Box::new((wait, Vec::new())));
+        let names: Vec<String> = self.processes[id]
+            .wait
+            .iter()
+            .flat_map(|wait| wait.0.pending.iter())
+            .map(|found| found.printed(ctx.store))
+            .collect();
+        if let Some(wait) = &mut self.processes[id].wait {
+            wait.1 = names;
+        }
+        self.look_again(id, ctx);
+    }
+
+    pub(super) fn look_again(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
+        let Some(process) = self.processes.get_mut(id) else { return };
+        let Command::Wait(args) = &process.line.command else { return };
+        let Some(mut wait) = process.wait.take() else { return };
+        let (state, names) = &mut *wait;
+        let namespace = Symbol::new(&args.selection.namespace);
+        state.missing.retain(|index| {
+            let target = &args.selection.targets[*index];
+            let place = target.namespace.unwrap_or(namespace);
+            let Some(found) = find_one(target.kind, place, &target.name, ctx.store) else { return true };
+            names.push(found.printed(ctx.store));
+            state.pending.push(found);
+            false
+        });
+        let mut index = 0;
+        while index < state.pending.len() {
+            if is_met(args, &state.pending[index], ctx.store) {
+                state.pending.remove(index);
+                process.stdout.push(format!("{} condition met", names.remove(index)));
+            } else {
+                index += 1;
+            }
+        }
+        let is_over = state.pending.is_empty() && state.missing.is_empty();
+        if !is_over && ctx.now < state.deadline {
+            let next = (ctx.now + AGAIN).min(state.deadline);
+            process.wait = Some(wait);
+            ctx.arm_in(next.saturating_since(ctx.now), Timer::LookAgain(id));
+            return;
+        }
+        for found in &state.pending {
+            let resource = found.kind().resource();
+            let plain = resource.split('.').next().unwrap_or(resource);
+            let name = found.name(ctx.store);
+            process.failures.push(Failure::own(format!("timed out waiting for the condition on {plain}/{name}")));
+        }
+        for index in &state.missing {
+            let target = &args.selection.targets[*index];
+            let resource = target.kind.resource();
+            let plain = resource.split('.').next().unwrap_or(resource);
+            let text = format!("timed out waiting for the condition on {plain}/{}", target.name);
+            process.failures.push(Failure::own(text));
+        }
+        self.finish(id, ctx);
+    }
+}

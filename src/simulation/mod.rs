@@ -6,6 +6,7 @@
 mod bootstrap;
 mod components;
 mod kernel;
+mod reflector;
 mod verified;
 mod watches;
 
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 use components::{AnyTimer, Components, Which};
 use kernel::{Event, Kernel, Scheduled};
-use watches::{WatchId, Watches};
+use watches::{WatchId, Watcher, Watches};
 
 pub use bootstrap::Prepared;
 
@@ -62,6 +63,11 @@ impl Inputs {
     fn have_use_of_news_for(&self, which: Which) -> bool {
         match which {
             Which::Chaos => !self.chaos.processes.is_empty(),
+            Which::Kubectl => {
+                let plan = &self.procedures;
+                let types = !plan.upgrades.is_empty() || !plan.reboots.is_empty() || plan.repair.is_some();
+                types || !self.kubectl.lines.is_empty()
+            }
             _ => self.have_work_for(which),
         }
     }
@@ -150,6 +156,10 @@ impl Simulation {
     /// Arms the timeline, then starts every process. Timeline entries thus lead their instant, in file order.
     fn begin(&mut self, start: Start) {
         self.kernel.watches.set_present(Components::present(&self.inputs));
+        let kernel = &mut self.kernel;
+        if let Some(oldest) = kernel.store.nodes().map(|(_, node)| node.created_at).min() {
+            kernel.watches.set_begun(oldest, &kernel.streams);
+        }
         for (at, action) in &self.inputs.timeline {
             let timer = match *action {
                 TimelineAction::Fault(index) => AnyTimer::Chaos(chaos::Timer::Fault(index)),
@@ -327,6 +337,7 @@ impl Simulation {
     fn process_down(&mut self, process: ControlPlaneProcess) {
         if process == ControlPlaneProcess::KubeApiserver {
             self.kernel.interrupt();
+            self.kernel.watches.break_off(self.kernel.now);
             self.api_down_since.get_or_insert(self.kernel.now);
         } else {
             self.components.stop(process);
@@ -341,6 +352,8 @@ impl Simulation {
             return;
         }
         self.kernel.api_is_up = true;
+        let kernel = &mut self.kernel;
+        kernel.watches.resume(kernel.now, &kernel.streams, &kernel.config.latency.kubelet_reconnect);
         let Some(since) = self.api_down_since.take() else { return };
         let outage = self.kernel.now.saturating_since(since);
         for process in [ControlPlaneProcess::KubeControllerManager, ControlPlaneProcess::KubeScheduler] {
@@ -355,6 +368,15 @@ impl Simulation {
     /// Starts a process in the middle of the run.
     fn start_anew(&mut self, process: ControlPlaneProcess) {
         self.kernel.observers.restarted(self.kernel.now, process, &self.kernel.store);
+        match process {
+            ControlPlaneProcess::KubeControllerManager => {
+                self.kernel.watches.list(Watcher::KubeControllerManager, self.kernel.now);
+            }
+            ControlPlaneProcess::KubeScheduler => {
+                self.kernel.watches.list(Watcher::KubeScheduler, self.kernel.now);
+            }
+            ControlPlaneProcess::KubeApiserver => {}
+        }
         self.start(Some(process), Start::Fresh);
     }
 

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::reflector::{RESET, Reflector};
 use crate::component::Latencies;
 use crate::engine::{Distribution, Streams};
 use crate::state::{Change, Changed, NodeId, Store, WorkloadId};
@@ -202,6 +203,7 @@ struct Watch {
     undelivered: VecDeque<(SimTime, Arc<Change>)>,
     /// How late it is, and in which stretch of time.
     lag: Option<(i64, SimDuration)>,
+    reflector: Reflector,
 }
 
 /// All watches.
@@ -211,6 +213,8 @@ pub(super) struct Watches {
     latency: Distribution,
     /// Who listens at all.
     present: Watchers,
+    /// Since when the API server does not answer.
+    broken_since: Option<SimTime>,
 }
 
 impl Watches {
@@ -218,12 +222,22 @@ impl Watches {
     pub(super) fn new(latency: Distribution) -> Self {
         let count = (Watcher::ALL.len() + KUBELET_GROUPS) * Resource::ALL.len();
         let present = Watcher::ALL.into_iter().fold(Watchers::NONE, Watchers::with);
-        Self { watches: vec![Watch::default(); count], latency, present }
+        Self { watches: vec![Watch::default(); count], latency, present, broken_since: None }
     }
 
     /// From now on only these listen.
     pub(super) fn set_present(&mut self, present: Watchers) {
         self.present = present;
+    }
+
+    /// The processes began with a cluster whose oldest node is of that instant. For how long it has been watched since is not
+    /// known, and drawn where it counts: within the time after which a reflector's back-off begins anew.
+    pub(super) fn set_begun(&mut self, oldest: SimTime, streams: &Streams) {
+        for watcher in Watcher::ALL {
+            let part = streams.stream(watcher.concern(), "begun").unit();
+            let age = SimDuration::from_nanos((RESET.as_nanos() as f64 * part) as u64);
+            self.list(watcher, oldest - age);
+        }
     }
 
     /// Sends a change to those of the `interested` who are there; `arm` is told of each watch that was idle and when it delivers.
@@ -248,8 +262,9 @@ impl Watches {
                 group = node.index() % KUBELET_GROUPS;
             }
             let id = WatchId::new(watcher, resource, group);
-            let due = change.at + self.lag(id, change.at, streams);
+            let lag = self.lag(id, change.at, streams);
             let watch = &mut self.watches[usize::from(id.0)];
+            let due = (change.at + lag).max(watch.reflector.blind_until());
             match watch.undelivered.back() {
                 Some((last, _)) => watch.undelivered.push_back((due.max(*last), Arc::clone(change))),
                 None => {
@@ -284,6 +299,38 @@ impl Watches {
         match undelivered.front() {
             Some((due, _)) if *due > now => Err(Some(*due)),
             _ => undelivered.pop_front().map(|(_, change)| change).ok_or(None),
+        }
+    }
+
+    /// The API server does not answer any more: all watches break.
+    pub(super) fn break_off(&mut self, now: SimTime) {
+        self.broken_since.get_or_insert(now);
+    }
+
+    /// The API server answers again; each watch finds out at its next try. A kubelet's is not blind for longer than
+    /// `reconnect` says.
+    pub(super) fn resume(&mut self, now: SimTime, streams: &Streams, reconnect: &Distribution) {
+        let Some(since) = self.broken_since.take() else { return };
+        for index in 0..self.watches.len() {
+            let id = WatchId(index as u16);
+            let watcher = id.watcher();
+            // A command reads anew, or ends, when its connection breaks.
+            if watcher == Watcher::Kubectl || !self.present.has(watcher) {
+                continue;
+            }
+            let entity = format!("{}/{}/{}", id.resource().name(), id.group(), since.as_nanos());
+            let mut stream = streams.stream(watcher.concern(), &entity);
+            let at_most = (watcher == Watcher::Kubelets).then(|| now + reconnect.sample(&mut stream));
+            self.watches[index].reflector.outage(since, now, at_most, || stream.unit());
+        }
+    }
+
+    /// A process has begun and has listed everything.
+    pub(super) fn list(&mut self, watcher: Watcher, now: SimTime) {
+        for (index, watch) in self.watches.iter_mut().enumerate() {
+            if WatchId(index as u16).watcher() == watcher {
+                *watch = Watch { reflector: Reflector::new(Some(now)), ..Watch::default() };
+            }
         }
     }
 

@@ -138,6 +138,12 @@ impl Heartbeat {
         current.max(self.renewed_before)
     }
 
+    /// The lease's `renewTime` when the kubelet's present run began.
+    #[must_use]
+    pub fn renewed_in_earlier_runs(&self) -> Option<SimTime> {
+        self.renewed_before
+    }
+
     /// The conditions' `lastHeartbeatTime` at `now`: the last status post.
     #[must_use]
     pub fn posted_at(&self, now: SimTime) -> Option<SimTime> {

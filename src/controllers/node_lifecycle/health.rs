@@ -141,12 +141,22 @@ pub(super) struct Health {
 /// # Source
 /// Node lifecycle controller, health update: a status post or a renewed lease moves the probe to the pass that sees it. A
 /// post seen without a renewal makes the controller forget the lease, so that the pass after it moves the probe once more.
-pub(super) fn probe(clock: &PassClock, heartbeat: &Heartbeat, floor: SimTime, now: SimTime) -> Option<SimTime> {
+///
+/// While the renewals of the kubelet's present run are not heard of (`is_heard`), because the watch of leases is blind, only those before
+/// it count.
+pub(super) fn probe(
+    clock: &PassClock,
+    heartbeat: &Heartbeat,
+    is_heard: bool,
+    floor: SimTime,
+    now: SimTime,
+) -> Option<SimTime> {
     let seen = |at: Option<SimTime>| match at {
         Some(at) => clock.at_or_after(at).map(Some),
         None => Some(None),
     };
-    let by_lease = seen(heartbeat.renewed_at(now))?;
+    let renewed_at = if is_heard { heartbeat.renewed_at(now) } else { heartbeat.renewed_in_earlier_runs() };
+    let by_lease = seen(renewed_at)?;
     let by_post = seen(heartbeat.posted_at(now))?;
     let probe = match (by_lease, by_post) {
         (Some(lease), Some(post)) if post > lease => Some(clock.after(post)?),
@@ -230,7 +240,7 @@ mod tests {
     #[track_caller]
     fn check_probe(lease_ms: i64, post_ms: i64, expected_ms: i64) {
         let clock = PassClock::new(ms(0), T);
-        assert_eq!(probe(&clock, &heartbeat(lease_ms, post_ms), SimTime::MIN, ms(60_000)), Some(ms(expected_ms)));
+        assert_eq!(probe(&clock, &heartbeat(lease_ms, post_ms), true, SimTime::MIN, ms(60_000)), Some(ms(expected_ms)));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::component::{Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, 
 use crate::engine::Ticket;
 use crate::model::TaintEffect;
 use crate::state::{
-    CauseId, Change, Changed, ControlPlaneProcess, Node, NodeDelta, NodeId, PodDelta, PodId, Status, Store,
+    CauseId, Change, Changed, ControlPlaneProcess, Heartbeat, Node, NodeDelta, NodeId, PodDelta, PodId, Status, Store,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -42,6 +42,8 @@ pub enum Timer {
     Pass,
     /// A tick of the tainting loop that has something to do.
     Tick,
+    /// The caches of a fresh process are filled.
+    Synced,
     /// Another try of a node's health update.
     Reexamine(NodeId),
     /// Another try to mark a newly bound pod.
@@ -77,6 +79,8 @@ enum Waiting {
 /// watch has delivered it, a tick takes the node for ready, drops it from the queue, and leaves it to the next pass.
 #[derive(Clone, Debug)]
 pub struct NodeLifecycle {
+    /// Passes, ticks and workers begin once the caches are filled.
+    is_synced: bool,
     keys: Keys,
     zone_labels: ZoneLabels,
     clock: PassClock,
@@ -94,6 +98,8 @@ pub struct NodeLifecycle {
     health: FxHashMap<NodeId, Health>,
     /// The Ready condition that the informer still shows of nodes whose status this controller has written.
     unseen: FxHashMap<NodeId, Status>,
+    /// Nodes that are silent as far as the watch of leases has told.
+    unheard: BTreeSet<NodeId>,
     /// No probe is older than this.
     probe_floor: SimTime,
     /// When the grace of silent nodes is over; both directions.
@@ -120,6 +126,7 @@ impl NodeLifecycle {
         let renewal = config.kubelet.node_lease_duration * 26 / 100;
         let seen_within = renewal + flags.node_monitor_period + SimDuration::from_secs(1);
         Self {
+            is_synced: true,
             keys: Keys::new(),
             zone_labels: ZoneLabels::new(),
             clock: PassClock::new(SimTime::ZERO, flags.node_monitor_period),
@@ -132,6 +139,7 @@ impl NodeLifecycle {
             tainted: BTreeSet::new(),
             health: FxHashMap::default(),
             unseen: FxHashMap::default(),
+            unheard: BTreeSet::new(),
             probe_floor: SimTime::MIN,
             deadlines: BTreeSet::new(),
             deadline_of: BTreeMap::new(),
@@ -189,11 +197,12 @@ impl NodeLifecycle {
         let Some(object) = ctx.store.node(node) else { return };
         let ready = object.conditions.ready();
         let heartbeat = ctx.store.heartbeat(node);
-        if ready == Some(Status::Unknown) || (heartbeat.is_alive() && !self.is_renewal_sparse) {
+        let is_heard = self.is_heard(node, heartbeat);
+        if ready == Some(Status::Unknown) || (heartbeat.is_alive() && is_heard && !self.is_renewal_sparse) {
             return;
         }
         let floor = self.health.get(&node).map_or(ctx.now, |health| health.floor).max(self.probe_floor);
-        match health::probe(&self.clock, heartbeat, floor, ctx.now) {
+        match health::probe(&self.clock, heartbeat, is_heard, floor, ctx.now) {
             Some(probe) => {
                 let at = probe + Self::grace(ready, ctx);
                 self.deadline_of.insert(node, at);
@@ -258,9 +267,38 @@ impl NodeLifecycle {
         }
     }
 
+    /// Renewals began or stopped at `at`, as the watch of leases tells now.
+    fn heartbeat_changed(&mut self, node: NodeId, at: SimTime, ctx: &mut Ctx<'_, Self>) {
+        /// Later news come from a watch that was blind.
+        const PROMPT: SimDuration = SimDuration::from_secs(1);
+        let is_alive = ctx.store.heartbeat(node).is_alive();
+        if is_alive {
+            self.unheard.remove(&node);
+        } else {
+            self.unheard.insert(node);
+            if ctx.now.saturating_since(at) > PROMPT
+                && let Some(health) = self.health.get_mut(&node)
+            {
+                // Renewals until then are seen now.
+                health.floor = health.floor.max(ctx.now);
+            }
+        }
+        // A revived node keeps its deadline: should it come before the first renewal, the node is lost first.
+        if self.is_renewal_sparse || !is_alive {
+            self.causes.insert(node, ctx.cause);
+            self.refresh_deadline(node, ctx);
+        }
+    }
+
+    /// Whether the renewals of the kubelet's present run have been heard of.
+    fn is_heard(&self, node: NodeId, heartbeat: &Heartbeat) -> bool {
+        !heartbeat.is_alive() || !self.unheard.contains(&node)
+    }
+
     fn node_removed(&mut self, node: NodeId) {
         self.retry.remove(&node);
         self.unseen.remove(&node);
+        self.unheard.remove(&node);
         self.dirty.remove(&node);
         self.tainted.remove(&node);
         self.clear_deadline(node);
@@ -323,7 +361,7 @@ impl Component for NodeLifecycle {
         match *timer {
             Timer::MarkPod { pod, .. } => store.pod(pod).is_some(),
             Timer::Reexamine(node) => store.node(node).is_some(),
-            Timer::Pass | Timer::Tick => true,
+            Timer::Pass | Timer::Tick | Timer::Synced => true,
         }
     }
 
@@ -367,6 +405,11 @@ impl Component for NodeLifecycle {
             }
         }
         self.arm_pass(ctx);
+        if start == Start::Fresh {
+            // After the pass, which begins at the same instant.
+            self.is_synced = false;
+            ctx.arm(ctx.now + CACHE_SYNC, Timer::Synced);
+        }
         self.arm_tick(ctx);
         self.work(ctx);
     }
@@ -384,12 +427,7 @@ impl Component for NodeLifecycle {
             }
             Changed::NodeUpdated { node, delta, before } => self.node_updated(*node, *delta, before, ctx),
             Changed::NodeRemoved { node, .. } => self.node_removed(*node),
-            Changed::HeartbeatChanged(node)
-                // A revived node keeps its deadline: should it come before the first renewal, the node is lost first.
-                if (self.is_renewal_sparse || !ctx.store.heartbeat(*node).is_alive()) => {
-                    self.causes.insert(*node, ctx.cause);
-                    self.refresh_deadline(*node, ctx);
-                }
+            Changed::HeartbeatChanged(node) => self.heartbeat_changed(*node, change.at, ctx),
             Changed::PodAdded(pod) | Changed::PodUpdated { pod, .. } => self.pod_bound(*pod, 0, ctx),
             _ => {}
         }
@@ -403,6 +441,10 @@ impl Component for NodeLifecycle {
                 self.begin_pass(ctx);
             }
             Timer::Tick => self.tick(ctx),
+            Timer::Synced => {
+                self.is_synced = true;
+                self.work(ctx);
+            }
             Timer::Reexamine(node) => self.reexamine(node, ctx),
             Timer::MarkPod { pod, attempt } => self.pod_bound(pod, attempt, ctx),
         }

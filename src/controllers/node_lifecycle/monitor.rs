@@ -252,7 +252,9 @@ impl NodeLifecycle {
         }
         health.ready = ready;
         let floor = health.floor.max(self.probe_floor);
-        let probe = probe(&self.clock, ctx.store.heartbeat(node), floor, ctx.now);
+        let heartbeat = ctx.store.heartbeat(node);
+        let is_heard = self.is_heard(node, heartbeat);
+        let probe = probe(&self.clock, heartbeat, is_heard, floor, ctx.now);
         let visit = self.visit_mut(node);
         visit.observed = ready.unwrap_or(Status::Unknown);
         visit.current = ready;

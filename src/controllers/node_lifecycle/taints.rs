@@ -228,6 +228,9 @@ impl NodeLifecycle {
     /// # Source
     /// Node lifecycle controller, node-update workers. A failure is not retried: the next event of the node is.
     pub(super) fn work(&mut self, ctx: &mut Ctx<'_, Self>) {
+        if !self.is_synced {
+            return;
+        }
         let outer = ctx.cause;
         while let Some((node, cause)) = self.updates.take() {
             ctx.cause = cause;

@@ -542,6 +542,18 @@ fn a_lone_failure_is_tainted_within_one_tick_of_its_unknown() {
 }
 
 #[test]
+fn a_node_whose_renewals_are_not_heard_of_is_lost_though_it_is_back() {
+    let mut bench = bench(|world| add_nodes(world, "n", 4));
+    silence(&mut bench, 1.0, "n", 0..1);
+    bench.run_until(5.0);
+    bench.watch = SimDuration::from_secs(60);
+    bench.at(10.0, |world| world.revive("n0"));
+    bench.run_until(69.0);
+    assert_eq!(bench.unknown_writes().len(), 1);
+    assert_eq!(ready(&bench, "n0"), Status::Unknown);
+}
+
+#[test]
 fn a_tick_that_still_sees_the_node_ready_leaves_it_to_the_next_token() {
     let mut bench = bench(|world| add_nodes(world, "n", 4));
     bench.watch = SimDuration::from_millis(300);
@@ -762,6 +774,26 @@ fn a_fresh_process_strips_no_execute_taints_and_taints_dead_nodes_anew() {
     within(writes[0].0, 0.35, 0.4);
     within(writes[1].0, 0.37, 0.5);
     assert_eq!(bench.messages("RegisteredNode").len(), 3);
+}
+
+#[test]
+fn a_fresh_process_takes_taints_off_a_living_node_once_its_caches_are_filled_the_no_execute_one_first() {
+    let mut bench = fresh(|world| {
+        add_nodes(world, "", 2);
+        world.taint("0", UNREACHABLE, TaintEffect::NoSchedule);
+        world.taint("0", UNREACHABLE, TaintEffect::NoExecute);
+    });
+    bench.run_until(1.0);
+    let removals = bench.requests.iter().filter_map(|(at, request)| match request {
+        Request::PatchNodeTaints { remove, .. } => Some((at.as_secs_f64(), remove[0].1)),
+        _ => None,
+    });
+    let removals: Vec<(f64, TaintEffect)> = removals.collect();
+    assert_eq!(
+        removals.iter().map(|(_, effect)| *effect).collect::<Vec<_>>(),
+        [TaintEffect::NoExecute, TaintEffect::NoSchedule]
+    );
+    within(removals[0].0, 0.35, 0.4);
 }
 
 #[test]

@@ -142,16 +142,13 @@ pub(super) fn select_pods(target: &PodTarget, nodes: &[NodeId], fault: &str, ctx
     stream.sample_indices(all.len(), wanted).into_iter().map(|index| all[index]).collect()
 }
 
-/// The nodes in words, shortened.
+/// The nodes in words: all of them, as whoever reads the events may look for one.
 pub(super) fn describe(nodes: &[NodeId], ctx: &Ctx<'_, Chaos>) -> String {
-    const NAMED_MAX: usize = 6;
     if nodes.is_empty() {
         return String::new();
     }
-    let names: Vec<&str> = nodes.iter().take(NAMED_MAX).map(|&id| ctx.store.node_name(id).as_str()).collect();
-    let more = nodes.len().saturating_sub(NAMED_MAX);
-    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!(" of {}{tail}", names.join(", "))
+    let names: Vec<&str> = nodes.iter().map(|&id| ctx.store.node_name(id).as_str()).collect();
+    format!(" of {}", names.join(", "))
 }
 
 #[cfg(test)]

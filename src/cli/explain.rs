@@ -9,30 +9,44 @@ use super::failure::Failure;
 use super::ui::Ui;
 use super::words::{counted, moment};
 use super::{Ending, Output};
-use crate::inspect::{self, Explanation, Link};
+use crate::inspect::{self, Chapter, Explanation, Extent, Link};
 
+/// Steps that are told in short.
+const CHAPTERS_MAX: usize = 25;
+/// Causes of a step that are told in short.
+const LINKS_MAX: usize = 4;
+/// Characters of a line.
+const LINE_LENGTH_MAX: usize = 300;
 /// Consequences of one step that are listed.
 const LED_TO_MAX: usize = 3;
 
 /// Show the causes behind what happened to a pod, a node or a workload
 ///
 /// For example: kubesquall explain reports/zone-outage deployment/default/ts-user-service
+///
+/// Stages of no consequence are left out, and steps of a workload's pods that are alike and have the same root are told once, unless
+/// --all is given.
 #[derive(Args, Debug)]
 pub(super) struct ExplainArgs {
     /// The run's directory
     #[arg(value_name = "RUN_DIR")]
     dir: PathBuf,
-    /// `pod/NAMESPACE/NAME`, `node/NAME`, or a workload as `deployment/NAMESPACE/NAME`
+    /// `pod/NAMESPACE/NAME`, `node/NAME`, `service/NAMESPACE/NAME`, a workload as `deployment/NAMESPACE/NAME`; or a part of it that
+    /// nothing else is called
     object: String,
+    /// Every step, with the whole chain of causes
+    #[arg(long)]
+    all: bool,
     /// What to print
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
 }
 
 pub(super) fn explain(arguments: &ExplainArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let explanation = inspect::explain(&arguments.dir, &arguments.object)?;
+    let extent = if arguments.all { Extent::All } else { Extent::Short };
+    let explanation = inspect::explain(&arguments.dir, &arguments.object, extent)?;
     match arguments.output {
-        Output::Text => ui.out(&text(&explanation))?,
+        Output::Text => ui.out(&text(&explanation, extent))?,
         Output::Json => ui.json(&explanation)?,
     }
     Ok(Ending::Done)
@@ -42,22 +56,22 @@ fn line(link: &Link) -> String {
     format!("{:>10}  {}", moment(link.time_s), link.what)
 }
 
-fn text(explanation: &Explanation) -> String {
+fn text(explanation: &Explanation, extent: Extent) -> String {
     let Explanation { object, chapters } = explanation;
     if chapters.is_empty() {
         return format!("Nothing happened to {object} during the run.\n");
     }
-    let mut text = format!("{object}: {}\n", counted(chapters.len(), "step", "steps"));
+    let steps: usize = chapters.iter().map(|chapter| 1 + chapter.alike).sum();
+    let mut text = format!("{object}: {}\n", counted(steps, "step", "steps"));
+    let shown = if extent == Extent::All { chapters.len() } else { CHAPTERS_MAX.min(chapters.len()) };
     let mut last_because: &[Link] = &[];
-    for chapter in chapters {
+    for chapter in &chapters[..shown] {
         let _ = writeln!(text, "\n{}", line(&chapter.effect));
-        if !chapter.because.is_empty() && chapter.because == last_because {
-            let _ = writeln!(text, "            because of the same");
-        } else {
-            for link in &chapter.because {
-                let _ = writeln!(text, "            because {}", line(link).trim_start());
-            }
+        if chapter.alike > 0 {
+            let more = counted(chapter.alike, "more pod", "more pods");
+            let _ = writeln!(text, "            and {more} likewise, until {}", moment(chapter.until_s));
         }
+        because(&mut text, chapter, last_because, extent);
         last_because = &chapter.because;
         for link in chapter.led_to.iter().take(LED_TO_MAX) {
             let _ = writeln!(text, "            led to  {}", line(link).trim_start());
@@ -66,5 +80,37 @@ fn text(explanation: &Explanation) -> String {
             let _ = writeln!(text, "            and {rest} more");
         }
     }
+    let rest: usize = chapters[shown..].iter().map(|chapter| 1 + chapter.alike).sum();
+    if rest > 0 {
+        let _ = writeln!(text, "\nand {} more: --all", counted(rest, "step", "steps"));
+    } else if extent == Extent::Short {
+        let _ = writeln!(text, "\n--all tells the stages in between, too");
+    }
     text
+}
+
+/// The chain of causes; in short, the nearest ones and the root.
+fn because(text: &mut String, chapter: &Chapter, last: &[Link], extent: Extent) {
+    let chain = &chapter.because;
+    if !chain.is_empty() && chain == last {
+        let _ = writeln!(text, "            because of the same");
+        return;
+    }
+    let hidden = if extent == Extent::All { 0 } else { chain.len().saturating_sub(LINKS_MAX) };
+    for (place, link) in chain.iter().enumerate() {
+        if hidden > 0 && place == LINKS_MAX - 1 {
+            let _ = writeln!(text, "            …");
+        }
+        if place < LINKS_MAX - 1 || place >= LINKS_MAX - 1 + hidden {
+            let _ = writeln!(text, "            because {}", cut(line(link).trim_start()));
+        }
+    }
+}
+
+/// A fault that hits a thousand nodes names them all.
+fn cut(line: &str) -> String {
+    if line.chars().count() <= LINE_LENGTH_MAX {
+        return line.to_owned();
+    }
+    line.chars().take(LINE_LENGTH_MAX).chain(['…']).collect()
 }

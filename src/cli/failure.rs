@@ -57,6 +57,10 @@ impl From<InspectError> for Failure {
     fn from(error: InspectError) -> Self {
         let help = match &error {
             InspectError::NoRun(_) => Some(NAME_A_RUN.to_owned()),
+            InspectError::SeveralObjects { names, .. } => Some(format!("say which: {}", names.join(", "))),
+            InspectError::OtherResults { .. } => {
+                Some("name the directories of runs, as `kubesquall run` leaves them".to_owned())
+            }
             InspectError::NoObject { alike, .. } if !alike.is_empty() => Some(format!("there is {}", alike.join(", "))),
             InspectError::NoObject { .. } => {
                 Some("objects are named pod/NAMESPACE/NAME, node/NAME or deployment/NAMESPACE/NAME".to_owned())

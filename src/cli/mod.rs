@@ -23,6 +23,7 @@ mod run_files;
 mod schedule;
 mod summary;
 mod sweep;
+mod table;
 mod tune;
 mod ui;
 mod words;

@@ -18,7 +18,7 @@ use crate::scenario::{self, DocumentKind, ExpectationOutcome, Overrides, Resolve
 use crate::simulation::Prepared;
 use crate::state::Store;
 use crate::units::{SimDuration, SimTime};
-use crate::verify::{Violation, compare_rows};
+use crate::verify::{Violation, compare_figures, compare_rows};
 
 /// Play a scenario and write what happened
 ///
@@ -97,7 +97,7 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     }
     let outcomes: Vec<ExpectationOutcome> =
         scenario.expectations.iter().map(|e| e.judge(&played.observed.summary.metrics)).collect();
-    let summary_json = run_files::summary_json(&scenario, &played.observed.summary, &outcomes);
+    let summary_json = run_files::summary_json(&scenario, &played.observed.summary, &outcomes, &arguments.set);
     run_files::write(&scenario, &played.observed, &summary_json, &out)?;
     if !arguments.no_charts {
         for (name, picture) in draw_charts(out.path()) {
@@ -170,6 +170,7 @@ fn verify(
     ui: &Ui,
 ) -> Result<(), String> {
     compare_rows(&played.observed, &played.store)?;
+    compare_figures(&played.observed)?;
     same("a second run", played, checked)?;
     let lock = scenario::lock_file(scenario);
     let locked = scenario::load_text("scenario.lock.yaml", &lock, Path::new(""), &Overrides::none());

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::model::NotModelled;
 use crate::model::config::KubernetesVersion;
-use crate::observe::{Observed, Summary};
+use crate::observe::{Observed, Sentence, Summary};
 use crate::report::{OutputDir, OutputError, write_tables};
 use crate::scenario::{Assumption, ExpectationOutcome, Input, ResolvedScenario, lock_file};
 use crate::units::SimDuration;
@@ -29,10 +29,12 @@ struct SummaryFile<'a> {
     scenario: &'a str,
     seed: u64,
     version: &'static str,
-    #[serde(rename = "kubernetesVersion")]
     kubernetes_version: KubernetesVersion,
     duration: SimDuration,
     duration_s: f64,
+    /// What `--set` changed in the scenario, as it was typed.
+    overrides: &'a [String],
+    verdict: &'a [Sentence],
     #[serde(flatten)]
     summary: &'a Summary,
     expectations: &'a [ExpectationOutcome],
@@ -45,6 +47,7 @@ pub(super) fn summary_json(
     scenario: &ResolvedScenario,
     summary: &Summary,
     expectations: &[ExpectationOutcome],
+    overrides: &[String],
 ) -> String {
     let file = SummaryFile {
         scenario: &scenario.name,
@@ -53,6 +56,8 @@ pub(super) fn summary_json(
         kubernetes_version: scenario.config.version,
         duration: scenario.duration,
         duration_s: scenario.duration.as_secs_f64(),
+        overrides,
+        verdict: &summary.verdict,
         summary,
         expectations,
         input: &scenario.input,

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::ops::Range;
 use std::path::Path;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table};
-
+use super::table::NameTable;
 use super::words::{counted, grouped, length, percent};
 use crate::arena::Symbol;
 use crate::diagnostics::Style;
-use crate::observe::{EventRow, Observed, PodRow, ServiceOutcome, Shortage, Trap, WorkloadOutcome};
+use crate::observe::{EventRow, Matter, Observed, PodRow, ServiceOutcome, Tone, Trap, WorkloadOutcome};
 use crate::scenario::{ExpectationOutcome, ResolvedScenario};
 use crate::state::PodPhase;
 use crate::units::SimTime;
@@ -19,6 +17,8 @@ use crate::units::SimTime;
 const LISTED_MAX: usize = 10;
 /// Reasons of waiting pods that are listed.
 const REASONS_MAX: usize = 5;
+/// Characters of a sentence of the verdict; all of it is in summary.json.
+const SENTENCE_LENGTH_MAX: usize = 320;
 /// Characters of a reason.
 const REASON_LENGTH_MAX: usize = 160;
 
@@ -43,9 +43,10 @@ pub(super) fn text(
         counted(pod_count, "pod", "pods"),
         scenario.seed
     );
-    let _ = writeln!(text, "{}", headline(observed, paint));
+    verdict(&mut text, observed, paint);
     happenings(&mut text, scenario, observed, paint);
     workloads(&mut text, &observed.summary.workloads, paint);
+    objectives(&mut text, &observed.summary.workloads, paint);
     services(&mut text, &observed.summary.services, paint);
     traps(&mut text, &observed.summary.traps, paint);
     evictions(&mut text, observed, paint);
@@ -106,55 +107,23 @@ fn at(instant: SimTime) -> String {
     length(instant.as_secs_f64())
 }
 
-fn headline(observed: &Observed, paint: Paint) -> String {
-    let missed = observed.summary.workloads.iter().filter(|workload| workload.objective_met == Some(false)).count();
-    let Shortage { from, until, workloads_at_end } = observed.shortage;
-    let mut line = match from {
-        None => paint.good("No workload was ever short of ready pods."),
-        Some(from) if workloads_at_end == 0 => {
-            let took = length(until.saturating_since(from).as_secs_f64());
-            paint.good(&format!(
-                "All workloads were whole again at {}, {took} after the first one ran short.",
-                at(until)
-            ))
-        }
-        Some(_) => {
-            let workloads = counted(workloads_at_end, "workload is", "workloads are");
-            paint.bad(&format!("NOT WELL at the end: {workloads} short of ready pods."))
-        }
-    };
-    if missed > 0 {
-        let missed = counted(missed, "objective was", "objectives were");
-        let _ = write!(line, " {}", paint.bad(&format!("{missed} missed.")));
+/// The verdict, a sentence a line. Traps have a section of their own.
+fn verdict(text: &mut String, observed: &Observed, paint: Paint) {
+    for sentence in observed.summary.verdict.iter().filter(|sentence| sentence.kind != Matter::Trap) {
+        let line = cut(&sentence.text, SENTENCE_LENGTH_MAX);
+        let line = match sentence.tone {
+            Tone::Bad => paint.bad(&line),
+            Tone::Good => paint.good(&line),
+            Tone::Neutral => line,
+        };
+        let _ = writeln!(text, "{line}");
     }
-    line
 }
 
 fn happenings(text: &mut String, scenario: &ResolvedScenario, observed: &Observed, paint: Paint) {
-    let from_scenario = observed.events.iter().filter(|event| event.component == "scenario");
-    let mut lines: Vec<(SimTime, String)> = from_scenario
-        .filter_map(|event| {
-            let is_momentary = || is_momentary(observed, event);
-            let what = match event.reason {
-                "FaultEnded" if is_momentary() => return None,
-                "FaultBegan" if is_momentary() => event.message.clone(),
-                "FaultBegan" => format!("{} begins", event.message),
-                "FaultEnded" => format!("{} ends", event.message),
-                "NothingToFail" | "AddNodes" => event.message.clone(),
-                _ => return None,
-            };
-            Some((event.at, what))
-        })
-        .collect();
-    lines.extend(observed.transcript.iter().map(|row| {
-        let took = row.done_at.map(|done_at| length(done_at.saturating_since(row.at).as_secs_f64()));
-        let end = match (took, row.exit) {
-            (Some(took), Some(0)) => format!("took {took}"),
-            (Some(took), _) => paint.bad(&format!("failed after {took}")),
-            (None, _) => paint.bad("has not ended"),
-        };
-        (row.at, format!("kubectl {} ({end})", row.command))
-    }));
+    let mut lines: Vec<(SimTime, String)> = faults(observed);
+    lines.extend(commands(observed, paint));
+    lines.extend(procedures(observed, paint));
     if lines.is_empty() {
         return;
     }
@@ -173,6 +142,67 @@ fn happenings(text: &mut String, scenario: &ResolvedScenario, observed: &Observe
     }
 }
 
+fn faults(observed: &Observed) -> Vec<(SimTime, String)> {
+    let from_scenario = observed.events.iter().filter(|event| event.component == "scenario");
+    let lines = from_scenario.filter_map(|event| {
+        let is_momentary = || is_momentary(observed, event);
+        let what = match event.reason {
+            "FaultEnded" if is_momentary() => return None,
+            "FaultBegan" if is_momentary() => few_nodes(&event.message),
+            "FaultBegan" => format!("{} begins", few_nodes(&event.message)),
+            "FaultEnded" => format!("{} ends", few_nodes(&event.message)),
+            "NothingToFail" | "AddNodes" => event.message.clone(),
+            _ => return None,
+        };
+        Some((event.at, what))
+    });
+    lines.collect()
+}
+
+/// A fault with the first nodes that it hit: events.csv names all.
+fn few_nodes(message: &str) -> String {
+    const NAMED_MAX: usize = 6;
+    let mut names = message.split(", ");
+    let first: Vec<&str> = names.by_ref().take(NAMED_MAX).collect();
+    let first = first.join(", ");
+    match names.count() {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+/// The lines that were typed.
+fn commands(observed: &Observed, paint: Paint) -> Vec<(SimTime, String)> {
+    let lines = observed.transcript.iter().map(|row| {
+        let took = row.done_at.map(|done_at| length(done_at.saturating_since(row.at).as_secs_f64()));
+        let end = match (took, row.exit) {
+            (Some(took), Some(0)) => format!("took {took}"),
+            (Some(took), _) => paint.bad(&format!("failed after {took}")),
+            (None, _) => paint.bad("not done when the run ended"),
+        };
+        (row.at, format!("kubectl {} ({end})", row.command))
+    });
+    lines.collect()
+}
+
+/// How upgrades and reboots of pools began and ended.
+fn procedures(observed: &Observed, paint: Paint) -> Vec<(SimTime, String)> {
+    let of_pools = observed.events.iter().filter(|event| event.kind == "NodePool");
+    let lines = of_pools.filter_map(|event| {
+        let what = match event.reason {
+            "RollingUpgradeBegan" => format!("pool {}: {} begins", event.name, event.message),
+            "RollingUpgradeEnded" => format!("pool {}: the upgrade ends, {}", event.name, event.message),
+            "RollingUpgradeFailed" => {
+                format!("pool {}: {} {}", event.name, paint.bad("the upgrade failed,"), event.message)
+            }
+            "RebootRequired" | "RebootsEnded" => format!("pool {}: {}", event.name, event.message),
+            _ => return None,
+        };
+        Some((event.at, what))
+    });
+    lines.collect()
+}
+
 /// Whether a fault begins and ends at the same instant, as a reboot does.
 fn is_momentary(observed: &Observed, event: &EventRow) -> bool {
     // Rows are in the order of time: its neighbors tell.
@@ -182,70 +212,60 @@ fn is_momentary(observed: &Observed, event: &EventRow) -> bool {
     reasons.filter(|other| matches!(other.reason, "FaultBegan" | "FaultEnded")).count() > 1
 }
 
+/// Workloads that ran short, in the order of the summary.
 fn workloads(text: &mut String, outcomes: &[WorkloadOutcome], paint: Paint) {
-    let mut worst: Vec<&WorkloadOutcome> = outcomes.iter().filter(|outcome| outcome.below_desired_s > 0.0).collect();
+    let worst: Vec<&WorkloadOutcome> = outcomes.iter().filter(|outcome| outcome.was_short()).collect();
     let untouched = outcomes.len() - worst.len();
-    // Missed objectives first, then whoever was short for longest; equal ones stay in the order of their creation.
-    worst.sort_by(|a, b| {
-        let rank = |outcome: &WorkloadOutcome| outcome.objective_met != Some(false);
-        rank(a)
-            .cmp(&rank(b))
-            .then(b.below_min_ready_s.total_cmp(&a.below_min_ready_s))
-            .then(b.below_desired_s.total_cmp(&a.below_desired_s))
-    });
     if worst.is_empty() {
         return;
     }
     heading(text, "Workloads that ran short, worst first", paint);
-    let has_objectives = worst.iter().any(|outcome| outcome.objective.is_some());
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    let mut header = vec!["WORKLOAD", "WANTED", "FEWEST READY", "READY NOW", "SHORT FOR", "LONGEST GAP", "EVICTED"];
-    if has_objectives {
-        header.push("OBJECTIVE");
-    }
-    table.set_header(header);
+    let mut table = NameTable::new(&["WORKLOAD", "READY", "MISSING", "LONGEST", "IN ALL", "TAKEN AWAY"]);
     for outcome in worst.iter().take(LISTED_MAX) {
-        let kind = outcome.kind.to_lowercase();
-        let mut row = vec![
-            format!("{kind}/{}/{}", outcome.namespace, outcome.name),
-            outcome.desired.to_string(),
-            outcome.ready_min.to_string(),
-            outcome.ready.to_string(),
+        table.add([
+            outcome.object(),
+            format!("{}/{}", outcome.ready, outcome.desired),
+            outcome.missing_max.to_string(),
+            length(outcome.longest_short_s),
             length(outcome.below_desired_s),
-            length(outcome.longest_gap_s),
             outcome.disruptions.to_string(),
-        ];
-        if has_objectives {
-            row.push(objective(outcome));
-        }
-        table.add_row(row);
+        ]);
     }
-    worst_first(text, table, 1..7, worst.len());
+    worst_first(text, &table, worst.len());
     if untouched > 0 {
         let _ = writeln!(text, "  {} never short", counted(untouched, "other was", "others were"));
     }
+    let _ = writeln!(text, "  READY: of those wanted, at the end; MISSING: most at once; LONGEST, IN ALL: time short");
 }
 
-/// Prints a table of the worst of so many, with numbers in these columns.
-fn worst_first(text: &mut String, mut table: Table, numbers: Range<usize>, found: usize) {
-    for column in numbers {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+/// Objectives, the missed ones first.
+fn objectives(text: &mut String, outcomes: &[WorkloadOutcome], paint: Paint) {
+    let mut judged: Vec<&WorkloadOutcome> = outcomes.iter().filter(|outcome| outcome.objective.is_some()).collect();
+    if judged.is_empty() {
+        return;
     }
-    for line in table.lines() {
-        let _ = writeln!(text, " {}", line.trim_end());
+    judged.sort_by_key(|outcome| outcome.objective_met);
+    heading(text, "Objectives", paint);
+    for outcome in judged.iter().take(LISTED_MAX) {
+        let (found, wanted) = (percent(outcome.availability), percent(outcome.objective.unwrap_or_default()));
+        let _ = match outcome.objective_met {
+            Some(false) => writeln!(text, "  {} {}: {found} of {wanted}", paint.bad("MISSED"), outcome.object()),
+            _ => writeln!(text, "  {}   {}: {found} of {wanted}", paint.good("kept"), outcome.object()),
+        };
     }
+    and_more(text, judged.len());
+}
+
+/// Prints a table of the worst of so many.
+fn worst_first(text: &mut String, table: &NameTable, found: usize) {
+    table.write(text);
+    and_more(text, found);
+}
+
+fn and_more(text: &mut String, found: usize) {
     if found > LISTED_MAX {
         let _ = writeln!(text, "  and {} more in summary.json", grouped((found - LISTED_MAX) as u64));
     }
-}
-
-fn objective(outcome: &WorkloadOutcome) -> String {
-    let Some(objective) = outcome.objective else { return String::new() };
-    let (found, wanted) = (percent(outcome.availability), percent(objective));
-    if outcome.objective_met == Some(false) { format!("MISSED: {found} of {wanted}") } else { format!("kept: {found}") }
 }
 
 /// Services that lost traffic: for how long they had no endpoint, and some on machines that were down.
@@ -256,9 +276,7 @@ fn services(text: &mut String, outcomes: &[ServiceOutcome], paint: Paint) {
         return;
     }
     heading(text, "Services that lost traffic, worst first", paint);
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(["SERVICE", "NO ENDPOINT", "LONGEST", "DEAD ENDPOINTS", "LOST TRAFFIC"]);
+    let mut table = NameTable::new(&["SERVICE", "NO ENDPOINT", "LONGEST", "DEAD ENDPOINTS", "LOST TRAFFIC"]);
     for outcome in worst.iter().take(LISTED_MAX) {
         let lengths = [
             outcome.without_targets_s,
@@ -267,9 +285,9 @@ fn services(text: &mut String, outcomes: &[ServiceOutcome], paint: Paint) {
             outcome.lost_traffic_s,
         ];
         let name = format!("service/{}/{}", outcome.namespace, outcome.name);
-        table.add_row(std::iter::once(name).chain(lengths.map(length)));
+        table.add(std::iter::once(name).chain(lengths.map(length)));
     }
-    worst_first(text, table, 1..5, worst.len());
+    worst_first(text, &table, worst.len());
 }
 
 /// Known traps that decided something, a line each.
@@ -360,8 +378,7 @@ fn evictions(text: &mut String, observed: &Observed, paint: Paint) {
     if causes.is_empty() {
         return;
     }
-    let total: u64 = causes.iter().map(|cause| cause.0).sum();
-    heading(text, &format!("Pods taken away: {}", grouped(total)), paint);
+    heading(text, &format!("Pods taken away: {}", grouped(counts.disruptions)), paint);
     for (count, words) in causes {
         let _ = writeln!(text, "  {:>5}  {words}", grouped(count));
     }
@@ -395,8 +412,12 @@ fn expectation(outcome: &ExpectationOutcome, paint: Paint) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    if text.chars().count() <= REASON_LENGTH_MAX {
+    cut(text, REASON_LENGTH_MAX)
+}
+
+fn cut(text: &str, length_max: usize) -> String {
+    if text.chars().count() <= length_max {
         return text.to_owned();
     }
-    text.chars().take(REASON_LENGTH_MAX).chain(['…']).collect()
+    text.chars().take(length_max).chain(['…']).collect()
 }

@@ -43,7 +43,7 @@ pub struct WorkloadDifference {
 ///
 /// If one of the directories is no run's.
 pub fn diff(before: &Path, after: &Path) -> Result<Diff, InspectError> {
-    let (before, after) = (super::summary(before)?, super::summary(after)?);
+    let (before, after) = (super::summary_of_run(before)?, super::summary_of_run(after)?);
     let metrics = differences(&numbers(&before["metrics"]), &numbers(&after["metrics"]));
     let (before, after) = (workloads(&before), workloads(&after));
     let empty = BTreeMap::new();
@@ -115,6 +115,14 @@ mod tests {
         let of = |metric: &str, before, after| Difference { metric: metric.to_owned(), before, after };
         let expected = [of("objective_met", Some(1.0), Some(0.0)), of("unready_replica_s", Some(10.0), Some(70.0))];
         assert_eq!(found.workloads[0].numbers, expected);
+    }
+
+    #[test]
+    fn a_study_is_no_run() {
+        let study = run(r#"{"study": {"study": "tolerations"}, "variants": []}"#);
+        let ours = run(r#"{"metrics": {}, "workloads": []}"#);
+        let compared = diff(ours.path(), study.path());
+        assert!(matches!(compared, Err(InspectError::OtherResults { found: "a study", .. })), "{compared:?}");
     }
 
     #[test]

@@ -25,6 +25,10 @@ pub struct Chapter {
     /// What happened.
     #[serde(flatten)]
     pub effect: Link,
+    /// How many steps of other pods of the workload say the same, and have the same root.
+    pub alike: usize,
+    /// When the last of them was, in seconds since t=0.
+    pub until_s: f64,
     /// Its causes, nearest first.
     pub because: Vec<Link>,
     /// What it led to at once.
@@ -73,6 +77,11 @@ impl Causes {
             .collect()
     }
 
+    /// Where the chain of a step begins.
+    fn root(&self, effect: usize) -> usize {
+        std::iter::successors(Some(effect), |&cause| self.causes[cause]).last().unwrap_or(effect)
+    }
+
     fn led_to(&self, cause: usize, about: &str) -> Vec<Link> {
         let effects = self.effects.get(&cause).into_iter().flatten().map(|&effect| &self.links[effect]);
         effects.filter(|effect| object_of(&effect.what) != Some(about)).cloned().collect()
@@ -84,33 +93,126 @@ fn object_of(what: &str) -> Option<&str> {
     what.split(' ').next().filter(|word| word.contains('/'))
 }
 
-/// Walks `causes.csv` for an object of a run.
+/// How much of a history is told.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// What mattered: steps of no consequence are left out, and those that are alike and have the same root are one.
+    Short,
+    /// Every step.
+    All,
+}
+
+/// Walks `causes.csv` for an object of a run, which may be named by less than its whole name if that is unambiguous.
 ///
 /// # Errors
 ///
-/// If the directory is no run's, or nothing in the run has that name.
-pub fn explain(dir: &Path, object: &str) -> Result<Explanation, InspectError> {
-    super::summary(dir)?;
+/// If the directory is no run's, or nothing in the run has that name, or several things have.
+pub fn explain(dir: &Path, object: &str, extent: Extent) -> Result<Explanation, InspectError> {
+    super::summary_of_run(dir)?;
     let pods = Table::read(&dir.join("pods.csv"));
-    let known = names(dir, &pods);
-    let Some(canonical) = known.get(&object.to_ascii_lowercase()) else {
-        let mut alike: Vec<String> =
-            known.values().filter(|name| name.contains(object.rsplit('/').next().unwrap_or(object))).cloned().collect();
-        alike.extend(suggest::nearest(object, known.values().map(String::as_str)).map(str::to_owned));
-        alike.truncate(5);
-        return Err(InspectError::NoObject { object: object.to_owned(), alike });
-    };
-    let mut about: BTreeSet<String> = pods_of(&pods, canonical);
+    let canonical = resolve(&names(dir, &pods), object)?;
+    let mut about: BTreeSet<String> = pods_of(&pods, &canonical);
     about.insert(canonical.clone());
     let causes = Causes::read(dir);
-    let mut chapters = Vec::new();
+    let mut chapters: Vec<Chapter> = Vec::new();
+    let mut alike: FxHashMap<(usize, &str), usize> = FxHashMap::default();
     for (index, link) in causes.links.iter().enumerate() {
         let Some(name) = object_of(&link.what).filter(|name| about.contains(*name)) else { continue };
-        let effect = link.clone();
-        chapters.push(Chapter { effect, because: causes.because(index), led_to: causes.led_to(index, name) });
+        if extent == Extent::Short {
+            let Some(what) = gist(&link.what) else { continue };
+            // Of one object each step stands for itself.
+            let place = (name != canonical).then(|| alike.get(&(causes.root(index), what))).flatten();
+            if let Some(&place) = place {
+                chapters[place].alike += 1;
+                chapters[place].until_s = link.time_s;
+                continue;
+            }
+            if name != canonical {
+                alike.insert((causes.root(index), what), chapters.len());
+            }
+        }
+        let (because, led_to) = (causes.because(index), causes.led_to(index, name));
+        chapters.push(Chapter { effect: link.clone(), alike: 0, until_s: link.time_s, because, led_to });
     }
-    Ok(Explanation { object: canonical.clone(), chapters })
+    Ok(Explanation { object: canonical, chapters })
 }
+
+/// What a step that matters says besides the name: that pods come and go, are ready or not and why they wait, and what befalls
+/// nodes; none for the stages in between.
+fn gist(what: &str) -> Option<&str> {
+    let (name, gist) = what.split_once(' ')?;
+    let is_stage = gist.starts_with("bound to ")
+        || gist == "is Running"
+        || gist == "is Pending"
+        || gist == "nominated"
+        || gist == "conditions changed"
+        || gist == "relabeled"
+        || (gist.starts_with("allows ") && name.starts_with("poddisruptionbudget/"));
+    (!is_stage).then_some(gist)
+}
+
+/// Kinds by the short names that kubectl knows.
+const SHORT_KINDS: [(&str, &str); 18] = [
+    ("po", "pod"),
+    ("pods", "pod"),
+    ("no", "node"),
+    ("nodes", "node"),
+    ("deploy", "deployment"),
+    ("deployments", "deployment"),
+    ("sts", "statefulset"),
+    ("statefulsets", "statefulset"),
+    ("ds", "daemonset"),
+    ("daemonsets", "daemonset"),
+    ("rs", "replicaset"),
+    ("replicasets", "replicaset"),
+    ("rc", "replicationcontroller"),
+    ("svc", "service"),
+    ("services", "service"),
+    ("jobs", "job"),
+    ("cj", "cronjob"),
+    ("replicationcontrollers", "replicationcontroller"),
+];
+
+/// The one object that is meant by a name, or by its kind and name, or by all of it.
+fn resolve(known: &BTreeMap<String, String>, object: &str) -> Result<String, InspectError> {
+    let mut wanted = object.to_ascii_lowercase();
+    if let Some((kind, rest)) = wanted.split_once('/')
+        && let Some((_, long)) = SHORT_KINDS.iter().find(|(short, _)| *short == kind)
+    {
+        wanted = format!("{long}/{rest}");
+    }
+    if let Some(found) = known.get(&wanted) {
+        return Ok(found.clone());
+    }
+    let is_meant = |name: &str| {
+        let parts: Vec<&str> = name.split('/').collect();
+        let (kind, last) = (parts[0], parts[parts.len() - 1]);
+        match wanted.split('/').collect::<Vec<&str>>()[..] {
+            [only] => last == only,
+            // A kind, or a namespace, before the name.
+            [first, name] => last == name && (kind == first || parts.len() == 3 && parts[1] == first),
+            _ => false,
+        }
+    };
+    let meant: Vec<&String> = known.iter().filter(|(name, _)| is_meant(name)).map(|(_, found)| found).collect();
+    match meant[..] {
+        [one] => Ok(one.clone()),
+        [] => {
+            let last = object.rsplit('/').next().unwrap_or(object);
+            let mut alike: Vec<String> = known.values().filter(|name| name.contains(last)).cloned().collect();
+            alike.extend(suggest::nearest(object, known.values().map(String::as_str)).map(str::to_owned));
+            alike.truncate(ALIKE_MAX);
+            Err(InspectError::NoObject { object: object.to_owned(), alike })
+        }
+        _ => {
+            let names = meant.iter().take(ALIKE_MAX).map(|name| (*name).clone()).collect();
+            Err(InspectError::SeveralObjects { object: object.to_owned(), names })
+        }
+    }
+}
+
+/// Names that an error offers.
+const ALIKE_MAX: usize = 5;
 
 /// Every name that can be asked for, by its lower-case form.
 fn names(dir: &Path, pods: &Table) -> BTreeMap<String, String> {
@@ -119,6 +221,9 @@ fn names(dir: &Path, pods: &Table) -> BTreeMap<String, String> {
     let nodes = Table::read(&dir.join("nodes.csv"));
     let node = nodes.column("node");
     let nodes = nodes.rows().map(|row| format!("node/{}", text(row, node)));
+    let services = Table::read(&dir.join("services.csv"));
+    let (namespace, name) = (services.column("namespace"), services.column("name"));
+    let services = services.rows().map(|row| format!("service/{}/{}", text(row, namespace), text(row, name)));
     let workloads = Table::read(&dir.join("workloads.csv"));
     let (kind, namespace) = (workloads.column("kind"), workloads.column("namespace"));
     let name = workloads.column("name");
@@ -126,25 +231,22 @@ fn names(dir: &Path, pods: &Table) -> BTreeMap<String, String> {
         let kind = text(row, kind).to_ascii_lowercase();
         format!("{kind}/{}/{}", text(row, namespace), text(row, name))
     });
-    pods.chain(nodes).chain(workloads).map(|name| (name.to_ascii_lowercase(), name)).collect()
+    pods.chain(nodes).chain(services).chain(workloads).map(|name| (name.to_ascii_lowercase(), name)).collect()
 }
 
-/// The pods of a workload; those of a Deployment belong to ReplicaSets that bear its name and a hash.
+/// The pods of a workload, in the columns that name it or, as of a ReplicaSet of a Deployment, its controller.
 fn pods_of(pods: &Table, workload: &str) -> BTreeSet<String> {
     let mut parts = workload.splitn(3, '/');
     let (Some(kind), Some(namespace), Some(name)) = (parts.next(), parts.next(), parts.next()) else {
         return BTreeSet::new();
     };
     let (pod_namespace, pod_name) = (pods.column("namespace"), pods.column("name"));
-    let (owner_kind, owner_name) = (pods.column("owner_kind"), pods.column("owner_name"));
+    let columns = [("workload_kind", "workload_name"), ("owner_kind", "owner_name")];
+    let columns = columns.map(|(kind, name)| (pods.column(kind), pods.column(name)));
     let is_owner = |row: &csv::StringRecord| {
-        let owner = text(row, owner_name);
-        match kind {
-            "deployment" => {
-                text(row, owner_kind) == "ReplicaSet" && owner.rsplit_once('-').is_some_and(|(stem, _)| stem == name)
-            }
-            _ => text(row, owner_kind).eq_ignore_ascii_case(kind) && owner == name,
-        }
+        columns
+            .iter()
+            .any(|(of_kind, of_name)| text(row, *of_kind).eq_ignore_ascii_case(kind) && text(row, *of_name) == name)
     };
     pods.rows()
         .filter(|row| text(row, pod_namespace) == namespace && is_owner(row))
@@ -161,24 +263,28 @@ mod tests {
     fn run() -> tempfile::TempDir {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).expect("a file");
-        write("summary.json", "{}");
+        write("summary.json", r#"{"scenario": "s", "metrics": {}}"#);
+        write("services.csv", "time_s,namespace,name\n0.000,shop,web\n");
         write("nodes.csv", "time_s,node,ready\n0.000,n1,True\n");
         write("workloads.csv", "time_s,namespace,kind,name\n0.000,shop,Deployment,web\n");
         write(
             "pods.csv",
-            "namespace,name,owner_kind,owner_name\nshop,web-5d-a,ReplicaSet,web-5d\nshop,web-5d-b,ReplicaSet,web-5d\n",
+            "namespace,name,owner_kind,owner_name,workload_kind,workload_name\nshop,web-5d-a,ReplicaSet,web-5d,Deployment,web\n\
+             shop,web-5d-b,ReplicaSet,web-5d,Deployment,web\nshop,web-5d-c,ReplicaSet,web-5d,Deployment,web\n",
         );
         write(
             "causes.csv",
             "effect_id,time_s,what,cause_id\n1,10.000,scenario: Crash of n1 begins,\n2,50.000,node/n1 +unreachable,1\n\
-             3,350.000,pod/shop/web-5d-a marked for deletion,2\n4,350.020,pod/shop/web-5d-b created,3\n",
+             3,350.000,pod/shop/web-5d-a marked for deletion,2\n4,350.020,pod/shop/web-5d-b created,3\n\
+             5,351.000,pod/shop/web-5d-b bound to n1,4\n6,352.000,pod/shop/web-5d-c created,2\n\
+             7,353.000,service/shop/web sends to 2 pods,6\n",
         );
         dir
     }
 
     #[test]
     fn a_chain_ends_at_the_fault() {
-        let explanation = explain(run().path(), "pod/shop/web-5d-b").expect("a known pod");
+        let explanation = explain(run().path(), "pod/shop/web-5d-b", Extent::All).expect("a known pod");
         let because: Vec<&str> = explanation.chapters[0].because.iter().map(|link| link.what.as_str()).collect();
         let expected =
             ["pod/shop/web-5d-a marked for deletion", "node/n1 +unreachable", "scenario: Crash of n1 begins"];
@@ -186,16 +292,36 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_is_told_by_its_pods() {
-        let explanation = explain(run().path(), "Deployment/shop/web").expect("a known workload");
-        assert_eq!(explanation.object, "deployment/shop/web");
-        assert_eq!(explanation.chapters.len(), 2);
-        assert_eq!(explanation.chapters[0].led_to[0].what, "pod/shop/web-5d-b created");
+    fn a_workload_is_told_by_its_pods_and_what_is_alike_once() {
+        let short = explain(run().path(), "Deployment/shop/web", Extent::Short).expect("a known workload");
+        assert_eq!(short.object, "deployment/shop/web");
+        let said: Vec<(&str, usize)> = short.chapters.iter().map(|c| (c.effect.what.as_str(), c.alike)).collect();
+        assert_eq!(said, [("pod/shop/web-5d-a marked for deletion", 0), ("pod/shop/web-5d-b created", 1)]);
+        assert_eq!(short.chapters[0].led_to[0].what, "pod/shop/web-5d-b created");
+        assert_eq!(short.chapters[1].until_s, 352.0);
+        let all = explain(run().path(), "Deployment/shop/web", Extent::All).expect("a known workload");
+        assert_eq!(all.chapters.len(), 4);
+    }
+
+    #[test]
+    fn a_part_of_a_name_is_enough_if_nothing_else_has_it() {
+        let found = |object: &str| explain(run().path(), object, Extent::Short).map(|found| found.object);
+        for (object, expected) in [
+            ("n1", "node/n1"),
+            ("web-5d-a", "pod/shop/web-5d-a"),
+            ("deploy/web", "deployment/shop/web"),
+            ("svc/shop/web", "service/shop/web"),
+            ("shop/web-5d-a", "pod/shop/web-5d-a"),
+        ] {
+            assert_eq!(found(object).ok().as_deref(), Some(expected), "{object}");
+        }
+        let Err(InspectError::SeveralObjects { names, .. }) = found("web") else { panic!("two are called web") };
+        assert_eq!(names, ["deployment/shop/web", "service/shop/web"]);
     }
 
     #[test]
     fn an_unknown_name_is_answered_with_its_likes() {
-        let Err(InspectError::NoObject { alike, .. }) = explain(run().path(), "pod/shop/web-5d") else {
+        let Err(InspectError::NoObject { alike, .. }) = explain(run().path(), "pod/shop/web-5d", Extent::Short) else {
             panic!("no such pod")
         };
         assert!(alike.contains(&"pod/shop/web-5d-a".to_owned()), "{alike:?}");

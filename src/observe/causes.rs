@@ -62,7 +62,14 @@ impl Causes {
             && let Some(row) = self.rows.get_mut((cause.0 as usize).wrapping_sub(1))
             && row.cause == CauseId::NONE
         {
-            row.what = format!("scenario: {}", event.message);
+            let began = format!("scenario: {} begins", event.message);
+            row.what = match event.reason {
+                "FaultBegan" => began,
+                // It was over at once.
+                "FaultEnded" if row.what == began => format!("scenario: {}", event.message),
+                "FaultEnded" => format!("scenario: {} ends", event.message),
+                _ => format!("scenario: {}", event.message),
+            };
         }
     }
 
@@ -150,6 +157,12 @@ fn describe(what: &Changed, store: &Store) -> Option<String> {
                 "poddisruptionbudget/{}/{} allows {}",
                 budget.meta.namespace, budget.meta.name, budget.status.disruptions_allowed
             )
+        }
+        Changed::EndpointsChanged(id) => {
+            let service = store.services.get(*id)?;
+            let ready =
+                service.slices.values().flat_map(|slice| slice.iter()).filter(|endpoint| endpoint.ready).count();
+            format!("service/{}/{} has {ready} ready endpoints", service.meta.namespace, service.meta.name)
         }
         Changed::AttachmentChanged { volume, node } => {
             let name = store.volumes.volume(*volume)?.meta.name;

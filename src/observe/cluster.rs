@@ -1,10 +1,9 @@
 //! `cluster.csv` and `zones.csv`: the cluster in numbers, over time.
 
-use super::pods::ended_by_kubelet;
+use super::cause::is_eviction;
+use super::pods::CauseChange;
 use crate::arena::{Column, Symbol};
-use crate::state::{
-    Change, Changed, DeletionCause, Node, NodeId, NodeSlot, Pod, PodDelta, PodId, PodPhase, Status, Store,
-};
+use crate::state::{Change, Changed, DeletionCause, Node, NodeId, NodeSlot, Pod, PodId, PodPhase, Status, Store};
 use crate::units::{SimDuration, SimTime};
 
 /// A row of `cluster.csv`.
@@ -38,12 +37,34 @@ pub struct ClusterRow {
     pub requested: Room,
     /// What nodes with Ready=True offer.
     pub allocatable: Room,
-    /// Deletions by taint eviction, eviction API, pod GC, kubelet and node pressure so far.
+    /// Pods evicted so far: by taints, the eviction API, pod GC and kubelets. Each counts once.
     pub evictions: i64,
-    /// Deletions by preemption so far.
+    /// Pods preempted so far.
     pub preemptions: i64,
     /// Evictions that the API server refused for a budget's sake so far.
     pub refusals: i64,
+}
+
+/// The fewest and the most of everything at any instant, and how it stood at the end. Of all instants, whatever rows are kept.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Extremes {
+    pub(super) max: ClusterRow,
+    pub(super) min: ClusterRow,
+    pub(super) end: ClusterRow,
+}
+
+impl Extremes {
+    fn see(&mut self, row: &ClusterRow, is_first: bool) {
+        if is_first {
+            (self.max, self.min) = (row.clone(), row.clone());
+        }
+        let (max, min) = (&mut self.max, &mut self.min);
+        max.pods_pending = max.pods_pending.max(row.pods_pending);
+        max.pods_unscheduled = max.pods_unscheduled.max(row.pods_unscheduled);
+        max.pods_terminating = max.pods_terminating.max(row.pods_terminating);
+        min.pods_ready = min.pods_ready.min(row.pods_ready);
+        min.nodes_ready = min.nodes_ready.min(row.nodes_ready);
+    }
 }
 
 /// A row of `zones.csv`.
@@ -116,6 +137,8 @@ pub(super) struct Cluster {
     now: ClusterRow,
     zones_now: Vec<ZoneRow>,
     rows: Vec<ClusterRow>,
+    /// None before the first instant is over.
+    extremes: Option<Extremes>,
     zone_rows: Vec<ZoneRow>,
     pods: Column<Pod, PodPart>,
     nodes: Column<NodeSlot, NodePart>,
@@ -132,6 +155,7 @@ impl Cluster {
             now: ClusterRow::default(),
             zones_now: Vec::new(),
             rows: Vec::new(),
+            extremes: None,
             zone_rows: Vec::new(),
             pods: Column::new(),
             nodes: Column::new(),
@@ -152,37 +176,18 @@ impl Cluster {
         self.is_dirty = true;
     }
 
-    /// Takes a change in; if a pod is deleted by it, or ended by its kubelet, says what for.
-    pub(super) fn changed(&mut self, change: &Change, store: &Store) -> Option<DeletionCause> {
+    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
         self.flush(change.at);
         match &change.what {
-            Changed::PodAdded(id) => self.set_pod(*id, store.pod(*id).map(part_of).unwrap_or_default()),
-            Changed::PodUpdated { pod, delta, .. } => {
-                let object = store.pod(*pod)?;
-                let was_terminating = self.pods.get(*pod).terminating;
-                self.set_pod(*pod, part_of(object));
-                // Grace that is cut short is no second deletion. An eviction writes twice at once: the first write shows both.
-                if object.deletion.is_some() && !was_terminating {
-                    return self.count_deletion(object.deletion?.cause);
-                }
-                if delta.touches(PodDelta::PHASE) {
-                    return self.count_deletion(ended_by_kubelet(object)?);
-                }
+            Changed::PodAdded(pod) | Changed::PodUpdated { pod, .. } => {
+                self.set_pod(*pod, store.pod(*pod).map(part_of).unwrap_or_default());
             }
-            Changed::PodRemoved { pod, last } => {
-                let was_terminating = self.pods.get(*pod).terminating;
-                self.set_pod(*pod, PodPart::default());
-                // Without grace the mark and the end are one change.
-                if !was_terminating {
-                    return self.count_deletion(last.deletion?.cause);
-                }
-            }
+            Changed::PodRemoved { pod, .. } => self.set_pod(*pod, PodPart::default()),
             Changed::NodeAdded(node) | Changed::NodeRemoved { node, .. } | Changed::NodeUpdated { node, .. } => {
                 self.set_node(*node, store);
             }
             _ => {}
         }
-        None
     }
 
     /// An eviction was refused.
@@ -192,18 +197,14 @@ impl Cluster {
         self.is_dirty = true;
     }
 
-    fn count_deletion(&mut self, cause: DeletionCause) -> Option<DeletionCause> {
-        match cause {
-            DeletionCause::TaintManagerEviction
-            | DeletionCause::EvictionByEvictionApi
-            | DeletionCause::DeletionByPodGc
-            | DeletionCause::TerminationByKubelet
-            | DeletionCause::NodePressure => self.now.evictions += 1,
-            DeletionCause::PreemptionByScheduler => self.now.preemptions += 1,
-            _ => return Some(cause),
+    /// A pod's cause of deletion is another one now; after [`Self::changed`] with what made it so.
+    pub(super) fn cause_changed(&mut self, change: CauseChange) {
+        for (cause, by) in [(change.before, -1), (Some(change.after), 1)] {
+            let Some(cause) = cause else { continue };
+            self.now.evictions += by * i64::from(is_eviction(cause));
+            self.now.preemptions += by * i64::from(cause == DeletionCause::PreemptionByScheduler);
         }
         self.is_dirty = true;
-        Some(cause)
     }
 
     fn set_pod(&mut self, id: PodId, part: PodPart) {
@@ -291,6 +292,8 @@ impl Cluster {
         }
         let at = self.pending_at;
         self.pending_at = now;
+        let is_first = self.extremes.is_none();
+        self.extremes.get_or_insert_default().see(&self.now, is_first);
         let is_soon = |last: Option<SimTime>| {
             self.sample > SimDuration::ZERO && last.is_some_and(|last| at.saturating_since(last) < self.sample)
         };
@@ -307,13 +310,20 @@ impl Cluster {
         }
     }
 
-    pub(super) fn finish(mut self, end: SimTime, _store: &Store) -> (Vec<ClusterRow>, Vec<ZoneRow>) {
+    /// Whether rows are left out.
+    pub(super) fn is_thinned(&self) -> bool {
+        self.sample > SimDuration::ZERO
+    }
+
+    pub(super) fn finish(mut self, end: SimTime) -> (Vec<ClusterRow>, Vec<ZoneRow>, Extremes) {
         self.flush(end + SimDuration::from_nanos(1));
+        let mut extremes = self.extremes.take().unwrap_or_default();
+        extremes.end = ClusterRow { at: end, ..self.now.clone() };
         if self.rows.last().is_none_or(|row| row.at < end) {
             self.rows.push(ClusterRow { at: end, ..self.now.clone() });
             self.zone_rows.extend(self.zones_now.iter().map(|zone| ZoneRow { at: end, ..zone.clone() }));
         }
-        (self.rows, self.zone_rows)
+        (self.rows, self.zone_rows, extremes)
     }
 }
 

@@ -3,10 +3,16 @@
 //! Observers see committed changes, records and the physical world, and read the store as it stands right after. Nothing
 //! flows back: with or without them a run plays the same events.
 
+mod cause;
 mod causes;
 mod cluster;
 mod events;
+mod glossary;
+mod jobs;
 mod nodes;
+mod objective;
+mod orders;
+mod outcome;
 mod pods;
 mod readiness;
 mod replacements;
@@ -15,6 +21,8 @@ mod slo;
 mod summary;
 mod transcript;
 mod traps;
+mod verdict;
+mod workload;
 mod workloads;
 
 use std::fmt::Debug;
@@ -22,14 +30,20 @@ use std::fmt::Debug;
 pub use causes::CauseRow;
 pub use cluster::{ClusterRow, Room, ZoneRow};
 pub use events::EventRow;
+pub use glossary::{FIGURES, Figure, METRICS, TERMS, Term};
+pub use jobs::FailedJob;
 pub use nodes::NodeRow;
+pub use objective::{MinReady, Objective, workload_matches};
+pub use orders::{Order, Shortcoming};
+pub use outcome::WorkloadOutcome;
 pub use pods::PodRow;
 pub use readiness::ReadinessRow;
 pub use services::{ServiceOutcome, ServiceRow, Traffic};
-pub use slo::{MinReady, Objective, Shortage, WorkloadOutcome, workload_matches};
-pub use summary::{Counts, METRICS, Quantiles, Summary};
+pub use summary::{Counts, Quantiles, Summary};
 pub use transcript::TranscriptRow;
 pub use traps::{Trap, TrapKind};
+pub use verdict::{Matter, Sentence, Tone};
+pub use workload::WorkloadKey;
 pub use workloads::WorkloadRow;
 
 use crate::arena::{Symbol, sym};
@@ -62,6 +76,8 @@ pub struct Observers {
     services: services::Services,
     transcript: transcript::Transcripts,
     slo: slo::Slo,
+    jobs: jobs::Jobs,
+    orders: orders::Orders,
     counts: summary::Tallies,
     recoveries: replacements::Recoveries,
     /// Only where files are kept: nobody reads the lines of a study's runs.
@@ -93,8 +109,8 @@ pub struct Observed {
     pub causes: Vec<CauseRow>,
     /// What `summary.json` tells of the run itself.
     pub summary: Summary,
-    /// When there were workloads with too few ready pods.
-    pub shortage: Shortage,
+    /// Whether rows of `cluster.csv` and `zones.csv` were left out.
+    pub is_thinned: bool,
 }
 
 impl Observers {
@@ -113,6 +129,8 @@ impl Observers {
             services: services::Services::default(),
             transcript: transcript::Transcripts::default(),
             slo: slo::Slo::new(objectives),
+            jobs: jobs::Jobs::default(),
+            orders: orders::Orders::default(),
             counts: summary::Tallies::default(),
             recoveries: replacements::Recoveries::default(),
             traps: None,
@@ -135,6 +153,7 @@ impl Observers {
             return;
         }
         self.slo.begin(store);
+        self.jobs.begin(store);
         self.pods.begin(store);
         self.cluster.begin(store);
         self.recoveries.begin(store);
@@ -143,6 +162,7 @@ impl Observers {
             self.readiness.begin(store);
             self.nodes.begin(store);
             self.workloads.begin(store);
+            self.slo.loose_rows(SimTime::ZERO).for_each(|row| self.workloads.push_loose(row));
             self.traps = Some(traps::Traps::begin(store, config));
         }
     }
@@ -164,16 +184,22 @@ impl Observers {
         }
         self.counts.changed(change);
         self.slo.changed(change, store);
-        self.pods.changed(change, store);
+        self.jobs.changed(change, store);
         self.recoveries.changed(change, store);
         self.services.changed(change, store);
-        if let Some(cause) = self.cluster.changed(change, store) {
-            self.counts.deleted(cause);
+        self.cluster.changed(change, store);
+        if let Some(cause) = self.pods.changed(change, store) {
+            self.cluster.cause_changed(cause);
         }
         if self.files() {
             self.readiness.changed(change, store);
             self.nodes.changed(change, store);
             self.workloads.changed(change, store);
+        }
+        let files = self.files();
+        let loose = self.slo.loose_rows(change.at);
+        if files {
+            loose.for_each(|row| self.workloads.push_loose(row));
         }
         if let Some(traps) = &mut self.traps {
             traps.changed(change, store);
@@ -203,6 +229,7 @@ impl Observers {
             return;
         }
         self.counts.recorded(record);
+        self.orders.recorded(now, record);
         if let Some(traps) = &mut self.traps {
             traps.recorded(now, record, store);
         }
@@ -225,6 +252,7 @@ impl Observers {
 
     /// The run ends before these command lines do.
     pub fn left_unfinished(&mut self, lines: Vec<TranscriptRow>) {
+        self.orders.left_unfinished(&lines);
         if self.files() {
             self.transcript.left_unfinished(lines);
         }
@@ -233,16 +261,35 @@ impl Observers {
     /// Ends the run and hands over the rows.
     #[must_use]
     pub fn finish(self, end: SimTime, store: &Store, event_count: u64) -> Observed {
-        let pods = self.pods.finish(end, store);
-        let (cluster, zones) = self.cluster.finish(end, store);
-        let (outcomes, shortage) = self.slo.finish(end);
+        let files = self.files();
+        let pods = self.pods.finish(end);
+        let is_thinned = self.cluster.is_thinned();
+        let (cluster, zones, extremes) = self.cluster.finish(end);
         let (services, of_services) = self.services.finish(end);
-        let traps = self.traps.map(|traps| traps.finish(end, store)).unwrap_or_default();
-        let summary =
-            self.counts.finish(&pods, &self.recoveries, (outcomes, of_services), traps, &cluster, event_count);
+        let orders = self.orders.finish();
+        let found = summary::Found {
+            pods: &pods,
+            workloads: self.slo.finish(end),
+            services: of_services,
+            jobs: self.jobs.finish(),
+            orders: &orders,
+            traps: self.traps.map(|traps| traps.finish(end, store)).unwrap_or_default(),
+            extremes: &extremes,
+        };
+        let mut summary = self.counts.finish(found, &self.recoveries, event_count);
+        if files {
+            let evidence = verdict::Evidence {
+                workloads: &summary.workloads,
+                jobs: &summary.failed_jobs,
+                commands: &orders.0,
+                procedures: &orders.1,
+                traps: &summary.traps,
+            };
+            summary.verdict = verdict::verdict(&evidence, end, store);
+        }
         Observed {
             events: self.events.finish(),
-            pods: if self.detail == Detail::Files { pods } else { Vec::new() },
+            pods: if files { pods } else { Vec::new() },
             readiness: self.readiness.finish(),
             nodes: self.nodes.finish(),
             workloads: self.workloads.finish(),
@@ -252,7 +299,7 @@ impl Observers {
             transcript: self.transcript.finish(),
             causes: self.causes.finish(),
             summary,
-            shortage,
+            is_thinned,
         }
     }
 }

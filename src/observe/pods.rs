@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
-use super::slo::root_of;
+use super::cause::is_loss;
+use super::workload::WorkloadKey;
 use crate::arena::{Column, Symbol};
 use crate::component::controller_name;
 use crate::model::QosClass;
-use crate::state::{Change, Changed, DeletionCause, DisruptionReason, Pod, PodDelta, PodPhase, Store};
+use crate::state::{
+    Change, Changed, DeletionCause, DisruptionReason, ObjectDelta, Owner, Pod, PodDelta, PodId, PodPhase, ReplicaSetId,
+    Store, WorkloadId,
+};
 use crate::units::{SimDuration, SimTime};
 
 /// A row of `pods.csv`.
@@ -54,8 +58,19 @@ pub struct PodRow {
     pub unready_for: SimDuration,
     /// Since when it is wanted and not Ready.
     unready_since: Option<SimTime>,
-    /// Kind and name of the workload a user would name: the owner, or that owner's Deployment.
-    pub(super) workload: (&'static str, Symbol),
+    /// The workload a user would name: the owner, or that owner's Deployment; the pod itself if it has none.
+    pub workload: WorkloadKey,
+    /// What it counted for before, each until when.
+    pub former_workloads: Vec<(SimTime, WorkloadKey)>,
+    /// Whether nothing that is modelled makes it anew when it is gone.
+    is_loose: bool,
+}
+
+/// A pod's cause of deletion became known, or another one than before.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct CauseChange {
+    pub(super) before: Option<DeletionCause>,
+    pub(super) after: DeletionCause,
 }
 
 #[derive(Debug, Default)]
@@ -73,29 +88,49 @@ impl Pods {
         }
     }
 
-    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+    /// Takes a change in; says if a pod's cause of deletion is another one now.
+    pub(super) fn changed(&mut self, change: &Change, store: &Store) -> Option<CauseChange> {
         match &change.what {
             Changed::PodAdded(id) => {
-                let Some(pod) = store.pod(*id) else { return };
+                let pod = store.pod(*id)?;
                 *self.row_of.get_mut(*id) = self.rows.len();
                 self.rows.push(row(pod, store, change.at, false));
+                None
             }
             Changed::PodUpdated { pod, delta, .. } => {
-                let Some(object) = store.pod(*pod) else { return };
+                let object = store.pod(*pod)?;
                 let row = &mut self.rows[*self.row_of.get(*pod)];
+                let before = row.deletion_cause;
                 update(row, object, *delta, change.at, store);
+                cause_change(before, row)
             }
             Changed::PodRemoved { pod, last } => {
                 let row = &mut self.rows[*self.row_of.get(*pod)];
+                let before = row.deletion_cause;
                 update(row, last, PodDelta::PHASE | PodDelta::CONTAINERS | PodDelta::DELETION, change.at, store);
                 row.gone_at = Some(change.at);
                 row.close(change.at);
+                cause_change(before, row)
             }
-            _ => {}
+            // Its Deployment may have changed.
+            Changed::WorkloadUpdated(WorkloadId::ReplicaSet(id), delta) if delta.touches(ObjectDelta::METADATA) => {
+                self.replica_set_changed(change.at, *id, store);
+                None
+            }
+            _ => None,
         }
     }
 
-    pub(super) fn finish(mut self, end: SimTime, _store: &Store) -> Vec<PodRow> {
+    fn replica_set_changed(&mut self, at: SimTime, id: ReplicaSetId, store: &Store) {
+        let pods = store.pods_of(WorkloadId::ReplicaSet(id)).iter();
+        let pods: Vec<(PodId, WorkloadKey)> =
+            pods.filter_map(|&id| Some((id, WorkloadKey::of_pod(store.pod(id)?, store)))).collect();
+        for (id, workload) in pods {
+            self.rows[*self.row_of.get(id)].count_for(at, workload);
+        }
+    }
+
+    pub(super) fn finish(mut self, end: SimTime) -> Vec<PodRow> {
         for row in &mut self.rows {
             row.close(end);
         }
@@ -103,7 +138,42 @@ impl Pods {
     }
 }
 
+fn cause_change(before: Option<DeletionCause>, row: &PodRow) -> Option<CauseChange> {
+    let after = row.deletion_cause.filter(|after| before != Some(*after))?;
+    Some(CauseChange { before, after })
+}
+
 impl PodRow {
+    /// Whether it had finished, or its deletion had been asked for, before t=0.
+    fn ended_before(&self) -> bool {
+        self.initial && [self.deletion_at, self.finished_at].contains(&Some(SimTime::ZERO))
+    }
+
+    /// Whether it ended in this run without having done its work, not on purpose, and nothing makes it anew. Not asked of static
+    /// pods, which are part of their machine.
+    pub(super) fn is_lost(&self) -> bool {
+        let has_ended = self.deletion_at.is_some() || self.finished_at.is_some() || self.gone_at.is_some();
+        self.is_loose
+            && has_ended
+            && !self.ended_before()
+            && self.phase != PodPhase::Succeeded
+            && self.deletion_cause.is_none_or(|cause| is_loss(cause, self.phase))
+    }
+
+    /// When its owner lost it. One that its kubelet ended is replaced before anybody deletes it.
+    pub(super) fn lost_at(&self) -> Option<SimTime> {
+        let is_ended =
+            matches!(self.deletion_cause, Some(DeletionCause::NodePressure | DeletionCause::TerminationByKubelet));
+        let ended_at = self.finished_at.filter(|_| is_ended);
+        self.deletion_at.into_iter().chain(ended_at).min().or(self.gone_at)
+    }
+
+    fn count_for(&mut self, at: SimTime, workload: WorkloadKey) {
+        if self.workload != workload {
+            self.former_workloads.push((at, std::mem::replace(&mut self.workload, workload)));
+        }
+    }
+
     fn close(&mut self, at: SimTime) {
         if let Some(since) = self.unready_since.take() {
             self.unready_for += at.saturating_since(since);
@@ -114,11 +184,10 @@ impl PodRow {
 fn row(pod: &Pod, store: &Store, at: SimTime, initial: bool) -> PodRow {
     let (owner_kind, owner_name) = controller_name(store, pod.owner);
     let reached = |held: bool| held.then_some(at);
-    let workload = root_of(pod, store)
-        .and_then(|root| Some((store.workload_kind(root), store.workload_meta(root)?.name)))
-        .unwrap_or_default();
     PodRow {
-        workload,
+        workload: WorkloadKey::of_pod(pod, store),
+        former_workloads: Vec::new(),
+        is_loose: is_loose(pod),
         namespace: pod.namespace,
         name: Arc::clone(&pod.name),
         owner_kind: Symbol::new(owner_kind),
@@ -141,6 +210,11 @@ fn row(pod: &Pod, store: &Store, at: SimTime, initial: bool) -> PodRow {
         unready_for: SimDuration::ZERO,
         unready_since: reached(pod.is_active() && !pod.is_ready()),
     }
+}
+
+/// Whether nothing that is modelled makes the pod anew.
+fn is_loose(pod: &Pod) -> bool {
+    matches!(pod.owner, None | Some(Owner::Foreign { .. }))
 }
 
 /// Why the kubelet itself ended a pod that had been taken: it has failed and stays, with no deletion.
@@ -199,6 +273,8 @@ fn update(row: &mut PodRow, pod: &Pod, delta: PodDelta, at: SimTime, store: &Sto
     if delta.touches(PodDelta::OWNER) {
         let (kind, name) = controller_name(store, pod.owner);
         (row.owner_kind, row.owner_name) = (Symbol::new(kind), Symbol::new(name));
+        row.count_for(at, WorkloadKey::of_pod(pod, store));
+        row.is_loose = is_loose(pod);
     }
     if delta.touches(PodDelta::PHASE) {
         row.phase = pod.phase;

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use super::cause::{is_disruption, is_eviction};
+use super::outcome::WorkloadOutcome;
 use super::pods::PodRow;
-use super::slo::WorkloadOutcome;
+use super::workload::WorkloadKey;
 use crate::arena::{Column, Symbol};
 use crate::state::{Change, Changed, DeletionCause, NodeDelta, NodeId, NodeSlot, Status, Store};
 use crate::units::{SimDuration, SimTime};
@@ -26,6 +28,11 @@ impl Recoveries {
 
     pub(super) fn changed(&mut self, change: &Change, store: &Store) {
         let node: NodeId = match change.what {
+            // One that comes back is Ready again.
+            Changed::NodeRemoved { node, .. } => {
+                *self.is_ready.get_mut(node) = false;
+                return;
+            }
             Changed::NodeUpdated { node, delta, .. } if delta.touches(NodeDelta::CONDITIONS) => node,
             Changed::NodeAdded(node) => node,
             _ => return,
@@ -50,19 +57,18 @@ struct Replacement<'a> {
     ready_at: Option<SimTime>,
 }
 
-/// For each owner, matches the k-th pod taken away with the next pod created afterwards.
+/// For each owner, matches the k-th pod taken away with the next pod created afterwards. Nothing comes for pods without an owner.
 fn replacements(pods: &[PodRow]) -> Vec<Replacement<'_>> {
-    type Owner<'a> = (&'a str, &'a str, &'a str);
+    type Owner<'a> = (&'a str, &'a str, &'a str, &'a str);
     let mut owners: BTreeMap<Owner<'_>, (Vec<Replacement<'_>>, Vec<&PodRow>)> = BTreeMap::new();
-    for pod in pods.iter().filter(|pod| !pod.owner_name.is_empty()) {
-        let key = (pod.namespace.as_str(), pod.owner_kind.as_str(), pod.owner_name.as_str());
+    for pod in pods {
+        let is_bare = pod.owner_name.is_empty();
+        let owner_name = if is_bare { pod.name.as_ref() } else { pod.owner_name.as_str() };
+        // A daemon on another node makes up for nothing.
+        let place = if pod.owner_kind == "DaemonSet" { pod.node.as_str() } else { "" };
+        let key = (pod.namespace.as_str(), pod.owner_kind.as_str(), owner_name, place);
         let (lost, gained) = owners.entry(key).or_default();
-        // One that its kubelet ended is replaced before anybody deletes it.
-        let is_ended =
-            matches!(pod.deletion_cause, Some(DeletionCause::NodePressure | DeletionCause::TerminationByKubelet));
-        let ended_at = pod.finished_at.filter(|_| is_ended);
-        let marked_at = pod.deletion_at.into_iter().chain(ended_at).min();
-        if let Some(lost_at) = marked_at.or(pod.gone_at) {
+        if let Some(lost_at) = pod.lost_at() {
             lost.push(Replacement { lost: pod, lost_at, ready_at: None });
         }
         if !pod.initial {
@@ -83,33 +89,38 @@ fn replacements(pods: &[PodRow]) -> Vec<Replacement<'_>> {
     out
 }
 
-/// From each pod's deletion to the readiness of the one that came for it.
+/// From each disruption to the readiness of the pod that came for the one taken away.
 pub(super) fn rescheduling(pods: &[PodRow]) -> Vec<SimDuration> {
-    let all = replacements(pods).into_iter();
+    let all = replacements(pods).into_iter().filter(|found| found.lost.deletion_cause.is_some_and(is_disruption));
     all.filter_map(|found| Some(found.ready_at?.saturating_since(found.lost_at))).collect()
 }
 
-/// Evictions after which the node was Ready again before the replacement was: waiting would have been better. Counts them, and
-/// what was taken from each workload.
-pub(super) fn count_needless(pods: &[PodRow], recoveries: &Recoveries, workloads: &mut [WorkloadOutcome]) -> u64 {
-    let key = |workload: &WorkloadOutcome| (workload.namespace, workload.kind, workload.name);
-    let position: FxHashMap<_, usize> = workloads.iter().enumerate().map(|(index, of)| (key(of), index)).collect();
-    let workload_of = |pod: &PodRow| position.get(&(pod.namespace, pod.workload.0, pod.workload.1)).copied();
+/// Counts what was taken from each workload, and of that what need not have been: evictions by taints after which the node was
+/// Ready again before the replacement was.
+pub(super) fn attribute(pods: &[PodRow], recoveries: &Recoveries, workloads: &mut [WorkloadOutcome]) -> u64 {
+    let position: FxHashMap<WorkloadKey, usize> =
+        workloads.iter().enumerate().map(|(index, of)| (of.key(), index)).collect();
+    let mut latest: FxHashMap<WorkloadKey, &PodRow> = FxHashMap::default();
     for pod in pods {
-        let (Some(cause), Some(index)) = (pod.deletion_cause, workload_of(pod)) else { continue };
-        if cause == DeletionCause::PreemptionByScheduler {
-            workloads[index].preemptions += 1;
-        } else if is_interruption(cause) {
-            workloads[index].evictions += 1;
+        let Some(&index) = position.get(&pod.workload) else { continue };
+        let of = &mut workloads[index];
+        let cause = pod.deletion_cause;
+        of.disruptions += u32::from(cause.is_some_and(is_disruption));
+        of.evictions += u32::from(cause.is_some_and(is_eviction));
+        of.preemptions += u32::from(cause == Some(DeletionCause::PreemptionByScheduler));
+        // What took the name of a lost pod makes up for it.
+        if pod.workload.kind == "Pod" && latest.insert(pod.workload, pod).is_some_and(PodRow::is_lost) {
+            of.lost -= 1;
         }
+        of.lost += u32::from(pod.is_lost());
     }
     let end_of_time = SimTime::from_nanos(i64::MAX);
     let mut count = 0;
     for Replacement { lost, lost_at, ready_at } in replacements(pods) {
-        let is_eviction = lost.deletion_cause == Some(DeletionCause::TaintManagerEviction);
-        if is_eviction && recoveries.is_between(lost.node, lost_at, ready_at.unwrap_or(end_of_time)) {
+        let is_by_taint = lost.deletion_cause == Some(DeletionCause::TaintManagerEviction);
+        if is_by_taint && recoveries.is_between(lost.node, lost_at, ready_at.unwrap_or(end_of_time)) {
             count += 1;
-            if let Some(index) = workload_of(lost) {
+            if let Some(&index) = position.get(&lost.workload) {
                 workloads[index].needless_evictions += 1;
             }
         }
@@ -119,18 +130,6 @@ pub(super) fn count_needless(pods: &[PodRow], recoveries: &Recoveries, workloads
 
 /// Pods of StatefulSets that the cluster took away.
 pub(super) fn stateful_interruptions(pods: &[PodRow]) -> u64 {
-    let stateful = pods.iter().filter(|pod| pod.owner_kind.as_str() == "StatefulSet");
-    stateful.filter(|pod| pod.deletion_cause.is_some_and(is_interruption)).count() as u64
-}
-
-fn is_interruption(cause: DeletionCause) -> bool {
-    matches!(
-        cause,
-        DeletionCause::TaintManagerEviction
-            | DeletionCause::EvictionByEvictionApi
-            | DeletionCause::DeletionByPodGc
-            | DeletionCause::PreemptionByScheduler
-            | DeletionCause::TerminationByKubelet
-            | DeletionCause::NodePressure
-    )
+    let stateful = pods.iter().filter(|pod| pod.owner_kind == "StatefulSet");
+    stateful.filter(|pod| pod.deletion_cause.is_some_and(is_disruption)).count() as u64
 }

@@ -73,6 +73,9 @@ pub struct ServiceOutcome {
     pub namespace: Symbol,
     /// Name.
     pub name: Symbol,
+    /// When it was deleted, in seconds since t=0; absent if it is there at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gone_s: Option<f64>,
     /// Endpoints that traffic went to at the end.
     pub targets: i64,
     /// Seconds in which it went to none.
@@ -150,7 +153,8 @@ impl Services {
             }
             Changed::ServiceRemoved(id) => {
                 if let Some(course) = self.courses.remove(id) {
-                    self.gone.push(outcome(course, change.at));
+                    let gone_s = Some(change.at.as_nanos() as f64 / 1e9);
+                    self.gone.push(ServiceOutcome { gone_s, ..outcome(course, change.at) });
                 }
             }
             _ => {}
@@ -219,6 +223,7 @@ fn outcome(mut course: Course, end: SimTime) -> ServiceOutcome {
     ServiceOutcome {
         namespace: course.namespace,
         name: course.name,
+        gone_s: None,
         targets: course.traffic.targets,
         without_targets_s: course.without.as_secs_f64(),
         longest_without_targets_s: course.longest.as_secs_f64(),

@@ -1,147 +1,157 @@
 //! What a workload's users felt: how long it had fewer ready pods than wanted.
 
 use rustc_hash::FxHashMap;
-use serde::Serialize;
 
-use crate::arena::{Column, Symbol};
-use crate::state::{Change, Changed, DeletionCause, Owner, Pod, PodDelta, PodId, Store, WorkloadId};
+use super::cause::is_loss;
+use super::objective::Objective;
+use super::outcome::WorkloadOutcome;
+use super::workload::{WorkloadKey, root_of};
+use super::workloads::WorkloadRow;
+use crate::arena::{Column, sym};
+use crate::state::{Change, Changed, Owner, Pod, PodId, PodPhase, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
-/// How many ready pods are enough.
-#[derive(Copy, Clone, Debug, PartialEq)]
-pub enum MinReady {
-    /// This many.
-    Count(i32),
-    /// This share of the wanted ones, rounded up.
-    Percent(i32),
-}
-
-impl MinReady {
-    fn of(self, desired: i32) -> i32 {
-        match self {
-            Self::Count(count) => count,
-            Self::Percent(percent) => (i64::from(desired) * i64::from(percent) + 99).div_euclid(100) as i32,
-        }
-    }
-}
-
-/// An objective of the scenario.
-#[derive(Clone, Debug)]
-pub struct Objective {
-    /// `kind/namespace/name`, in lower case but for the names; `*` stands for any text.
-    pub workload: String,
-    /// What counts as good.
-    pub min_ready: MinReady,
-    /// The share of time that has to be good, 0 to 1.
-    pub objective: f64,
-}
-
-impl Objective {
-    /// Whether it speaks of that workload.
-    #[must_use]
-    pub fn matches(&self, kind: &str, namespace: &str, name: &str) -> bool {
-        workload_matches(&self.workload, &format!("{}/{namespace}/{name}", kind.to_ascii_lowercase()))
-    }
-}
-
-/// Whether a workload, as `kind/namespace/name`, is what a pattern means in which `*` stands for any text.
-#[must_use]
-pub fn workload_matches(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
-    for part in middle {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
-}
-
-/// How a workload fared.
-#[derive(Clone, Debug, Serialize)]
-pub struct WorkloadOutcome {
-    /// Kind.
-    pub kind: &'static str,
-    /// Namespace.
-    pub namespace: Symbol,
-    /// Name.
-    pub name: Symbol,
-    /// Wanted pods at the end.
-    pub desired: i32,
-    /// Ready pods at the end.
-    pub ready: i32,
-    /// Fewest ready pods at any time.
-    pub ready_min: i32,
-    /// Seconds with fewer ready pods than wanted.
-    pub below_desired_s: f64,
-    /// Seconds below the objective's `minReady`; equal to the former without an objective.
-    pub below_min_ready_s: f64,
-    /// Longest stretch below `minReady`, in seconds.
-    pub longest_gap_s: f64,
-    /// Missing ready pods times seconds.
-    pub unready_replica_s: f64,
-    /// Pods that something other than its own controller or an operator took away.
-    pub disruptions: u32,
-    /// Share of time at or above `minReady`.
-    pub availability: f64,
-    /// The objective, if there is one.
-    pub objective: Option<f64>,
-    /// Whether the objective holds.
-    pub objective_met: Option<bool>,
-    /// Pods taken away by taints, evictions, pod GC and kubelets.
-    #[serde(skip)]
-    pub evictions: u32,
-    /// Those of them after which the node was Ready again before the replacement was.
-    #[serde(skip)]
-    pub needless_evictions: u32,
-    /// Pods taken away for the sake of others of higher priority.
-    #[serde(skip)]
-    pub preemptions: u32,
-}
-
-/// When there were workloads with fewer ready pods than wanted.
-#[derive(Copy, Clone, Debug, Default)]
-pub struct Shortage {
-    /// When the first ran short, if any did.
-    pub from: Option<SimTime>,
-    /// When last any of them was short.
-    pub until: SimTime,
-    /// Workloads that are short at the end.
-    pub workloads_at_end: usize,
-}
-
+/// A workload and its course so far.
 #[derive(Debug)]
 struct Tracked {
-    kind: &'static str,
-    namespace: Symbol,
-    name: Symbol,
+    key: WorkloadKey,
     objective: Option<usize>,
     desired: i32,
     ready: i32,
+    /// Pods without a controller of ours count by themselves: those that are there.
+    loose: Loose,
+    /// And those that are not, are wanted, and that nothing makes anew.
+    lost: i32,
     ready_min: i32,
+    missing_max: i32,
     since: SimTime,
-    born_at: SimTime,
-    gone_at: Option<SimTime>,
+    /// Since when it exists, if it does.
+    born_at: Option<SimTime>,
+    /// How long it existed before.
+    lived: SimDuration,
     below_desired: SimDuration,
+    short_since: Option<SimTime>,
+    /// Longest time with too few ready pods, and when that began.
+    longest_short: (SimDuration, SimTime),
     below_min: SimDuration,
     gap_since: Option<SimTime>,
     longest_gap: SimDuration,
     /// Missing pods times nanoseconds.
     unready_ns: u128,
-    disruptions: u32,
 }
 
+impl Tracked {
+    fn new(key: WorkloadKey, objective: Option<usize>, at: SimTime) -> Self {
+        Self {
+            key,
+            objective,
+            desired: 0,
+            ready: 0,
+            loose: Loose::default(),
+            lost: 0,
+            ready_min: 0,
+            missing_max: 0,
+            since: at,
+            born_at: Some(at),
+            lived: SimDuration::ZERO,
+            below_desired: SimDuration::ZERO,
+            short_since: None,
+            longest_short: (SimDuration::ZERO, at),
+            below_min: SimDuration::ZERO,
+            gap_since: None,
+            longest_gap: SimDuration::ZERO,
+            unready_ns: 0,
+        }
+    }
+
+    fn row(&self, at: SimTime) -> WorkloadRow {
+        let WorkloadKey { namespace, kind, name } = self.key;
+        WorkloadRow {
+            at,
+            namespace,
+            kind: kind.as_str(),
+            name,
+            desired: self.desired,
+            current: self.loose.active,
+            ready: self.ready,
+            available: self.ready,
+            updated: self.loose.active,
+            pending: self.loose.pending,
+            terminating: self.loose.terminating,
+            misscheduled: 0,
+        }
+    }
+
+    fn close_gap(&mut self, at: SimTime) {
+        if let Some(since) = self.gap_since.take() {
+            self.longest_gap = self.longest_gap.max(at.saturating_since(since));
+        }
+    }
+
+    fn close_shortage(&mut self, at: SimTime) {
+        if let Some(since) = self.short_since.take() {
+            let length = at.saturating_since(since);
+            if length > self.longest_short.0 {
+                self.longest_short = (length, since);
+            }
+        }
+    }
+}
+
+/// What a pod counts for: indexes of workloads plus one, 0 for none.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+struct Part {
+    /// The workload that counts it as ready.
+    ready: usize,
+    /// The one that it is a part of without being controlled by anything modelled.
+    place: usize,
+    /// How it stands there.
+    loose: Loose,
+}
+
+/// How pods stand that nothing modelled controls: 0 or 1 of one pod, sums of a workload.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+struct Loose {
+    /// There and wanted.
+    wanted: i32,
+    /// Neither finished nor being deleted.
+    active: i32,
+    /// Active and not bound.
+    pending: i32,
+    /// Being deleted.
+    terminating: i32,
+}
+
+impl Loose {
+    fn of(pod: &Pod, store: &Store) -> Self {
+        let active = i32::from(pod.is_active());
+        Self {
+            wanted: i32::from(is_wanted(pod, store)),
+            active,
+            pending: active * i32::from(pod.node.is_none()),
+            terminating: i32::from(pod.is_terminating()),
+        }
+    }
+
+    fn add(&mut self, other: Self, sign: i32) {
+        self.wanted += sign * other.wanted;
+        self.active += sign * other.active;
+        self.pending += sign * other.pending;
+        self.terminating += sign * other.terminating;
+    }
+}
+
+/// Follows every workload whose pods are meant to stay.
 #[derive(Debug)]
 pub(super) struct Slo {
     objectives: Vec<Objective>,
     tracked: Vec<Tracked>,
     index: FxHashMap<WorkloadId, usize>,
-    /// The workload (index plus one) that counts the pod as ready.
-    counted: Column<Pod, usize>,
-    shortage: Shortage,
+    /// Those that were ever there: one that is created again goes on where it was.
+    by_key: FxHashMap<WorkloadKey, usize>,
+    parts: Column<Pod, Part>,
+    /// Workloads without a controller that the last change touched.
+    touched: Vec<usize>,
 }
 
 impl Slo {
@@ -150,8 +160,9 @@ impl Slo {
             objectives,
             tracked: Vec::new(),
             index: FxHashMap::default(),
-            counted: Column::new(),
-            shortage: Shortage::default(),
+            by_key: FxHashMap::default(),
+            parts: Column::new(),
+            touched: Vec::new(),
         }
     }
 
@@ -168,8 +179,6 @@ impl Slo {
         }
         for tracked in &mut self.tracked {
             tracked.ready_min = tracked.ready;
-            tracked.since = SimTime::ZERO;
-            tracked.gap_since = None;
         }
         for index in 0..self.tracked.len() {
             self.advance(index, SimTime::ZERO);
@@ -181,38 +190,9 @@ impl Slo {
             Changed::WorkloadAdded(id) | Changed::WorkloadUpdated(id, _) => self.workload_seen(change.at, *id, store),
             Changed::WorkloadRemoved(id) => self.forget(change.at, *id),
             Changed::PodAdded(id) => self.pod_seen(change.at, *id, store),
-            Changed::PodUpdated { pod, delta, .. } => {
-                if delta.touches(PodDelta::DELETION) {
-                    self.count_disruption(*pod, store);
-                }
-                self.pod_seen(change.at, *pod, store);
-            }
-            Changed::PodRemoved { pod, .. } => {
-                let old = std::mem::take(self.counted.get_mut(*pod));
-                self.change_ready(change.at, old, -1);
-            }
+            Changed::PodUpdated { pod, .. } => self.pod_seen(change.at, *pod, store),
+            Changed::PodRemoved { pod, last } => self.pod_gone(change.at, *pod, last, store),
             _ => {}
-        }
-    }
-
-    fn count_disruption(&mut self, pod: PodId, store: &Store) {
-        let Some(object) = store.pod(pod) else { return };
-        let cause = object.deletion.map(|d| d.cause);
-        if matches!(
-            cause,
-            None | Some(
-                DeletionCause::ScaleDown
-                    | DeletionCause::RollingUpdate
-                    | DeletionCause::Kubectl
-                    | DeletionCause::OwnerDeleted
-                    | DeletionCause::Completed
-                    | DeletionCause::DaemonSetController
-            )
-        ) {
-            return;
-        }
-        if let Some(index) = root_of(object, store).and_then(|id| self.index.get(&id)) {
-            self.tracked[*index].disruptions += 1;
         }
     }
 
@@ -230,49 +210,55 @@ impl Slo {
             Some(index) => *index,
             None => self.track(at, id, desired, store),
         };
-        self.advance(index, at);
         // Nobody waits for the pods of what is being deleted.
-        self.tracked[index].desired = if meta.deleting.is_some() { 0 } else { desired };
-        self.advance(index, at);
+        self.want(index, at, if meta.deleting.is_some() { 0 } else { desired });
     }
 
     /// A workload comes to be, or a ReplicaSet loses its Deployment: it may have pods already.
     fn track(&mut self, at: SimTime, id: WorkloadId, desired: i32, store: &Store) -> usize {
-        let (kind, meta) = (store.workload_kind(id), store.workload_meta(id).expect("a workload that is there"));
-        let is_meant = |o: &Objective| o.matches(kind, meta.namespace.as_str(), meta.name.as_str());
-        let index = self.tracked.len();
-        self.tracked.push(Tracked {
-            kind,
-            namespace: meta.namespace,
-            name: meta.name,
-            objective: self.objectives.iter().position(is_meant),
-            desired,
-            ready: 0,
-            ready_min: 0,
-            since: at,
-            born_at: at,
-            gone_at: None,
-            below_desired: SimDuration::ZERO,
-            below_min: SimDuration::ZERO,
-            gap_since: None,
-            longest_gap: SimDuration::ZERO,
-            unready_ns: 0,
-            disruptions: 0,
-        });
+        let key = WorkloadKey::of(id, store).expect("a workload that is there");
+        let index = self.place(at, key);
+        let is_first = self.tracked[index].lived.is_zero() && self.tracked[index].born_at == Some(at);
         self.index.insert(id, index);
+        self.tracked[index].desired = desired;
         self.recount(at, id, store);
-        self.tracked[index].ready_min = self.tracked[index].ready;
+        if is_first {
+            self.tracked[index].ready_min = self.tracked[index].ready;
+        }
+        index
+    }
+
+    /// The place of a workload of that name, made when it is first heard of.
+    fn place(&mut self, at: SimTime, key: WorkloadKey) -> usize {
+        if let Some(&index) = self.by_key.get(&key) {
+            let tracked = &mut self.tracked[index];
+            if tracked.born_at.is_none() {
+                (tracked.born_at, tracked.since) = (Some(at), at);
+            }
+            return index;
+        }
+        let is_meant = |o: &Objective| o.matches(key.kind.as_str(), key.namespace.as_str(), key.name.as_str());
+        let index = self.tracked.len();
+        self.tracked.push(Tracked::new(key, self.objectives.iter().position(is_meant), at));
+        self.by_key.insert(key, index);
         index
     }
 
     /// A workload is no longer there, or no longer speaks for its pods.
     fn forget(&mut self, at: SimTime, id: WorkloadId) {
         let Some(index) = self.index.remove(&id) else { return };
+        self.want(index, at, 0);
+        self.end_life(index, at);
+    }
+
+    fn end_life(&mut self, index: usize, at: SimTime) {
         self.advance(index, at);
         let tracked = &mut self.tracked[index];
-        tracked.gone_at = Some(at);
-        tracked.desired = 0;
-        self.advance(index, at);
+        tracked.close_shortage(at);
+        tracked.close_gap(at);
+        if let Some(born_at) = tracked.born_at.take() {
+            tracked.lived += at.saturating_since(born_at);
+        }
     }
 
     /// Another workload than before may speak for the pods of this one.
@@ -284,17 +270,83 @@ impl Slo {
 
     fn pod_seen(&mut self, at: SimTime, id: PodId, store: &Store) {
         let Some(pod) = store.pod(id) else { return };
+        let old = *self.parts.get(id);
         let counts = pod.is_active() && pod.is_ready();
-        let new = if counts {
-            root_of(pod, store).and_then(|root| self.index.get(&root)).map_or(0, |index| index + 1)
-        } else {
-            0
+        let new = match pod.owner.and_then(WorkloadId::from_owner) {
+            Some(_) => {
+                let index = root_of(pod, store).and_then(|root| self.index.get(&root));
+                Part { ready: index.filter(|_| counts).map_or(0, |index| index + 1), ..Part::default() }
+            }
+            // What had ended before t=0, or before it lost its controller, is nobody's loss.
+            None if old.place == 0 && !pod.is_active() => Part::default(),
+            None => {
+                let place = self.loose_place(at, pod, old) + 1;
+                Part { ready: if counts { place } else { 0 }, place, loose: Loose::of(pod, store) }
+            }
         };
-        let old = std::mem::replace(self.counted.get_mut(id), new);
-        if old != new {
-            self.change_ready(at, old, -1);
-            self.change_ready(at, new, 1);
+        self.take(at, id, old, new);
+    }
+
+    /// The place of a pod that nothing modelled controls. What takes a lost pod's name makes up for it.
+    fn loose_place(&mut self, at: SimTime, pod: &Pod, old: Part) -> usize {
+        if let Some(index) = old.place.checked_sub(1) {
+            return index;
         }
+        let index = self.place(at, WorkloadKey::of_loose_pod(pod));
+        if self.tracked[index].key.kind == sym!("Pod") {
+            self.advance(index, at);
+            self.tracked[index].lost = 0;
+        }
+        index
+    }
+
+    fn pod_gone(&mut self, at: SimTime, id: PodId, last: &Pod, store: &Store) {
+        let old = *self.parts.get(id);
+        let place = old.place.checked_sub(1);
+        if let Some(index) = place.filter(|_| is_wanted(last, store)) {
+            self.tracked[index].lost += 1;
+        }
+        self.take(at, id, old, Part::default());
+        if let Some(index) = place
+            && self.tracked[index].loose == Loose::default()
+            && self.tracked[index].lost == 0
+        {
+            self.end_life(index, at);
+        }
+    }
+
+    fn take(&mut self, at: SimTime, id: PodId, old: Part, new: Part) {
+        if old == new {
+            return;
+        }
+        *self.parts.get_mut(id) = new;
+        if (old.place, old.loose) != (new.place, new.loose) {
+            for (part, sign) in [(old, -1), (new, 1)] {
+                let Some(index) = part.place.checked_sub(1) else { continue };
+                self.tracked[index].loose.add(part.loose, sign);
+                let Tracked { loose, lost, .. } = self.tracked[index];
+                self.want(index, at, loose.wanted + lost);
+            }
+        }
+        if old.ready != new.ready {
+            self.change_ready(at, old.ready, -1);
+            self.change_ready(at, new.ready, 1);
+        }
+        self.touched.extend([old, new].into_iter().filter_map(|part| part.place.checked_sub(1)));
+    }
+
+    /// Rows of `workloads.csv` for what the last change touched of pods that nothing modelled controls.
+    pub(super) fn loose_rows(&mut self, at: SimTime) -> impl Iterator<Item = WorkloadRow> {
+        let Self { touched, tracked, .. } = self;
+        touched.sort_unstable();
+        touched.dedup();
+        touched.drain(..).map(move |index| tracked[index].row(at))
+    }
+
+    fn want(&mut self, index: usize, at: SimTime, desired: i32) {
+        self.advance(index, at);
+        self.tracked[index].desired = desired;
+        self.advance(index, at);
     }
 
     fn change_ready(&mut self, at: SimTime, index_plus_one: usize, by: i32) {
@@ -304,73 +356,93 @@ impl Slo {
         self.advance(index, at);
     }
 
-    /// Accounts for the time since the last change and opens or closes the gap.
+    /// Accounts for the time since the last change, and opens or closes gaps.
     fn advance(&mut self, index: usize, at: SimTime) {
         let tracked = &mut self.tracked[index];
+        if tracked.born_at.is_none() {
+            return;
+        }
         let passed = at.saturating_since(tracked.since);
         let enough = tracked.objective.map_or(tracked.desired, |o| self.objectives[o].min_ready.of(tracked.desired));
         let missing = tracked.desired - tracked.ready;
-        if missing > 0 && !passed.is_zero() {
-            let from = self.shortage.from.get_or_insert(tracked.since);
-            *from = (*from).min(tracked.since);
-            self.shortage.until = self.shortage.until.max(at);
-            tracked.below_desired += passed;
-            tracked.unready_ns += u128::from(passed.as_nanos()) * u128::from(missing.unsigned_abs());
-        }
-        if tracked.gap_since.is_some() {
-            tracked.below_min += passed;
+        // What is mended and broken again at one instant was never whole.
+        if !passed.is_zero() {
+            if missing > 0 {
+                tracked.below_desired += passed;
+                tracked.unready_ns += u128::from(passed.as_nanos()) * u128::from(missing.unsigned_abs());
+                tracked.missing_max = tracked.missing_max.max(missing);
+                tracked.short_since.get_or_insert(tracked.since);
+            } else {
+                tracked.close_shortage(tracked.since);
+            }
+            if tracked.ready < enough {
+                tracked.below_min += passed;
+                tracked.gap_since.get_or_insert(tracked.since);
+            } else {
+                tracked.close_gap(tracked.since);
+            }
         }
         tracked.since = at;
         tracked.ready_min = tracked.ready_min.min(tracked.ready);
-        if tracked.ready < enough {
-            tracked.gap_since.get_or_insert(at);
-        } else if let Some(since) = tracked.gap_since.take() {
-            tracked.longest_gap = tracked.longest_gap.max(at.saturating_since(since));
-        }
     }
 
-    pub(super) fn finish(mut self, end: SimTime) -> (Vec<WorkloadOutcome>, Shortage) {
+    /// The outcomes, the worst first; equal ones in the order in which they were created.
+    pub(super) fn finish(mut self, end: SimTime) -> Vec<WorkloadOutcome> {
         for index in 0..self.tracked.len() {
-            if self.tracked[index].gone_at.is_none() {
-                self.advance(index, end);
-            }
+            self.end_life(index, end);
         }
-        let is_short = |of: &&Tracked| of.gone_at.is_none() && of.ready < of.desired;
-        self.shortage.workloads_at_end = self.tracked.iter().filter(is_short).count();
         let objectives = &self.objectives;
-        let outcomes = self
-            .tracked
-            .into_iter()
-            .map(|t| {
-                let until = t.gone_at.unwrap_or(end);
-                let open = t.gap_since.map_or(SimDuration::ZERO, |since| until.saturating_since(since));
-                let lived = until.saturating_since(t.born_at).as_secs_f64();
-                let below_min = t.below_min.as_secs_f64();
-                let availability = if lived > 0.0 { 1.0 - below_min / lived } else { 1.0 };
-                let objective = t.objective.map(|o| objectives[o].objective);
-                WorkloadOutcome {
-                    kind: t.kind,
-                    namespace: t.namespace,
-                    name: t.name,
-                    desired: t.desired,
-                    ready: t.ready,
-                    ready_min: t.ready_min,
-                    below_desired_s: t.below_desired.as_secs_f64(),
-                    below_min_ready_s: below_min,
-                    longest_gap_s: t.longest_gap.max(open).as_secs_f64(),
-                    unready_replica_s: t.unready_ns as f64 / 1e9,
-                    disruptions: t.disruptions,
-                    availability,
-                    objective,
-                    objective_met: objective.map(|o| availability >= o),
-                    evictions: 0,
-                    needless_evictions: 0,
-                    preemptions: 0,
-                }
-            })
-            .collect();
-        (outcomes, self.shortage)
+        let mut outcomes: Vec<WorkloadOutcome> =
+            self.tracked.into_iter().map(|tracked| outcome(tracked, objectives)).collect();
+        outcomes.sort_by(WorkloadOutcome::worst_first);
+        outcomes
     }
+}
+
+fn outcome(t: Tracked, objectives: &[Objective]) -> WorkloadOutcome {
+    let lived = t.lived.as_secs_f64();
+    let below_min = t.below_min.as_secs_f64();
+    let availability = if lived > 0.0 { 1.0 - below_min / lived } else { 1.0 };
+    let objective = t.objective.map(|o| objectives[o].objective);
+    let (longest, from) = t.longest_short;
+    WorkloadOutcome {
+        kind: t.key.kind.as_str(),
+        namespace: t.key.namespace,
+        name: t.key.name,
+        desired: t.desired,
+        ready: t.ready,
+        ready_min: t.ready_min,
+        missing_max: t.missing_max,
+        below_desired_s: t.below_desired.as_secs_f64(),
+        longest_short_s: longest.as_secs_f64(),
+        longest_short_from_s: (!longest.is_zero()).then(|| from.as_nanos() as f64 / 1e9),
+        below_min_ready_s: below_min,
+        longest_gap_s: t.longest_gap.as_secs_f64(),
+        unready_replica_s: t.unready_ns as f64 / 1e9,
+        disruptions: 0,
+        evictions: 0,
+        needless_evictions: 0,
+        preemptions: 0,
+        lost: 0,
+        availability,
+        min_ready: t.objective.map(|o| objectives[o].min_ready),
+        objective,
+        objective_met: objective.map(|o| availability >= o),
+    }
+}
+
+/// Whether somebody misses a pod that nothing modelled controls, as soon as it is not ready: not if it has done its work, and not
+/// if an operator or its owner has ended it. A static pod is part of its machine, and goes with it.
+fn is_wanted(pod: &Pod, store: &Store) -> bool {
+    if pod.phase == PodPhase::Succeeded {
+        return false;
+    }
+    if let Some(Owner::Node(node)) = pod.owner
+        && store.node(node).is_none()
+    {
+        return false;
+    }
+    pod.deletion.is_none_or(|deletion| is_loss(deletion.cause, pod.phase))
 }
 
 /// Wanted pods of a workload that is tracked; none for ReplicaSets of a Deployment and for kinds that end by themselves.
@@ -384,39 +456,5 @@ pub(super) fn desired_of(id: WorkloadId, store: &Store) -> Option<i32> {
         WorkloadId::DaemonSet(id) => store.daemon_sets.get(id).map(|d| d.status.desired),
         WorkloadId::StatefulSet(id) => store.stateful_sets.get(id).map(|s| s.spec.replicas.unwrap_or(1)),
         WorkloadId::Job(_) | WorkloadId::CronJob(_) => None,
-    }
-}
-
-/// The workload a user would name: a pod's owner, or that owner's Deployment.
-pub(super) fn root_of(pod: &Pod, store: &Store) -> Option<WorkloadId> {
-    let owner = WorkloadId::from_owner(pod.owner?)?;
-    if let WorkloadId::ReplicaSet(id) = owner
-        && let Some(Owner::Deployment(deployment)) = store.replica_sets.get(id)?.meta.owner
-    {
-        return Some(WorkloadId::Deployment(deployment));
-    }
-    Some(owner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_stands_for_any_text() {
-        let check = |pattern: &str, text: &str, expected: bool| assert_eq!(workload_matches(pattern, text), expected);
-        check("deployment/shop/*", "deployment/shop/web", true);
-        check("deployment/*/web", "deployment/shop/web", true);
-        check("*", "anything", true);
-        check("deployment/shop/web", "deployment/shop/web2", false);
-        check("deployment/s*p/w*", "deployment/shop/web", true);
-        check("a*a", "a", false);
-    }
-
-    #[test]
-    fn percentages_round_up() {
-        assert_eq!(MinReady::Percent(80).of(3), 3);
-        assert_eq!(MinReady::Percent(50).of(4), 2);
-        assert_eq!(MinReady::Count(2).of(10), 2);
     }
 }

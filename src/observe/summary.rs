@@ -4,12 +4,17 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::cluster::ClusterRow;
+use super::cause::{is_disruption, is_eviction};
+use super::cluster::{ClusterRow, Extremes};
+use super::glossary::METRICS;
+use super::jobs::FailedJob;
+use super::orders::{Order, Shortcoming};
+use super::outcome::WorkloadOutcome;
 use super::pods::PodRow;
 use super::replacements::{self, Recoveries};
 use super::services::ServiceOutcome;
-use super::slo::WorkloadOutcome;
 use super::traps::Trap;
+use super::verdict::Sentence;
 use crate::component::Record;
 use crate::state::{Change, Changed, DeletionCause, MachineChange};
 use crate::units::SimDuration;
@@ -25,16 +30,28 @@ pub struct Counts {
     pub machine_failures: u64,
     /// Pods created after t=0.
     pub pods_created: u64,
-    /// Pods whose deletion was asked for or that their kubelet ended, by cause.
+    /// Pods by the cause of their deletion, or of their end: the rows of `pods.csv` that have one.
     pub deletions: BTreeMap<&'static str, u64>,
-    /// Deletions by taints, evictions, pod GC and kubelets.
+    /// Pods that the cluster took away: evictions and preemptions.
+    pub disruptions: u64,
+    /// Pods evicted: by taints, the eviction API, pod GC and kubelets.
     pub evictions: u64,
     /// Evictions by taints after which the node was Ready again before the replacement was.
     pub needless_evictions: u64,
     /// Pods of StatefulSets that the cluster took away.
     pub stateful_interruptions: u64,
-    /// Deletions by preemption.
+    /// Pods preempted.
     pub preemptions: u64,
+    /// Pods lost for good: nothing makes them anew.
+    pub pods_lost: u64,
+    /// kubectl lines of the timeline that failed.
+    pub commands_failed: u64,
+    /// Those that had not ended when the run did.
+    pub commands_unfinished: u64,
+    /// Upgrades and reboots of pools that failed.
+    pub procedures_failed: u64,
+    /// Those that had not ended when the run did.
+    pub procedures_unfinished: u64,
     /// Container restarts.
     pub restarts: u64,
 }
@@ -68,55 +85,28 @@ impl Quantiles {
 /// The summary of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
+    /// What somebody who reads one thing should read; only where files are kept. The first entry of the file.
+    #[serde(skip)]
+    pub verdict: Vec<Sentence>,
     /// Counts.
     pub counts: Counts,
     /// The end state and extremes of the cluster.
     pub metrics: BTreeMap<&'static str, f64>,
-    /// Per workload, in the order in which they were created.
+    /// Per workload, the worst first.
     pub workloads: Vec<WorkloadOutcome>,
+    /// Jobs that failed; absent if none did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed_jobs: Vec<FailedJob>,
     /// Per service, by name; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceOutcome>,
     /// Created -> Ready, of pods created after t=0.
     pub created_to_ready: Quantiles,
-    /// Deletion of a pod -> its replacement Ready, matched in order per owner.
+    /// A pod is taken away -> its replacement is Ready, matched in order per owner.
     pub rescheduling: Quantiles,
     /// Known traps that decided something; only where files are kept.
     pub traps: Vec<Trap>,
 }
-
-/// Names of the metrics that a summary can hold.
-pub const METRICS: [&str; 29] = [
-    "events",
-    "evictions",
-    "needless_evictions",
-    "stateful_interruptions",
-    "preemptions",
-    "refusals",
-    "machine_failures",
-    "pods_created",
-    "restarts",
-    "pods_pending_max",
-    "pods_pending_end",
-    "pods_unscheduled_max",
-    "pods_unscheduled_end",
-    "pods_terminating_max",
-    "pods_terminating_end",
-    "pods_failed_end",
-    "pods_ready_min",
-    "pods_ready_end",
-    "nodes_ready_min",
-    "nodes_ready_end",
-    "workloads_below_desired_end",
-    "below_desired_s",
-    "below_min_ready_s",
-    "longest_gap_s",
-    "unready_replica_s",
-    "rescheduling_p99_s",
-    "objectives_missed",
-    "without_targets_s",
-    "lost_traffic_s",
-];
 
 #[derive(Debug, Default)]
 pub(super) struct Tallies {
@@ -127,19 +117,6 @@ impl Tallies {
     pub(super) fn changed(&mut self, change: &Change) {
         if let Changed::PodAdded(_) = change.what {
             self.counts.pods_created += 1;
-        }
-    }
-
-    pub(super) fn deleted(&mut self, cause: DeletionCause) {
-        *self.counts.deletions.entry(cause.as_str()).or_default() += 1;
-        match cause {
-            DeletionCause::PreemptionByScheduler => self.counts.preemptions += 1,
-            DeletionCause::TaintManagerEviction
-            | DeletionCause::EvictionByEvictionApi
-            | DeletionCause::DeletionByPodGc
-            | DeletionCause::TerminationByKubelet
-            | DeletionCause::NodePressure => self.counts.evictions += 1,
-            _ => {}
         }
     }
 
@@ -161,33 +138,34 @@ impl Tallies {
         }
     }
 
-    pub(super) fn finish(
-        mut self,
-        pods: &[PodRow],
-        recoveries: &Recoveries,
-        (mut workloads, services): (Vec<WorkloadOutcome>, Vec<ServiceOutcome>),
-        traps: Vec<Trap>,
-        cluster: &[ClusterRow],
-        event_count: u64,
-    ) -> Summary {
+    pub(super) fn finish(mut self, found: Found<'_>, recoveries: &Recoveries, event_count: u64) -> Summary {
+        let Found { pods, mut workloads, services, jobs, orders, traps, extremes } = found;
         self.counts.simulation_events = event_count;
-        self.counts.restarts = pods.iter().map(|p| u64::from(p.restarts)).sum();
+        self.counts.count_pods(pods);
+        self.counts.count_orders(orders);
         let created_to_ready = pods
             .iter()
             .filter(|p| !p.initial)
             .filter_map(|p| p.ready_at.map(|ready| ready.saturating_since(p.created_at)))
             .collect();
         let rescheduling = Quantiles::of(replacements::rescheduling(pods));
-        self.counts.needless_evictions = replacements::count_needless(pods, recoveries, &mut workloads);
-        self.counts.stateful_interruptions = replacements::stateful_interruptions(pods);
-        let mut metrics = metrics(&self.counts, &workloads, cluster, &rescheduling);
+        self.counts.needless_evictions = replacements::attribute(pods, recoveries, &mut workloads);
+        self.counts.pods_lost = workloads.iter().map(|workload| u64::from(workload.lost)).sum();
+        let mut metrics = BTreeMap::new();
+        counted(&mut metrics, &self.counts, &jobs);
+        of_cluster(&mut metrics, extremes);
+        of_workloads(&mut metrics, &workloads);
         let sum = |field: fn(&ServiceOutcome) -> f64| services.iter().map(field).fold(0.0, |sum, value| sum + value);
         metrics.insert("without_targets_s", sum(|service| service.without_targets_s));
         metrics.insert("lost_traffic_s", sum(|service| service.lost_traffic_s));
+        metrics.insert("rescheduling_p99_s", rescheduling.p99_s.unwrap_or(0.0));
+        debug_assert!(METRICS.iter().all(|name| metrics.contains_key(name)) && metrics.len() == METRICS.len());
         Summary {
+            verdict: Vec::new(),
             counts: self.counts,
             metrics,
             workloads,
+            failed_jobs: jobs,
             services,
             created_to_ready: Quantiles::of(created_to_ready),
             rescheduling,
@@ -196,44 +174,94 @@ impl Tallies {
     }
 }
 
-fn metrics(
-    counts: &Counts,
-    workloads: &[WorkloadOutcome],
-    cluster: &[ClusterRow],
-    rescheduling: &Quantiles,
-) -> BTreeMap<&'static str, f64> {
-    let max = |field: fn(&ClusterRow) -> i64| cluster.iter().map(field).max().unwrap_or(0) as f64;
-    let min = |field: fn(&ClusterRow) -> i64| cluster.iter().map(field).min().unwrap_or(0) as f64;
-    let end = |field: fn(&ClusterRow) -> i64| cluster.last().map(field).unwrap_or(0) as f64;
-    let sum = |field: fn(&WorkloadOutcome) -> f64| workloads.iter().map(field).sum::<f64>();
+/// What the observers of a run found.
+pub(super) struct Found<'a> {
+    pub(super) pods: &'a [PodRow],
+    pub(super) workloads: Vec<WorkloadOutcome>,
+    pub(super) services: Vec<ServiceOutcome>,
+    pub(super) jobs: Vec<FailedJob>,
+    /// The kubectl lines and the procedures that did not end well.
+    pub(super) orders: &'a (Vec<Order>, Vec<Order>),
+    pub(super) traps: Vec<Trap>,
+    pub(super) extremes: &'a Extremes,
+}
+
+impl Counts {
+    fn count_pods(&mut self, pods: &[PodRow]) {
+        for pod in pods {
+            self.restarts += u64::from(pod.restarts);
+            let Some(cause) = pod.deletion_cause else { continue };
+            *self.deletions.entry(cause.as_str()).or_default() += 1;
+            self.disruptions += u64::from(is_disruption(cause));
+            self.evictions += u64::from(is_eviction(cause));
+            self.preemptions += u64::from(cause == DeletionCause::PreemptionByScheduler);
+        }
+        self.stateful_interruptions = replacements::stateful_interruptions(pods);
+    }
+
+    fn count_orders(&mut self, (commands, procedures): &(Vec<Order>, Vec<Order>)) {
+        let count = |orders: &[Order], wanted| orders.iter().filter(|order| order.shortcoming == wanted).count() as u64;
+        self.commands_failed = count(commands, Shortcoming::Failed);
+        self.commands_unfinished = count(commands, Shortcoming::Unfinished);
+        self.procedures_failed = count(procedures, Shortcoming::Failed);
+        self.procedures_unfinished = count(procedures, Shortcoming::Unfinished);
+    }
+}
+
+type Metrics = BTreeMap<&'static str, f64>;
+
+fn counted(metrics: &mut Metrics, counts: &Counts, jobs: &[FailedJob]) {
+    let all = [
+        ("events", counts.events),
+        ("disruptions", counts.disruptions),
+        ("evictions", counts.evictions),
+        ("needless_evictions", counts.needless_evictions),
+        ("stateful_interruptions", counts.stateful_interruptions),
+        ("preemptions", counts.preemptions),
+        ("machine_failures", counts.machine_failures),
+        ("pods_created", counts.pods_created),
+        ("pods_lost", counts.pods_lost),
+        ("jobs_failed", jobs.len() as u64),
+        ("restarts", counts.restarts),
+        ("commands_failed", counts.commands_failed),
+        ("commands_unfinished", counts.commands_unfinished),
+        ("procedures_failed", counts.procedures_failed),
+        ("procedures_unfinished", counts.procedures_unfinished),
+    ];
+    metrics.extend(all.map(|(name, count)| (name, count as f64)));
+}
+
+fn of_cluster(metrics: &mut Metrics, extremes: &Extremes) {
+    type Field = fn(&ClusterRow) -> i64;
+    let Extremes { max, min, end } = extremes;
+    let all: [(&'static str, Field, &ClusterRow); 12] = [
+        ("refusals", |row| row.refusals, end),
+        ("pods_pending_max", |row| row.pods_pending, max),
+        ("pods_pending_end", |row| row.pods_pending, end),
+        ("pods_unscheduled_max", |row| row.pods_unscheduled, max),
+        ("pods_unscheduled_end", |row| row.pods_unscheduled, end),
+        ("pods_terminating_max", |row| row.pods_terminating, max),
+        ("pods_terminating_end", |row| row.pods_terminating, end),
+        ("pods_failed_end", |row| row.pods_failed, end),
+        ("pods_ready_min", |row| row.pods_ready, min),
+        ("pods_ready_end", |row| row.pods_ready, end),
+        ("nodes_ready_min", |row| row.nodes_ready, min),
+        ("nodes_ready_end", |row| row.nodes_ready, end),
+    ];
+    metrics.extend(all.map(|(name, field, row)| (name, field(row) as f64)));
+}
+
+fn of_workloads(metrics: &mut Metrics, workloads: &[WorkloadOutcome]) {
+    let sum = |field: fn(&WorkloadOutcome) -> f64| workloads.iter().map(field).fold(0.0, |sum, value| sum + value);
+    let max = |field: fn(&WorkloadOutcome) -> f64| workloads.iter().map(field).fold(0.0, f64::max);
     let count = |test: fn(&WorkloadOutcome) -> bool| workloads.iter().filter(|w| test(w)).count() as f64;
-    BTreeMap::from([
-        ("events", counts.events as f64),
-        ("evictions", counts.evictions as f64),
-        ("needless_evictions", counts.needless_evictions as f64),
-        ("stateful_interruptions", counts.stateful_interruptions as f64),
-        ("preemptions", counts.preemptions as f64),
-        ("refusals", end(|r| r.refusals)),
-        ("machine_failures", counts.machine_failures as f64),
-        ("pods_created", counts.pods_created as f64),
-        ("restarts", counts.restarts as f64),
-        ("pods_pending_max", max(|r| r.pods_pending)),
-        ("pods_pending_end", end(|r| r.pods_pending)),
-        ("pods_unscheduled_max", max(|r| r.pods_unscheduled)),
-        ("pods_unscheduled_end", end(|r| r.pods_unscheduled)),
-        ("pods_terminating_max", max(|r| r.pods_terminating)),
-        ("pods_terminating_end", end(|r| r.pods_terminating)),
-        ("pods_failed_end", end(|r| r.pods_failed)),
-        ("pods_ready_min", min(|r| r.pods_ready)),
-        ("pods_ready_end", end(|r| r.pods_ready)),
-        ("nodes_ready_min", min(|r| r.nodes_ready)),
-        ("nodes_ready_end", end(|r| r.nodes_ready)),
-        ("workloads_below_desired_end", count(|w| w.ready < w.desired)),
+    metrics.extend([
+        ("workloads_below_desired_end", count(WorkloadOutcome::is_short)),
         ("below_desired_s", sum(|w| w.below_desired_s)),
         ("below_min_ready_s", sum(|w| w.below_min_ready_s)),
-        ("longest_gap_s", workloads.iter().map(|w| w.longest_gap_s).fold(0.0, f64::max)),
+        ("longest_short_s", max(|w| w.longest_short_s)),
+        ("longest_gap_s", max(|w| w.longest_gap_s)),
         ("unready_replica_s", sum(|w| w.unready_replica_s)),
-        ("rescheduling_p99_s", rescheduling.p99_s.unwrap_or(0.0)),
         ("objectives_missed", count(|w| w.objective_met == Some(false))),
-    ])
+    ]);
 }

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::workload::WorkloadKey;
 use crate::arena::Symbol;
 use crate::state::{Change, Changed, Owner, Store, Tally, WorkloadId};
 use crate::units::SimTime;
@@ -39,6 +40,7 @@ pub struct WorkloadRow {
 pub(super) struct Workloads {
     rows: Vec<WorkloadRow>,
     last: FxHashMap<WorkloadId, WorkloadRow>,
+    last_loose: FxHashMap<WorkloadKey, WorkloadRow>,
 }
 
 impl Workloads {
@@ -56,33 +58,47 @@ impl Workloads {
     pub(super) fn changed(&mut self, change: &Change, store: &Store) {
         match change.what {
             Changed::WorkloadAdded(id) | Changed::WorkloadUpdated(id, _) => self.push(change.at, id, store),
-            Changed::WorkloadRemoved(id) => {
-                if let Some(last) = self.last.remove(&id) {
-                    let zero = WorkloadRow {
-                        at: change.at,
-                        desired: 0,
-                        current: 0,
-                        ready: 0,
-                        available: 0,
-                        updated: 0,
-                        pending: 0,
-                        terminating: 0,
-                        misscheduled: 0,
-                        ..last
-                    };
-                    self.rows.push(zero);
-                }
-            }
+            Changed::WorkloadRemoved(id) => self.end(change.at, id),
             _ => {}
         }
     }
 
     fn push(&mut self, at: SimTime, id: WorkloadId, store: &Store) {
-        let Some(row) = row(at, id, store) else { return };
+        let Some(row) = row(at, id, store) else {
+            // A Deployment has adopted it and speaks for it from now on.
+            self.end(at, id);
+            return;
+        };
         if self.last.get(&id).is_some_and(|last| WorkloadRow { at, ..last.clone() } == row) {
             return;
         }
         self.last.insert(id, row.clone());
+        self.rows.push(row);
+    }
+
+    fn end(&mut self, at: SimTime, id: WorkloadId) {
+        let Some(last) = self.last.remove(&id) else { return };
+        self.rows.push(WorkloadRow {
+            at,
+            desired: 0,
+            current: 0,
+            ready: 0,
+            available: 0,
+            updated: 0,
+            pending: 0,
+            terminating: 0,
+            misscheduled: 0,
+            ..last
+        });
+    }
+
+    /// Pods that nothing modelled controls, by what they make up.
+    pub(super) fn push_loose(&mut self, row: WorkloadRow) {
+        let key = WorkloadKey { namespace: row.namespace, kind: Symbol::new(row.kind), name: row.name };
+        if self.last_loose.get(&key).is_some_and(|last| WorkloadRow { at: row.at, ..last.clone() } == row) {
+            return;
+        }
+        self.last_loose.insert(key, row.clone());
         self.rows.push(row);
     }
 
@@ -91,8 +107,15 @@ impl Workloads {
     }
 }
 
-/// The workload's row; none for ReplicaSets of a Deployment, which speaks for them, and for kinds without pods.
+/// The workload's row. Nobody waits for the pods of what is being deleted.
 fn row(at: SimTime, id: WorkloadId, store: &Store) -> Option<WorkloadRow> {
+    let row = status_row(at, id, store)?;
+    let is_deleting = store.workload_meta(id)?.deleting.is_some();
+    Some(if is_deleting { WorkloadRow { desired: 0, ..row } } else { row })
+}
+
+/// What its spec and status say; none for ReplicaSets of a Deployment, which speaks for them, and for kinds without pods.
+fn status_row(at: SimTime, id: WorkloadId, store: &Store) -> Option<WorkloadRow> {
     let meta = store.workload_meta(id)?;
     let tally = store.tally(id);
     let base = WorkloadRow {

@@ -216,7 +216,7 @@ impl Simulation {
                 let which = timer.which();
                 let is_void = self.is_calm && verified::disturbs(&timer);
                 if self.components.is_up(which) && self.components.epoch(which) == epoch && !is_void {
-                    if next.event.cause == CauseId::NONE {
+                    if next.event.cause == CauseId::NONE || verified::begins_anew(&timer) {
                         self.kernel.cause = self.kernel.observers.root_cause(next.at, Components::name(which), &timer);
                     }
                     let under_way = self.before_timer(&timer);

@@ -38,6 +38,12 @@ pub(super) fn disturbs(timer: &AnyTimer) -> bool {
     }
 }
 
+/// Whether what follows from the timer is not to be blamed on what armed it: that a fault ends is news of its own, as is the next one.
+pub(super) fn begins_anew(timer: &AnyTimer) -> bool {
+    let AnyTimer::Chaos(timer) = timer else { return false };
+    matches!(timer, chaos::Timer::FaultEnds(_) | chaos::Timer::Fails(..) | chaos::Timer::Repaired(..))
+}
+
 impl Simulation {
     /// From now on every event is followed by a look at what must hold; the first violation ends the run.
     pub fn verify(&mut self) {

@@ -6,6 +6,7 @@
 
 mod budgets;
 mod convergence;
+mod figures;
 mod mirror;
 mod placement;
 mod rows;
@@ -14,6 +15,7 @@ use std::fmt;
 
 use budgets::Budgets;
 pub use convergence::unsettled;
+pub use figures::compare as compare_figures;
 use mirror::Mirror;
 use placement::Placement;
 pub use rows::compare as compare_rows;

@@ -3,6 +3,7 @@
 mod cli;
 mod determinism;
 mod expected;
+mod figures;
 mod intake;
 mod invalid;
 mod mutations;

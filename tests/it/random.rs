@@ -9,7 +9,7 @@ use kubesquall::observe::{Detail, Observers};
 use kubesquall::scenario::{self, Overrides};
 use kubesquall::simulation::Prepared;
 use kubesquall::units::{SimDuration, SimTime};
-use kubesquall::verify::compare_rows;
+use kubesquall::verify::{compare_figures, compare_rows};
 use rayon::prelude::*;
 
 use super::random_scenario;
@@ -35,7 +35,8 @@ fn play(text: &str) -> Result<(), String> {
         return Err("a second run, with observers, played other events".to_owned());
     }
     let observed = finished.observers.finish(end, &finished.store, finished.events);
-    compare_rows(&observed, &finished.store)
+    compare_rows(&observed, &finished.store)?;
+    compare_figures(&observed)
 }
 
 /// Plays a seed; a failure is kept as a file for `kubesquall run`.

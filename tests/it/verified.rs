@@ -4,6 +4,7 @@ use kubesquall::observe::{Detail, Observed, Observers};
 use kubesquall::scenario::ResolvedScenario;
 use kubesquall::simulation::Prepared;
 use kubesquall::units::{SimDuration, SimTime};
+use kubesquall::verify::compare_figures;
 
 /// What a scenario's own seed brings; nothing impossible may happen.
 pub(crate) fn play(scenario: &ResolvedScenario) -> Observed {
@@ -15,5 +16,7 @@ pub(crate) fn play(scenario: &ResolvedScenario) -> Observed {
     run.run_until(end);
     assert!(run.violation().is_none(), "{:?}", run.violation());
     let finished = run.finish();
-    finished.observers.finish(end, &finished.store, finished.events)
+    let observed = finished.observers.finish(end, &finished.store, finished.events);
+    compare_figures(&observed).unwrap_or_else(|what| panic!("{what}"));
+    observed
 }

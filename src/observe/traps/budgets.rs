@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::named::{Names, and_more, length, moment, pod_name};
 use super::{Trap, TrapKind};
-use crate::observe::slo::root_of;
+use crate::observe::workload::root_of;
 use crate::state::{
     Change, Changed, ObjectDelta, PodDisruptionBudget, PodDisruptionBudgetId, PodId, Store, WorkloadId,
 };

@@ -6,7 +6,7 @@ use super::named::{Names, and_more, length, moment, node_name, pod_name, workloa
 use super::nodes::{NodeFacts, Turn, no_execute};
 use super::{Trap, TrapKind};
 use crate::model::{NoExecuteStay, PodTemplateSpec, Taint, Toleration, no_execute_stay};
-use crate::observe::slo::root_of;
+use crate::observe::workload::root_of;
 use crate::state::{Change, Changed, DeletionCause, NodeId, ObjectDelta, Pod, PodDelta, PodId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 

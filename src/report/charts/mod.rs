@@ -27,6 +27,8 @@ struct Tables {
     cluster: Table,
     zones: Table,
     faults: Vec<Span>,
+    /// Workloads as `kind/namespace/name`, in the order of the summary, and whether they were ever short.
+    worst_first: Vec<(String, bool)>,
     /// Length of the run in seconds.
     end_s: f64,
 }
@@ -45,9 +47,24 @@ impl Tables {
             zones: table("zones.csv"),
             cluster,
             faults,
+            worst_first: worst_first(dir),
             end_s,
         }
     }
+}
+
+/// The workloads of `summary.json`, so that pictures and tables name the same ones first; none if it cannot be read.
+fn worst_first(dir: &Path) -> Vec<(String, bool)> {
+    let text = std::fs::read_to_string(dir.join("summary.json")).unwrap_or_default();
+    let summary: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let all = summary["workloads"].as_array().into_iter().flatten();
+    all.map(|workload| {
+        let text = |field: &str| workload[field].as_str().unwrap_or_default();
+        let number = |field: &str| workload[field].as_f64().unwrap_or_default();
+        let name = format!("{}/{}/{}", text("kind").to_ascii_lowercase(), text("namespace"), text("name"));
+        (name, number("below_desired_s") > 0.0 || number("ready") < number("desired"))
+    })
+    .collect()
 }
 
 /// When something was broken: from the scenario's own events.

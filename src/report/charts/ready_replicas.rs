@@ -14,8 +14,6 @@ struct Workload {
     name: String,
     desired: Vec<(f64, f64)>,
     ready: Vec<(f64, f64)>,
-    /// Missing ready pods times seconds.
-    missing: f64,
 }
 
 fn workloads(tables: &Tables) -> Vec<Workload> {
@@ -32,19 +30,14 @@ fn workloads(tables: &Tables) -> Vec<Workload> {
             name: key,
             desired: Vec::new(),
             ready: Vec::new(),
-            missing: 0.0,
         });
         workload.desired.push((number(row, at), number(row, desired)));
         workload.ready.push((number(row, at), number(row, ready)));
     }
     let mut workloads: Vec<Workload> = by_name.into_values().collect();
-    for workload in &mut workloads {
-        for (index, &(from, ready)) in workload.ready.iter().enumerate() {
-            let to = workload.ready.get(index + 1).map_or(tables.end_s, |next| next.0);
-            workload.missing += (workload.desired[index].1 - ready).max(0.0) * (to - from);
-        }
-    }
-    workloads.sort_by(|a, b| b.missing.total_cmp(&a.missing).then_with(|| a.name.cmp(&b.name)));
+    // As the summary has them; runs of earlier versions have no such order.
+    let place = |name: &str| tables.worst_first.iter().position(|(of, _)| of == name).unwrap_or(usize::MAX);
+    workloads.sort_by_cached_key(|workload| place(&workload.name));
     workloads
 }
 
@@ -53,14 +46,16 @@ pub(super) fn draw(tables: &Tables) -> Option<String> {
     if all.is_empty() {
         return None;
     }
-    let hurt = all.iter().filter(|w| w.missing > 0.0).count();
+    let hurt = tables.worst_first.iter().filter(|(_, was_short)| *was_short).count();
     let shown = &all[..all.len().min(PANELS_MAX)];
     let columns = if shown.len() > 1 { 2 } else { 1 };
     let lines = shown.len().div_ceil(columns) as u32;
     let (width, height) = (1100, 64 + lines * 150);
     style::canvas(width, height, |area| {
-        let title =
-            format!("Ready replicas against wanted: {hurt} of {} workloads were short, the worst first", all.len());
+        let title = format!(
+            "Ready replicas against wanted: {hurt} of {} workloads were short, the worst first",
+            tables.worst_first.len()
+        );
         area.draw(&Text::new(title, (px(16) as i32, px(12) as i32), font(18)))?;
         let legend = "blue: ready   gray line: wanted   red: missing   yellow band: fault on";
         area.draw(&Text::new(legend, (px(16) as i32, px(36) as i32), font(11)))?;

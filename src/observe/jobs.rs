@@ -1,0 +1,74 @@
+//! Jobs that failed.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::workload::WorkloadKey;
+use crate::arena::Symbol;
+use crate::state::{Change, Changed, JobId, Store, WorkloadId};
+use crate::units::SimTime;
+
+/// A Job that failed during the run.
+#[derive(Clone, Debug, Serialize)]
+pub struct FailedJob {
+    /// Namespace.
+    pub namespace: Symbol,
+    /// Name.
+    pub name: Symbol,
+    /// When its condition Failed became true, in seconds since t=0.
+    pub failed_s: f64,
+    /// The condition's reason.
+    pub reason: &'static str,
+}
+
+impl FailedJob {
+    /// `job/NS/NAME`.
+    #[must_use]
+    pub fn object(&self) -> String {
+        format!("job/{}/{}", self.namespace, self.name)
+    }
+}
+
+/// Follows the conditions of Jobs.
+#[derive(Debug, Default)]
+pub(super) struct Jobs {
+    /// Those that have failed; none for what failed before t=0.
+    seen: BTreeMap<JobId, Option<FailedJob>>,
+}
+
+impl Jobs {
+    pub(super) fn begin(&mut self, store: &Store) {
+        for (id, job) in store.jobs.iter() {
+            if failure(&job.status.conditions).is_some() {
+                self.seen.insert(id, None);
+            }
+        }
+    }
+
+    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+        let Changed::WorkloadUpdated(workload @ WorkloadId::Job(id), _) = change.what else { return };
+        let Some(reason) = store.jobs.get(id).and_then(|job| failure(&job.status.conditions)) else { return };
+        if self.seen.contains_key(&id) {
+            return;
+        }
+        let Some(WorkloadKey { namespace, name, .. }) = WorkloadKey::of(workload, store) else { return };
+        self.seen.insert(id, Some(FailedJob { namespace, name, failed_s: seconds(change.at), reason }));
+    }
+
+    /// Those that failed during the run, in the order in which they did.
+    pub(super) fn finish(self) -> Vec<FailedJob> {
+        let mut failed: Vec<FailedJob> = self.seen.into_values().flatten().collect();
+        failed.sort_by(|a, b| a.failed_s.total_cmp(&b.failed_s));
+        failed
+    }
+}
+
+fn seconds(at: SimTime) -> f64 {
+    at.as_nanos() as f64 / 1e9
+}
+
+/// The reason of a Failed condition.
+fn failure(conditions: &[(&'static str, &'static str, SimTime)]) -> Option<&'static str> {
+    conditions.iter().find(|(kind, ..)| *kind == "Failed").map(|(_, reason, _)| *reason)
+}

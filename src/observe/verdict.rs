@@ -1,0 +1,287 @@
+//! The verdict: what somebody who reads only one thing of a run has to know, the worst first.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::jobs::FailedJob;
+use super::orders::{Order, Shortcoming};
+use super::outcome::WorkloadOutcome;
+use super::traps::Trap;
+use crate::state::{Pod, PodPhase, Status, Store};
+use crate::units::{SimDuration, SimTime};
+
+/// Objects that a sentence names.
+const NAMED_MAX: usize = 3;
+/// Reasons of waiting pods that get a sentence each.
+const REASONS_MAX: usize = 3;
+/// Lines, procedures and Jobs that get a sentence each.
+const EACH_MAX: usize = 5;
+/// A kubelet that lives takes a few seconds after the grace period.
+const SLACK: SimDuration = SimDuration::from_secs(10);
+
+/// What a sentence of the verdict speaks of, in the order of the verdict.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Matter {
+    /// Workloads are short at the end.
+    WorkloadsShort,
+    /// No node is Ready at the end.
+    NoNodeReady,
+    /// Some nodes are not.
+    NodesNotReady,
+    /// Pods wait at the end.
+    PodsPending,
+    /// Pods are being deleted and do not go.
+    PodsTerminating,
+    /// Pods are gone that nothing makes anew.
+    PodsLost,
+    /// A Job failed.
+    JobFailed,
+    /// A kubectl line of the timeline failed.
+    CommandFailed,
+    /// One had not ended when the run did.
+    CommandUnfinished,
+    /// An upgrade or the reboots of a pool failed.
+    ProcedureFailed,
+    /// They had not ended when the run did.
+    ProcedureUnfinished,
+    /// An objective was missed.
+    ObjectiveMissed,
+    /// All workloads are whole at the end, or were throughout.
+    WorkloadsWhole,
+    /// The longest time in which a workload was short.
+    LongestShortage,
+    /// A trap decided something.
+    Trap,
+}
+
+/// Whether a sentence is good news.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tone {
+    /// Something is broken, lost or not done.
+    Bad,
+    /// Good to know.
+    Neutral,
+    /// All is well.
+    Good,
+}
+
+/// A sentence of the verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Sentence {
+    /// What it speaks of.
+    pub kind: Matter,
+    /// Whether it is good news.
+    pub tone: Tone,
+    /// What it says.
+    pub text: String,
+    /// The objects it speaks of, the first few.
+    pub objects: Vec<String>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+/// What the verdict is made of.
+pub(super) struct Evidence<'a> {
+    pub(super) workloads: &'a [WorkloadOutcome],
+    pub(super) jobs: &'a [FailedJob],
+    pub(super) commands: &'a [Order],
+    pub(super) procedures: &'a [Order],
+    pub(super) traps: &'a [Trap],
+}
+
+/// The verdict on a run that has ended with this cluster.
+pub(super) fn verdict(evidence: &Evidence<'_>, end: SimTime, store: &Store) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    still_broken(&mut sentences, evidence.workloads, end, store);
+    lost(&mut sentences, evidence.workloads, evidence.jobs);
+    orders(&mut sentences, evidence.commands, (Matter::CommandFailed, Matter::CommandUnfinished));
+    orders(&mut sentences, evidence.procedures, (Matter::ProcedureFailed, Matter::ProcedureUnfinished));
+    objectives(&mut sentences, evidence.workloads);
+    whole(&mut sentences, evidence.workloads);
+    longest_shortage(&mut sentences, evidence.workloads);
+    for trap in evidence.traps {
+        let (objects, more) = (trap.objects.clone(), trap.more);
+        sentences.push(Sentence { kind: Matter::Trap, tone: Tone::Neutral, text: trap.text.clone(), objects, more });
+    }
+    sentences
+}
+
+fn sentence(kind: Matter, tone: Tone, text: String, mut objects: Vec<String>) -> Sentence {
+    let more = objects.len().saturating_sub(NAMED_MAX);
+    objects.truncate(NAMED_MAX);
+    Sentence { kind, tone, text, objects, more }
+}
+
+/// `1 pod is`, `2 pods are`.
+fn are(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun} is") } else { format!("{count} {noun}s are") }
+}
+
+/// The first few by name, the rest by number.
+fn names(all: &[String]) -> String {
+    let first = all[..all.len().min(NAMED_MAX)].join(", ");
+    match all.len().saturating_sub(NAMED_MAX) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+fn still_broken(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome], end: SimTime, store: &Store) {
+    let short: Vec<&WorkloadOutcome> = workloads.iter().filter(|workload| workload.is_short()).collect();
+    if !short.is_empty() {
+        let state = |of: &&WorkloadOutcome| format!("{} ({} of {} ready)", of.object(), of.ready, of.desired);
+        let states: Vec<String> = short.iter().map(state).collect();
+        let text =
+            format!("NOT WELL at the end: {} short of ready pods: {}", are(short.len(), "workload"), names(&states));
+        let objects = short.iter().map(|of| of.object()).collect();
+        sentences.push(sentence(Matter::WorkloadsShort, Tone::Bad, text, objects));
+    }
+    nodes(sentences, store);
+    pending(sentences, store);
+    let is_stuck = |pod: &Pod| pod.is_terminating() && pod.deletion.is_some_and(|d| end > d.deadline + SLACK);
+    let stuck: Vec<String> = store.pods().filter(|(_, pod)| is_stuck(pod)).map(|(_, pod)| pod_name(pod)).collect();
+    if !stuck.is_empty() {
+        let text =
+            format!("{} Terminating and not gone, past the grace period: {}", are(stuck.len(), "pod"), names(&stuck));
+        sentences.push(sentence(Matter::PodsTerminating, Tone::Neutral, text, stuck));
+    }
+}
+
+fn nodes(sentences: &mut Vec<Sentence>, store: &Store) {
+    let is_ready = |(_, node): &(_, &std::sync::Arc<crate::state::Node>)| node.conditions.ready() == Some(Status::True);
+    let all = store.nodes().count();
+    let broken: Vec<String> =
+        store.nodes().filter(|node| !is_ready(node)).map(|(id, _)| format!("node/{}", store.node_name(id))).collect();
+    if all == broken.len() {
+        let text =
+            if all == 0 { "there is no node at the end".to_owned() } else { "no node is Ready at the end".to_owned() };
+        sentences.push(sentence(Matter::NoNodeReady, Tone::Bad, text, broken));
+    } else if !broken.is_empty() {
+        let are = if broken.len() == 1 { "is" } else { "are" };
+        let text = format!("{} of {all} nodes {are} not Ready at the end: {}", broken.len(), names(&broken));
+        sentences.push(sentence(Matter::NodesNotReady, Tone::Neutral, text, broken));
+    }
+}
+
+/// Pods that no node takes, by reason.
+fn pending(sentences: &mut Vec<Sentence>, store: &Store) {
+    let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (_, pod) in store.pods().filter(|(_, pod)| pod.is_active() && pod.phase == PodPhase::Pending) {
+        if let Some(why) = pod.not_scheduled.as_ref().filter(|_| pod.node.is_none()) {
+            by_reason.entry(&why.message).or_default().push(pod_name(pod));
+        }
+    }
+    let mut by_reason: Vec<(&str, Vec<String>)> = by_reason.into_iter().collect();
+    by_reason.sort_by_key(|(_, pods)| std::cmp::Reverse(pods.len()));
+    let rest: usize = by_reason.iter().skip(REASONS_MAX).map(|(_, pods)| pods.len()).sum();
+    for (reason, pods) in by_reason.into_iter().take(REASONS_MAX) {
+        let text = format!("{} Pending: {} ({reason})", are(pods.len(), "pod"), names(&pods));
+        sentences.push(sentence(Matter::PodsPending, Tone::Bad, text, pods));
+    }
+    if rest > 0 {
+        let text = format!("{} Pending for other reasons", are(rest, "more pod"));
+        sentences.push(Sentence { more: rest, ..sentence(Matter::PodsPending, Tone::Bad, text, Vec::new()) });
+    }
+}
+
+fn pod_name(pod: &Pod) -> String {
+    format!("pod/{}/{}", pod.namespace, pod.name)
+}
+
+fn lost(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome], jobs: &[FailedJob]) {
+    let losers: Vec<&WorkloadOutcome> = workloads.iter().filter(|workload| workload.lost > 0).collect();
+    if !losers.is_empty() {
+        let count: u32 = losers.iter().map(|of| of.lost).sum();
+        let named = |of: &&WorkloadOutcome| match (of.kind, of.lost) {
+            ("Pod", _) => of.object(),
+            (_, 1) => format!("1 pod of {}", of.object()),
+            (_, lost) => format!("{lost} pods of {}", of.object()),
+        };
+        let named: Vec<String> = losers.iter().map(named).collect();
+        let text = format!(
+            "LOST for good: {}, which nothing in the model makes anew: {}",
+            if count == 1 { "1 pod".to_owned() } else { format!("{count} pods") },
+            names(&named)
+        );
+        sentences.push(sentence(Matter::PodsLost, Tone::Bad, text, losers.iter().map(|of| of.object()).collect()));
+    }
+    for job in jobs.iter().take(EACH_MAX) {
+        let text = format!("FAILED: {} ({})", job.object(), job.reason);
+        sentences.push(sentence(Matter::JobFailed, Tone::Bad, text, vec![job.object()]));
+    }
+    if let Some(more @ 1..) = jobs.len().checked_sub(EACH_MAX) {
+        let objects = jobs.iter().skip(EACH_MAX).map(FailedJob::object).collect();
+        sentences.push(sentence(Matter::JobFailed, Tone::Bad, format!("FAILED: {more} more Jobs"), objects));
+    }
+}
+
+/// Lines or procedures that did not end well.
+fn orders(sentences: &mut Vec<Sentence>, orders: &[Order], (failed, unfinished): (Matter, Matter)) {
+    let mut others = 0;
+    for (place, order) in orders.iter().enumerate() {
+        if place >= EACH_MAX {
+            others += 1;
+            continue;
+        }
+        let (kind, what) = match order.shortcoming {
+            Shortcoming::Failed => (failed, "FAILED"),
+            Shortcoming::Unfinished => (unfinished, "NOT DONE when the run ended"),
+        };
+        let why = if order.why.is_empty() { String::new() } else { format!(": {}", order.why) };
+        let text = format!("{what}: {} of {}{why}", order.what, order.at.saturating_since(SimTime::ZERO));
+        sentences.push(sentence(kind, Tone::Bad, text, vec![order.what.to_string()]));
+    }
+    if others > 0 {
+        let text = format!("and {others} more like these");
+        let kind = orders[EACH_MAX..].iter().find(|order| order.shortcoming == Shortcoming::Failed);
+        let kind = if kind.is_some() { failed } else { unfinished };
+        let objects = orders[EACH_MAX..].iter().map(|order| order.what.to_string()).collect();
+        sentences.push(sentence(kind, Tone::Bad, text, objects));
+    }
+}
+
+fn objectives(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
+    let missed: Vec<String> =
+        workloads.iter().filter(|of| of.objective_met == Some(false)).map(WorkloadOutcome::object).collect();
+    if missed.is_empty() {
+        return;
+    }
+    let objectives =
+        if missed.len() == 1 { "1 objective was".to_owned() } else { format!("{} objectives were", missed.len()) };
+    let text = format!("{objectives} missed: {}", names(&missed));
+    sentences.push(sentence(Matter::ObjectiveMissed, Tone::Bad, text, missed));
+}
+
+fn whole(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
+    if workloads.iter().any(WorkloadOutcome::is_short) {
+        return;
+    }
+    let is_bad = sentences.iter().any(|sentence| sentence.tone == Tone::Bad);
+    let was_short = workloads.iter().any(WorkloadOutcome::was_short);
+    let text =
+        if was_short { "All workloads are whole at the end." } else { "No workload was ever short of ready pods." };
+    let tone = if is_bad { Tone::Neutral } else { Tone::Good };
+    sentences.push(sentence(Matter::WorkloadsWhole, tone, text.to_owned(), Vec::new()));
+}
+
+fn longest_shortage(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
+    let mut longest: Option<&WorkloadOutcome> = None;
+    for workload in workloads.iter().filter(|of| of.longest_short_s > 0.0) {
+        if longest.is_none_or(|longest| workload.longest_short_s > longest.longest_short_s) {
+            longest = Some(workload);
+        }
+    }
+    let Some(longest) = longest else { return };
+    let whole_seconds = |seconds: f64| SimDuration::from_secs(seconds.round() as u64);
+    let text = format!(
+        "Longest shortage: {}, for {} from {} on, of up to {}",
+        longest.object(),
+        whole_seconds(longest.longest_short_s),
+        whole_seconds(longest.longest_short_from_s.unwrap_or(0.0)),
+        if longest.missing_max == 1 { "1 pod".to_owned() } else { format!("{} pods", longest.missing_max) },
+    );
+    sentences.push(sentence(Matter::LongestShortage, Tone::Neutral, text, vec![longest.object()]));
+}

@@ -1,0 +1,143 @@
+//! What became of pods, from `pods.csv` and `nodes.csv`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Figures;
+use crate::observe::{Observed, PodRow};
+use crate::units::SimTime;
+
+/// The causes of an eviction, by the text of the column.
+const EVICTIONS: [&str; 5] =
+    ["TaintManagerEviction", "EvictionByEvictionAPI", "DeletionByPodGC", "TerminationByKubelet", "NodePressure"];
+const PREEMPTION: &str = "PreemptionByScheduler";
+/// Kinds of owners that make their pods anew.
+const MODELLED: [&str; 7] =
+    ["ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job", "CronJob", "Node"];
+
+pub(super) fn cause(pod: &PodRow) -> &'static str {
+    pod.deletion_cause.map_or("", |cause| cause.as_str())
+}
+
+pub(super) fn is_evicted(pod: &PodRow) -> bool {
+    EVICTIONS.contains(&cause(pod))
+}
+
+pub(super) fn is_preempted(pod: &PodRow) -> bool {
+    cause(pod) == PREEMPTION
+}
+
+pub(super) fn count(figures: &mut Figures, observed: &Observed) {
+    let pods = &observed.pods;
+    let count = |test: &dyn Fn(&PodRow) -> bool| pods.iter().filter(|pod| test(pod)).count();
+    figures.count("pods_created", count(&|pod| !pod.initial));
+    figures.count("evictions", count(&is_evicted));
+    figures.count("preemptions", count(&is_preempted));
+    figures.count("disruptions", count(&|pod| is_evicted(pod) || is_preempted(pod)));
+    let is_stateful = |pod: &PodRow| pod.owner_kind.as_str() == "StatefulSet";
+    figures.count("stateful_interruptions", count(&|pod| is_stateful(pod) && (is_evicted(pod) || is_preempted(pod))));
+    figures.count("restarts", pods.iter().map(|pod| pod.restarts as usize).sum());
+    figures.count("pods_lost", lost(pods).count());
+    let matched = matched(pods);
+    figures.count("needless_evictions", needless(&matched, observed).count());
+    let mut times: Vec<u64> = matched
+        .iter()
+        .filter(|(pod, ..)| is_evicted(pod) || is_preempted(pod))
+        .filter_map(|(_, lost_at, next)| Some(next.as_ref()?.ready_at?.saturating_since(*lost_at).as_nanos()))
+        .collect();
+    times.sort_unstable();
+    let rank = (times.len() as f64 * 0.99).ceil() as usize;
+    let longest = rank.checked_sub(1).and_then(|place| times.get(place)).copied();
+    figures.put("rescheduling_p99_s", longest.unwrap_or(0) as f64 / 1e9);
+}
+
+/// The counts by cause.
+pub(super) fn causes(observed: &Observed) -> Result<(), String> {
+    let mut found: BTreeMap<&str, u64> = BTreeMap::new();
+    for pod in observed.pods.iter().filter(|pod| !cause(pod).is_empty()) {
+        *found.entry(cause(pod)).or_default() += 1;
+    }
+    let told = &observed.summary.counts.deletions;
+    if found == *told { Ok(()) } else { Err(format!("pods.csv has deletions {found:?}, the summary {told:?}")) }
+}
+
+/// Pods lost for good.
+pub(super) fn lost(pods: &[PodRow]) -> impl Iterator<Item = &PodRow> {
+    let mut names = BTreeSet::new();
+    // The last of a name speaks for it.
+    let latest: Vec<&PodRow> = pods
+        .iter()
+        .rev()
+        .filter(|pod| pod.workload.kind.as_str() != "Pod" || names.insert((pod.namespace, &*pod.name)))
+        .filter(|pod| !MODELLED.contains(&pod.owner_kind.as_str()))
+        .filter(|pod| pod.workload.kind.as_str() == "Pod" || !MODELLED.contains(&pod.workload.kind.as_str()))
+        .collect();
+    latest.into_iter().filter(|pod| {
+        let zero = Some(SimTime::ZERO);
+        let before = pod.initial && (pod.deletion_at == zero || pod.finished_at == zero);
+        let ended = pod.deletion_at.or(pod.finished_at).or(pod.gone_at).is_some();
+        let phase = pod.phase.as_str();
+        let is_unwanted = match cause(pod) {
+            "" => true,
+            "Completed" => phase == "Failed",
+            _ => is_evicted(pod) || is_preempted(pod),
+        };
+        ended && !before && phase != "Succeeded" && is_unwanted
+    })
+}
+
+/// A pod that its owner lost, when, and the one that came for it.
+pub(super) type Matched<'a> = (&'a PodRow, SimTime, Option<&'a PodRow>);
+
+/// The pods that owners lost, each with its replacement.
+pub(super) fn matched(pods: &[PodRow]) -> Vec<Matched<'_>> {
+    let mut owners: BTreeMap<[&str; 4], Vec<&PodRow>> = BTreeMap::new();
+    for pod in pods {
+        let name: &str = if pod.owner_name.is_empty() { &pod.name } else { pod.owner_name.as_str() };
+        let node = if pod.owner_kind.as_str() == "DaemonSet" { pod.node.as_str() } else { "" };
+        owners.entry([pod.namespace.as_str(), pod.owner_kind.as_str(), name, node]).or_default().push(pod);
+    }
+    let mut all = Vec::new();
+    for pods in owners.into_values() {
+        let mut lost: Vec<(SimTime, &PodRow)> = pods.iter().filter_map(|pod| Some((when_lost(pod)?, *pod))).collect();
+        lost.sort_by_key(|(at, _)| *at);
+        let mut created: Vec<&PodRow> = pods.iter().copied().filter(|pod| !pod.initial).collect();
+        created.sort_by_key(|pod| (pod.created_at, pod.ready_at));
+        let mut next = 0;
+        for (at, pod) in lost {
+            while created.get(next).is_some_and(|pod| pod.created_at < at) {
+                next += 1;
+            }
+            all.push((pod, at, created.get(next).copied()));
+            next += 1;
+        }
+    }
+    all
+}
+
+fn when_lost(pod: &PodRow) -> Option<SimTime> {
+    let by_kubelet = matches!(cause(pod), "NodePressure" | "TerminationByKubelet");
+    match (pod.deletion_at, pod.finished_at.filter(|_| by_kubelet)) {
+        (Some(deleted), Some(ended)) => Some(deleted.min(ended)),
+        (deleted, ended) => deleted.or(ended).or(pod.gone_at),
+    }
+}
+
+/// Needless evictions: the node is Ready again, in `nodes.csv`, before the replacement is.
+pub(super) fn needless<'a>(matched: &'a [Matched<'a>], observed: &Observed) -> impl Iterator<Item = &'a PodRow> {
+    let mut ready: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut recovered: BTreeMap<&str, Vec<SimTime>> = BTreeMap::new();
+    for row in &observed.nodes {
+        let is_ready = row.ready == "True";
+        let was_ready = ready.insert(row.node.as_str(), is_ready);
+        if is_ready && was_ready != Some(true) && row.at > SimTime::ZERO {
+            recovered.entry(row.node.as_str()).or_default().push(row.at);
+        }
+    }
+    matched.iter().filter_map(move |(pod, at, next)| {
+        let until = next.and_then(|next| next.ready_at).unwrap_or(SimTime::MAX);
+        let nodes = recovered.get(pod.node.as_str())?;
+        let is_needless =
+            cause(pod) == "TaintManagerEviction" && nodes.iter().any(|again| again >= at && *again < until);
+        is_needless.then_some(*pod)
+    })
+}

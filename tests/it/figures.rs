@@ -1,0 +1,204 @@
+//! One meaning per figure: the summary, the files and the verdict say the same of a run.
+
+use std::fs;
+use std::path::Path;
+
+use kubesquall::observe::{Detail, FIGURES, Matter, Observed, Observers, TERMS, Tone};
+use kubesquall::scenario::{self, Overrides};
+use kubesquall::simulation::Prepared;
+use kubesquall::units::{SimDuration, SimTime};
+use kubesquall::verify::compare_figures;
+use rayon::prelude::*;
+
+use super::expected;
+
+/// Plays a scenario of three nodes, and holds its summary against its rows.
+fn play(duration: &str, timeline: &str, objects: &[&str]) -> Observed {
+    let text = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: figures}}\nspec: {{duration: {duration}, seed: 1, cluster: \
+         {{nodePools: [{{name: n, count: 3, template: {{status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}}}}}}}]}}, \
+         latency: {{podStart: {{constant: 1s}}}}, timeline: [{timeline}]}}\n---\n{}\n",
+        objects.join("\n---\n")
+    );
+    let scenario = scenario::load_text("figures.yaml", &text, Path::new("absent"), &Overrides::none());
+    let scenario = scenario.unwrap_or_else(|invalid| panic!("{invalid:?}\n{text}"));
+    let observers = Observers::new(Detail::Files, scenario.objectives.clone(), SimDuration::ZERO);
+    let mut run = Prepared::new(&scenario).start(scenario.seed, observers);
+    let end = SimTime::ZERO + scenario.duration;
+    run.run_until(end);
+    let finished = run.finish();
+    let observed = finished.observers.finish(end, &finished.store, finished.events);
+    compare_figures(&observed).unwrap_or_else(|what| panic!("{what}"));
+    observed
+}
+
+fn web(replicas: u32) -> String {
+    format!(
+        "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, namespace: default}}, spec: {{replicas: {replicas}, selector: \
+         {{matchLabels: {{app: web}}}}, template: {{metadata: {{labels: {{app: web}}}}, spec: {{containers: [{{name: c, image: i}}]}}}}}}}}"
+    )
+}
+
+fn pod(name: &str, more: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, namespace: default{more}}}, spec: {{nodeName: n-0, containers: [{{name: c, \
+         image: i}}]}}}}"
+    )
+}
+
+fn metric(observed: &Observed, name: &str) -> f64 {
+    observed.summary.metrics[name]
+}
+
+fn tone(observed: &Observed, matter: Matter) -> Option<Tone> {
+    observed.summary.verdict.iter().find(|sentence| sentence.kind == matter).map(|sentence| sentence.tone)
+}
+
+#[test]
+fn pods_of_crashed_nodes_that_are_deleted_later_are_evicted_once() {
+    let timeline = "{at: 1m, fault: {kind: Crash, nodes: {names: [n-0, n-1]}}}, {at: 12m, kubectl: delete node n-0 n-1 --wait=false}";
+    let observed = play("20m", timeline, &[&web(6)]);
+    let evicted: Vec<&str> = observed.pods.iter().filter_map(|pod| Some(pod.deletion_cause?.as_str())).collect();
+    assert!(evicted.len() >= 2 && evicted.iter().all(|cause| *cause == "TaintManagerEviction"), "{evicted:?}");
+    assert_eq!(metric(&observed, "evictions"), evicted.len() as f64);
+    assert_eq!(observed.cluster.last().map(|row| row.evictions), Some(evicted.len() as i64));
+    assert_eq!(observed.summary.workloads[0].disruptions as usize, evicted.len());
+}
+
+#[test]
+fn pods_of_a_node_that_is_gone_count_for_their_workload() {
+    let observed = play("10m", "{at: 1m, fault: {kind: InstanceGone, nodes: {names: [n-0]}}}", &[&web(6)]);
+    let collected = observed.summary.counts.deletions.get("DeletionByPodGC").copied().unwrap_or(0);
+    assert!(collected > 0);
+    assert_eq!(u64::from(observed.summary.workloads[0].evictions), collected);
+    assert_eq!(tone(&observed, Matter::WorkloadsWhole), Some(Tone::Good));
+}
+
+#[test]
+fn a_cluster_of_bare_pods_that_loses_its_nodes_is_not_well() {
+    let custom =
+        ", ownerReferences: [{apiVersion: example.com/v1, kind: Database, name: pg, uid: u-1, controller: true}]";
+    let objects = [pod("lonely", ""), pod("pg-1", custom), pod("pg-2", custom)];
+    let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
+    let observed = play("10m", "{at: 1m, fault: {kind: InstanceGone, nodes: {names: [n-0, n-1, n-2]}}}", &objects);
+    assert_eq!(metric(&observed, "pods_lost"), 3.0);
+    assert_eq!(metric(&observed, "workloads_below_desired_end"), 2.0);
+    for matter in [Matter::WorkloadsShort, Matter::NoNodeReady, Matter::PodsLost] {
+        assert_eq!(tone(&observed, matter), Some(Tone::Bad), "{:?}", observed.summary.verdict);
+    }
+    let lost: Vec<(String, u32)> = observed.summary.workloads.iter().map(|of| (of.object(), of.lost)).collect();
+    let expected = [("database/default/pg".to_owned(), 2), ("pod/default/lonely".to_owned(), 1)];
+    assert!(expected.iter().all(|of| lost.contains(of)), "{lost:?}");
+}
+
+#[test]
+fn a_bare_pod_that_an_operator_deletes_is_not_lost_and_one_that_is_made_again_makes_up_for_it() {
+    let observed = play("5m", "{at: 1m, kubectl: delete pod lonely}", &[&pod("lonely", "")]);
+    assert_eq!((metric(&observed, "pods_lost"), metric(&observed, "workloads_below_desired_end")), (0.0, 0.0));
+    let drain = "{at: 1m, kubectl: drain n-0 --force}";
+    let lost = play("5m", drain, &[&pod("lonely", "")]);
+    assert_eq!((metric(&lost, "pods_lost"), metric(&lost, "workloads_below_desired_end")), (1.0, 1.0));
+}
+
+#[test]
+fn lines_that_fail_and_lines_that_do_not_end_are_said_with_their_reason() {
+    let budget = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web, namespace: default}, spec: {minAvailable: 100%, \
+                  selector: {matchLabels: {app: web}}}}";
+    let timeline = "{at: 1m, kubectl: cordon absent}, {at: 2m, kubectl: drain n-0}, {at: 3m, kubectl: cordon n-1}";
+    let observed = play("10m", timeline, &[&web(6), budget]);
+    let found = ["commands_failed", "commands_unfinished"].map(|name| metric(&observed, name));
+    assert_eq!(found, [1.0, 1.0]);
+    let said: Vec<&str> = observed.summary.verdict.iter().map(|sentence| sentence.text.as_str()).collect();
+    assert!(said[0].starts_with("FAILED: kubectl cordon absent of 1m0s") && said[0].contains("not found"), "{said:?}");
+    assert!(said[1].starts_with("NOT DONE when the run ended: kubectl drain n-0"), "{said:?}");
+    assert!(said[1].contains("disruption budget"), "{said:?}");
+}
+
+#[test]
+fn an_upgrade_that_leaves_nodes_out_has_failed() {
+    let budget = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web, namespace: default}, spec: {minAvailable: 100%, \
+                  selector: {matchLabels: {app: web}}}}";
+    let upgrade = "{at: 1m, rollingUpgrade: {pool: n, maxUnavailable: 1, drainTimeout: 5m}}";
+    let observed = play("1h", upgrade, &[&web(6), budget]);
+    assert_eq!(metric(&observed, "procedures_failed"), 1.0);
+    assert_eq!(tone(&observed, Matter::ProcedureFailed), Some(Tone::Bad));
+    // The drain that failed is the upgrade's to answer for.
+    assert_eq!(metric(&observed, "commands_failed"), 0.0);
+    let cut_short = play("3m", upgrade, &[&web(6), budget]);
+    assert_eq!(metric(&cut_short, "procedures_unfinished"), 1.0);
+}
+
+#[test]
+fn a_workload_that_is_created_again_is_the_same_one() {
+    let timeline = "{at: 1m, kubectl: delete deployment web}, {at: 3m, kubectl: rollout restart deployment absent}";
+    let observed = play("10m", timeline, &[&web(3)]);
+    let of_web: Vec<i32> =
+        observed.summary.workloads.iter().filter(|of| of.name == "web").map(|of| of.desired).collect();
+    assert_eq!(of_web, [0]);
+    assert_eq!(metric(&observed, "unready_replica_s"), 0.0);
+}
+
+#[test]
+fn the_worst_stands_first_in_the_summary_and_is_what_the_verdict_names() {
+    let daemon = "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent, namespace: default}, spec: {selector: {matchLabels: {app: \
+                  agent}}, template: {metadata: {labels: {app: agent}}, spec: {tolerations: [{operator: Exists}], containers: [{name: c, image: \
+                  i}]}}}}";
+    let timeline = "{at: 1m, fault: {kind: Crash, nodes: {names: [n-0]}, for: 20m}}";
+    let observed = play("40m", timeline, &[&web(6), daemon]);
+    let names: Vec<String> = observed.summary.workloads.iter().map(|of| of.object()).collect();
+    assert_eq!(names, ["daemonset/default/agent", "deployment/default/web"], "{:#?}", observed.summary.workloads);
+    let longest = observed.summary.verdict.iter().find(|sentence| sentence.kind == Matter::LongestShortage);
+    assert_eq!(longest.map(|sentence| sentence.objects.clone()), Some(vec!["daemonset/default/agent".to_owned()]));
+}
+
+/// Every scenario that comes with the program, its first hours; all of it if `FIGURES_WHOLE` is set.
+#[test]
+fn the_figures_of_all_shipped_scenarios_can_be_counted_anew() {
+    #[expect(clippy::disallowed_methods, reason = "how the whole length is asked for")]
+    let is_whole = std::env::var_os("FIGURES_WHOLE").is_some();
+    let mut files: Vec<_> = fs::read_dir("scenarios")
+        .expect("the scenarios")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
+        .collect();
+    files.sort();
+    let wrong: Vec<String> = files
+        .par_iter()
+        .filter_map(|path| {
+            let scenario = scenario::load(path, &Overrides::none()).unwrap_or_else(|invalid| panic!("{invalid:?}"));
+            let length = if is_whole { scenario.duration } else { scenario.duration.min(SimDuration::from_secs(7200)) };
+            let observers = Observers::new(Detail::Files, scenario.objectives.clone(), SimDuration::ZERO);
+            let mut run = Prepared::new(&scenario).start(scenario.seed, observers);
+            let end = SimTime::ZERO + length;
+            run.run_until(end);
+            let finished = run.finish();
+            let observed = finished.observers.finish(end, &finished.store, finished.events);
+            Some(format!("{}: {}", path.display(), compare_figures(&observed).err()?))
+        })
+        .collect();
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// A text with what stands between two marks replaced.
+fn with_part(text: &str, name: &str, part: &str) -> String {
+    let (from, to) = (format!("<!-- {name}: made from the code -->\n"), format!("<!-- end of {name} -->\n"));
+    let begin = text.find(&from).map(|at| at + from.len()).expect("the mark of the beginning");
+    let end = text.find(&to).expect("the mark of the end");
+    format!("{}\n{part}\n{}", &text[..begin], &text[end..])
+}
+
+#[test]
+fn the_glossary_of_the_docs_is_that_of_the_code() {
+    let path = Path::new("docs/results.md");
+    let text = fs::read_to_string(path).expect("the page");
+    let mut terms = "| word | meaning | figures |\n|---|---|---|\n".to_owned();
+    for term in &TERMS {
+        terms.push_str(&format!("| {} | {} | {} |\n", term.name, term.meaning, term.figures));
+    }
+    let mut metrics = "| metric | in | meaning | counted anew from |\n|---|---|---|---|\n".to_owned();
+    for figure in &FIGURES {
+        metrics.push_str(&format!("| `{}` | {} | {} | {} |\n", figure.name, figure.unit, figure.meaning, figure.rows));
+    }
+    let found = with_part(&with_part(&text, "glossary", terms.trim_end()), "metrics", metrics.trim_end());
+    assert_eq!(expected::difference(path, &found), None);
+}

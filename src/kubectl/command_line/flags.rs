@@ -255,7 +255,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
 ];
 
 /// Other names of commands.
-const ALIASES: [(&str, &str); 14] = [
+const ALIASES: [(&str, &str); 16] = [
     ("create cm", "create configmap"),
     ("create cj", "create cronjob"),
     ("create deploy", "create deployment"),
@@ -270,6 +270,8 @@ const ALIASES: [(&str, &str); 14] = [
     ("rollout hist", "rollout history"),
     ("top no", "top node"),
     ("top po", "top pod"),
+    ("top nodes", "top node"),
+    ("top pods", "top pod"),
 ];
 
 /// Flags that kubectl had once: what a runbook of old has, kubectl refuses.

@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use super::components::{Components, Which};
 use super::kernel::Kernel;
-use super::{Inputs, Script, Simulation};
+use super::{Inputs, Script, Simulation, Storm};
 use smallvec::SmallVec;
 
 use crate::apiserver::{self, ApiServer};
 use crate::arena::Symbol;
 use crate::component::{Config, ErrorReason, Latencies, NodeConditionUpdate, Request, Start};
+use crate::controllers::node_lifecycle::condition_taints;
 use crate::engine::{Distribution, Streams};
 use crate::kubelet::PoolTemplate;
 use crate::model::{
@@ -42,6 +43,7 @@ pub struct Prepared {
     inputs: Arc<Inputs>,
     /// Objects to be created at t=0 (cold bootstrap).
     created_at_start: Vec<Object>,
+    storms: Vec<Storm>,
 }
 
 impl Prepared {
@@ -106,11 +108,12 @@ impl Prepared {
         }
         apiserver::link_owners(&mut store);
         post_first_status(&mut api, &mut store, &config, &streams, begin);
+        taint_by_condition(&mut api, &mut store, &config, &streams, begin);
         start_machines(&mut store);
         mark_machines(&mut store, scenario.objects.iter().map(|o| &o.object));
         api.joined();
         let created_at_start = later.into_iter().cloned().collect();
-        Self { store, api, config, inputs, created_at_start }
+        Self { store, api, config, inputs, created_at_start, storms: Vec::new() }
     }
 
     /// Plays the workload controllers, the scheduler and the kubelets until t=0.
@@ -123,11 +126,13 @@ impl Prepared {
         let api = std::mem::take(&mut self.api);
         let kernel = Kernel::new(store, api, config, streams, begin, Observers::none());
         let mut bringing_up = Simulation::new(kernel, components, inputs, takes_part_in_settling);
+        bringing_up.kernel.settling = Some(Box::default());
         watch(&mut bringing_up);
         bringing_up.begin(Start::Initial);
         bringing_up.run_until(SimTime::ZERO - SimDuration::from_nanos(1));
         self.store = bringing_up.kernel.store;
         self.api = bringing_up.kernel.api;
+        self.storms = bringing_up.kernel.settling.map_or_else(Vec::new, |settling| settling.into_storms());
         bringing_up.violation.map_or(Ok(()), Err)
     }
 
@@ -180,6 +185,12 @@ impl Prepared {
             kernel.publish();
         }
         run
+    }
+
+    /// Workloads whose pods never stayed while the cluster was brought up.
+    #[must_use]
+    pub fn storms(&self) -> &[Storm] {
+        &self.storms
     }
 
     /// The cluster at t=0.
@@ -359,6 +370,15 @@ fn post_first_status(api: &mut ApiServer, store: &mut Store, config: &Config, st
             .unwrap_or_default();
         let request = Request::PatchNodeTaints { node, add: SmallVec::new(), remove };
         let _ = api.handle(store, config, streams, now, request, &mut Vec::new());
+    }
+}
+
+/// Nodes whose conditions have long been known have the taints that follow from them.
+fn taint_by_condition(api: &mut ApiServer, store: &mut Store, config: &Config, streams: &Streams, now: SimTime) {
+    let patches: Vec<Request> = store.nodes().filter_map(|(id, node)| condition_taints(id, node, now)).collect();
+    for patch in patches {
+        let answer = api.handle(store, config, streams, now, patch, &mut Vec::new());
+        debug_assert!(answer.is_ok(), "a node of the input takes its taints");
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::components::{AnyTag, AnyTimer, Components, Slot, Which};
+use super::settling::Settling;
 use super::watches::{WatchId, Watches};
 use crate::apiserver::{ApiServer, Eviction, Served};
 use crate::arena::{Id, Table};
@@ -106,6 +107,8 @@ pub(super) struct Kernel {
     pub(super) messages: VecDeque<(Message, CauseId)>,
     pub(super) observers: Observers,
     pub(super) verifier: Option<Box<Verifier>>,
+    /// Only while the cluster is brought up.
+    pub(super) settling: Option<Box<Settling>>,
     pub(super) changed: Vec<Changed>,
 }
 
@@ -196,7 +199,9 @@ impl Kernel {
     pub(super) fn arrive(&mut self, id: Id<PendingCall>) {
         let Some(call) = self.calls.remove(id) else { return };
         let evicted = if let Request::EvictPod { pod, .. } = call.request { Some(pod) } else { None };
-        let served = if self.api_is_up {
+        let served = if let Some(refusal) = self.settling.as_ref().and_then(|s| s.refuses(&call.request)) {
+            Served::Answered(Err(refusal))
+        } else if self.api_is_up {
             self.api.serve(&mut self.store, &self.config, &self.streams, self.now, call.request, &mut self.changed)
         } else {
             Served::Answered(Err(unavailable()))
@@ -294,6 +299,9 @@ impl Kernel {
             self.observers.changed(&change, &self.store);
             if let Some(verifier) = &mut self.verifier {
                 verifier.changed(&change, &self.store);
+            }
+            if let Some(settling) = &mut self.settling {
+                settling.changed(&change.what, &self.store);
             }
             let interested = Components::watchers(&change.what);
             let queue = &mut self.queue;

@@ -7,6 +7,7 @@ mod bootstrap;
 mod components;
 mod kernel;
 mod reflector;
+mod settling;
 mod verified;
 mod watches;
 
@@ -18,6 +19,7 @@ use kernel::{Event, Kernel, Scheduled};
 use watches::{WatchId, Watcher, Watches};
 
 pub use bootstrap::Prepared;
+pub use settling::Storm;
 
 use crate::chaos::{self, ChaosPlan};
 use crate::component::{Config, Start};
@@ -422,6 +424,7 @@ impl Kernel {
             messages: VecDeque::new(),
             observers,
             verifier: None,
+            settling: None,
             changed: Vec::new(),
         }
     }

@@ -30,6 +30,8 @@ use health::{Health, PassClock};
 use monitor::Pass;
 use tainter::Tainter;
 use taints::{Chain, Keys};
+
+pub use taints::condition_taints;
 use zones::{ZoneLabels, Zones};
 
 /// Workers that react to Node events.

@@ -270,6 +270,22 @@ impl NodeLifecycle {
     }
 }
 
+/// The patch that gives a node the NoSchedule taints of its conditions; none if it has them.
+///
+/// # Source
+/// Node lifecycle controller, taints by condition.
+#[must_use]
+pub fn condition_taints(id: NodeId, node: &Node, now: SimTime) -> Option<Request> {
+    let (add, remove) = Keys::new().no_schedule_difference(node);
+    let effect = TaintEffect::NoSchedule;
+    let taint = |key| TaintOnNode { key, value: Symbol::empty(), effect, added_at: Some(now) };
+    (!add.is_empty() || !remove.is_empty()).then(|| Request::PatchNodeTaints {
+        node: id,
+        add: add.into_iter().map(taint).collect(),
+        remove: remove.into_iter().map(|key| (key, effect)).collect(),
+    })
+}
+
 /// The patch that an edit comes to, given the node as it was read; none if nothing is to be changed.
 fn patch(edit: &Edit, node: NodeId, object: &Node, keys: &Keys, now: SimTime) -> Option<Request> {
     match edit {

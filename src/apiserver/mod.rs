@@ -21,6 +21,7 @@ pub use objects::link_owners;
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, Config, ErrorReason, Reply, Request};
 use crate::engine::Streams;
+use crate::model::Object;
 use crate::state::{Changed, Store};
 use crate::units::{SimDuration, SimTime, unix_nanos_from_rfc3339};
 use admission::AdmissionCache;
@@ -89,6 +90,19 @@ impl ApiServer {
                 Served::Continues(_, rest) => served = self.resume(store, config, streams, now, rest, changed),
             }
         }
+    }
+
+    /// Takes an object of the input as it is, with its status: the cluster was there before the run.
+    pub fn restore(
+        &mut self,
+        store: &mut Store,
+        config: &Config,
+        streams: &Streams,
+        now: SimTime,
+        object: Object,
+        changed: &mut Vec<Changed>,
+    ) -> Answer {
+        self.create(&mut Session { store, config, streams, now, changed }, object)
     }
 
     /// Takes the next step of a request that continues.
@@ -183,8 +197,14 @@ impl ApiServer {
             Request::DeleteWorkload { workload, propagation } => workloads::delete(s, workload, propagation),
             Request::FinalizeWorkload { workload } => workloads::finalize(s, workload),
             Request::CreateJob { cron_job, name, scheduled_at } => self.create_job(s, cron_job, name, scheduled_at),
-            Request::Apply(object) => self.apply(s, *object),
-            Request::Create(object) => self.create(s, *object),
+            Request::Apply(mut object) => {
+                object.forget_status();
+                self.apply(s, *object)
+            }
+            Request::Create(mut object) => {
+                object.forget_status();
+                self.create(s, *object)
+            }
             Request::DeleteOther { kind, namespace, name } => {
                 if kind == "PriorityClass" {
                     self.admission.clear();

@@ -186,7 +186,11 @@ impl ApiServer {
         if s.store.find_pod(metadata.namespace, &name).is_some() {
             return Err(already_exists("pods", &name));
         }
-        let (mut spec, status) = (o.spec.clone(), &o.status);
+        let mut spec = o.spec.clone();
+        let never_ran = model::PodStatus::default();
+        // Nothing can run that was never bound.
+        let is_possible = spec.node_name.is_some() || o.status.phase != model::PodPhase::Running;
+        let status = if is_possible { &o.status } else { &never_ran };
         let node = spec.node_name.take().map(|name| s.store.node_slot(name));
         let pinned_node = take_pin(&mut spec).map(|name| s.store.node_slot(name));
         spec.volumes.retain(|v| !v.name.as_str().starts_with("kube-api-access-"));

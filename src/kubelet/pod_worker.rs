@@ -155,9 +155,9 @@ impl Kubelets {
             // Nothing to say.
         } else if is_overwritten {
             ctx.arm_in(RELIST, Timer::Resync(pod));
-        } else if due > ctx.now || self.workers.contains_key(&pod) {
-            // One that has had its time and is not ready is taken as it is: its application fails its probe.
-            let ticket = ctx.arm(due, Timer::Ready(pod));
+        } else if due > ctx.now || object.ready.is_none() || self.workers.contains_key(&pod) {
+            // One that has had its time and is said not to be ready is taken as it is: its application fails its probe.
+            let ticket = ctx.arm(due.max(ctx.now), Timer::Ready(pod));
             let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
             worker.restarts = restarts;
             worker.replace(Stage::Running, Some(ticket), ctx);

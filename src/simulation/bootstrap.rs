@@ -98,8 +98,7 @@ impl Prepared {
         };
         let mut changed = Vec::new();
         for object in now {
-            let request = Request::Create(Box::new(object.clone()));
-            if let Err(error) = api.handle(&mut store, &config, &streams, begin, request, &mut changed) {
+            if let Err(error) = api.restore(&mut store, &config, &streams, begin, object.clone(), &mut changed) {
                 // Admission may forbid a pod, as the real one would.
                 let is_forbidden = matches!(error.reason, ErrorReason::Forbidden | ErrorReason::InternalError);
                 debug_assert!(is_forbidden, "a validated object was refused: {}", error.message);

@@ -152,7 +152,8 @@ impl Simulation {
         if let Err(what) = self.recount() {
             return Some(what);
         }
-        unsettled(&self.kernel.store, &self.kernel.config, self.kernel.now)
+        let verifier = self.kernel.verifier.as_ref()?;
+        unsettled(&self.kernel.store, &self.kernel.config, verifier, self.kernel.now)
     }
 
     fn describe(&self, event: &Event) -> String {

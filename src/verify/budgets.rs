@@ -1,11 +1,12 @@
 //! No eviction takes more pods than their budget allows, and none takes a healthy pod without asking.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::mirror::{Mirror, copy_parts, pod_name};
 use crate::model::LabelSelector;
 use crate::state::{
-    Change, Changed, DeletionCause, Pod, PodDelta, PodDisruptionBudget, PodDisruptionBudgetId, PodId, Store,
+    Change, Changed, DeletionCause, ObjectDelta, Pod, PodDelta, PodDisruptionBudget, PodDisruptionBudgetId, PodId,
+    Store,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -28,6 +29,8 @@ struct Losses {
 #[derive(Debug, Default)]
 pub(super) struct Budgets {
     losses: FxHashMap<PodDisruptionBudgetId, Losses>,
+    /// Budgets of which some pod has had another one, too.
+    shared: FxHashSet<PodDisruptionBudgetId>,
 }
 
 /// Whether it counts for a budget.
@@ -42,7 +45,32 @@ fn covers(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
 
 impl Budgets {
     pub(super) fn new(store: &Store) -> Self {
-        Self { losses: store.budgets.ids().map(|id| (id, Losses::default())).collect() }
+        let losses = store.budgets.ids().map(|id| (id, Losses::default())).collect();
+        let mut budgets = Self { losses, shared: FxHashSet::default() };
+        for (_, pod) in store.pods() {
+            budgets.note_shared(pod, store);
+        }
+        budgets
+    }
+
+    pub(super) fn has_shared_pods(&self, id: PodDisruptionBudgetId) -> bool {
+        self.shared.contains(&id)
+    }
+
+    fn note_all_shared(&mut self, id: PodDisruptionBudgetId, store: &Store) {
+        let Some(budget) = store.budgets.get(id) else { return };
+        for pod in store.pods_in(budget.meta.namespace).iter().filter_map(|id| store.pod(*id)) {
+            if covers(budget, pod) {
+                self.note_shared(pod, store);
+            }
+        }
+    }
+
+    fn note_shared(&mut self, pod: &Pod, store: &Store) {
+        let mut covering = store.budgets.iter().filter(|(_, budget)| covers(budget, pod)).map(|(id, _)| id);
+        if let (Some(first), Some(second)) = (covering.next(), covering.next()) {
+            self.shared.extend([first, second].into_iter().chain(covering));
+        }
     }
 
     /// A change, with the mirror as it was before.
@@ -50,8 +78,19 @@ impl Budgets {
         match &change.what {
             Changed::BudgetAdded(id) => {
                 self.losses.insert(*id, Losses::default());
+                self.note_all_shared(*id, store);
             }
-            Changed::BudgetUpdated(id, _) => return self.written(*id, change.at, store, before),
+            Changed::PodAdded(id) => {
+                if let Some(pod) = store.pod(*id).filter(|_| self.losses.len() > 1) {
+                    self.note_shared(pod, store);
+                }
+            }
+            Changed::BudgetUpdated(id, delta) => {
+                if delta.touches(ObjectDelta::SPEC) {
+                    self.note_all_shared(*id, store);
+                }
+                return self.written(*id, change.at, store, before);
+            }
             Changed::BudgetRemoved(id) => {
                 self.losses.remove(id);
             }
@@ -63,6 +102,9 @@ impl Budgets {
                 {
                     let mut next = known.clone();
                     copy_parts(&mut next, now, *delta);
+                    if delta.touches(PodDelta::LABELS) {
+                        self.note_shared(now, store);
+                    }
                     return self.pod_changed(known, Some(&next), store);
                 }
             }

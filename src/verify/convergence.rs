@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::Verifier;
 use crate::arena::Symbol;
 use crate::component::Config;
 use crate::model::TaintEffect;
@@ -22,14 +23,16 @@ const UNDER_WAY: SimDuration = SimDuration::from_secs(120);
 struct Calm<'a> {
     store: &'a Store,
     config: &'a Config,
+    /// What it has seen happen.
+    verifier: &'a Verifier,
     now: SimTime,
 }
 
 /// What should have come about by now and has not: after a calm of an hour, with the whole control plane up. Every pod that is
 /// wanted runs, or there is a reason why it does not.
 #[must_use]
-pub fn unsettled(store: &Store, config: &Config, now: SimTime) -> Option<String> {
-    let calm = Calm { store, config, now };
+pub fn unsettled(store: &Store, config: &Config, verifier: &Verifier, now: SimTime) -> Option<String> {
+    let calm = Calm { store, config, verifier, now };
     let result = calm.nodes().and_then(|()| calm.pods()).and_then(|()| calm.workloads()).and_then(|()| calm.budgets());
     let result = result.and_then(|()| calm.services());
     result.err()
@@ -117,6 +120,7 @@ impl Calm<'_> {
         }
         if let Some(owner) = pod.owner.and_then(WorkloadId::from_owner)
             && self.store.workload_meta(owner).is_none()
+            && self.config.kube_controller_manager.enable_garbage_collector
         {
             return Some("is left of an owner that is gone".to_owned());
         }
@@ -125,7 +129,7 @@ impl Calm<'_> {
             return None;
         }
         let is_fine = pod.phase == PodPhase::Running && pod.is_ready();
-        if is_fine || self.is_restless(pod) {
+        if is_fine || self.is_restless(pod) || self.waits_for_a_volume(pod, node) {
             return None;
         }
         let name = self.store.node_name(node);
@@ -145,6 +149,18 @@ impl Calm<'_> {
             Some(_) => None,
             None => Some("lingers though it never had a node".to_owned()),
         }
+    }
+
+    /// A volume that one node at a time may have is on another node, and stays there as long as its pods do.
+    fn waits_for_a_volume(&self, pod: &Pod, node: NodeId) -> bool {
+        let volumes = &self.store.volumes;
+        let claims = pod.spec.volumes.iter().filter_map(|volume| volume.persistent_volume_claim.as_ref());
+        let mut bound = claims.filter_map(|claim| volumes.volume_of(pod.namespace, claim.claim_name));
+        bound.any(|id| {
+            let is_shared = volumes.volume(id).is_some_and(|volume| volume.spec.is_shared());
+            let is_elsewhere = volumes.attachments_of(id).any(|(on, other)| on != node && other.phase.is_some());
+            !is_shared && is_elsewhere
+        })
     }
 
     /// A pod without a node, for which there is one.
@@ -325,7 +341,7 @@ impl Calm<'_> {
     }
 
     fn budgets(&self) -> Result<(), String> {
-        for (_, budget) in self.store.budgets.iter() {
+        for (id, budget) in self.store.budgets.iter() {
             let Some(selector) = budget.spec.selector.as_ref() else { continue };
             let name = budget.meta.name;
             // A budget whose pods have no count to go by shows nothing.
@@ -342,7 +358,7 @@ impl Calm<'_> {
             let mine: Vec<&Pod> = pods.filter(|pod| selector.matches(&pod.labels)).collect();
             // A pod that leaves the selection by its labels goes unnoticed: the controller looks at pods as they are.
             let is_noticed = !mine.is_empty();
-            if !is_noticed || mine.iter().any(|pod| self.is_restless(pod)) || self.belongs_to_two(&mine) {
+            if !is_noticed || mine.iter().any(|pod| self.is_restless(pod)) || self.verifier.has_shared_pods(id) {
                 continue;
             }
             let is_healthy = |pod: &&&Pod| pod.is_ready() && pod.deletion.is_none() && !pod.phase.is_terminal();
@@ -356,16 +372,5 @@ impl Calm<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Whether some of the pods have more than one budget: only one of these is looked at when such a pod changes.
-    fn belongs_to_two(&self, pods: &[&Pod]) -> bool {
-        pods.iter().any(|pod| {
-            let covering = self.store.budgets.iter().filter(|(_, budget)| {
-                budget.meta.namespace == pod.namespace
-                    && budget.spec.selector.as_ref().is_some_and(|selector| selector.matches(&pod.labels))
-            });
-            covering.count() > 1
-        })
     }
 }

@@ -21,7 +21,7 @@ use placement::Placement;
 pub use rows::compare as compare_rows;
 
 use crate::component::Config;
-use crate::state::{Change, Store};
+use crate::state::{Change, PodDisruptionBudgetId, Store};
 use crate::units::SimTime;
 
 /// A broken invariant.
@@ -112,6 +112,16 @@ impl Verifier {
         }
         self.until_recount = recount_period(store);
         Ok(true)
+    }
+
+    /// Whether a pod of the budget has had another budget as well: only one of them is looked at when such a pod changes, so that
+    /// the other may go by what was.
+    ///
+    /// # Source
+    /// kube-controller-manager, disruption controller: `getPdbForPod` takes the first of several.
+    #[must_use]
+    pub(crate) fn has_shared_pods(&self, budget: PodDisruptionBudgetId) -> bool {
+        self.budgets.has_shared_pods(budget)
     }
 
     /// Counts everything anew.

@@ -185,6 +185,39 @@ impl Object {
         }
     }
 
+    /// Drops what a client cannot give an object that it creates: its status and its deletion. Nodes keep the status with which
+    /// their kubelets register them, volumes and claims that of their binding.
+    ///
+    /// # Source
+    /// kube-apiserver, create strategies of pods, workloads and budgets (`PrepareForCreate`); object metadata before a create.
+    pub fn forget_status(&mut self) {
+        match self {
+            Self::Pod(object) => object.status = Default::default(),
+            Self::Deployment(object) => object.status = Default::default(),
+            Self::ReplicaSet(object) => object.status = Default::default(),
+            Self::ReplicationController(object) => object.status = Default::default(),
+            Self::DaemonSet(object) => object.status = Default::default(),
+            Self::StatefulSet(object) => object.status = Default::default(),
+            Self::Job(object) => object.status = Default::default(),
+            Self::CronJob(object) => object.status = Default::default(),
+            Self::PodDisruptionBudget(object) => object.status = Default::default(),
+            Self::Namespace(_)
+            | Self::Node(_)
+            | Self::PriorityClass(_)
+            | Self::StorageClass(_)
+            | Self::CSIDriver(_)
+            | Self::CSINode(_)
+            | Self::PersistentVolume(_)
+            | Self::PersistentVolumeClaim(_)
+            | Self::Service(_)
+            | Self::ControllerRevision(_)
+            | Self::HorizontalPodAutoscaler(_) => {}
+        }
+        let metadata = self.metadata_mut();
+        metadata.deletion_timestamp = None;
+        metadata.deletion_grace_period_seconds = None;
+    }
+
     /// How messages name the object: `Deployment shop/web`, `Node n1`.
     #[must_use]
     pub fn label(&self) -> String {

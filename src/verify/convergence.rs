@@ -129,7 +129,8 @@ impl Calm<'_> {
             return None;
         }
         let is_fine = pod.phase == PodPhase::Running && pod.is_ready();
-        if is_fine || self.is_restless(pod) || self.waits_for_a_volume(pod, node) {
+        let is_new = pod.scheduled_at.is_some_and(|at| at + UNDER_WAY > self.now);
+        if is_fine || is_new || self.is_restless(pod) || self.waits_for_a_volume(pod, node) {
             return None;
         }
         let name = self.store.node_name(node);
@@ -138,7 +139,7 @@ impl Calm<'_> {
 
     /// A pod that is being deleted goes once its node's kubelet, or the garbage collector, has had its time.
     fn lingers(&self, pod: &Pod, deadline: SimTime) -> Option<String> {
-        if deadline + UNDER_WAY * 5 > self.now {
+        if deadline + UNDER_WAY * 5 > self.now || self.waits_for_its_successor(pod) {
             return None;
         }
         match pod.node {
@@ -161,6 +162,17 @@ impl Calm<'_> {
             let is_elsewhere = volumes.attachments_of(id).any(|(on, other)| on != node && other.phase.is_some());
             !is_shared && is_elsewhere
         })
+    }
+
+    /// The last failed pod of an index keeps its finalizer until the next one is made, which a namespace that is being deleted
+    /// refuses: neither ever goes.
+    ///
+    /// # Source
+    /// kube-controller-manager, job controller, `getPodsWithDelayedDeletionPerIndex`; namespaces delete pods first.
+    fn waits_for_its_successor(&self, pod: &Pod) -> bool {
+        let Some(Owner::Job(job)) = pod.owner.filter(|_| pod.job_tracking) else { return false };
+        let job = self.store.jobs.get(job);
+        self.store.is_terminating(pod.namespace) && job.is_some_and(|job| job.spec.backoff_limit_per_index.is_some())
     }
 
     /// A pod without a node, for which there is one.

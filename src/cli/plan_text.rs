@@ -194,6 +194,12 @@ fn margin(results: &PlanResults, answer: &Candidate) -> String {
         let _ = writeln!(text, "Beware: without {}, {}", play.lost.label, stuck_line(play.outcome.stuck));
     }
     let plays: usize = results.candidates.iter().map(|candidate| candidate.plays().len()).sum();
-    let _ = writeln!(text, "{} played", counted(plays, "case", "cases"));
+    let _ = writeln!(
+        text,
+        "{} played, each once, with seed {}: another seed places pods otherwise and may",
+        counted(plays, "case", "cases"),
+        results.seed
+    );
+    text.push_str("answer otherwise; a node more than the answer is no luxury\n");
     text
 }

@@ -52,8 +52,10 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
 fn study_charts(dir: &Path, summary: &serde_json::Value) -> Result<Charts, Failure> {
     let results = sweep::read(dir)?;
     let mut chart = sweep::chart_of(&results);
-    if !summary["tuning"].is_null() {
-        chart.workloads = tune::curves(&results);
+    if !summary["tuning"].is_null()
+        && let Some(tuning) = results.tuning()
+    {
+        tune::complete(&mut chart, &tuning);
     }
     Ok(draw_study_charts(&chart))
 }

@@ -287,11 +287,13 @@ pub(super) fn chart_of(results: &Results) -> StudyChart {
         chart.values.push(results.variants[variant.variant].clone());
         chart.costs.push(drawn(cost.interval));
         let mean = |metric: &str| shown(of(metric).interval.mean);
-        chart.trade_offs.push((mean("unready_replica_s"), mean("needless_evictions")));
+        chart.trade_offs.push((mean(results.unavailability()), mean("needless_evictions")));
         chart.is_on_front.push(front.contains(&variant.variant));
         chart.recoveries.push(of("longest_gap_s").sample.sorted().to_vec());
     }
     chart.axes = results.axes.join(", ");
+    chart.best = results.comparison().map(|comparison| comparison.best);
+    chart.unavailability = unavailability(results).to_owned();
     chart.value = if results.prices.is_empty() { "unready replica-seconds" } else { "cost" }.to_owned();
     chart
 }
@@ -391,6 +393,7 @@ pub(super) fn table(results: &Results) -> String {
         }
     );
     text.push_str(&results.precision.map_or_else(String::new, precision_told));
+    text.push_str(&cautions(results));
     text
 }
 
@@ -400,7 +403,8 @@ fn precision_told(found: Precision) -> String {
     if found.reached {
         return format!("Every interval is within {goal} % of its mean.\n");
     }
-    let width = found.width.map_or_else(|| "not known".to_owned(), |width| format!("{} %", percent(width)));
+    let unknown = || "not known, as too few runs tell how bad it can be,".to_owned();
+    let width = found.width.map_or_else(unknown, |width| format!("{} %", percent(width)));
     let needed = found.needed.map_or_else(String::new, |needed| format!("; about {needed} would do"));
     let runs = counted(found.replications as usize, "run", "runs");
     format!(
@@ -437,7 +441,52 @@ fn recommendation(results: &Results, comparison: &Comparison) -> String {
         let alike: Vec<String> = comparison.alike.iter().map(|&variant| results.label(variant)).collect();
         let _ = writeln!(text, "  not worse as far as the data tell: {}; more replications may", alike.join("; "));
     }
+    let _ = writeln!(text, "  {}", front(results));
+    text
+}
+
+/// What unavailability is counted in, in words.
+fn unavailability(results: &Results) -> &'static str {
+    if results.unavailability() == "lost_traffic_s" { "seconds of lost traffic" } else { "unready replica-seconds" }
+}
+
+/// What no other variant is told to beat.
+pub(super) fn front(results: &Results) -> String {
     let front: Vec<String> = results.front().into_iter().map(|variant| results.label(variant)).collect();
-    let _ = writeln!(text, "  best trade-offs of unavailability against needless evictions: {}", front.join("; "));
+    let words = unavailability(results);
+    format!("not told to be beaten in both {words} and needless evictions: {}", front.join("; "))
+}
+
+/// What the intervals do not say: which variants hardly vary, and whose costs are carried by a few runs.
+fn cautions(results: &Results) -> String {
+    let decisive = if results.prices.is_empty() { "unready_replica_s" } else { COST };
+    let (mut rare, mut skewed, mut needed) = (Vec::new(), Vec::new(), 0.0_f64);
+    for variant in results.statistics() {
+        let Some(of) = variant.metrics.iter().find(|of| of.metric == decisive) else { continue };
+        if of.sample.exceptions().is_some() {
+            rare.push(results.label(variant.variant));
+        } else if of.sample.is_skewed() {
+            skewed.push(results.label(variant.variant));
+            needed = needed.max(of.sample.observations_for_normality());
+        }
+    }
+    let mut text = String::new();
+    if !rare.is_empty() {
+        let n = results.replications;
+        let _ = writeln!(
+            text,
+            "Hardly any run differs from the others: {}. Up to 3 of {n} runs may, unseen; ± allows for these to be as bad as the \
+             worst seen here",
+            rare.join("; ")
+        );
+    }
+    if !skewed.is_empty() {
+        let _ = writeln!(
+            text,
+            "A few runs carry the mean: {}. Its ± may be too small; about {} runs would do",
+            skewed.join("; "),
+            needed.ceil()
+        );
+    }
     text
 }

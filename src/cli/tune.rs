@@ -7,12 +7,12 @@ use comfy_table::{CellAlignment, Table};
 
 use super::documents;
 use super::failure::Failure;
-use super::sweep::{Sweep, SweepArgs, chart_of, drawn, spread, table};
+use super::sweep::{Sweep, SweepArgs, chart_of, drawn, front, spread, table};
 use super::ui::Ui;
 use super::{Ending, Output};
-use crate::report::WorkloadCurve;
+use crate::report::{StudyChart, WorkloadCurve};
 use crate::scenario::{DocumentKind, Overrides};
-use crate::study::{self, Confirmation, Results, Tuning, WorkloadChoice};
+use crate::study::{self, Confirmation, INDIFFERENCE, Results, Tuning, WorkloadChoice};
 
 /// Find the values of a study that cost least
 ///
@@ -45,7 +45,7 @@ pub(super) fn tune(TuneArgs { sweep: arguments }: &TuneArgs, ui: &Ui) -> Result<
     let patches = study.patches(recommended.as_ref());
     let summary = results.summary_json(Some(&tuning), confirmation.as_ref());
     let mut chart = chart_of(&results);
-    chart.workloads = curves(&results);
+    complete(&mut chart, &tuning);
     let extra = [("patch.sh", patches.shell), ("patch.yaml", patches.yaml), ("tuning.csv", tuning.csv())];
     sweep.finish(&summary, &chart, &results, &extra)?;
     match arguments.output {
@@ -56,9 +56,10 @@ pub(super) fn tune(TuneArgs { sweep: arguments }: &TuneArgs, ui: &Ui) -> Result<
     Ok(Ending::Done)
 }
 
-/// What each value costs each workload.
-pub(super) fn curves(results: &Results) -> Vec<WorkloadCurve> {
-    results.tuning().map_or_else(Vec::new, |tuning| tuning.workloads.iter().map(curve).collect())
+/// Adds what `tune` recommends to the chart of a sweep.
+pub(super) fn complete(chart: &mut StudyChart, tuning: &Tuning) {
+    chart.workloads = tuning.workloads.iter().map(curve).collect();
+    chart.best = tuning.recommended_variant().or(chart.best);
 }
 
 fn curve(choice: &WorkloadChoice) -> WorkloadCurve {
@@ -86,17 +87,21 @@ fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>)
         }
     }
     let kept = tuning.workloads.iter().filter(|choice| !choice.is_clear && choice.best != choice.today);
-    for choice in kept {
-        let _ = writeln!(
-            text,
-            "{}: the data cannot tell {} from {}; it stays as it is, more replications may tell",
-            choice.workload, choice.best, choice.today
-        );
+    for WorkloadChoice { workload, best, today, is_slight, .. } in kept {
+        let _ = if *is_slight {
+            let least = INDIFFERENCE * 100.0;
+            writeln!(text, "{workload}: {best} costs less than {today}, but by less than {least} %; it stays as it is")
+        } else {
+            writeln!(
+                text,
+                "{workload}: the data cannot tell {best} from {today}; it stays as it is, more replications may tell"
+            )
+        };
     }
     // What a workload's value costs others is not counted when it is chosen; everything else is chosen by the whole cost.
     let changes_workloads = tuning.workloads.iter().any(|choice| choice.is_clear);
     match confirmation {
-        None => text.push_str("Nothing is to be changed: what is there costs least as far as the data tell.\n"),
+        None => text.push_str("Nothing is to be changed: nothing is told to be cheaper than what is there.\n"),
         Some(found) => {
             let verdict = match found.difference {
                 of if !of.is_known() => "one replication tells nothing",
@@ -105,6 +110,7 @@ fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>)
                     "it costs MORE: workloads hinder each other, or the study's seeds were lucky; do not apply the patch"
                 }
                 of if of.mean > 0.0 => "it costs MORE: the study's seeds were lucky; do not apply the patch",
+                _ if !found.matters() => "it pays, but by so little that nobody would notice",
                 _ => "it pays",
             };
             let _ = writeln!(
@@ -118,8 +124,7 @@ fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>)
             );
         }
     }
-    let front: Vec<String> = results.front().into_iter().map(|variant| results.label(variant)).collect();
-    let _ = writeln!(text, "Best trade-offs of unavailability against needless evictions: {}", front.join("; "));
+    let _ = writeln!(text, "{}", front(results));
     text
 }
 

@@ -122,12 +122,17 @@ fn model(
 ) -> Result<FaultModel, String> {
     let ended = observations.iter().filter(|observation| !observation.is_censored).count();
     if ended < 2 {
-        return Err(format!("there are {ended} whole lengths for {field}; at least 2 are needed"));
+        let found = if ended == 1 { "is 1 whole length".to_owned() } else { format!("are {ended} whole lengths") };
+        return Err(format!("there {found} for {field}; at least 2 are needed"));
     }
     let mut fits: Vec<Fit> = Family::ALL.into_iter().filter_map(|family| fit(family, &observations)).collect();
     fits.sort_by(|a, b| a.aicc.total_cmp(&b.aicc));
     let of = |family: Family| fits.iter().find(|fit| fit.family == family);
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = Family::ALL
+        .into_iter()
+        .filter(|family| of(*family).is_none())
+        .map(|family| format!("{} cannot be fitted to these lengths", family.as_str()))
+        .collect();
     let taken = match wanted {
         Wanted::Empirical => Distribution::Empirical { file: file.into(), values: [].into() },
         Wanted::Best if are_alike(&observations) => {
@@ -178,8 +183,29 @@ fn best(fits: &[Fit], notes: &mut Vec<String>) -> Option<Distribution> {
         let (family, next) = (fit.family.as_str(), fits[taken].family.as_str());
         format!("{family} goes best with the records but is passed over for {next}: its mean is {ratio:.2} times the observed one")
     }));
-    Some(fits[taken].distribution.clone())
+    let (chosen, second) = (&fits[taken], fits.iter().skip(taken + 1).find(|fit| agrees(fit)));
+    if let Some(second) = second.filter(|second| second.aicc - chosen.aicc < LEAD_MIN) {
+        let (first, lead) = (chosen.family.as_str(), second.aicc - chosen.aicc);
+        notes
+            .push(format!("{first} leads {} by {lead:.1} only, which tells nothing: try both", second.family.as_str()));
+    }
+    if chosen.distance > DISTANCE_MAX {
+        let (family, distance) = (chosen.family.as_str(), chosen.distance);
+        notes.push(format!(
+            "even {family} is far from the records (distance {distance:.2}): `--distribution empirical` takes them as they are"
+        ));
+    }
+    Some(chosen.distribution.clone())
 }
+
+/// A lead of less in the criterion tells no family from the next.
+///
+/// # Source
+/// Burnham and Anderson, Model Selection and Multimodel Inference, section 2.6: models within 2 of the best have support, too.
+const LEAD_MIN: f64 = 2.0;
+
+/// From which Kolmogorov distance on a fit is called bad.
+const DISTANCE_MAX: f64 = 0.2;
 
 /// By which factor the mean of the best fit may differ from the observed one.
 const MEANS_APART_MAX: f64 = 2.0;

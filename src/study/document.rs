@@ -336,14 +336,26 @@ fn prices(spec: &Spec, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Vec<(
             problem(diagnostic.help(help), &at, "unknown");
             continue;
         };
-        if !price.is_finite() || price.abs() > PRICE_MAX {
-            let diagnostic = Diagnostic::error("study::bad_value", "a price is a number up to 1e12, of either sign");
-            let help = "only what prices are to each other decides: count in another unit";
-            problem(diagnostic.help(help), &at, "");
+        if !(0.0..=PRICE_MAX).contains(&price) {
+            let message = format!("{price} cannot be a price: a price is a number from 0 to 1e12");
+            let help = "only what prices are to each other decides: count in another unit; what earns is priced by what its \
+                        lack costs";
+            problem(Diagnostic::error("study::bad_value", message).help(help), &at, "");
+        }
+        if prices.iter().any(|(known, _)| *known == metric) {
+            let diagnostic = Diagnostic::error("study::repeated_name", format!("`{name}` has another price already"));
+            let help = format!("it is the same as {}", same_words(metric));
+            problem(diagnostic.help(help), &at, "again");
         }
         prices.push((metric, price));
     }
     prices
+}
+
+/// The words under which a metric can have a price.
+fn same_words(metric: &str) -> String {
+    let word = PRICED.iter().find(|(_, of)| *of == metric).map(|(word, _)| format!("`{word}` and "));
+    format!("{}`{metric}`", word.unwrap_or_default())
 }
 
 /// The position of the value that `baseline` names, by axis; none where it names none.

@@ -23,7 +23,7 @@ pub use patch::Patches;
 pub use results::{Comparison, Precision, Results, Statistic, VariantStatistics};
 pub use runner::{Progress, RunRow, Runner, Shard, confirm};
 pub use statistics::{Interval, Sample};
-pub use tuning::{Confirmation, Tuning, ValueOutcome, WorkloadChoice};
+pub use tuning::{Confirmation, INDIFFERENCE, Tuning, ValueOutcome, WorkloadChoice};
 
 use crate::observe::METRICS;
 

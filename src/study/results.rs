@@ -17,6 +17,12 @@ use super::{COST, WORKLOAD_METRICS, metric_names};
 /// The confidence of every interval.
 pub(super) const CONFIDENCE: f64 = 0.95;
 
+/// Among more variants than this, the front goes by means: comparing each with each takes too long.
+const FRONT_COMPARED_MAX: usize = 100;
+
+const LOST_TRAFFIC: &str = "lost_traffic_s";
+const UNREADY: &str = "unready_replica_s";
+
 /// Observations by replication.
 pub(super) type Series = Vec<(u32, f64)>;
 
@@ -78,13 +84,14 @@ pub struct Precision {
 }
 
 impl Precision {
-    /// What `replications` runs of each variant gave. Intervals narrow with the square root of the number of runs, the bound of
-    /// the rule of three, which stands for runs that `are_alike`, with the number itself.
-    pub(super) fn new(goal: f64, width: f64, are_alike: bool, replications: u32, looks: u32) -> Self {
+    /// What `replications` runs of each variant gave. Intervals narrow with the square root of the number of runs; `for_normality`
+    /// are the runs from which on they can be trusted.
+    pub(super) fn new(goal: f64, width: f64, for_normality: f64, replications: u32, looks: u32) -> Self {
         let ratio = width / goal;
-        let needed = (f64::from(replications) * if are_alike { ratio } else { ratio * ratio }).ceil();
+        let runs = if width.is_finite() { f64::from(replications) * ratio * ratio } else { for_normality };
+        let needed = runs.ceil();
         let reached = width <= goal;
-        let is_told = !reached && needed <= f64::from(u32::MAX);
+        let is_told = !reached && needed > f64::from(replications) && needed <= f64::from(u32::MAX);
         let needed = is_told.then_some(needed as u32);
         Self { goal, reached, width: width.is_finite().then_some(width), replications, needed, looks }
     }
@@ -115,7 +122,7 @@ pub struct VariantStatistics {
 /// What costs least, and how sure that is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Position of the variant with the lowest mean cost.
+    /// Position of the variant with the lowest mean cost; in `tune`, of the one that is recommended.
     pub best: usize,
     /// Its cost.
     pub cost: Interval,
@@ -241,6 +248,27 @@ impl Results {
         self.interval(&combined(ours, theirs, |a, b| a - b), confidence)
     }
 
+    /// The mean of a column with its interval, wider upwards if hardly any run differs from the others: those that nobody has
+    /// seen may be as bad as the `worst` of any column.
+    pub(super) fn cautious(&self, series: &[(u32, f64)], confidence: f64, worst: f64) -> Interval {
+        let interval = self.interval(series, confidence);
+        let unseen = Sample::new(self.independent(series)).unseen(worst, confidence);
+        Interval { high: interval.high + unseen, ..interval }
+    }
+
+    /// The mean difference of two columns of costs, with the same caution on either side.
+    pub(super) fn cost_difference(
+        &self,
+        ours: &[(u32, f64)],
+        theirs: &[(u32, f64)],
+        confidence: f64,
+        worst: f64,
+    ) -> Interval {
+        let difference = self.difference(ours, theirs, confidence);
+        let unseen = |series: &[(u32, f64)]| Sample::new(self.independent(series)).unseen(worst, confidence);
+        Interval { low: difference.low - unseen(theirs), high: difference.high + unseen(ours), ..difference }
+    }
+
     /// Compares columns of costs, each with each other.
     ///
     /// # Source
@@ -254,17 +282,27 @@ impl Results {
         let order: Vec<usize> = order.into_iter().map(|(_, column)| column).collect();
         let pairs = (columns.len() * columns.len().saturating_sub(1) / 2).max(1) as f64;
         let confidence = 1.0 - (1.0 - self.confidence()) / pairs;
-        let is_alike = |other: &usize| self.difference(&columns[order[0]], &columns[*other], confidence).has_zero();
+        let worst = worst(columns);
+        let is_alike =
+            |other: &usize| self.cost_difference(&columns[order[0]], &columns[*other], confidence, worst).has_zero();
         let alike = order.iter().skip(1).copied().filter(is_alike).collect();
         Contest { order, alike, confidence }
     }
 
     /// Statistics of every variant, worked out as they are asked for.
     pub fn statistics(&self) -> impl Iterator<Item = VariantStatistics> + '_ {
-        let of = |variant: usize, (index, metric): (usize, &'static str)| {
-            let series = self.observations(variant, index);
-            let interval = self.interval(&series, self.confidence());
-            let difference = self.difference(&series, &self.observations(self.baseline, index), self.confidence());
+        let names = metric_names();
+        let all = |metric: usize| self.runs.iter().flatten().map(move |run| run.metrics[metric]);
+        let worst: Vec<f64> = (0..names.len()).map(|metric| all(metric).fold(f64::NEG_INFINITY, f64::max)).collect();
+        let of = move |variant: usize, (index, metric): (usize, &'static str)| {
+            let (series, confidence) = (self.observations(variant, index), self.confidence());
+            let interval = self.cautious(&series, confidence, worst[index]);
+            let theirs = self.observations(self.baseline, index);
+            let difference = if variant == self.baseline {
+                self.difference(&series, &theirs, confidence)
+            } else {
+                self.cost_difference(&series, &theirs, confidence, worst[index])
+            };
             let sample = Sample::new(series.into_iter().map(|(_, value)| value).collect());
             Statistic { metric, sample, interval, difference }
         };
@@ -277,34 +315,60 @@ impl Results {
     /// Which variant costs least; none if nothing has a price or nothing was played.
     #[must_use]
     pub fn comparison(&self) -> Option<Comparison> {
+        self.comparison_of(None)
+    }
+
+    /// How a variant, or the cheapest one, stands against the others.
+    fn comparison_of(&self, variant: Option<usize>) -> Option<Comparison> {
         if self.prices.is_empty() || self.runs.iter().any(Vec::is_empty) {
             return None;
         }
         let columns: Vec<Series> = (0..self.variants.len()).map(|variant| self.costs(variant)).collect();
         let contest = self.contest(&columns);
-        let best = *contest.order.first()?;
+        let (cheapest, worst) = (*contest.order.first()?, worst(&columns));
+        let best = variant.unwrap_or(cheapest);
         Some(Comparison {
             best,
-            cost: self.interval(&columns[best], self.confidence()),
-            against_baseline: self.difference(&columns[best], &columns[self.baseline], contest.confidence),
+            cost: self.cautious(&columns[best], self.confidence(), worst),
+            against_baseline: if best == self.baseline {
+                self.difference(&columns[best], &columns[best], contest.confidence)
+            } else {
+                self.cost_difference(&columns[best], &columns[self.baseline], contest.confidence, worst)
+            },
             confidence: contest.confidence,
-            runner_up: contest.order.get(1).copied(),
-            alike: contest.alike,
+            runner_up: contest.order.iter().copied().find(|other| *other != best),
+            alike: contest.alike.into_iter().chain([cheapest]).filter(|other| *other != best).collect(),
         })
     }
 
-    /// Variants that no other one beats in both unavailability and needless evictions, by mean.
+    /// What stands for unavailability: lost traffic where that has a price, else what the API shows as not ready.
+    #[must_use]
+    pub fn unavailability(&self) -> &'static str {
+        let is_priced = self.prices.iter().any(|(metric, price)| metric == LOST_TRAFFIC && *price > 0.0);
+        if is_priced { LOST_TRAFFIC } else { UNREADY }
+    }
+
+    /// Variants that the data do not tell to be beaten in both unavailability and needless evictions by any other one.
     #[must_use]
     pub fn front(&self) -> Vec<usize> {
-        let names = metric_names();
-        let mean = |variant: usize, metric: &str| {
-            let index = names.iter().position(|name| *name == metric).unwrap_or(0);
-            self.interval(&self.observations(variant, index), CONFIDENCE).mean
+        let index = |metric: &str| metric_names().iter().position(|name| *name == metric).unwrap_or(0);
+        let (bad, needless) = (index(self.unavailability()), index("needless_evictions"));
+        let column = |metric: usize| -> Vec<Series> {
+            (0..self.variants.len()).map(|variant| self.observations(variant, metric)).collect()
         };
-        let points: Vec<(f64, f64)> = (0..self.variants.len())
-            .map(|variant| (mean(variant, "unready_replica_s"), mean(variant, "needless_evictions")))
-            .collect();
-        front(&points)
+        let (bad, needless) = (column(bad), column(needless));
+        if self.variants.len() > FRONT_COMPARED_MAX {
+            let mean = |series: &Series| self.interval(series, CONFIDENCE).mean;
+            let points: Vec<(f64, f64)> = bad.iter().map(&mean).zip(needless.iter().map(&mean)).collect();
+            return front(&points);
+        }
+        let beats = |one: usize, other: usize| {
+            let of = |columns: &[Series]| self.difference(&columns[one], &columns[other], self.confidence());
+            let (bad, needless) = (of(&bad), of(&needless));
+            bad.high <= 0.0 && needless.high <= 0.0 && (bad.high < 0.0 || needless.high < 0.0)
+        };
+        let is_beaten = |one: usize| (0..bad.len()).any(|other| other != one && beats(other, one));
+        (0..bad.len()).filter(|&one| !bad[one].is_empty() && !is_beaten(one)).collect()
     }
 
     /// The seed of a replication.
@@ -430,7 +494,7 @@ impl Results {
         let mut summary = serde_json::json!({
             "study": self,
             "variants": variants.collect::<Vec<_>>(),
-            "recommendation": self.comparison(),
+            "recommendation": self.comparison_of(tuning.and_then(Tuning::recommended_variant)),
             "front": self.front(),
             "confidence": self.confidence(),
         });
@@ -493,6 +557,11 @@ pub(super) fn confidence_of_look(look: u32) -> f64 {
 /// The seed of a replication; two that mirror each other share one.
 pub(super) fn seed_of(first: u64, is_antithetic: bool, replication: u32) -> u64 {
     first.wrapping_add(u64::from(if is_antithetic { replication / 2 } else { replication }))
+}
+
+/// The highest observation of any column.
+pub(super) fn worst(columns: &[Series]) -> f64 {
+    columns.iter().flatten().map(|(_, value)| *value).fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// Two series where both have an observation.
@@ -677,14 +746,14 @@ pub(super) mod tests {
 
     #[test]
     fn how_many_runs_a_precision_takes_follows_from_the_width() {
-        let check = |width: f64, are_alike: bool, expected: (bool, Option<u32>)| {
-            let found = Precision::new(0.05, width, are_alike, 100, 3);
+        let check = |width: f64, for_normality: f64, expected: (bool, Option<u32>)| {
+            let found = Precision::new(0.05, width, for_normality, 100, 3);
             assert_eq!((found.reached, found.needed), expected, "{width}");
         };
-        check(0.05, false, (true, None));
-        check(0.1, false, (false, Some(400)));
-        check(0.1, true, (false, Some(200)));
-        check(f64::INFINITY, false, (false, None));
+        check(0.05, 90.0, (true, None));
+        check(0.1, 90.0, (false, Some(400)));
+        check(f64::INFINITY, 2300.5, (false, Some(2301)));
+        check(f64::INFINITY, 0.0, (false, None));
     }
 
     #[test]

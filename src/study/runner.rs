@@ -38,7 +38,7 @@ impl RunRow {
         let names = super::metric_names();
         let total = |values: &[f64], names: &[&str]| -> f64 {
             let of = |name: &str| names.iter().position(|known| *known == name).map_or(0.0, |index| values[index]);
-            prices.iter().map(|(name, price)| of(name.as_ref()) * price).sum()
+            prices.iter().map(|(name, price)| of(name.as_ref()) * price).fold(0.0, |sum, cost| sum + cost)
         };
         let cost = total(&self.metrics, &names);
         if let Some(last) = self.metrics.last_mut() {
@@ -250,12 +250,12 @@ impl<'a> Runner<'a> {
             );
             let widths = (0..self.study.variants.len()).map(|variant| {
                 let sample = Sample::new(results.independent(&results.observations(variant, metric)));
-                let width = sample.relative_width(confidence_of_look(look));
-                (width, sample.are_alike())
+                (sample.relative_width(confidence_of_look(look)), sample.observations_for_normality())
             });
-            let (width, are_alike) = widths.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, false));
+            let (width, for_normality) =
+                widths.fold((0.0, 0.0), |widest: (f64, f64), next| (widest.0.max(next.0), widest.1.max(next.1)));
             if width <= goal || replications == self.study.replications {
-                return Ok(Precision::new(goal, width, are_alike, replications, look));
+                return Ok(Precision::new(goal, width, for_normality, replications, look));
             }
             // An even number, as mirrored runs come in pairs.
             replications = (replications + (replications / 4) * 2).min(self.study.replications);

@@ -1,5 +1,8 @@
 //! What a sample says about the population it was drawn from.
 
+/// More observations than this that differ from the usual one tell how large such differences are.
+const EXCEPTIONS_MAX: usize = 5;
+
 /// Observations of one quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
@@ -30,10 +33,10 @@ impl Interval {
         self.low.is_finite() && self.high.is_finite()
     }
 
-    /// Half the interval's width.
+    /// How far the true mean may be from the sample's: the longer side of the interval.
     #[must_use]
     pub fn half_width(&self) -> f64 {
-        (self.high - self.low) / 2.0
+        (self.high - self.mean).max(self.mean - self.low)
     }
 }
 
@@ -120,34 +123,79 @@ impl Sample {
         Some((self.sorted[below], *self.sorted.get(above)?))
     }
 
-    /// Whether the mean is known to a share of itself.
-    ///
-    /// Observations that are all alike have an interval without width, but what has not been seen in `n` runs may yet happen in
-    /// up to 3 of `n`: they are precise enough only if that share is no larger than `precision`.
-    ///
-    /// # Source
-    ///
-    /// The rule of three: Hanley and Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 249 (1983).
+    /// Whether the mean is known to a share of itself: see [`Self::relative_width`].
     #[must_use]
     pub fn is_precise(&self, precision: f64, confidence: f64) -> bool {
         self.relative_width(confidence) <= precision
     }
 
-    /// To which share of itself the mean is known; infinite if nothing is known.
+    /// To which share of itself the mean is known; infinite if nothing is known. That is so also where hardly any observation
+    /// differs from the rest: what has not been seen in `n` runs may yet happen in 3 of `n`, at a cost that nobody knows.
+    ///
+    /// # Source
+    ///
+    /// The rule of three: Hanley and Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 249 (1983).
     #[must_use]
     pub fn relative_width(&self, confidence: f64) -> f64 {
         let interval = self.interval(confidence);
-        match interval {
-            _ if !interval.is_known() => f64::INFINITY,
-            _ if self.are_alike() => 3.0 / self.len() as f64,
-            _ => interval.half_width() / interval.mean.abs(),
+        if !interval.is_known() || self.exceptions().is_some() || self.is_skewed() {
+            return f64::INFINITY;
         }
+        interval.half_width() / interval.mean.abs()
     }
 
-    /// Whether all observations are the same.
+    /// How many observations differ from the usual one, if that is so few that what they show says little of what may come; 0
+    /// if all are alike.
     #[must_use]
-    pub fn are_alike(&self) -> bool {
-        self.sorted.first() == self.sorted.last()
+    pub fn exceptions(&self) -> Option<usize> {
+        let usual = *self.sorted.get(self.len() / 2)?;
+        let others = self.sorted.iter().filter(|value| **value != usual).count();
+        (others <= EXCEPTIONS_MAX && others * 4 <= self.len()).then_some(others)
+    }
+
+    /// Whether so few observations carry so much of the mean that its interval is too narrow.
+    ///
+    /// # Source
+    ///
+    /// Cochran, Sampling Techniques, 3rd edition, section 2.15: the mean is close enough to normal from 25 times the squared
+    /// skewness on.
+    #[must_use]
+    pub fn is_skewed(&self) -> bool {
+        (self.len() as f64) < self.observations_for_normality()
+    }
+
+    /// Observations from which on the interval of the mean can be trusted, as far as these tell.
+    #[must_use]
+    pub fn observations_for_normality(&self) -> f64 {
+        let (mean, deviation) = (self.mean(), self.deviation());
+        if deviation == 0.0 {
+            return 0.0;
+        }
+        let scaled = self.sorted.iter().map(|value| (value - mean) / deviation);
+        let cubes: f64 = scaled.map(|value| value * value * value).sum();
+        let skewness = cubes / self.len() as f64;
+        25.0 * skewness * skewness
+    }
+
+    /// How much higher the mean may be than it looks if hardly any observation is an exception and those that have not been seen
+    /// are as bad as the `worst` that was seen anywhere.
+    ///
+    /// # Source
+    ///
+    /// Clopper and Pearson, The use of confidence or fiducial limits, Biometrika 26 (1934), for the share of exceptions.
+    #[must_use]
+    pub fn unseen(&self, worst: f64, confidence: f64) -> f64 {
+        let Some(seen) = self.exceptions() else { return 0.0 };
+        let usual = self.sorted[self.len() / 2];
+        let (k, n) = (seen as f64, self.len() as f64);
+        let tail = (1.0 - confidence) / 2.0;
+        // The share of exceptions at which so few of them are as rare as the tail says.
+        let (mut low, mut high) = (k / n, 1.0);
+        for _ in 0..60 {
+            let middle = f64::midpoint(low, high);
+            if incomplete_beta(n - k, k + 1.0, 1.0 - middle) > tail { low = middle } else { high = middle }
+        }
+        (low - k / n) * (worst - usual).max(0.0)
     }
 
     /// The mean with its interval of that confidence, by Student's t.
@@ -264,11 +312,27 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_are_all_alike_are_precise_only_if_there_are_many() {
-        assert!(!Sample::new(vec![0.0; 20]).is_precise(0.05, 0.95));
-        assert!(!Sample::new(vec![5.0; 20]).is_precise(0.05, 0.95));
-        assert!(Sample::new(vec![5.0; 60]).is_precise(0.05, 0.95));
-        assert!(!Sample::new(vec![5.0]).is_precise(0.5, 0.95));
+    fn runs_of_which_hardly_any_differ_are_never_precise() {
+        let sample =
+            |n: usize, costly: usize| Sample::new((0..n).map(|i| if i < costly { 500.0 } else { 5.0 }).collect());
+        assert!(!sample(60, 0).is_precise(0.05, 0.95) && !sample(1000, 0).is_precise(0.05, 0.95));
+        assert!(!sample(66, 1).is_precise(0.9, 0.95));
+        // One in a hundred: 25 times the squared skewness of 9.8 are some 2,400 runs.
+        assert!(sample(1000, 10).is_skewed() && !sample(3000, 30).is_skewed());
+        assert_eq!(
+            (sample(60, 0).exceptions(), sample(60, 5).exceptions(), sample(60, 6).exceptions()),
+            (Some(0), Some(5), None)
+        );
+        assert_eq!(Sample::new(vec![1.0, 2.0, 3.0, 4.0]).exceptions(), None);
+    }
+
+    #[test]
+    fn what_was_not_seen_may_be_as_bad_as_the_worst() {
+        let sample = Sample::new(vec![0.0; 100]);
+        // One-sided 97.5 %: 1 - 0.025^(1/100).
+        assert!((sample.unseen(1000.0, 0.95) - 36.217).abs() < 0.01, "{}", sample.unseen(1000.0, 0.95));
+        assert_eq!(sample.unseen(0.0, 0.95), 0.0);
+        assert_eq!(Sample::new((0..100).map(f64::from).collect()).unseen(1e6, 0.95), 0.0);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::document::Study;
 use super::grid::{Setting, TODAY, Variant};
 use super::patch::{self, Patches};
-use super::results::{CONFIDENCE, Contest, Results, Series, combined, front};
+use super::results::{CONFIDENCE, Contest, Results, Series, combined, front, worst};
 use super::statistics::Interval;
 
 /// What is recommended.
@@ -40,8 +40,10 @@ pub struct WorkloadChoice {
     pub best: String,
     /// Its value in the baseline.
     pub today: String,
-    /// Whether the data tell that the former costs less than the latter.
+    /// Whether the data tell that the former costs less than the latter, by enough to be worth a change.
     pub is_clear: bool,
+    /// Whether they tell that it costs less, but by too little.
+    pub is_slight: bool,
     /// What the best value costs.
     pub cost: Interval,
     /// What the baseline's costs.
@@ -90,6 +92,22 @@ pub struct Confirmation {
     pub difference: Interval,
     /// The confidence of these intervals. Nobody has looked at the new seeds before, however often at those of the study.
     pub confidence: f64,
+}
+
+/// Whoever saves a smaller share than this of what is there gains nothing that would be noticed.
+pub const INDIFFERENCE: f64 = 0.01;
+
+/// Whether a saving is worth a change of what costs so much today.
+fn matters(difference: Interval, cost_today: f64) -> bool {
+    -difference.mean >= INDIFFERENCE * cost_today.abs()
+}
+
+impl Confirmation {
+    /// Whether what was saved on the new seeds is worth a change.
+    #[must_use]
+    pub fn matters(&self) -> bool {
+        matters(self.difference, self.today.mean)
+    }
 }
 
 /// The sum of two series.
@@ -225,7 +243,7 @@ impl Results {
         let contest = self.contest(&at_best);
         let key_today = self.others(self.baseline);
         let today = combinations.iter().position(|of| of.key == key_today)?;
-        let chosen = self.fewest_changes(&combinations, &contest, today);
+        let chosen = self.worth_a_change(&combinations, &contest, today);
         let told = |&other: &usize| {
             let values = self.others_named(&combinations[other].key);
             values.into_iter().map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(", ")
@@ -241,15 +259,33 @@ impl Results {
         })
     }
 
-    /// Of the combinations that the data cannot tell from the cheapest, the one that changes least: what is there already, if it
-    /// is among them, else one that the data tell from what is there.
-    fn fewest_changes(&self, all: &[Combination], contest: &Contest, today: usize) -> usize {
-        let is_better = |other: usize| {
-            other == today || !self.difference(&all[other].at_best, &all[today].at_best, contest.confidence).has_zero()
+    /// The cheapest combination, if the data tell that it costs less than what is there, by more than is worth a change; else what
+    /// is there. Of those that the data tell to cost as much as the cheapest, but for what nobody would notice, the one that changes
+    /// least.
+    ///
+    /// # Source
+    /// Schuirmann, A comparison of the two one-sided tests procedure, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987):
+    /// two are alike if the interval of their difference lies within what makes no difference, not if it is wide.
+    fn worth_a_change(&self, all: &[Combination], contest: &Contest, today: usize) -> usize {
+        let (cheapest, columns) = (contest.order[0], all.iter().map(|of| of.at_best.clone()).collect::<Vec<_>>());
+        let worst = worst(&columns);
+        let against = |one: usize, other: usize| {
+            self.cost_difference(&columns[one], &columns[other], contest.confidence, worst)
         };
-        let changes = |other: usize| all[other].key.iter().zip(&all[today].key).filter(|(a, b)| a != b).count();
-        let candidates = contest.order[..1].iter().chain(&contest.alike).copied().filter(|&other| is_better(other));
-        candidates.min_by_key(|&other| changes(other)).unwrap_or(contest.order[0])
+        let mean = |column: usize| self.interval(&columns[column], contest.confidence).mean;
+        let is_better = |one: usize| {
+            let difference = against(one, today);
+            difference.high < 0.0 && matters(difference, mean(today))
+        };
+        if cheapest == today || !is_better(cheapest) {
+            return today;
+        }
+        let is_as_cheap = |&other: &usize| {
+            other == cheapest
+                || (is_better(other) && against(other, cheapest).high < INDIFFERENCE * mean(cheapest).abs())
+        };
+        let changes = |other: &usize| all[*other].key.iter().zip(&all[today].key).filter(|(a, b)| a != b).count();
+        contest.order.iter().copied().filter(is_as_cheap).min_by_key(changes).unwrap_or(cheapest)
     }
 
     fn workload_choice(&self, workload: usize, of: &Combination) -> WorkloadChoice {
@@ -267,14 +303,21 @@ impl Results {
             _ => (self.of_workload(self.baseline, workload, 0), !of.is_outside),
         };
         let today = self.variants[self.baseline][*axis].clone();
-        let against_today = self.difference(&levels[level], &of_today, contest.confidence);
+        let worst = worst(levels).max(worst(std::slice::from_ref(&of_today)));
+        let against_today = if is_today {
+            self.difference(&levels[level], &of_today, contest.confidence)
+        } else {
+            self.cost_difference(&levels[level], &of_today, contest.confidence, worst)
+        };
+        let cost_today = self.cautious(&of_today, self.confidence(), worst);
+        let is_told = is_comparable && !is_today && against_today.high < 0.0;
         let mean = |level: usize, metric: usize| {
             self.interval(&self.at_level(variants, workload, level, metric), self.confidence()).mean
         };
         let values: Vec<ValueOutcome> = (0..labels.len())
             .map(|level| ValueOutcome {
                 value: labels[level].clone(),
-                cost: self.interval(&levels[level], self.confidence()),
+                cost: self.cautious(&levels[level], self.confidence(), worst),
                 unready_replica_s: mean(level, 1),
                 evictions: mean(level, 2),
                 needless_evictions: mean(level, 3),
@@ -285,9 +328,10 @@ impl Results {
             workload: path.clone(),
             best: name(&level),
             today,
-            is_clear: is_comparable && !is_today && !against_today.has_zero() && against_today.mean < 0.0,
-            cost: self.interval(&levels[level], self.confidence()),
-            cost_today: self.interval(&of_today, self.confidence()),
+            is_clear: is_told && matters(against_today, cost_today.mean),
+            is_slight: is_told && !matters(against_today, cost_today.mean),
+            cost: self.cautious(&levels[level], self.confidence(), worst),
+            cost_today,
             against_today,
             runner_up: contest.order.get(1).map(name),
             alike: contest.alike.iter().map(name).collect(),
@@ -300,11 +344,12 @@ impl Results {
 
     /// The mixture against the scenario as it is. Looks at the study's seeds do not widen it: these are others.
     pub(super) fn confirmation(&self, recommended: &Series, today: &Series) -> Confirmation {
+        let worst = worst(&[recommended.clone(), today.clone()]);
         Confirmation {
             n: recommended.len(),
-            today: self.interval(today, CONFIDENCE),
-            recommended: self.interval(recommended, CONFIDENCE),
-            difference: self.difference(recommended, today, CONFIDENCE),
+            today: self.cautious(today, CONFIDENCE, worst),
+            recommended: self.cautious(recommended, CONFIDENCE, worst),
+            difference: self.cost_difference(recommended, today, CONFIDENCE, worst),
             confidence: CONFIDENCE,
         }
     }
@@ -363,6 +408,12 @@ impl Study {
 }
 
 impl Tuning {
+    /// The variant of the grid that is recommended; none if every workload may have a value of its own.
+    #[must_use]
+    pub fn recommended_variant(&self) -> Option<usize> {
+        self.workloads.is_empty().then_some(self.variant)
+    }
+
     /// `tuning.csv`: a row for each workload and value.
     #[must_use]
     pub fn csv(&self) -> String {
@@ -407,7 +458,7 @@ mod tests {
             results.tuned = vec![("deployment/d/a".into(), 0), ("deployment/d/b".into(), 0)];
             for (variant, runs) in results.runs.iter_mut().enumerate() {
                 for run in runs {
-                    let wobble = noise[run.replication as usize] * 0.01 * variant as f64;
+                    let wobble = noise[run.replication as usize] * 0.01 * (variant + 1) as f64;
                     run.workloads = vec![0.0; 2 * WORKLOAD_METRICS.len()].into();
                     run.workloads[0] = costs[variant][0] + wobble;
                     run.workloads[WORKLOAD_METRICS.len()] = costs[variant][1] + wobble;
@@ -430,22 +481,59 @@ mod tests {
     }
 
     #[test]
-    fn of_what_cannot_be_told_apart_the_fewest_changes_are_made() {
+    fn of_what_is_told_to_cost_the_same_the_fewest_changes_are_made() {
         let noise = [0.0, 1.0, -0.5, 0.2, -0.9, 0.4, 0.1, -0.3];
-        let column = |mean: f64, sign: f64| noise.map(|x| mean + sign * x);
-        // Grace 50 and 90 with lease 20 and 40: the lease makes no difference but by chance.
-        let columns = [column(10.0, 1.0), column(10.1, -1.0), column(4.0, 1.0), column(4.05, -1.0)];
+        let column = |mean: f64, share: f64| noise.map(|x| mean + share * x);
+        let check = |last: [f64; 8], expected: [&str; 2]| {
+            // Grace 50 and 90 with lease 20 and 40.
+            let columns = [column(10.0, 1.0), column(10.1, -1.0), column(4.0, 1.0), last];
+            let mut grid = results(&columns.each_ref().map(|column| column.as_slice()));
+            grid.axes = vec!["grace".into(), "lease".into()];
+            grid.levels = vec![vec!["50s".into(), "90s".into()], vec!["20".into(), "40".into()]];
+            grid.variants = [["50s", "20"], ["50s", "40"], ["90s", "20"], ["90s", "40"]]
+                .map(|of| of.map(str::to_owned).to_vec())
+                .to_vec();
+            grid.baseline = 1;
+            let tuning = grid.tuning().expect("priced");
+            let values: Vec<&str> = tuning.others.iter().map(|(_, value)| value.as_str()).collect();
+            assert_eq!((values, tuning.changes_others), (expected.to_vec(), true));
+            assert_eq!(tuning.alike_others.len(), 1);
+        };
+        // The lease makes no difference in any run.
+        check(column(4.000_1, 1.001), ["90s", "40"]);
+        // It makes one in every run, up and down: nobody knows which is cheaper, and the lower mean is the better guess.
+        check(column(4.05, -1.0), ["90s", "20"]);
+    }
+
+    #[test]
+    fn what_saves_too_little_is_left_as_it_is() {
+        let noise = [0.0, 1.0, -0.5, 0.2, -0.9, 0.4, 0.1, -0.3];
+        let check = |saved: f64, expected: (bool, bool)| {
+            let columns = [noise.map(|x| 1000.0 + x - saved), noise.map(|x| 1000.0 + x)];
+            let mut grid = results(&columns.each_ref().map(|column| column.as_slice()));
+            grid.tuned = vec![("deployment/d/a".into(), 0)];
+            for (variant, runs) in grid.runs.iter_mut().enumerate() {
+                for run in runs {
+                    run.workloads = vec![0.0; WORKLOAD_METRICS.len()].into();
+                    run.workloads[0] = columns[variant][run.replication as usize];
+                }
+            }
+            grid.baseline = 1;
+            let choice = &grid.tuning().expect("priced").workloads[0];
+            assert_eq!((choice.is_clear, choice.is_slight), expected, "{saved}");
+        };
+        check(3.0, (false, true));
+        check(30.0, (true, false));
+    }
+
+    #[test]
+    fn what_never_varied_is_no_certainty() {
+        // A value that cost nothing in eight runs, where another one cost a thousand in one of them.
+        let columns = [[0.0; 8], [5.0, 5.2, 4.8, 1000.0, 5.1, 4.9, 5.3, 5.0]];
         let mut grid = results(&columns.each_ref().map(|column| column.as_slice()));
-        grid.axes = vec!["grace".into(), "lease".into()];
-        grid.levels = vec![vec!["50s".into(), "90s".into()], vec!["20".into(), "40".into()]];
-        grid.variants = [["50s", "20"], ["50s", "40"], ["90s", "20"], ["90s", "40"]]
-            .map(|of| of.map(str::to_owned).to_vec())
-            .to_vec();
+        grid.axes = vec!["grace".into()];
         grid.baseline = 1;
-        let tuning = grid.tuning().expect("priced");
-        let values: Vec<&str> = tuning.others.iter().map(|(_, value)| value.as_str()).collect();
-        assert_eq!((values, tuning.changes_others), (vec!["90s", "40"], true));
-        assert_eq!(tuning.alike_others, ["grace=90s, lease=20"]);
+        assert!(!grid.tuning().expect("priced").changes_others);
     }
 
     #[test]

@@ -19,9 +19,13 @@ pub struct StudyChart {
     pub values: Vec<Vec<String>>,
     /// Mean, low and high of each variant's cost.
     pub costs: Vec<(f64, f64, f64)>,
-    /// Unready replica-seconds and needless evictions of each variant.
+    /// What unavailability is counted in.
+    pub unavailability: String,
+    /// Unavailability and needless evictions of each variant.
     pub trade_offs: Vec<(f64, f64)>,
-    /// Whether no other variant beats it in both.
+    /// Position of the variant that is recommended, or that costs least; none if nothing has a price.
+    pub best: Option<usize>,
+    /// Whether no other variant is told to beat it in both.
     pub is_on_front: Vec<bool>,
     /// The longest gap of each run, ascending, by variant.
     pub recoveries: Vec<Vec<f64>>,
@@ -130,7 +134,8 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
     let lowest = chart.costs.iter().map(|cost| cost.1).fold(f64::INFINITY, f64::min);
     let highest = chart.costs.iter().map(|cost| cost.2).fold(f64::NEG_INFINITY, f64::max);
     let (bottom, top) = value_axis(lowest, highest);
-    let best = chart.costs.iter().enumerate().min_by(|a, b| a.1.0.total_cmp(&b.1.0)).map(|(variant, _)| variant);
+    let cheapest = || chart.costs.iter().enumerate().min_by(|a, b| a.1.0.total_cmp(&b.1.0)).map(|(variant, _)| variant);
+    let best = chart.best.or_else(cheapest);
     style::canvas(1100, 440, |area| {
         let from = if bottom == 0.0 { "" } else { " (the axis does not begin at 0)" };
         let title = format!("{}: {} by {}, mean with its interval{from}", chart.title, chart.value, chart.axes);
@@ -199,7 +204,7 @@ fn trade_off(chart: &StudyChart) -> Option<String> {
             .axis_style(DIM.stroke_width(px(1)))
             .label_style(font(11))
             .axis_desc_style(font(11))
-            .x_desc("unready replica-seconds, mean")
+            .x_desc(format!("{}, mean", chart.unavailability))
             .y_desc("needless evictions, mean")
             .x_label_formatter(&|value| axis_number(*value, left, right))
             .y_label_formatter(&|value| axis_number(*value, bottom, top))

@@ -140,6 +140,8 @@ pub(super) fn failures_of(candidate: &Candidate, cases: &[String]) -> Vec<Failur
 pub struct PlanResults {
     /// Name of the plan.
     pub plan: String,
+    /// The seed with which each case was played.
+    pub seed: u64,
     /// The searched pools.
     pub pools: Vec<PoolRange>,
     /// Names of the cases.
@@ -160,6 +162,7 @@ impl PlanResults {
     pub(super) fn new(plan: &Plan, candidates: Vec<Candidate>, answer: Option<usize>, binding: Vec<Candidate>) -> Self {
         Self {
             plan: plan.name.clone(),
+            seed: plan.base.seed,
             pools: plan.pools.clone(),
             cases: plan.cases.iter().map(|case| case.label.clone()).collect(),
             priority: plan.priority_label.clone(),

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::diagnostics::Style;
 use crate::scenario::{Assumption, Input, ResolvedScenario};
+use crate::simulation::Storm;
 
 /// Assumptions that a summary lists; the others are in `summary.json`.
 const LISTED_MAX: usize = 4;
@@ -40,6 +41,18 @@ fn unread_parts(input: &Input) -> Option<String> {
         })
         .collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Workloads that made pods without end before t=0, which stand above the verdict, too.
+pub(super) fn unsettled(storms: &[Storm], style: Style) -> String {
+    let mut text = String::new();
+    for storm in storms {
+        let _ = match style {
+            Style::Plain => writeln!(text, "Not settled: {storm}"),
+            Style::Colored => writeln!(text, "\u{1b}[1;31mNot settled: {storm}\u{1b}[0m"),
+        };
+    }
+    text
 }
 
 /// The most important assumptions, a line each.

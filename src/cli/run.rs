@@ -12,10 +12,11 @@ use super::run_files;
 use super::summary;
 use super::ui::Ui;
 use super::{Ending, Output};
+use crate::arena::stable_hash;
 use crate::observe::{Detail, Observed, Observers};
 use crate::report::{OutputDir, Overwrite, draw_charts};
 use crate::scenario::{self, DocumentKind, ExpectationOutcome, Overrides, ResolvedScenario};
-use crate::simulation::Prepared;
+use crate::simulation::{Prepared, Storm};
 use crate::state::Store;
 use crate::units::{SimDuration, SimTime};
 use crate::verify::{Violation, compare_figures, compare_rows};
@@ -34,7 +35,7 @@ pub(super) struct RunArgs {
     /// What chance is drawn from, in place of the scenario's seed
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Where to write; by default reports/<scenario name>
+    /// Where to write; by default reports/<scenario name>, with --set a directory of its own beside it
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Set a value of the scenario, such as spec.timeline[0].at=2m
@@ -68,6 +69,8 @@ fn duration(text: &str) -> Result<SimDuration, String> {
 
 /// A run that is over.
 struct Played {
+    /// Workloads that did not settle before t=0.
+    storms: Vec<Storm>,
     observed: Observed,
     store: Store,
     digest: u64,
@@ -83,7 +86,7 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     let scenario = Arc::new(scenario);
     ui.diagnostics(&scenario.warnings, &scenario.sources);
     failure::now_playing(&scenario);
-    let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&scenario.name));
+    let place = arguments.place(&scenario.name);
     let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
     // Before anything is played, so that a refusal costs no time.
     let out = OutputDir::begin(&place, overwrite)?;
@@ -97,7 +100,8 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     }
     let outcomes: Vec<ExpectationOutcome> =
         scenario.expectations.iter().map(|e| e.judge(&played.observed.summary.metrics)).collect();
-    let summary_json = run_files::summary_json(&scenario, &played.observed.summary, &outcomes, &arguments.set);
+    let summary = &played.observed.summary;
+    let summary_json = run_files::summary_json(&scenario, summary, &outcomes, &arguments.set, &played.storms);
     run_files::write(&scenario, &played.observed, &summary_json, &out)?;
     if !arguments.no_charts {
         for (name, picture) in draw_charts(out.path()) {
@@ -115,7 +119,8 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
         Output::Text => {
             let unread = intake::unread(&scenario.input, ui.stdout);
             let text = summary::text(&scenario, &played.observed, &outcomes, &place, ui.stdout);
-            ui.out(&format!("{unread}{text}{}", intake::assumed(&scenario, ui.stdout)))?;
+            let unsettled = intake::unsettled(&played.storms, ui.stdout);
+            ui.out(&format!("{unread}{unsettled}{text}{}", intake::assumed(&scenario, ui.stdout)))?;
         }
     }
     if outcomes.iter().all(|outcome| outcome.holds) {
@@ -154,7 +159,7 @@ fn play(scenario: &ResolvedScenario, sample: SimDuration, ui: &Ui) -> Played {
     bar.finish_and_clear();
     let finished = run.finish();
     let observed = finished.observers.finish(end, &finished.store, finished.events);
-    Played { observed, store: finished.store, digest: finished.digest }
+    Played { storms: prepared.storms().to_vec(), observed, store: finished.store, digest: finished.digest }
 }
 
 /// Compares a run with the one that was checked after every event, which had this digest, and with one from the lock file.
@@ -202,6 +207,19 @@ fn play_checked(scenario: &ResolvedScenario) -> Result<u64, Violation> {
 }
 
 impl RunArgs {
+    /// Where the results go: a scenario with other values than the file's has a place of its own, so that what it is compared with
+    /// stays there.
+    fn place(&self, name: &str) -> PathBuf {
+        let own = || {
+            if self.set.is_empty() {
+                return name.to_owned();
+            }
+            let hash = stable_hash(self.set.join("\n").as_bytes());
+            format!("{name}-what-if-{:06x}", hash >> 40)
+        };
+        self.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(own()))
+    }
+
     /// A bug, with the command that shows it again.
     fn bug(&self, what: String) -> Failure {
         let mut command = format!("kubesquall run {}", self.scenario.display());

@@ -7,6 +7,7 @@ use crate::model::config::KubernetesVersion;
 use crate::observe::{Observed, Sentence, Summary};
 use crate::report::{OutputDir, OutputError, write_tables};
 use crate::scenario::{Assumption, ExpectationOutcome, Input, ResolvedScenario, lock_file};
+use crate::simulation::Storm;
 use crate::units::SimDuration;
 
 /// Writes everything but the charts.
@@ -40,6 +41,7 @@ struct SummaryFile<'a> {
     expectations: &'a [ExpectationOutcome],
     input: &'a Input,
     assumed: &'a [Assumption],
+    unsettled: &'a [Storm],
 }
 
 /// The text of `summary.json`.
@@ -48,6 +50,7 @@ pub(super) fn summary_json(
     summary: &Summary,
     expectations: &[ExpectationOutcome],
     overrides: &[String],
+    unsettled: &[Storm],
 ) -> String {
     let file = SummaryFile {
         scenario: &scenario.name,
@@ -62,6 +65,7 @@ pub(super) fn summary_json(
         expectations,
         input: &scenario.input,
         assumed: &scenario.assumed,
+        unsettled,
     };
     let mut text = serde_json::to_string_pretty(&file).expect("a summary is plain data");
     text.push('\n');

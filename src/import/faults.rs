@@ -128,11 +128,7 @@ fn model(
     let mut fits: Vec<Fit> = Family::ALL.into_iter().filter_map(|family| fit(family, &observations)).collect();
     fits.sort_by(|a, b| a.aicc.total_cmp(&b.aicc));
     let of = |family: Family| fits.iter().find(|fit| fit.family == family);
-    let mut notes: Vec<String> = Family::ALL
-        .into_iter()
-        .filter(|family| of(*family).is_none())
-        .map(|family| format!("{} cannot be fitted to these lengths", family.as_str()))
-        .collect();
+    let mut notes = Vec::new();
     let taken = match wanted {
         Wanted::Empirical => Distribution::Empirical { file: file.into(), values: [].into() },
         Wanted::Best if are_alike(&observations) => {
@@ -148,7 +144,15 @@ fn model(
             ));
             of(Family::Exponential).map(|fit| fit.distribution.clone()).ok_or_else(|| unfit(field))?
         }
-        Wanted::Best => best(&fits, &mut notes).ok_or_else(|| unfit(field))?,
+        Wanted::Best => {
+            let unfit_families = Family::ALL.into_iter().filter(|family| of(*family).is_none());
+            let names: Vec<&str> = unfit_families.map(Family::as_str).collect();
+            let best = best(&fits, &mut notes).ok_or_else(|| unfit(field))?;
+            if !names.is_empty() {
+                notes.push(format!("cannot be fitted to these lengths: {}", names.join(", ")));
+            }
+            best
+        }
         Wanted::Family(family) => {
             if family != Family::Exponential && ended < ENDED_MIN {
                 notes.push(format!("{ended} whole lengths are few for two parameters: give or take a factor of two"));

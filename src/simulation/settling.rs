@@ -5,6 +5,7 @@
 //! on at the rates of the real one.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Serialize;
 
 use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason, Request};
@@ -14,7 +15,7 @@ use crate::state::{Changed, DeletionCause, NodeId, Pod, PodDelta, PodPhase, Stor
 const LOST_MAX: u32 = 30;
 
 /// A workload that made pod after pod before t=0, and none stayed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Storm {
     /// The workload's kind.
     pub kind: &'static str,

@@ -269,9 +269,8 @@ impl Results {
     fn worth_a_change(&self, all: &[Combination], contest: &Contest, today: usize) -> usize {
         let (cheapest, columns) = (contest.order[0], all.iter().map(|of| of.at_best.clone()).collect::<Vec<_>>());
         let worst = worst(&columns);
-        let against = |one: usize, other: usize| {
-            self.cost_difference(&columns[one], &columns[other], contest.confidence, worst)
-        };
+        let against =
+            |one: usize, other: usize| self.cost_difference(&columns[one], &columns[other], contest.confidence, worst);
         let mean = |column: usize| self.interval(&columns[column], contest.confidence).mean;
         let is_better = |one: usize| {
             let difference = against(one, today);

@@ -1,5 +1,6 @@
 //! The integration tests, as one binary.
 
+mod breaks;
 mod cli;
 mod determinism;
 mod expected;

@@ -211,7 +211,8 @@ impl Object {
             | Self::PersistentVolumeClaim(_)
             | Self::Service(_)
             | Self::ControllerRevision(_)
-            | Self::HorizontalPodAutoscaler(_) => {}
+            | Self::HorizontalPodAutoscaler(_)
+            | Self::Stored(_) => {}
         }
         let metadata = self.metadata_mut();
         metadata.deletion_timestamp = None;

@@ -33,6 +33,7 @@ pub mod stored;
 
 pub mod config;
 pub mod manifest;
+pub mod validation;
 
 pub use api_type::ApiEnum;
 pub use controller_revision::*;

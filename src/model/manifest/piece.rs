@@ -11,6 +11,7 @@ use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Location, Severity, suggest};
 use crate::model::field_path::FieldPath;
 use crate::model::selector::LabelSelector;
+use crate::model::validation;
 use crate::model::yaml::{self, Piece};
 
 /// Characters of a value that a row shows.
@@ -280,10 +281,33 @@ impl TextPiece<'_> {
         if let Some(diagnostic) = self.check_names(file, &object, reading.line) {
             return reading.skip(SkipReason::Unreadable, diagnostic);
         }
+        self.list_refused(file, &object, reading);
         ignored.retain(|path| !matches!(path.to_string().as_str(), "apiVersion" | "kind"));
         object.opaque_parts(&mut |path| ignored.push(path.clone()));
         reading.without_effect = ignored;
         reading.object = Some(ManifestObject { object, source: self.location(file, None, reading.line) });
+    }
+
+    /// What the API server would refuse, each at its field, or at the nearest thing around it that is written.
+    fn list_refused(&self, file: &File<'_>, object: &Object, reading: &mut Reading) {
+        for error in validation::validate(object) {
+            let steps = error.path.steps();
+            let ways: Vec<FieldPath> = (1..=steps.len()).map(|count| steps[..count].iter().copied().collect()).collect();
+            let places = self.locate(ways.iter(), ways.len());
+            let found = places.iter().rposition(Option::is_some);
+            let place = found.and_then(|index| places[index]).map(|place| {
+                let is_it = found == Some(ways.len() - 1) && place.value.0 == place.line_index;
+                if is_it { place.value } else { (place.line_index, place.column_index) }
+            });
+            let location = self.location(file, place, reading.line);
+            let diagnostic = Diagnostic::error("manifest::refused", format!("{} is invalid: {error}", reading.label));
+            let diagnostic = diagnostic.at(location, "the API server refuses this");
+            reading.diagnostics.push(if error.value.as_ref().is_some_and(|value| value.contains("{{")) {
+                diagnostic.help("this is a template; fill it in first, for example with `helm template`")
+            } else {
+                diagnostic
+            });
+        }
     }
 
     /// A row for an object whose kind is not modelled.

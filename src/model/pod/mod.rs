@@ -14,6 +14,7 @@ use crate::arena::Symbol;
 use crate::units::Quantity;
 
 pub use defaults::image_tag;
+pub(super) use requests::container_requests;
 pub use requests::{non_zero_container_requests, non_zero_requests, qos, requests};
 
 api_structs! {

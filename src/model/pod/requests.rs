@@ -78,7 +78,7 @@ fn exact_requests(spec: &PodSpec, pod_level: PodLevel, unnamed: &[(Symbol, Quant
     total
 }
 
-pub(super) fn container_requests(spec: &PodSpec, unnamed: &[(Symbol, Quantity)]) -> Amounts {
+pub(in crate::model) fn container_requests(spec: &PodSpec, unnamed: &[(Symbol, Quantity)]) -> Amounts {
     aggregate(spec, |container| {
         let mut amounts = Amounts::default();
         amounts.add(&container.resources.requests);

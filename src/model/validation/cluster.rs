@@ -1,0 +1,197 @@
+//! What stands beside workloads: budgets, priority classes, services, autoscalers, nodes.
+
+use super::error::{Errors, Json};
+use super::format;
+use super::path::Path;
+use super::selector::label_selector;
+use super::workloads::{int_or_percent, not_more_than_all};
+use super::{metadata, resources};
+use crate::model::{
+    HIGHEST_USER_PRIORITY, HorizontalPodAutoscaler, Node, PodDisruptionBudget, PreemptionPolicy, PriorityClass,
+    SYSTEM_PRIORITY_CLASSES, Service, Taint,
+};
+
+/// Words that a Service's type may be.
+const SERVICE_TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
+
+/// # Source
+///
+/// kube-apiserver, `ValidatePodDisruptionBudgetSpec`; the same on update.
+pub(super) fn budget(budget: &PodDisruptionBudget, e: &mut Errors) {
+    let path = Path::ROOT.child("spec");
+    let spec = &budget.spec;
+    if spec.min_available.is_some() && spec.max_unavailable.is_some() {
+        e.invalid(&path, &Json(spec), "minAvailable and maxUnavailable cannot be both set");
+    }
+    for (field, value) in [("minAvailable", spec.min_available), ("maxUnavailable", spec.max_unavailable)] {
+        if let Some(value) = value {
+            int_or_percent(value, &path.child(field), e);
+            not_more_than_all(value, &path.child(field), e);
+        }
+    }
+    label_selector(spec.selector.as_ref(), &path.child("selector"), e);
+}
+
+/// # Source
+///
+/// kube-apiserver, `ValidatePriorityClass`.
+pub(super) fn priority_class(class: &PriorityClass, e: &mut Errors) {
+    let (name, value) = (class.metadata.name.as_str(), class.value);
+    if !name.starts_with("system-") {
+        if value > HIGHEST_USER_PRIORITY {
+            let detail = std::format!("maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}");
+            e.forbidden(&Path::ROOT.child("value"), detail);
+        }
+        return;
+    }
+    let problem = match SYSTEM_PRIORITY_CLASSES.iter().find(|(known, _)| *known == name) {
+        None => std::format!("{name} is not a known system priority class"),
+        Some((_, known)) if *known != value => std::format!("value of {name} PriorityClass must be {known}"),
+        Some(_) if class.global_default => std::format!("globalDefault of {name} PriorityClass must be false"),
+        Some(_) => return,
+    };
+    let path = Path::ROOT.child("metadata");
+    let rule = "priority class names with 'system-' prefix are reserved for system use only. error: ";
+    e.forbidden(&path.child("name"), std::format!("{rule}{problem}"));
+}
+
+/// # Source
+///
+/// kube-apiserver, `ValidatePriorityClassUpdate`.
+pub(super) fn priority_class_update(new: &PriorityClass, old: &PriorityClass, e: &mut Errors) {
+    if new.value != old.value {
+        e.forbidden(&Path::ROOT.child("value"), "may not be changed in an update.");
+    }
+    let policy = |class: &PriorityClass| class.preemption_policy.unwrap_or(PreemptionPolicy::PreemptLowerPriority);
+    e.immutable(&Path::ROOT.child("preemptionPolicy"), &policy(new), &policy(old));
+}
+
+/// # Source
+///
+/// kube-apiserver, `validateService`; ports and addresses are not modelled.
+pub(super) fn service(service: &Service, e: &mut Errors) {
+    let path = Path::ROOT.child("spec");
+    let spec = &service.spec;
+    metadata::labels(&spec.selector, &path.child("selector"), e);
+    let service_type = spec.service_type.map_or("ClusterIP", |word| word.as_str());
+    let is_headless = spec.cluster_ip.is_some_and(|address| address == "None");
+    if is_headless && matches!(service_type, "LoadBalancer" | "NodePort") {
+        let detail = std::format!("may not be set to 'None' for {service_type} services");
+        e.invalid(&path.child("clusterIPs").index(0), "None", detail);
+    }
+    if !SERVICE_TYPES.contains(&service_type) {
+        e.not_supported(&path.child("type"), service_type, &SERVICE_TYPES);
+    }
+    if let Some(address) = spec.cluster_ip.filter(|address| !matches!(address.as_str(), "" | "None")) {
+        if service_type == "ExternalName" {
+            e.forbidden(&path.child("clusterIPs"), "may not be set for ExternalName services");
+        } else if address.as_str().parse::<std::net::IpAddr>().is_err() {
+            let detail = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+            e.invalid(&path.child("clusterIPs").index(0), &address, detail);
+        }
+    }
+}
+
+/// # Source
+///
+/// kube-apiserver, `ValidateServiceUpdate` and `validateUpgradeDowngradeClusterIPs`. An address that is not written stays,
+/// and so does one that is not known.
+pub(super) fn service_update(new: &Service, old: &Service, e: &mut Errors) {
+    let is_external = |service: &Service| service.spec.service_type.is_some_and(|word| word == "ExternalName");
+    let written = |service: &Service| service.spec.cluster_ip.filter(|address| !address.is_empty());
+    let is_headless = |service: &Service| written(service).is_some_and(|address| address == "None");
+    if !is_external(new) && !is_external(old) {
+        let path = Path::ROOT.child("spec");
+        let path = path.child("clusterIPs");
+        match (written(new), written(old)) {
+            (Some(now), before) if before.is_some_and(|before| before != now) || (before.is_none() && now == "None") => {
+                e.invalid(&path.index(0), &Json(&[now]), "may not change once set");
+            }
+            (None, Some(_)) if is_headless(old) => {
+                let none: [&str; 0] = [];
+                e.invalid(&path.index(0), &Json(&none), "primary clusterIP can not be unset");
+            }
+            _ => {}
+        }
+    }
+    service(new, e);
+}
+
+/// # Source
+///
+/// kube-apiserver, `validateHorizontalPodAutoscalerSpec`; metrics and behavior are not modelled.
+pub(super) fn autoscaler(autoscaler: &HorizontalPodAutoscaler, e: &mut Errors) {
+    let path = Path::ROOT.child("spec");
+    let spec = &autoscaler.spec;
+    let min = spec.min_replicas.unwrap_or(1);
+    if min < 1 {
+        e.invalid(&path.child("minReplicas"), &min, "must be greater than or equal to 1");
+    }
+    let max_path = path.child("maxReplicas");
+    match spec.max_replicas {
+        0 => e.required(&max_path, "must be set and greater than 0"),
+        max if max < 0 => e.invalid(&max_path, &max, "must be greater than or equal to 1"),
+        _ => {}
+    }
+    if spec.max_replicas < min {
+        e.invalid(&max_path, &spec.max_replicas, "must be greater than or equal to `minReplicas`");
+    }
+    let target = path.child("scaleTargetRef");
+    for (field, value) in [("kind", spec.scale_target_ref.kind), ("name", spec.scale_target_ref.name)] {
+        if value.is_empty() {
+            e.required(&target.child(field), "");
+        } else {
+            e.texts(&target.child(field), value.as_str(), format::path_segment(value.as_str()));
+        }
+    }
+}
+
+/// # Source
+///
+/// kube-apiserver, `ValidateNode`.
+pub(super) fn node(node: &Node, e: &mut Errors) {
+    let metadata = Path::ROOT.child("metadata");
+    taints(&node.spec.taints, &metadata.child("taints"), e);
+    amounts(node, e);
+}
+
+fn amounts(node: &Node, e: &mut Errors) {
+    let status = Path::ROOT.child("status");
+    resources::amounts(&node.status.capacity, &status.child("capacity"), e);
+    resources::amounts(&node.status.allocatable, &status.child("allocatable"), e);
+}
+
+/// # Source
+///
+/// kube-apiserver, `validateNodeTaints`, whose path is one of the metadata.
+pub(super) fn taints(taints: &[Taint], path: &Path<'_>, e: &mut Errors) {
+    for (index, taint) in taints.iter().enumerate() {
+        let path = path.index(index);
+        e.texts(&path.child("key"), taint.key.as_str(), format::qualified_name(taint.key.as_str()));
+        let problems = format::label_value(taint.value.as_str());
+        if !problems.is_empty() {
+            e.invalid(&path.child("value"), &taint.value, problems.join(";"));
+        }
+        if taints[..index].iter().any(|other| other.is_same(taint)) {
+            e.duplicate_with(&path, &Json(taint), "taints must be unique by key and effect pair");
+        }
+    }
+}
+
+/// # Source
+///
+/// kube-apiserver, `ValidateNodeUpdate`.
+pub(super) fn node_update(new: &Node, old: &Node, e: &mut Errors) {
+    amounts(new, e);
+    let path = Path::ROOT.child("spec");
+    if old.spec.pod_cidr.is_some() && new.spec.pod_cidr != old.spec.pod_cidr {
+        let detail = "node updates may not change podCIDR except from \"\" to valid";
+        e.forbidden(&path.child("podCIDRs"), detail);
+    }
+    if old.spec.provider_id.is_some() && new.spec.provider_id != old.spec.provider_id {
+        let detail = "node updates may not change providerID except from \"\" to valid";
+        e.forbidden(&path.child("providerID"), detail);
+    }
+    let metadata = Path::ROOT.child("metadata");
+    taints(&new.spec.taints, &metadata.child("taints"), e);
+}

@@ -1,0 +1,170 @@
+//! What the API server refuses of an object, field by field, in its words.
+//!
+//! Pure: objects in, errors out. The rules are those of Kubernetes 1.36 with its default feature gates; one file a kind or a
+//! concern. An object that nothing is wrong with costs no allocation but for the parts that the model keeps as text.
+//!
+//! Not looked at: ports and addresses of Services beside `clusterIP`, metrics and behavior of autoscalers, profiles of
+//! seccomp and AppArmor, options of Windows, cloud disks beyond that a volume has one source, whether a time zone exists,
+//! status.
+
+mod affinity;
+mod claim;
+mod cluster;
+mod container;
+mod cron;
+mod environment;
+mod error;
+mod format;
+mod handler;
+mod job;
+mod metadata;
+mod opaque;
+mod path;
+mod pod;
+mod resources;
+mod selector;
+mod volumes;
+mod workloads;
+
+#[cfg(test)]
+mod tests;
+
+use super::{Labels, Object, Taint};
+use error::Errors;
+use path::Path;
+
+pub use error::{ErrorKind, FieldError};
+
+/// What is wrong with an object that is to be created, as it is written: without the server's defaults.
+///
+/// # Examples
+///
+/// ```
+/// use kubesquall::model::{manifest, validation};
+///
+/// let text = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": [{"image": "i"}]}}"#;
+/// let loaded = manifest::load_text("pod.json", text);
+/// assert!(loaded.diagnostics.has_errors());
+/// let pod = kubesquall::model::Object::from_value(serde_json::from_str(text)?).unwrap()?;
+/// let errors = validation::validate(&pod);
+/// assert_eq!(errors[0].to_string(), "spec.containers[0].name: Required value");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[must_use]
+pub fn validate(object: &Object) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    let e = &mut errors;
+    metadata::validate(object.kind(), object.metadata(), e);
+    match object {
+        Object::Namespace(_) | Object::CSIDriver(_) | Object::CSINode(_) | Object::ControllerRevision(_) => {}
+        Object::Node(object) => cluster::node(object, e),
+        Object::PriorityClass(object) => cluster::priority_class(object, e),
+        Object::StorageClass(object) => claim::class(object, e),
+        Object::PersistentVolume(object) => claim::volume(object, e),
+        Object::PersistentVolumeClaim(object) => claim::validate(object, e),
+        Object::Service(object) => cluster::service(object, e),
+        Object::PodDisruptionBudget(object) => cluster::budget(object, e),
+        Object::Deployment(object) => workloads::deployment(object, e),
+        Object::ReplicaSet(object) => workloads::replica_set(object, e),
+        Object::StatefulSet(object) => workloads::stateful_set(object, e),
+        Object::DaemonSet(object) => workloads::daemon_set(object, e),
+        Object::ReplicationController(object) => workloads::replication_controller(object, e),
+        Object::CronJob(object) => job::cron_job(object, e),
+        Object::Job(object) => job::job(object, e),
+        Object::HorizontalPodAutoscaler(object) => cluster::autoscaler(object, e),
+        Object::Pod(object) => pod::validate(object, e),
+    }
+    errors.0
+}
+
+/// What is wrong with the change of an object: `new` as it is written, `old` as it is stored, with all defaults. Objects of
+/// two kinds are not compared.
+///
+/// # Panics
+///
+/// Never; two objects of different kinds are refused by the kind of the new one alone.
+#[must_use]
+pub fn validate_update(new: &Object, old: &Object) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    let e = &mut errors;
+    metadata::validate_update(new.metadata(), e);
+    let defaulted = with_defaults(new);
+    match (&defaulted, old) {
+        (Object::Node(new), Object::Node(old)) => cluster::node_update(new, old, e),
+        (Object::PriorityClass(new), Object::PriorityClass(old)) => cluster::priority_class_update(new, old, e),
+        (Object::StorageClass(new), Object::StorageClass(old)) => claim::class_update(new, old, e),
+        (Object::PersistentVolume(new), Object::PersistentVolume(old)) => claim::volume_update(new, old, e),
+        (Object::PersistentVolumeClaim(new), Object::PersistentVolumeClaim(old)) => claim::validate_update(new, old, e),
+        (Object::Service(new), Object::Service(old)) => cluster::service_update(new, old, e),
+        (Object::PodDisruptionBudget(new), _) => cluster::budget(new, e),
+        (Object::Deployment(new), Object::Deployment(old)) => workloads::deployment_update(new, old, e),
+        (Object::ReplicaSet(new), Object::ReplicaSet(old)) => workloads::replica_set_update(new, old, e),
+        (Object::StatefulSet(new), Object::StatefulSet(old)) => workloads::stateful_set_update(new, old, e),
+        (Object::DaemonSet(new), Object::DaemonSet(old)) => workloads::daemon_set_update(new, old, e),
+        (Object::ReplicationController(new), _) => workloads::replication_controller(new, e),
+        (Object::CronJob(new), Object::CronJob(old)) => job::cron_job_update(new, old, e),
+        (Object::Job(new), Object::Job(old)) => job::job_update(new, old, e),
+        (Object::HorizontalPodAutoscaler(new), _) => cluster::autoscaler(new, e),
+        (Object::Pod(new), Object::Pod(old)) => pod::validate_update(new, old, e),
+        _ => {}
+    }
+    errors.0
+}
+
+/// An object with the server's defaults, but for a selector that is not written: old versions derived it, the server of
+/// today refuses its absence.
+fn with_defaults(object: &Object) -> Object {
+    let mut defaulted = object.clone();
+    defaulted.apply_defaults();
+    match (&mut defaulted, object) {
+        (Object::Deployment(new), Object::Deployment(written)) => new.spec.selector.clone_from(&written.spec.selector),
+        (Object::ReplicaSet(new), Object::ReplicaSet(written)) => new.spec.selector.clone_from(&written.spec.selector),
+        (Object::StatefulSet(new), Object::StatefulSet(written)) => new.spec.selector.clone_from(&written.spec.selector),
+        (Object::DaemonSet(new), Object::DaemonSet(written)) => new.spec.selector.clone_from(&written.spec.selector),
+        _ => {}
+    }
+    defaulted
+}
+
+/// What is wrong with labels, where nothing else of an object is changed.
+#[must_use]
+pub fn validate_labels(labels: &Labels) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    let metadata = Path::ROOT.child("metadata");
+    metadata::labels(labels, &metadata.child("labels"), &mut errors);
+    errors.0
+}
+
+/// What is wrong with the taints of a node.
+#[must_use]
+pub fn validate_taints(taints: &[Taint]) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    let metadata = Path::ROOT.child("metadata");
+    cluster::taints(taints, &metadata.child("taints"), &mut errors);
+    errors.0
+}
+
+/// What is wrong with the tolerations of a pod, where nothing else of it is changed.
+#[must_use]
+pub fn validate_tolerations(tolerations: &[super::Toleration]) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    let spec = Path::ROOT.child("spec");
+    affinity::tolerations(tolerations, &spec.child("tolerations"), &mut errors);
+    errors.0
+}
+
+/// Several errors in one line, as the server's message holds them: each once, in brackets if there are several.
+#[must_use]
+pub fn aggregate(errors: &[FieldError]) -> String {
+    let mut texts: Vec<String> = Vec::with_capacity(errors.len());
+    for error in errors {
+        let text = error.to_string();
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    match texts.as_slice() {
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
+    }
+}

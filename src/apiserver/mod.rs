@@ -12,6 +12,7 @@ mod objects;
 mod opt_in;
 mod pods;
 mod updates;
+mod validation;
 mod volumes;
 mod workloads;
 
@@ -92,7 +93,8 @@ impl ApiServer {
         }
     }
 
-    /// Takes an object of the input as it is, with its status: the cluster was there before the run.
+    /// Takes an object of the input as it is, with its status: the cluster was there before the run. Its fields are not
+    /// validated.
     pub fn restore(
         &mut self,
         store: &mut Store,
@@ -199,11 +201,11 @@ impl ApiServer {
             Request::CreateJob { cron_job, name, scheduled_at } => self.create_job(s, cron_job, name, scheduled_at),
             Request::Apply(mut object) => {
                 object.forget_status();
-                self.apply(s, *object)
+                validation::apply(s, &object).and_then(|()| self.apply(s, *object))
             }
             Request::Create(mut object) => {
                 object.forget_status();
-                self.create(s, *object)
+                validation::create(&object).and_then(|()| self.create(s, *object))
             }
             Request::DeleteOther { kind, namespace, name } => {
                 if kind == "PriorityClass" {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::admission::not_ready_taint;
-use super::{ApiServer, Session, already_exists, not_found};
+use super::{ApiServer, Session, already_exists, not_found, validation};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, ErrorReason, NodeConditionUpdate, NodeRegistration, Reply};
-use crate::model::{Labels, TaintEffect};
+use crate::model::{Labels, ObjectKind, TaintEffect};
 use crate::state::{Changed, Node, NodeCondition, NodeDelta, NodeId, TaintOnNode};
 
 impl ApiServer {
@@ -92,6 +92,7 @@ pub(super) fn set_unschedulable(s: &mut Session<'_>, id: NodeId, unschedulable: 
 }
 
 pub(super) fn set_labels(s: &mut Session<'_>, id: NodeId, labels: Labels) -> Answer {
+    validation::labels(ObjectKind::Node, s.store.node_name(id).as_str(), &labels)?;
     update(s, id, |node| {
         let differs = node.labels != labels;
         node.labels = labels;

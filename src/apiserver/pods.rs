@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::admission::Subject;
-use super::{ApiServer, Session, already_exists};
+use super::{ApiServer, Session, already_exists, validation};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
-use crate::model::{Labels, PodSpec};
+use crate::model::{Labels, ObjectKind, PodSpec};
 use crate::state::{
     Changed, Deletion, DeletionCause, DisruptionTarget, JobId, NodeId, NotScheduled, NotScheduledReason, Owner, Pod,
     PodCondition, PodDelta, PodId, PodPhase,
@@ -273,9 +273,11 @@ pub(super) fn set_owner(s: &mut Session<'_>, id: PodId, owner: Option<Owner>) ->
 }
 
 pub(super) fn set_labels(s: &mut Session<'_>, id: PodId, labels: Labels) -> Answer {
-    if s.store.pod(id).is_some_and(|pod| pod.labels == labels) {
+    let Some(pod) = s.store.pod(id) else { return Err(gone()) };
+    if pod.labels == labels {
         return Ok(Reply::Unchanged);
     }
+    validation::labels(ObjectKind::Pod, &pod.name, &labels)?;
     update_whole(s, id, PodDelta::LABELS, |s| s.store.update_pod(id, |pod| pod.labels = labels))
 }
 

@@ -526,13 +526,15 @@ pub struct ApiError {
     pub retry_after: Option<SimDuration>,
     /// The message of `details.causes[0]`, if any.
     pub detail: Option<String>,
+    /// Of an invalid object: `details.causes`, each with its field.
+    pub causes: Vec<String>,
 }
 
 impl ApiError {
     /// A refusal without details.
     #[must_use]
     pub fn new(reason: ErrorReason, message: impl Into<String>) -> Self {
-        Self { reason, message: message.into(), retry_after: None, detail: None }
+        Self { reason, message: message.into(), retry_after: None, detail: None, causes: Vec::new() }
     }
 
     /// Whether it is refused because its namespace is being deleted (`NamespaceTerminatingCause`).

@@ -96,18 +96,24 @@ impl<R: Reconcile> Cluster<R> {
     pub(super) fn ask(&mut self, request: Request) -> Answer {
         let answer =
             self.api.handle(&mut self.store, &self.config, &Streams::new(3), self.now, request, &mut self.changed);
+        self.deliver();
+        answer
+    }
+
+    fn deliver(&mut self) {
         for what in std::mem::take(&mut self.changed) {
             if R::watches(&what) {
                 let change = Change { at: self.now, cause: CauseId::NONE, what };
                 self.queue.push(self.now + WAY, Event::Deliver(change));
             }
         }
-        answer
     }
 
     #[track_caller]
     pub(super) fn create(&mut self, object: Object) -> Reply {
-        self.ask(Request::Create(Box::new(object))).expect("a new object")
+        let reply = self.api.restore(&mut self.store, &self.config, &Streams::new(3), self.now, object, &mut self.changed);
+        self.deliver();
+        reply.expect("a new object")
     }
 
     /// A pod of the owner, as the kubelet would leave it.

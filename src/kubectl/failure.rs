@@ -41,7 +41,7 @@ impl Failure {
         };
         let source = source.map(|(doing, file)| format!("error when {doing} \"{file}\": ")).unwrap_or_default();
         let among = format!("Error from server ({reason}): {source}{}", error.message);
-        let invalid = (error.reason == ErrorReason::Invalid).then(|| invalid(&error.message)).flatten();
+        let invalid = (error.reason == ErrorReason::Invalid).then(|| invalid(error)).flatten();
         Self::Server { alone: invalid.unwrap_or_else(|| among.clone()), among }
     }
 
@@ -57,11 +57,19 @@ impl Failure {
 /// The server does not listen.
 const UNREACHABLE: &str = "The connection to the server was refused - did you specify the right host or port?";
 
-/// `Deployment.apps "web" is invalid: …` as kubectl tells it: the kind without its group.
-fn invalid(message: &str) -> Option<String> {
-    let (kind, rest) = message.split_once(" \"")?;
+/// `Deployment.apps "web" is invalid: …` as kubectl tells it: the kind without its group, and each of several causes on a
+/// line of its own.
+///
+/// # Source
+/// kubectl, `checkErr` and `MultilineError`.
+fn invalid(error: &ApiError) -> Option<String> {
+    let (kind, rest) = error.message.split_once(" \"")?;
     let kind = kind.split('.').next().unwrap_or(kind);
-    Some(format!("The {kind} \"{rest}"))
+    let (name, _) = rest.split_once("\" is invalid: ")?;
+    Some(match error.causes.as_slice() {
+        [] | [_] => format!("The {kind} \"{rest}"),
+        causes => format!("The {kind} \"{name}\" is invalid: \n* {}", causes.join("\n* ")),
+    })
 }
 
 /// Several errors as kubectl prints them in one line.
@@ -82,7 +90,7 @@ pub(super) fn lines(failures: &[Failure]) -> Vec<String> {
             [text] if !text.starts_with("error: ") => vec![format!("error: {text}")],
             texts => texts.to_vec(),
         },
-        [Failure::Server { alone, .. }] => vec![alone.clone()],
+        [Failure::Server { alone, .. }] => alone.lines().map(str::to_owned).collect(),
         many => many.iter().map(Failure::among).collect(),
     }
 }
@@ -105,6 +113,11 @@ mod tests {
         check(&[gone(), Failure::own("c")], &["Error from server (NotFound): pods \"a\" not found", "c"]);
         let bad = || refused(ErrorReason::Invalid, "Deployment.apps \"web\" is invalid: spec.x: Forbidden: no");
         check(&[bad()], &["The Deployment \"web\" is invalid: spec.x: Forbidden: no"]);
+        let refusal =
+            ApiError::new(ErrorReason::Invalid, "Deployment.apps \"web\" is invalid: [a: Forbidden, b: Forbidden]");
+        let causes = ["a: Forbidden", "b: Forbidden"].map(str::to_owned).to_vec();
+        let both = Failure::refusal(&ApiError { causes, ..refusal }, None);
+        check(&[both], &["The Deployment \"web\" is invalid: ", "* a: Forbidden", "* b: Forbidden"]);
         let among = "Error from server (Invalid): Deployment.apps \"web\" is invalid: spec.x: Forbidden: no";
         check(&[bad(), Failure::own("c")], &[among, "c"]);
     }

@@ -123,6 +123,11 @@ impl Desk {
     fn ask(&mut self, request: Request) -> Answer {
         let answer =
             self.api.handle(&mut self.store, &self.config, &Streams::new(3), self.now, request, &mut self.changed);
+        self.deliver();
+        answer
+    }
+
+    fn deliver(&mut self) {
         for what in std::mem::take(&mut self.changed) {
             if let Changed::PodUpdated { pod, .. } = &what
                 && self.store.pod(*pod).is_some_and(|pod| pod.deletion.is_some())
@@ -135,12 +140,14 @@ impl Desk {
                 self.queue.push(self.now + WAY, Event::Deliver(change));
             }
         }
-        answer
     }
 
     #[track_caller]
     fn create(&mut self, object: Object) {
-        self.ask(Request::Create(Box::new(object))).expect("a new object");
+        let answer =
+            self.api.restore(&mut self.store, &self.config, &Streams::new(3), self.now, object, &mut self.changed);
+        self.deliver();
+        answer.expect("a new object");
         link_owners(&mut self.store);
     }
 

@@ -1,4 +1,5 @@
-//! Checks of the objects of the manifests: what the API server would refuse, and what is more than can be played.
+//! Checks of the objects of the manifests against each other, and that they are not more than can be played. What the API
+//! server refuses of each by itself is told where it is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,11 +11,8 @@ use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::engine::Distribution;
 use crate::kubectl::{Command, Written};
-use crate::model::{
-    LabelSelector, ManifestObject, Object, ObjectKind, ObjectMeta, PodDisruptionBudgetSpec, PodSpec, PodTemplateSpec,
-    ResourceList, RestartPolicy, is_dns_subdomain,
-};
-use crate::units::{IntOrPercent, Quantity, SimDuration};
+use crate::model::{ManifestObject, Object, ObjectKind, ObjectMeta, PodSpec, PodTemplateSpec};
+use crate::units::{Quantity, SimDuration};
 
 /// The most pods that are played. Kubernetes is tested with 150,000.
 pub(super) const PODS_MAX: u64 = 500_000;
@@ -57,7 +55,6 @@ pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnost
         .collect();
     for object in &scenario.objects {
         let label = || object.object.label();
-        check_refused(object, diagnostics);
         match &object.object {
             Object::Node(node) => {
                 let amounts = node.status.allocatable.iter().chain(node.status.capacity.iter());
@@ -65,7 +62,9 @@ pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnost
                     .pools
                     .iter()
                     .any(|pool| pool.index_of(node.metadata.name.as_str()).is_some_and(|index| index < pool.count));
-                if let Some((name, amount)) = amounts.into_iter().find(|(name, amount)| is_impossible(*name, amount))
+                let is_too_much =
+                    |(name, amount): &(Symbol, &Quantity)| !amount.is_negative() && is_impossible(*name, amount);
+                if let Some((name, amount)) = amounts.into_iter().find(is_too_much)
                     && !is_of_pool
                 {
                     let message = format!("{} cannot have {amount} of `{name}`", label());
@@ -89,12 +88,12 @@ pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnost
                     diagnostics.push(diagnostic.at(object.source.clone(), label));
                 }
                 check_annotations(&pod.metadata, object, diagnostics);
-                check_pod(&pod.spec, object, &classes, true, diagnostics);
+                check_class(&pod.spec, object, &classes, true, diagnostics);
             }
             other => {
                 if let Some(template) = pod_template(other) {
                     check_annotations(&template.metadata, object, diagnostics);
-                    check_pod(&template.spec, object, &classes, false, diagnostics);
+                    check_class(&template.spec, object, &classes, false, diagnostics);
                 }
             }
         }
@@ -127,118 +126,6 @@ pub(crate) fn pod_template_mut(object: &mut Object) -> Option<&mut PodTemplateSp
         Object::CronJob(object) => Arc::make_mut(&mut object.spec.job_template.spec.template),
         _ => return None,
     })
-}
-
-/// The selector of a workload that must have one; none for other kinds.
-fn workload_selector(object: &Object) -> Option<Option<&LabelSelector>> {
-    match object {
-        Object::Deployment(object) => Some(object.spec.selector.as_ref()),
-        Object::ReplicaSet(object) => Some(object.spec.selector.as_ref()),
-        Object::DaemonSet(object) => Some(object.spec.selector.as_ref()),
-        Object::StatefulSet(object) => Some(object.spec.selector.as_ref()),
-        _ => None,
-    }
-}
-
-/// Counts that must not be negative, by their fields.
-fn counts(object: &Object) -> Vec<(&'static str, Option<i32>)> {
-    match object {
-        Object::Deployment(object) => vec![("replicas", object.spec.replicas)],
-        Object::ReplicaSet(object) => vec![("replicas", object.spec.replicas)],
-        Object::ReplicationController(object) => vec![("replicas", object.spec.replicas)],
-        Object::StatefulSet(object) => vec![("replicas", object.spec.replicas)],
-        Object::Job(object) => {
-            let spec = &object.spec;
-            vec![
-                ("parallelism", spec.parallelism),
-                ("completions", spec.completions),
-                ("backoffLimit", spec.backoff_limit),
-            ]
-        }
-        Object::CronJob(object) => {
-            let spec = &object.spec.job_template.spec;
-            vec![("parallelism", spec.parallelism), ("completions", spec.completions)]
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// What the API server would refuse whatever else there is.
-fn check_refused(object: &ManifestObject, diagnostics: &mut Diagnostics) {
-    let kind = object.object.kind().as_str();
-    let label = object.object.label();
-    let mut refuse = |message: String, help: &str| {
-        diagnostics.push(
-            Diagnostic::error("scenario::refused_object", message)
-                .at(object.source.clone(), "the API server refuses this object")
-                .help(help.to_owned()),
-        );
-    };
-    let name = object.object.metadata().name;
-    if !name.is_empty() && !is_dns_subdomain(name.as_str()) {
-        let help = if name.as_str().contains("{{") {
-            "this is a template; fill it in first, for example with `helm template`"
-        } else {
-            "use lower-case letters, digits, `-` and `.`, at most 253 of them"
-        };
-        refuse(format!("`{name}` cannot be the name of a {kind}"), help);
-    }
-    for (field, count) in counts(&object.object) {
-        if let Some(count) = count.filter(|count| *count < 0) {
-            refuse(format!("`{field}` of {label} is {count}"), "it must be at least 0");
-        }
-    }
-    if let Object::PodDisruptionBudget(budget) = &object.object {
-        check_budget(&budget.spec, &label, &mut refuse);
-    }
-    let Some(template) = pod_template(&object.object) else { return };
-    match workload_selector(&object.object) {
-        Some(None) => {
-            refuse(format!("{label} has no `selector`"), "add `selector: {matchLabels: …}` with labels of its template")
-        }
-        Some(Some(selector)) if selector.is_empty() => {
-            refuse(format!("{label} has an empty `selector`"), "select by labels of its template");
-        }
-        Some(Some(selector)) if !selector.matches(&template.metadata.labels) => {
-            let labels = &template.metadata.labels;
-            let labels = if labels.is_empty() { "no labels".to_owned() } else { format!("the labels `{labels}`") };
-            let message = format!("the `selector` of {label} does not match its own template, which has {labels}");
-            refuse(message, "give the template the labels that the selector asks for");
-        }
-        _ => {}
-    }
-    let is_job = matches!(object.object, Object::Job(_) | Object::CronJob(_));
-    match template.spec.restart_policy {
-        RestartPolicy::Always if is_job => {
-            refuse(format!("the pods of {label} would restart for ever"), "add `restartPolicy: Never` or `OnFailure`");
-        }
-        RestartPolicy::OnFailure | RestartPolicy::Never if !is_job => {
-            let message = format!("the pods of {label} would not be restarted always");
-            refuse(message, "remove `restartPolicy`; only Jobs may have another than `Always`");
-        }
-        _ => {}
-    }
-}
-
-/// # Source
-/// kube-apiserver, validation of PodDisruptionBudgets.
-fn check_budget(spec: &PodDisruptionBudgetSpec, label: &str, refuse: &mut dyn FnMut(String, &str)) {
-    if spec.min_available.is_some() && spec.max_unavailable.is_some() {
-        refuse(format!("{label} has both `minAvailable` and `maxUnavailable`"), "keep one of the two");
-    }
-    for (field, value) in [("minAvailable", spec.min_available), ("maxUnavailable", spec.max_unavailable)] {
-        let is_possible = |value: &IntOrPercent| match value {
-            IntOrPercent::Int(count) => *count >= 0,
-            IntOrPercent::Percent(percent) => (0..=100).contains(percent),
-        };
-        if let Some(value) = value.filter(|value| !is_possible(value)) {
-            let message = format!("`{field}` of {label} is {value}");
-            refuse(message, "it must be a count of at least 0, or 0% to 100%");
-        }
-    }
-    if let Some(Err(why)) = spec.selector.as_ref().map(LabelSelector::check) {
-        refuse(format!("the `selector` of {label} cannot be: {why}"), "select by labels that pods can have");
-    }
 }
 
 /// How many pods an object wants.
@@ -370,8 +257,8 @@ fn check_length(text: &str) -> Result<(), String> {
     }
 }
 
-/// What the API server would refuse of a pod.
-fn check_pod(
+/// Whether the priority class of pods exists.
+fn check_class(
     spec: &PodSpec,
     object: &ManifestObject,
     classes: &BTreeSet<Symbol>,
@@ -379,23 +266,6 @@ fn check_pod(
     diagnostics: &mut Diagnostics,
 ) {
     let label = object.object.label();
-    if spec.containers.is_empty() {
-        diagnostics.push(
-            Diagnostic::error("scenario::refused_object", format!("the pods of {label} have no container"))
-                .at(object.source.clone(), "the API server refuses this object")
-                .help("add `containers`"),
-        );
-    }
-    for container in spec.init_containers.iter().chain(&spec.containers) {
-        if let Some(problem) = impossible(&container.resources.requests, &container.resources.limits) {
-            let message = format!("container `{}` of {label} {problem}", container.name);
-            diagnostics.push(
-                Diagnostic::error("scenario::impossible_quantity", message)
-                    .at(object.source.clone(), "in this object")
-                    .help("the API server refuses such a pod; correct the resources"),
-            );
-        }
-    }
     let Some(class) = spec.priority_class_name.filter(|class| !class.is_empty() && !classes.contains(class)) else {
         return;
     };
@@ -410,16 +280,4 @@ fn check_pod(
         Some(nearest) => diagnostic.help(format!("the nearest is `{nearest}`")),
         None => diagnostic.help("add the PriorityClass to the manifests"),
     });
-}
-
-fn impossible(requests: &ResourceList, limits: &ResourceList) -> Option<String> {
-    for (verb, resources) in [("requests", requests), ("is limited to", limits)] {
-        if let Some((name, amount)) = resources.iter().find(|(_, amount)| amount.is_negative()) {
-            return Some(format!("{verb} {amount} of `{name}`"));
-        }
-    }
-    requests.iter().find_map(|(name, amount)| {
-        let limit = limits.get(name).filter(|limit| *limit < amount)?;
-        Some(format!("requests {amount} of `{name}` and is limited to {limit}"))
-    })
 }

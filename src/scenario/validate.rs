@@ -16,8 +16,9 @@ use super::{Expectation, ResolvedScenario};
 use crate::arena::Symbol;
 use crate::chaos::FaultProcessSpec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
+use crate::model::field_path::Step;
 use crate::model::manifest::DUMP_COMMAND;
-use crate::model::{LabelSelector, Labels, Object, ObjectKind, is_dns_subdomain};
+use crate::model::{LabelSelector, Labels, Object, ObjectKind, is_dns_subdomain, validation};
 use crate::observe::METRICS;
 use crate::units::SimDuration;
 
@@ -200,6 +201,7 @@ fn check_pools(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostic
             let location = place("template.metadata.name");
             diagnostics.push(Diagnostic::warning("scenario::unused", message).at(location, label));
         }
+        check_template(root, index, &entry.template, diagnostics);
         let status = &entry.template.status;
         for (field, resources) in [("allocatable", &status.allocatable), ("capacity", &status.capacity)] {
             for (name, amount) in resources.iter().filter(|(name, amount)| objects::is_impossible(*name, amount)) {
@@ -225,6 +227,24 @@ fn check_pools(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostic
         }
     }
     debug_assert_eq!(spec.cluster.node_pools.len(), scenario.pools.len());
+}
+
+/// What the API server would refuse of the nodes of a pool; their names, and amounts that no machine has, are told apart.
+fn check_template(root: &Node, index: usize, template: &crate::model::Node, diagnostics: &mut Diagnostics) {
+    let mut node = template.clone();
+    node.metadata.name = Symbol::new("node");
+    let object = Object::Node(Box::new(node));
+    for error in validation::validate(&object) {
+        if error.value.as_ref().is_some_and(|value| value.starts_with("\"-")) {
+            continue;
+        }
+        let message = format!("the nodes of this pool are invalid: {error}");
+        let pool = ["spec", "cluster", "nodePools"].map(|key| Step::Key(Symbol::new(key))).into_iter();
+        let pool = pool.chain([Step::Index(index), Step::Key(Symbol::new("template"))]);
+        let location = root.locate(&pool.chain(error.path.steps().iter().copied()).collect());
+        let diagnostic = Diagnostic::error("manifest::refused", message);
+        diagnostics.push(diagnostic.at(location, "the API server refuses this"));
+    }
 }
 
 fn pools_repeat(scenario: &ResolvedScenario) -> bool {

@@ -275,7 +275,7 @@ containers: [{name: c, image: i}]}}
 {apiVersion: v1, kind: Pod, metadata: {name: small}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: large}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 3, \
-example.com/a: 1}}}]}}
+example.com/a: 1}, limits: {example.com/a: 1}}}]}}
 ";
 
 #[test]

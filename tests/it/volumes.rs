@@ -271,7 +271,7 @@ const CLAIMED: &str = "{name: v, persistentVolumeClaim: {claimName: data}}";
 
 fn claim(name: &str, spec: &str) -> String {
     format!(
-        "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: {name}, namespace: default}}, spec: {{resources: {{requests: \
+        "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: {name}, namespace: default}}, spec: {{accessModes: [ReadWriteOnce], resources: {{requests: \
          {{storage: 1Gi}}}}, {spec}}}}}"
     )
 }
@@ -312,10 +312,10 @@ fn claims_that_rule_a_pod_out_everywhere() {
     check(&[], "persistentvolumeclaim \"data\" not found. not found");
     check(&[claim("data", "")], "pod has unbound immediate PersistentVolumeClaims. not found");
     check(&[claim("data", "storageClassName: absent")], "pod has unbound immediate PersistentVolumeClaims.");
-    let lost = claim("data", "volumeName: gone").replace("spec: {res", "status: {phase: Lost}, spec: {res");
+    let lost = claim("data", "volumeName: gone").replace("spec: {acc", "status: {phase: Lost}, spec: {acc");
     check(&[lost], "persistentvolumeclaim \"data\" bound to non-existent persistentvolume \"gone\".");
     check(&[claim("data", "volumeName: gone")], "persistentvolume \"gone\" not found.");
-    let ephemeral = "{name: v, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce]}}}}";
+    let ephemeral = "{name: v, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}";
     let text = "waiting for ephemeral volume controller to create the persistentvolumeclaim \"p-v\".";
     check_with(ephemeral, &[], text);
     check_with("{name: v, emptyDir: {}}", &[], "n1");

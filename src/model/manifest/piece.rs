@@ -11,7 +11,7 @@ use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Location, Severity, suggest};
 use crate::model::field_path::FieldPath;
 use crate::model::selector::LabelSelector;
-use crate::model::validation;
+use crate::model::validation::{self, ErrorKind};
 use crate::model::yaml::{self, Piece};
 
 /// Characters of a value that a row shows.
@@ -292,7 +292,8 @@ impl TextPiece<'_> {
     fn list_refused(&self, file: &File<'_>, object: &Object, reading: &mut Reading) {
         for error in validation::validate(object) {
             let steps = error.path.steps();
-            let ways: Vec<FieldPath> = (1..=steps.len()).map(|count| steps[..count].iter().copied().collect()).collect();
+            let ways: Vec<FieldPath> =
+                (1..=steps.len()).map(|count| steps[..count].iter().copied().collect()).collect();
             let places = self.locate(ways.iter(), ways.len());
             let found = places.iter().rposition(Option::is_some);
             let place = found.and_then(|index| places[index]).map(|place| {
@@ -302,10 +303,14 @@ impl TextPiece<'_> {
             let location = self.location(file, place, reading.line);
             let diagnostic = Diagnostic::error("manifest::refused", format!("{} is invalid: {error}", reading.label));
             let diagnostic = diagnostic.at(location, "the API server refuses this");
-            reading.diagnostics.push(if error.value.as_ref().is_some_and(|value| value.contains("{{")) {
-                diagnostic.help("this is a template; fill it in first, for example with `helm template`")
-            } else {
-                diagnostic
+            let is_template = error.value.as_ref().is_some_and(|value| value.contains("{{"));
+            let field = error.field.rsplit('.').next().unwrap_or_default();
+            reading.diagnostics.push(match error.kind {
+                _ if is_template => {
+                    diagnostic.help("this is a template; fill it in first, for example with `helm template`")
+                }
+                ErrorKind::Required if !field.ends_with(']') => diagnostic.help(format!("add `{field}`")),
+                _ => diagnostic,
             });
         }
     }

@@ -1,9 +1,9 @@
 //! Where pods want to be: affinity, tolerations, topology spread.
 
 use super::error::Errors;
+use super::format;
 use super::path::Path;
 use super::selector::{self, Values, label_selector, node_selector_term};
-use super::format;
 use crate::arena::Symbol;
 use crate::model::{
     Affinity, LabelSelector, NodeAffinity, PodAffinity, PodAffinityTerm, TaintEffect, Toleration, TolerationOperator,

@@ -104,7 +104,9 @@ pub(super) fn service_update(new: &Service, old: &Service, e: &mut Errors) {
         let path = Path::ROOT.child("spec");
         let path = path.child("clusterIPs");
         match (written(new), written(old)) {
-            (Some(now), before) if before.is_some_and(|before| before != now) || (before.is_none() && now == "None") => {
+            (Some(now), before)
+                if before.is_some_and(|before| before != now) || (before.is_none() && now == "None") =>
+            {
                 e.invalid(&path.index(0), &Json(&[now]), "may not change once set");
             }
             (None, Some(_)) if is_headless(old) => {

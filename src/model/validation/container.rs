@@ -156,7 +156,10 @@ fn host_ports(containers: &[Container], path: &Path<'_>, e: &mut Errors) {
             let key = key(port);
             if seen.contains(&key) {
                 let (protocol, address, number) = key;
-                e.duplicate(&ports.index(index).child("hostPort"), std::format!("{protocol}/{address}/{number}").as_str());
+                e.duplicate(
+                    &ports.index(index).child("hostPort"),
+                    std::format!("{protocol}/{address}/{number}").as_str(),
+                );
             } else {
                 seen.push(key);
             }

@@ -142,7 +142,8 @@ mod tests {
         fn refuse(text: &str, expected: &str) {
             assert_eq!(check(text), Err(expected.to_owned()), "{text}");
         }
-        for good in ["* * * * *", "*/5 0-6,12 1 jan-MAR sun", "@hourly", "@every 1h30m", "0/15 * ? * ?", "1,,2 * * * *"] {
+        for good in ["* * * * *", "*/5 0-6,12 1 jan-MAR sun", "@hourly", "@every 1h30m", "0/15 * ? * ?", "1,,2 * * * *"]
+        {
             assert_eq!(check(good), Ok(()), "{good}");
         }
         refuse("every day", "expected exactly 5 fields, found 2: [every day]");

@@ -136,7 +136,8 @@ pub(super) fn label_value(text: &str) -> Vec<String> {
         problems.push(too_long(DNS_LABEL_LENGTH_MAX));
     }
     if !has_key_form(text) {
-        let rule = format!("a valid label must be an empty string or consist of {}", &KEY_RULE["must consist of ".len()..]);
+        let rule =
+            format!("a valid label must be an empty string or consist of {}", &KEY_RULE["must consist of ".len()..]);
         problems.push(form(&rule, &format!("({KEY_FORM})?"), &["MyValue", "my_value", "12345"]));
     }
     problems
@@ -226,9 +227,11 @@ mod tests {
     fn a_form_is_described_with_examples_and_its_expression() {
         assert_eq!(
             dns_label("A"),
-            ["a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and \
+            [
+                "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and \
               end with an alphanumeric character (e.g. 'my-name', or '123-abc', regex used for validation is \
-              '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"]
+              '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+            ]
         );
     }
 }

@@ -136,8 +136,7 @@ fn indexed(spec: &JobSpec, path: &Path<'_>, e: &mut Errors) {
         e.required(&path.child("completions"), "when completion mode is Indexed");
     }
     if let Some(count) = spec.parallelism.filter(|count| *count > INDEXED_MAX) {
-        let detail =
-            std::format!("must be less than or equal to {INDEXED_MAX} when completion mode is Indexed");
+        let detail = std::format!("must be less than or equal to {INDEXED_MAX} when completion mode is Indexed");
         e.invalid(&parallelism, &count, detail);
     }
     if let Some(count) = spec.max_failed_indexes.filter(|count| spec.completions.is_some() && *count > completions) {
@@ -302,7 +301,8 @@ fn count_indexes(text: &str, completions: i32) -> Result<i32, String> {
             [one] => (number(one)?, number(one)?),
             [first, end] => (number(first)?, number(end)?),
             _ => {
-                let rule = "violates the requirement that an index interval can have at most two parts separated by '-'";
+                let rule =
+                    "violates the requirement that an index interval can have at most two parts separated by '-'";
                 return Err(std::format!("the fragment {part:?} {rule}"));
             }
         };
@@ -441,12 +441,10 @@ fn template_update(new: &Job, old: &Job, path: &Path<'_>, e: &mut Errors) {
     spec.affinity = (!is_nothing).then_some(affinity).filter(|affinity| {
         wanted.affinity.is_some() || affinity.pod_affinity.is_some() || affinity.pod_anti_affinity.is_some()
     });
-    let lists = [
-        (&mut spec.containers, &wanted.containers),
-        (&mut spec.init_containers, &wanted.init_containers),
-    ];
+    let lists = [(&mut spec.containers, &wanted.containers), (&mut spec.init_containers, &wanted.init_containers)];
     for (allowed, wanted) in lists.into_iter().filter(|(allowed, wanted)| allowed.len() == wanted.len()) {
-        for (allowed, wanted) in allowed.iter_mut().zip(wanted).filter(|(allowed, wanted)| allowed.name == wanted.name) {
+        for (allowed, wanted) in allowed.iter_mut().zip(wanted).filter(|(allowed, wanted)| allowed.name == wanted.name)
+        {
             allowed.resources = wanted.resources.clone();
         }
     }

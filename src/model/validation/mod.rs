@@ -119,7 +119,9 @@ fn with_defaults(object: &Object) -> Object {
     match (&mut defaulted, object) {
         (Object::Deployment(new), Object::Deployment(written)) => new.spec.selector.clone_from(&written.spec.selector),
         (Object::ReplicaSet(new), Object::ReplicaSet(written)) => new.spec.selector.clone_from(&written.spec.selector),
-        (Object::StatefulSet(new), Object::StatefulSet(written)) => new.spec.selector.clone_from(&written.spec.selector),
+        (Object::StatefulSet(new), Object::StatefulSet(written)) => {
+            new.spec.selector.clone_from(&written.spec.selector)
+        }
         (Object::DaemonSet(new), Object::DaemonSet(written)) => new.spec.selector.clone_from(&written.spec.selector),
         _ => {}
     }
@@ -141,15 +143,6 @@ pub fn validate_taints(taints: &[Taint]) -> Vec<FieldError> {
     let mut errors = Errors::default();
     let metadata = Path::ROOT.child("metadata");
     cluster::taints(taints, &metadata.child("taints"), &mut errors);
-    errors.0
-}
-
-/// What is wrong with the tolerations of a pod, where nothing else of it is changed.
-#[must_use]
-pub fn validate_tolerations(tolerations: &[super::Toleration]) -> Vec<FieldError> {
-    let mut errors = Errors::default();
-    let spec = Path::ROOT.child("spec");
-    affinity::tolerations(tolerations, &spec.child("tolerations"), &mut errors);
     errors.0
 }
 

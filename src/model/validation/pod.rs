@@ -61,12 +61,7 @@ pub(super) fn template(template: &PodTemplateSpec, claims: Vec<&str>, path: &Pat
 /// # Source
 ///
 /// kube-apiserver, `ValidatePodSpecificAnnotations`. Templates are not asked for the node of a mirror.
-fn pod_annotations(
-    annotations: &BTreeMap<Symbol, Symbol>,
-    pod: Option<&PodSpec>,
-    path: &Path<'_>,
-    e: &mut Errors,
-) {
+fn pod_annotations(annotations: &BTreeMap<Symbol, Symbol>, pod: Option<&PodSpec>, path: &Path<'_>, e: &mut Errors) {
     if annotations.is_empty() {
         return;
     }
@@ -293,6 +288,9 @@ const UPDATABLE: &str = "`spec.containers[*].image`,`spec.initContainers[*].imag
                          `spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` \
                          (allow it to be set to 1 if it was previously negative)";
 
+/// Why a toleration stays.
+pub(super) const TOLERATION_KEPT: &str = "existing toleration can not be modified except its tolerationSeconds";
+
 /// # Source
 ///
 /// kube-apiserver, `ValidatePodUpdate`.
@@ -323,8 +321,7 @@ pub(super) fn validate_update(new: &Pod, old: &Pod, e: &mut Errors) {
         after.tolerations.iter().any(|new| *new == with(new.toleration_seconds))
     };
     if !before.tolerations.iter().all(is_kept) {
-        let detail = "existing toleration can not be modified except its tolerationSeconds";
-        e.forbidden(&path.child("tolerations"), detail);
+        e.forbidden(&path.child("tolerations"), TOLERATION_KEPT);
     }
     let gates = path.child("schedulingGates");
     for (index, gate) in after.scheduling_gates.iter().enumerate() {

@@ -332,7 +332,8 @@ fn projected(source: &Value, path: &Path<'_>, e: &mut Errors) {
     let list = path.child("sources");
     for (index, source) in items(&source["sources"]).iter().enumerate() {
         let path = list.index(index);
-        let kinds = ["secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"];
+        let kinds =
+            ["secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"];
         let mut set = kinds.into_iter().filter(|kind| has(source, kind));
         let Some(kind) = set.next() else {
             e.required(&path, "");
@@ -349,7 +350,11 @@ fn projected(source: &Value, path: &Path<'_>, e: &mut Errors) {
             "serviceAccountToken" => {
                 let seconds = source[kind]["expirationSeconds"].as_i64();
                 if let Some(seconds) = seconds.filter(|seconds| *seconds < 600) {
-                    e.invalid(&here.child("expirationSeconds"), &seconds, "may not specify a duration less than 10 minutes");
+                    e.invalid(
+                        &here.child("expirationSeconds"),
+                        &seconds,
+                        "may not specify a duration less than 10 minutes",
+                    );
                 }
                 if text(&source[kind], "path").is_empty() {
                     e.required(&here.child("path"), "");

@@ -1,0 +1,148 @@
+//! What the server refuses of an object that is created or changed: `Invalid`, with every field that is wrong.
+//!
+//! Requests of controllers for pods, ReplicaSets and Jobs are not asked: what they are made from has been.
+
+use std::sync::Arc;
+
+use super::Session;
+use crate::arena::Symbol;
+use crate::component::{ApiError, ErrorReason, export_workload};
+use crate::model::validation::{self, FieldError};
+use crate::model::{self, Labels, Object, ObjectKind, PersistentVolumeClaimPhase, PreemptionPolicy, VolumeBindingMode};
+use crate::state::{Meta, Store, WorkloadId};
+
+/// POST.
+///
+/// # Errors
+///
+/// 422, if anything is wrong.
+pub(super) fn create(object: &Object) -> Result<(), ApiError> {
+    refuse(object.kind(), object.metadata().name, &validation::validate(object))
+}
+
+/// PUT, or POST where there is none yet.
+///
+/// # Errors
+///
+/// 422, if anything is wrong with the object or with the change.
+pub(super) fn apply(s: &Session<'_>, object: &Object) -> Result<(), ApiError> {
+    let (kind, name, namespace) = (object.kind(), object.metadata().name, object.metadata().namespace);
+    let is_there = match object {
+        Object::Pod(_) => s.store.find_pod(namespace, &Arc::from(name.as_str())).is_some(),
+        Object::Node(_) => s.store.find_node(name).is_some_and(|id| s.store.node(id).is_some()),
+        Object::PersistentVolumeClaim(_) => s.store.volumes.find_claim(namespace, name).is_some(),
+        Object::PersistentVolume(_) => s.store.volumes.find_volume(name).is_some(),
+        _ => false,
+    };
+    if is_there {
+        // Which of their fields may change is asked where they are changed.
+        let mut errors = validation::validate_labels(&object.metadata().labels);
+        if let Object::Node(node) = object {
+            errors.extend(validation::validate_taints(&node.spec.taints));
+        }
+        return refuse(kind, name, &errors);
+    }
+    let Some(old) = live(s.store, object) else { return create(object) };
+    let mut new = object.clone();
+    inherit(&mut new, &old);
+    refuse(object.kind(), object.metadata().name, &validation::validate_update(&new, &old))
+}
+
+/// Labels of an object of which nothing else is changed.
+pub(super) fn labels(kind: ObjectKind, name: &str, labels: &Labels) -> Result<(), ApiError> {
+    refuse(kind, Symbol::new(name), &validation::validate_labels(labels))
+}
+
+/// 422 in the API's words, if there are errors.
+///
+/// # Source
+///
+/// API machinery, `NewInvalid`.
+pub(super) fn refuse(kind: ObjectKind, name: Symbol, errors: &[FieldError]) -> Result<(), ApiError> {
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let group = kind.api_version().split_once('/').map_or("", |(group, _)| group);
+    let dot = if group.is_empty() { "" } else { "." };
+    let what = validation::aggregate(errors);
+    let message = format!("{}{dot}{group} \"{name}\" is invalid: {what}", kind.as_str());
+    let mut causes: Vec<String> = Vec::with_capacity(errors.len());
+    for error in errors {
+        let text = error.to_string();
+        if !causes.contains(&text) {
+            causes.push(text);
+        }
+    }
+    Err(ApiError { causes, ..ApiError::new(ErrorReason::Invalid, message) })
+}
+
+/// The object of the same name as it is stored.
+fn live(store: &Store, object: &Object) -> Option<Object> {
+    let (namespace, name) = (object.metadata().namespace, object.metadata().name);
+    let is_it = |meta: &Meta| meta.namespace == namespace && meta.name == name;
+    Some(match object.kind() {
+        ObjectKind::PodDisruptionBudget => {
+            let (_, budget) = store.budgets.iter().find(|(_, budget)| is_it(&budget.meta))?;
+            let spec = model::PodDisruptionBudgetSpec::clone(&budget.spec);
+            Object::from(model::PodDisruptionBudget { spec, ..Default::default() })
+        }
+        ObjectKind::Service => {
+            let (_, service) = store.services.iter().find(|(_, service)| is_it(&service.meta))?;
+            Object::from(model::Service { spec: model::ServiceSpec::clone(&service.spec), ..Default::default() })
+        }
+        ObjectKind::PriorityClass => {
+            let class = store.priority_class(name)?;
+            let policy =
+                if class.never_preempts { PreemptionPolicy::Never } else { PreemptionPolicy::PreemptLowerPriority };
+            Object::from(model::PriorityClass {
+                value: class.value,
+                global_default: class.global_default,
+                preemption_policy: Some(policy),
+                ..Default::default()
+            })
+        }
+        ObjectKind::StorageClass => Object::from(model::StorageClass::clone(store.volumes.class(name)?)),
+        ObjectKind::Namespace => {
+            store.namespace(name)?;
+            Object::from(model::Namespace::default())
+        }
+        kind => {
+            let id = store.find_workload(kind.as_str(), namespace, name)?;
+            let mut object = export_workload(store, id)?;
+            if let (Object::Job(object), WorkloadId::Job(id)) = (&mut object, id) {
+                add_status(object, store.jobs.get(id)?);
+            }
+            object
+        }
+    })
+}
+
+/// What decides whether the template of a Job may change.
+fn add_status(object: &mut model::Job, job: &crate::state::Job) {
+    object.status.active = job.status.active;
+    object.status.start_time = job.status.started_at.map(|_| Symbol::new("started"));
+    for (kind, ..) in &job.status.conditions {
+        let condition = model::JobCondition { condition_type: Symbol::new(kind), ..Default::default() };
+        object.status.conditions.push(condition);
+    }
+}
+
+/// What a file does not say of an object that is there stays as it is. Workloads come merged already.
+fn inherit(new: &mut Object, old: &Object) {
+    match (new, old) {
+        (Object::StorageClass(new), Object::StorageClass(old)) => {
+            new.reclaim_policy = new.reclaim_policy.or(old.reclaim_policy);
+            new.parameters = if new.parameters.is_none() { old.parameters } else { new.parameters };
+            if new.volume_binding_mode == VolumeBindingMode::default() {
+                new.volume_binding_mode = old.volume_binding_mode;
+            }
+        }
+        (Object::PriorityClass(new), Object::PriorityClass(old)) => {
+            new.preemption_policy = new.preemption_policy.or(old.preemption_policy);
+        }
+        (Object::Service(new), Object::Service(old)) => {
+            new.spec.cluster_ip = new.spec.cluster_ip.or(old.spec.cluster_ip);
+        }
+        _ => {}
+    }
+}

@@ -8,7 +8,7 @@ use super::Session;
 use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason, export_workload};
 use crate::model::validation::{self, FieldError};
-use crate::model::{self, Labels, Object, ObjectKind, PersistentVolumeClaimPhase, PreemptionPolicy, VolumeBindingMode};
+use crate::model::{self, Labels, Object, ObjectKind, PreemptionPolicy, VolumeBindingMode};
 use crate::state::{Meta, Store, WorkloadId};
 
 /// POST.

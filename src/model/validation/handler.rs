@@ -62,11 +62,10 @@ fn hook(hook: &LifecycleHandler, grace_period: i64, path: &Path<'_>, e: &mut Err
         None if count == 0 => e.required(path, "must specify a handler type"),
         None => {}
         Some(_) if count > 0 => e.forbidden(&path.child("sleep"), "may not specify more than 1 handler type"),
+        Some(sleep) if (0..=grace_period).contains(&sleep.seconds) => {}
         Some(sleep) => {
-            if !(0..=grace_period).contains(&sleep.seconds) {
-                let detail = "must be non-negative and less than terminationGracePeriodSeconds";
-                e.invalid(&path.child("sleep"), &sleep.seconds, std::format!("{detail} ({grace_period})"));
-            }
+            let detail = "must be non-negative and less than terminationGracePeriodSeconds";
+            e.invalid(&path.child("sleep"), &sleep.seconds, std::format!("{detail} ({grace_period})"));
         }
     }
 }

@@ -226,7 +226,8 @@ fn scheduling_gates(spec: &PodSpec, path: &Path<'_>, e: &mut Errors) {
 
 /// What names something else, or the pod's host.
 fn names(spec: &PodSpec, path: &Path<'_>, e: &mut Errors) {
-    let fields: [(&str, Option<Symbol>, fn(&str) -> Vec<String>); 6] = [
+    type Form = fn(&str) -> Vec<String>;
+    let fields: [(&str, Option<Symbol>, Form); 6] = [
         ("serviceAccountName", spec.service_account_name, format::dns_subdomain),
         ("nodeName", spec.node_name, format::dns_subdomain),
         ("hostname", spec.hostname, format::dns_label),
@@ -392,7 +393,7 @@ fn gated(rest: &mut PodSpec, before: &PodSpec, path: &Path<'_>, e: &mut Errors) 
         e.invalid(&terms_path, &Hidden, detail);
     } else {
         for (index, (new, old)) in new_terms.iter().zip(&old_terms).enumerate() {
-            let is_same_empty = !(old.is_empty() && !new.is_empty());
+            let is_same_empty = !old.is_empty() || new.is_empty();
             let adds = new.match_expressions.starts_with(&old.match_expressions)
                 && new.match_fields.starts_with(&old.match_fields);
             if !adds || !is_same_empty {

@@ -121,7 +121,7 @@ pub(super) fn amounts(list: &ResourceList, path: &Path<'_>, e: &mut Errors) {
 fn huge_pages(name: &str, amount: &Quantity, path: &Path<'_>, e: &mut Errors) {
     let Some(size) = name.strip_prefix(HUGE_PAGES) else { return };
     let size = size.parse::<Quantity>().ok().map(Quantity::nano_value).filter(|size| *size > 0);
-    if !size.is_some_and(|size| amount.nano_value() % size == 0) {
+    if size.is_none_or(|size| amount.nano_value() % size != 0) {
         e.invalid(path, amount, std::format!("{amount} is not positive integer multiple of {name}"));
     }
 }

@@ -227,10 +227,10 @@ fn source(volume: &Volume, path: &Path<'_>, e: &mut Errors) {
         "hostPath" => host_path(&Written::of(volume.host_path), &here, e),
         "secret" => files(&Written::of(volume.secret), "secretName", &here, e),
         "configMap" => files(&Written::of(volume.config_map), "name", &here, e),
-        "persistentVolumeClaim" => {
-            if volume.persistent_volume_claim.as_ref().is_some_and(|claim| claim.claim_name.is_empty()) {
-                e.required(&here.child("claimName"), "");
-            }
+        "persistentVolumeClaim"
+            if volume.persistent_volume_claim.as_ref().is_some_and(|claim| claim.claim_name.is_empty()) =>
+        {
+            e.required(&here.child("claimName"), "");
         }
         "nfs" => nfs(&Written::of(volume.nfs), &here, e),
         "projected" => projected(&Written::of(volume.projected), &here, e),

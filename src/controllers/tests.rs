@@ -111,7 +111,8 @@ impl<R: Reconcile> Cluster<R> {
 
     #[track_caller]
     pub(super) fn create(&mut self, object: Object) -> Reply {
-        let reply = self.api.restore(&mut self.store, &self.config, &Streams::new(3), self.now, object, &mut self.changed);
+        let reply =
+            self.api.restore(&mut self.store, &self.config, &Streams::new(3), self.now, object, &mut self.changed);
         self.deliver();
         reply.expect("a new object")
     }

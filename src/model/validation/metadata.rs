@@ -20,8 +20,8 @@ const ANNOTATIONS_SIZE_MAX: usize = 256 * 1024;
 fn name_form(kind: ObjectKind) -> fn(&str) -> Vec<String> {
     match kind {
         ObjectKind::Namespace | ObjectKind::Service | ObjectKind::StatefulSet => format::dns_label,
-        // Its own validation never looked at metadata; any part of a path will do.
-        ObjectKind::PodDisruptionBudget => format::path_segment,
+        // The validation of budgets never looked at metadata, and roles have colons; any part of a path will do.
+        ObjectKind::PodDisruptionBudget | ObjectKind::Stored => format::path_segment,
         _ => format::dns_subdomain,
     }
 }

@@ -56,7 +56,11 @@ pub fn validate(object: &Object) -> Vec<FieldError> {
     let e = &mut errors;
     metadata::validate(object.kind(), object.metadata(), e);
     match object {
-        Object::Namespace(_) | Object::CSIDriver(_) | Object::CSINode(_) | Object::ControllerRevision(_) => {}
+        Object::Namespace(_)
+        | Object::CSIDriver(_)
+        | Object::CSINode(_)
+        | Object::ControllerRevision(_)
+        | Object::Stored(_) => {}
         Object::Node(object) => cluster::node(object, e),
         Object::PriorityClass(object) => cluster::priority_class(object, e),
         Object::StorageClass(object) => claim::class(object, e),

@@ -898,7 +898,8 @@ fn with_the_gate_an_update_takes_as_many_at_a_time_as_may_be_unavailable() {
 
 fn with_claims(replicas: i32, policy: &str) -> String {
     format!(
-        "replicas: {replicas}, podManagementPolicy: Parallel, volumeClaimTemplates: [{{metadata: {{name: data}}}}], \
+        "replicas: {replicas}, podManagementPolicy: Parallel, volumeClaimTemplates: [{{metadata: {{name: data}}, \
+         spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}}}], \
          persistentVolumeClaimRetentionPolicy: {{{policy}}}"
     )
 }

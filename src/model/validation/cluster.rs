@@ -1,6 +1,6 @@
 //! What stands beside workloads: budgets, priority classes, services, autoscalers, nodes.
 
-use super::error::{Errors, Json};
+use super::error::{Errors, Json, Raw};
 use super::format;
 use super::path::Path;
 use super::selector::label_selector;
@@ -175,7 +175,14 @@ pub(super) fn taints(taints: &[Taint], path: &Path<'_>, e: &mut Errors) {
             e.invalid(&path.child("value"), &taint.value, problems.join(";"));
         }
         if taints[..index].iter().any(|other| other.is_same(taint)) {
-            e.duplicate_with(&path, &Json(taint), "taints must be unique by key and effect pair");
+            // The server prints its own form of a taint, whose fields have the names of the code.
+            let shown = std::format!(
+                "{{\"Key\":{:?},\"Value\":{:?},\"Effect\":\"{}\",\"TimeAdded\":null}}",
+                taint.key.as_str(),
+                taint.value.as_str(),
+                taint.effect
+            );
+            e.duplicate_with(&path, &Raw(shown), "taints must be unique by key and effect pair");
         }
     }
 }

@@ -140,6 +140,15 @@ impl<T: Serialize + ?Sized> Show for Json<'_, T> {
     }
 }
 
+/// A value that is JSON already.
+pub(super) struct Raw(pub(super) String);
+
+impl Show for Raw {
+    fn show(&self) -> Shown {
+        Shown::Text(self.0.clone())
+    }
+}
+
 /// A value that errors do not print.
 pub(super) struct Hidden;
 

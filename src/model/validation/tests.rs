@@ -453,7 +453,7 @@ fn what_stands_beside_workloads_is_checked_as_well() {
         &node,
         &[],
         &[
-            "metadata.taints[1]: Duplicate value: {\"key\":\"a\",\"value\":\"2\",\"effect\":\"NoSchedule\"}: taints must be \
+            "metadata.taints[1]: Duplicate value: {\"Key\":\"a\",\"Value\":\"2\",\"Effect\":\"NoSchedule\",\"TimeAdded\":null}: taints must be \
          unique by key and effect pair",
         ],
     );

@@ -149,6 +149,12 @@ impl PodRow {
         self.initial && [self.deletion_at, self.finished_at].contains(&Some(SimTime::ZERO))
     }
 
+    /// Whether it succeeded before anybody deleted it. What its containers say when they are stopped tells nothing.
+    fn is_done(&self) -> bool {
+        let is_stopped = self.deletion_at.is_some_and(|deleted| self.finished_at.is_none_or(|ended| deleted <= ended));
+        self.phase == PodPhase::Succeeded && !is_stopped
+    }
+
     /// Whether it ended in this run without having done its work, not on purpose, and nothing makes it anew. Not asked of static
     /// pods, which are part of their machine.
     pub(super) fn is_lost(&self) -> bool {
@@ -156,7 +162,7 @@ impl PodRow {
         self.is_loose
             && has_ended
             && !self.ended_before()
-            && self.phase != PodPhase::Succeeded
+            && !self.is_done()
             && self.deletion_cause.is_none_or(|cause| is_loss(cause, self.phase))
     }
 
@@ -236,6 +242,11 @@ pub(super) fn ended_by_kubelet(pod: &Pod) -> Option<DeletionCause> {
     }
 }
 
+/// Why a pod is being deleted, as far as the API shows it; none if it is not.
+pub(super) fn shown_cause(pod: &Pod) -> Option<DeletionCause> {
+    disruption_of_deleted(pod).or(pod.deletion.map(|deletion| deletion.cause))
+}
+
 /// The cause that the API shows of a pod being deleted for a reason it shows nowhere: its DisruptionTarget condition, which
 /// an eviction also writes on pods that somebody else deleted before.
 fn disruption_of_deleted(pod: &Pod) -> Option<DeletionCause> {
@@ -274,7 +285,8 @@ fn update(row: &mut PodRow, pod: &Pod, delta: PodDelta, at: SimTime, store: &Sto
         let (kind, name) = controller_name(store, pod.owner);
         (row.owner_kind, row.owner_name) = (Symbol::new(kind), Symbol::new(name));
         row.count_for(at, WorkloadKey::of_pod(pod, store));
-        row.is_loose = is_loose(pod);
+        // What ends while it has a controller is that one's to make anew.
+        row.is_loose = is_loose(pod) && (row.is_loose || (row.deletion_at.is_none() && row.finished_at.is_none()));
     }
     if delta.touches(PodDelta::PHASE) {
         row.phase = pod.phase;

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use super::cause::is_loss;
 use super::objective::Objective;
 use super::outcome::WorkloadOutcome;
+use super::pods::shown_cause;
 use super::workload::{WorkloadKey, root_of};
 use super::workloads::WorkloadRow;
 use crate::arena::{Column, sym};
@@ -120,16 +121,21 @@ struct Loose {
     pending: i32,
     /// Being deleted.
     terminating: i32,
+    /// Has done its work: it succeeded before anybody deleted it.
+    done: i32,
 }
 
 impl Loose {
-    fn of(pod: &Pod, store: &Store) -> Self {
+    /// How a pod stands that stood like this before.
+    fn of(pod: &Pod, before: Self, store: &Store) -> Self {
         let active = i32::from(pod.is_active());
+        let is_done = before.done > 0 || (pod.phase == PodPhase::Succeeded && pod.deletion.is_none());
         Self {
-            wanted: i32::from(is_wanted(pod, store)),
+            wanted: i32::from(!is_done && is_wanted(pod, store)),
             active,
             pending: active * i32::from(pod.node.is_none()),
             terminating: i32::from(pod.is_terminating()),
+            done: i32::from(is_done),
         }
     }
 
@@ -138,6 +144,7 @@ impl Loose {
         self.active += sign * other.active;
         self.pending += sign * other.pending;
         self.terminating += sign * other.terminating;
+        self.done += sign * other.done;
     }
 }
 
@@ -281,7 +288,7 @@ impl Slo {
             None if old.place == 0 && !pod.is_active() => Part::default(),
             None => {
                 let place = self.loose_place(at, pod, old) + 1;
-                Part { ready: if counts { place } else { 0 }, place, loose: Loose::of(pod, store) }
+                Part { ready: if counts { place } else { 0 }, place, loose: Loose::of(pod, old.loose, store) }
             }
         };
         self.take(at, id, old, new);
@@ -303,7 +310,7 @@ impl Slo {
     fn pod_gone(&mut self, at: SimTime, id: PodId, last: &Pod, store: &Store) {
         let old = *self.parts.get(id);
         let place = old.place.checked_sub(1);
-        if let Some(index) = place.filter(|_| is_wanted(last, store)) {
+        if let Some(index) = place.filter(|_| Loose::of(last, old.loose, store).wanted > 0) {
             self.tracked[index].lost += 1;
         }
         self.take(at, id, old, Part::default());
@@ -431,18 +438,15 @@ fn outcome(t: Tracked, objectives: &[Objective]) -> WorkloadOutcome {
     }
 }
 
-/// Whether somebody misses a pod that nothing modelled controls, as soon as it is not ready: not if it has done its work, and not
-/// if an operator or its owner has ended it. A static pod is part of its machine, and goes with it.
+/// Whether somebody misses a pod that nothing modelled controls, as soon as it is not ready: not if an operator or its owner has
+/// ended it. How its containers ended after that tells nothing. A static pod is part of its machine, and goes with it.
 fn is_wanted(pod: &Pod, store: &Store) -> bool {
-    if pod.phase == PodPhase::Succeeded {
-        return false;
-    }
     if let Some(Owner::Node(node)) = pod.owner
         && store.node(node).is_none()
     {
         return false;
     }
-    pod.deletion.is_none_or(|deletion| is_loss(deletion.cause, pod.phase))
+    shown_cause(pod).is_none_or(|cause| is_loss(cause, pod.phase))
 }
 
 /// Wanted pods of a workload that is tracked; none for ReplicaSets of a Deployment and for kinds that end by themselves.

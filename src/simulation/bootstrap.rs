@@ -19,13 +19,13 @@ use crate::controllers::node_lifecycle::condition_taints;
 use crate::engine::{Distribution, Streams};
 use crate::kubelet::PoolTemplate;
 use crate::model::{
-    Object, ObjectReference, PersistentVolume, PersistentVolumeClaim, StorageClass, UNSPECIFIED_PROVISIONER,
-    VolumeBindingMode,
+    AccessMode, Object, ObjectReference, PersistentVolume, PersistentVolumeClaim, StorageClass,
+    UNSPECIFIED_PROVISIONER, VolumeBindingMode,
 };
 use crate::observe::Observers;
 use crate::scenario::{self, Bootstrap, ResolvedScenario};
 use crate::state::{Machine, NodeCondition, NodeConditionKind, Status, Store, TaintOnNode};
-use crate::units::{SimDuration, SimTime};
+use crate::units::{Quantity, SimDuration, SimTime};
 use crate::verify::Violation;
 
 /// How long before t=0 a settled cluster is brought up; an OrderedReady set of a thousand pods fits.
@@ -277,6 +277,9 @@ fn implied_storage(objects: &[&Object]) -> Vec<Object> {
         implied.extend(claims.into_iter().map(|(namespace, name)| {
             let mut claim = PersistentVolumeClaim::default();
             (claim.metadata.namespace, claim.metadata.name) = (namespace, name);
+            // What the API server wants to be said, and what hinders nobody.
+            claim.spec.access_modes.push(AccessMode::ReadWriteMany);
+            claim.spec.resources.requests.insert(Symbol::new("storage"), Quantity::from_value(1));
             Object::from(claim)
         }));
     }

@@ -62,8 +62,8 @@ pub struct PodRow {
     pub workload: WorkloadKey,
     /// What it counted for before, each until when.
     pub former_workloads: Vec<(SimTime, WorkloadKey)>,
-    /// Whether nothing that is modelled makes it anew when it is gone.
-    is_loose: bool,
+    /// Whether nothing that is modelled makes it anew when it is gone: it has no controller, or one that is not in the cluster.
+    pub is_loose: bool,
 }
 
 /// A pod's cause of deletion became known, or another one than before.

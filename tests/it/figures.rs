@@ -92,6 +92,16 @@ fn a_cluster_of_bare_pods_that_loses_its_nodes_is_not_well() {
 }
 
 #[test]
+fn an_owner_of_a_known_kind_that_is_not_there_makes_nothing_anew() {
+    let lost = ", ownerReferences: [{apiVersion: batch/v1, kind: Job, name: gone, uid: u-1, controller: true}]";
+    let fault = "{at: 1m, fault: {kind: InstanceGone, nodes: {names: [n-0]}}}";
+    let observed = play("10m", fault, &[&pod("worker", lost)]);
+    // Counted anew by `play`, too; whether the loader makes the owner anew is its own affair.
+    let is_short = metric(&observed, "workloads_below_desired_end") > 0.0;
+    assert_eq!(metric(&observed, "pods_lost") > 0.0, is_short, "{:?}", observed.summary.verdict);
+}
+
+#[test]
 fn a_bare_pod_that_an_operator_deletes_is_not_lost_and_one_that_is_made_again_makes_up_for_it() {
     let observed = play("5m", "{at: 1m, kubectl: delete pod lonely}", &[&pod("lonely", "")]);
     assert_eq!((metric(&observed, "pods_lost"), metric(&observed, "workloads_below_desired_end")), (0.0, 0.0));

@@ -10,10 +10,6 @@ use crate::units::SimTime;
 const EVICTIONS: [&str; 5] =
     ["TaintManagerEviction", "EvictionByEvictionAPI", "DeletionByPodGC", "TerminationByKubelet", "NodePressure"];
 const PREEMPTION: &str = "PreemptionByScheduler";
-/// Kinds of owners that make their pods anew.
-const MODELLED: [&str; 8] =
-    ["Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job", "CronJob", "Node"];
-
 pub(super) fn cause(pod: &PodRow) -> &'static str {
     pod.deletion_cause.map_or("", |cause| cause.as_str())
 }
@@ -68,8 +64,7 @@ pub(super) fn lost(pods: &[PodRow]) -> impl Iterator<Item = &PodRow> {
         .iter()
         .rev()
         .filter(|pod| pod.workload.kind.as_str() != "Pod" || names.insert((pod.namespace, &*pod.name)))
-        .filter(|pod| !MODELLED.contains(&pod.owner_kind.as_str()))
-        .filter(|pod| pod.workload.kind.as_str() == "Pod" || !MODELLED.contains(&pod.workload.kind.as_str()))
+        .filter(|pod| pod.is_loose)
         .collect();
     latest.into_iter().filter(|pod| {
         let zero = Some(SimTime::ZERO);
@@ -81,13 +76,9 @@ pub(super) fn lost(pods: &[PodRow]) -> impl Iterator<Item = &PodRow> {
             "Completed" => phase == "Failed",
             _ => is_evicted(pod) || is_preempted(pod),
         };
-        let first = pod.deletion_at.into_iter().chain(pod.finished_at).min();
-        let had_owner = pod.former_workloads.iter().any(|(until, former)| {
-            MODELLED.contains(&former.kind.as_str()) && first.is_some_and(|ended| ended <= *until)
-        });
         let succeeded =
             phase == "Succeeded" && pod.deletion_at.is_none_or(|at| pod.finished_at.is_some_and(|end| end < at));
-        ended && !before && !had_owner && !succeeded && is_unwanted
+        ended && !before && !succeeded && is_unwanted
     })
 }
 

@@ -240,8 +240,8 @@ impl Calm<'_> {
 
     fn has_restless_pods(&self, owner: WorkloadId) -> bool {
         // Pods that tolerate what their kubelet does not are made and rejected without end.
-        let is_rejected = |pod: &Pod| pod.phase == PodPhase::Failed && pod.created_at + UNDER_WAY * 10 > self.now;
-        self.pods_of(owner).any(|pod| self.is_restless(pod) || is_rejected(pod))
+        let is_rejected = self.verifier.last_failure(owner).is_some_and(|at| at + UNDER_WAY * 10 > self.now);
+        is_rejected || self.pods_of(owner).any(|pod| self.is_restless(pod))
     }
 
     fn replica_set(&self, id: ReplicaSetId) -> Result<(), String> {

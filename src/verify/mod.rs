@@ -13,6 +13,8 @@ mod rows;
 
 use std::fmt;
 
+use rustc_hash::FxHashMap;
+
 use budgets::Budgets;
 pub use convergence::unsettled;
 pub use figures::compare as compare_figures;
@@ -21,7 +23,7 @@ use placement::Placement;
 pub use rows::compare as compare_rows;
 
 use crate::component::Config;
-use crate::state::{Change, PodDisruptionBudgetId, Store};
+use crate::state::{Change, Changed, PodDelta, PodDisruptionBudgetId, PodPhase, Store, WorkloadId};
 use crate::units::SimTime;
 
 /// A broken invariant.
@@ -47,6 +49,8 @@ pub struct Verifier {
     mirror: Mirror,
     placement: Placement,
     budgets: Budgets,
+    /// When the last pod of a workload failed.
+    failed_at: FxHashMap<WorkloadId, SimTime>,
     /// When the last change was committed.
     last_change_at: SimTime,
     /// Events until everything is counted anew.
@@ -65,6 +69,7 @@ impl Verifier {
             mirror: Mirror::new(store),
             placement: Placement::new(store, config),
             budgets: Budgets::new(store),
+            failed_at: FxHashMap::default(),
             last_change_at: now,
             until_recount: recount_period(store),
             instant: (now, 0),
@@ -87,6 +92,13 @@ impl Verifier {
     }
 
     fn take_in(&mut self, change: &Change, store: &Store) -> Result<(), String> {
+        if let Changed::PodUpdated { pod, delta, .. } = &change.what
+            && delta.touches(PodDelta::PHASE)
+            && let Some(pod) = store.pod(*pod).filter(|pod| pod.phase == PodPhase::Failed)
+            && let Some(workload) = pod.owner.and_then(WorkloadId::from_owner)
+        {
+            self.failed_at.insert(workload, change.at);
+        }
         self.placement.changed(change, store, &self.mirror)?;
         self.budgets.changed(change, store, &self.mirror)?;
         self.mirror.changed(&change.what, store)
@@ -122,6 +134,12 @@ impl Verifier {
     #[must_use]
     pub(crate) fn has_shared_pods(&self, budget: PodDisruptionBudgetId) -> bool {
         self.budgets.has_shared_pods(budget)
+    }
+
+    /// When a pod of the workload failed last, whether or not it is still there.
+    #[must_use]
+    pub(crate) fn last_failure(&self, workload: WorkloadId) -> Option<SimTime> {
+        self.failed_at.get(&workload).copied()
     }
 
     /// Counts everything anew.

@@ -208,7 +208,8 @@ fn write_status(pod: &mut Pod, patch: PodStatusPatch, now: crate::units::SimTime
             delta = delta | part;
         }
     };
-    if let Some(phase) = patch.phase {
+    // A kubelet keeps the end of a pod as it has seen it (`generateAPIPodStatus`), also while the post of it is on its way.
+    if let Some(phase) = patch.phase.filter(|_| !pod.phase.is_terminal()) {
         set(std::mem::replace(&mut pod.phase, phase) != phase, PodDelta::PHASE);
     }
     if let Some(reason) = patch.reason {

@@ -76,7 +76,8 @@ impl Kubelets {
     /// kubelet, `syncNodeStatus`: every `nodeStatusUpdateFrequency` it compares what it would post with the node as its informer
     /// has it, and posts if they differ.
     pub(super) fn conditions_overwritten(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        if !self.is_heard(node, ctx) || !self.differs(node, ctx) || !self.reporting.insert(node) {
+        // Whether its renewals go through is looked at when the loop comes round: they may begin with this very event.
+        if !self.hears(node, ctx) || !self.differs(node, ctx) || !self.reporting.insert(node) {
             return;
         }
         let period = ctx.config.kubelet.node_status_update_frequency;

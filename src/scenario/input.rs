@@ -168,8 +168,8 @@ mod tests {
         input.add(&loaded);
         let found: Vec<(&str, usize, &str)> =
             input.skipped.iter().map(|s| (s.kind.as_str(), s.count, s.first.as_str())).collect();
-        // Objects of kinds without effect are kept by their names.
-        assert_eq!(found, [("", 1, "x.yaml:6")]);
+        // Objects of kinds without effect are kept by their names, and counted on both sides.
+        assert_eq!(found, [("", 1, "x.yaml:6"), ("ConfigMap", 2, "x.yaml:4")]);
         assert_eq!((input.files, input.object_count()), (1, 3));
     }
 }

@@ -8,8 +8,13 @@ use kubesquall::simulation::Prepared;
 use kubesquall::units::SimTime;
 
 /// Those whose workload makes pods without end: the settling says so, and goes on.
-const STORMS: [&str; 4] =
-    ["no-node-affinity.yaml", "no-resources-fit-statefulset.yaml", "no-resources-fit.yaml", "no-taint-toleration.yaml"];
+const STORMS: [&str; 5] = [
+    "claim-for-one-pod.yaml",
+    "no-node-affinity.yaml",
+    "no-resources-fit-statefulset.yaml",
+    "no-resources-fit.yaml",
+    "no-taint-toleration.yaml",
+];
 
 /// What is wrong with the play of a file, if something is.
 fn wrong(path: &Path) -> Option<String> {

@@ -100,19 +100,24 @@ fn objects_are_found_however_they_are_wrapped() {
     fn check(name: &str, text: &str, expected: &[&str]) {
         assert_eq!(objects(name, text), expected, "{name}: {text}");
     }
-    let bare = r#"{"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}"#;
+    let bare = r#"{"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}"#;
     check("pods/shop.json", &format!("[{bare}]"), &["Pod default/p"]);
     check("x.json", bare, &["Pod default/p"]);
     check("x.json", &format!(r#"{{"items": [{bare}]}}"#), &["Pod default/p"]);
     check("x.json", &format!(r#"{{"kind": "PodList", "apiVersion": "v1", "items": [{bare}]}}"#), &["Pod default/p"]);
     check("x.json", &format!(r#"{{"kind": "List", "apiVersion": "v1", "items": [{bare}]}}"#), &["Pod default/p"]);
-    check("x.yaml", "kind: PodList\nitems:\n- metadata: {name: p}\n  spec: {containers: []}\n", &["Pod default/p"]);
+    check(
+        "x.yaml",
+        "kind: PodList\nitems:\n- metadata: {name: p}\n  spec: {containers: [{name: c, image: i}]}\n",
+        &["Pod default/p"],
+    );
     check(
         "x.yaml",
         "- {apiVersion: v1, kind: Node, metadata: {name: a}}\n- {kind: Node, metadata: {name: b}}\n",
         &["Node a", "Node b"],
     );
-    let set = r#"{"metadata": {"name": "d"}, "spec": {"template": {"spec": {}}, "updateStrategy": {}}}"#;
+    let set = r#"{"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "updateStrategy": {},
+                  "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}"#;
     check("ns/a/DaemonSets.json", &format!("[{set}]"), &["DaemonSet default/d"]);
     check("x.json", &format!(r#"{{"kind": "DaemonSetList", "items": [{set}]}}"#), &["DaemonSet default/d"]);
     // YAML in flow style begins like JSON.

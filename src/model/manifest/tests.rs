@@ -245,6 +245,6 @@ fn what_the_server_refuses_is_told_at_the_field_or_at_what_is_around_it() {
     assert_eq!(refused(&format!("{POD}{pod}")), expected);
     let json = r#"{"kind":"Node","apiVersion":"v1","metadata":{"name":"n"},"spec":{"taints":[{"key":"-","effect":"NoExecute"}]}}"#;
     let found = refused(json);
-    assert!(found[0].starts_with("error 1:85+"), "{found:?}");
+    assert!(found[0].starts_with("error 1:83+"), "{found:?}");
     assert!(found[0].contains("metadata.taints[0].key: Invalid value: \"-\""), "{found:?}");
 }

@@ -56,7 +56,7 @@ fn weight(plugin: &str) -> i64 {
 fn write_scenario(directory: &Path, items: &Value, mut spec: Value) -> String {
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
     std::fs::write(directory.join("state.json"), list.to_string()).expect("a state");
-    spec["cluster"] = json!({"manifests": ["state.json"]});
+    spec["cluster"] = json!({"manifests": ["state.json"], "allowPartial": true});
     let metadata = json!({"name": "scheduler"});
     json!({"apiVersion": "kubesquall.sim/v1alpha1", "kind": "Scenario", "metadata": metadata, "spec": spec}).to_string()
 }
@@ -123,7 +123,14 @@ impl Cluster {
             }
         }
         let requests = fields.remove("requests").unwrap_or_else(|| json!({}));
-        let mut spec = json!({"containers": [{"name": "c", "image": "app", "resources": {"requests": requests}}]});
+        // The API server wants limits of what cannot be overcommitted, equal to the requests.
+        let mut resources = json!({"requests": requests});
+        for (name, amount) in requests.as_object().expect("a map of requests") {
+            if name.contains('/') {
+                resources["limits"][name] = amount.clone();
+            }
+        }
+        let mut spec = json!({"containers": [{"name": "c", "image": "app", "resources": resources}]});
         if let Some(node) = fields.remove("node") {
             spec["nodeName"] = node;
         }

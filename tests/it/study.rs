@@ -207,10 +207,16 @@ const RETURN_S: f64 = 0.0;
 /// With repairs that take an exponential time of mean `m`, a pod is missed from when its node is found lost: until the node
 /// returns, if that is within `wait`; else its pod is taken away for good, and it is missed for `wait` and a start. The move was
 /// needless if the node returned during the start.
+///
+/// A pod whose node is heard again is reported with the next pass of its kubelet's status manager, one every ten seconds; one that has
+/// started is posted a moment later.
 fn expected(m: f64, wait: f64) -> (f64, f64, f64) {
+    const POD_RETURN_S: f64 = 5.0;
+    const POSTED_S: f64 = 0.1;
     let survival = |t: f64| libm::exp(-t / m);
     let found = survival(FOUND_S - RETURN_S);
-    let unready = found * (m * (1.0 - survival(wait)) + START_S * survival(wait));
+    let returned = 1.0 - survival(wait);
+    let unready = found * (m * returned + POD_RETURN_S * returned + (START_S + POSTED_S) * survival(wait));
     let evictions = found * survival(wait);
     (unready, evictions, evictions * (1.0 - survival(START_S)))
 }

@@ -126,7 +126,7 @@ impl Cluster {
         // The API server wants limits of what cannot be overcommitted, equal to the requests.
         let mut resources = json!({"requests": requests});
         for (name, amount) in requests.as_object().expect("a map of requests") {
-            if name.contains('/') {
+            if name.contains('/') || name.starts_with("hugepages-") {
                 resources["limits"][name] = amount.clone();
             }
         }

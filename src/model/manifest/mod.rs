@@ -152,7 +152,7 @@ pub fn files(path: &Path) -> Vec<PathBuf> {
 /// ```
 /// use kubesquall::model::manifest::{Object, load_text};
 ///
-/// let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {hostName: x}\n";
+/// let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: web, image: web}], hostName: x}\n";
 /// let loaded = load_text("pod.yaml", text);
 /// assert!(loaded.diagnostics.is_empty());
 /// assert!(matches!(&loaded.objects[0].object, Object::Pod(pod) if pod.metadata.namespace == "default"));

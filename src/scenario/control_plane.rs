@@ -4,11 +4,14 @@ use super::ResolvedScenario;
 use super::document::Node;
 use super::kube_scheduler;
 use super::schema::Spec;
+use crate::arena::Symbol;
+use crate::component::Config;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::model::config::{
     AdmissionPlugins, ClusterAutoscaler, Controllers, KubeApiserver, KubeControllerManager, KubeletConfiguration,
 };
 use crate::model::field_path::FieldPath;
+use crate::model::{ManifestObject, NotModelled, Object};
 use crate::units::SimDuration;
 
 /// The shortest time between two passes that a control plane could keep up with.
@@ -67,6 +70,27 @@ pub(super) fn without_effect(root: &Node) -> Vec<FieldPath> {
     paths
 }
 
+/// Fields of objects that decide nothing because their feature gate is off.
+pub(super) fn gated_fields(objects: &[ManifestObject], config: &Config) -> Vec<NotModelled> {
+    let gates = &config.kube_controller_manager.feature_gates;
+    if gates.iter().any(|gate| *gate == "MaxUnavailableStatefulSet=true") {
+        return Vec::new();
+    }
+    let rows = objects.iter().filter_map(|object| {
+        let Object::StatefulSet(set) = &object.object else { return None };
+        let limit = set.spec.update_strategy.rolling_update.as_ref()?.max_unavailable?;
+        Some(NotModelled {
+            file: Symbol::new(&object.source.file),
+            line: object.source.line,
+            object: format!("StatefulSet {}/{}", set.metadata.namespace, set.metadata.name),
+            path: "spec.updateStrategy.rollingUpdate.maxUnavailable".to_owned(),
+            value_excerpt: limit.to_string(),
+            count: 1,
+        })
+    });
+    rows.collect()
+}
+
 /// Flags whose values name only controllers and admission plugins that are not played.
 fn names_without_effect(root: &Node) -> Vec<FieldPath> {
     let flags = [
@@ -84,4 +108,40 @@ fn below(root: &Node, part: &str, is_meant: fn(&str) -> bool) -> Vec<FieldPath> 
     let path = |text: &str| super::overrides::parse_path(text).expect("a well-formed path");
     let keys = root.find(&path(part)).into_iter().flat_map(Node::keys);
     keys.filter(|key| is_meant(key)).map(|key| path(&format!("{part}[\"{key}\"]"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::{Overrides, load_text};
+
+    /// The paths of what has no effect with these flags of kube-controller-manager.
+    fn idle(flags: &str) -> Vec<String> {
+        let text = format!(
+            "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: s}}\nspec: {{duration: 1m, cluster: {{nodePools: [{{name: n, \
+             count: 1, template: {{status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}}}}}}}]}}, controlPlane: \
+             {{kubeControllerManager: {{{flags}}}}}}}\n---\napiVersion: apps/v1\nkind: StatefulSet\nmetadata: {{name: db}}\nspec: {{serviceName: db, \
+             selector: {{matchLabels: {{a: b}}}}, updateStrategy: {{rollingUpdate: {{maxUnavailable: 2}}}}, template: {{metadata: {{labels: \
+             {{a: b}}}}, spec: {{containers: [{{name: c, image: i}}]}}}}}}\n"
+        );
+        let scenario = load_text("s.yaml", &text, Path::new("."), &Overrides::none()).expect("a scenario");
+        let mut paths: Vec<String> = scenario.not_modelled.iter().map(|row| row.path.clone()).collect();
+        paths.retain(|path| path.contains("maxUnavailable") || path.contains("controllers"));
+        paths
+    }
+
+    #[test]
+    fn what_a_gate_or_a_name_leaves_without_effect_is_listed() {
+        let max_unavailable = "spec.updateStrategy.rollingUpdate.maxUnavailable";
+        assert_eq!(idle(""), [max_unavailable]);
+        assert_eq!(idle("feature-gates: MaxUnavailableStatefulSet=true"), <[&str; 0]>::default());
+        assert_eq!(idle("controllers: '*,-podgc'"), [max_unavailable]);
+        let idle = idle("controllers: '*,-ttl'");
+        assert!(
+            idle.len() == 2
+                && idle.iter().any(|path| path.ends_with("[\"controllers\"]") || path.ends_with(".controllers")),
+            "{idle:?}"
+        );
+    }
 }

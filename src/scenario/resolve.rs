@@ -325,6 +325,7 @@ impl Resolver<'_> {
     ) -> ResolvedScenario {
         let ScenarioDocument { metadata, spec, .. } = document;
         let config = self.configuration(root, &spec, files);
+        not_modelled.extend(control_plane::gated_fields(&objects, &config));
         let pools = self.pools(root, &spec, &config, &objects);
         for (index, pool) in pools.iter().enumerate() {
             let source = root.locate_text(&format!("spec.cluster.nodePools[{index}].name"));

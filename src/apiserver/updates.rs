@@ -2,20 +2,15 @@
 
 use std::sync::Arc;
 
-use super::{ApiServer, Session, pods};
+use super::{ApiServer, Session, pods, validation};
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, ApiError, CLAIM_PROTECTION, ErrorReason, Reply, export_claim, export_pod, export_volume,
+    Answer, ApiError, CLAIM_PROTECTION, ErrorReason, Reply, export_claim, export_node, export_pod, export_volume,
 };
-use crate::model::{self, Affinity, PodSpec};
+use crate::model::{self, Object, PersistentVolumeClaimPhase, PodSpec};
 use crate::state::{
     Changed, NodeDelta, NodeId, PersistentVolumeClaimId, PersistentVolumeId, PodDelta, PodId, TaintOnNode,
 };
-
-/// What an update may change of a pod's spec.
-const UPDATABLE: &str = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,\
-                         `spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` \
-                         (allow it to be set to 1 if it was previously negative)";
 
 impl ApiServer {
     /// PUT a pod, or POST it.
@@ -29,7 +24,7 @@ impl ApiServer {
     /// PUT a node, or POST it.
     pub(super) fn apply_node(&mut self, s: &mut Session<'_>, new: model::Node) -> Answer {
         match s.store.find_node(new.metadata.name).filter(|id| s.store.node(*id).is_some()) {
-            Some(id) => update_node(s, id, &new),
+            Some(id) => update_node(s, id, new),
             None => self.create(s, model::Object::Node(Box::new(new))),
         }
     }
@@ -52,31 +47,18 @@ impl ApiServer {
 }
 
 /// # Source
-/// kube-apiserver, `ValidatePodUpdate`, with the admission plugin DefaultTolerationSeconds, which puts back what it put there.
+/// kube-apiserver, pod strategy and `ValidatePodUpdate`.
 ///
 /// # Differs
-/// The refusal does not show the difference.
+/// The refusal does not show the difference. What is mounted where is not kept, so that a change of it is let pass.
 fn update_pod(s: &mut Session<'_>, id: PodId, mut new: model::Pod) -> Answer {
-    let (Some(old), Some(pod)) = (export_pod(s.store, id), s.store.pod(id)) else { return Err(pods::gone()) };
-    for container in new.spec.containers.iter_mut().chain(&mut new.spec.init_containers) {
-        // As of pods that are created: the token volume's random name would make equal specs differ.
-        container.volume_mounts = model::Opaque::default();
-    }
-    new.spec.volumes.retain(|volume| !volume.name.as_str().starts_with("kube-api-access-"));
-    let defaults = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
-    for default in old.spec.tolerations.iter().filter(|toleration| defaults.contains(&toleration.key.as_str())) {
-        let tolerates = |toleration: &model::Toleration| {
-            (toleration.key == default.key || toleration.key.is_empty())
-                && toleration.effect.is_none_or(|effect| effect == model::TaintEffect::NoExecute)
-        };
-        if !new.spec.tolerations.iter().any(tolerates) {
-            new.spec.tolerations.push(default.clone());
-        }
-    }
-    if let Err(problem) = check_spec(&new.spec, &old.spec) {
-        let message = format!("Pod \"{}\" is invalid: {problem}", pod.name);
-        return Err(ApiError::new(ErrorReason::Invalid, message));
-    }
+    let Some(mut old) = export_pod(s.store, id) else { return Err(pods::gone()) };
+    old.apply_defaults();
+    new.apply_defaults();
+    admit_again(s, &mut new.spec, &old.spec);
+    let (new, old) = (Object::from(new), Object::from(old));
+    validation::change(&new, &old)?;
+    let (Object::Pod(new), Object::Pod(old)) = (new, old) else { return Ok(Reply::Unchanged) };
     let mut delta = PodDelta::NONE;
     let mut differs = |is_other: bool, what: PodDelta| {
         if is_other {
@@ -101,79 +83,42 @@ fn update_pod(s: &mut Session<'_>, id: PodId, mut new: model::Pod) -> Answer {
     })
 }
 
-fn check_spec(new: &PodSpec, old: &PodSpec) -> Result<(), String> {
-    for (field, new, old) in [
-        ("containers", &new.containers, &old.containers),
-        ("initContainers", &new.init_containers, &old.init_containers),
-    ] {
-        if new.len() != old.len() {
-            return Err(format!("spec.{field}: Forbidden: pod updates may not add or remove containers"));
+/// What admission puts back into a pod that is updated.
+///
+/// # Source
+/// kube-apiserver, the admission plugins DefaultTolerationSeconds and Priority.
+fn admit_again(s: &Session<'_>, new: &mut PodSpec, old: &PodSpec) {
+    for container in new.containers.iter_mut().chain(&mut new.init_containers) {
+        // As of pods that are created: the token volume's random name would make equal specs differ.
+        container.volume_mounts = model::Opaque::default();
+    }
+    new.volumes.retain(|volume| !volume.name.as_str().starts_with("kube-api-access-"));
+    if s.config.kube_apiserver.admits_with("Priority") {
+        new.priority = new.priority.or(old.priority);
+        new.preemption_policy = new.preemption_policy.or(old.preemption_policy);
+    }
+    if !s.config.kube_apiserver.admits_with("DefaultTolerationSeconds") {
+        return;
+    }
+    let defaults = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+    for default in old.tolerations.iter().filter(|toleration| defaults.contains(&toleration.key.as_str())) {
+        let tolerates = |toleration: &model::Toleration| {
+            (toleration.key == default.key || toleration.key.is_empty())
+                && toleration.effect.is_none_or(|effect| effect == model::TaintEffect::NoExecute)
+        };
+        if !new.tolerations.iter().any(tolerates) {
+            new.tolerations.push(default.clone());
         }
     }
-    match (new.active_deadline_seconds, old.active_deadline_seconds) {
-        (Some(after), Some(before)) if before < after => {
-            let text = "must be less than or equal to previous value";
-            return Err(format!("spec.activeDeadlineSeconds: Invalid value: {after}: {text}"));
-        }
-        (None, Some(_)) => {
-            let text = "must not update from a positive integer to nil value";
-            return Err(format!("spec.activeDeadlineSeconds: Invalid value: null: {text}"));
-        }
-        _ => {}
-    }
-    let is_kept = |old: &model::Toleration| {
-        let with = |seconds| model::Toleration { toleration_seconds: seconds, ..old.clone() };
-        new.tolerations.iter().any(|toleration| *toleration == with(toleration.toleration_seconds))
-    };
-    if !old.tolerations.iter().all(is_kept) {
-        let text = "existing toleration can not be modified except its tolerationSeconds";
-        return Err(format!("spec.tolerations: Forbidden: {text}"));
-    }
-    if let Some((index, gate)) =
-        new.scheduling_gates.iter().enumerate().find(|(_, gate)| !old.scheduling_gates.contains(gate))
-    {
-        let text = format!("only deletion is allowed, but found new scheduling gate '{}'", gate.name);
-        return Err(format!("spec.schedulingGates[{index}].name: Forbidden: {text}"));
-    }
-    if with_what_may_change(new.clone(), old) == *old {
-        return Ok(());
-    }
-    Err(format!("spec: Forbidden: pod updates may not change fields other than {UPDATABLE}"))
-}
-
-/// The new spec with the old one's values of all that an update may change.
-fn with_what_may_change(mut new: PodSpec, old: &PodSpec) -> PodSpec {
-    let containers = new.containers.iter_mut().zip(&old.containers);
-    for (container, old) in containers.chain(new.init_containers.iter_mut().zip(&old.init_containers)) {
-        container.image = old.image;
-    }
-    new.active_deadline_seconds = old.active_deadline_seconds;
-    new.tolerations.clone_from(&old.tolerations);
-    if old.termination_grace_period_seconds.is_some_and(|grace| grace < 0)
-        && new.termination_grace_period_seconds == Some(1)
-    {
-        new.termination_grace_period_seconds = old.termination_grace_period_seconds;
-    }
-    if !old.scheduling_gates.is_empty() {
-        // A pod that the scheduler must not look at yet may still learn where it has to run.
-        if old.node_selector.iter().all(|(key, value)| new.node_selector.get(key) == Some(value)) {
-            new.node_selector = old.node_selector.clone();
-        }
-        let of_old = old.affinity.as_ref().and_then(|affinity| affinity.node_affinity.clone());
-        if let Some(affinity) = &mut new.affinity {
-            affinity.node_affinity = of_old;
-            if old.affinity.is_none() && **affinity == Affinity::default() {
-                new.affinity = None;
-            }
-        }
-    }
-    new.scheduling_gates.clone_from(&old.scheduling_gates);
-    new
 }
 
 /// # Source
 /// kube-apiserver, node strategy: an update of the object leaves its status as it is.
-fn update_node(s: &mut Session<'_>, id: NodeId, new: &model::Node) -> Answer {
+fn update_node(s: &mut Session<'_>, id: NodeId, mut new: model::Node) -> Answer {
+    if let Some(old) = export_node(s.store, id) {
+        new.status = model::NodeStatus::default();
+        validation::change(&Object::from(new.clone()), &Object::from(old))?;
+    }
     super::nodes::update(s, id, |node| {
         let mut delta = NodeDelta::NONE;
         if node.labels != new.metadata.labels {
@@ -214,46 +159,82 @@ fn update_claim(s: &mut Session<'_>, id: PersistentVolumeClaimId, new: model::Pe
         }
         return Ok(Reply::Done);
     }
-    let kept = |spec: &model::PersistentVolumeClaimSpec| model::PersistentVolumeClaimSpec {
-        resources: old.spec.resources.clone(),
-        ..spec.clone()
+    let (new, old) = (Object::from(new), Object::from(old));
+    validation::change(&new, &old)?;
+    let (Object::PersistentVolumeClaim(mut new), Object::PersistentVolumeClaim(old)) = (new, old) else {
+        return Ok(Reply::Unchanged);
     };
-    if kept(&new.spec) != old.spec {
-        let text =
-            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
-        let message = format!("PersistentVolumeClaim \"{}\" is invalid: spec: Forbidden: {text}", new.metadata.name);
-        return Err(ApiError::new(ErrorReason::Invalid, message));
-    }
+    check_resize(s, &new, &old)?;
+    let volume = new.spec.volume_name.take();
     let Some(claim) = s.store.volumes.claim_mut(id) else { return Ok(Reply::Unchanged) };
     let is_same = claim.meta.labels == new.metadata.labels
         && *claim.meta.annotations == new.metadata.annotations
-        && claim.spec.resources == new.spec.resources;
+        && *claim.spec == new.spec
+        && claim.volume == volume;
     if is_same {
         return Ok(if is_protected { Reply::Unchanged } else { Reply::Done });
     }
     claim.meta.labels = new.metadata.labels;
     claim.meta.annotations = Arc::new(new.metadata.annotations);
-    Arc::make_mut(&mut claim.spec).resources = new.spec.resources;
+    claim.spec = Arc::new(new.spec);
+    claim.volume = volume;
     s.changed.push(Changed::ClaimChanged(id));
     Ok(Reply::Done)
 }
 
-/// # Differs
-/// Of a volume's spec only the reclaim policy can be changed.
-fn update_volume(s: &mut Session<'_>, id: PersistentVolumeId, new: model::PersistentVolume) -> Answer {
-    let Some(old) = export_volume(s.store, id) else { return Ok(Reply::Unchanged) };
-    let policy = new.spec.persistent_volume_reclaim_policy;
-    let spec = model::PersistentVolumeSpec { persistent_volume_reclaim_policy: policy, ..old.spec.clone() };
+/// # Source
+/// kube-apiserver, the admission plugin PersistentVolumeClaimResize.
+fn check_resize(
+    s: &Session<'_>,
+    new: &model::PersistentVolumeClaim,
+    old: &model::PersistentVolumeClaim,
+) -> Result<(), ApiError> {
+    let size = |claim: &model::PersistentVolumeClaim| {
+        claim.spec.resources.requests.get(Symbol::new("storage")).copied().unwrap_or_default()
+    };
+    if !s.config.kube_apiserver.admits_with("PersistentVolumeClaimResize") || size(new) <= size(old) {
+        return Ok(());
+    }
+    let class = |claim: &model::PersistentVolumeClaim| claim.spec.storage_class_name.filter(|name| !name.is_empty());
+    let expands = |name| s.store.volumes.class(name).is_some_and(|class| class.allow_volume_expansion == Some(true));
+    let why = if old.status.phase != PersistentVolumeClaimPhase::Bound {
+        "Only bound persistent volume claims can be expanded"
+    } else if class(new) != class(old) || !class(old).is_some_and(expands) {
+        "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"
+    } else {
+        return Ok(());
+    };
+    let message = format!("persistentvolumeclaims \"{}\" is forbidden: {why}", new.metadata.name);
+    Err(ApiError::new(ErrorReason::Forbidden, message))
+}
+
+/// A released volume that is told to forget its claim, or which claim of that name it was, is there for the next one.
+///
+/// # Source
+/// kube-apiserver, `ValidatePersistentVolumeUpdate`; persistentvolume-binder-controller, `syncVolume`.
+fn update_volume(s: &mut Session<'_>, id: PersistentVolumeId, mut new: model::PersistentVolume) -> Answer {
+    let Some(mut old) = export_volume(s.store, id) else { return Ok(Reply::Unchanged) };
+    new.apply_defaults();
+    old.apply_defaults();
+    let (new, old) = (Object::from(new), Object::from(old));
+    validation::change(&new, &old)?;
+    let (Object::PersistentVolume(mut new), Object::PersistentVolume(old)) = (new, old) else {
+        return Ok(Reply::Unchanged);
+    };
     let is_same = new.metadata.labels == old.metadata.labels
         && new.metadata.annotations == old.metadata.annotations
-        && spec == old.spec;
+        && new.spec == old.spec;
     if is_same {
         return Ok(Reply::Unchanged);
     }
-    let (labels, annotations) = (new.metadata.labels, Arc::new(new.metadata.annotations));
+    let claim = new.spec.claim_ref.take();
+    let is_released = claim.as_ref().is_some_and(|claim| !claim.uid.is_empty());
+    let model::PersistentVolume { metadata, spec, .. } = *new;
     s.store.volumes.change_volume(id, |volume| {
-        volume.meta.labels = labels;
-        volume.meta.annotations = annotations;
+        volume.meta.labels = metadata.labels;
+        volume.meta.annotations = Arc::new(metadata.annotations);
+        volume.is_released &= is_released;
+        volume.claim = claim.map(|claim| (claim.namespace, claim.name));
         volume.spec = Arc::new(spec);
     });
     s.changed.push(Changed::VolumeChanged(id));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Session;
 use crate::arena::Symbol;
-use crate::component::{ApiError, ErrorReason, export_workload};
+use crate::component::{ApiError, export_workload};
 use crate::model::validation::{self, FieldError};
 use crate::model::{self, Labels, Object, ObjectKind, PreemptionPolicy, VolumeBindingMode};
 use crate::state::{Meta, Store, WorkloadId};
@@ -26,7 +26,7 @@ pub(super) fn create(object: &Object) -> Result<(), ApiError> {
 ///
 /// 422, if anything is wrong with the object or with the change.
 pub(super) fn apply(s: &Session<'_>, object: &Object) -> Result<(), ApiError> {
-    let (kind, name, namespace) = (object.kind(), object.metadata().name, object.metadata().namespace);
+    let (name, namespace) = (object.metadata().name, object.metadata().namespace);
     let is_there = match object {
         Object::Pod(_) => s.store.find_pod(namespace, &Arc::from(name.as_str())).is_some(),
         Object::Node(_) => s.store.find_node(name).is_some_and(|id| s.store.node(id).is_some()),
@@ -35,17 +35,22 @@ pub(super) fn apply(s: &Session<'_>, object: &Object) -> Result<(), ApiError> {
         _ => false,
     };
     if is_there {
-        // Which of their fields may change is asked where they are changed.
-        let mut errors = validation::validate_labels(&object.metadata().labels);
-        if let Object::Node(node) = object {
-            errors.extend(validation::validate_taints(&node.spec.taints));
-        }
-        return refuse(kind, name, &errors);
+        // Asked where they are changed, once admission has put back what it adds.
+        return Ok(());
     }
     let Some(old) = live(s.store, object) else { return create(object) };
     let mut new = object.clone();
     inherit(&mut new, &old);
-    refuse(object.kind(), object.metadata().name, &validation::validate_update(&new, &old))
+    change(&new, &old)
+}
+
+/// PUT of an object that is there, both as the server has them.
+///
+/// # Errors
+///
+/// 422, if anything is wrong with the object or with the change.
+pub(super) fn change(new: &Object, old: &Object) -> Result<(), ApiError> {
+    refuse(new.kind(), new.metadata().name, &validation::validate_update(new, old))
 }
 
 /// Labels of an object of which nothing else is changed.
@@ -53,27 +58,8 @@ pub(super) fn labels(kind: ObjectKind, name: &str, labels: &Labels) -> Result<()
     refuse(kind, Symbol::new(name), &validation::validate_labels(labels))
 }
 
-/// 422 in the API's words, if there are errors.
-///
-/// # Source
-///
-/// API machinery, `NewInvalid`.
-pub(super) fn refuse(kind: ObjectKind, name: Symbol, errors: &[FieldError]) -> Result<(), ApiError> {
-    if errors.is_empty() {
-        return Ok(());
-    }
-    let group = kind.api_version().split_once('/').map_or("", |(group, _)| group);
-    let dot = if group.is_empty() { "" } else { "." };
-    let what = validation::aggregate(errors);
-    let message = format!("{}{dot}{group} \"{name}\" is invalid: {what}", kind.as_str());
-    let mut causes: Vec<String> = Vec::with_capacity(errors.len());
-    for error in errors {
-        let text = error.to_string();
-        if !causes.contains(&text) {
-            causes.push(text);
-        }
-    }
-    Err(ApiError { causes, ..ApiError::new(ErrorReason::Invalid, message) })
+fn refuse(kind: ObjectKind, name: Symbol, errors: &[FieldError]) -> Result<(), ApiError> {
+    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid(kind, name.as_str(), errors)) }
 }
 
 /// The object of the same name as it is stored.

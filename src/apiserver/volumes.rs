@@ -45,7 +45,9 @@ impl ApiServer {
         let annotation = |key: &str| o.metadata.annotations.get(&Symbol::new(key)).copied();
         if o.spec.storage_class_name.is_none() {
             let by_name = |class: &&Arc<model::StorageClass>| class.metadata.name.as_str();
-            let default = s.store.volumes.classes.iter().filter(|class| class.is_default()).min_by_key(by_name);
+            let has_default = s.config.kube_apiserver.admits_with("DefaultStorageClass");
+            let classes = s.store.volumes.classes.iter().filter(|class| has_default && class.is_default());
+            let default = classes.min_by_key(by_name);
             o.spec.storage_class_name = annotation("volume.beta.kubernetes.io/storage-class")
                 .or_else(|| default.map(|class| class.metadata.name));
         }

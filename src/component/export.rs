@@ -95,14 +95,38 @@ pub fn export_claim(store: &Store, id: PersistentVolumeClaimId) -> Option<model:
         volume_name: claim.volume,
         ..model::PersistentVolumeClaimSpec::clone(&claim.spec)
     };
-    Some(model::PersistentVolumeClaim { metadata, spec, ..Default::default() })
+    let mut status = model::PersistentVolumeClaimStatus::default();
+    let key = (claim.meta.namespace, claim.meta.name);
+    let bound = claim.volume.and_then(|name| store.volumes.volume(store.volumes.find_volume(name)?));
+    if let Some(volume) = bound.filter(|volume| volume.claim == Some(key)) {
+        status.phase = model::PersistentVolumeClaimPhase::Bound;
+        status.capacity = volume.spec.capacity.clone();
+    }
+    Some(model::PersistentVolumeClaim { metadata, spec, status })
 }
 
-/// A volume as it is written in the API, but for the claim it is bound to.
+/// A volume as it is written in the API; without its status. A claim that is only reserved has no UID.
 #[must_use]
 pub fn export_volume(store: &Store, id: PersistentVolumeId) -> Option<model::PersistentVolume> {
     let volume = store.volumes.volume(id)?;
-    let spec = model::PersistentVolumeSpec::clone(&volume.spec);
+    let bound = volume.claim.and_then(|(namespace, name)| {
+        let claim = store.volumes.claim(store.volumes.find_claim(namespace, name)?)?;
+        (claim.volume == Some(volume.meta.name)).then_some(claim.meta.uid)
+    });
+    let uid = match bound {
+        // Which claim it was is not kept.
+        _ if volume.is_released => Symbol::new("gone"),
+        Some(uid) => Symbol::new(&uid.to_string()),
+        None => Symbol::empty(),
+    };
+    let claim_ref = volume.claim.map(|(namespace, name)| model::ObjectReference {
+        api_version: Symbol::new("v1"),
+        kind: Symbol::new("PersistentVolumeClaim"),
+        namespace,
+        name,
+        uid,
+    });
+    let spec = model::PersistentVolumeSpec { claim_ref, ..model::PersistentVolumeSpec::clone(&volume.spec) };
     Some(model::PersistentVolume { metadata: metadata(&volume.meta), spec, ..Default::default() })
 }
 

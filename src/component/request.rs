@@ -6,7 +6,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::arena::Symbol;
-use crate::model::{self, Labels, PodTemplateSpec, Resources, TaintEffect};
+use crate::model::validation::{self, FieldError};
+use crate::model::{self, Labels, ObjectKind, PodTemplateSpec, Resources, TaintEffect};
 use crate::state::{
     AttachmentPhase, ContainerStatus, CronJobId, DaemonSetId, DaemonSetStatus, DeletionCause, DeploymentId,
     DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition, NodeConditionKind,
@@ -535,6 +536,26 @@ impl ApiError {
     #[must_use]
     pub fn new(reason: ErrorReason, message: impl Into<String>) -> Self {
         Self { reason, message: message.into(), retry_after: None, detail: None, causes: Vec::new() }
+    }
+
+    /// 422: what is wrong with an object, field by field.
+    ///
+    /// # Source
+    /// API machinery, `NewInvalid`.
+    #[must_use]
+    pub fn invalid(kind: ObjectKind, name: &str, errors: &[FieldError]) -> Self {
+        let group = kind.api_version().split_once('/').map_or("", |(group, _)| group);
+        let dot = if group.is_empty() { "" } else { "." };
+        let what = validation::aggregate(errors);
+        let message = format!("{}{dot}{group} \"{name}\" is invalid: {what}", kind.as_str());
+        let mut causes: Vec<String> = Vec::with_capacity(errors.len());
+        for error in errors {
+            let text = error.to_string();
+            if !causes.contains(&text) {
+                causes.push(text);
+            }
+        }
+        Self { causes, ..Self::new(ErrorReason::Invalid, message) }
     }
 
     /// Whether it is refused because its namespace is being deleted (`NamespaceTerminatingCause`).

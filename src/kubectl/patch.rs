@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::resource::{Found, find};
 use super::{Plan, Step, json_patch, strategic, three_way};
 use crate::component::{ApiError, ErrorReason, Request};
-use crate::model::Object;
+use crate::model::{Object, validation};
 use crate::state::Store;
 
 /// Plans the write of a changed object.
@@ -54,11 +54,14 @@ fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut Plan) {
         return plan.fail(Failure::refusal(&ApiError::new(ErrorReason::BadRequest, text), None));
     }
     match Object::from_value(after.clone()) {
-        Some(Ok(object)) => plan.call(Step {
+        Some(Ok(patched)) => plan.call(Step {
             unchanged: Some(format!("{name} patched (no change)")),
-            ..Step::new(Request::Apply(Box::new(object)), format!("{name} patched"))
+            ..Step::new(Request::Apply(Box::new(patched)), format!("{name} patched"))
         }),
-        Some(Err(error)) => plan.fail(unreadable(args, &after, &error.to_string())),
+        Some(Err(error)) => plan.fail(match validation::unknown_words(&after).as_slice() {
+            [] => unreadable(args, &after, &error.to_string()),
+            words => Failure::refusal(&ApiError::invalid(current.kind(), &object.name(store), words), None),
+        }),
         None => plan.fail(Failure::own(format!("{name} cannot be patched"))),
     }
 }

@@ -261,6 +261,83 @@ fn a_pod_is_let_go_by_taking_its_gate_away() {
 }
 
 #[test]
+fn a_patch_with_a_word_that_the_api_does_not_know_is_refused_as_the_server_refuses_it() {
+    let restart = "The Pod \"p\" is invalid: spec.restartPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\", \
+                   \"OnFailure\", \"Never\"";
+    let mut desk = Desk::new(r#"patch pod p -p '{"spec":{"restartPolicy":"Sometimes"}}'"#);
+    desk.web("p");
+    desk.check(1, &[], &[restart]);
+    let policy = "The PodDisruptionBudget \"b\" is invalid: spec.unhealthyPodEvictionPolicy: Unsupported value: \"Never\": \
+                  supported values: \"AlwaysAllow\", \"IfHealthyBudget\"";
+    let mut desk = Desk::new(r#"patch pdb b --type merge -p '{"spec":{"unhealthyPodEvictionPolicy":"Never"}}'"#);
+    desk.budget("b", 0);
+    desk.check(1, &[], &[policy]);
+}
+
+#[test]
+fn of_a_volume_the_server_keeps_what_it_is_and_lets_its_claim_be_forgotten() {
+    const VOLUME: &str = "{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}, spec: {accessModes: [ReadWriteOnce], \
+                          capacity: {storage: 1Gi}, claimRef: {namespace: default, name: c, uid: u}, hostPath: {path: /d}, \
+                          persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}";
+    let check = |patch: &str, exit: i32, stdout: &[&str], stderr: &[&str]| {
+        let mut desk = Desk::new(&format!("patch pv v -p '{patch}'"));
+        desk.create(object(VOLUME));
+        desk.check(exit, stdout, stderr);
+        let volume = desk.store.volumes.find_volume(Symbol::new("v")).and_then(|id| desk.store.volumes.volume(id));
+        let volume = volume.expect("the volume").clone();
+        (
+            volume.is_released,
+            volume.claim.is_some(),
+            volume.spec.capacity.get(Symbol::new("storage")).map(ToString::to_string).unwrap_or_default(),
+        )
+    };
+    let done = &["persistentvolume/v patched"];
+    let source = "The PersistentVolume \"v\" is invalid: spec.persistentvolumesource: Forbidden: \
+                  spec.persistentvolumesource is immutable after creation";
+    let gone = "The PersistentVolume \"v\" is invalid: spec.accessModes: Required value";
+    let kept = (true, true);
+    let left = |(is_released, has_claim, _): (bool, bool, String)| (is_released, has_claim);
+    assert_eq!(left(check(r#"{"spec":{"hostPath":{"path":"/other"}}}"#, 1, &[], &[source])), kept);
+    assert_eq!(left(check(r#"{"spec":{"accessModes":null}}"#, 1, &[], &[gone])), kept);
+    assert_eq!(left(check(r#"{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}"#, 0, done, &[])), kept);
+    assert_eq!(left(check(r#"{"spec":{"claimRef":{"uid":null}}}"#, 0, done, &[])), (false, true));
+    assert_eq!(left(check(r#"{"spec":{"claimRef":null}}"#, 0, done, &[])), (false, false));
+    assert!(check(r#"{"spec":{"capacity":{"storage":"2Gi"}}}"#, 0, done, &[]).2 == "2Gi");
+}
+
+#[test]
+fn a_claim_grows_only_if_it_is_bound_and_its_class_lets_it() {
+    let check = |bound: &str, expands: &str, size: &str, exit: i32, stdout: &[&str], stderr: &[&str]| {
+        let patch = format!(r#"{{"spec":{{"resources":{{"requests":{{"storage":"{size}"}}}}}}}}"#);
+        let mut desk = Desk::new(&format!("patch pvc c -p '{patch}'"));
+        desk.create(object(&format!(
+            "{{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {{name: s}}, provisioner: p.io/x{expands}}}"
+        )));
+        desk.create(object(
+            "{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}, spec: {accessModes: [ReadWriteOnce], capacity: \
+             {storage: 1Gi}, claimRef: {namespace: default, name: c}, hostPath: {path: /d}, storageClassName: s}}",
+        ));
+        desk.create(object(&format!(
+            "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: c, namespace: default}}, spec: {{accessModes: \
+             [ReadWriteOnce], storageClassName: s, resources: {{requests: {{storage: 1Gi}}}}{bound}}}}}"
+        )));
+        desk.check(exit, stdout, stderr);
+    };
+    let expands = ", allowVolumeExpansion: true";
+    let bound = ", volumeName: v";
+    let only = "Error from server (Forbidden): persistentvolumeclaims \"c\" is forbidden: only dynamically provisioned pvc can be \
+                resized and the storageclass that provisions the pvc must support resize";
+    check(bound, expands, "2Gi", 0, &["persistentvolumeclaim/c patched"], &[]);
+    check(bound, "", "2Gi", 1, &[], &[only]);
+    let less = "The PersistentVolumeClaim \"c\" is invalid: spec.resources.requests.storage: Forbidden: field can not be less \
+                than status.capacity";
+    check(bound, expands, "512Mi", 1, &[], &[less]);
+    let unbound = "The PersistentVolumeClaim \"c\" is invalid: spec: Forbidden: spec is immutable after creation except \
+                   resources.requests and volumeAttributesClassName for bound claims";
+    check("", expands, "2Gi", 1, &[], &[unbound]);
+}
+
+#[test]
 fn taints_and_labels_of_a_node_can_be_patched() {
     let check = |line: &str, taints: &[&str], is_cordoned: bool| {
         let mut desk = Desk::new("cordon n");

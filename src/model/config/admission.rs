@@ -56,9 +56,11 @@ const PLUGINS: &[(&str, bool)] = &[
 /// Those that are played.
 const PLAYED: &[&str] = &[
     "AlwaysPullImages",
+    "DefaultStorageClass",
     "DefaultTolerationSeconds",
     "LimitPodHardAntiAffinityTopology",
     "NamespaceLifecycle",
+    "PersistentVolumeClaimResize",
     "PodTolerationRestriction",
     "Priority",
     "TaintNodesByCondition",

@@ -24,16 +24,18 @@ mod pod;
 mod resources;
 mod selector;
 mod volumes;
+mod words;
 mod workloads;
 
 #[cfg(test)]
 mod tests;
 
-use super::{Labels, Object, Taint};
+use super::{Labels, Object};
 use error::Errors;
 use path::Path;
 
 pub use error::{ErrorKind, FieldError};
+pub use words::unknown_words;
 
 /// What is wrong with an object that is to be created, as it is written: without the server's defaults.
 ///
@@ -138,15 +140,6 @@ pub fn validate_labels(labels: &Labels) -> Vec<FieldError> {
     let mut errors = Errors::default();
     let metadata = Path::ROOT.child("metadata");
     metadata::labels(labels, &metadata.child("labels"), &mut errors);
-    errors.0
-}
-
-/// What is wrong with the taints of a node.
-#[must_use]
-pub fn validate_taints(taints: &[Taint]) -> Vec<FieldError> {
-    let mut errors = Errors::default();
-    let metadata = Path::ROOT.child("metadata");
-    cluster::taints(taints, &metadata.child("taints"), &mut errors);
     errors.0
 }
 

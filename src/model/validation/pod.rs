@@ -22,6 +22,15 @@ const GRACE_PERIOD_DEFAULT: i64 = 30;
 ///
 /// kube-apiserver, `ValidatePodCreate`. Ephemeral containers are let pass: pods of dumps have them.
 pub(super) fn validate(pod: &Pod, e: &mut Errors) {
+    validate_kept(pod, e);
+    if pod.spec.node_name.is_some() && !pod.spec.scheduling_gates.is_empty() {
+        let spec = Path::ROOT.child("spec");
+        e.forbidden(&spec.child("nodeName"), "cannot be set until all schedulingGates have been cleared");
+    }
+}
+
+/// What holds of a pod on update as on creation.
+fn validate_kept(pod: &Pod, e: &mut Errors) {
     let metadata = Path::ROOT.child("metadata");
     pod_annotations(&pod.metadata.annotations, Some(&pod.spec), &metadata.child("annotations"), e);
     let path = &Path::ROOT.child("spec");
@@ -35,9 +44,6 @@ pub(super) fn validate(pod: &Pod, e: &mut Errors) {
                 e.invalid(&list.index(index).child("image"), &container.image, detail);
             }
         }
-    }
-    if pod.spec.node_name.is_some() && !pod.spec.scheduling_gates.is_empty() {
-        e.forbidden(&path.child("nodeName"), "cannot be set until all schedulingGates have been cleared");
     }
 }
 
@@ -341,11 +347,6 @@ pub(super) fn validate_update(new: &Pod, old: &Pod, e: &mut Errors) {
     if rest != *before {
         e.forbidden(path, std::format!("pod updates may not change fields other than {UPDATABLE}"));
     }
-}
-
-/// What holds of a pod on update as on creation.
-fn validate_kept(pod: &Pod, e: &mut Errors) {
-    validate(&Pod { metadata: pod.metadata.clone(), spec: pod.spec.clone(), ..Pod::default() }, e);
 }
 
 /// Takes back what may be changed.

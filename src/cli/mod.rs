@@ -26,6 +26,7 @@ mod sweep;
 mod table;
 mod tune;
 mod ui;
+mod undone;
 mod words;
 
 use std::process::ExitCode;

@@ -10,11 +10,14 @@ use indicatif::ProgressBar;
 use super::documents;
 use super::failure::Failure;
 use super::ui::Ui;
+use super::undone;
 use super::words::counted;
 use super::{Ending, Output};
 use crate::report::{OutputDir, Overwrite, StudyChart, draw_study_charts};
 use crate::scenario::{DocumentKind, Overrides};
-use crate::study::{self, COST, Comparison, Interval, Journal, Precision, Progress, Results, Runner, Shard, Study};
+use crate::study::{
+    self, Comparison, Interval, Journal, Precision, Progress, Results, Runner, Shard, Statistic, Study,
+};
 
 /// Play every variant of a study many times
 ///
@@ -43,6 +46,10 @@ pub(super) struct SweepArgs {
     /// study's `replications` are then the most. Intervals are widened for having looked more than once
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "shard")]
     precision: Option<f64>,
+    /// Let a variant win that leaves more undone than the baseline: commands, upgrades and reboots that fail or do not end, pods
+    /// lost for good, failed Jobs
+    #[arg(long)]
+    pub(super) allow_undone: bool,
     /// Begin anew whatever an interrupted sweep left, and replace the output directory whatever is in it
     #[arg(long, conflicts_with = "resume")]
     force: bool,
@@ -183,11 +190,18 @@ impl<'a> Sweep<'a> {
     }
 }
 
-pub(super) fn sweep(arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let study = study::load_with(
+/// Reads the study that is asked for.
+pub(super) fn load(arguments: &SweepArgs) -> Result<Study, Failure> {
+    let mut study = study::load_with(
         &documents::find(&arguments.study, DocumentKind::Study)?,
         &Overrides::allowing_partial(arguments.allow_partial),
     )?;
+    study.allows_undone |= arguments.allow_undone;
+    Ok(study)
+}
+
+pub(super) fn sweep(arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
+    let study = load(arguments)?;
     let sweep = Sweep::begin(&study, arguments, false, ui)?;
     let results = sweep.play(arguments)?;
     let summary = results.summary_json(None, None);
@@ -279,21 +293,19 @@ fn write(
 /// The numbers that the charts show.
 pub(super) fn chart_of(results: &Results) -> StudyChart {
     let mut chart = StudyChart { title: results.study.clone(), baseline: results.baseline, ..StudyChart::default() };
-    let front = results.front();
-    for variant in results.statistics() {
-        let of = |metric: &str| variant.metrics.iter().find(|of| of.metric == metric).expect("a metric of ours");
-        let cost = of(if results.prices.is_empty() { "unready_replica_s" } else { COST });
-        chart.labels.push(results.variants[variant.variant].join(" "));
-        chart.values.push(results.variants[variant.variant].clone());
-        chart.costs.push(drawn(cost.interval));
-        let mean = |metric: &str| shown(of(metric).interval.mean);
-        chart.trade_offs.push((mean(results.unavailability()), mean("needless_evictions")));
-        chart.is_on_front.push(front.contains(&variant.variant));
-        chart.recoveries.push(of("longest_gap_s").sample.sorted().to_vec());
-    }
+    let (front, unavailability) = (results.front(), results.unavailability());
+    let mean = |of: &Statistic| shown(of.interval.mean);
+    let (bad, needless) = (results.of_metric(unavailability.metric()), results.of_metric("needless_evictions"));
+    chart.labels = results.variants.iter().map(|values| values.join(" ")).collect();
+    chart.values.clone_from(&results.variants);
+    chart.costs = results.of_metric(results.decisive()).iter().map(|of| drawn(of.interval)).collect();
+    chart.trade_offs = bad.iter().map(mean).zip(needless.iter().map(mean)).collect();
+    chart.is_on_front = (0..results.variants.len()).map(|variant| front.contains(&variant)).collect();
+    chart.recoveries = results.of_metric("longest_gap_s").iter().map(|of| of.sample.sorted().to_vec()).collect();
+    chart.undone = undone::reasons(results);
     chart.axes = results.axes.join(", ");
     chart.best = results.comparison().map(|comparison| comparison.best);
-    chart.unavailability = unavailability(results).to_owned();
+    chart.unavailability = unavailability.unit().to_owned();
     chart.value = if results.prices.is_empty() { "unready replica-seconds" } else { "cost" }.to_owned();
     chart
 }
@@ -367,16 +379,21 @@ pub(super) fn table(results: &Results) -> String {
     }
     header.push("AGAINST THE BASELINE".to_owned());
     table.set_header(header);
-    let decisive = if results.prices.is_empty() { "unready_replica_s" } else { COST };
-    for variant in results.statistics() {
-        let of = |metric: &str| variant.metrics.iter().find(|of| of.metric == metric).expect("a metric of ours");
-        let mut row = results.variants[variant.variant].clone();
-        row.extend(shown.map(|metric| spread(of(metric).interval)));
+    let columns = shown.map(|metric| results.of_metric(metric));
+    let decisive = results.of_metric(results.decisive());
+    let is_out = undone::reasons(results);
+    for variant in 0..results.variants.len() {
+        let mut row = results.variants[variant].clone();
+        row.extend(columns.each_ref().map(|of| spread(of[variant].interval)));
         if !results.prices.is_empty() {
-            row.push(spread(of(COST).interval));
+            row.push(spread(decisive[variant].interval));
         }
-        let is_baseline = variant.variant == results.baseline;
-        row.push(if is_baseline { "is the baseline".to_owned() } else { spread(of(decisive).difference) });
+        let against = if variant == results.baseline {
+            "is the baseline".to_owned()
+        } else {
+            spread(decisive[variant].difference)
+        };
+        row.push(if is_out[variant].is_empty() { against } else { format!("{against}, ruled out") });
         table.add_row(row);
     }
     for column in table.column_iter_mut().skip(results.axes.len()) {
@@ -393,7 +410,8 @@ pub(super) fn table(results: &Results) -> String {
         }
     );
     text.push_str(&results.precision.map_or_else(String::new, precision_told));
-    text.push_str(&cautions(results));
+    text.push_str(&cautions(results, &decisive));
+    text.push_str(&undone::ruled_out(results));
     text
 }
 
@@ -441,32 +459,28 @@ fn recommendation(results: &Results, comparison: &Comparison) -> String {
         let alike: Vec<String> = comparison.alike.iter().map(|&variant| results.label(variant)).collect();
         let _ = writeln!(text, "  not worse as far as the data tell: {}; more replications may", alike.join("; "));
     }
+    if let Some(elsewhere) = &comparison.done_elsewhere {
+        let _ = writeln!(text, "  {}", undone::elsewhere(results, elsewhere));
+    }
     let _ = writeln!(text, "  {}", front(results));
     text
-}
-
-/// What unavailability is counted in, in words.
-fn unavailability(results: &Results) -> &'static str {
-    if results.unavailability() == "lost_traffic_s" { "seconds of lost traffic" } else { "unready replica-seconds" }
 }
 
 /// What no other variant is told to beat.
 pub(super) fn front(results: &Results) -> String {
     let front: Vec<String> = results.front().into_iter().map(|variant| results.label(variant)).collect();
-    let words = unavailability(results);
+    let words = results.unavailability().unit();
     format!("not told to be beaten in both {words} and needless evictions: {}", front.join("; "))
 }
 
 /// What the intervals do not say: which variants hardly vary, and whose costs are carried by a few runs.
-fn cautions(results: &Results) -> String {
-    let decisive = if results.prices.is_empty() { "unready_replica_s" } else { COST };
+fn cautions(results: &Results, decisive: &[Statistic]) -> String {
     let (mut rare, mut skewed, mut needed) = (Vec::new(), Vec::new(), 0.0_f64);
-    for variant in results.statistics() {
-        let Some(of) = variant.metrics.iter().find(|of| of.metric == decisive) else { continue };
+    for (variant, of) in decisive.iter().enumerate() {
         if of.sample.exceptions().is_some() {
-            rare.push(results.label(variant.variant));
+            rare.push(results.label(variant));
         } else if of.sample.is_skewed() {
-            skewed.push(results.label(variant.variant));
+            skewed.push(results.label(variant));
             needed = needed.max(of.sample.observations_for_normality());
         }
     }

@@ -5,14 +5,13 @@ use std::fmt::Write as _;
 use clap::Args;
 use comfy_table::{CellAlignment, Table};
 
-use super::documents;
 use super::failure::Failure;
-use super::sweep::{Sweep, SweepArgs, chart_of, drawn, front, spread, table};
+use super::sweep::{Sweep, SweepArgs, chart_of, drawn, front, load, spread, table};
 use super::ui::Ui;
+use super::undone;
 use super::{Ending, Output};
 use crate::report::{StudyChart, WorkloadCurve};
-use crate::scenario::{DocumentKind, Overrides};
-use crate::study::{self, Confirmation, INDIFFERENCE, Results, Tuning, WorkloadChoice};
+use crate::study::{Confirmation, INDIFFERENCE, Results, Tuning, WorkloadChoice};
 
 /// Find the values of a study that cost least
 ///
@@ -25,10 +24,7 @@ pub(super) struct TuneArgs {
 }
 
 pub(super) fn tune(TuneArgs { sweep: arguments }: &TuneArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let study = study::load_with(
-        &documents::find(&arguments.study, DocumentKind::Study)?,
-        &Overrides::allowing_partial(arguments.allow_partial),
-    )?;
+    let study = load(arguments)?;
     if study.prices.is_empty() {
         let help = "add prices, such as `cost: {unreadyReplicaSeconds: 1, evictions: 30, needlessEvictions: 60}`";
         return Err(Failure::input("nothing in the study has a price, so nothing can be cheapest", help));
@@ -70,6 +66,7 @@ fn curve(choice: &WorkloadChoice) -> WorkloadCurve {
         costs: choice.values.iter().map(|of| drawn(of.cost)).collect(),
         best: value(&choice.best).unwrap_or(0),
         today: choice.cost_today.mean,
+        is_ruled_out: choice.values.iter().map(|of| of.ruled_out).collect(),
     }
 }
 
@@ -104,6 +101,9 @@ fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>)
         None => text.push_str("Nothing is to be changed: nothing is told to be cheaper than what is there.\n"),
         Some(found) => {
             let verdict = match found.difference {
+                _ if !found.left_undone.is_empty() && !results.allows_undone => {
+                    "it leaves MORE undone, as said below; do not apply the patch"
+                }
                 of if !of.is_known() => "one replication tells nothing",
                 of if of.has_zero() => "the data cannot tell the two apart: apply the patch only for other reasons",
                 of if of.mean > 0.0 && changes_workloads => {
@@ -122,7 +122,14 @@ fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>)
                 spread(found.today),
                 spread(found.difference)
             );
+            if !found.left_undone.is_empty() {
+                let _ = writeln!(text, "  left undone on these: {}", undone::told(&found.left_undone));
+            }
         }
+    }
+    let kept = if tuning.changes_others { tuning.combination() } else { results.baseline };
+    if let Some(elsewhere) = results.done_elsewhere(kept) {
+        let _ = writeln!(text, "{}: {}", results.label(kept), undone::elsewhere(results, &elsewhere));
     }
     let _ = writeln!(text, "{}", front(results));
     text

@@ -33,6 +33,8 @@ pub struct Study {
     pub prices: Vec<(&'static str, f64)>,
     /// Workloads whose `tolerationSeconds` are varied, as `kind/namespace/name`, and the position of the axis that does.
     pub tuned: Vec<(String, usize)>,
+    /// Whether a variant may be recommended that leaves undone what the baseline gets done.
+    pub allows_undone: bool,
     /// Warnings.
     pub warnings: Diagnostics,
     /// The texts that warnings speak of.
@@ -70,6 +72,8 @@ struct Spec {
     baseline: BTreeMap<String, Value>,
     #[serde(default)]
     cost: BTreeMap<String, f64>,
+    #[serde(default)]
+    allow_undone: bool,
 }
 
 /// How the replications get their chance.
@@ -198,6 +202,7 @@ pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Study, Invalid> {
         baseline: grid.baseline,
         prices,
         tuned: grid.tuned,
+        allows_undone: spec.allow_undone,
         warnings: diagnostics,
         sources,
     })

@@ -4,8 +4,10 @@
 //! forked from that. Replication `r` of every variant has the same seed, and faults are drawn from streams of their own,
 //! so that the same faults hit every variant: differences between variants are differences, not luck.
 
+mod comparison;
 mod document;
 mod edit;
+mod estimate;
 mod grid;
 mod journal;
 mod patch;
@@ -13,17 +15,22 @@ pub mod plan;
 mod results;
 mod runner;
 mod statistics;
+mod tables;
 mod tuning;
+mod undone;
 mod variants;
 
+pub use comparison::{Comparison, Unavailability};
 pub use document::{Study, load, load_with};
 pub use grid::{Axis, Variant};
 pub use journal::{Journal, JournalError};
 pub use patch::Patches;
-pub use results::{Comparison, Precision, Results, Statistic, VariantStatistics};
+pub use results::{Precision, Results};
 pub use runner::{Progress, RunRow, Runner, Shard, confirm};
 pub use statistics::{Interval, Sample};
+pub use tables::{Statistic, VariantStatistics};
 pub use tuning::{Confirmation, INDIFFERENCE, Tuning, ValueOutcome, WorkloadChoice};
+pub use undone::{DoneElsewhere, LeftUndone};
 
 use crate::observe::METRICS;
 
@@ -36,6 +43,9 @@ pub fn metric_names() -> Vec<&'static str> {
 
 /// The metric that prices make of the others.
 pub const COST: &str = "cost";
+
+/// The metric that variants are compared by if nothing has a price.
+pub(crate) const UNREADY: &str = "unready_replica_s";
 
 /// The metrics of a run that a study keeps of each workload whose `tolerationSeconds` it varies: the cost, and all that can have
 /// a price, so that other prices need no new runs.

@@ -10,9 +10,9 @@ use super::WORKLOAD_METRICS;
 use super::document::Study;
 use super::grid::Variant;
 use super::journal::{Journal, JournalError};
-use super::results::{Precision, Results, Series, confidence_of_look, seed_of};
-use super::statistics::Sample;
-use super::tuning::Confirmation;
+use super::results::{Precision, Results, decisive, seed_of};
+use super::tuning::{Confirmation, Outcomes};
+use super::undone::undone_of;
 use crate::engine::Streams;
 use crate::observe::{Detail, METRICS, Objective, Observers, WorkloadOutcome};
 use crate::simulation::Prepared;
@@ -234,7 +234,7 @@ impl<'a> Runner<'a> {
         const FIRST: u32 = 20;
         self.keeps = true;
         let mut replications = FIRST.min(self.study.replications);
-        let metric = if self.study.prices.is_empty() { "unready_replica_s" } else { super::COST };
+        let metric = decisive(self.study.prices.is_empty());
         let metric = super::metric_names().iter().position(|name| *name == metric).unwrap_or(0);
         let mut look = 0;
         loop {
@@ -249,8 +249,8 @@ impl<'a> Runner<'a> {
                 rows.into_iter().filter(|row| row.replication < replications).collect(),
             );
             let widths = (0..self.study.variants.len()).map(|variant| {
-                let sample = Sample::new(results.independent(&results.observations(variant, metric)));
-                (sample.relative_width(confidence_of_look(look)), sample.observations_for_normality())
+                let sample = results.estimate().sample(&results.observations(variant, metric));
+                (sample.relative_width(results.confidence()), sample.observations_for_normality())
             });
             let (width, for_normality) =
                 widths.fold((0.0, 0.0), |widest: (f64, f64), next| (widest.0.max(next.0), widest.1.max(next.1)));
@@ -288,11 +288,15 @@ pub fn confirm(
     Runner { extra: Some((mixture, number)), ..Runner::new(&both, journal) }.play(runs, progress)?;
     let mut rows = journal.rows()?;
     rows.iter_mut().for_each(|row| row.price(&study.prices));
-    let costs = |variant: usize| -> Series {
-        let of = rows.iter().filter(|row| row.variant == variant && replications.contains(&row.replication));
-        of.map(|row| (row.replication, row.metrics[row.metrics.len() - 1])).collect()
+    let outcomes = |variant: usize| {
+        let replications = replications.clone();
+        let of = rows.iter().filter(move |row| row.variant == variant && replications.contains(&row.replication));
+        Outcomes {
+            costs: of.clone().map(|row| (row.replication, row.metrics[row.metrics.len() - 1])).collect(),
+            undone: undone_of(of.map(|row| (row.replication, &*row.metrics))),
+        }
     };
-    Ok(results.confirmation(&costs(number), &costs(study.baseline)))
+    Ok(results.confirmation(&outcomes(number), &outcomes(study.baseline)))
 }
 
 /// What each tuned workload has of [`super::WORKLOAD_METRICS`], but for its cost.

@@ -9,11 +9,14 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use super::comparison::{Contest, front};
 use super::document::Study;
+use super::estimate::{Estimate, Series, combined};
 use super::grid::{Setting, TODAY, Variant};
 use super::patch::{self, Patches};
-use super::results::{CONFIDENCE, Contest, Results, Series, combined, front, worst};
+use super::results::{CONFIDENCE, Results};
 use super::statistics::Interval;
+use super::undone::{LeftUndone, Undone, reason};
 
 /// What is recommended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -77,6 +80,10 @@ pub struct ValueOutcome {
     pub evictions: f64,
     /// Mean number of evictions after which the node came back before the replacement was Ready.
     pub needless_evictions: f64,
+    /// What the cluster leaves undone under it that it gets done under the baseline.
+    pub left_undone: Vec<LeftUndone>,
+    /// Whether it cannot be recommended for that.
+    pub ruled_out: bool,
 }
 
 /// What is recommended against the scenario as it is, on seeds that the choice has not seen.
@@ -90,6 +97,8 @@ pub struct Confirmation {
     pub recommended: Interval,
     /// What it costs more, run by run; negative if it saves.
     pub difference: Interval,
+    /// What is recommended leaves undone what the baseline gets done, on these seeds.
+    pub left_undone: Vec<LeftUndone>,
     /// The confidence of these intervals. Nobody has looked at the new seeds before, however often at those of the study.
     pub confidence: f64,
 }
@@ -135,6 +144,8 @@ struct Combination {
     /// What the whole costs if every workload has its best value, or, where that cannot be told of the scenario as it is, what
     /// it costs with the scenario's own.
     at_best: Series,
+    /// Whether it cannot be recommended, as it leaves work undone.
+    is_ruled_out: bool,
     /// Whether it has the values of the scenario as it is, which none of the grid's have.
     is_outside: bool,
 }
@@ -163,7 +174,29 @@ impl Results {
         averaged(&with.map(|&variant| self.of_workload(variant, workload, metric)).collect::<Vec<_>>())
     }
 
-    fn combination(&self, key: Vec<Option<usize>>, variants: Vec<usize>) -> Combination {
+    /// Of variants that have something in common, the one that differs least from the baseline otherwise: what that one leaves undone,
+    /// it does because of what they have in common.
+    fn closest(&self, variants: impl Iterator<Item = usize>) -> Option<usize> {
+        let today = self.choice(self.baseline);
+        let changes = |variant: &usize| self.choice(*variant).iter().zip(&today).filter(|(a, b)| a != b).count();
+        variants.min_by_key(changes)
+    }
+
+    /// Of each value of an axis, the variant that shows what it leaves undone; none where nobody has it.
+    fn shows(&self, variants: &[usize], axis: usize) -> Vec<Option<usize>> {
+        let with = |level: usize| {
+            let has = |variant: &usize| self.choice(*variant)[axis] == Some(level);
+            self.closest(variants.iter().copied().filter(has))
+        };
+        (0..self.levels[axis].len()).map(with).collect()
+    }
+
+    /// Which values of an axis are ruled out.
+    fn levels_ruled_out(&self, variants: &[usize], axis: usize, is_out: &[bool]) -> Vec<bool> {
+        self.shows(variants, axis).into_iter().map(|variant| variant.is_some_and(|variant| is_out[variant])).collect()
+    }
+
+    fn combination(&self, key: Vec<Option<usize>>, variants: Vec<usize>, is_out: &[bool]) -> Combination {
         let of = |workload: usize| -> Vec<Series> {
             let levels = self.levels[self.tuned[workload].1].len();
             (0..levels).map(|level| self.at_level(&variants, workload, level, 0)).collect()
@@ -176,16 +209,20 @@ impl Results {
                 .fold(self.costs(variant), |rest, workload| combined(&rest, &own(workload), |a, b| a - b))
         });
         let rest = averaged(&rest.collect::<Vec<_>>());
-        let at_best = costs.iter().fold(rest, |total, levels| {
-            let best = self.contest(levels).order[0];
+        let at_best = costs.iter().zip(&self.tuned).fold(rest, |total, (levels, (_, axis))| {
+            let best = self.contest(levels, &self.levels_ruled_out(&variants, *axis, is_out)).order[0];
             sum(&total, &levels[best])
         });
-        Combination { key, variant: variants[0], variants, costs, at_best, is_outside: false }
+        let variant = variants[0];
+        // What is there already is no choice that could be refused.
+        let changes = key != self.others(self.baseline);
+        let is_ruled_out = changes && self.closest(variants.iter().copied()).is_some_and(|variant| is_out[variant]);
+        Combination { key, variant, variants, costs, at_best, is_ruled_out, is_outside: false }
     }
 
     /// Every combination that was played. That of the baseline is always among them: what is there must be beaten, also if the
     /// grid has other values only.
-    fn combinations(&self) -> Vec<Combination> {
+    fn combinations(&self, is_out: &[bool]) -> Vec<Combination> {
         let mut groups: BTreeMap<Vec<Option<usize>>, Vec<usize>> = BTreeMap::new();
         for variant in 0..self.variants.len() {
             // The scenario as it is may stand behind the grid.
@@ -195,7 +232,7 @@ impl Results {
         }
         let of_grid: Vec<usize> = groups.values().flatten().copied().collect();
         let mut found: Vec<Combination> =
-            groups.into_iter().map(|(key, variants)| self.combination(key, variants)).collect();
+            groups.into_iter().map(|(key, variants)| self.combination(key, variants, is_out)).collect();
         let today = self.others(self.baseline);
         if found.iter().any(|of| of.key == today) {
             return found;
@@ -212,7 +249,7 @@ impl Results {
                 of.at_best = self.costs(*like);
             }
         }
-        let costs = self.combination(today.clone(), of_grid.clone()).costs;
+        let costs = self.combination(today.clone(), of_grid.clone(), is_out).costs;
         let at_best = self.costs(self.baseline);
         found.push(Combination {
             key: today,
@@ -220,6 +257,7 @@ impl Results {
             variants: of_grid,
             costs,
             at_best,
+            is_ruled_out: false,
             is_outside: true,
         });
         found
@@ -238,9 +276,10 @@ impl Results {
         if self.prices.is_empty() || self.runs.iter().any(Vec::is_empty) {
             return None;
         }
-        let combinations = self.combinations();
+        let is_out = self.ruled_out();
+        let combinations = self.combinations(&is_out);
         let at_best: Vec<Series> = combinations.iter().map(|of| of.at_best.clone()).collect();
-        let contest = self.contest(&at_best);
+        let contest = self.contest(&at_best, &combinations.iter().map(|of| of.is_ruled_out).collect::<Vec<_>>());
         let key_today = self.others(self.baseline);
         let today = combinations.iter().position(|of| of.key == key_today)?;
         let chosen = self.worth_a_change(&combinations, &contest, today);
@@ -254,7 +293,7 @@ impl Results {
             others: self.others_named(&of.key),
             changes_others: today != chosen,
             alike_others: alike.map(told).collect(),
-            workloads: (0..self.tuned.len()).map(|workload| self.workload_choice(workload, of)).collect(),
+            workloads: (0..self.tuned.len()).map(|workload| self.workload_choice(workload, of, &is_out)).collect(),
             variant: of.variant,
         })
     }
@@ -268,15 +307,14 @@ impl Results {
     /// two are alike if the interval of their difference lies within what makes no difference, not if it is wide.
     fn worth_a_change(&self, all: &[Combination], contest: &Contest, today: usize) -> usize {
         let (cheapest, columns) = (contest.order[0], all.iter().map(|of| of.at_best.clone()).collect::<Vec<_>>());
-        let worst = worst(&columns);
-        let against =
-            |one: usize, other: usize| self.cost_difference(&columns[one], &columns[other], contest.confidence, worst);
-        let mean = |column: usize| self.interval(&columns[column], contest.confidence).mean;
+        let estimate = self.estimate_at(contest.confidence).with_unseen(&columns);
+        let against = |one: usize, other: usize| estimate.between(&columns, one, other);
+        let mean = |column: usize| estimate.mean(&columns[column]).mean;
         let is_better = |one: usize| {
             let difference = against(one, today);
             difference.high < 0.0 && matters(difference, mean(today))
         };
-        if cheapest == today || !is_better(cheapest) {
+        if cheapest == today || all[cheapest].is_ruled_out || !is_better(cheapest) {
             return today;
         }
         let is_as_cheap = |&other: &usize| {
@@ -287,12 +325,13 @@ impl Results {
         contest.order.iter().copied().filter(is_as_cheap).min_by_key(changes).unwrap_or(cheapest)
     }
 
-    fn workload_choice(&self, workload: usize, of: &Combination) -> WorkloadChoice {
+    fn workload_choice(&self, workload: usize, of: &Combination, is_out: &[bool]) -> WorkloadChoice {
         let (path, axis) = &self.tuned[workload];
         let labels = &self.levels[*axis];
         let (levels, variants) = (&of.costs[workload], &of.variants);
         let name = |&level: &usize| labels[level].clone();
-        let contest = self.contest(levels);
+        let out = self.levels_ruled_out(variants, *axis, is_out);
+        let contest = self.contest(levels, &out);
         let level = contest.order[0];
         let level_today = self.choice(self.baseline)[*axis];
         let is_today = level_today == Some(level);
@@ -302,34 +341,25 @@ impl Results {
             _ => (self.of_workload(self.baseline, workload, 0), !of.is_outside),
         };
         let today = self.variants[self.baseline][*axis].clone();
-        let worst = worst(levels).max(worst(std::slice::from_ref(&of_today)));
-        let against_today = if is_today {
-            self.difference(&levels[level], &of_today, contest.confidence)
-        } else {
-            self.cost_difference(&levels[level], &of_today, contest.confidence, worst)
+        let with_unseen = |confidence: f64| {
+            self.estimate_at(confidence).with_unseen(levels).with_unseen(std::slice::from_ref(&of_today))
         };
-        let cost_today = self.cautious(&of_today, self.confidence(), worst);
-        let is_told = is_comparable && !is_today && against_today.high < 0.0;
-        let mean = |level: usize, metric: usize| {
-            self.interval(&self.at_level(variants, workload, level, metric), self.confidence()).mean
-        };
-        let values: Vec<ValueOutcome> = (0..labels.len())
-            .map(|level| ValueOutcome {
-                value: labels[level].clone(),
-                cost: self.cautious(&levels[level], self.confidence(), worst),
-                unready_replica_s: mean(level, 1),
-                evictions: mean(level, 2),
-                needless_evictions: mean(level, 3),
-            })
-            .collect();
-        let points: Vec<(f64, f64)> = values.iter().map(|of| (of.unready_replica_s, of.needless_evictions)).collect();
+        let pairs = if is_today { self.estimate_at(contest.confidence) } else { with_unseen(contest.confidence) };
+        let against_today = pairs.difference(&levels[level], &of_today);
+        let estimate = with_unseen(self.confidence());
+        let cost_today = estimate.mean(&of_today);
+        let is_told = is_comparable && !is_today && !out[level] && against_today.high < 0.0;
+        let values = self.values(workload, of, &out, &estimate);
+        let point = |of: &ValueOutcome| (of.unready_replica_s, of.needless_evictions);
+        let points = values.iter().map(|of| if of.ruled_out { (f64::NAN, f64::NAN) } else { point(of) });
+        let points: Vec<(f64, f64)> = points.collect();
         WorkloadChoice {
             workload: path.clone(),
             best: name(&level),
             today,
             is_clear: is_told && matters(against_today, cost_today.mean),
             is_slight: is_told && !matters(against_today, cost_today.mean),
-            cost: self.cautious(&levels[level], self.confidence(), worst),
+            cost: estimate.mean(&levels[level]),
             cost_today,
             against_today,
             runner_up: contest.order.get(1).map(name),
@@ -341,17 +371,45 @@ impl Results {
         }
     }
 
+    /// What each value means for a workload.
+    fn values(&self, workload: usize, of: &Combination, out: &[bool], estimate: &Estimate) -> Vec<ValueOutcome> {
+        let axis = self.tuned[workload].1;
+        let left = self.left_undone();
+        let shows = self.shows(&of.variants, axis);
+        let mean = |level: usize, metric: usize| {
+            self.estimate().mean(&self.at_level(&of.variants, workload, level, metric)).mean
+        };
+        let outcome = |(level, label): (usize, &String)| ValueOutcome {
+            value: label.clone(),
+            cost: estimate.mean(&of.costs[workload][level]),
+            unready_replica_s: mean(level, 1),
+            evictions: mean(level, 2),
+            needless_evictions: mean(level, 3),
+            left_undone: shows[level].map_or_else(Vec::new, |variant| left[variant].clone()),
+            ruled_out: out[level],
+        };
+        self.levels[axis].iter().enumerate().map(outcome).collect()
+    }
+
     /// The mixture against the scenario as it is. Looks at the study's seeds do not widen it: these are others.
-    pub(super) fn confirmation(&self, recommended: &Series, today: &Series) -> Confirmation {
-        let worst = worst(&[recommended.clone(), today.clone()]);
+    pub(super) fn confirmation(&self, recommended: &Outcomes, today: &Outcomes) -> Confirmation {
+        let columns = [recommended.costs.clone(), today.costs.clone()];
+        let estimate = self.estimate_at(CONFIDENCE).with_unseen(&columns);
         Confirmation {
-            n: recommended.len(),
-            today: self.cautious(today, CONFIDENCE, worst),
-            recommended: self.cautious(recommended, CONFIDENCE, worst),
-            difference: self.cost_difference(recommended, today, CONFIDENCE, worst),
+            n: recommended.costs.len(),
+            today: estimate.mean(&today.costs),
+            recommended: estimate.mean(&recommended.costs),
+            difference: estimate.between(&columns, 0, 1),
+            left_undone: self.left_by(&recommended.undone, &today.undone),
             confidence: CONFIDENCE,
         }
     }
+}
+
+/// What runs cost, and what they left undone.
+pub(super) struct Outcomes {
+    pub(super) costs: Series,
+    pub(super) undone: Undone,
 }
 
 impl Study {
@@ -413,17 +471,24 @@ impl Tuning {
         self.workloads.is_empty().then_some(self.variant)
     }
 
+    /// A variant of the grid that has the recommended values of what is not `tolerationSeconds`.
+    #[must_use]
+    pub fn combination(&self) -> usize {
+        self.variant
+    }
+
     /// `tuning.csv`: a row for each workload and value.
     #[must_use]
     pub fn csv(&self) -> String {
-        let mut text =
-            String::from("workload,value,today,best,cost,low,high,unready_replica_s,evictions,needless_evictions\n");
+        let mut text = String::from(
+            "workload,value,today,best,cost,low,high,unready_replica_s,evictions,needless_evictions,ruled_out\n",
+        );
         let finite = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
         for choice in &self.workloads {
             for of in &choice.values {
                 let _ = writeln!(
                     text,
-                    "{},{},{},{},{},{},{},{},{},{}",
+                    "{},{},{},{},{},{},{},{},{},{},{}",
                     choice.workload,
                     of.value,
                     choice.today,
@@ -434,6 +499,7 @@ impl Tuning {
                     of.unready_replica_s,
                     of.evictions,
                     of.needless_evictions,
+                    if of.ruled_out { reason(&of.left_undone) } else { String::new() },
                 );
             }
         }
@@ -442,13 +508,14 @@ impl Tuning {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::WORKLOAD_METRICS;
     use super::super::results::tests::results;
+    use super::super::undone::undone_of;
     use super::*;
 
     /// Two workloads, of which each has its own best value among three.
-    fn mixed(today: usize) -> Results {
+    pub(in crate::study) fn mixed(today: usize) -> Results {
         let of = |costs: [[f64; 2]; 3]| -> Results {
             let noise = [0.0, 1.0, 0.5, 0.2, 0.9, 0.4];
             let totals: Vec<Vec<f64>> =
@@ -591,9 +658,9 @@ mod tests {
         let mut looked = mixed(2);
         looked.looks = 5;
         let today: Series = [4.0, 5.0, 7.0].into_iter().enumerate().map(|(r, x)| (r as u32, x)).collect();
-        let found = looked.confirmation(&today, &today);
-        looked.looks = 0;
-        assert_eq!((found.today, found.confidence), (looked.interval(&today, 0.95), 0.95));
+        let outcomes = Outcomes { costs: today.clone(), undone: undone_of(std::iter::empty()) };
+        let found = looked.confirmation(&outcomes, &outcomes);
+        assert_eq!((found.today, found.confidence), (looked.estimate_at(0.95).mean(&today), 0.95));
     }
 
     #[test]

@@ -422,3 +422,107 @@ fn a_sweep_does_not_remove_what_tune_recommended() {
     kubesquall(&["sweep", &study, "-q", "--resume", "--out", &out]).assert().success();
     assert!(!dir.path().join("out/patch.sh").exists());
 }
+
+/// A node is drained; the pod on it is guarded by a budget of each of these kinds. As it is, the drain goes through.
+fn guarded(dir: &Path, cost: &str) -> String {
+    let budget = |name: &str, limit: &str| {
+        let text = format!(
+            "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {{name: web, namespace: shop}}\nspec: \
+             {{maxUnavailable: {limit}, selector: {{matchLabels: {{app: web}}}}}}\n"
+        );
+        fs::write(dir.join(name), text).expect("a manifest");
+    };
+    budget("none.yaml", "0");
+    budget("one.yaml", "1");
+    budget("two.yaml", "2");
+    let text = r#"apiVersion: kubesquall.sim/v1alpha1
+kind: Scenario
+metadata: {name: guarded}
+spec:
+  duration: 20m
+  cluster:
+    nodePools:
+    - {name: worker, count: 3, template: {status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}}}
+    manifests: [one.yaml]
+  latency: {podStart: {uniform: {min: 20s, max: 40s}}}
+  timeline:
+  - {at: 1m, kubectl: drain worker-0}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: web}]
+"#;
+    fs::write(dir.join("cluster.yaml"), text).expect("a scenario");
+    let spec = format!(
+        "  scenario: cluster.yaml\n  replications: 6\n  vary:\n  - name: budget\n    path: spec.cluster.manifests\n    values: \
+         [[none.yaml], [one.yaml], [two.yaml]]\n  cost: {{unreadyReplicaSeconds: 1{cost}}}\n"
+    );
+    write_study(dir, "guarded", &spec)
+}
+
+#[test]
+fn who_never_drains_does_not_win() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let study = &guarded(dir.path(), "");
+    let read = |out: &str, name: &str| fs::read_to_string(dir.path().join(out).join(name)).expect("a result");
+    let summary =
+        |out: &str| -> serde_json::Value { serde_json::from_str(&read(out, "summary.json")).expect("a summary") };
+    let said = |arguments: &[&str]| {
+        let done = kubesquall(arguments).assert().success();
+        String::from_utf8_lossy(&done.get_output().stdout).into_owned()
+    };
+    let reason = "commands_unfinished 1.00 a run instead of 0.00 (more with 6 of 6 seeds)";
+    for verb in ["sweep", "tune"] {
+        let text = said(&[verb, study, "--out", &path(dir.path(), verb)]);
+        let ruled_out = format!("Ruled out: budget=[\"none.yaml\"] leaves more undone than the baseline: {reason}");
+        assert!(text.contains(&ruled_out), "{text}");
+        let found = summary(verb);
+        let none = &found["variants"][0];
+        assert_eq!((none["cost"]["mean"].as_f64(), none["ruled_out"].as_bool()), (Some(0.0), Some(true)));
+        assert_eq!(none["leaves_undone"][0]["metric"], "commands_unfinished");
+        assert_ne!(found["recommendation"]["best"], 0);
+        assert!(!found["front"].as_array().expect("a list").contains(&0.into()));
+        let csv = read(verb, "variants.csv");
+        let cells = |start: &str| csv.lines().find(|row| row.starts_with(start)).expect("a row").to_owned();
+        assert!(cells("0,\"[\"\"none.yaml\"\"]\",cost,").ends_with(",commands_unfinished"));
+        assert!(cells("1,\"[\"\"one.yaml\"\"]\",cost,").ends_with(','));
+        let chart = read(verb, "charts/cost-curve.svg");
+        assert!(chart.contains("crossed: work undone (commands_unfinished)"));
+    }
+    assert!(read("tune", "patch.sh").lines().all(|line| !line.contains("none.yaml")));
+    // The charts are drawn from the tables alone.
+    kubesquall(&["report", "-q", &path(dir.path(), "tune")]).assert().success();
+    assert!(read("tune", "charts/trade-off.svg").contains("crossed: work undone (commands_unfinished)"));
+    // Who is told that it does not matter recommends it, and says what is left.
+    let allowed = said(&["tune", study, "--allow-undone", "--out", &path(dir.path(), "allowed")]);
+    assert!(allowed.contains("Recommended: budget=[\"none.yaml\"]\n"), "{allowed}");
+    assert!(allowed.contains("BUT it leaves undone what budget=[\"one.yaml\"] gets done"), "{allowed}");
+    assert_eq!(summary("allowed")["recommendation"]["best"], 0);
+    let text = fs::read_to_string(study).expect("a study") + "  allowUndone: true\n";
+    let in_file = path(dir.path(), "in-file.yaml");
+    fs::write(&in_file, text).expect("a study");
+    assert_eq!(said(&["tune", &in_file, "--out", &path(dir.path(), "in-file")]), allowed);
+}
+
+#[test]
+fn what_never_ends_is_weighed_if_it_has_a_price() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let check = |price: &str, best: u64| {
+        let out = path(dir.path(), "out");
+        let study = guarded(dir.path(), &format!(", commands_failed: {price}, commands_unfinished: {price}"));
+        kubesquall(&["sweep", &study, "-q", "--force", "--out", &out]).assert().success();
+        let text = fs::read_to_string(dir.path().join("out/summary.json")).expect("a summary");
+        let summary: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(summary["recommendation"]["best"].as_u64(), Some(best), "{price}");
+        assert_eq!(summary["variants"][0]["ruled_out"], false);
+    };
+    check("0.01", 0);
+    check("100000", 1);
+}

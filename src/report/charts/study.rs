@@ -21,6 +21,8 @@ pub struct StudyChart {
     pub costs: Vec<(f64, f64, f64)>,
     /// What unavailability is counted in.
     pub unavailability: String,
+    /// The metrics of the work that each variant leaves undone, for which it is ruled out; empty if it is not.
+    pub undone: Vec<String>,
     /// Unavailability and needless evictions of each variant.
     pub trade_offs: Vec<(f64, f64)>,
     /// Position of the variant that is recommended, or that costs least; none if nothing has a price.
@@ -48,6 +50,8 @@ pub struct WorkloadCurve {
     pub best: usize,
     /// Mean cost of what it has today.
     pub today: f64,
+    /// Whether a value cannot be recommended, as work is left undone under it.
+    pub is_ruled_out: Vec<bool>,
 }
 
 /// More lines than this cannot be told apart.
@@ -134,11 +138,17 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
     let lowest = chart.costs.iter().map(|cost| cost.1).fold(f64::INFINITY, f64::min);
     let highest = chart.costs.iter().map(|cost| cost.2).fold(f64::NEG_INFINITY, f64::max);
     let (bottom, top) = value_axis(lowest, highest);
-    let cheapest = || chart.costs.iter().enumerate().min_by(|a, b| a.1.0.total_cmp(&b.1.0)).map(|(variant, _)| variant);
+    let can_win = |(variant, _): &(usize, _)| !chart.is_ruled_out(*variant);
+    let cheapest = || {
+        let all = chart.costs.iter().enumerate().filter(can_win);
+        all.min_by(|a, b| a.1.0.total_cmp(&b.1.0)).map(|(variant, _)| variant)
+    };
     let best = chart.best.or_else(cheapest);
     style::canvas(1100, 440, |area| {
         let from = if bottom == 0.0 { "" } else { " (the axis does not begin at 0)" };
-        let title = format!("{}: {} by {}, mean with its interval{from}", chart.title, chart.value, chart.axes);
+        let crossed = crossed(chart);
+        let title =
+            format!("{}: {} by {}, mean with its interval{from}{crossed}", chart.title, chart.value, chart.axes);
         let mut plot = ChartBuilder::on(area)
             .caption(title, font(18))
             .margin(px(10))
@@ -170,6 +180,11 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
                 drawn.label(line.label.as_str()).legend(move |(x, y)| style::legend_key(x, y, color));
             }
             plot.draw_series(points.into_iter().map(|point| Circle::new(point, px(4), color.filled())))?;
+            let is_out = |(_, (_, variant)): &(usize, &(String, usize))| chart.is_ruled_out(*variant);
+            let out = line.variants.iter().enumerate().filter(is_out);
+            plot.draw_series(out.map(|(at, (_, variant))| {
+                Cross::new((at as f64, chart.costs[*variant].0), px(8), BAD.stroke_width(px(2)))
+            }))?;
             let ringed = line.variants.iter().position(|(_, variant)| Some(*variant) == best);
             if let (Some(at), Some(best)) = (ringed, best) {
                 plot.draw_series([Circle::new((at as f64, chart.costs[best].0), px(7), BAD.stroke_width(px(2)))])?;
@@ -177,6 +192,23 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
         }
         if lines.len() > 1 { style::legend(&mut plot, SeriesLabelPosition::UpperRight) } else { Ok(()) }
     })
+}
+
+impl StudyChart {
+    fn is_ruled_out(&self, variant: usize) -> bool {
+        self.undone.get(variant).is_some_and(|undone| !undone.is_empty())
+    }
+}
+
+/// What crosses mean, if there are any.
+fn crossed(chart: &StudyChart) -> String {
+    let mut metrics: Vec<&str> = chart.undone.iter().flat_map(|undone| undone.split(' ')).collect();
+    metrics.retain(|metric| !metric.is_empty());
+    metrics.sort_unstable();
+    metrics.dedup();
+    let more = if metrics.len() > 2 { ", …" } else { "" };
+    metrics.truncate(2);
+    if metrics.is_empty() { String::new() } else { format!("; crossed: work undone ({}{more})", metrics.join(", ")) }
 }
 
 /// Unavailability against needless evictions.
@@ -192,7 +224,10 @@ fn trade_off(chart: &StudyChart) -> Option<String> {
     let ((left, right), (bottom, top)) = (ends(|point| point.0), ends(|point| point.1));
     style::canvas(1100, 440, |area| {
         let mut plot = ChartBuilder::on(area)
-            .caption(format!("{}: what less unavailability costs in needless evictions", chart.title), font(18))
+            .caption(
+                format!("{}: what less unavailability costs in needless evictions{}", chart.title, crossed(chart)),
+                font(18),
+            )
             .margin(px(10))
             .margin_right(px(60))
             .x_label_area_size(px(36))
@@ -213,6 +248,8 @@ fn trade_off(chart: &StudyChart) -> Option<String> {
             chart.trade_offs.iter().zip(&chart.is_on_front).filter(|(_, is)| **is).map(|(point, _)| *point).collect();
         front.sort_by(|a, b| a.0.total_cmp(&b.0));
         plot.draw_series(LineSeries::new(front, CALM.stroke_width(px(1))))?;
+        let out = (0..chart.trade_offs.len()).filter(|variant| chart.is_ruled_out(*variant));
+        plot.draw_series(out.map(|variant| Cross::new(chart.trade_offs[variant], px(8), BAD.stroke_width(px(2)))))?;
         for ((point, label), is_on_front) in chart.trade_offs.iter().zip(&chart.labels).zip(&chart.is_on_front) {
             let color = if *is_on_front { CALM } else { DIM };
             plot.draw_series([Circle::new(*point, px(4), color.filled())])?;
@@ -263,7 +300,8 @@ fn recovery(chart: &StudyChart) -> Option<String> {
 /// The variants whose lines fit into one picture, in their order: the baseline, the cheapest, those on the front, the others.
 fn shown(chart: &StudyChart) -> Vec<usize> {
     let mut order: Vec<usize> = (0..chart.recoveries.len()).collect();
-    let cheapest = order.iter().copied().min_by(|a, b| chart.costs[*a].0.total_cmp(&chart.costs[*b].0));
+    let can_win = |variant: &usize| !chart.is_ruled_out(*variant);
+    let cheapest = order.iter().copied().filter(can_win).min_by(|a, b| chart.costs[*a].0.total_cmp(&chart.costs[*b].0));
     let rank = |variant: &usize| match *variant {
         variant if variant == chart.baseline => 0,
         variant if Some(variant) == cheapest => 1,
@@ -293,7 +331,9 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
     let (all, count) = (chart.workloads.len(), curves.len());
     style::canvas(1100, 440, |area| {
         let which = if all == count { String::new() } else { format!(" ({count} of {all} workloads)") };
-        let title = format!("{}: cost by {}, in % of today's; the best is ringed{which}", chart.title, chart.axes);
+        let crossed = crossed(chart);
+        let title =
+            format!("{}: cost by {}, in % of today's; the best is ringed{which}{crossed}", chart.title, chart.axes);
         let mut plot = ChartBuilder::on(area)
             .caption(title, font(18))
             .margin(px(10))
@@ -322,6 +362,9 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
                 .legend(move |(x, y)| style::legend_key(x, y, color));
             plot.draw_series(points.into_iter().map(|point| Circle::new(point, px(3), color.filled())))?;
             plot.draw_series([Circle::new(best, px(7), color.stroke_width(px(2)))])?;
+            let out = curve.is_ruled_out.iter().enumerate().filter(|(_, is_out)| **is_out);
+            let out = out.map(|(index, _)| (index as f64, relative(curve, curve.costs[index].0)));
+            plot.draw_series(out.map(|at| Cross::new(at, px(8), BAD.stroke_width(px(2)))))?;
         }
         style::legend(&mut plot, SeriesLabelPosition::UpperMiddle)
     })

@@ -1,0 +1,238 @@
+//! The tables of a study: what its runs gave, as files, and read back.
+
+use std::fmt::Write as _;
+use std::io;
+
+use super::estimate::Series;
+use super::results::Results;
+use super::runner::RunRow;
+use super::statistics::{Interval, Sample};
+use super::tuning::{Confirmation, Tuning};
+use super::undone::reason;
+use super::{COST, WORKLOAD_METRICS, metric_names};
+
+/// One metric of one variant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statistic {
+    /// Its name.
+    pub metric: &'static str,
+    /// Its observations.
+    pub sample: Sample,
+    /// Mean and interval.
+    pub interval: Interval,
+    /// The difference to the baseline, run by run.
+    pub difference: Interval,
+}
+
+/// All metrics of one variant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VariantStatistics {
+    /// Position of the variant.
+    pub variant: usize,
+    /// In the order of [`metric_names`].
+    pub metrics: Vec<Statistic>,
+}
+impl Results {
+    /// Statistics of one metric, by variant.
+    ///
+    /// # Panics
+    ///
+    /// If no metric has that name.
+    #[must_use]
+    pub fn of_metric(&self, metric: &str) -> Vec<Statistic> {
+        let names = metric_names();
+        let index = names.iter().position(|name| *name == metric).expect("a metric of ours");
+        let columns: Vec<Series> = (0..self.variants.len()).map(|variant| self.observations(variant, index)).collect();
+        let estimate = self.estimate().with_unseen(&columns);
+        let of = |variant: usize| Statistic {
+            metric: names[index],
+            sample: Sample::new(columns[variant].iter().map(|(_, value)| *value).collect()),
+            interval: estimate.mean(&columns[variant]),
+            difference: estimate.between(&columns, variant, self.baseline),
+        };
+        (0..columns.len()).map(of).collect()
+    }
+
+    /// Statistics of every variant.
+    pub fn statistics(&self) -> impl Iterator<Item = VariantStatistics> {
+        let empty = |variant| VariantStatistics { variant, metrics: Vec::new() };
+        let mut all: Vec<VariantStatistics> = (0..self.variants.len()).map(empty).collect();
+        for name in metric_names() {
+            for (of, statistic) in all.iter_mut().zip(self.of_metric(name)) {
+                of.metrics.push(statistic);
+            }
+        }
+        all.into_iter()
+    }
+
+    /// Writes `runs.csv`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_runs(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        writeln!(out, "variant,{},replication,seed,{}", quoted(&self.axes), metric_names().join(","))?;
+        for (runs, labels) in self.runs.iter().zip(&self.variants) {
+            let labels = quoted(labels);
+            for run in runs {
+                write!(out, "{},{labels},{},{}", run.variant, run.replication, self.seed(run.replication))?;
+                write_numbers(out, &run.metrics)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes `workloads.csv`: the same for each workload whose `tolerationSeconds` are varied.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_workloads(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        writeln!(out, "variant,{},replication,workload,{}", quoted(&self.axes), WORKLOAD_METRICS.join(","))?;
+        for (runs, labels) in self.runs.iter().zip(&self.variants) {
+            let labels = quoted(labels);
+            for run in runs {
+                for ((workload, _), values) in self.tuned.iter().zip(run.workloads.chunks(WORKLOAD_METRICS.len())) {
+                    write!(out, "{},{labels},{},{workload}", run.variant, run.replication)?;
+                    write_numbers(out, values)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads `runs.csv` and `workloads.csv` back; says what is wrong if they are not those of these results.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them.
+    pub fn read_runs(&mut self, runs: &str, workloads: &str) -> Result<(), String> {
+        let (axes, metrics) = (self.axes.len(), metric_names().len());
+        let mut rows = read_rows(runs, axes + 3, metrics).ok_or("its runs.csv is broken")?;
+        let mut of_workloads =
+            read_rows(workloads, axes + 3, WORKLOAD_METRICS.len()).ok_or("its workloads.csv is broken")?.into_iter();
+        for row in &mut rows {
+            let mut workloads = Vec::with_capacity(self.tuned.len() * WORKLOAD_METRICS.len());
+            for _ in &self.tuned {
+                let part = of_workloads
+                    .next()
+                    .filter(|part| (part.variant, part.replication) == (row.variant, row.replication));
+                workloads.extend(part.ok_or("its workloads.csv does not go with its runs.csv")?.metrics);
+            }
+            row.workloads = workloads.into();
+        }
+        if rows.iter().any(|row| row.variant >= self.variants.len()) {
+            return Err("its runs.csv has variants that the study has not".to_owned());
+        }
+        let count = rows.len();
+        self.set_runs(rows);
+        if self.run_count() == count { Ok(()) } else { Err("its runs.csv has a run twice".to_owned()) }
+    }
+
+    /// `variants.csv`.
+    #[must_use]
+    pub fn variants_csv(&self) -> String {
+        let header = format!(
+            "variant,{},metric,n,mean,low,high,deviation,min,p50,p50_low,p50_high,p90,p90_low,p90_high,p99,max,difference,\
+             difference_low,difference_high,ruled_out\n",
+            quoted(&self.axes)
+        );
+        let (left, is_out) = (self.left_undone(), self.ruled_out());
+        let reason = |variant: usize| if is_out[variant] { reason(&left[variant]) } else { String::new() };
+        let reasons: Vec<String> = (0..self.variants.len()).map(reason).collect();
+        let mut rows = vec![String::new(); self.variants.len()];
+        for name in metric_names() {
+            for (variant, of) in self.of_metric(name).iter().enumerate() {
+                let row = &mut rows[variant];
+                let _ = write!(row, "{variant},{},{name},", quoted(&self.variants[variant]));
+                write_statistic(row, of, self.confidence());
+                let _ = writeln!(row, ",{}", reasons[variant]);
+            }
+        }
+        header + &rows.concat()
+    }
+
+    /// `summary.json`; `tuning` and `confirmation` are `tune`'s.
+    #[must_use]
+    pub fn summary_json(&self, tuning: Option<&Tuning>, confirmation: Option<&Confirmation>) -> String {
+        let (left, is_out) = (self.left_undone(), self.ruled_out());
+        let costs = self.of_metric(COST);
+        let variants = costs.iter().enumerate().map(|(variant, cost)| {
+            serde_json::json!({
+                "variant": variant,
+                "values": self.variants[variant],
+                "n": cost.sample.len(),
+                "cost": cost.interval,
+                "difference": cost.difference,
+                "leaves_undone": left[variant],
+                "ruled_out": is_out[variant],
+            })
+        });
+        let mut summary = serde_json::json!({
+            "study": self,
+            "variants": variants.collect::<Vec<_>>(),
+            "recommendation": self.comparison_of(tuning.and_then(Tuning::recommended_variant)),
+            "front": self.front(),
+            "confidence": self.confidence(),
+        });
+        if let Some(tuning) = tuning {
+            summary["tuning"] = serde_json::to_value(tuning).expect("plain data");
+            summary["confirmation"] = serde_json::to_value(confirmation).expect("plain data");
+        }
+        let mut text = serde_json::to_string_pretty(&summary).expect("results are plain data");
+        text.push('\n');
+        text
+    }
+}
+
+/// The cells of a statistic: its number of observations, and what they say.
+fn write_statistic(text: &mut String, of: &Statistic, confidence: f64) {
+    let (sample, interval, difference) = (&of.sample, of.interval, of.difference);
+    if sample.is_empty() {
+        // A part of a study may have no run of a variant.
+        let _ = write!(text, "0{}", ",".repeat(16));
+        return;
+    }
+    let finite = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
+    let _ = write!(text, "{}", sample.len());
+    for value in [interval.mean, interval.low, interval.high, sample.deviation(), sample.quantile(0.0)] {
+        let _ = write!(text, ",{}", finite(value));
+    }
+    for share in [0.5, 0.9] {
+        let (low, high) = sample.quantile_interval(share, confidence).unwrap_or((f64::NAN, f64::NAN));
+        let _ = write!(text, ",{},{},{}", sample.quantile(share), finite(low), finite(high));
+    }
+    for value in [sample.quantile(0.99), sample.quantile(1.0), difference.mean, difference.low, difference.high] {
+        let _ = write!(text, ",{}", finite(value));
+    }
+}
+
+/// Rows of a CSV whose first column is the variant, whose replication is `behind` the labels, and whose last cells are numbers.
+fn read_rows(text: &str, before: usize, count: usize) -> Option<Vec<RunRow>> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.ok()?;
+        let metrics: Option<Box<[f64]>> = record.iter().skip(before).map(|cell| cell.parse().ok()).collect();
+        let metrics = metrics.filter(|metrics| metrics.len() == count)?;
+        let (variant, replication) = (record.get(0)?.parse().ok()?, record.get(before - 2)?.parse().ok()?);
+        rows.push(RunRow { variant, replication, metrics, workloads: Box::default() });
+    }
+    Some(rows)
+}
+
+/// The last cells of a CSV line.
+fn write_numbers(out: &mut dyn io::Write, values: &[f64]) -> io::Result<()> {
+    for value in values {
+        write!(out, ",{value}")?;
+    }
+    writeln!(out)
+}
+
+/// Cells of a CSV line.
+pub(super) fn quoted(cells: &[String]) -> String {
+    let cell = |text: &String| {
+        if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.clone() }
+    };
+    cells.iter().map(cell).collect::<Vec<_>>().join(",")
+}

@@ -57,6 +57,8 @@ pub(super) struct Worker {
     /// The readiness probe has failed for good: nobody answers it any more.
     pub(super) is_silent: bool,
     pub(super) restarts: u32,
+    /// Restarts up to the containers that began last: what the kubelet tells of, whether it has reached the API or not.
+    pub(super) begun: u32,
     pub(super) back_off: BackOff,
     /// What it starts: after a failure to start, that is tried again.
     pub(super) start: Start,
@@ -86,6 +88,7 @@ impl Worker {
             misses: [0; 3],
             is_silent: false,
             restarts: 0,
+            begun: 0,
             back_off: BackOff::default(),
             start: Start::First,
             init_begun: None,
@@ -302,6 +305,7 @@ impl Kubelets {
         worker.ticket = None;
         worker.stage = Stage::Running;
         worker.since = Some(ctx.now);
+        worker.begun = restarts;
         worker.is_silent = false;
         worker.misses = [0; 3];
         let delay = settings::ready_latency(object, restarts, ctx.now, ctx);

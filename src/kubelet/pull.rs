@@ -129,19 +129,22 @@ impl Kubelets {
     /// Containers of that image wait for it; the others wait for them.
     fn post_waiting(&mut self, pod: PodId, image: Symbol, state: ContainerState, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
-        let status = |container: &crate::model::Container, old: Option<&ContainerStatus>| {
+        // What was told before may still be on its way.
+        let begun = self.workers.get(&pod).map_or(0, |worker| worker.begun);
+        let status = |container: &crate::model::Container, old: Option<&ContainerStatus>, begun: u32| {
             let state = if container.image == image { state } else { ContainerState::Waiting };
-            ContainerStatus { state, ready: false, restarts: old.map_or(0, |old| old.restarts) }
+            ContainerStatus { state, ready: false, restarts: old.map_or(0, |old| old.restarts).max(begun) }
         };
         let regular = object.spec.containers.iter().enumerate();
-        let containers = regular.map(|(index, container)| status(container, object.containers.get(index))).collect();
+        let containers =
+            regular.map(|(index, container)| status(container, object.containers.get(index), begun)).collect();
         let is_init = object.spec.init_containers.iter().any(|container| container.image == image);
         let inits: SmallVec<[ContainerStatus; 0]> = object
             .spec
             .init_containers
             .iter()
             .enumerate()
-            .map(|(index, container)| status(container, object.init_containers.get(index)))
+            .map(|(index, container)| status(container, object.init_containers.get(index), 0))
             .collect();
         let patch = PodStatusPatch {
             ready: Some(crate::state::Status::False),

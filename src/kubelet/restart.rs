@@ -82,7 +82,7 @@ impl Kubelets {
         let wait = worker.back_off.next(started_at, ctx.now, ctx.config.kubelet.restart_period_max);
         // The start of this run may not have reached the API yet.
         let count = worker.restarts.max(object.restarts_max());
-        worker.restarts = count + 1;
+        (worker.begun, worker.restarts) = (count, count + 1);
         if wait == SimDuration::ZERO {
             self.post_if_heard(pod, patch, ctx);
             self.restart(pod, ctx);

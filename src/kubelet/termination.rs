@@ -94,6 +94,8 @@ impl Kubelets {
             return;
         }
         let worker = self.workers.remove(&pod);
+        // What a kubelet tells after it was cut off may still be on its way.
+        let restarts = worker.as_ref().map_or(0, |worker| worker.begun).max(object.restarts_max());
         let (last_status, lost) = worker.map_or((None, None), |worker| (worker.last_status, worker.ended_unseen));
         let is_stand_in = self.is_stand_in(node, ctx);
         let (was_over, has_run) = (object.phase.is_terminal(), object.phase == PodPhase::Running);
@@ -104,7 +106,7 @@ impl Kubelets {
             let inits = init::done_statuses(object, 0, ctx.now);
             let exit_code = lost.unwrap_or_else(|| exit_code(object, ctx));
             let ended = ContainerState::Terminated { exit_code, finished_at: ctx.now };
-            let containers = restart::containers(object, ended, object.restarts_max());
+            let containers = restart::containers(object, ended, restarts);
             let patch = PodStatusPatch {
                 phase: Some(phase(&object.spec, &inits, &containers, Fate::Sealed)),
                 ready: Some(Status::False),

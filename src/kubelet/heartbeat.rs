@@ -1,5 +1,6 @@
 //! Lease renewals and status reports of a node: loops with a phase of their own.
 
+use super::recovery::Away;
 use super::{Kubelets, Timer};
 use crate::component::Ctx;
 use crate::engine::Stream;
@@ -96,14 +97,18 @@ impl Kubelets {
     /// The API server answers again.
     ///
     /// # Source
-    /// kubelet, lease controller: after failures it tries again at most 7 s apart.
+    /// kubelet, lease controller: after failures it tries again at most 7 s apart. A stand-in has but one try each interval.
     pub(super) fn api_started(&mut self, ctx: &mut Ctx<'_, Self>) {
         const RETRY_MAX: SimDuration = SimDuration::from_secs(7);
         self.api_down = false;
         let nodes: Vec<NodeId> = ctx.store.node_ids().filter(|&node| ctx.store.machine(node).talks()).collect();
         for node in nodes {
-            let delay = uniform(&mut stream(node, ctx), RETRY_MAX);
-            self.await_reconnection(node, delay, ctx);
+            let beat = ctx.store.heartbeat(node).next_beat(ctx.now).filter(|_| self.is_stand_in(node, ctx));
+            let delay = match beat {
+                Some(beat) => beat.saturating_since(ctx.now),
+                None => uniform(&mut stream(node, ctx), RETRY_MAX),
+            };
+            self.await_reconnection(node, delay, Away::ApiServer, ctx);
         }
     }
 

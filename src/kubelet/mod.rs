@@ -43,6 +43,7 @@ use crate::units::SimDuration;
 use pod_worker::Worker;
 pub use probe::ProbeKind;
 pub use pull::PullFailure;
+pub use recovery::Away;
 
 /// What a kubelet waits for.
 #[derive(Copy, Clone, Debug)]
@@ -50,7 +51,7 @@ pub enum Timer {
     /// The machine is up.
     Booted(NodeId),
     /// The kubelet sees again what the API server has.
-    Reconnected(NodeId),
+    Reconnected(NodeId, Away),
     /// A new kubelet process finds its node ready.
     FirstStatus(NodeId),
     /// A new kubelet process looks at the pods that are bound to it.
@@ -182,9 +183,11 @@ impl Kubelets {
         self.hears(node, ctx) && !self.opening.contains_key(&node)
     }
 
-    /// Notes an Event of the node's kubelet; each kubelet has a sender of its own, so that none waits for another.
+    /// Notes an Event of the node's kubelet; each kubelet has a sender of its own, so that none waits for another. What stands
+    /// in for a kubelet posts none.
     fn event(&self, node: NodeId, event: EventDraft, ctx: &mut Ctx<'_, Self>) {
-        if ctx.store.machine(node).talks() && !self.api_down && !ctx.store.is_terminating(event.about.namespace) {
+        let is_posted = ctx.store.machine(node).talks() && !self.api_down && !self.is_stand_in(node, ctx);
+        if is_posted && !ctx.store.is_terminating(event.about.namespace) {
             ctx.record(Record::Event { component: Self::NAME, event: event.on(node) });
         }
     }
@@ -219,7 +222,7 @@ impl Component for Kubelets {
             | Timer::MountSync(pod) => store.pod(pod).is_some(),
             // The machine behind a name outlives its Node object.
             Timer::Booted(_)
-            | Timer::Reconnected(_)
+            | Timer::Reconnected(..)
             | Timer::FirstStatus(_)
             | Timer::PodsSeen(_)
             | Timer::Register(_)
@@ -309,9 +312,9 @@ impl Component for Kubelets {
                     ctx.change_machine(MachineChange::Booted(node));
                 }
             }
-            Timer::Reconnected(node) => {
+            Timer::Reconnected(node, away) => {
                 self.awaited.remove(&node);
-                self.caught_up(node, ctx);
+                self.caught_up(node, away, ctx);
             }
             Timer::FirstStatus(node) => {
                 if self.hears(node, ctx) {

@@ -396,7 +396,8 @@ impl Kubelets {
         unposted.unwrap_or(&pod.containers).iter().map(|c| ContainerStatus { ready, ..*c }).collect()
     }
 
-    /// Someone else wrote Ready=False on a pod whose containers are fine: the status manager puts it right.
+    /// Someone else wrote Ready=False on a pod whose containers are fine: the status manager puts it right. What stands in for
+    /// a kubelet has none.
     pub(super) fn readiness_overwritten(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
@@ -406,6 +407,7 @@ impl Kubelets {
             || !are_containers_ready(object)
             || !object.is_active()
             || !self.hears(node, ctx)
+            || self.is_stand_in(node, ctx)
         {
             return;
         }

@@ -11,6 +11,15 @@ use crate::units::{SimDuration, SimTime};
 /// Exit code of a container that was not found again.
 const LOST: i32 = 137;
 
+/// What kept a kubelet from being heard.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Away {
+    /// Its link was down.
+    Link,
+    /// Nobody answered it.
+    ApiServer,
+}
+
 impl Kubelets {
     fn pods_on(node: NodeId, ctx: &Ctx<'_, Self>) -> Vec<PodId> {
         ctx.store.pods_on(node).iter().copied().collect()
@@ -180,7 +189,7 @@ impl Kubelets {
             *boot += 1;
             let latency = &ctx.config.latency.kubelet_reconnect;
             let delay = Latencies::draw(latency, ctx.streams, "kubelet-reconnect", name.as_str(), *boot);
-            self.await_reconnection(node, delay, ctx);
+            self.await_reconnection(node, delay, Away::Link, ctx);
             return;
         }
         self.stop_waiting(node, ctx);
@@ -189,9 +198,9 @@ impl Kubelets {
     }
 
     /// The kubelet catches up after `delay`.
-    pub(super) fn await_reconnection(&mut self, node: NodeId, delay: SimDuration, ctx: &mut Ctx<'_, Self>) {
+    pub(super) fn await_reconnection(&mut self, node: NodeId, delay: SimDuration, away: Away, ctx: &mut Ctx<'_, Self>) {
         self.stop_waiting(node, ctx);
-        let ticket = ctx.arm_in(delay, Timer::Reconnected(node));
+        let ticket = ctx.arm_in(delay, Timer::Reconnected(node, away));
         self.awaited.insert(node, ticket);
     }
 
@@ -210,7 +219,7 @@ impl Kubelets {
     }
 
     /// The kubelet sees what changed while it was cut off.
-    pub(super) fn caught_up(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+    pub(super) fn caught_up(&mut self, node: NodeId, away: Away, ctx: &mut Ctx<'_, Self>) {
         if !ctx.store.machine(node).talks() || self.api_down {
             return;
         }
@@ -228,7 +237,10 @@ impl Kubelets {
         let is_stand_in = self.is_stand_in(node, ctx);
         if ctx.store.node(node).is_some() {
             if is_stand_in {
-                self.post(node, ctx);
+                // It says so at once, after its link was down whether or not anything has changed.
+                if away == Away::Link || self.differs(node, ctx) {
+                    self.post(node, ctx);
+                }
             } else {
                 // The status loop goes on as it did; it finds the difference when it next comes round.
                 self.conditions_overwritten(node, ctx);
@@ -238,7 +250,7 @@ impl Kubelets {
         }
         let sync_at = if is_stand_in { ctx.now + RELIST } else { Self::next_status_sync(node, ctx) };
         for pod in Self::pods_on(node, ctx) {
-            self.pod_after_partition(pod, sync_at, ctx);
+            self.pod_after_silence(pod, away, sync_at, ctx);
         }
     }
 
@@ -246,8 +258,9 @@ impl Kubelets {
     ///
     /// # Source
     /// kubelet, status manager: a status that the API server shows otherwise is posted with the next `syncBatch`, at once if the
-    /// pod's worker has something to do.
-    fn pod_after_partition(&mut self, pod: PodId, sync_at: SimTime, ctx: &mut Ctx<'_, Self>) {
+    /// pod's worker has something to do. A stand-in has no such manager: it takes up its pods when its link is back, and
+    /// does not notice that somebody else has written their status.
+    fn pod_after_silence(&mut self, pod: PodId, away: Away, sync_at: SimTime, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
         let is_stand_in = self.is_stand_in(node, ctx);
@@ -268,7 +281,7 @@ impl Kubelets {
         let has_news = self.workers.get(&pod).is_some_and(|worker| worker.unposted.is_some());
         if has_news && is_stand_in {
             self.post_ready_again(pod, ctx);
-        } else if has_news || !object.is_ready() {
+        } else if has_news || (!object.is_ready() && !(is_stand_in && away == Away::ApiServer)) {
             ctx.arm(sync_at, Timer::Resync(pod));
         }
     }

@@ -151,6 +151,12 @@ impl Heartbeat {
         reported.max(self.posted)
     }
 
+    /// When the kubelet's present run next tries to renew its lease after `now`, whether or not it is heard.
+    #[must_use]
+    pub fn next_beat(&self, now: SimTime) -> Option<SimTime> {
+        self.lease.map(|l| l.first_after(now))
+    }
+
     /// The next lease renewal after `now`, if the kubelet is heard.
     #[must_use]
     pub fn next_renewal(&self, now: SimTime) -> Option<SimTime> {

@@ -279,9 +279,10 @@ impl Kubelets {
             return;
         }
         let has_news = self.workers.get(&pod).is_some_and(|worker| worker.unposted.is_some());
+        let is_watched = !is_stand_in || away == Away::Link;
         if has_news && is_stand_in {
             self.post_ready_again(pod, ctx);
-        } else if has_news || (!object.is_ready() && !(is_stand_in && away == Away::ApiServer)) {
+        } else if has_news || (is_watched && !object.is_ready()) {
             ctx.arm(sync_at, Timer::Resync(pod));
         }
     }

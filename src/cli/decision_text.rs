@@ -40,6 +40,9 @@ pub(super) fn paragraph(store: &Store, id: PodId, decision: &Decision) -> String
     if let Some(message) = &decision.message {
         let _ = writeln!(text, "  {message}");
     }
+    if let Some(devices) = devices(store, id).filter(|_| decision.node.is_some()) {
+        let _ = writeln!(text, "  {devices}");
+    }
     if let [_, _, ..] = decision.ties.as_slice() {
         let others: Vec<&str> = decision.ties.iter().map(|&node| name(node)).collect();
         let _ = writeln!(text, "  as good as one another: {}", abridged(&others));
@@ -56,6 +59,14 @@ pub(super) fn paragraph(store: &Store, id: PodId, decision: &Decision) -> String
         closest(store, nearest, &mut text);
     }
     text
+}
+
+/// What a decision leaves out about a pod that claims devices: DynamicResources is not modelled.
+pub(super) fn devices(store: &Store, id: PodId) -> Option<&'static str> {
+    let claims = store.pod(id)?.spec.resource_claims;
+    (!claims.is_none()).then_some(
+        "its resourceClaims are not looked at: a node without such a device is out in reality, and the pod waits if none has one",
+    )
 }
 
 /// Nodes by plugins, the best first.
@@ -140,6 +151,11 @@ fn in_words(remedy: &Remedy) -> String {
         }
         Remedy::Neighbors => "the pods it must be near were there".to_owned(),
         Remedy::Distance => "no pod were there that it must keep away from, or that must keep away from it".to_owned(),
+        Remedy::Claims(names) => {
+            let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+            let noun = if names.len() == 1 { "the PersistentVolumeClaim" } else { "the PersistentVolumeClaims" };
+            format!("there were {noun} {}, which the input lacks", abridged(&names))
+        }
         Remedy::Else(rejection) => format!("{} did not say \"{}\"", rejection.plugin, reasons(rejection)),
     }
 }

@@ -92,6 +92,9 @@ pub(super) fn schedule(arguments: &ScheduleArgs, ui: &Ui) -> Result<Ending, Fail
     match arguments.output {
         Output::Json => {
             ui.json_list(decided.map(|(pod, decision)| show(store, pod, decision)))?;
+            for (pod, caveat) in pods.iter().filter_map(|&pod| Some((pod, decision_text::devices(store, pod)?))) {
+                ui.note(format_args!("{}: {caveat}", path_of(store, pod)));
+            }
             for (reason, pods) in &left_out {
                 ui.note(decision_text::left_out(reason, pods));
             }

@@ -31,9 +31,9 @@ pub(super) fn others<'a>(
     let Some(node) = pod.node else { return smallvec::SmallVec::new() };
     let is_taken = |id: PodId, other: &Pod| {
         // One that is bound at the same time and comes later has no place yet.
-        !other.phase.is_terminal() && (other.started_at.is_some() || is_under_way(id))
+        other.started_at.is_some() || is_under_way(id)
     };
-    let on_node = store.pods_on(node).iter().filter_map(|&id| Some((id, store.pod(id)?)));
+    let on_node = store.unfinished_pods_on(node).iter().filter_map(|&id| Some((id, store.pod(id)?)));
     on_node.filter(|(id, other)| other.uid != pod.uid && is_taken(*id, other)).map(|(_, other)| other).collect()
 }
 

@@ -3,7 +3,7 @@
 //! Whoever takes something for granted adds an [`Assumption`]; `summary.json`, the summary on the terminal and `check -v` say
 //! them all. Nothing here changes a run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +72,9 @@ pub(super) fn of(spec: &Spec, played: &Latencies, objects: &[ManifestObject]) ->
         job_lengths(objects),
         claims(objects),
         probes(objects),
+        gates(objects),
+        ready_times(spec, objects),
+        foreign_owners(objects),
         start_times(objects),
         latencies(spec, played),
     ];
@@ -224,6 +227,89 @@ fn probes(objects: &[ManifestObject]) -> Option<Assumption> {
     Some(assumption).filter(|assumption| assumption.count > 0)
 }
 
+/// The annotations with which a workload's pods are made, or which a pod has.
+fn annotations(object: &Object) -> &BTreeMap<Symbol, Symbol> {
+    pod_template(object).map_or(&object.metadata().annotations, |template| &template.metadata.annotations)
+}
+
+fn gates(objects: &[ManifestObject]) -> Option<Assumption> {
+    let is_open = |object: &Object, spec: &PodSpec| {
+        spec.readiness_gates.iter().any(|gate| {
+            let condition = gate.condition_type.as_str();
+            let name = format!("kubesquall.sim/gate-{}", condition.rsplit('/').next().unwrap_or(condition));
+            !annotations(object).contains_key(&Symbol::new(&name))
+        })
+    };
+    let gated = pod_specs(objects).filter(|(object, spec)| is_open(object, spec));
+    let assumption = Assumption::new(
+        "readinessGates",
+        "readiness gates are met as soon as the containers run",
+        "how soon pods are Ready after their start; pods behind a cloud's load balancer wait for it",
+        "the annotation kubesquall.sim/gate-CONDITION of the pod template",
+    );
+    let assumption = assumption.about(gated.map(|(object, _)| object.label()));
+    Some(assumption).filter(|assumption| assumption.count > 0)
+}
+
+/// Workloads to whose pods `latency.podReady` says nothing, as their readiness probes decide; and how many others there are.
+pub(super) fn timed_by_probes(objects: &[ManifestObject]) -> (Vec<&Object>, usize) {
+    let ready = Symbol::new("kubesquall.sim/ready");
+    let is_timed = |object: &Object, spec: &PodSpec| {
+        let is_probed = spec.containers.iter().any(|container| container.readiness_probe.is_some());
+        is_probed && !annotations(object).contains_key(&ready)
+    };
+    let (timed, others): (Vec<_>, Vec<_>) = pod_specs(objects).partition(|(object, spec)| is_timed(object, spec));
+    (timed.into_iter().map(|(object, _)| object).collect(), others.len())
+}
+
+fn ready_times(spec: &Spec, objects: &[ManifestObject]) -> Option<Assumption> {
+    spec.latency.pod_ready.as_ref()?;
+    let assumption = Assumption::new(
+        "podReady",
+        "latency.podReady does not apply to pods with a readiness probe",
+        "how soon they are Ready after their start: at the first run of the probe, whatever latency.podReady says",
+        "the annotation kubesquall.sim/ready of the pod template",
+    );
+    let (timed, _) = timed_by_probes(objects);
+    let assumption = assumption.about(timed.into_iter().map(Object::label));
+    Some(assumption).filter(|assumption| assumption.count > 0)
+}
+
+/// Owners that pods name and that nobody plays: kinds that are not modelled, Indexed Jobs that the input lacks, and those of
+/// which the input has only another with the same name.
+fn foreign_owners(objects: &[ManifestObject]) -> Option<Assumption> {
+    let present: BTreeMap<(Symbol, &str, Symbol), Option<Symbol>> = objects
+        .iter()
+        .map(|object| {
+            let metadata = object.object.metadata();
+            ((metadata.namespace, object.object.kind().as_str(), metadata.name), metadata.uid)
+        })
+        .collect();
+    let mut owners: Vec<String> = Vec::new();
+    for object in objects {
+        let Object::Pod(pod) = &object.object else { continue };
+        let is_over = pod.status.phase.is_terminal() || pod.metadata.deletion_timestamp.is_some();
+        let Some(owner) = pod.metadata.controller().filter(|owner| owner.kind != "Node" && !is_over) else { continue };
+        let namespace = pod.metadata.namespace;
+        let is_it =
+            |uid: &Option<Symbol>| uid.is_none_or(|uid| uid.is_empty() || owner.uid.is_empty() || uid == owner.uid);
+        if present.get(&(namespace, owner.kind.as_str(), owner.name)).is_some_and(is_it) {
+            continue;
+        }
+        let label = format!("{} {namespace}/{}", owner.kind, owner.name);
+        if !owners.contains(&label) {
+            owners.push(label);
+        }
+    }
+    let assumption = Assumption::new(
+        "foreignOwners",
+        "owners that are not modelled, or not in the input, do not replace their pods",
+        "pods that they lose are lost for good",
+        "owners among the manifests, of a kind that is modelled",
+    );
+    Some(assumption.about(owners)).filter(|assumption| assumption.count > 0)
+}
+
 fn start_times(objects: &[ManifestObject]) -> Option<Assumption> {
     let undated = objects.iter().filter(|object| match &object.object {
         Object::Pod(pod) => pod.spec.node_name.is_some() && pod.status.start_time.is_none(),
@@ -313,6 +399,12 @@ mod tests {
         let claim = "volumes: [{name: v, persistentVolumeClaim: {claimName: x}}], ";
         check(all, &pod("a", claim, enough), &[("volumes", 1)]);
         check(all, &pod("a", "nodeName: n-0, ", enough), &[("startTimes", 1)]);
+        check(all, &pod("a", "readinessGates: [{conditionType: example.com/lb}], ", enough), &[("readinessGates", 1)]);
+        let said =
+            pod("a, annotations: {kubesquall.sim/gate-lb: 9s}", "readinessGates: [{conditionType: x.io/lb}], ", enough);
+        check(all, &said, &[]);
+        let owned = "ownerReferences: [{apiVersion: example.com/v1, kind: Rollout, name: r, uid: u, controller: true}]";
+        check(all, &pod(&format!("a, {owned}"), "", enough), &[("foreignOwners", 1)]);
         let node = "---\napiVersion: v1\nkind: Node\nmetadata: {name: m}\nstatus: {capacity: {cpu: 1, memory: 1Gi}}\n";
         check(all, node, &[("zones", 1)]);
     }

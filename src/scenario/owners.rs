@@ -71,6 +71,16 @@ impl<'a> Orphans<'a> {
         *self.pods.iter().max_by_key(age).expect("an owner is known by its pods")
     }
 
+    /// Of several owners that had the name one after the other only the last can be there; the pods of the others belong to
+    /// nobody, and are not what it has to have.
+    fn keep_newest_owner(&mut self) {
+        if let Some(owner) = self.newest().pod.metadata.controller() {
+            self.owner = owner;
+            let is_its = |pod: &Pod| pod.metadata.controller().is_some_and(|other| other.uid == owner.uid);
+            self.pods.retain(|owned| is_its(owned.pod));
+        }
+    }
+
     fn live_count(&self) -> i32 {
         let count = self.pods.iter().filter(|owned| owned.is_live()).count();
         i32::try_from(count).unwrap_or(i32::MAX)
@@ -157,6 +167,7 @@ fn orphans<'a>(objects: &'a [ManifestObject], present: &BTreeSet<Key>) -> Vec<Or
         });
         found[place].pods.push(Owned { pod, written });
     }
+    found.iter_mut().for_each(Orphans::keep_newest_owner);
     found
 }
 

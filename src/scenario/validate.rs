@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
 
+use super::assumption;
 use super::control_plane;
 use super::document::Node;
 use super::objects;
@@ -131,6 +132,21 @@ pub(super) fn validate(
     procedures::check_repair(root, spec, inventory, diagnostics);
     procedures::check_autoscaler(root, spec, scenario, inventory, diagnostics);
     check_objectives(root, spec, scenario, diagnostics);
+    check_ready_times(root, spec, scenario, diagnostics);
+}
+
+/// A latency that is written down and applies to no pod.
+fn check_ready_times(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
+    let (timed, others_count) = assumption::timed_by_probes(&scenario.objects);
+    if spec.latency.pod_ready.is_none() || timed.is_empty() || others_count > 0 {
+        return;
+    }
+    let message = "this applies to no pod: the readiness probes of all workloads say when their pods are Ready";
+    diagnostics.push(
+        Diagnostic::warning("scenario::no_effect", message)
+            .at(root.locate_text("spec.latency.podReady"), "no pod without a readiness probe")
+            .help("the annotation `kubesquall.sim/ready` of a pod template says when an application answers its probe"),
+    );
 }
 
 fn check_head(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {

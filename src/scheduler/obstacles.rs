@@ -39,6 +39,8 @@ pub enum Remedy {
     Neighbors,
     /// Pods that it must keep away from, or that must keep away from it, would have to be elsewhere.
     Distance,
+    /// These PersistentVolumeClaims would have to be there.
+    Claims(Vec<Symbol>),
     /// A plugin would have to say otherwise.
     Else(Rejection),
 }
@@ -69,15 +71,37 @@ impl Shortage {
     }
 }
 
+/// Claims that the pod names and that are not there.
+fn missing_claims(cycle: &Cycle<'_>) -> Vec<Symbol> {
+    let named = cycle.pod.claims().into_iter().map(|claim| claim.name);
+    named.filter(|name| cycle.store.volumes.find_claim(cycle.pod.namespace, *name).is_none()).collect()
+}
+
+/// The claim that a plugin says is not there.
+fn claim_of(reason: &str) -> Option<&str> {
+    reason.strip_prefix("persistentvolumeclaim \"")?.strip_suffix("\" not found")
+}
+
 /// What stands in the way on the nearest node: the one that the fewest plugins reject, for the fewest reasons that nobody but an
 /// operator can remove, with the smallest shortage. The first of equals; none if no node is rejected.
 pub(super) fn nearest(profile: &Profile, cycle: &Cycle<'_>, cache: &Cache) -> Option<Obstacles> {
     let of = |&node: &NodeId| {
         let info = cache.node(node);
         let (mut rejections, mut remedies) = (Vec::new(), Vec::new());
+        let missing = missing_claims(cycle);
+        let is_of_claims = |rejection: &Rejection| {
+            missing
+                .iter()
+                .any(|name| rejection.reasons.iter().any(|reason| claim_of(reason.as_str()) == Some(name.as_str())))
+        };
+        if !missing.is_empty() {
+            remedies.push(Remedy::Claims(missing.clone()));
+        }
         for plugin in &profile.filters {
             if let Some(rejection) = plugin.filter(cycle, cache, info) {
-                remedies.extend(plugin.remedies(cycle, info, &rejection));
+                if !is_of_claims(&rejection) {
+                    remedies.extend(plugin.remedies(cycle, info, &rejection));
+                }
                 rejections.push(rejection);
             }
         }

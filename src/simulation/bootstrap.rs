@@ -355,6 +355,7 @@ fn post_first_status(api: &mut ApiServer, store: &mut Store, config: &Config, st
         (NodeConditionKind::PidPressure, Status::False, "KubeletHasSufficientPID"),
         (NodeConditionKind::Ready, Status::True, "KubeletReady"),
     ];
+    let uninitialized = Symbol::new("node.cloudprovider.kubernetes.io/uninitialized");
     for node in silent {
         let conditions = kinds.iter().map(|&(kind, status, reason)| NodeConditionUpdate {
             kind,
@@ -364,12 +365,14 @@ fn post_first_status(api: &mut ApiServer, store: &mut Store, config: &Config, st
         let answer = api.handle(store, config, streams, now, request, &mut Vec::new());
         debug_assert!(answer.is_ok(), "a node of the input takes its first status");
         // The cloud, if there is one, has told of it as well.
-        let uninitialized = Symbol::new("node.cloudprovider.kubernetes.io/uninitialized");
         let of_cloud = |taint: &&TaintOnNode| taint.key == uninitialized;
-        let remove: SmallVec<_> = store
+        let remove: SmallVec<[_; 2]> = store
             .node(node)
             .map(|node| node.taints.iter().filter(of_cloud).map(|taint| (taint.key, taint.effect)).collect())
             .unwrap_or_default();
+        if remove.is_empty() {
+            continue;
+        }
         let request = Request::PatchNodeTaints { node, add: SmallVec::new(), remove };
         let _ = api.handle(store, config, streams, now, request, &mut Vec::new());
     }
@@ -377,8 +380,7 @@ fn post_first_status(api: &mut ApiServer, store: &mut Store, config: &Config, st
 
 /// Nodes whose conditions have long been known have the taints that follow from them.
 fn taint_by_condition(api: &mut ApiServer, store: &mut Store, config: &Config, streams: &Streams, now: SimTime) {
-    let patches: Vec<Request> = store.nodes().filter_map(|(id, node)| condition_taints(id, node, now)).collect();
-    for patch in patches {
+    for patch in condition_taints(store.nodes().map(|(id, node)| (id, &**node)), now) {
         let answer = api.handle(store, config, streams, now, patch, &mut Vec::new());
         debug_assert!(answer.is_ok(), "a node of the input takes its taints");
     }

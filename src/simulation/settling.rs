@@ -131,6 +131,11 @@ impl Settling {
         self.held.contains(&workload).then(|| ApiError::new(ErrorReason::Forbidden, "none of its pods stays"))
     }
 
+    /// The workloads that are held.
+    pub(super) fn held(&self) -> &FxHashSet<WorkloadId> {
+        &self.held
+    }
+
     /// The workloads that were held, in the order in which that happened.
     pub(super) fn into_storms(self) -> Vec<Storm> {
         self.storms

@@ -63,6 +63,8 @@ pub struct Store {
     node_count: usize,
     pod_names: FxHashMap<(Symbol, Arc<str>), PodId>,
     pods_by_node: Vec<PodSet>,
+    /// Those of them that have not ended: thousands that have may stay until they are collected.
+    unfinished_by_node: Vec<PodSet>,
     pods_by_owner: FxHashMap<WorkloadId, PodSet>,
     pods_by_namespace: FxHashMap<Symbol, PodSet>,
     /// Pods without a controlling owner, by namespace: what adoption looks at.
@@ -144,6 +146,7 @@ impl Store {
         self.machines.push(Machine::default());
         self.heartbeats.push(Heartbeat::default());
         self.pods_by_node.push(PodSet::default());
+        self.unfinished_by_node.push(PodSet::default());
         id
     }
 
@@ -261,6 +264,12 @@ impl Store {
         &self.pods_by_node[node.index()]
     }
 
+    /// Pods of a node that have not ended.
+    #[must_use]
+    pub fn unfinished_pods_on(&self, node: NodeId) -> &PodSet {
+        &self.unfinished_by_node[node.index()]
+    }
+
     /// Pods that the workload controls.
     #[must_use]
     pub fn pods_of(&self, owner: WorkloadId) -> &PodSet {
@@ -285,13 +294,16 @@ impl Store {
     /// If a pod of that name exists.
     pub fn insert_pod(&mut self, pod: Pod) -> PodId {
         let key = (pod.namespace, Arc::clone(&pod.name));
-        let (namespace, node, owner) = (pod.namespace, pod.node, pod.owner);
+        let (namespace, node, owner, is_over) = (pod.namespace, pod.node, pod.owner, pod.phase.is_terminal());
         let id = self.pods.insert(pod);
         let other = self.pod_names.insert(key, id);
         assert!(other.is_none(), "two pods of one name");
         self.pods_by_namespace.entry(namespace).or_default().insert(id);
         if let Some(node) = node {
             self.pods_by_node[node.index()].insert(id);
+            if !is_over {
+                self.unfinished_by_node[node.index()].insert(id);
+            }
         }
         self.index_owner(id, namespace, owner);
         self.volumes.pod_added(id, &self.pods[id]);
@@ -307,6 +319,7 @@ impl Store {
         }
         if let Some(node) = pod.node {
             self.pods_by_node[node.index()].swap_remove(&id);
+            self.unfinished_by_node[node.index()].swap_remove(&id);
         }
         self.unindex_owner(id, pod.namespace, pod.owner, Tally::of(&pod));
         self.volumes.pod_removed(id, &pod);
@@ -319,9 +332,19 @@ impl Store {
     /// If there is no such pod.
     pub fn update_pod<T>(&mut self, id: PodId, write: impl FnOnce(&mut Pod) -> T) -> T {
         let pod = &mut self.pods[id];
-        let before = Tally::of(pod);
+        let (before, was_over) = (Tally::of(pod), pod.phase.is_terminal());
         let result = write(pod);
         let after = Tally::of(pod);
+        if let Some(node) = pod.node
+            && was_over != pod.phase.is_terminal()
+        {
+            let unfinished = &mut self.unfinished_by_node[node.index()];
+            if was_over {
+                unfinished.insert(id);
+            } else {
+                unfinished.swap_remove(&id);
+            }
+        }
         if before != after
             && let Some(workload) = pod.owner.and_then(WorkloadId::from_owner)
         {
@@ -349,6 +372,9 @@ impl Store {
             pod.node = Some(node);
         });
         self.pods_by_node[node.index()].insert(id);
+        if !self.pods[id].phase.is_terminal() {
+            self.unfinished_by_node[node.index()].insert(id);
+        }
     }
 
     /// Sets the controlling owner.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
+
 use super::Verifier;
 use crate::arena::Symbol;
 use crate::component::Config;
@@ -25,14 +27,22 @@ struct Calm<'a> {
     config: &'a Config,
     /// What it has seen happen.
     verifier: &'a Verifier,
+    /// Workloads that made pod after pod, until they were kept from it.
+    held: &'a FxHashSet<WorkloadId>,
     now: SimTime,
 }
 
 /// What should have come about by now and has not: after a calm of an hour, with the whole control plane up. Every pod that is
-/// wanted runs, or there is a reason why it does not.
+/// wanted runs, or there is a reason why it does not; of workloads that are `held` nothing is expected.
 #[must_use]
-pub fn unsettled(store: &Store, config: &Config, verifier: &Verifier, now: SimTime) -> Option<String> {
-    let calm = Calm { store, config, verifier, now };
+pub fn unsettled(
+    store: &Store,
+    config: &Config,
+    verifier: &Verifier,
+    held: &FxHashSet<WorkloadId>,
+    now: SimTime,
+) -> Option<String> {
+    let calm = Calm { store, config, verifier, held, now };
     let result = calm.nodes().and_then(|()| calm.pods()).and_then(|()| calm.workloads()).and_then(|()| calm.budgets());
     let result = result.and_then(|()| calm.services());
     result.err()
@@ -241,7 +251,7 @@ impl Calm<'_> {
     fn has_restless_pods(&self, owner: WorkloadId) -> bool {
         // Pods that tolerate what their kubelet does not are made and rejected without end.
         let is_rejected = self.verifier.last_failure(owner).is_some_and(|at| at + UNDER_WAY * 10 > self.now);
-        is_rejected || self.pods_of(owner).any(|pod| self.is_restless(pod))
+        is_rejected || self.held.contains(&owner) || self.pods_of(owner).any(|pod| self.is_restless(pod))
     }
 
     fn replica_set(&self, id: ReplicaSetId) -> Result<(), String> {

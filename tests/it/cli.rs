@@ -278,6 +278,15 @@ containers: [{name: c, image: i}]}}
 example.com/a: 1}, limits: {example.com/a: 1}}}]}}
 ";
 
+/// Pods that claim what the input lacks.
+const CLAIMS: &str = "---
+{apiVersion: v1, kind: Pod, metadata: {name: device}, spec: {resourceClaims: [{name: gpu, resourceClaimName: g}], \
+containers: [{name: c, image: i, resources: {claims: [{name: gpu}]}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: volume}, spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], \
+containers: [{name: c, image: i}]}}
+";
+
 #[test]
 fn schedule_says_of_each_pod_where_it_goes_or_why_it_is_left_out() {
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -291,8 +300,12 @@ fn schedule_says_of_each_pod_where_it_goes_or_why_it_is_left_out() {
     check("schedule-left-out", dir.path(), "schedule -f state.yaml --pod gated --pod other -o json");
     check("schedule-unknown", dir.path(), "schedule -f state.yaml --pod smal");
     let node = STATE.lines().take(2).flat_map(|line| [line, "\n"]).collect::<String>();
-    fs::write(dir.path().join("none.yaml"), node).expect("a state");
+    fs::write(dir.path().join("none.yaml"), &node).expect("a state");
     check("schedule-nothing", dir.path(), "schedule -f none.yaml");
+    fs::write(dir.path().join("claims.yaml"), format!("{node}{CLAIMS}")).expect("a state");
+    check("schedule-claims", dir.path(), "schedule -f claims.yaml");
+    let said = kubesquall(dir.path(), "schedule -f claims.yaml -o json");
+    assert!(said.stderr.contains("default/device: its resourceClaims are not looked at"), "{}", said.stderr);
     let said = kubesquall(dir.path(), "schedule -f state.yaml -o json");
     let decisions: Value = serde_json::from_str(&said.stdout).expect("an array");
     let pods: Vec<&str> = decisions.as_array().expect("an array").iter().filter_map(|d| d["pod"].as_str()).collect();

@@ -327,6 +327,22 @@ fn other_owners_are_made_anew_from_their_pods() {
 }
 
 #[test]
+fn of_owners_of_one_name_the_last_counts_and_nothing_is_doubled() {
+    let mut items = nodes();
+    let labels = json!({"app": "web", "pod-template-hash": "abc"});
+    for (name, uid, day) in [("old-1", "uid-1", 1), ("old-2", "uid-1", 1), ("new-1", "uid-2", 7), ("new-2", "uid-2", 7)]
+    {
+        let mut pod = pod(name, ("apps/v1", "ReplicaSet", "web-abc"), "n1", labels.clone(), json!({}));
+        pod["metadata"]["ownerReferences"][0]["uid"] = json!(uid);
+        pod["metadata"]["creationTimestamp"] = json!(format!("2026-01-0{day}T00:00:00Z"));
+        items.push(pod);
+    }
+    let (names, made) = settled(items);
+    assert_eq!(names, ["new-1", "new-2", "old-1", "old-2"]);
+    assert_eq!(made, ["ReplicaSet shop/web-abc", "Deployment shop/web"]);
+}
+
+#[test]
 fn a_daemon_set_stays_off_nodes_that_its_pods_were_not_on() {
     let mut items = nodes();
     let labels = json!({"app": "agent", "controller-revision-hash": "x"});

@@ -270,20 +270,23 @@ impl NodeLifecycle {
     }
 }
 
-/// The patch that gives a node the NoSchedule taints of its conditions; none if it has them.
+/// The patches that give nodes the NoSchedule taints of their conditions; none for those that have them.
 ///
 /// # Source
 /// Node lifecycle controller, taints by condition.
 #[must_use]
-pub fn condition_taints(id: NodeId, node: &Node, now: SimTime) -> Option<Request> {
-    let (add, remove) = Keys::new().no_schedule_difference(node);
-    let effect = TaintEffect::NoSchedule;
+pub fn condition_taints<'a>(nodes: impl Iterator<Item = (NodeId, &'a Node)>, now: SimTime) -> Vec<Request> {
+    let (keys, effect) = (Keys::new(), TaintEffect::NoSchedule);
     let taint = |key| TaintOnNode { key, value: Symbol::empty(), effect, added_at: Some(now) };
-    (!add.is_empty() || !remove.is_empty()).then(|| Request::PatchNodeTaints {
-        node: id,
-        add: add.into_iter().map(taint).collect(),
-        remove: remove.into_iter().map(|key| (key, effect)).collect(),
-    })
+    let differences = nodes.map(|(node, object)| (node, keys.no_schedule_difference(object)));
+    let patch = |(node, (add, remove)): (NodeId, (SmallVec<_>, SmallVec<_>))| {
+        (!add.is_empty() || !remove.is_empty()).then(|| Request::PatchNodeTaints {
+            node,
+            add: add.into_iter().map(taint).collect(),
+            remove: remove.into_iter().map(|key| (key, effect)).collect(),
+        })
+    };
+    differences.filter_map(patch).collect()
 }
 
 /// The patch that an edit comes to, given the node as it was read; none if nothing is to be changed.

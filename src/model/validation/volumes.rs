@@ -18,6 +18,16 @@ pub(super) struct Volumes<'a> {
     claims: Vec<&'a str>,
 }
 
+/// What a mount is judged by.
+struct Beside<'a> {
+    container: &'a Container,
+    /// Mounts before it.
+    earlier: &'a [Value],
+    devices: &'a [Value],
+    /// All mounts: the server says some things of the list that belong to one of them.
+    list: &'a Path<'a>,
+}
+
 /// Sources of a volume by the names of their fields, in the order in which the server looks at them.
 fn sources(volume: &Volume) -> [(&'static str, bool); 25] {
     let is_set = |source: Opaque| !source.is_none();
@@ -105,7 +115,8 @@ impl<'a> Volumes<'a> {
         let (mounts, devices) = (items(&mounts), items(&devices));
         let list = path.child("volumeMounts");
         for (index, mount) in mounts.iter().enumerate() {
-            self.mount(mount, &mounts[..index], devices, container, &list, &list.index(index), e);
+            let beside = Beside { container, earlier: &mounts[..index], devices, list: &list };
+            self.mount(mount, &beside, &list.index(index), e);
         }
         let list = path.child("volumeDevices");
         for (index, device) in devices.iter().enumerate() {
@@ -113,17 +124,8 @@ impl<'a> Volumes<'a> {
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "a mount is judged by all of its surroundings")]
-    fn mount(
-        &self,
-        mount: &Value,
-        earlier: &[Value],
-        devices: &[Value],
-        container: &Container,
-        list: &Path<'_>,
-        path: &Path<'_>,
-        e: &mut Errors,
-    ) {
+    fn mount(&self, mount: &Value, beside: &Beside<'_>, path: &Path<'_>, e: &mut Errors) {
+        let Beside { container, earlier, devices, list } = *beside;
         let (name, mount_path) = (text(mount, "name"), text(mount, "mountPath"));
         let (name_path, mount_path_path) = (path.child("name"), path.child("mountPath"));
         if name.is_empty() {

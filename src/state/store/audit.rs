@@ -31,8 +31,14 @@ impl Store {
 
     fn audit_nodes(&self) -> Result<(), String> {
         let count = self.nodes.len();
-        let lengths = [self.node_names.len(), self.machines.len(), self.heartbeats.len(), self.pods_by_node.len()];
-        hold!(lengths == [count; 4], "{count} node names have columns of {lengths:?}");
+        let lengths = [
+            self.node_names.len(),
+            self.machines.len(),
+            self.heartbeats.len(),
+            self.pods_by_node.len(),
+            self.unfinished_by_node.len(),
+        ];
+        hold!(lengths == [count; 5], "{count} node names have columns of {lengths:?}");
         let mut objects = 0;
         for (id, slot) in self.nodes.iter() {
             hold!(self.node_names.get(&slot.name) == Some(&id), "node name {} leads elsewhere", slot.name);
@@ -44,7 +50,7 @@ impl Store {
 
     fn audit_pods(&self) -> Result<(), String> {
         let total = |sets: &mut dyn Iterator<Item = &PodSet>| sets.map(PodSet::len).sum::<usize>();
-        let mut bound = 0;
+        let (mut bound, mut unfinished) = (0, 0);
         for (id, pod) in self.pods.iter() {
             let name = format_args!("{}/{}", pod.namespace, pod.name);
             hold!(self.find_pod(pod.namespace, &pod.name) == Some(id), "the name of pod {name} leads elsewhere");
@@ -52,6 +58,12 @@ impl Store {
             if let Some(node) = pod.node {
                 bound += 1;
                 hold!(self.pods_on(node).contains(&id), "pod {name} is not among those of its node");
+                let is_over = pod.phase.is_terminal();
+                unfinished += usize::from(!is_over);
+                hold!(
+                    self.unfinished_pods_on(node).contains(&id) != is_over,
+                    "pod {name} is listed wrongly among the unfinished ones of its node"
+                );
             }
         }
         let counts = [self.pod_names.len(), total(&mut self.pods_by_namespace.values())];
@@ -60,8 +72,9 @@ impl Store {
             "{} pods are listed by name and namespace as {counts:?}",
             self.pods.len()
         );
-        let listed = total(&mut self.pods_by_node.iter());
-        hold!(listed == bound, "{bound} bound pods are listed by node as {listed}");
+        let listed = (total(&mut self.pods_by_node.iter()), total(&mut self.unfinished_by_node.iter()));
+        let found = (bound, unfinished);
+        hold!(listed == found, "{found:?} bound and unfinished pods are listed by node as {listed:?}");
         Ok(())
     }
 

@@ -131,6 +131,9 @@ impl ApiServer {
         request: Request,
         changed: &mut Vec<Changed>,
     ) -> Served {
+        if let Request::DryRun(request) = request {
+            return Served::Answered(self.pretend(store, config, streams, now, *request));
+        }
         if config.kube_apiserver.admits_with("NamespaceLifecycle")
             && let Err(refusal) = namespaces::admit(&request, store)
         {
@@ -148,6 +151,16 @@ impl ApiServer {
         served
     }
 
+    /// What a request would be answered; nothing is written.
+    ///
+    /// On a copy of everything: every request then passes the very steps that it would pass, and a dry run is rare.
+    fn pretend(&self, store: &Store, config: &Config, streams: &Streams, now: SimTime, request: Request) -> Answer {
+        let (mut server, mut store, mut changed) = (self.clone(), store.clone(), Vec::new());
+        let answer = server.handle(&mut store, config, streams, now, request, &mut changed);
+        // What it would have made is not there.
+        answer.map(|reply| if matches!(reply, Reply::Unchanged) { reply } else { Reply::Done })
+    }
+
     fn serve_admitted(
         &mut self,
         store: &mut Store,
@@ -160,7 +173,7 @@ impl ApiServer {
         let mut session = Session { store, config, streams, now, changed };
         let s = &mut session;
         Served::Answered(match request {
-            Request::Get => Ok(Reply::Done),
+            Request::Get | Request::DryRun(_) => Ok(Reply::Done),
             Request::GetPod { pod } => pods::get(s, pod),
             Request::CreatePod(draft) => self.create_pod(s, *draft),
             Request::DeletePod { pod, options, cause } => pods::delete(s, pod, options, cause),

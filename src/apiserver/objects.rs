@@ -70,6 +70,9 @@ impl ApiServer {
             object @ Object::HorizontalPodAutoscaler(_) => {
                 self.put_stored(s, &model::StoredObject::from(&object), Existing::Replace)
             }
+            object @ (Object::StorageClass(_) | Object::CSIDriver(_) | Object::CSINode(_)) => {
+                volumes::apply_storage(s, object)
+            }
             other => match self.create(s, other) {
                 Err(error) if error.reason == crate::component::ErrorReason::AlreadyExists => Ok(Reply::Unchanged),
                 answer => answer,
@@ -747,6 +750,7 @@ pub(super) fn delete_other(s: &mut Session<'_>, kind: &'static str, namespace: S
             s.store.namespaces[id].deleting_since.get_or_insert(now);
             s.changed.push(Changed::NamespaceChanged(id));
         }
+        other if volumes::delete_storage(s, other, name) => {}
         other => {
             let key = (Symbol::new(other), namespace, name);
             if Arc::make_mut(&mut s.store.stored).remove(&key).is_none() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{ApiServer, Session, already_exists, not_found};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, ErrorReason, Reply};
-use crate::model::{self, PersistentVolumeClaimPhase, PersistentVolumePhase};
+use crate::model::{self, Object, PersistentVolumeClaimPhase, PersistentVolumePhase};
 use crate::state::{
     Attachment, AttachmentPhase, Changed, NodeId, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimId,
     PersistentVolumeId, PodId,
@@ -63,13 +63,67 @@ impl ApiServer {
     }
 }
 
+/// The resource of StorageClasses as errors name it.
+const CLASSES: &str = "storageclasses.storage.k8s.io";
+
 pub(super) fn put_storage_class(s: &mut Session<'_>, o: model::StorageClass) -> Answer {
     if s.store.volumes.class(o.metadata.name).is_some() {
-        return Err(already_exists("storageclasses.storage.k8s.io", o.metadata.name.as_str()));
+        return Err(already_exists(CLASSES, o.metadata.name.as_str()));
     }
     s.store.volumes.classes.push(Arc::new(o));
     s.changed.push(Changed::StorageChanged);
     Ok(Reply::Done)
+}
+
+/// PUT or POST of a class, a driver or a node's drivers.
+pub(super) fn apply_storage(s: &mut Session<'_>, object: Object) -> Answer {
+    let volumes = &mut s.store.volumes;
+    match object {
+        Object::StorageClass(mut o) => {
+            o.apply_defaults();
+            let Some(old) = volumes.classes.iter_mut().find(|class| class.metadata.name == o.metadata.name) else {
+                return put_storage_class(s, *o);
+            };
+            if **old == *o {
+                return Ok(Reply::Unchanged);
+            }
+            *old = Arc::new(*o);
+        }
+        Object::CSIDriver(o) => {
+            if volumes.drivers.iter().any(|driver| **driver == *o) {
+                return Ok(Reply::Unchanged);
+            }
+            return put_driver(s, *o);
+        }
+        Object::CSINode(o) => {
+            if volumes.csi_nodes.get(&o.metadata.name).is_some_and(|old| **old == *o) {
+                return Ok(Reply::Unchanged);
+            }
+            return put_csi_node(s, *o);
+        }
+        _ => return Ok(Reply::Unchanged),
+    }
+    s.changed.push(Changed::StorageChanged);
+    Ok(Reply::Done)
+}
+
+/// DELETE of a class, a driver or a node's drivers; false if there is none of that name, or the kind is another.
+pub(super) fn delete_storage(s: &mut Session<'_>, kind: &str, name: Symbol) -> bool {
+    let volumes = &mut s.store.volumes;
+    let count =
+        |volumes: &crate::state::Volumes| (volumes.classes.len(), volumes.drivers.len(), volumes.csi_nodes.len());
+    let before = count(volumes);
+    match kind {
+        "storageclass.storage.k8s.io" => volumes.classes.retain(|class| class.metadata.name != name),
+        "csidriver.storage.k8s.io" => volumes.drivers.retain(|driver| driver.metadata.name != name),
+        "csinode.storage.k8s.io" => drop(volumes.csi_nodes.remove(&name)),
+        _ => {}
+    }
+    let is_gone = count(volumes) != before;
+    if is_gone {
+        s.changed.push(Changed::StorageChanged);
+    }
+    is_gone
 }
 
 pub(super) fn put_driver(s: &mut Session<'_>, o: model::CSIDriver) -> Answer {

@@ -9,7 +9,7 @@ use crate::state::{Meta, NodeId, PersistentVolumeClaimId, PersistentVolumeId, Po
 /// A workload as it would be written in a manifest; kubectl patches, applies and prints this.
 #[must_use]
 pub fn export_workload(store: &Store, id: WorkloadId) -> Option<Object> {
-    let metadata = metadata(store.workload_meta(id)?);
+    let metadata = export_metadata(store.workload_meta(id)?);
     Some(match id {
         WorkloadId::Deployment(id) => {
             let spec = model::DeploymentSpec::clone(&store.deployments.get(id)?.spec);
@@ -90,7 +90,7 @@ pub fn export_node(store: &Store, id: NodeId) -> Option<model::Node> {
 pub fn export_claim(store: &Store, id: PersistentVolumeClaimId) -> Option<model::PersistentVolumeClaim> {
     let claim = store.volumes.claim(id)?;
     let finalizers = vec![Symbol::new(CLAIM_PROTECTION)];
-    let metadata = ObjectMeta { finalizers, ..metadata(&claim.meta) };
+    let metadata = ObjectMeta { finalizers, ..export_metadata(&claim.meta) };
     let spec = model::PersistentVolumeClaimSpec {
         volume_name: claim.volume,
         ..model::PersistentVolumeClaimSpec::clone(&claim.spec)
@@ -127,13 +127,15 @@ pub fn export_volume(store: &Store, id: PersistentVolumeId) -> Option<model::Per
         uid,
     });
     let spec = model::PersistentVolumeSpec { claim_ref, ..model::PersistentVolumeSpec::clone(&volume.spec) };
-    Some(model::PersistentVolume { metadata: metadata(&volume.meta), spec, ..Default::default() })
+    Some(model::PersistentVolume { metadata: export_metadata(&volume.meta), spec, ..Default::default() })
 }
 
 /// The finalizer that keeps a claim while pods use it.
 pub const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
 
-fn metadata(meta: &Meta) -> ObjectMeta {
+/// Metadata as a manifest would have it.
+#[must_use]
+pub fn export_metadata(meta: &Meta) -> ObjectMeta {
     ObjectMeta {
         name: meta.name,
         namespace: meta.namespace,

@@ -25,7 +25,9 @@ use std::fmt::Debug;
 pub use config::{Config, Latencies};
 pub use controller::{CACHE_SYNC, Controller, ControllerTag, ControllerTimer, Enqueue, Plan, Planned, Reconcile, Step};
 pub use expectations::Expectations;
-pub use export::{CLAIM_PROTECTION, export_claim, export_node, export_pod, export_volume, export_workload};
+pub use export::{
+    CLAIM_PROTECTION, export_claim, export_metadata, export_node, export_pod, export_volume, export_workload,
+};
 pub use flow_control::{ClientLimit, TokenBucket};
 pub use message::{CommandEnd, Message, TypedCommand};
 pub use ownership::{Claim, controller_name, judge_claim};

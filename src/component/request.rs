@@ -190,6 +190,8 @@ pub enum StatusUpdate {
 /// A request to the API server.
 #[derive(Clone, Debug)]
 pub enum Request {
+    /// Any other request with `dryRun: All`: it is admitted and validated, and nothing is written.
+    DryRun(Box<Request>),
     /// A read that only costs a token and a round trip; what it would return is in the store.
     Get,
     /// A read of a pod that is told 404 when it is gone (or has another UID).

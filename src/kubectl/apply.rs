@@ -12,15 +12,18 @@ use crate::model::Object;
 use crate::state::Store;
 
 pub(super) fn plan(args: &ApplyArgs, objects: &[Written], plan: &mut Plan) {
-    if objects.is_empty() {
+    let is_chosen = |object: &Object| args.selector.as_ref().is_none_or(|s| s.matches(&object.metadata().labels));
+    let chosen: Vec<usize> = (0..objects.len()).filter(|index| is_chosen(&objects[*index].object)).collect();
+    if chosen.is_empty() {
         let verb = if args.verb == ApplyVerb::Create { "create" } else { "apply" };
         plan.fail(Failure::own(format!("no objects passed to {verb}")));
     }
-    plan.items.extend((0..objects.len()).map(Item::Apply));
+    plan.items.extend(chosen.into_iter().map(Item::Apply));
 }
 
 /// What one object of a file asks for, as things are when its turn comes.
-pub(super) fn plan_one(verb: ApplyVerb, Written { file, object }: &Written, store: &Store, plan: &mut Plan) {
+pub(super) fn plan_one(args: &ApplyArgs, Written { file, object }: &Written, store: &Store, plan: &mut Plan) {
+    let verb = args.verb;
     let metadata = object.metadata();
     let kind = Kind::of(object);
     let name = format!("{}/{}", kind.map_or_else(|| printed(object), |k| k.printed().to_owned()), metadata.name);
@@ -37,7 +40,28 @@ pub(super) fn plan_one(verb: ApplyVerb, Written { file, object }: &Written, stor
     let Some(found) = &exists else { return };
     if verb == ApplyVerb::Apply {
         apply_one(object, found, &name, store, plan);
+        if args.force {
+            or_replace(object, found, store, plan);
+        }
     }
+}
+
+/// What the server finds invalid, or in conflict, is deleted and made anew.
+///
+/// # Source
+/// kubectl, `Patcher.Patch` and `deleteAndCreate`.
+///
+/// # Differs
+/// An object that cannot be made anew is not restored.
+fn or_replace(object: &Object, found: &Found, store: &Store, plan: &mut Plan) {
+    let Some(Item::Call(step)) = plan.items.last_mut() else { return };
+    let Some(deletion) = super::delete::forced(found, store) else { return };
+    let create = Request::Create(Box::new(three_way::remembered(object)));
+    step.otherwise = vec![
+        Item::Call(Box::new(Step { line: String::new(), ..deletion })),
+        Item::AwaitGone(None),
+        Item::Call(Box::new(Step::new(create, step.line.clone()))),
+    ];
 }
 
 /// A file changes the labels and annotations that it names, and what the object says if that is new.

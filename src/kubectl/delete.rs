@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::command_line::DeleteArgs;
+use super::command_line::{DeleteArgs, Selection};
 use super::failure::Failure;
 use super::resource::{Found, Kind, Target, find, find_one, not_found, of_another_namespace, unknown_kind};
 use super::{Gone, Plan, Step, Written};
 use crate::arena::Symbol;
 use crate::component::{DeleteOptions, Request};
-use crate::state::{DeletionCause, Store};
+use crate::state::{DeletionCause, Propagation, Store};
 
 /// # Source
 /// kubectl delete, `DeleteResult`.
@@ -68,6 +68,21 @@ fn delete_written(args: &DeleteArgs, written: &Written, store: &Store, plan: &mu
         None if args.ignore_not_found => {}
         None => plan.fail(Failure::refusal(&not_found(kind, name.as_str()), Some(("deleting", &written.file)))),
     }
+}
+
+/// The deletion of an object that is to be made anew: it has to be gone first.
+pub(super) fn forced(object: &Found, store: &Store) -> Option<Step> {
+    let args = DeleteArgs {
+        selection: Selection::default(),
+        files: Vec::new(),
+        cascade: Propagation::Background,
+        grace_s: None,
+        force: false,
+        wait: true,
+        timeout: None,
+        ignore_not_found: true,
+    };
+    step(&args, object, store)
 }
 
 fn step(args: &DeleteArgs, object: &Found, store: &Store) -> Option<Step> {

@@ -1,11 +1,17 @@
 //! `kubectl get` as a table, and `rollout history`.
 //!
 //! # Differs
-//! Addresses, images, versions and whatever else is not modelled are shown as `<none>` or `<unknown>`; other outputs than
-//! tables and names are not simulated.
+//! Addresses, images, versions and whatever else is not modelled are shown as `<none>` or `<unknown>`, and left out of
+//! objects. A watch ends when the objects as they are have been printed.
+
+use serde_json::Value;
 
 use super::command_line::{Columns, GetArgs, HistoryArgs};
-use super::resource::{Found, Kind, find};
+use super::failure::Failure;
+use super::json_path::Template;
+use super::output::{self, Format};
+use super::resource::{Found, Kind, find, find_or_fail};
+use super::view::{self, Clock};
 use super::{Item, Plan};
 use crate::arena::Symbol;
 use crate::state::{ContainerState, JobId, Pod, Status, Store, WorkloadId};
@@ -36,53 +42,114 @@ fn age(since: SimTime, now: SimTime) -> String {
 }
 
 /// What `get` prints.
-pub(super) fn plan(args: &GetArgs, store: &Store, now: SimTime, plan: &mut Plan) {
+pub(super) fn plan(args: &GetArgs, store: &Store, now: SimTime, clock: Clock, plan: &mut Plan) {
     let (found, failures): (Vec<_>, Vec<_>) = find(&args.selection, store).into_iter().partition(Result::is_ok);
-    let found: Vec<Found> = found.into_iter().flatten().collect();
-    let mut kinds: Vec<Kind> = Vec::new();
-    for object in &found {
-        if !kinds.contains(&object.kind()) {
-            kinds.push(object.kind());
+    let mut found: Vec<Found> = found.into_iter().flatten().collect();
+    if let Some((text, path)) = &args.sort_by {
+        match sorted(found, path, text, store, clock) {
+            Ok(sorted) => found = sorted,
+            Err(problem) => return plan.fail(Failure::own(problem)),
         }
     }
     let has_failed = !failures.is_empty() && !args.ignore_not_found;
-    if found.is_empty() && !has_failed && args.columns != Columns::Name {
-        let is_placed = !args.selection.all_namespaces && args.selection.kinds.iter().any(|kind| kind.is_namespaced());
-        let place = if is_placed { format!(" in {} namespace", args.selection.namespace) } else { String::new() };
-        plan.warnings.push(format!("No resources found{place}{}", if is_placed { "." } else { "" }));
+    match &args.columns {
+        Columns::Objects(format) => objects(args, format, &found, has_failed, store, clock, plan),
+        // As it is: `-o name` has been heeded.
+        Columns::Name => plan.items.extend(found.iter().map(|object| Item::Print(vec![object.printed(store)]))),
+        Columns::Usual | Columns::Wide => tables(args, &found, has_failed, store, now, plan),
     }
-    for (index, kind) in kinds.iter().enumerate() {
-        let objects: Vec<&Found> = found.iter().filter(|object| object.kind() == *kind).collect();
-        if args.columns == Columns::Name {
-            // As it is: `-o name` has been heeded.
-            plan.items.extend(objects.iter().map(|object| Item::Say(object.printed(store))));
-            continue;
-        }
-        if index > 0 {
-            plan.say("");
-        }
-        let headings = headings(*kind, args);
-        let rows = objects.iter().map(|object| row(object, args, kinds.len() > 1, store, now));
-        let rows: Vec<Vec<String>> = Some(headings).filter(|_| !args.no_headers).into_iter().chain(rows).collect();
-        table(&rows, plan);
+    if args.watch {
+        plan.warnings.push("kubesquall: the changes that a watch would go on to print are not simulated".to_owned());
     }
     if !args.ignore_not_found {
         failures.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));
     }
 }
 
+fn sorted(found: Vec<Found>, path: &Template, text: &str, store: &Store, clock: Clock) -> Result<Vec<Found>, String> {
+    let value = |found: &Found| view::object(found, store, clock).unwrap_or_default();
+    let mut pairs: Vec<_> =
+        found.into_iter().map(|found| (value(&found), found)).map(|(value, f)| (f, value)).collect();
+    output::sort(&mut pairs, path, text)?;
+    Ok(pairs.into_iter().map(|(found, _)| found).collect())
+}
+
+/// `-o json`, `yaml`, `jsonpath` and `custom-columns`.
+fn objects(
+    args: &GetArgs,
+    format: &Format,
+    found: &[Found],
+    has_failed: bool,
+    store: &Store,
+    clock: Clock,
+    plan: &mut Plan,
+) {
+    let mut values: Vec<Value> = found.iter().filter_map(|found| view::object(found, store, clock)).collect();
+    let is_one = args.selection.targets.len() == 1 && args.selection.kinds.len() <= 1;
+    if is_one && values.is_empty() {
+        return;
+    }
+    let printed = match format {
+        Format::Columns(columns) => {
+            let headings = columns.iter().map(|(heading, _)| heading.clone()).collect();
+            let rows = values.iter().map(|value| output::row(columns, value)).collect::<Result<Vec<_>, _>>();
+            rows.map(|rows| {
+                let headings: Option<Vec<String>> = Some(headings).filter(|_| !args.no_headers);
+                table_lines(&headings.into_iter().chain(rows).collect::<Vec<_>>())
+            })
+        }
+        _ if is_one => format.lines(&values.swap_remove(0)),
+        _ => format.lines(&output::list(values)),
+    };
+    match printed {
+        Ok(lines) => {
+            let lacks = lines.is_empty() || lines.iter().any(|line| line.contains("<none>"));
+            if matches!(format, Format::Json | Format::Yaml) || lacks && !has_failed {
+                plan.warnings.push(view::LEFT_OUT.to_owned());
+            }
+            plan.items.push(Item::Print(lines));
+        }
+        Err(problem) => plan.fail(Failure::own(problem)),
+    }
+}
+
+fn tables(args: &GetArgs, found: &[Found], has_failed: bool, store: &Store, now: SimTime, plan: &mut Plan) {
+    let mut kinds: Vec<Kind> = Vec::new();
+    for object in found {
+        if !kinds.contains(&object.kind()) {
+            kinds.push(object.kind());
+        }
+    }
+    if found.is_empty() && !has_failed {
+        let is_placed = !args.selection.all_namespaces && args.selection.kinds.iter().any(|kind| kind.is_namespaced());
+        let place = if is_placed { format!(" in {} namespace", args.selection.namespace) } else { String::new() };
+        plan.warnings.push(format!("No resources found{place}{}", if is_placed { "." } else { "" }));
+    }
+    for (index, kind) in kinds.iter().enumerate() {
+        let objects: Vec<&Found> = found.iter().filter(|object| object.kind() == *kind).collect();
+        if index > 0 {
+            plan.items.push(Item::Print(vec![String::new()]));
+        }
+        let headings = headings(*kind, args);
+        let rows = objects.iter().map(|object| row(object, args, kinds.len() > 1, store, now));
+        let rows: Vec<Vec<String>> = Some(headings).filter(|_| !args.no_headers).into_iter().chain(rows).collect();
+        plan.items.push(Item::Print(table_lines(&rows)));
+    }
+}
+
 /// Columns stand three spaces apart.
-fn table(rows: &[Vec<String>], plan: &mut Plan) {
+fn table_lines(rows: &[Vec<String>]) -> Vec<String> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
     let widths: Vec<usize> = (0..count).map(|column| width(column).unwrap_or(0)).collect();
-    for row in rows {
+    let line = |row: &Vec<String>| -> String {
         let cells = row.iter().enumerate().map(|(column, cell)| match column + 1 == row.len() {
             true => cell.clone(),
             false => format!("{cell:width$}   ", width = widths[column]),
         });
-        plan.say(cells.collect::<String>());
-    }
+        cells.collect()
+    };
+    rows.iter().map(line).collect()
 }
 
 fn headings(kind: Kind, args: &GetArgs) -> Vec<String> {
@@ -106,7 +173,11 @@ fn headings(kind: Kind, args: &GetArgs) -> Vec<String> {
         Kind::PersistentVolumeClaim | Kind::PersistentVolume | Kind::Stored(_) => &["NAME", "AGE"],
     };
     let place = (args.selection.all_namespaces && kind.is_namespaced()).then_some("NAMESPACE");
-    place.into_iter().chain(own.iter().copied()).map(str::to_owned).collect()
+    let mut headings: Vec<String> = place.into_iter().chain(own.iter().copied()).map(str::to_owned).collect();
+    // The last part of a label's key.
+    headings.extend(args.label_columns.iter().map(|key| key.rsplit('/').next().unwrap_or(key).to_uppercase()));
+    headings.extend(args.show_labels.then(|| "LABELS".to_owned()));
+    headings
 }
 
 fn row(found: &Found, args: &GetArgs, with_kind: bool, store: &Store, now: SimTime) -> Vec<String> {
@@ -115,6 +186,14 @@ fn row(found: &Found, args: &GetArgs, with_kind: bool, store: &Store, now: SimTi
     let place = (args.selection.all_namespaces && found.kind().is_namespaced()).then(|| found.namespace(store));
     let mut cells: Vec<String> = place.map(|place| place.to_string()).into_iter().chain([name]).collect();
     cells.extend(cells_of(found, args.columns == Columns::Wide, store, now).unwrap_or_default());
+    if args.show_labels || !args.label_columns.is_empty() {
+        let labels = found.labels(store);
+        let label = |key: &String| labels.get(Symbol::new(key)).map_or("", |value| value.as_str()).to_owned();
+        cells.extend(args.label_columns.iter().map(label));
+        let pairs: Vec<String> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let all = if pairs.is_empty() { "<none>".to_owned() } else { pairs.join(",") };
+        cells.extend(args.show_labels.then_some(all));
+    }
     cells
 }
 
@@ -260,17 +339,10 @@ fn other_cells(kind: Kind, namespace: Symbol, name: Symbol, store: &Store, now: 
 /// # Source
 /// kubectl, `DeploymentHistoryViewer`: revisions in order, with their causes.
 pub(super) fn history(args: &HistoryArgs, store: &Store, plan: &mut Plan) {
-    for result in find(&args.selection, store) {
-        let found = match result {
-            Ok(found) => found,
-            Err(failure) => {
-                plan.fail(failure);
-                continue;
-            }
-        };
+    for found in find_or_fail(&args.selection, store, plan) {
         let Found::Workload(_, id) = found else {
             let kind = found.kind().group_kind();
-            plan.fail(super::failure::Failure::own(format!("no history viewer has been implemented for {kind:?}")));
+            plan.fail(Failure::own(format!("no history viewer has been implemented for {kind:?}")));
             continue;
         };
         let cause = Symbol::new("kubernetes.io/change-cause");
@@ -297,7 +369,7 @@ pub(super) fn history(args: &HistoryArgs, store: &Store, plan: &mut Plan) {
             }
             _ => {
                 let kind = found.kind().group_kind();
-                plan.fail(super::failure::Failure::own(format!("no history viewer has been implemented for {kind:?}")));
+                plan.fail(Failure::own(format!("no history viewer has been implemented for {kind:?}")));
                 continue;
             }
         };

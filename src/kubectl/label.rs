@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::command_line::{LabelArgs, MetadataPart};
 use super::failure::Failure;
-use super::resource::{Found, find};
+use super::resource::{Found, find_or_fail};
 use super::{Plan, Step, three_way};
 use crate::arena::Symbol;
 use crate::component::{Request, export_workload};
@@ -13,14 +13,7 @@ use crate::model::Labels;
 use crate::state::Store;
 
 pub(super) fn plan(args: &LabelArgs, store: &Store, plan: &mut Plan) {
-    for result in find(&args.selection, store) {
-        let object = match result {
-            Ok(object) => object,
-            Err(failure) => {
-                plan.fail(failure);
-                continue;
-            }
-        };
+    for object in find_or_fail(&args.selection, store, plan) {
         let name = object.printed(store);
         match args.part {
             MetadataPart::Labels => labels(args, &object, &name, store, plan),

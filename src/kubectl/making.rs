@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::command_line::{AutoscaleArgs, ExposeArgs, JobFromArgs, MakeArgs, Selection};
 use super::failure::Failure;
-use super::resource::{Found, Kind, find};
+use super::resource::{Found, Kind, find_or_fail};
 use super::{Plan, Step};
 use crate::component::{Request, export_workload};
 use crate::model::Object;
@@ -33,11 +33,7 @@ fn object(value: &Value) -> Option<Object> {
 /// # Source
 /// kubectl, `CreateJobOptions.createJobFromCronJob`.
 pub(super) fn job_from(args: &JobFromArgs, store: &Store, plan: &mut Plan) {
-    for result in find(&args.selection, store) {
-        let found = match result {
-            Ok(found) => found,
-            Err(failure) => return plan.fail(failure),
-        };
+    for found in find_or_fail(&args.selection, store, plan) {
         let Found::Workload(_, id) = found else { continue };
         let Some(Object::CronJob(cron_job)) = export_workload(store, id) else { continue };
         let template = Object::CronJob(cron_job).to_value()["spec"]["jobTemplate"].clone();
@@ -92,14 +88,7 @@ fn exposed(found: &Found, store: &Store) -> Option<(Value, Vec<i64>)> {
 /// # Source
 /// kubectl, `ExposeServiceOptions.RunExpose`.
 pub(super) fn expose(args: &ExposeArgs, store: &Store, plan: &mut Plan) {
-    for result in find(&args.selection, store) {
-        let found = match result {
-            Ok(found) => found,
-            Err(failure) => {
-                plan.fail(failure);
-                continue;
-            }
-        };
+    for found in find_or_fail(&args.selection, store, plan) {
         let Some((mut selector, known)) = exposed(&found, store) else {
             plan.fail(Failure::own(format!("cannot expose a {}", found.kind().group_kind())));
             continue;
@@ -146,14 +135,7 @@ pub(super) fn expose(args: &ExposeArgs, store: &Store, plan: &mut Plan) {
 /// # Source
 /// kubectl, `AutoscaleOptions.Run`.
 pub(super) fn autoscale(args: &AutoscaleArgs, store: &Store, plan: &mut Plan) {
-    for result in find(&args.selection, store) {
-        let found = match result {
-            Ok(found) => found,
-            Err(failure) => {
-                plan.fail(failure);
-                continue;
-            }
-        };
+    for found in find_or_fail(&args.selection, store, plan) {
         let is_scalable = matches!(
             found,
             Found::Workload(_, WorkloadId::Deployment(_) | WorkloadId::ReplicaSet(_) | WorkloadId::StatefulSet(_))
@@ -191,10 +173,7 @@ pub(super) fn autoscale(args: &AutoscaleArgs, store: &Store, plan: &mut Plan) {
 /// # Source
 /// kubectl, `CertificateOptions.modifyCertificateCondition`.
 pub(super) fn certificate(selection: &Selection, done: &str, store: &Store, plan: &mut Plan) {
-    for result in find(selection, store) {
-        match result {
-            Ok(found) => plan.say(format!("{} {done}", found.printed(store))),
-            Err(failure) => plan.fail(failure),
-        }
+    for found in find_or_fail(selection, store, plan) {
+        plan.say(format!("{} {done}", found.printed(store)));
     }
 }

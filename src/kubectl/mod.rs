@@ -11,12 +11,18 @@ mod delete;
 mod drain;
 mod drain_filters;
 mod failure;
+mod filter;
 mod get;
 mod goroutines;
 mod json_patch;
+mod json_path;
 mod label;
 mod making;
+mod output;
 mod patch;
+mod pattern;
+mod pipeline;
+mod printed;
 mod printing;
 mod replace;
 mod resource;
@@ -29,6 +35,7 @@ mod shell;
 mod strategic;
 mod taint;
 mod three_way;
+mod view;
 mod wait;
 
 use std::collections::VecDeque;
@@ -47,15 +54,18 @@ use crate::state::{
 use crate::units::{SimDuration, SimTime};
 
 pub(crate) use command_line::patch_value;
-pub use command_line::{Command, CommandLine, CommandLineError, Selection, parse};
+pub use command_line::{Command, CommandLine, CommandLineError, Input, Selection, Source, Stage, parse};
 use command_line::{DeleteArgs, RolloutVerb};
 use drain::Drain;
 use failure::Failure;
+use pipeline::Pipe;
+pub use pipeline::{STANDARD_INPUT, settle_namespace};
 pub use printing::{DryRun, Output, Printing};
 pub use resource::Kind;
 use shell::Shells;
 pub use shell::{Place, ShellId, in_background};
 pub use three_way::{LAST_APPLIED, remembered};
+use view::Clock;
 
 /// An object of a file.
 #[derive(Clone, Debug)]
@@ -81,6 +91,8 @@ pub struct RunbookLine {
     pub shell: Option<ShellId>,
     /// Whether the shell waits for its end.
     pub place: Place,
+    /// What its output goes through.
+    pub rest: Vec<Stage>,
 }
 
 /// All lines of a scenario.
@@ -88,10 +100,16 @@ pub struct RunbookLine {
 pub struct Runbook {
     /// In file order.
     pub lines: Vec<Arc<RunbookLine>>,
+    /// Unix time of t=0 in nanoseconds; 1970 if the input has no time stamps.
+    pub epoch_unix_nanos: i64,
 }
 
 /// How long a kubectl process takes before its first write: it starts, and reads what it works on.
 const START: SimDuration = SimDuration::from_millis(70);
+
+/// How often `replace --force` and `apply --force` look whether what they deleted is gone, and for how long.
+const GONE_PERIOD: SimDuration = SimDuration::from_secs(1);
+const GONE_TIMEOUT: SimDuration = SimDuration::from_secs(300);
 
 /// What kubectl waits for.
 #[derive(Copy, Clone, Debug)]
@@ -122,6 +140,8 @@ pub enum Timer {
     WaitTimeout(Id<Process>),
     /// `wait` looks again.
     LookAgain(Id<Process>),
+    /// A process goes on with what it has to do.
+    GoOn(Id<Process>),
     /// The timeout of the n-th roll-out of `rollout status`.
     RolloutTimeout(Id<Process>, u32),
 }
@@ -148,8 +168,10 @@ pub enum Tag {
 /// What a process does next.
 #[derive(Clone, Debug)]
 enum Item {
-    /// A line on standard output.
+    /// A line on standard output, as it is printed of an object.
     Say(String),
+    /// Lines on standard output, as they are.
+    Print(Vec<String>),
     /// Something cannot be done.
     Fail(Failure),
     /// A request.
@@ -158,6 +180,8 @@ enum Item {
     Apply(usize),
     /// A roll-out is watched to its end.
     Watch(WorkloadId),
+    /// What was deleted has to be gone before the next item, by a certain time once that is known.
+    AwaitGone(Option<SimTime>),
 }
 
 /// One request with the line it prints.
@@ -178,12 +202,24 @@ struct Step {
     home: Option<Symbol>,
     /// An object that has gone meanwhile is no failure.
     may_be_gone: bool,
+    /// What is done instead if the server finds it invalid, or in conflict with what there is.
+    otherwise: Vec<Item>,
 }
 
 impl Step {
     fn new(request: Request, line: impl Into<String>) -> Self {
         let line = line.into();
-        Self { request, line, unchanged: None, failed: None, source: None, wait: None, home: None, may_be_gone: false }
+        Self {
+            request,
+            line,
+            unchanged: None,
+            failed: None,
+            source: None,
+            wait: None,
+            home: None,
+            may_be_gone: false,
+            otherwise: Vec::new(),
+        }
     }
 }
 
@@ -198,6 +234,16 @@ enum Gone {
 }
 
 impl Gone {
+    fn is_there(self, store: &Store) -> bool {
+        match self {
+            Self::Pod(pod) => store.pod(pod).is_some(),
+            Self::Node(node) => store.node(node).is_some(),
+            Self::Workload(workload) => store.workload_meta(workload).is_some(),
+            Self::Namespace(namespace) => store.namespaces.get(namespace).is_some(),
+            Self::Claim(claim) => store.volumes.claim(claim).is_some(),
+        }
+    }
+
     /// Resource and name.
     fn subject(self, store: &Store) -> String {
         let (resource, name) = match self {
@@ -250,6 +296,32 @@ pub struct Process {
     stderr: Vec<String>,
     failures: Vec<Failure>,
     exit: i32,
+    /// The programs of the line that come after this one.
+    pipe: Pipe,
+}
+
+impl Process {
+    fn new(line: Arc<RunbookLine>, typist: Option<(&'static str, u64)>, at: SimTime, order: u64) -> Self {
+        Self {
+            pipe: Pipe::new(&line.rest),
+            line,
+            typist,
+            at,
+            order,
+            items: VecDeque::new(),
+            current: None,
+            waits: Vec::new(),
+            is_waiting: false,
+            drain: None,
+            wait: None,
+            rollout: None,
+            round: 0,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            failures: Vec::new(),
+            exit: 0,
+        }
+    }
 }
 
 /// What a verb wants done.
@@ -282,13 +354,15 @@ pub struct Kubectl {
     processes: Table<Process>,
     /// How many processes were started.
     started: u64,
+    clock: Clock,
 }
 
 impl Kubectl {
     /// An operator with a runbook.
     #[must_use]
     pub fn new(runbook: Arc<Runbook>) -> Self {
-        Self { runbook, shells: Shells::default(), processes: Table::new(), started: 0 }
+        let clock = Clock(runbook.epoch_unix_nanos);
+        Self { clock, runbook, shells: Shells::default(), processes: Table::new(), started: 0 }
     }
 
     /// What the command works on is known; without an API server nothing is.
@@ -329,7 +403,7 @@ impl Kubectl {
                 }
                 Err(failure) => plan.fail(failure),
             },
-            _ => plan_more(&line, ctx, &mut plan),
+            _ => plan_more(&line, self.clock, ctx, &mut plan),
         }
         let process = &mut self.processes[id];
         process.stderr.extend(plan.warnings);
@@ -342,12 +416,17 @@ impl Kubectl {
         let Some(process) = self.processes.get_mut(id) else { return };
         while let Some(item) = process.items.pop_front() {
             match item {
-                Item::Say(line) => process.stdout.push(process.line.printing.line(line)),
+                Item::Say(line) => process.print(line, None, ctx.store, self.clock),
+                Item::Print(lines) => process.stdout.extend(lines),
                 Item::Fail(failure) => process.failures.push(failure),
                 Item::Call(step) => {
                     let is_homeless = step.home.is_some_and(|home| !resource::has_namespace(home, ctx.store));
-                    let is_pretended = process.line.printing.dry_run != DryRun::None;
-                    let request = if is_homeless || is_pretended { Request::Get } else { step.request.clone() };
+                    let request = match process.line.printing.dry_run {
+                        _ if is_homeless => Request::Get,
+                        DryRun::None => step.request.clone(),
+                        DryRun::Client => Request::Get,
+                        DryRun::Server => Request::DryRun(Box::new(step.request.clone())),
+                    };
                     ctx.call(request, Tag::Step(id));
                     process.current = Some(*step);
                     return;
@@ -358,7 +437,7 @@ impl Kubectl {
                     let written = &process.line.objects[index];
                     match resource::of_another_namespace(&written.object, args.namespace.as_deref()) {
                         Some(failure) => plan.fail(failure),
-                        None => apply::plan_one(args.verb, written, ctx.store, &mut plan),
+                        None => apply::plan_one(args, written, ctx.store, &mut plan),
                     }
                     process.stderr.append(&mut plan.warnings);
                     plan.items.into_iter().rev().for_each(|item| process.items.push_front(item));
@@ -366,6 +445,20 @@ impl Kubectl {
                 Item::Watch(workload) => {
                     self.watch_rollout(id, workload, ctx);
                     return;
+                }
+                Item::AwaitGone(until) => {
+                    let until = until.unwrap_or(ctx.now + GONE_TIMEOUT);
+                    process.waits.retain(|gone| gone.is_there(ctx.store));
+                    if !process.failures.is_empty() {
+                        process.items.clear();
+                    } else if !process.waits.is_empty() && ctx.now >= until {
+                        process.failures.push(Failure::own("context deadline exceeded"));
+                        process.items.clear();
+                    } else if !process.waits.is_empty() {
+                        process.items.push_front(Item::AwaitGone(Some(until)));
+                        ctx.arm_in(GONE_PERIOD, Timer::GoOn(id));
+                        return;
+                    }
                 }
             }
         }
@@ -383,13 +476,19 @@ impl Kubectl {
                     (Reply::Unchanged, Some(unchanged)) => unchanged,
                     _ => step.line,
                 };
-                let printing = process.line.printing;
                 if !line.is_empty() {
-                    process.stdout.push(printing.line(line));
+                    process.print(line, Some(&step.request), ctx.store, self.clock);
                 }
-                process.waits.extend(step.wait.filter(|_| printing.dry_run == DryRun::None));
+                let is_done = process.line.printing.dry_run == DryRun::None;
+                process.waits.extend(step.wait.filter(|_| is_done));
             }
             Err(error) if step.may_be_gone && error.reason == ErrorReason::NotFound => {}
+            Err(error)
+                if !step.otherwise.is_empty()
+                    && matches!(error.reason, ErrorReason::Invalid | ErrorReason::Conflict) =>
+            {
+                step.otherwise.into_iter().rev().for_each(|item| process.items.push_front(item));
+            }
             Err(error) if let Some(failed) = &step.failed => {
                 process.failures.push(Failure::own(format!("{failed}{}", error.message)));
             }
@@ -410,13 +509,7 @@ impl Kubectl {
         if !process.failures.is_empty() {
             process.waits.clear();
         }
-        process.waits.retain(|gone| match gone {
-            Gone::Pod(pod) => ctx.store.pod(*pod).is_some(),
-            Gone::Node(node) => ctx.store.node(*node).is_some(),
-            Gone::Workload(workload) => ctx.store.workload_meta(*workload).is_some(),
-            Gone::Namespace(namespace) => ctx.store.namespaces.get(*namespace).is_some(),
-            Gone::Claim(claim) => ctx.store.volumes.claim(*claim).is_some(),
-        });
+        process.waits.retain(|gone| gone.is_there(ctx.store));
         if process.waits.is_empty() {
             self.finish(id, ctx);
         } else if let (Command::Delete(DeleteArgs { timeout: Some(timeout), .. }), false) =
@@ -441,39 +534,16 @@ impl Kubectl {
     /// Somebody types a line; its process starts.
     fn run(&mut self, line: Arc<RunbookLine>, typist: Option<(&'static str, u64)>, ctx: &mut Ctx<'_, Self>) {
         let text = Arc::clone(&line.text);
-        let about = ObjectRef { kind: "Kubectl", namespace: "".into(), name: Arc::clone(&text) };
-        let event = EventDraft::normal("Kubectl", about, format!("kubectl {text}"));
+        let about = ObjectRef { kind: "Kubectl", namespace: "".into(), name: title(&text) };
+        let event = EventDraft::normal("Kubectl", about, format!("kubectl {}", title(&text)));
         ctx.record(Record::Event { component: typist.map_or("scenario", |(by, _)| by), event });
-        let id = self.processes.insert(Process {
-            line,
-            typist,
-            at: ctx.now,
-            order: self.started,
-            items: VecDeque::new(),
-            current: None,
-            waits: Vec::new(),
-            is_waiting: false,
-            drain: None,
-            wait: None,
-            rollout: None,
-            round: 0,
-            stdout: Vec::new(),
-            stderr: Vec::new(),
-            failures: Vec::new(),
-            exit: 0,
-        });
+        let id = self.processes.insert(Process::new(line, typist, ctx.now, self.started));
         self.started += 1;
         ctx.arm_in(START - ctx.config.round_trip, Timer::Begin(id));
     }
 
     fn finish(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
         let Some(mut process) = self.processes.remove(id) else { return };
-        if let (Some(shell), Place::Foreground, None) = (process.line.shell, process.line.place, process.typist)
-            && self.shells.ended(shell)
-        {
-            ctx.arm(ctx.now, Timer::Next(shell));
-        }
-        let command = Arc::clone(&process.line.text);
         let failed = failure::lines(&process.failures);
         if !failed.is_empty() {
             process.exit = 1;
@@ -483,8 +553,17 @@ impl Kubectl {
         let said = failed.first().or(process.stderr.iter().find(is_fatal)).or(process.stderr.first());
         let said = said.filter(|_| process.exit != 0).cloned();
         process.stderr.extend(failed);
+        if self.pipes_on(&mut process, ctx) {
+            return;
+        }
+        if let (Some(shell), Place::Foreground, None) = (process.line.shell, process.line.place, process.typist)
+            && self.shells.ended(shell)
+        {
+            ctx.arm(ctx.now, Timer::Next(shell));
+        }
+        let command = Arc::clone(&process.line.text);
         if process.exit != 0 {
-            let about = ObjectRef { kind: "Kubectl", namespace: "".into(), name: Arc::clone(&command) };
+            let about = ObjectRef { kind: "Kubectl", namespace: "".into(), name: title(&command) };
             let event = EventDraft::warning("CommandFailed", about, said.clone().unwrap_or_default());
             ctx.record(Record::Event { component: "kubectl", event });
         }
@@ -503,8 +582,16 @@ impl Kubectl {
     }
 }
 
+/// A line as events name it: without the lines of a here-document.
+fn title(text: &Arc<str>) -> Arc<str> {
+    match text.split_once('\n') {
+        Some((first, _)) => first.trim_end_matches('\\').trim_end().into(),
+        None => Arc::clone(text),
+    }
+}
+
 /// What the commands want done that make objects from flags, set fields of them, or only look.
-fn plan_more(line: &RunbookLine, ctx: &Ctx<'_, Kubectl>, plan: &mut Plan) {
+fn plan_more(line: &RunbookLine, clock: Clock, ctx: &Ctx<'_, Kubectl>, plan: &mut Plan) {
     let store = ctx.store;
     match &line.command {
         Command::Make(args) => making::plan(args, plan),
@@ -512,9 +599,9 @@ fn plan_more(line: &RunbookLine, ctx: &Ctx<'_, Kubectl>, plan: &mut Plan) {
         Command::Expose(args) => making::expose(args, store, plan),
         Command::Autoscale(args) => making::autoscale(args, store, plan),
         Command::Set(args) => setting::plan(args, store, plan),
-        Command::Replace(_) => replace::plan(&line.objects, store, plan),
+        Command::Replace(args) => replace::plan(args, &line.objects, store, plan),
         Command::Certificate(selection, done) => making::certificate(selection, done, store, plan),
-        Command::Get(args) => get::plan(args, store, ctx.now, plan),
+        Command::Get(args) => get::plan(args, store, ctx.now, clock, plan),
         Command::History(args) => get::history(args, store, plan),
         Command::Unanswered(what) => {
             plan.warnings.push(format!("kubesquall: the output of `kubectl {what}` is not simulated"));
@@ -585,6 +672,7 @@ impl Component for Kubectl {
             Timer::Look(id, pod) => self.look(id, pod, ctx),
             Timer::WaitTimeout(id) => self.wait_timed_out(id, ctx),
             Timer::LookAgain(id) => self.look_again(id, ctx),
+            Timer::GoOn(id) => self.go_on(id, ctx),
             Timer::RolloutTimeout(id, round) => self.rollout_timed_out(id, round, ctx),
             Timer::Timeout(id, node) => self.timed_out(id, node, ctx),
         }
@@ -605,9 +693,9 @@ impl Component for Kubectl {
     fn told(&mut self, message: &Message, ctx: &mut Ctx<'_, Self>) {
         let Message::Typed(TypedCommand { by, ticket, line }) = message else { return };
         match parse(line) {
-            Ok(CommandLine { command, printing, .. }) => {
+            Ok(CommandLine { command, printing, rest, .. }) => {
                 let (objects, place) = (Vec::new(), Place::Background);
-                let line = RunbookLine { text: Arc::clone(line), command, printing, objects, shell: None, place };
+                let line = RunbookLine { text: Arc::clone(line), command, printing, objects, shell: None, place, rest };
                 self.run(Arc::new(line), Some((*by, *ticket)), ctx);
             }
             Err(error) => {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::command_line::{PatchArgs, PatchType};
 use super::failure::Failure;
-use super::resource::{Found, find};
+use super::resource::{Found, find_or_fail};
 use super::{Plan, Step, json_patch, strategic, three_way};
 use crate::component::{ApiError, ErrorReason, Request};
 use crate::model::{Object, validation};
@@ -26,11 +26,8 @@ fn invalid(problem: impl Display) -> Failure {
 }
 
 pub(super) fn plan(args: &PatchArgs, store: &Store, plan: &mut Plan) {
-    for result in find(&args.selection, store) {
-        match result {
-            Ok(object) => patch(args, &object, store, plan),
-            Err(failure) => plan.fail(failure),
-        }
+    for object in find_or_fail(&args.selection, store, plan) {
+        patch(args, &object, store, plan);
     }
 }
 
@@ -155,7 +152,7 @@ fn unreadable(args: &PatchArgs, after: &Value, error: &str) -> Failure {
 }
 
 /// A value as Go prints it: `map[spec:map[replicas:x]]`.
-fn go_text(value: &Value) -> String {
+pub(super) fn go_text(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
         Value::String(text) => text.clone(),

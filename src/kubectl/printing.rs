@@ -1,4 +1,8 @@
-//! How a command's lines are printed: dry runs say so, and `-o name` leaves only the name.
+//! How a command's lines are printed: dry runs say so, `-o name` leaves only the name, and other outputs take the object.
+
+use std::sync::Arc;
+
+use super::output::Format;
 
 /// How a command pretends.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -13,7 +17,7 @@ pub enum DryRun {
 }
 
 /// `-o` of a command that changes something.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Output {
     /// A line that says what was done.
     #[default]
@@ -21,11 +25,11 @@ pub enum Output {
     /// `name`: `KIND/NAME`.
     Name,
     /// `json`, `yaml` and templates: the object.
-    Object,
+    Object(Arc<Format>),
 }
 
 /// `--dry-run` and `-o`.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Printing {
     /// `--dry-run`.
     pub dry_run: DryRun,
@@ -40,14 +44,10 @@ impl Printing {
     ///
     /// # Source
     /// cli-runtime, `NamePrinter`; kubectl, `PrintFlagsWithDryRunStrategy` and `DeleteOptions.PrintObj`.
-    pub(super) fn line(self, line: String) -> String {
+    pub(super) fn line(&self, line: String) -> String {
         let (first, rest) = line.split_once(' ').unwrap_or((&line, ""));
-        let deleted = rest
-            .strip_prefix('"')
-            .and_then(|rest| rest.split_once("\" "))
-            .filter(|(_, done)| done.starts_with("deleted") || done.starts_with("force deleted"));
-        let is_object = deleted.is_some() || first.contains('/') && !rest.is_empty();
-        if !is_object {
+        let deleted = deleted(rest);
+        if deleted.is_none() && subject(&line).is_none() {
             return line;
         }
         if self.output == Output::Name {
@@ -62,22 +62,34 @@ impl Printing {
     }
 }
 
+/// The name that a line says is deleted, behind its kind.
+fn deleted(rest: &str) -> Option<(&str, &str)> {
+    let (name, done) = rest.strip_prefix('"')?.split_once("\" ")?;
+    (done.starts_with("deleted") || done.starts_with("force deleted")).then_some((name, done))
+}
+
+/// Kind and name of the object that a line is about: `deployment.apps/web scaled`.
+pub(super) fn subject(line: &str) -> Option<(&str, &str)> {
+    let (first, rest) = line.split_once(' ')?;
+    first.split_once('/').filter(|_| !rest.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn lines_about_objects_say_that_they_are_of_a_dry_run() {
-        let check = |dry_run, output, line: &str, expected: &str| {
+        let check = |dry_run, output: Output, line: &str, expected: &str| {
             assert_eq!(Printing { dry_run, output, server_side: false }.line(line.to_owned()), expected);
         };
-        let human = Output::Human;
-        check(DryRun::Client, human, "node/n cordoned", "node/n cordoned (dry run)");
-        check(DryRun::Server, human, "node/n already cordoned", "node/n already cordoned (server dry run)");
-        check(DryRun::Client, human, "No resources found", "No resources found");
-        check(DryRun::Client, human, "label \"a/b\" not found.", "label \"a/b\" not found.");
+        let human = || Output::Human;
+        check(DryRun::Client, human(), "node/n cordoned", "node/n cordoned (dry run)");
+        check(DryRun::Server, human(), "node/n already cordoned", "node/n already cordoned (server dry run)");
+        check(DryRun::Client, human(), "No resources found", "No resources found");
+        check(DryRun::Client, human(), "label \"a/b\" not found.", "label \"a/b\" not found.");
         let deleted = "pod \"p\" deleted from default namespace";
-        check(DryRun::Client, human, deleted, "pod \"p\" deleted from default namespace (dry run)");
+        check(DryRun::Client, human(), deleted, "pod \"p\" deleted from default namespace (dry run)");
         check(DryRun::None, Output::Name, deleted, "pod/p");
         let server = Printing { server_side: true, ..Printing::default() };
         assert_eq!(server.line("pod/p configured".to_owned()), "pod/p serverside-applied");

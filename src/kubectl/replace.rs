@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
+use super::command_line::ReplaceArgs;
 use super::failure::Failure;
 use super::resource::{Kind, find_one, not_found};
-use super::{Plan, Step, Written};
+use super::{Item, Plan, Step, Written, delete};
 use crate::component::Request;
 use crate::state::Store;
 
 /// # Source
 /// kubectl, `ReplaceOptions.Run`: what is not there is an error.
-pub(super) fn plan(objects: &[Written], store: &Store, plan: &mut Plan) {
+pub(super) fn plan(args: &ReplaceArgs, objects: &[Written], store: &Store, plan: &mut Plan) {
     if objects.is_empty() {
         plan.fail(Failure::own("no objects passed to replace"));
+    }
+    if args.force {
+        return make_anew(objects, store, plan);
     }
     for Written { file, object } in objects {
         let Some(kind) = Kind::of(object) else { continue };
@@ -25,5 +29,29 @@ pub(super) fn plan(objects: &[Written], store: &Store, plan: &mut Plan) {
         let line = format!("{}/{} replaced", kind.printed(), metadata.name);
         let source = Some(("replacing", Arc::clone(file)));
         plan.call(Step { source, ..Step::new(Request::Apply(Box::new(object.clone())), line) });
+    }
+}
+
+/// Deletes what is there, waits until all of it is gone, and creates everything.
+///
+/// # Source
+/// kubectl, `ReplaceOptions.forceReplace`.
+fn make_anew(objects: &[Written], store: &Store, plan: &mut Plan) {
+    for Written { file, object } in objects {
+        let Some(kind) = Kind::of(object) else { continue };
+        let metadata = object.metadata();
+        let found = find_one(kind, metadata.namespace, metadata.name.as_str(), store);
+        if let Some(step) = found.and_then(|found| delete::forced(&found, store)) {
+            plan.call(Step { source: Some(("deleting", Arc::clone(file))), ..step });
+        }
+    }
+    plan.items.push(Item::AwaitGone(None));
+    for Written { file, object } in objects {
+        let Some(kind) = Kind::of(object) else { continue };
+        let metadata = object.metadata();
+        let home = Some(metadata.namespace).filter(|namespace| !namespace.is_empty());
+        let line = format!("{}/{} replaced", kind.printed(), metadata.name);
+        let source = Some(("replacing", Arc::clone(file)));
+        plan.call(Step { source, home, ..Step::new(Request::Create(Box::new(object.clone())), line) });
     }
 }

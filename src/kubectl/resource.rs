@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::Plan;
 use super::command_line::Selection;
 use super::failure::Failure;
 use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason};
-use crate::model::{Labels, Object, StoredKind};
+use crate::model::{CSIDriver, CSINode, Labels, Object, StorageClass, StoredKind};
 use crate::state::{Meta, NodeId, PodId, Store, Stored, WorkloadId};
 
 /// A resource type that commands can work on.
@@ -298,6 +299,9 @@ impl Found {
                     _ => None,
                 };
                 match kind {
+                    Kind::Stored(kind) if meta.is_none() => {
+                        storage(*kind, *name, store).map(|object| object.metadata().labels.clone())
+                    }
                     Kind::Namespace => store.namespace(*name).map(|(_, namespace)| namespace.labels.clone()),
                     _ => meta.map(|meta| meta.labels.clone()),
                 }
@@ -402,6 +406,18 @@ pub(super) fn find(selection: &Selection, store: &Store) -> Vec<Result<Found, Fa
     found
 }
 
+/// The objects that there are; the plan fails of those that are not.
+pub(super) fn find_or_fail(selection: &Selection, store: &Store, plan: &mut Plan) -> Vec<Found> {
+    let mut found = Vec::new();
+    for result in find(selection, store) {
+        match result {
+            Ok(object) => found.push(object),
+            Err(failure) => plan.fail(failure),
+        }
+    }
+    found
+}
+
 /// A kind of the command that the cluster does not have.
 pub(super) fn unknown_kind(selection: &Selection, store: &Store) -> Option<Failure> {
     let kinds = selection.targets.iter().map(|target| &target.kind).chain(&selection.kinds);
@@ -480,6 +496,9 @@ pub(super) fn find_one(kind: Kind, namespace: Symbol, name: &str, store: &Store)
             // A kind of its own group that lives in no namespace is known by its objects only.
             let kind = known(word, store)?;
             let namespace = if kind.is_namespaced { namespace } else { Symbol::empty() };
+            if storage(kind, symbol, store).is_some() {
+                return Some(Found::Other(Kind::Stored(kind), namespace, symbol));
+            }
             let stored = store.stored.get(&(kind.printed(), namespace, symbol))?;
             return Some(Found::Other(Kind::Stored(kind), stored.meta.namespace, symbol));
         }
@@ -489,6 +508,32 @@ pub(super) fn find_one(kind: Kind, namespace: Symbol, name: &str, store: &Store)
         }
     };
     exists.then_some(Found::Other(kind, namespace, symbol))
+}
+
+/// A StorageClass, CSIDriver or CSINode, which are kept for what they decide.
+pub(super) fn storage(kind: StoredKind, name: Symbol, store: &Store) -> Option<Object> {
+    let volumes = &store.volumes;
+    Some(match kind.kind.as_str() {
+        "StorageClass" => Object::from(StorageClass::clone(volumes.class(name)?)),
+        "CSIDriver" => {
+            let driver = volumes.drivers.iter().find(|driver| driver.metadata.name == name)?;
+            Object::from(CSIDriver::clone(driver))
+        }
+        "CSINode" => Object::from(CSINode::clone(volumes.csi_nodes.get(&name)?)),
+        _ => return None,
+    })
+}
+
+/// The names of all objects of such a kind.
+fn storage_names(kind: StoredKind, store: &Store) -> Vec<Symbol> {
+    let volumes = &store.volumes;
+    match kind.kind.as_str() {
+        "StorageClass" => volumes.classes.iter().map(|class| class.metadata.name).collect(),
+        "CSIDriver" => volumes.drivers.iter().map(|driver| driver.metadata.name).collect(),
+        // Whoever lists them sorts them.
+        "CSINode" => volumes.csi_nodes.keys().copied().collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn selected(kind: Kind, selection: &Selection, store: &Store) -> Vec<Found> {
@@ -558,7 +603,9 @@ fn all(kind: Kind, namespace: Option<Symbol>, store: &Store) -> Vec<Found> {
             let of_kind = store.stored.iter().filter(|((printed, ..), _)| *printed == kind.printed());
             let here =
                 of_kind.filter(|((_, place, _), _)| namespace.is_none_or(|n| !kind.is_namespaced || *place == n));
-            here.map(|((_, place, name), _)| Found::Other(Kind::Stored(kind), *place, *name)).collect()
+            let stored = here.map(|((_, place, name), _)| Found::Other(Kind::Stored(kind), *place, *name));
+            let storage = storage_names(kind, store).into_iter();
+            stored.chain(storage.map(|name| Found::Other(Kind::Stored(kind), Symbol::empty(), name))).collect()
         }
     }
 }

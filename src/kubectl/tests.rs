@@ -92,7 +92,7 @@ impl Desk {
             files.iter().map(|(file, text)| Written { file: (*file).into(), object: object(text) }).collect();
         let lines = vec![Arc::new(line)];
         let mut desk = Self {
-            kubectl: Kubectl::new(Arc::new(Runbook { lines })),
+            kubectl: Kubectl::new(Arc::new(Runbook { lines, epoch_unix_nanos: 0 })),
             api: ApiServer::new(),
             store: Store::default(),
             config,
@@ -303,8 +303,16 @@ impl Desk {
 }
 
 fn runbook_line(line: &str) -> RunbookLine {
-    let CommandLine { command, printing, .. } = parse(line).expect("a command line");
-    RunbookLine { text: line.into(), command, printing, objects: Vec::new(), shell: None, place: Place::Foreground }
+    let CommandLine { command, printing, rest, .. } = parse(line).expect("a command line");
+    RunbookLine {
+        text: line.into(),
+        command,
+        printing,
+        objects: Vec::new(),
+        shell: None,
+        place: Place::Foreground,
+        rest,
+    }
 }
 
 #[track_caller]
@@ -701,6 +709,8 @@ fn pods_that_should_long_be_gone_are_passed_over() {
 }
 
 mod making;
+mod output;
+mod pipeline;
 mod rollout;
 mod shell;
 mod verbs;

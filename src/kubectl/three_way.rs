@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::resource::{Found, Kind};
 use super::strategic::merge_key;
 use crate::arena::Symbol;
-use crate::component::{export_claim, export_node, export_pod, export_volume, export_workload};
-use crate::model::{self, Object, ObjectMeta};
+use crate::component::{export_claim, export_metadata, export_node, export_pod, export_volume, export_workload};
+use crate::model::{self, Object};
 use crate::state::{Meta, Store};
 
 /// Holds the file as it was applied last.
@@ -144,14 +144,14 @@ pub(super) fn export(object: &Found, store: &Store) -> Option<Object> {
         Found::Other(Kind::PodDisruptionBudget, namespace, name) => {
             let is_it = |meta: &Meta| meta.name == *name && meta.namespace == *namespace;
             let (_, budget) = store.budgets.iter().find(|(_, budget)| is_it(&budget.meta))?;
-            let (metadata, spec) = (metadata(&budget.meta), model::PodDisruptionBudgetSpec::clone(&budget.spec));
+            let (metadata, spec) = (export_metadata(&budget.meta), model::PodDisruptionBudgetSpec::clone(&budget.spec));
             let object = model::PodDisruptionBudget { metadata, spec, ..Default::default() };
             Some(Object::PodDisruptionBudget(Box::new(object)))
         }
         Found::Other(Kind::Service, namespace, name) => {
             let is_it = |meta: &Meta| meta.name == *name && meta.namespace == *namespace;
             let (_, service) = store.services.iter().find(|(_, service)| is_it(&service.meta))?;
-            let (metadata, spec) = (metadata(&service.meta), model::ServiceSpec::clone(&service.spec));
+            let (metadata, spec) = (export_metadata(&service.meta), model::ServiceSpec::clone(&service.spec));
             Some(Object::Service(Box::new(model::Service { metadata, spec })))
         }
         Found::Other(Kind::Namespace, _, name) => {
@@ -182,22 +182,15 @@ pub(super) fn export(object: &Found, store: &Store) -> Option<Object> {
             Some(Object::PriorityClass(Box::new(object)))
         }
         Found::Other(Kind::Stored(kind), namespace, name) => {
+            if let Some(object) = super::resource::storage(*kind, *name, store) {
+                return Some(object);
+            }
             let stored = store.stored.get(&(kind.printed(), *namespace, *name))?;
-            let (metadata, api_version) = (metadata(&stored.meta), stored.api_version);
+            let (metadata, api_version) = (export_metadata(&stored.meta), stored.api_version);
             let object = model::StoredObject { api_version, kind: kind.kind, metadata, content: stored.content };
             Some(Object::Stored(Box::new(object)))
         }
         Found::Other(..) => None,
-    }
-}
-
-fn metadata(meta: &Meta) -> ObjectMeta {
-    ObjectMeta {
-        name: meta.name,
-        namespace: meta.namespace,
-        labels: meta.labels.clone(),
-        annotations: BTreeMap::clone(&meta.annotations),
-        ..ObjectMeta::default()
     }
 }
 

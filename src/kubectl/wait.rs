@@ -3,9 +3,13 @@
 //! # Differs
 //! It looks every tenth of a second, where kubectl is told of each change.
 
+use serde_json::Value;
+
 use super::command_line::{Command, WaitArgs, WaitFor};
 use super::failure::Failure;
+use super::json_path::{Missing, Template, text_of};
 use super::resource::{Found, find, find_one, unknown_kind};
+use super::view::{self, Clock};
 use super::{Kubectl, Process, Timer};
 use crate::arena::{Id, Symbol};
 use crate::component::Ctx;
@@ -65,17 +69,44 @@ fn condition(found: &Found, name: &str, store: &Store) -> Option<&'static str> {
     }
 }
 
-fn is_met(args: &WaitArgs, found: &Found, store: &Store) -> bool {
+/// Whether what is waited for is so; why that cannot be told, if it cannot.
+fn is_met(args: &WaitArgs, found: &Found, store: &Store, clock: Clock) -> Result<bool, String> {
     let exists = match found {
         Found::Pod(id) => store.pod(*id).is_some(),
         Found::Node(id) => store.node(*id).is_some(),
         Found::Workload(_, id) => store.workload_meta(*id).is_some(),
         Found::Other(kind, namespace, name) => find_one(*kind, *namespace, name.as_str(), store).is_some(),
     };
-    match &args.what {
+    Ok(match &args.what {
         WaitFor::Deletion => !exists,
         WaitFor::Creation => exists,
         WaitFor::Condition(name, value) => exists && condition(found, name, store) == Some(value.as_str()),
+        WaitFor::Path(path, value) => match view::object(found, store, clock) {
+            Some(object) => leads_to(path, value.as_deref(), &object)?,
+            None => false,
+        },
+    })
+}
+
+/// Whether a path leads to a value: a certain one, or any.
+///
+/// # Source
+/// kubectl wait, `JSONPathWait.checkCondition`, `verifyParsedJSONPath` and `compareResults`.
+fn leads_to(path: &Template, value: Option<&str>, object: &Value) -> Result<bool, String> {
+    let found = path.find(object, Missing::Allowed)?;
+    let first = match found.as_slice() {
+        [] => return Ok(false),
+        [values] => values,
+        _ => return Err("given jsonpath expression matches more than one list".to_owned()),
+    };
+    match (first.as_slice(), value) {
+        ([], _) => Ok(false),
+        ([_], None) => Ok(true),
+        ([Value::Object(_) | Value::Array(_)], Some(_)) => {
+            Err("jsonpath leads to a nested object or list which is not supported".to_owned())
+        }
+        ([one], Some(value)) => Ok(text_of(one).trim() == value.trim()),
+        _ => Err("given jsonpath expression matches more than one value".to_owned()),
     }
 }
 
@@ -98,7 +129,7 @@ impl Kubectl {
                 (Ok(found), _) => wait.pending.push(found),
                 (Err(_), WaitFor::Deletion) => {}
                 (Err(_), WaitFor::Creation) => wait.missing.push(index),
-                (Err(failure), WaitFor::Condition(..)) => process.failures.push(failure),
+                (Err(failure), WaitFor::Condition(..) | WaitFor::Path(..)) => process.failures.push(failure),
             }
         }
         // The names of what goes are told when it has gone.
@@ -117,7 +148,8 @@ impl Kubectl {
 
     pub(super) fn look_again(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
         let Some(process) = self.processes.get_mut(id) else { return };
-        let Command::Wait(args) = &process.line.command else { return };
+        let line = std::sync::Arc::clone(&process.line);
+        let Command::Wait(args) = &line.command else { return };
         let Some(mut wait) = process.wait.take() else { return };
         let (state, names) = &mut *wait;
         let namespace = Symbol::new(&args.selection.namespace);
@@ -131,9 +163,16 @@ impl Kubectl {
         });
         let mut index = 0;
         while index < state.pending.len() {
-            if is_met(args, &state.pending[index], ctx.store) {
+            let is_met = match is_met(args, &state.pending[index], ctx.store, self.clock) {
+                Ok(is_met) => is_met,
+                Err(problem) => {
+                    process.failures.push(Failure::own(problem));
+                    return self.finish(id, ctx);
+                }
+            };
+            if is_met {
                 state.pending.remove(index);
-                process.stdout.push(format!("{} condition met", names.remove(index)));
+                process.print(format!("{} condition met", names.remove(index)), None, ctx.store, self.clock);
             } else {
                 index += 1;
             }

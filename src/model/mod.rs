@@ -30,6 +30,7 @@ pub mod replica_set;
 pub mod service;
 pub mod stateful_set;
 pub mod stored;
+pub(crate) mod yaml_text;
 
 pub mod config;
 pub mod manifest;

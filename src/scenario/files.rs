@@ -60,8 +60,13 @@ impl<'a> Files<'a> {
             None => manifest::load(&[PathBuf::from(path)], self.base_dir),
         };
         let objects = loaded.objects.iter().map(|object| object.object.to_value());
-        self.used.insert(path.to_owned(), super::yaml_text::documents(objects));
+        self.used.insert(path.to_owned(), crate::model::yaml_text::documents(objects));
         loaded
+    }
+
+    /// Whether there is a file of this name.
+    pub(super) fn is_there(&self, path: &str) -> bool {
+        self.inlined.contains_key(path) || self.base_dir.join(path).is_file()
     }
 
     /// The texts that were used, by path.

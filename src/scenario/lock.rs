@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::schema::API_VERSION;
-use super::{NodePool, ResolvedScenario, TimelineAction, yaml_text};
+use super::{NodePool, ResolvedScenario, TimelineAction};
 use crate::component::Latencies;
+use crate::model::yaml_text;
 use crate::model::{NotModelled, Object};
 use crate::observe::{MinReady, Objective};
 

@@ -26,7 +26,6 @@ mod schema;
 mod targets;
 mod validate;
 mod workloads;
-mod yaml_text;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

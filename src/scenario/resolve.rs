@@ -339,7 +339,8 @@ impl Resolver<'_> {
             processes: spec.faults.clone(),
             ..ChaosPlan::default()
         };
-        let mut runbook = Runbook::default();
+        let epoch_unix_nanos = epoch(&objects);
+        let mut runbook = Runbook { epoch_unix_nanos: epoch_unix_nanos.unwrap_or(0), ..Runbook::default() };
         let mut procedures = ProcedurePlan { pools: chaos.pools.clone(), ..ProcedurePlan::default() };
         let mut plans = Plans { chaos: &mut chaos, runbook: &mut runbook, procedures: &mut procedures };
         let timeline = self.timeline(root, &spec, &mut plans, &mut not_modelled, files);
@@ -371,7 +372,7 @@ impl Resolver<'_> {
             duration: spec.duration,
             seed: spec.seed,
             config,
-            epoch_unix_nanos: epoch(&objects),
+            epoch_unix_nanos,
             objects,
             bootstrap: spec.cluster.bootstrap,
             timeline,
@@ -597,7 +598,7 @@ impl Resolver<'_> {
         let trimmed = text.trim();
         let trimmed = trimmed.strip_prefix("kubectl ").map_or(trimmed, str::trim_start);
         let (trimmed, place) = kubectl::in_background(trimmed);
-        let CommandLine { mut command, printing, files: paths } = match kubectl::parse(trimmed) {
+        let CommandLine { mut command, printing, files: paths, input, rest } = match kubectl::parse(trimmed) {
             Ok(line) => line,
             Err(error) => {
                 let diagnostic = Diagnostic::error("scenario::bad_kubectl_line", error.message);
@@ -616,22 +617,26 @@ impl Resolver<'_> {
         let mut objects = Vec::new();
         for path in &paths {
             let place = word_in(location, text, path);
-            if path == "-" || path.starts_with("http://") || path.starts_with("https://") {
-                let message = format!("`{path}` cannot be read in a simulation");
-                self.diagnostics.push(
-                    Diagnostic::error("scenario::bad_kubectl_line", message)
-                        .at(place, "")
-                        .help("save it as a file beside the scenario and name that"),
-                );
+            let saved = address_name(path).map(|name| (name, files.is_there(name)));
+            if let Some((name, is_there)) = saved {
+                self.diagnostics.push(of_address(path, name, is_there).at(place.clone(), ""));
+                if !is_there {
+                    continue;
+                }
+            }
+            let path = saved.map_or(path.as_str(), |(name, _)| name);
+            if path == "-" {
+                let written = input.as_ref().map(|input| self.standard_input(input, &place, not_modelled, files));
+                objects.extend(written.into_iter().flatten());
                 continue;
             }
             let mut loaded = files.manifests(path);
             loaded.diagnostics = with_place(loaded.diagnostics, &place);
-            let file: Arc<str> = path.as_str().into();
+            let file: Arc<str> = path.into();
             let written = self.take(loaded, not_modelled).into_iter();
             objects.extend(written.map(|object| Written { file: Arc::clone(&file), object: object.object }));
         }
-        settle_namespace(&command, &mut objects);
+        kubectl::settle_namespace(&command, &mut objects);
         if let Command::Patch(arguments) = &mut command
             && let Some(path) = &arguments.patch_file
         {
@@ -640,11 +645,36 @@ impl Resolver<'_> {
         }
         command.name_objects(&objects);
         objects::check_line(&command, &objects, location, &mut self.diagnostics);
-        Some(RunbookLine { text: trimmed.into(), command, printing, objects, shell: None, place })
+        Some(RunbookLine { text: trimmed.into(), command, printing, objects, shell: None, place, rest })
     }
 }
 
 impl Resolver<'_> {
+    /// The objects that a line reads as standard input.
+    fn standard_input(
+        &mut self,
+        input: &kubectl::Input,
+        place: &Location,
+        not_modelled: &mut Vec<NotModelled>,
+        files: &mut Files<'_>,
+    ) -> Vec<Written> {
+        let text = match &input.source {
+            kubectl::Source::Text(text) => text.clone(),
+            kubectl::Source::File(path) => match files.text(path) {
+                Ok(text) => text,
+                Err(problem) => {
+                    self.diagnostics.push(problem.at(place.clone(), "named here"));
+                    return Vec::new();
+                }
+            },
+        };
+        let mut loaded = crate::model::manifest::load_text(kubectl::STANDARD_INPUT, &input.filtered(&text));
+        loaded.diagnostics = with_place(loaded.diagnostics, place);
+        let file: Arc<str> = kubectl::STANDARD_INPUT.into();
+        let objects = self.take(loaded, not_modelled).into_iter();
+        objects.map(|object| Written { file: Arc::clone(&file), object: object.object }).collect()
+    }
+
     /// The patch that a file holds; none if it holds none.
     fn patch_file(&mut self, path: &str, place: Location, files: &mut Files<'_>) -> Option<serde_json::Value> {
         let problem = match files.text(path) {
@@ -660,23 +690,26 @@ impl Resolver<'_> {
     }
 }
 
-/// With `-n`, objects that name no namespace are of that one.
-///
-/// # Differs
-/// One that names `default` is taken for one that names none.
-fn settle_namespace(command: &Command, objects: &mut [Written]) {
-    let given = match command {
-        Command::Apply(args) => args.namespace.as_deref(),
-        Command::Delete(args) => Some(args.selection.namespace.as_str()).filter(|_| args.selection.is_namespace_given),
-        _ => None,
-    };
-    let Some(given) = given.map(Symbol::new) else { return };
-    for Written { object, .. } in objects {
-        let metadata = object.metadata_mut();
-        if metadata.namespace.as_str() == "default" {
-            metadata.namespace = given;
-        }
+/// The name that a file is saved under which lies at an address; none if the path is no address.
+fn address_name(path: &str) -> Option<&str> {
+    let rest = path.strip_prefix("https://").or_else(|| path.strip_prefix("http://"))?;
+    let rest = rest.split(['?', '#']).next().unwrap_or(rest);
+    Some(rest.rsplit('/').next().unwrap_or_default())
+}
+
+/// What lies at an address is not known here; a file beside the scenario may hold it.
+fn of_address(address: &str, name: &str, is_there: bool) -> Diagnostic {
+    if is_there {
+        let message =
+            format!("there is no network in a simulation: `{name}` beside the scenario is read for `{address}`");
+        return Diagnostic::warning("scenario::saved_address", message);
     }
+    let message = format!("`{address}` cannot be read: there is no network in a simulation");
+    let help = match name {
+        "" => "save what it holds as a file beside the scenario, and name that".to_owned(),
+        name => format!("save what it holds as `{name}` beside the scenario; the line may stay as it is"),
+    };
+    Diagnostic::error("scenario::bad_kubectl_line", message).help(help)
 }
 
 /// Objects of manifests that the timeline applies once more were applied before, too. Those of dumps tell themselves.

@@ -59,16 +59,10 @@ pub(super) fn check(
 /// What a line works on, where a name that nothing has makes it fail.
 fn selection(command: &Command) -> Option<&Selection> {
     Some(match command {
-        Command::Delete(args) if !args.ignore_not_found => &args.selection,
-        Command::Scale(args) => &args.selection,
-        Command::Label(args) => &args.selection,
-        Command::Taint(args) => &args.selection,
-        Command::Cordon(args) => &args.selection,
-        Command::Drain(args) => &args.selection,
-        Command::Rollout(args) => &args.selection,
-        Command::SetImage(args) => &args.selection,
-        Command::Patch(args) => &args.selection,
-        _ => return None,
+        Command::Delete(args) if args.ignore_not_found => return None,
+        // To look for what is not there yet, or no longer, is what they are for.
+        Command::Get(_) | Command::Wait(_) | Command::History(_) => return None,
+        command => command.selection()?,
     })
 }
 
@@ -124,17 +118,8 @@ impl Names {
         };
         match kind {
             Kind::Pod => {
-                let owners = [
-                    Kind::Deployment,
-                    Kind::ReplicaSet,
-                    Kind::ReplicationController,
-                    Kind::DaemonSet,
-                    Kind::StatefulSet,
-                    Kind::Job,
-                    Kind::CronJob,
-                    Kind::Pod,
-                ];
-                begins_as(&owners)
+                // A mirror pod is named after a manifest and its node.
+                begins_as(&MAKE_PODS) || begins_as(&[Kind::Pod])
             }
             Kind::ReplicaSet => begins_as(&[Kind::Deployment]),
             Kind::Job => begins_as(&[Kind::CronJob]),
@@ -167,7 +152,7 @@ impl Names {
             if name.is_empty() || self.has(kind, name) || self.loose.contains(name) {
                 continue;
             }
-            if self.may_be_generated(kind, name, inventory) || !CHECKED.contains(&kind) {
+            if self.may_be_generated(kind, name, inventory) || !is_checked(kind) {
                 continue;
             }
             let of_kind = self.of.get(kind.printed()).into_iter().flatten().map(|name| name.as_str());
@@ -180,10 +165,8 @@ impl Names {
     }
 }
 
-/// Kinds whose objects come from manifests, lines and generated names alone.
-const CHECKED: [Kind; 14] = [
-    Kind::Pod,
-    Kind::Node,
+/// Kinds whose pods bear their names.
+const MAKE_PODS: [Kind; 7] = [
     Kind::Deployment,
     Kind::ReplicaSet,
     Kind::ReplicationController,
@@ -191,9 +174,9 @@ const CHECKED: [Kind; 14] = [
     Kind::StatefulSet,
     Kind::Job,
     Kind::CronJob,
-    Kind::PodDisruptionBudget,
-    Kind::Namespace,
-    Kind::PriorityClass,
-    Kind::PersistentVolumeClaim,
-    Kind::PersistentVolume,
 ];
+
+/// Whether objects of a kind come from manifests, lines and generated names alone.
+fn is_checked(kind: Kind) -> bool {
+    MAKE_PODS.contains(&kind) || !matches!(kind, Kind::Service | Kind::Stored(_))
+}

@@ -89,6 +89,13 @@ pub fn unix_nanos_from_rfc3339(text: &str) -> Option<i64> {
     i64::try_from(stamp.as_nanosecond()).ok()
 }
 
+/// The RFC 3339 time stamp of an instant, in nanoseconds since the Unix epoch, cut to whole seconds as the API shows it.
+#[must_use]
+pub fn rfc3339_from_unix_nanos(nanos: i64) -> String {
+    let second = jiff::Timestamp::from_second(nanos.div_euclid(1_000_000_000));
+    second.expect("nanoseconds since 1970 that fit i64 lie within the calendar").to_string()
+}
+
 impl fmt::Display for SimTime {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(&self.seconds_text())

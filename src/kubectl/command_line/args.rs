@@ -1,7 +1,10 @@
 //! What the commands are told.
 
 use std::fmt;
+use std::sync::Arc;
 
+use super::super::json_path::Template;
+use super::super::output::Format;
 use super::super::printing::DryRun;
 use super::super::resource::{Kind, Target};
 use crate::model::{LabelSelector, Object, TaintArgument};
@@ -26,6 +29,10 @@ pub struct ApplyArgs {
     pub files: Vec<String>,
     /// `-n`, if given.
     pub namespace: Option<String>,
+    /// `-l`: which objects of the files.
+    pub selector: Option<LabelSelector>,
+    /// `--force`: what cannot be changed is deleted and made anew.
+    pub force: bool,
 }
 
 /// What a command works on: named objects, or a selection.
@@ -363,10 +370,12 @@ pub enum SetWhat {
 pub struct ReplaceArgs {
     /// `-n`, if given.
     pub namespace: Option<String>,
+    /// `--force`: the objects are deleted and made anew.
+    pub force: bool,
 }
 
 /// Which columns `get` prints.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Columns {
     /// The usual ones.
     Usual,
@@ -374,6 +383,8 @@ pub enum Columns {
     Wide,
     /// `-o name`.
     Name,
+    /// Objects, or columns of one's own.
+    Objects(Arc<Format>),
 }
 
 /// Arguments of `get`.
@@ -387,10 +398,18 @@ pub struct GetArgs {
     pub no_headers: bool,
     /// `--ignore-not-found`.
     pub ignore_not_found: bool,
+    /// `--sort-by`, as written and as read.
+    pub sort_by: Option<(String, Template)>,
+    /// `-L`: labels with a column of their own.
+    pub label_columns: Vec<String>,
+    /// `--show-labels`.
+    pub show_labels: bool,
+    /// `--watch`, `--watch-only`.
+    pub watch: bool,
 }
 
 /// What `wait` waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum WaitFor {
     /// `--for=delete`.
     Deletion,
@@ -398,6 +417,8 @@ pub enum WaitFor {
     Creation,
     /// `--for=condition=NAME[=VALUE]`, in lower case.
     Condition(String, String),
+    /// `--for=jsonpath=PATH[=VALUE]`: a single value, of any kind if none is named.
+    Path(Template, Option<String>),
 }
 
 /// Arguments of `wait`.

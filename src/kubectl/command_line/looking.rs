@@ -1,5 +1,10 @@
 //! Commands that change nothing: `get`, `wait`, `rollout history`; and those whose output is not simulated.
 
+use std::sync::Arc;
+
+use super::super::json_path::Template;
+use super::super::output::Format;
+use super::super::printing::{Output, Printing};
 use super::args::{Columns, GetArgs, HistoryArgs, WaitArgs, WaitFor};
 use super::flags::Arguments;
 use super::resources::WithoutNames;
@@ -11,22 +16,33 @@ use crate::units::SimDuration;
 const WAIT: SimDuration = SimDuration::from_secs(30);
 
 /// `get`.
-pub(super) fn get(arguments: &mut Arguments) -> Result<Command, Stop> {
-    let columns = match arguments.text("output") {
-        None | Some("") => Columns::Usual,
-        Some("wide") => Columns::Wide,
-        Some("name") => Columns::Name,
-        Some(_) => return Ok(unanswered(arguments)),
+pub(super) fn get(arguments: &mut Arguments, printing: &Printing) -> Result<Command, Stop> {
+    let columns = match (&printing.output, arguments.text("output")) {
+        (Output::Name, _) => Columns::Name,
+        (Output::Human, Some("wide")) => Columns::Wide,
+        (Output::Human, _) => Columns::Usual,
+        (Output::Object(format), _) if matches!(**format, Format::Unknown(_)) => return Ok(unanswered(arguments)),
+        (Output::Object(format), _) => Columns::Objects(Arc::clone(format)),
     };
-    let is_table = !["raw", "subresource", "label-columns", "show-labels", "filename", "kustomize"]
-        .iter()
-        .any(|flag| arguments.has(flag));
-    if !is_table || arguments.words.first().is_some_and(|word| word.starts_with("events")) {
+    let shows_status = matches!(arguments.text("subresource"), None | Some("status"));
+    if !shows_status || ["raw", "kustomize"].iter().any(|flag| arguments.has(flag)) {
         return Ok(unanswered(arguments));
     }
+    let is_event = |word: &String| matches!(word.split(['/', '.']).next(), Some("event" | "events" | "ev"));
+    if arguments.words.first().is_some_and(is_event) {
+        return Ok(unanswered(arguments));
+    }
+    let path = arguments.text("sort-by").filter(|path| !path.is_empty()).map(str::to_owned);
+    let sort_by = path
+        .map(|path| Ok((path.clone(), Template::relaxed(&path)?)))
+        .transpose()
+        .map_err(|problem: String| Stop::error(problem))?;
+    let label_columns = arguments.list("label-columns");
+    let show_labels = arguments.switch("show-labels", false)?;
+    let watch = arguments.switch("watch", false)? || arguments.switch("watch-only", false)?;
     let no_headers = arguments.switch("no-headers", false)?;
     let ignore_not_found = arguments.switch("ignore-not-found", false)?;
-    if arguments.words.is_empty() {
+    if arguments.words.is_empty() && !arguments.has("filename") {
         return Err(Stop::refused(&[
             "You must specify the type of resource to get. Use \"kubectl api-resources\" for a complete list of supported \
              resources.",
@@ -37,7 +53,16 @@ pub(super) fn get(arguments: &mut Arguments) -> Result<Command, Stop> {
         ]));
     }
     let selection = arguments.selection(WithoutNames::All)?;
-    Ok(Command::Get(GetArgs { selection, columns, no_headers, ignore_not_found }))
+    Ok(Command::Get(GetArgs {
+        selection,
+        columns,
+        no_headers,
+        ignore_not_found,
+        sort_by,
+        label_columns,
+        show_labels,
+        watch,
+    }))
 }
 
 /// `wait`.
@@ -55,9 +80,9 @@ pub(super) fn wait(arguments: &mut Arguments) -> Result<Command, Stop> {
     } else if let Some(condition) = text.strip_prefix("condition=") {
         let (name, value) = condition.split_once('=').unwrap_or((condition, "true"));
         WaitFor::Condition(name.to_lowercase(), value.to_lowercase())
-    } else if text.starts_with("jsonpath=") {
-        // What a path finds is not simulated: it counts as found.
-        return Ok(unanswered(arguments));
+    } else if let Some(path) = text.strip_prefix("jsonpath=") {
+        let (template, value) = path_and_value(path)?;
+        WaitFor::Path(template, value)
     } else {
         return Err(Stop::error(format!("unrecognized condition: {text:?}")));
     };
@@ -69,6 +94,29 @@ pub(super) fn wait(arguments: &mut Arguments) -> Result<Command, Stop> {
     let without = if arguments.switch("all", false)? { WithoutNames::All } else { WithoutNames::Refused };
     let selection = arguments.selection(without)?;
     Ok(Command::Wait(WaitArgs { selection, what, timeout }))
+}
+
+/// The path of `--for=jsonpath=…` and the value that it is to have.
+///
+/// # Source
+/// kubectl wait, `newJSONPathParser` and `conditionFuncFor`: the value stands behind the `=` after the last brace.
+fn path_and_value(text: &str) -> Result<(Template, Option<String>), Stop> {
+    let end = text.rfind('}').map_or(0, |end| end + 1);
+    let sign = text[end..].find('=').map(|at| end + at);
+    let (path, value) = match sign {
+        Some(at) => (&text[..at], Some(text[at + 1..].trim_matches(['\'', '"']))),
+        None => (text, None),
+    };
+    if value == Some("") {
+        return Err(Stop::error(
+            "jsonpath wait has to have a value after equal sign, like --for=jsonpath='{.status.readyReplicas}'=3",
+        ));
+    }
+    if path.is_empty() {
+        return Err(Stop::error("jsonpath expression cannot be empty"));
+    }
+    let template = Template::relaxed(path).map_err(Stop::error)?;
+    Ok((template, value.map(str::to_owned)))
 }
 
 /// `rollout history`.

@@ -4,6 +4,7 @@ mod args;
 mod flags;
 mod looking;
 mod making;
+mod pipeline;
 mod resources;
 mod setting;
 mod shell;
@@ -11,6 +12,8 @@ mod verbs;
 
 pub use args::Selection;
 pub(super) use args::*;
+pub use pipeline::{Input, Stage};
+pub use shell::Source;
 pub(crate) use verbs::patch_value;
 
 use super::Written;
@@ -122,11 +125,46 @@ pub struct CommandLine {
     pub command: Command,
     /// `--dry-run` and `-o`.
     pub printing: Printing,
-    /// The paths of `-f`.
+    /// The paths of `-f`; `-` is standard input.
     pub files: Vec<String>,
+    /// What comes in as standard input.
+    pub input: Option<Input>,
+    /// The programs behind pipes, in order.
+    pub rest: Vec<Stage>,
+}
+
+impl CommandLine {
+    pub(super) fn new(command: Command, printing: Printing, files: Vec<String>) -> Self {
+        Self { command, printing, files, input: None, rest: Vec::new() }
+    }
 }
 
 impl Command {
+    /// What a command works on, if on objects of the cluster.
+    #[must_use]
+    pub fn selection(&self) -> Option<&Selection> {
+        Some(match self {
+            Self::Delete(args) => &args.selection,
+            Self::Scale(args) => &args.selection,
+            Self::Label(args) => &args.selection,
+            Self::Taint(args) => &args.selection,
+            Self::Cordon(args) => &args.selection,
+            Self::Drain(args) => &args.selection,
+            Self::Rollout(args) => &args.selection,
+            Self::SetImage(args) => &args.selection,
+            Self::Patch(args) => &args.selection,
+            Self::JobFrom(args) => &args.selection,
+            Self::Expose(args) => &args.selection,
+            Self::Autoscale(args) => &args.selection,
+            Self::Set(args) => &args.selection,
+            Self::Certificate(selection, _) => selection,
+            Self::Get(args) => &args.selection,
+            Self::History(args) => &args.selection,
+            Self::Wait(args) => &args.selection,
+            Self::Refused(_) | Self::Apply(_) | Self::Make(_) | Self::Replace(_) | Self::Unanswered(_) => return None,
+        })
+    }
+
     /// What the command works on, if it works on objects that are named or selected.
     fn selection_mut(&mut self) -> Option<&mut Selection> {
         Some(match self {
@@ -140,6 +178,7 @@ impl Command {
             Self::Set(args) => &mut args.selection,
             Self::History(args) => &mut args.selection,
             Self::Wait(args) => &mut args.selection,
+            Self::Get(args) => &mut args.selection,
             _ => return None,
         })
     }
@@ -156,16 +195,20 @@ impl Command {
     }
 }
 
-/// Reads a kubectl line; a leading `kubectl` is allowed.
+/// Reads a kubectl line, with what its output goes through; a leading `kubectl` is allowed.
 ///
 /// # Errors
 /// If the verb, a flag or an argument is not one that can be played. What kubectl itself would refuse is a command that fails.
 pub fn parse(line: &str) -> Result<CommandLine, CommandLineError> {
-    let mut words = shell::words(line)?;
+    pipeline::read(shell::programs(line)?, line)
+}
+
+/// The command of one program's words.
+pub(super) fn single(mut words: Vec<String>, line: &str) -> Result<CommandLine, CommandLineError> {
     let is_setting = |word: &String| {
         word.split_once('=').is_some_and(|(name, _)| name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
     };
-    while words.first().is_some_and(is_setting) {
+    while words.first().is_some_and(|word| is_setting(word) || word == "sudo") {
         words.remove(0);
     }
     if words.first().is_some_and(|word| word.rsplit('/').next() == Some("kubectl")) {
@@ -174,8 +217,7 @@ pub fn parse(line: &str) -> Result<CommandLine, CommandLineError> {
     if words.is_empty() {
         return Err(error(line, "an empty kubectl line"));
     }
-    let printing = Printing::default();
-    let refused = |lines| CommandLine { command: Command::Refused(lines), printing, files: Vec::new() };
+    let refused = |lines| CommandLine::new(Command::Refused(lines), Printing::default(), Vec::new());
     let mut arguments = match flags::Arguments::split(words) {
         Ok(arguments) => arguments,
         Err(Stop::Refused(lines)) => return Ok(refused(lines)),
@@ -189,7 +231,7 @@ pub fn parse(line: &str) -> Result<CommandLine, CommandLineError> {
     match verbs::command(&mut arguments, &printing, line) {
         Ok(command) => {
             let files = if matches!(command, Command::Unanswered(_)) { Vec::new() } else { files };
-            Ok(CommandLine { command, printing, files })
+            Ok(CommandLine::new(command, printing, files))
         }
         Err(Stop::Refused(lines)) => Ok(refused(lines)),
         Err(Stop::Unplayable(error)) => Err(error),

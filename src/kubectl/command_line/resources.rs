@@ -77,7 +77,8 @@ impl Arguments {
 
     /// `-f`.
     pub(super) fn files(&self) -> Vec<String> {
-        self.list("filename")
+        let is_input = |file: &str| file == "/dev/stdin";
+        self.list("filename").into_iter().map(|file| if is_input(&file) { "-".to_owned() } else { file }).collect()
     }
 
     pub(super) fn label_selector(&self) -> Result<Option<LabelSelector>, CommandLineError> {

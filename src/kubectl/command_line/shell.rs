@@ -1,4 +1,4 @@
-//! A line as a shell splits it into words: quotes, escapes, braces, comments; what needs a real shell is refused.
+//! A line as a shell reads it: quotes, escapes, braces, comments, pipes and here-documents; what needs a real shell is refused.
 
 use super::{CommandLineError, error};
 
@@ -8,22 +8,44 @@ const WORDS_MAX: usize = 10_000;
 /// A character, and whether a quote or a backslash took its meaning away.
 type Letter = (char, bool);
 
-/// Splits a line into words as a shell would.
+/// One program of a line, as a shell starts it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Program {
+    /// Its name and arguments.
+    pub words: Vec<String>,
+    /// Standard input, if not what the program before prints.
+    pub input: Option<Source>,
+}
+
+/// Where standard input comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A here-document, or a text that the line holds.
+    Text(String),
+    /// A file.
+    File(String),
+}
+
+/// Splits a line into the programs between its pipes, and these into words.
 ///
 /// # Errors
-/// If a quote stays open, or if the line needs a shell: variables, pipes, several commands.
-pub(super) fn words(line: &str) -> Result<Vec<String>, CommandLineError> {
-    let mut words = Vec::new();
-    for word in split(line)? {
-        let mut expanded = Vec::new();
-        expand(&word, WORDS_MAX, &mut expanded)
-            .map_err(|()| error(line, format!("braces make more than {WORDS_MAX} words of this line")))?;
-        words.extend(expanded);
-        if words.len() > WORDS_MAX {
-            return Err(error(line, format!("braces make more than {WORDS_MAX} words of this line")));
+/// If a quote stays open, or if the line needs a shell: variables, several commands.
+pub(super) fn programs(line: &str) -> Result<Vec<Program>, CommandLineError> {
+    let too_many = || error(line, format!("braces make more than {WORDS_MAX} words of this line"));
+    let mut programs = Vec::new();
+    for draft in Reader::new(line).read()? {
+        let mut words = Vec::new();
+        for word in draft.words {
+            let mut expanded = Vec::new();
+            expand(&word, WORDS_MAX, &mut expanded).map_err(|()| too_many())?;
+            words.extend(expanded);
+            if words.len() > WORDS_MAX {
+                return Err(too_many());
+            }
         }
+        programs.push(Program { words, input: draft.input });
     }
-    Ok(words)
+    Ok(programs)
 }
 
 fn needs_shell(word: &str, message: String, help: &str) -> CommandLineError {
@@ -55,98 +77,276 @@ fn no_variables(rest: &str) -> CommandLineError {
     needs_shell(word, format!("`{word}` is for a shell to replace, and there is none"), "write what it stands for")
 }
 
-/// A sign that ends a command: another command would follow, or its output would go elsewhere.
+/// What another command after this one is refused with.
+const ONE_EACH: &str =
+    "give each command an entry of its own; entries with the same `at` run one after the other, as in one shell";
+
+/// A sign after which another command would follow.
 fn operator(rest: &str) -> CommandLineError {
-    let sign = ["&&", "||", "|", ";", "&", "<<", "<"].into_iter().find(|sign| rest.starts_with(sign)).unwrap_or("|");
+    let sign = ["&&", "||", ";", "&", "<("].into_iter().find(|sign| rest.starts_with(sign)).unwrap_or("&");
     let help = match sign {
-        "&&" | ";" | "||" => {
-            "give each command an entry of its own; entries with the same `at` run one after the other, as in one shell"
-        }
-        "<" | "<<" => "save what is read as a file beside the scenario, and name that with `-f`",
+        "<(" => "save what is read as a file beside the scenario, and name that",
         "&" => "`&` stands at the end of a line; give the next command an entry of its own",
-        _ => "leave away what follows; the output stands in the transcript",
+        _ => ONE_EACH,
     };
     needs_shell(sign, format!("`{sign}` is for a shell, and an entry holds one kubectl command"), help)
 }
 
-/// Words of letters, before braces are expanded.
-fn split(line: &str) -> Result<Vec<Vec<Letter>>, CommandLineError> {
-    let (mut words, mut word, mut has_word): (Vec<Vec<Letter>>, Vec<Letter>, bool) = (Vec::new(), Vec::new(), false);
-    let mut quote: Option<char> = None;
-    let mut letters = line.char_indices().peekable();
-    while let Some((at, c)) = letters.next() {
-        let rest = &line[at..];
-        match (quote, c) {
-            (None, '\'' | '"') => {
-                quote = Some(c);
-                has_word = true;
-            }
-            (Some(open), c) if c == open => quote = None,
-            (Some('\''), c) => word.push((c, true)),
-            (_, '\\') => match letters.next() {
-                // A line that goes on.
-                Some((_, '\n')) => {}
-                Some((_, next)) => {
-                    if quote == Some('"') && !matches!(next, '"' | '\\' | '$' | '`') {
-                        word.push(('\\', true));
+/// A program whose words have not been expanded.
+#[derive(Default)]
+struct Draft {
+    words: Vec<Vec<Letter>>,
+    input: Option<Source>,
+}
+
+/// What the next word is, if not one of the program's.
+#[derive(Copy, Clone)]
+enum Redirection {
+    /// `<`.
+    File,
+    /// `<<<`.
+    Text,
+    /// `<<`, or `<<-`, which drops tabs at the beginning of lines.
+    Document { drops_tabs: bool },
+}
+
+/// A here-document that begins with the next line.
+struct Document {
+    end: String,
+    /// Variables in it are for the shell to replace: its end is named without quotes.
+    is_expanded: bool,
+    drops_tabs: bool,
+}
+
+struct Reader<'a> {
+    line: &'a str,
+    letters: std::iter::Peekable<std::str::CharIndices<'a>>,
+    quote: Option<char>,
+    word: Vec<Letter>,
+    has_word: bool,
+    redirection: Option<Redirection>,
+    document: Option<Document>,
+    programs: Vec<Draft>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(line: &'a str) -> Self {
+        Self {
+            line,
+            letters: line.char_indices().peekable(),
+            quote: None,
+            word: Vec::new(),
+            has_word: false,
+            redirection: None,
+            document: None,
+            programs: vec![Draft::default()],
+        }
+    }
+
+    fn read(mut self) -> Result<Vec<Draft>, CommandLineError> {
+        while let Some((at, c)) = self.letters.next() {
+            let rest = &self.line[at..];
+            match (self.quote, c) {
+                (None, '\'' | '"') => {
+                    self.quote = Some(c);
+                    self.has_word = true;
+                }
+                (Some(open), c) if c == open => self.quote = None,
+                (Some('\''), c) => self.word.push((c, true)),
+                (_, '\\') => self.escape(),
+                (_, '`') => return Err(no_variables(rest)),
+                (_, '$') if is_variable(rest) => return Err(no_variables(rest)),
+                (Some(_), c) => self.word.push((c, true)),
+                (None, '#') if !self.has_word => self.skip_to(rest.find('\n').map_or(self.line.len(), |end| at + end)),
+                (None, '\n') if self.document.is_some() || self.ends_document_line() => {
+                    self.read_document(at + 1)?;
+                }
+                (None, '\n') if is_command(rest) => {
+                    return Err(needs_shell("kubectl", "an entry holds one kubectl command".to_owned(), ONE_EACH));
+                }
+                (None, c) if c.is_whitespace() => self.end_word(),
+                (None, '>') => self.skip_output(),
+                (None, '&') if rest.starts_with("&>") => {
+                    self.end_word();
+                    self.skip_output();
+                }
+                (None, '&' | '|' | ';' | '<') => {
+                    if self.operator(at, c)? {
+                        break;
                     }
-                    word.push((next, true));
-                    has_word = true;
                 }
-                None => {}
-            },
-            (_, '`') => return Err(no_variables(rest)),
-            (_, '$') if is_variable(rest) => return Err(no_variables(rest)),
-            (Some(_), c) => word.push((c, true)),
-            (None, '#') if !has_word => match rest.find('\n') {
-                Some(end) => while letters.next_if(|(next, _)| *next < at + end).is_some() {},
-                None => break,
-            },
-            (None, c) if c.is_whitespace() => {
-                if std::mem::take(&mut has_word) {
-                    words.push(std::mem::take(&mut word));
+                (None, c) => {
+                    self.word.push((c, false));
+                    self.has_word = true;
                 }
             }
-            (None, '>') => {
-                let is_digit = matches!(word.as_slice(), [('1' | '2', false)]);
-                if has_word && !is_digit {
-                    words.push(std::mem::take(&mut word));
+        }
+        if let Some(open) = self.quote {
+            return Err(error(self.line, format!("the quote {open} is never closed")));
+        }
+        self.end_word();
+        if let Some(Document { end, .. }) = &self.document {
+            return Err(error(self.line, format!("`<<{end}` has no lines after it")));
+        }
+        Ok(self.programs)
+    }
+
+    fn program(&mut self) -> &mut Draft {
+        self.programs.last_mut().expect("there is always a program")
+    }
+
+    fn skip_to(&mut self, end: usize) {
+        while self.letters.next_if(|(at, _)| *at < end).is_some() {}
+    }
+
+    fn escape(&mut self) {
+        match self.letters.next() {
+            // A line that goes on.
+            None | Some((_, '\n')) => {}
+            Some((_, next)) => {
+                if self.quote == Some('"') && !matches!(next, '"' | '\\' | '$' | '`') {
+                    self.word.push(('\\', true));
                 }
-                word.clear();
-                has_word = false;
-                skip_redirection(line, &mut letters);
-            }
-            // The next line does not wait for this one: who reads the runbook sees to it.
-            (None, '&') if rest[1..].trim().is_empty() => {}
-            (None, '&' | '|' | ';' | '<') => {
-                if c == ';' && rest[1..].trim().is_empty() {
-                    continue;
-                }
-                return Err(operator(rest));
-            }
-            (None, c) => {
-                word.push((c, false));
-                has_word = true;
+                self.word.push((next, true));
+                self.has_word = true;
             }
         }
     }
-    if let Some(open) = quote {
-        return Err(error(line, format!("the quote {open} is never closed")));
+
+    /// A word is whole: the program's, or what is read.
+    fn end_word(&mut self) {
+        if !std::mem::take(&mut self.has_word) {
+            return;
+        }
+        let word = std::mem::take(&mut self.word);
+        match self.redirection.take() {
+            None => self.program().words.push(word),
+            Some(Redirection::File) => self.program().input = Some(Source::File(text(&word))),
+            Some(Redirection::Text) => self.program().input = Some(Source::Text(text(&word) + "\n")),
+            Some(Redirection::Document { drops_tabs }) => {
+                let is_expanded = word.iter().all(|(_, is_quoted)| !is_quoted);
+                self.document = Some(Document { end: text(&word), is_expanded, drops_tabs });
+            }
+        }
     }
-    if has_word {
-        words.push(word);
+
+    /// The word before the end of the line may be what names a here-document's end.
+    fn ends_document_line(&mut self) -> bool {
+        self.end_word();
+        self.document.is_some()
     }
-    Ok(words)
+
+    /// Reads the lines of a here-document; nothing may follow it.
+    fn read_document(&mut self, start: usize) -> Result<(), CommandLineError> {
+        self.end_word();
+        let Some(Document { end, is_expanded, drops_tabs }) = self.document.take() else { return Ok(()) };
+        let (mut content, mut at) = (String::new(), start);
+        for line in self.line[start..].split_inclusive('\n') {
+            at += line.len();
+            let line = if drops_tabs { line.trim_start_matches('\t') } else { line };
+            if line.trim_end_matches(['\n', '\r']) == end {
+                break;
+            }
+            content.push_str(line);
+        }
+        let content = if is_expanded { expanded(&content)? } else { content };
+        // It belongs to the program that named it, which is not the last of a line `cat <<EOF | kubectl …`.
+        let reader = self.programs.iter_mut().find(|program| matches!(program.input, Some(Source::Text(_))));
+        match reader {
+            Some(program) => program.input = Some(Source::Text(content)),
+            None => self.program().input = Some(Source::Text(content)),
+        }
+        self.skip_to(at);
+        let rest = self.line[at.min(self.line.len())..].trim_start();
+        if rest.is_empty() || rest.starts_with('#') {
+            return Ok(());
+        }
+        let word = rest.split_whitespace().next().unwrap_or(rest);
+        Err(needs_shell(word, "an entry holds one kubectl command".to_owned(), ONE_EACH))
+    }
+
+    /// A sign of the shell's; whether the line is over.
+    fn operator(&mut self, at: usize, c: char) -> Result<bool, CommandLineError> {
+        let rest = &self.line[at..];
+        // Whatever becomes of the command is in its entry.
+        let next = rest.strip_prefix("||").or_else(|| rest.strip_prefix("&&"));
+        let is_passed_over = next.is_some_and(|next| {
+            let next = next.split('#').next().unwrap_or(next).trim().trim_end_matches(';');
+            let only_prints = next == "echo" || next.starts_with("echo ");
+            matches!(next, "true" | ":") || only_prints && !next.contains(['|', '&', ';', '`', '$', '>', '\n'])
+        });
+        // The next line does not wait for this one: who reads the runbook sees to it.
+        let is_at_end = matches!(c, '&' | ';') && rest[1..].trim().is_empty();
+        if is_passed_over || is_at_end {
+            self.end_word();
+            return Ok(true);
+        }
+        if c == '<' && !rest.starts_with("<(") {
+            self.end_word();
+            let (length, redirection) = match rest {
+                _ if rest.starts_with("<<<") => (3, Redirection::Text),
+                _ if rest.starts_with("<<-") => (3, Redirection::Document { drops_tabs: true }),
+                _ if rest.starts_with("<<") => (2, Redirection::Document { drops_tabs: false }),
+                _ => (1, Redirection::File),
+            };
+            if let Redirection::Document { .. } = redirection {
+                self.program().input = Some(Source::Text(String::new()));
+            }
+            self.redirection = Some(redirection);
+            self.skip_to(at + length);
+            return Ok(false);
+        }
+        if c != '|' || rest.starts_with("||") {
+            return Err(operator(rest));
+        }
+        self.end_word();
+        if self.program().words.is_empty() {
+            return Err(error("|", "there is no command before `|`"));
+        }
+        self.programs.push(Draft::default());
+        self.skip_to(at + if rest.starts_with("|&") { 2 } else { 1 });
+        Ok(false)
+    }
+
+    /// Where the output goes does not matter: `> FILE`, `2>&1`, `>/dev/null`.
+    fn skip_output(&mut self) {
+        let is_digit = matches!(self.word.as_slice(), [('1' | '2', false)]);
+        if is_digit {
+            self.word.clear();
+            self.has_word = false;
+        }
+        self.end_word();
+        while self.letters.next_if(|(_, c)| matches!(c, '>' | '&')).is_some() {}
+        while self.letters.next_if(|(_, c)| matches!(c, ' ' | '\t')).is_some() {}
+        let start = self.letters.peek().map_or(self.line.len(), |(at, _)| *at);
+        let is_end = |c: char| c.is_whitespace() || matches!(c, '|' | ';' | '&' | '<' | '>');
+        let end = self.line[start..].find(is_end).map_or(self.line.len(), |length| start + length);
+        self.skip_to(end);
+    }
 }
 
-/// Where the output goes does not matter: `> FILE`, `2>&1`, `>/dev/null`.
-fn skip_redirection(line: &str, letters: &mut std::iter::Peekable<std::str::CharIndices<'_>>) {
-    while letters.next_if(|(_, c)| matches!(c, '>' | '&')).is_some() {}
-    while letters.next_if(|(_, c)| c.is_whitespace()).is_some() {}
-    let start = letters.peek().map_or(line.len(), |(at, _)| *at);
-    let length = line[start..].find(|c: char| c.is_whitespace() || matches!(c, '|' | ';' | '&' | '<' | '>'));
-    let end = length.map_or(line.len(), |length| start + length);
-    while letters.next_if(|(at, _)| *at < end).is_some() {}
+/// Whether a line begins with a command of its own.
+fn is_command(rest: &str) -> bool {
+    rest.trim_start().strip_prefix("kubectl").is_some_and(|rest| rest.starts_with(char::is_whitespace))
+}
+
+/// A here-document as the shell hands it on.
+fn expanded(content: &str) -> Result<String, CommandLineError> {
+    let (mut text, mut letters) = (String::new(), content.char_indices().peekable());
+    while let Some((at, c)) = letters.next() {
+        let rest = &content[at..];
+        match c {
+            '\\' => match letters.next_if(|(_, c)| matches!(c, '\\' | '$' | '`' | '\n')) {
+                Some((_, '\n')) => {}
+                Some((_, escaped)) => text.push(escaped),
+                None => text.push(c),
+            },
+            '`' => return Err(no_variables(rest)),
+            '$' if is_variable(rest) => return Err(no_variables(rest)),
+            c => text.push(c),
+        }
+    }
+    Ok(text)
 }
 
 fn text(letters: &[Letter]) -> String {
@@ -234,6 +434,10 @@ fn range(inside: &str, most: usize) -> Result<Option<Vec<Vec<Letter>>>, ()> {
 mod tests {
     use super::*;
 
+    fn words(line: &str) -> Result<Vec<String>, CommandLineError> {
+        programs(line).map(|mut programs| programs.swap_remove(0).words)
+    }
+
     #[test]
     fn words_are_split_as_a_shell_would() {
         let check = |line: &str, expected: &[&str]| assert_eq!(words(line).expect("a line"), expected, "{line}");
@@ -282,7 +486,38 @@ mod tests {
         check("cordon `hostname`", "`hostname`", "what it stands for");
         check("cordon a && drain a", "&&", "an entry of its own");
         check("cordon a; drain a", ";", "an entry of its own");
-        check("get nodes -o name | xargs kubectl cordon", "|", "transcript");
-        check("apply -f - <<EOF", "<<", "file");
+        check("cordon a || drain a", "||", "an entry of its own");
+        check("cordon a\nkubectl drain a", "kubectl", "an entry of its own");
+        check("apply -f <(cat x)", "<(", "file");
+        check("apply -f - <<EOF\na: $B\nEOF", "$B", "what it stands for");
+        check("apply -f - <<EOF\na: b\nEOF\ndrain n", "drain", "an entry of its own");
+        assert!(programs("apply -f - <<EOF").is_err());
+        assert!(programs("| cat").is_err());
+    }
+
+    #[test]
+    fn programs_stand_between_pipes() {
+        let check = |line: &str, expected: &[&[&str]]| {
+            let found: Vec<Vec<String>> = programs(line).expect(line).into_iter().map(|p| p.words).collect();
+            assert_eq!(found, expected, "{line}");
+        };
+        check("get pods|grep 'a|b' 2>/dev/null | wc -l", &[&["get", "pods"], &["grep", "a|b"], &["wc", "-l"]]);
+        check("logs x 2>&1 |& tee log || true # whatever", &[&["logs", "x"], &["tee", "log"]]);
+    }
+
+    #[test]
+    fn standard_input_is_a_document_a_text_or_a_file() {
+        let check = |line: &str, expected: Source| {
+            let programs = programs(line).expect(line);
+            let found = programs.iter().find_map(|program| program.input.clone());
+            assert_eq!(found, Some(expected), "{line}");
+        };
+        let text = |text: &str| Source::Text(text.to_owned());
+        check("cat <<EOF | kubectl apply -f -\na: b\nEOF\n", text("a: b\n"));
+        check("apply -f - <<'E O'\na: $B\nE O", text("a: $B\n"));
+        check("apply -f - <<-EOF\n\ta: \\$B\n\tEOF\n# done", text("a: $B\n"));
+        check("apply -f - >/dev/null <<EOF\na: b\nEOF", text("a: b\n"));
+        check("apply -f - <<< 'a: b'", text("a: b\n"));
+        check("apply -f - <x.yaml", Source::File("x.yaml".to_owned()));
     }
 }

@@ -148,7 +148,11 @@ fn dry_runs_and_outputs_are_read() {
     check("cordon n --dry-run=true", DryRun::Client, Output::Human);
     check("cordon n --dry-run=server", DryRun::Server, Output::Human);
     check("scale deploy/a --replicas=1 --dry-run=none -oname", DryRun::None, Output::Name);
-    check("apply -f x -o yaml", DryRun::None, Output::Object);
+    check(
+        "apply -f x -o yaml",
+        DryRun::None,
+        Output::Object(std::sync::Arc::new(crate::kubectl::output::Format::Yaml)),
+    );
 }
 
 #[test]

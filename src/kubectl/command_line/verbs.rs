@@ -1,7 +1,9 @@
 //! The commands: from words and flags to what they are told.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
+use super::super::output::Format;
 use super::super::printing::{DryRun, Output, Printing};
 use super::flags::{Arguments, subcommands};
 use super::resources::{WithoutNames, kind_of};
@@ -14,6 +16,10 @@ use crate::kubectl::resource::Kind;
 use crate::model::{LabelSelector, TaintArgument};
 use crate::state::Propagation;
 use crate::units::SimDuration;
+
+/// The outputs that kubectl names when it is asked for another.
+const FORMATS: &str = "custom-columns,custom-columns-file,go-template,go-template-file,json,jsonpath,jsonpath-as-json,\
+     jsonpath-file,kyaml,name,template,templatefile,wide,yaml";
 
 /// `--dry-run` and `-o`.
 ///
@@ -37,7 +43,16 @@ pub(super) fn printing(arguments: &Arguments) -> Result<Printing, Stop> {
     let output = match arguments.text("output") {
         None | Some("" | "wide") => Output::Human,
         Some("name") => Output::Name,
-        Some(_) => Output::Object,
+        Some(text) => {
+            let format = Format::parse(text, arguments.text("template")).map_err(Stop::error)?;
+            let prints_objects = !UNANSWERED.contains(&arguments.path.as_str());
+            if prints_objects && !format.is_kubectls() {
+                return Err(Stop::error(format!(
+                    "unable to match a printer suitable for the output format \"{text}\", allowed formats are: {FORMATS}"
+                )));
+            }
+            Output::Object(Arc::new(format))
+        }
     };
     let server_side = arguments.path == "apply" && arguments.switch("server-side", false)?;
     Ok(Printing { dry_run, output, server_side })
@@ -63,7 +78,7 @@ pub(super) fn command(arguments: &mut Arguments, printing: &Printing, line: &str
         "rollout status" => rollout(arguments, RolloutVerb::Status),
         "set image" => set_image(arguments),
         "patch" => patch(arguments),
-        path => more(arguments, path),
+        path => more(arguments, path, printing),
     }
 }
 
@@ -96,7 +111,7 @@ const UNANSWERED: [&str; 25] = [
     "create token",
 ];
 
-fn more(arguments: &mut Arguments, path: &str) -> Result<Command, Stop> {
+fn more(arguments: &mut Arguments, path: &str, printing: &Printing) -> Result<Command, Stop> {
     match path {
         "set env" => setting::env(arguments),
         "set resources" => setting::resources(arguments),
@@ -108,7 +123,7 @@ fn more(arguments: &mut Arguments, path: &str) -> Result<Command, Stop> {
         "autoscale" => making::autoscale(arguments),
         "edit" => Err(edit(arguments).into()),
         "certificate" => certificate(arguments),
-        "get" => looking::get(arguments),
+        "get" => looking::get(arguments, printing),
         "wait" => looking::wait(arguments),
         "rollout history" => looking::history(arguments),
         _ if UNANSWERED.contains(&path) => Ok(looking::unanswered(arguments)),
@@ -146,13 +161,9 @@ fn replace(arguments: &Arguments) -> Result<Command, Stop> {
         return Err(Stop::error("must specify --filename to replace"));
     }
     check_kustomize(arguments)?;
-    if force {
-        let help = "write `delete -f FILE` and `create -f FILE` as two entries with the same `at`".to_owned();
-        let message = "kubectl replace --force cannot be played".to_owned();
-        return Err(CommandLineError { message, word: "--force".to_owned(), help: Some(help) }.into());
-    }
+    check_subresource(arguments)?;
     let namespace = arguments.has("namespace").then(|| arguments.namespace());
-    Ok(Command::Replace(ReplaceArgs { namespace }))
+    Ok(Command::Replace(ReplaceArgs { namespace, force }))
 }
 
 fn certificate(arguments: &mut Arguments) -> Result<Command, Stop> {
@@ -207,12 +218,15 @@ fn apply(arguments: &Arguments, verb: ApplyVerb, line: &str) -> Result<Command, 
         return Err(Stop::usage(format!("Unexpected args: [{words}]"), &arguments.path));
     }
     check_kustomize(arguments)?;
+    check_subresource(arguments)?;
     check_apply(arguments)?;
     if files.is_empty() {
         return Err(error(line, format!("kubectl {} needs -f FILE", arguments.path)).into());
     }
     let namespace = arguments.has("namespace").then(|| arguments.namespace());
-    Ok(Command::Apply(ApplyArgs { verb, files, namespace }))
+    let selector = arguments.label_selector()?;
+    let force = arguments.switch("force", false)?;
+    Ok(Command::Apply(ApplyArgs { verb, files, namespace, selector, force }))
 }
 
 /// # Source
@@ -542,6 +556,20 @@ fn set_image(arguments: &mut Arguments) -> Result<Command, Stop> {
     Ok(Command::SetImage(SetImageArgs { selection, images }))
 }
 
+/// What an object's status says is what components find, not what operators write.
+fn check_subresource(arguments: &Arguments) -> Result<(), CommandLineError> {
+    let Some(name) = arguments.text("subresource").filter(|name| !matches!(*name, "" | "scale")) else { return Ok(()) };
+    Err(CommandLineError {
+        message: format!("kubectl {} --subresource={name} cannot be played", arguments.path),
+        word: "--subresource".to_owned(),
+        help: Some(
+            "statuses are simulated; when a readiness gate is met is said by the annotation `kubesquall.sim/gate-<condition>` \
+             of the pod template, what befalls a node by a `fault:`"
+                .to_owned(),
+        ),
+    })
+}
+
 /// # Source
 /// kubectl, `PatchOptions.Validate` and `RunPatch`.
 fn patch(arguments: &mut Arguments) -> Result<Command, Stop> {
@@ -563,6 +591,7 @@ fn patch(arguments: &mut Arguments) -> Result<Command, Stop> {
             return Err(Stop::error(format!("--type must be one of [json merge strategic], not {other:?}")));
         }
     };
+    check_subresource(arguments)?;
     let patch = patch_value(&text)?;
     let selection = arguments.selection(WithoutNames::Refused)?;
     Ok(Command::Patch(PatchArgs { selection, patch_type, patch, patch_file: file }))

@@ -132,8 +132,8 @@ fn tables_show_what_is_there() {
     check("get pod no --ignore-not-found", 0, &[], &["No resources found in default namespace."]);
     check("describe pod p", 0, &[], &["kubesquall: the output of `kubectl describe` is not simulated"]);
     check("exec -it p -- sh -c 'echo hello'", 0, &[], &["kubesquall: the output of `kubectl exec` is not simulated"]);
-    let text = "kubesquall: the output of `kubectl get -o jsonpath` is not simulated";
-    check("get pods -o jsonpath='{.items}'", 0, &[], &[text]);
+    let text = "kubesquall: the output of `kubectl get -o go-template` is not simulated";
+    check("get pods -o go-template='{{.items}}'", 0, &[], &[text]);
 }
 
 #[test]

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 /// One document.
-pub(super) fn document(value: &Value) -> String {
+pub(crate) fn document(value: &Value) -> String {
     let mut text = String::new();
     block(&mut text, value, 0);
     text
 }
 
 /// Documents, each behind its marker.
-pub(super) fn documents(values: impl Iterator<Item = Value>) -> String {
+pub(crate) fn documents(values: impl Iterator<Item = Value>) -> String {
     let mut text = String::new();
     for value in values {
         text.push_str("---\n");

@@ -1,0 +1,400 @@
+//! Objects as the API shows them: metadata, spec, and the status as it is simulated.
+//!
+//! # Differs
+//! Addresses, image ids, versions, managed fields and whatever else is not modelled are left out; of objects of kinds that decide
+//! nothing only who they are is kept.
+
+use serde_json::{Value, json};
+
+use super::resource::{Found, Kind};
+use super::three_way;
+use crate::model::Object;
+use crate::state::{
+    ContainerState, ContainerStatus, JobStatus, Meta, Node, NodeConditionKind, NotScheduled, Owner, Pod, Status, Store,
+    Uid, WorkloadId,
+};
+use crate::units::{SimTime, rfc3339_from_unix_nanos};
+
+/// What is said once of output that shows objects.
+pub(super) const LEFT_OUT: &str = "kubesquall: what is not modelled is left out of the objects";
+
+/// Which wall-clock instant t=0 is, in nanoseconds since 1970.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Clock(pub i64);
+
+impl Clock {
+    /// A time stamp of the API, in whole seconds.
+    fn stamp(self, at: SimTime) -> Value {
+        rfc3339_from_unix_nanos(at.as_nanos().saturating_add(self.0)).into()
+    }
+}
+
+/// An object with its status; none if it is gone.
+pub(super) fn object(found: &Found, store: &Store, clock: Clock) -> Option<Value> {
+    let mut value = written(&three_way::export(found, store)?);
+    let (metadata, status) = match found {
+        Found::Pod(id) => {
+            let pod = store.pod(*id)?;
+            (pod_metadata(pod, store, clock), pod_status(pod, store, clock))
+        }
+        Found::Node(id) => {
+            let node = store.node(*id)?;
+            let metadata = json!({"uid": node.uid.to_string(), "creationTimestamp": clock.stamp(node.created_at)});
+            (metadata, node_status(node, clock))
+        }
+        Found::Workload(_, id) => {
+            (metadata_of(store.workload_meta(*id)?, store, clock), workload_status(*id, store, clock)?)
+        }
+        Found::Other(kind, namespace, name) => other(*kind, *namespace, *name, store, clock)?,
+    };
+    merge(&mut value["metadata"], metadata);
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("status");
+        if !status.is_null() {
+            fields.insert("status".to_owned(), pruned(status));
+        }
+    }
+    Some(value)
+}
+
+/// An object as somebody wrote it.
+pub(super) fn written(object: &Object) -> Value {
+    let mut value = object.to_value();
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("status");
+    }
+    value
+}
+
+fn merge(into: &mut Value, fields: Value) {
+    if let (Value::Object(into), Value::Object(fields)) = (into, pruned(fields)) {
+        into.extend(fields);
+    }
+}
+
+/// Without fields that are null.
+fn pruned(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(fields.map(|(key, value)| (key, pruned(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(pruned).collect()),
+        other => other,
+    }
+}
+
+fn status_text(is_so: bool) -> &'static str {
+    if is_so { "True" } else { "False" }
+}
+
+fn of_status(status: Status) -> &'static str {
+    match status {
+        Status::True => "True",
+        Status::False => "False",
+        Status::Unknown => "Unknown",
+    }
+}
+
+fn owner(owner: &Owner, store: &Store) -> Option<Value> {
+    let workload = match owner {
+        Owner::Deployment(id) => Some(WorkloadId::Deployment(*id)),
+        Owner::ReplicaSet(id) => Some(WorkloadId::ReplicaSet(*id)),
+        Owner::DaemonSet(id) => Some(WorkloadId::DaemonSet(*id)),
+        Owner::StatefulSet(id) => Some(WorkloadId::StatefulSet(*id)),
+        Owner::Job(id) => Some(WorkloadId::Job(*id)),
+        Owner::CronJob(id) => Some(WorkloadId::CronJob(*id)),
+        Owner::Node(_) | Owner::Foreign { .. } => None,
+    };
+    let reference = |api_version: &str, kind: &str, name: &str, uid: Uid| json!({"apiVersion": api_version, "kind": kind, "name": name, "uid": uid.to_string(), "controller": true});
+    Some(match (owner, workload) {
+        (_, Some(workload)) => {
+            let object = crate::component::export_workload(store, workload)?;
+            let meta = store.workload_meta(workload)?;
+            reference(object.kind().api_version(), object.kind().as_str(), meta.name.as_str(), meta.uid)
+        }
+        (Owner::Node(id), _) => reference("v1", "Node", store.node_name(*id).as_str(), store.node(*id)?.uid),
+        (Owner::Foreign { kind, name, uid }, _) => {
+            json!({"kind": kind, "name": name, "uid": uid.to_string(), "controller": true})
+        }
+        _ => return None,
+    })
+}
+
+fn owners(of: Option<&Owner>, store: &Store) -> Value {
+    of.and_then(|of| owner(of, store)).map_or(Value::Null, |owner| json!([owner]))
+}
+
+fn metadata_of(meta: &Meta, store: &Store, clock: Clock) -> Value {
+    json!({
+        "uid": meta.uid.to_string(),
+        "creationTimestamp": clock.stamp(meta.created_at),
+        "generation": meta.generation,
+        "resourceVersion": meta.version.to_string(),
+        "deletionTimestamp": meta.deleting.map(|(at, _)| clock.stamp(at)),
+        "ownerReferences": owners(meta.owner.as_ref(), store),
+    })
+}
+
+fn pod_metadata(pod: &Pod, store: &Store, clock: Clock) -> Value {
+    json!({
+        "uid": pod.uid.to_string(),
+        "creationTimestamp": clock.stamp(pod.created_at),
+        "resourceVersion": pod.resource_version.to_string(),
+        "deletionTimestamp": pod.deletion.map(|deletion| clock.stamp(deletion.deadline)),
+        "deletionGracePeriodSeconds": pod.deletion.map(|deletion| deletion.grace.as_secs()),
+        "ownerReferences": owners(pod.owner.as_ref(), store),
+    })
+}
+
+fn pod_status(pod: &Pod, store: &Store, clock: Clock) -> Value {
+    let mut conditions = Vec::new();
+    if let Some(target) = &pod.disruption_target {
+        conditions.push(json!({
+            "type": "DisruptionTarget", "status": status_text(target.status), "reason": target.reason.as_str(),
+            "lastTransitionTime": clock.stamp(target.since),
+        }));
+    }
+    if let Some(ready) = pod.ready {
+        for name in ["Ready", "ContainersReady"] {
+            let since = clock.stamp(ready.since);
+            conditions.push(json!({"type": name, "status": of_status(ready.status), "lastTransitionTime": since}));
+        }
+        let is_initialized = status_text(pod.started_at.is_some() && pod.phase.as_str() != "Pending");
+        conditions.push(json!({"type": "Initialized", "status": is_initialized}));
+    }
+    match (&pod.not_scheduled, pod.scheduled_at) {
+        (Some(NotScheduled { reason, message }), _) => conditions.push(json!({
+            "type": "PodScheduled", "status": "False", "reason": reason.as_str(), "message": **message,
+        })),
+        (None, Some(at)) => {
+            conditions.push(json!({"type": "PodScheduled", "status": "True", "lastTransitionTime": clock.stamp(at)}));
+        }
+        (None, None) => {}
+    }
+    let spec = &pod.spec.spec;
+    let list = |containers: &[crate::model::Container], statuses: &[ContainerStatus]| -> Value {
+        let rows = containers.iter().zip(statuses);
+        let rows: Vec<Value> = rows
+            .map(|(container, status)| {
+                json!({
+                    "name": container.name, "image": container.image, "ready": status.ready,
+                    "restartCount": status.restarts, "state": container_state(status.state, clock),
+                })
+            })
+            .collect();
+        if rows.is_empty() { Value::Null } else { rows.into() }
+    };
+    json!({
+        "phase": pod.phase.as_str(),
+        "reason": Some(pod.reason).filter(|reason| !reason.is_empty()),
+        "conditions": conditions,
+        "qosClass": format!("{:?}", pod.spec.qos),
+        "startTime": pod.started_at.map(|at| clock.stamp(at)),
+        "nominatedNodeName": pod.nominated_node.map(|node| store.node_name(node)),
+        "containerStatuses": list(&spec.containers, &pod.containers),
+        "initContainerStatuses": list(&spec.init_containers, &pod.init_containers),
+    })
+}
+
+fn container_state(state: ContainerState, clock: Clock) -> Value {
+    let waiting = |reason: &str| json!({"waiting": {"reason": reason}});
+    match state {
+        ContainerState::Waiting => waiting("ContainerCreating"),
+        ContainerState::CrashLoopBackOff => waiting("CrashLoopBackOff"),
+        ContainerState::ErrImagePull => waiting("ErrImagePull"),
+        ContainerState::ImagePullBackOff => waiting("ImagePullBackOff"),
+        ContainerState::ErrImageNeverPull => waiting("ErrImageNeverPull"),
+        ContainerState::Running { since } => json!({"running": {"startedAt": clock.stamp(since)}}),
+        ContainerState::Terminated { exit_code, finished_at } => {
+            let reason = if exit_code == 0 { "Completed" } else { "Error" };
+            let finished_at = clock.stamp(finished_at);
+            json!({"terminated": {"exitCode": exit_code, "reason": reason, "finishedAt": finished_at}})
+        }
+    }
+}
+
+fn amounts(resources: &crate::model::Resources, pods: i64) -> Value {
+    let cpu = match resources.cpu_milli {
+        milli if milli % 1000 == 0 => (milli / 1000).to_string(),
+        milli => format!("{milli}m"),
+    };
+    let bytes = |count: i64| if count % 1024 == 0 { format!("{}Ki", count / 1024) } else { count.to_string() };
+    let mut value = json!({"cpu": cpu, "memory": bytes(resources.memory), "pods": pods.to_string()});
+    if resources.ephemeral_storage != 0 {
+        value["ephemeral-storage"] = bytes(resources.ephemeral_storage).into();
+    }
+    for (name, amount) in &resources.scalars {
+        value[name.as_str()] = amount.to_string().into();
+    }
+    value
+}
+
+fn node_status(node: &Node, clock: Clock) -> Value {
+    let conditions: Vec<Value> = NodeConditionKind::ALL
+        .into_iter()
+        .filter_map(|kind| {
+            let condition = node.conditions.get(kind)?;
+            Some(json!({
+                "type": kind.as_str(), "status": of_status(condition.status), "reason": condition.reason,
+                "lastTransitionTime": clock.stamp(condition.since),
+            }))
+        })
+        .collect();
+    json!({
+        "allocatable": amounts(&node.allocatable, node.allocatable_pods),
+        "capacity": amounts(&node.capacity, node.allocatable_pods),
+        "conditions": conditions,
+    })
+}
+
+/// A count that the API leaves out when it is zero.
+fn count(count: i32) -> Option<i32> {
+    Some(count).filter(|count| *count != 0)
+}
+
+fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value> {
+    Some(match id {
+        WorkloadId::Deployment(id) => {
+            let status = &store.deployments.get(id)?.status;
+            let wanted = store.deployments.get(id)?.spec.replicas.unwrap_or(1);
+            let named = [("Available", status.availability), ("Progressing", status.progressing)];
+            let conditions: Vec<Value> = named
+                .into_iter()
+                .filter_map(|(name, condition)| {
+                    let condition = condition?;
+                    Some(json!({
+                        "type": name, "status": status_text(condition.status), "reason": condition.reason,
+                        "lastUpdateTime": clock.stamp(condition.updated_at),
+                        "lastTransitionTime": clock.stamp(condition.since),
+                    }))
+                })
+                .collect();
+            json!({
+                "observedGeneration": status.observed_generation, "replicas": count(status.replicas),
+                "updatedReplicas": count(status.updated), "readyReplicas": count(status.ready),
+                "availableReplicas": count(status.available),
+                "unavailableReplicas": count((wanted - status.available).max(0)),
+                "conditions": conditions,
+            })
+        }
+        WorkloadId::ReplicaSet(id) => {
+            let status = &store.replica_sets.get(id)?.status;
+            json!({
+                "observedGeneration": status.observed_generation, "replicas": status.replicas,
+                "fullyLabeledReplicas": count(status.fully_labeled), "readyReplicas": count(status.ready),
+                "availableReplicas": count(status.available),
+            })
+        }
+        WorkloadId::DaemonSet(id) => {
+            let status = &store.daemon_sets.get(id)?.status;
+            json!({
+                "observedGeneration": status.observed_generation, "desiredNumberScheduled": status.desired,
+                "currentNumberScheduled": status.current, "numberMisscheduled": status.misscheduled,
+                "numberReady": status.ready, "numberAvailable": count(status.available),
+                "numberUnavailable": count((status.desired - status.available).max(0)),
+                "updatedNumberScheduled": count(status.updated),
+            })
+        }
+        WorkloadId::StatefulSet(id) => {
+            let set = store.stateful_sets.get(id)?;
+            let status = &set.status;
+            let revision = |hash: crate::arena::Symbol| {
+                Some(hash).filter(|hash| !hash.is_empty()).map(|hash| format!("{}-{hash}", set.meta.name))
+            };
+            json!({
+                "observedGeneration": status.observed_generation, "replicas": status.replicas,
+                "readyReplicas": count(status.ready), "availableReplicas": status.available,
+                "currentReplicas": count(status.current), "updatedReplicas": count(status.updated),
+                "currentRevision": revision(status.current_revision),
+                "updateRevision": revision(status.update_revision),
+            })
+        }
+        WorkloadId::Job(id) => job_status(&store.jobs.get(id)?.status, clock),
+        WorkloadId::CronJob(id) => {
+            let cron_job = store.cron_jobs.get(id)?;
+            let active = cron_job.active.iter().map(|(_, name)| json!({"kind": "Job", "name": name}));
+            json!({
+                "lastScheduleTime": cron_job.last_scheduled_at.map(|at| clock.stamp(at)),
+                "active": Some(active.collect::<Vec<_>>()).filter(|active| !active.is_empty()),
+            })
+        }
+    })
+}
+
+fn job_status(status: &JobStatus, clock: Clock) -> Value {
+    let conditions = status.conditions.iter().map(|(kind, reason, since)| {
+        let reason = Some(*reason).filter(|reason| !reason.is_empty());
+        json!({"type": kind, "status": "True", "reason": reason, "lastTransitionTime": clock.stamp(*since)})
+    });
+    let conditions: Vec<Value> = conditions.collect();
+    json!({
+        "active": count(status.active), "ready": status.ready, "succeeded": count(status.succeeded),
+        "failed": count(status.failed), "terminating": status.terminating,
+        "startTime": status.started_at.map(|at| clock.stamp(at)),
+        "completionTime": status.completed_at.map(|at| clock.stamp(at)),
+        "conditions": Some(conditions).filter(|conditions| !conditions.is_empty()),
+    })
+}
+
+/// Metadata and status of the small kinds.
+fn other(
+    kind: Kind,
+    namespace: crate::arena::Symbol,
+    name: crate::arena::Symbol,
+    store: &Store,
+    clock: Clock,
+) -> Option<(Value, Value)> {
+    let is_it = |meta: &Meta| meta.namespace == namespace && meta.name == name;
+    Some(match kind {
+        Kind::PodDisruptionBudget => {
+            let (_, budget) = store.budgets.iter().find(|(_, budget)| is_it(&budget.meta))?;
+            let status = &budget.status;
+            let conditions = status.condition.as_ref().map(|(is_so, reason, message)| {
+                json!([{
+                    "type": "DisruptionAllowed", "status": status_text(*is_so), "reason": reason, "message": **message,
+                }])
+            });
+            let status = json!({
+                "observedGeneration": status.observed_generation, "disruptionsAllowed": status.disruptions_allowed,
+                "currentHealthy": status.current_healthy, "desiredHealthy": status.desired_healthy,
+                "expectedPods": status.expected_pods, "conditions": conditions,
+            });
+            (metadata_of(&budget.meta, store, clock), status)
+        }
+        Kind::Service => {
+            let (_, service) = store.services.iter().find(|(_, service)| is_it(&service.meta))?;
+            (metadata_of(&service.meta, store, clock), Value::Null)
+        }
+        Kind::Namespace => {
+            let (_, namespace) = store.namespace(name)?;
+            let is_going = namespace.deleting_since.is_some();
+            let deleting = namespace.deleting_since.map(|at| clock.stamp(at));
+            let phase = if is_going { "Terminating" } else { "Active" };
+            (json!({"uid": namespace.uid.to_string(), "deletionTimestamp": deleting}), json!({"phase": phase}))
+        }
+        Kind::PersistentVolumeClaim => {
+            let claim = store.volumes.claim(store.volumes.find_claim(namespace, name)?)?;
+            let phase = match (claim.is_lost, claim.volume) {
+                (true, _) => "Lost",
+                (false, Some(_)) => "Bound",
+                (false, None) => "Pending",
+            };
+            (metadata_of(&claim.meta, store, clock), json!({"phase": phase}))
+        }
+        Kind::PersistentVolume => {
+            let volume = store.volumes.volume(store.volumes.find_volume(name)?)?;
+            let phase = match (volume.is_released, volume.claim) {
+                (true, _) => "Released",
+                (false, Some(_)) => "Bound",
+                (false, None) => "Available",
+            };
+            (metadata_of(&volume.meta, store, clock), json!({"phase": phase}))
+        }
+        Kind::Stored(kind) => match store.stored.get(&(kind.printed(), namespace, name)) {
+            Some(stored) => (metadata_of(&stored.meta, store, clock), Value::Null),
+            None => (Value::Null, Value::Null),
+        },
+        _ => (Value::Null, Value::Null),
+    })
+}

@@ -67,11 +67,11 @@ pub(super) fn plan(args: &GetArgs, store: &Store, now: SimTime, clock: Clock, pl
 }
 
 fn sorted(found: Vec<Found>, path: &Template, text: &str, store: &Store, clock: Clock) -> Result<Vec<Found>, String> {
-    let value = |found: &Found| view::object(found, store, clock).unwrap_or_default();
-    let mut pairs: Vec<_> =
-        found.into_iter().map(|found| (value(&found), found)).map(|(value, f)| (f, value)).collect();
-    output::sort(&mut pairs, path, text)?;
-    Ok(pairs.into_iter().map(|(found, _)| found).collect())
+    let pair = |found: Found| {
+        let value = view::object(&found, store, clock).unwrap_or_default();
+        (found, value)
+    };
+    output::sort(found.into_iter().map(pair).collect(), path, text)
 }
 
 /// `-o json`, `yaml`, `jsonpath` and `custom-columns`.

@@ -494,7 +494,7 @@ impl Slice {
                 return Err(outside(from));
             }
             if !(0..=length).contains(&to) {
-                return Err(outside(to - 1));
+                return Err(outside(to.saturating_sub(1)));
             }
             if from > to {
                 return Err(format!("starting index {from} is greater than ending index {to}"));

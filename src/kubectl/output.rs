@@ -156,19 +156,20 @@ pub(super) fn list(items: Vec<Value>) -> Value {
 ///
 /// # Source
 /// kubectl get, `RuntimeSort` and `isLess`.
-pub(super) fn sort<T>(items: &mut [(T, Value)], path: &Template, text: &str) -> Result<(), String> {
+pub(super) fn sort<T>(items: Vec<(T, Value)>, path: &Template, text: &str) -> Result<Vec<T>, String> {
     let key = |value: &Value| -> Result<Option<Value>, String> {
         Ok(path.find(value, Missing::Allowed)?.concat().first().map(|value| (*value).clone()))
     };
-    let keys = items.iter().map(|(_, value)| key(value)).collect::<Result<Vec<_>, _>>()?;
-    if !items.is_empty() && keys.iter().all(Option::is_none) {
+    let keyed = items.into_iter().map(|(item, value)| Ok((key(&value)?, item)));
+    let mut keyed = keyed.collect::<Result<Vec<(Option<Value>, T)>, String>>()?;
+    if !keyed.is_empty() && keyed.iter().all(|(key, _)| key.is_none()) {
         return Err(format!("couldn't find any field with path {text:?} in the list of objects"));
     }
-    items.sort_by(|(_, a), (_, b)| match (key(a), key(b)) {
-        (Ok(Some(a)), Ok(Some(b))) => compare(&a, &b),
-        (a, b) => matches!(a, Ok(Some(_))).cmp(&matches!(b, Ok(Some(_)))),
+    keyed.sort_by(|(a, _), (b, _)| match (a, b) {
+        (Some(a), Some(b)) => compare(a, b),
+        (a, b) => a.is_some().cmp(&b.is_some()),
     });
-    Ok(())
+    Ok(keyed.into_iter().map(|(_, item)| item).collect())
 }
 
 fn compare(a: &Value, b: &Value) -> Ordering {
@@ -227,15 +228,15 @@ mod tests {
 
     #[test]
     fn objects_are_sorted_by_a_field_that_some_have() {
-        let item = |name: &str, node: Option<&str>| (name.to_owned(), json!({"spec": {"nodeName": node}}));
-        let mut items = vec![item("a", Some("n-10")), item("b", Some("n-9")), ("c".to_owned(), json!({"spec": {}}))];
-        let sorted = |items: &mut [(String, Value)], path: &str| {
-            sort(items, &Template::relaxed(path).expect("a path"), path)?;
-            Ok::<_, String>(items.iter().map(|(name, _)| name.as_str()).collect::<String>())
+        let item = |name: &str, node: Option<&str>| match node {
+            Some(node) => (name.to_owned(), json!({"spec": {"nodeName": node}})),
+            None => (name.to_owned(), json!({"spec": {}})),
         };
-        assert_eq!(sorted(&mut items, ".spec.nodeName").as_deref(), Ok("cba"));
+        let items = || vec![item("a", Some("n-10")), item("b", Some("n-9")), item("c", None)];
+        let sorted = |path: &str| Ok::<_, String>(sort(items(), &Template::relaxed(path)?, path)?.concat());
+        assert_eq!(sorted(".spec.nodeName").as_deref(), Ok("cba"));
         let problem = "couldn't find any field with path \"{.x}\" in the list of objects";
-        assert_eq!(sorted(&mut items, "{.x}"), Err(problem.to_owned()));
+        assert_eq!(sorted("{.x}"), Err(problem.to_owned()));
     }
 
     #[test]

@@ -174,3 +174,46 @@ fn lines_of_runbooks_are_commands() {
     assert!(count > 300, "{count}");
     assert!(refused.len() * 20 <= count, "{} of {count}: {refused:#?}", refused.len());
 }
+
+#[test]
+fn what_cannot_be_changed_is_made_anew_by_force() {
+    let deployment = |app: &str| {
+        format!(
+            "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web}}, spec: {{selector: {{matchLabels: {{app: {app}}}}}, \
+             template: {{metadata: {{labels: {{app: {app}}}}}, spec: {{containers: [{{name: c, image: i}}]}}}}}}}}"
+        )
+    };
+    let run = |line: &str| {
+        let new = deployment("new");
+        let mut desk = Desk::with_files(line, &[("new.yaml", new.as_str())]);
+        desk.create(object(&deployment("old")));
+        let (exit, out, err) = desk.printed(60.0);
+        let (_, left) = desk.store.deployments.iter().next().expect("a deployment");
+        let app = left.spec.selector.as_ref().and_then(|s| s.match_labels.get(Symbol::new("app")));
+        (exit, out, err, app.map(|app| app.to_string()))
+    };
+    let (exit, out, err, app) = run("apply -f new.yaml");
+    assert_eq!((exit, out.len(), app.as_deref()), (1, 0, Some("old")), "{err:?}");
+    let (exit, out, _, app) = run("apply --force -f new.yaml");
+    assert_eq!((exit, out, app.as_deref()), (0, owned(&["deployment.apps/web configured"]), Some("new")));
+    let (exit, out, err, app) = run("apply -f new.yaml --dry-run=server");
+    assert_eq!((exit, out.len(), app.as_deref()), (1, 0, Some("old")), "{err:?}");
+    let (exit, out, _, app) = run("apply -f new.yaml --dry-run=client");
+    assert_eq!((exit, out, app.as_deref()), (0, owned(&["deployment.apps/web configured (dry run)"]), Some("old")));
+    let (exit, out, err, _) = run("apply -l tier=none -f new.yaml");
+    assert_eq!((exit, out.len(), err), (1, 0, owned(&["error: no objects passed to apply"])));
+}
+
+#[test]
+fn the_server_is_asked_what_it_would_do() {
+    let desk =
+        check("scale rs web --replicas=5 --dry-run=server", 0, &["replicaset.apps/web scaled (server dry run)"], &[]);
+    assert_ne!(desk.store.replica_sets.iter().next().expect("a set").1.replicas, 5);
+    let line = "run p --image=i --dry-run=server";
+    check(line, 1, &[], &["Error from server (AlreadyExists): pods \"p\" already exists"]);
+    check("run p --image=i --dry-run=client", 0, &["pod/p created (dry run)"], &[]);
+    let line = "create priorityclass big --value=2000000000 --dry-run=server";
+    let mut desk = Desk::new(line);
+    assert_eq!(desk.printed(60.0).0, 1, "values above a billion are the system's");
+    check("delete pod p --dry-run=server", 0, &["pod \"p\" deleted from default namespace (server dry run)"], &[]);
+}

@@ -121,3 +121,13 @@ fn what_nobody_knows_is_not_acted_on() {
     assert!(error.help.is_some_and(|help| help.contains("<<EOF")));
     assert!(parse("helm template x | kubectl apply -f -").is_err());
 }
+
+#[test]
+fn what_is_replaced_by_force_is_gone_before_it_is_made_anew() {
+    let line = "get pod web-1 -o yaml | sed 's/node: n/node: m/' | kubectl replace --force -f -";
+    let stdout = ["pod \"web-1\" deleted from default namespace", "pod/web-1 replaced"];
+    let desk = check(line, 0, &stdout, &[crate::kubectl::view::LEFT_OUT]);
+    assert!(desk.exists("web-1"));
+    let done_s = desk.done_s();
+    assert!((1.0..1.5).contains(&done_s), "it looks every second whether the pod is gone: {done_s}");
+}

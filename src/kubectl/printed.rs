@@ -80,11 +80,11 @@ impl Process {
 
     /// The namespace of an object that a line is about.
     fn place(&self, kind: &str, name: &str, request: Option<&Request>) -> Symbol {
-        let of_file = self.line.objects.iter().map(|written| &written.object);
-        let of_file = of_file.filter(|object| {
+        let is_it = |object: &&Object| {
             object.metadata().name.as_str() == name && Kind::of(object).is_some_and(|own| own.printed() == kind)
-        });
-        let object = written(request).or_else(|| of_file.last());
+        };
+        let of_file = || self.line.objects.iter().rev().map(|written| &written.object).find(is_it);
+        let object = written(request).or_else(of_file);
         let selected = || self.line.command.selection().map(|selection| Symbol::new(&selection.namespace));
         object.map(|object| object.metadata().namespace).or_else(selected).unwrap_or_else(|| Symbol::new("default"))
     }

@@ -669,7 +669,8 @@ impl Resolver<'_> {
             },
         };
         let mut loaded = crate::model::manifest::load_text(kubectl::STANDARD_INPUT, &input.filtered(&text));
-        loaded.diagnostics = with_place(loaded.diagnostics, place);
+        let placed = loaded.diagnostics.into_iter().map(|problem| problem.at(place.clone(), "this line reads it"));
+        loaded.diagnostics = placed.collect();
         let file: Arc<str> = kubectl::STANDARD_INPUT.into();
         let objects = self.take(loaded, not_modelled).into_iter();
         objects.map(|object| Written { file: Arc::clone(&file), object: object.object }).collect()

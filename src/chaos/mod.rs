@@ -130,7 +130,7 @@ enum Severity {
 
 /// Writes down what the scenario did.
 fn note(ctx: &mut Ctx<'_, Chaos>, severity: Severity, reason: &'static str, name: &str, message: String) {
-    let about = ObjectRef { kind: "Fault", namespace: Symbol::empty(), name: Arc::from(name) };
+    let about = ObjectRef::named("Fault", Symbol::empty(), name);
     let event = match severity {
         Severity::Normal => EventDraft::normal(reason, about, message),
         Severity::Warning => EventDraft::warning(reason, about, message),

@@ -156,6 +156,16 @@ pub trait Reconcile: Sized {
     /// One pass over a key.
     fn sync(&mut self, key: Self::Key, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Self::Memo>;
 
+    /// What the pass writes last, reckoned when the calls of its plan were answered (whether or not one of them failed), and after
+    /// which time the key is to be looked at again, if the pass succeeds.
+    fn conclude(
+        &mut self,
+        _key: Self::Key,
+        _ctx: &mut Ctx<'_, Controller<Self>>,
+    ) -> (Option<Planned<Self::Memo>>, Option<SimDuration>) {
+        (None, None)
+    }
+
     /// Keys that the pass found to be affected; asked for after each pass.
     fn affected(&mut self, _queue: &mut Enqueue<Self::Key>) {}
 
@@ -207,6 +217,7 @@ pub(super) struct Run<K, M> {
     outstanding: usize,
     failed: bool,
     record_failed: bool,
+    is_concluded: bool,
     requeue_after: Option<SimDuration>,
 }
 
@@ -331,6 +342,7 @@ impl<R: Reconcile> Controller<R> {
                 outstanding: 0,
                 failed: plan.failed,
                 record_failed: false,
+                is_concluded: false,
                 requeue_after: plan.requeue_after,
             };
             let id = self.runs.insert(run);
@@ -343,6 +355,14 @@ impl<R: Reconcile> Controller<R> {
     fn advance(&mut self, id: Id<Run<R::Key, R::Memo>>, ctx: &mut Ctx<'_, Self>) {
         let Some(run) = self.runs.get_mut(id) else { return };
         while run.outstanding == 0 {
+            if run.parts.is_empty() && !run.is_concluded {
+                run.is_concluded = true;
+                ctx.cause = run.cause;
+                let (last, again_after) = self.rules.conclude(run.key, ctx);
+                run.requeue_after = run.requeue_after.into_iter().chain(again_after).min();
+                let calls = last.into_iter().collect();
+                run.parts.push_back(Part { calls, batch: None, unless: Unless::Never });
+            }
             let Some(part) = run.parts.front_mut() else {
                 let Some(run) = self.runs.remove(id) else { return };
                 self.finish(&run, ctx);

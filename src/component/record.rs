@@ -1,15 +1,16 @@
 //! Facts for the user: Kubernetes Events, and the lines an operator saw.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::arena::Symbol;
-use crate::state::{NodeId, Pod, Store, WorkloadId};
+use crate::state::{NodeId, Pod, Store, Uid, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
 /// Severity of an Event.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum EventType {
     /// As expected.
     Normal,
@@ -37,26 +38,34 @@ pub struct ObjectRef {
     pub namespace: Symbol,
     /// Name.
     pub name: Arc<str>,
+    /// UID, if the reference says which of several objects that had the name one after the other is meant.
+    pub uid: Uid,
 }
 
 impl ObjectRef {
+    /// Refers to whatever has the name.
+    #[must_use]
+    pub fn named(kind: &'static str, namespace: Symbol, name: impl Into<Arc<str>>) -> Self {
+        Self { kind, namespace, name: name.into(), uid: Uid::default() }
+    }
+
     /// Refers to a pod.
     #[must_use]
     pub fn pod(pod: &Pod) -> Self {
-        Self { kind: "Pod", namespace: pod.namespace, name: Arc::clone(&pod.name) }
+        Self { uid: pod.uid, ..Self::named("Pod", pod.namespace, Arc::clone(&pod.name)) }
     }
 
     /// Refers to a node.
     #[must_use]
     pub fn node(name: Symbol) -> Self {
-        Self { kind: "Node", namespace: Symbol::empty(), name: Arc::from(name.as_str()) }
+        Self::named("Node", Symbol::empty(), name.as_str())
     }
 
     /// Refers to a workload that exists.
     #[must_use]
     pub fn workload(store: &Store, id: WorkloadId) -> Option<Self> {
         let meta = store.workload_meta(id)?;
-        Some(Self { kind: store.workload_kind(id), namespace: meta.namespace, name: Arc::from(meta.name.as_str()) })
+        Some(Self { uid: meta.uid, ..Self::named(store.workload_kind(id), meta.namespace, meta.name.as_str()) })
     }
 }
 
@@ -132,20 +141,61 @@ pub enum Record {
 /// The event recorder's damping of one component.
 ///
 /// # Source
-/// client-go, events cache: per source and object a burst of 25, refilled once in five minutes (what is over is dropped);
-/// more than ten alike but for the message within ten minutes become one event "(combined from similar events)".
+/// client-go, events cache: per source, object (its UID counts) and type a burst of 25, refilled once in five minutes (what is over
+/// is dropped); ten alike but for the message, none of them later than ten minutes after the one before, become one event
+/// "(combined from similar events)".
 #[derive(Clone, Debug, Default)]
 pub struct EventRecorder {
     /// The process began in the middle of the run: it has posted nothing before.
     is_fresh: bool,
-    spam: FxHashMap<ObjectRef, (f64, SimTime)>,
+    spam: FxHashMap<(ObjectRef, EventType), Bucket>,
     similar: FxHashMap<(ObjectRef, &'static str), Similar>,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Bucket {
+    tokens: f64,
+    at: SimTime,
+}
+
+impl Bucket {
+    /// Whether an event may pass.
+    fn take(&mut self, now: SimTime) -> bool {
+        let refilled = now.saturating_since(self.at).as_secs_f64() * SPAM_REFILL_PER_S;
+        self.tokens = (self.tokens + refilled).min(SPAM_BURST);
+        self.at = now;
+        let passes = self.tokens >= 1.0;
+        if passes {
+            self.tokens -= 1.0;
+        }
+        passes
+    }
 }
 
 #[derive(Clone, Debug)]
 struct Similar {
-    messages: Vec<String>,
+    messages: VecDeque<String>,
     last: SimTime,
+}
+
+impl Similar {
+    /// Whether an event is one of so many that they are combined.
+    fn insert(&mut self, now: SimTime, message: &str) -> bool {
+        if now.saturating_since(self.last) > SIMILAR_INTERVAL {
+            self.messages.clear();
+        }
+        self.last = now;
+        // Versions differ in the case of letters; what was posted before the run is remembered in one of them.
+        if !self.messages.iter().any(|said| said.eq_ignore_ascii_case(message)) {
+            self.messages.push_back(message.to_owned());
+        }
+        let is_combined = self.messages.len() >= SIMILAR_MAX;
+        if is_combined {
+            // The real one forgets whichever comes first in the order of its map.
+            self.messages.pop_front();
+        }
+        is_combined
+    }
 }
 
 const SPAM_BURST: f64 = 25.0;
@@ -162,53 +212,122 @@ impl EventRecorder {
 
     /// Decides what becomes of an event: dropped (none), or posted, perhaps with the text of a combined one.
     ///
-    /// A process that ran before t=0 has posted an event for each pod that its workloads had made by then.
+    /// A process that ran before t=0 has posted an event for each object that its workloads had made by then.
     pub fn admit(&mut self, now: SimTime, mut event: EventDraft, store: &Store) -> Option<EventDraft> {
-        let key = (event.about.clone(), event.reason);
-        let similar = self.similar.entry(key).or_insert_with(|| Similar { messages: Vec::new(), last: now });
-        if now.saturating_since(similar.last) > SIMILAR_INTERVAL {
-            similar.messages.clear();
+        let bucket = (event.about.clone(), event.event_type);
+        let kind = (event.about.clone(), event.reason);
+        if !self.is_fresh && !self.spam.contains_key(&bucket) {
+            self.recall(&event.about, store);
         }
-        similar.last = now;
-        if !similar.messages.contains(&event.message) && similar.messages.len() < SIMILAR_MAX {
-            similar.messages.push(event.message.clone());
-        }
-        if similar.messages.len() >= SIMILAR_MAX {
+        let similar = self.similar.entry(kind).or_insert_with(|| Similar { messages: VecDeque::new(), last: now });
+        if similar.insert(now, &event.message) {
             event.message = format!("(combined from similar events): {}", event.message);
         }
-        let full = (SPAM_BURST, now);
-        let is_fresh = self.is_fresh;
-        let (tokens, at) = self
-            .spam
-            .entry(event.about.clone())
-            .or_insert_with(|| if is_fresh { full } else { left_before_the_run(store, &event.about).unwrap_or(full) });
-        *tokens = (*tokens + now.saturating_since(*at).as_secs_f64() * SPAM_REFILL_PER_S).min(SPAM_BURST);
-        *at = now;
-        if *tokens < 1.0 {
-            return None;
+        let bucket = self.spam.entry(bucket).or_insert(Bucket { tokens: SPAM_BURST, at: now });
+        bucket.take(now).then_some(event)
+    }
+
+    /// Takes in what was posted about a workload before t=0.
+    fn recall(&mut self, about: &ObjectRef, store: &Store) {
+        let mut posted = posted_before_the_run(store, about);
+        posted.sort_by_key(|(at, _, _)| *at);
+        for (at, reason, message) in posted {
+            let full = Bucket { tokens: SPAM_BURST, at };
+            self.spam.entry((about.clone(), EventType::Normal)).or_insert(full).take(at);
+            let none = Similar { messages: VecDeque::new(), last: at };
+            self.similar.entry((about.clone(), reason)).or_insert(none).insert(at, &message);
         }
-        *tokens -= 1.0;
-        Some(event)
     }
 }
 
-/// What a workload's creations before t=0 have left of its burst, and when the last one was; none if there were none.
-fn left_before_the_run(store: &Store, about: &ObjectRef) -> Option<(f64, SimTime)> {
+/// The events of a workload's creations before t=0: when, reason, message.
+fn posted_before_the_run(store: &Store, about: &ObjectRef) -> Vec<(SimTime, &'static str, String)> {
     // Names of pods are many and must not be interned: a study plays thousands of runs in one process.
     if matches!(about.kind, "Pod" | "Node") {
-        return None;
+        return Vec::new();
     }
-    let workload = store.find_workload(about.kind, about.namespace, Symbol::new(&about.name))?;
-    let pods = store.pods_of(workload).iter().filter_map(|&pod| store.pod(pod));
-    let mut created: Vec<SimTime> = pods.map(|pod| pod.created_at).filter(|at| *at < SimTime::ZERO).collect();
-    created.sort_unstable();
-    let (mut tokens, mut last) = (SPAM_BURST, *created.first()?);
-    for at in created {
-        tokens = (tokens + at.saturating_since(last).as_secs_f64() * SPAM_REFILL_PER_S).min(SPAM_BURST);
-        last = at;
-        if tokens >= 1.0 {
-            tokens -= 1.0;
+    let Some(workload) = store.find_workload(about.kind, about.namespace, Symbol::new(&about.name)) else {
+        return Vec::new();
+    };
+    let mut posted: Vec<(SimTime, &'static str, String)> = Vec::new();
+    match workload {
+        WorkloadId::Deployment(id) => {
+            let sets = store.replica_sets_of(id).iter().filter_map(|&set| store.replica_sets.get(set));
+            posted.extend(sets.map(|set| {
+                let message = format!("Scaled up replica set {} from 0 to {}", set.meta.name, set.replicas);
+                (set.meta.created_at, "ScalingReplicaSet", message)
+            }));
+        }
+        WorkloadId::CronJob(id) => {
+            let jobs = store.jobs_of(id).iter().filter_map(|&job| store.jobs.get(job));
+            posted.extend(
+                jobs.map(|job| (job.meta.created_at, "SuccessfulCreate", format!("Created job {}", job.meta.name))),
+            );
+        }
+        WorkloadId::StatefulSet(_) => posted.extend(store.pods_of(workload).iter().filter_map(|&pod| {
+            let pod = store.pod(pod)?;
+            let message = format!("Create Pod {} in StatefulSet {} successful", pod.name, about.name);
+            Some((pod.created_at, "SuccessfulCreate", message))
+        })),
+        WorkloadId::ReplicaSet(_) | WorkloadId::DaemonSet(_) | WorkloadId::Job(_) => {
+            posted.extend(store.pods_of(workload).iter().filter_map(|&pod| {
+                let pod = store.pod(pod)?;
+                Some((pod.created_at, "SuccessfulCreate", format!("Created pod: {}", pod.name)))
+            }));
         }
     }
-    Some((tokens, last))
+    posted.retain(|(at, _, _)| *at < SimTime::ZERO);
+    posted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn about(uid: u128) -> ObjectRef {
+        ObjectRef { uid: Uid(uid), ..ObjectRef::named("StatefulSet", Symbol::new("default"), "db") }
+    }
+
+    /// How many of so many events pass, a second apart from that time on.
+    fn pass(recorder: &mut EventRecorder, draft: &EventDraft, count: i64, from_s: i64) -> usize {
+        let store = Store::default();
+        let mut posted = 0;
+        for i in 0..count {
+            let now = SimTime::from_secs(from_s + i);
+            posted += usize::from(recorder.admit(now, draft.clone(), &store).is_some());
+        }
+        posted
+    }
+
+    #[test]
+    fn twenty_five_events_of_an_object_and_type_pass_then_one_in_five_minutes() {
+        let mut recorder = EventRecorder::fresh();
+        let normal = EventDraft::normal("SuccessfulCreate", about(1), "made");
+        assert_eq!(pass(&mut recorder, &normal, 40, 0), 25);
+        assert_eq!(pass(&mut recorder, &normal, 40, 310), 1);
+        let other = EventDraft::normal("SuccessfulDelete", about(1), "deleted");
+        assert_eq!(pass(&mut recorder, &other, 5, 350), 0, "another reason is of the same bucket");
+        let warning = EventDraft::warning("FailedCreate", about(1), "not made");
+        assert_eq!(pass(&mut recorder, &warning, 40, 360), 25, "another type is not");
+        let namesake = EventDraft::normal("SuccessfulCreate", about(2), "made");
+        assert_eq!(pass(&mut recorder, &namesake, 40, 400), 25, "nor is an object that has the name later");
+    }
+
+    #[test]
+    fn the_tenth_event_alike_but_for_the_message_is_combined_and_one_that_is_remembered_is_not() {
+        let mut recorder = EventRecorder::fresh();
+        let store = Store::default();
+        let mut admit = |now: i64, text: &str| {
+            let draft = EventDraft::normal("SuccessfulCreate", about(1), text);
+            recorder.admit(SimTime::from_secs(now), draft, &store).expect("within the burst").message
+        };
+        for i in 0..9 {
+            assert_eq!(admit(i, &i.to_string()), i.to_string());
+            assert_eq!(admit(i, &i.to_string()), i.to_string());
+        }
+        assert_eq!(admit(9, "9"), "(combined from similar events): 9");
+        assert_eq!(admit(10, "9"), "9");
+        assert_eq!(admit(11, "10"), "(combined from similar events): 10");
+        assert_eq!(admit(612, "11"), "11");
+    }
 }

@@ -248,6 +248,24 @@ fn a_taint_that_falls_between_a_status_and_its_arrival_shows_in_the_next() {
     assert_eq!((status.desired, status.ready, status.misscheduled), (2, 2, 1));
 }
 
+/// A pod is made of which the watch tells so late: how many statuses are written until all has been told?
+#[track_caller]
+fn check_statuses_of_a_creation(watch_ms: u64, writes: usize) {
+    let mut daemons = Daemons::with_nodes("", 1);
+    daemons.cluster.watch = SimDuration::from_millis(watch_ms);
+    let before = daemons.cluster.status_writes;
+    daemons.start();
+    daemons.step();
+    assert_eq!((daemons.status().desired, daemons.status().current), (1, 1));
+    assert_eq!(daemons.cluster.status_writes - before, writes, "a watch of {watch_ms} ms");
+}
+
+#[test]
+fn a_pod_that_a_pass_makes_counts_in_its_status_if_the_watch_is_faster_than_the_answer() {
+    check_statuses_of_a_creation(1, 1);
+    check_statuses_of_a_creation(9, 2);
+}
+
 #[test]
 fn a_node_selector_says_where_pods_are_made_and_where_they_go() {
     let mut daemons = Daemons::new("");

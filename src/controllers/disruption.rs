@@ -222,9 +222,8 @@ fn go_text(selector: &LabelSelector) -> String {
 
 fn budget_ref(budget: &PodDisruptionBudget) -> ObjectRef {
     ObjectRef {
-        kind: "PodDisruptionBudget",
-        namespace: budget.meta.namespace,
-        name: Arc::from(budget.meta.name.as_str()),
+        uid: budget.meta.uid,
+        ..ObjectRef::named("PodDisruptionBudget", budget.meta.namespace, budget.meta.name.as_str())
     }
 }
 

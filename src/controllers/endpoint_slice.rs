@@ -279,7 +279,7 @@ impl Reconcile for EndpointSlices {
         if plan.failed {
             let text = if let [one] = &errors[..] { one.clone() } else { format!("[{}]", errors.join(", ")) };
             let (namespace, name) = (service.meta.namespace, service.meta.name);
-            let about = ObjectRef { kind: "Service", namespace, name: Arc::from(name.as_str()) };
+            let about = ObjectRef::named("Service", namespace, name.as_str());
             let message = format!("Error updating Endpoint Slices for Service {namespace}/{name}: {text}");
             ctx.event(EventDraft::warning("FailedToUpdateEndpointSlices", about, message));
         }

@@ -213,7 +213,10 @@ impl Reconcile for PersistentVolumes {
             && let Some(claim) = ctx.store.volumes.claim(id)
         {
             let name = std::sync::Arc::from(claim.meta.name.as_str());
-            let about = ObjectRef { kind: "PersistentVolumeClaim", namespace: claim.meta.namespace, name };
+            let about = ObjectRef {
+                uid: claim.meta.uid,
+                ..ObjectRef::named("PersistentVolumeClaim", claim.meta.namespace, name)
+            };
             let message = format!("Successfully provisioned volume {}", volume_name(claim));
             ctx.event(EventDraft::normal("ProvisioningSucceeded", about, message));
         }

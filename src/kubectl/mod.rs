@@ -534,7 +534,7 @@ impl Kubectl {
     /// Somebody types a line; its process starts.
     fn run(&mut self, line: Arc<RunbookLine>, typist: Option<(&'static str, u64)>, ctx: &mut Ctx<'_, Self>) {
         let text = Arc::clone(&line.text);
-        let about = ObjectRef { kind: "Kubectl", namespace: "".into(), name: title(&text) };
+        let about = ObjectRef::named("Kubectl", Symbol::empty(), title(&text));
         let event = EventDraft::normal("Kubectl", about, format!("kubectl {}", title(&text)));
         ctx.record(Record::Event { component: typist.map_or("scenario", |(by, _)| by), event });
         let id = self.processes.insert(Process::new(line, typist, ctx.now, self.started));
@@ -563,7 +563,7 @@ impl Kubectl {
         }
         let command = Arc::clone(&process.line.text);
         if process.exit != 0 {
-            let about = ObjectRef { kind: "Kubectl", namespace: "".into(), name: title(&command) };
+            let about = ObjectRef::named("Kubectl", Symbol::empty(), title(&command));
             let event = EventDraft::warning("CommandFailed", about, said.clone().unwrap_or_default());
             ctx.record(Record::Event { component: "kubectl", event });
         }

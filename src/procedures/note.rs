@@ -28,7 +28,7 @@ pub(super) fn about_pool<C: Component>(
     pool: Symbol,
     message: String,
 ) {
-    let about = ObjectRef { kind: "NodePool", namespace: Symbol::empty(), name: Arc::from(pool.as_str()) };
+    let about = ObjectRef::named("NodePool", Symbol::empty(), pool.as_str());
     let event = EventDraft { event_type, ..EventDraft::normal(reason, about, message) };
     ctx.record(Record::Event { component, event });
 }
@@ -41,7 +41,7 @@ pub(super) fn about_cluster<C: Component>(
     message: String,
 ) {
     let name = Arc::from("cluster-autoscaler-status");
-    let about = ObjectRef { kind: "ConfigMap", namespace: Symbol::new("kube-system"), name };
+    let about = ObjectRef::named("ConfigMap", Symbol::new("kube-system"), name);
     let event = EventDraft { event_type, ..EventDraft::normal(reason, about, message) };
     ctx.record(Record::Event { component: C::NAME, event });
 }

@@ -50,7 +50,7 @@ impl Prepared {
     /// Loads the scenario's objects and brings the cluster to its state at t=0.
     #[must_use]
     pub fn new(scenario: &ResolvedScenario) -> Self {
-        let mut prepared = Self::load(scenario, Storage::Implied);
+        let mut prepared = Self::load(scenario, Gaps::Filled);
         let _ = prepared.settle(|_| {});
         prepared
     }
@@ -61,7 +61,7 @@ impl Prepared {
     ///
     /// The first thing that does not hold.
     pub fn verified(scenario: &ResolvedScenario) -> Result<Self, Violation> {
-        let mut prepared = Self::load(scenario, Storage::Implied);
+        let mut prepared = Self::load(scenario, Gaps::Filled);
         prepared.settle(Simulation::verify)?;
         Ok(prepared)
     }
@@ -69,10 +69,10 @@ impl Prepared {
     /// Loads the scenario's objects and leaves them as they are.
     #[must_use]
     pub fn unsettled(scenario: &ResolvedScenario) -> Self {
-        Self::load(scenario, Storage::AsWritten)
+        Self::load(scenario, Gaps::Left)
     }
 
-    fn load(scenario: &ResolvedScenario, storage: Storage) -> Self {
+    fn load(scenario: &ResolvedScenario, gaps: Gaps) -> Self {
         let config = Arc::new(scenario.config.clone());
         let inputs = Arc::new(Inputs {
             chaos: Arc::clone(&scenario.chaos),
@@ -86,7 +86,7 @@ impl Prepared {
         api.set_epoch(scenario.epoch_unix_nanos);
         let mut store = Store::default();
         let mut objects: Vec<&Object> = scenario.objects.iter().map(|o| &o.object).collect();
-        let implied = if storage == Storage::Implied { implied_storage(&objects) } else { Vec::new() };
+        let implied = if gaps == Gaps::Filled { implied_storage(&objects) } else { Vec::new() };
         objects.extend(&implied);
         let namespaces = implied_namespaces(&objects);
         objects.extend(&namespaces);
@@ -107,7 +107,9 @@ impl Prepared {
         }
         apiserver::link_owners(&mut store);
         post_first_status(&mut api, &mut store, &config, &streams, begin);
-        taint_by_condition(&mut api, &mut store, &config, &streams, begin);
+        if gaps == Gaps::Filled {
+            taint_by_condition(&mut api, &mut store, &config, &streams, begin);
+        }
         start_machines(&mut store);
         mark_machines(&mut store, scenario.objects.iter().map(|o| &o.object));
         api.joined();
@@ -205,13 +207,14 @@ impl Prepared {
     }
 }
 
-/// What becomes of claims where the input says nothing of storage.
+/// What becomes of that which a cluster has if it has run for some time, and which the input does not say: storage for its
+/// claims, and the taints that follow from a node's conditions.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Storage {
-    /// They stay unbound.
-    AsWritten,
-    /// There are classes for them.
-    Implied,
+enum Gaps {
+    /// A decision is about the state as it is: claims stay unbound, and a node that is only `unschedulable` has no taint.
+    Left,
+    /// The cluster has run until now.
+    Filled,
 }
 
 /// The namespaces that every cluster has, and those that objects are in although the input does not declare them.

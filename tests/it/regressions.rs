@@ -243,3 +243,30 @@ fn controllers_are_blind_for_a_while_after_an_outage_that_they_survive() {
     assert!(created > SimTime::from_secs(60 + 9 + 6), "{created}");
     assert!(created < SimTime::from_secs(60 + 9 + 60), "{created}");
 }
+
+#[test]
+fn what_was_posted_before_the_run_counts_where_events_are_damped() {
+    // The Deployment made its ReplicaSet half a minute before the newest stamp of the input, which is t=0.
+    let template =
+        |labels: &str| format!("{{metadata: {{labels: {{{labels}}}}}, spec: {{containers: [{{name: c, image: i}}]}}}}");
+    let hashed = "app: web, pod-template-hash: abc";
+    let stamps = "namespace: default, creationTimestamp: '2026-01-01T00:00:00Z', annotations: {deployment.kubernetes.io/revision: '1'}";
+    let objects = format!(
+        "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, {stamps}, uid: u-1}}, spec: {{replicas: 0, selector: {{matchLabels: \
+         {{app: web}}}}, template: {}}}}}\n---\n{{apiVersion: apps/v1, kind: ReplicaSet, metadata: {{name: web-abc, {stamps}, labels: {{{hashed}}}, \
+         ownerReferences: [{{apiVersion: apps/v1, kind: Deployment, name: web, uid: u-1, controller: true}}]}}, spec: {{replicas: 0, selector: \
+         {{matchLabels: {{{hashed}}}}}, template: {}}}}}\n---\n{{apiVersion: v1, kind: Pod, metadata: {{name: late, namespace: default, \
+         creationTimestamp: '2026-01-01T00:00:30Z'}}, spec: {{containers: [{{name: c, image: i}}]}}}}",
+        template("app: web"),
+        template(hashed),
+    );
+    let lines: Vec<String> = (0..30)
+        .map(|i| format!("{{at: {}s, kubectl: scale deployment web --replicas={}}}", 10 + 5 * i, (i + 1) % 2))
+        .collect();
+    let observed = play(&lines.join(", "), &objects);
+    let said: Vec<&str> =
+        observed.events.iter().filter(|e| e.reason == "ScalingReplicaSet").map(|e| &*e.message).collect();
+    // The one of its creation is the first of 25 within five minutes.
+    assert_eq!(said.len(), 24, "{said:#?}");
+    assert_eq!(said[..2], ["Scaled up replica set web-abc from 0 to 1", "Scaled down replica set web-abc from 1 to 0"]);
+}

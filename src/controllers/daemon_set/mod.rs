@@ -10,7 +10,7 @@ mod view;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::{Symbol, sym};
 use crate::component::{
@@ -25,7 +25,7 @@ use crate::state::{
 };
 use crate::units::SimDuration;
 use manage::FailedPods;
-use placement::Placements;
+use placement::{Placement, Placements};
 use view::{View, Work};
 
 /// Creates, and deletes, of one sync at most.
@@ -71,6 +71,23 @@ pub struct DaemonSets {
     statuses: StatusWrites<DaemonSetId, DaemonSetStatus>,
     /// Sets that the last look at a node found to be affected.
     affected: Vec<DaemonSetId>,
+    /// Passes under way.
+    passes: FxHashMap<DaemonSetId, Pass>,
+    /// Pods that were made, as an answer has said, and of which the watch has not told yet.
+    unseen: FxHashSet<PodId>,
+}
+
+/// What a pass keeps for its end, where it counts the pods anew.
+#[derive(Clone, Debug)]
+struct Pass {
+    hash: Symbol,
+    /// What `observedGeneration` becomes.
+    generation: i64,
+    /// Of the object as it was read.
+    version: u64,
+    nodes: Vec<(NodeId, Placement)>,
+    /// Pods of which the watch has told before the answer did.
+    seen: Vec<PodId>,
 }
 
 fn owner_set(owner: Option<Owner>) -> Option<DaemonSetId> {
@@ -166,7 +183,7 @@ impl DaemonSets {
         let hash = revision::current(store, id, set, &mut prelude);
         // Pods that are adopted or released count once they are: their change brings the set back.
         let is_settled = claim(store, id, set, self.relabeled.remove(&id), &mut prelude);
-        let view = View::new(store, id, set, hash, ctx.now, self.placements.all(id, set, store));
+        let view = View::new(store, id, set, hash, ctx.now, self.placements.all(id, set, store), &self.unseen);
         let mut plan = Plan::nothing();
         let is_satisfied = self.expectations.satisfied(id, ctx.now);
         if is_settled && is_satisfied {
@@ -178,20 +195,11 @@ impl DaemonSets {
             plan = self.plan(work, &view, ctx);
         }
         prelude.steps.append(&mut plan.steps);
-        let (mut status, next) = status::status(&view);
-        if !is_satisfied {
-            // What is counted while creations or deletions are on their way says nothing about the present spec.
-            status.observed_generation = set.status.observed_generation;
-        }
-        if status != set.status {
-            self.statuses.begin(id, status);
-            let request = Request::UpdateStatus(StatusUpdate::DaemonSet(id, Some(set.meta.version), status));
-            prelude.finally.push(Planned { request, memo: Memo::Status(StatusStep::Write) });
-        }
-        prelude.requeue_after = match (plan.requeue_after, next) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        // What is counted while creations or deletions are on their way says nothing about the present spec.
+        let generation = if is_satisfied { set.meta.generation } else { set.status.observed_generation };
+        let pass = Pass { hash, generation, version: set.meta.version, nodes: view.nodes, seen: Vec::new() };
+        self.passes.insert(id, pass);
+        prelude.requeue_after = plan.requeue_after;
         prelude
     }
 }
@@ -308,6 +316,11 @@ impl Reconcile for DaemonSets {
                 match pod.owner {
                     Some(Owner::DaemonSet(set)) => {
                         self.expectations.creation_observed(set);
+                        if !self.unseen.remove(id)
+                            && let Some(pass) = self.passes.get_mut(&set)
+                        {
+                            pass.seen.push(*id);
+                        }
                         queue.now(Key::Set(set));
                     }
                     None => Self::candidates(ctx.store, pod, queue),
@@ -339,7 +352,8 @@ impl Reconcile for DaemonSets {
                     _ => {}
                 }
             }
-            Changed::PodRemoved { last, .. } => {
+            Changed::PodRemoved { pod, last, .. } => {
+                self.unseen.remove(pod);
                 if let Some(set) = owner_set(last.owner) {
                     if last.deletion.is_none_or(|d| d.grace == SimDuration::ZERO) {
                         self.expectations.deletion_observed(set);
@@ -361,6 +375,31 @@ impl Reconcile for DaemonSets {
         }
     }
 
+    /// Counts the pods and writes the status.
+    ///
+    /// # Source
+    /// daemonset-controller, `updateDaemonSetStatus`: lists the pods again, so that those which the pass has made count if the watch
+    /// was faster than the answer.
+    fn conclude(
+        &mut self,
+        key: Key,
+        ctx: &mut Ctx<'_, Controller<Self>>,
+    ) -> (Option<Planned<Memo>>, Option<SimDuration>) {
+        let Key::Set(id) = key else { return (None, None) };
+        let (Some(pass), Some(set)) = (self.passes.remove(&id), ctx.store.daemon_sets.get(id)) else {
+            return (None, None);
+        };
+        let view = View::new(ctx.store, id, set, pass.hash, ctx.now, pass.nodes, &self.unseen);
+        let (mut status, again_after) = status::status(&view);
+        status.observed_generation = pass.generation;
+        if status == set.status {
+            return (None, again_after);
+        }
+        self.statuses.begin(id, status);
+        let request = Request::UpdateStatus(StatusUpdate::DaemonSet(id, Some(pass.version), status));
+        (Some(Planned { request, memo: Memo::Status(StatusStep::Write) }), again_after)
+    }
+
     fn affected(&mut self, queue: &mut Enqueue<Key>) {
         for id in self.affected.drain(..) {
             queue.now(Key::Set(id));
@@ -370,8 +409,11 @@ impl Reconcile for DaemonSets {
     fn answered(&mut self, key: Key, memo: Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
         let Key::Set(id) = key else { return };
         match (memo, answer) {
-            (Memo::Create, Ok(Reply::Pod(pod))) => {
-                if let Some(pod) = ctx.store.pod(*pod) {
+            (Memo::Create, Ok(Reply::Pod(id_of_pod))) => {
+                if !self.passes.get(&id).is_some_and(|pass| pass.seen.contains(id_of_pod)) {
+                    self.unseen.insert(*id_of_pod);
+                }
+                if let Some(pod) = ctx.store.pod(*id_of_pod) {
                     event(ctx, id, "SuccessfulCreate", format!("Created pod: {}", pod.name), true);
                 }
             }

@@ -4,6 +4,7 @@ use super::placement::Placement;
 use crate::arena::{Column, Symbol};
 use crate::state::{DaemonSet, DaemonSetId, DeletionCause, NodeId, NodeSlot, Pod, PodId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
+use rustc_hash::FxHashSet;
 
 /// A set with its nodes and pods at one moment.
 #[derive(Debug)]
@@ -30,9 +31,10 @@ impl<'a> View<'a> {
         hash: Symbol,
         now: SimTime,
         nodes: Vec<(NodeId, Placement)>,
+        unseen: &FxHashSet<PodId>,
     ) -> Self {
         let all = store.pods_of(WorkloadId::DaemonSet(id)).iter();
-        let live = all.filter_map(|&pod_id| {
+        let live = all.filter(|pod_id| !unseen.contains(pod_id)).filter_map(|&pod_id| {
             let pod = store.pod(pod_id).filter(|pod| !(pod.phase.is_terminal() && pod.deletion.is_some()))?;
             Some((node_of(pod)?, pod_id))
         });

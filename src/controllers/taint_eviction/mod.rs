@@ -330,7 +330,7 @@ impl TaintEviction {
 
 fn post(text: &str, key: &PodKey, ctx: &mut Ctx<'_, TaintEviction>) {
     let (namespace, name) = key;
-    let about = ObjectRef { kind: "Pod", namespace: *namespace, name: Arc::clone(name) };
+    let about = ObjectRef::named("Pod", *namespace, Arc::clone(name));
     let mut event = EventDraft::normal("TaintManagerEviction", about, format!("{text} {namespace}/{name}"));
     event.node = ctx.store.find_pod(*namespace, name).and_then(|pod| ctx.store.pod(pod)?.node);
     ctx.event(event);

@@ -22,7 +22,7 @@ fn too_long(length_max: usize) -> String {
 /// Describes a form by its rule, examples and regular expression.
 fn form(rule: &str, expression: &str, examples: &[&str]) -> String {
     let examples: Vec<String> = examples.iter().map(|example| format!("'{example}', ")).collect();
-    format!("{rule} (e.g. {}regex used for validation is '{expression}')", examples.join("or "))
+    format!("{rule} (e.g. {}regex used for validation is '{expression}')", examples.join(" or "))
 }
 
 fn is_dns_label(text: &str) -> bool {
@@ -229,7 +229,7 @@ mod tests {
             dns_label("A"),
             [
                 "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and \
-              end with an alphanumeric character (e.g. 'my-name', or '123-abc', regex used for validation is \
+              end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
               '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
             ]
         );

@@ -474,8 +474,8 @@ fn what_stands_beside_workloads_is_checked_as_well() {
         &pod(),
         &[("/metadata/labels/app", json!("a b"))],
         &["metadata.labels: Invalid value: \"a b\": a valid label must be an empty string or consist of alphanumeric \
-         characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue', or \
-         'my_value', or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"],
+         characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or \
+         'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"],
     );
     let gates = [("/spec/schedulingGates", json!([{"name": "a"}, {"name": "a"}])), ("/spec/nodeName", json!("n"))];
     refuses(

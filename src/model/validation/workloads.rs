@@ -37,7 +37,7 @@ pub(super) fn int_or_percent(value: IntOrPercent, path: &Path<'_>, e: &mut Error
     match value {
         IntOrPercent::Int(count) => e.non_negative(path, count),
         IntOrPercent::Percent(percent) if percent < 0 => {
-            let detail = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', or \
+            let detail = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or \
                           '93%', regex used for validation is '[0-9]+%')";
             e.invalid(path, &Json(&value), detail);
         }

@@ -217,6 +217,23 @@ fn policies_decide_which_nodes_are_counted() {
 }
 
 #[test]
+fn a_cordoned_node_that_nobody_has_tainted_yet_is_counted_where_taints_are() {
+    // A decision is about the nodes as the input has them: the taint of a cordon comes from the node lifecycle controller.
+    let scores_with = |taints: Value| {
+        let mut constraint = soft("zone", 1);
+        constraint["nodeTaintsPolicy"] = json!("Honor");
+        let cordoned = json!({"labels": {"zone": "z1"}, "unschedulable": true, "taints": taints});
+        let cluster = spread(&[("a", "z1", 1), ("b", "z2", 2)])
+            .node("c", cordoned)
+            .pod("c-0", json!({"node": "c", "labels": {"app": "x"}}));
+        scores(&with(cluster, json!([constraint])), &["a", "b"]).1
+    };
+    assert_eq!(scores_with(json!([])), [Some(100), Some(100)]);
+    let taint = json!([{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]);
+    assert_eq!(scores_with(taint), [Some(100), Some(33)]);
+}
+
+#[test]
 fn the_node_of_a_pod_that_can_only_be_there_is_its_only_domain() {
     let node = |name: &str| json!({"labels": {"kubernetes.io/hostname": name}});
     let there = |cluster: Cluster, name: &str| cluster.pod(name, json!({"labels": {"app": "p"}, "node": "a"}));

@@ -227,9 +227,15 @@ impl ApiServer {
         });
         let not_scheduled = not_scheduled.or_else(|| super::pods::gated(&admitted));
         let nominated_node = status.nominated_node_name.map(|name| s.store.node_slot(name));
-        let containers = |statuses: &[model::ContainerStatus]| -> Vec<ContainerStatus> {
-            statuses.iter().map(|c| self.container_status(c, created_at)).collect()
+        // The kubelet lists them by name, the specification as it likes.
+        let containers = |statuses: &[model::ContainerStatus], names: &[model::Container]| -> Vec<ContainerStatus> {
+            let place = |status: &&model::ContainerStatus| names.iter().position(|c| c.name == status.name);
+            let mut statuses: Vec<&model::ContainerStatus> = statuses.iter().collect();
+            statuses.sort_by_key(place);
+            statuses.into_iter().map(|status| self.container_status(status, created_at)).collect()
         };
+        let init_containers = containers(&status.init_container_statuses, &o.spec.init_containers);
+        let containers = containers(&status.container_statuses, &o.spec.containers);
         let pod = Pod {
             namespace: metadata.namespace,
             name,
@@ -257,8 +263,8 @@ impl ApiServer {
                     status: c.status == model::ConditionStatus::True,
                 })
             }),
-            containers: SmallVec::from_vec(containers(&status.container_statuses)),
-            init_containers: SmallVec::from_vec(containers(&status.init_container_statuses)),
+            containers: SmallVec::from_vec(containers),
+            init_containers: SmallVec::from_vec(init_containers),
             resource_version: metadata.resource_version.and_then(|version| version.as_str().parse().ok()).unwrap_or(1),
         };
         let uid = generated_uid.unwrap_or_else(|| self.uid(s, "Pod", metadata));
@@ -273,10 +279,17 @@ impl ApiServer {
         } else if let Some(ended) = &c.state.terminated {
             let finished_at = self.instant(ended.finished_at, otherwise);
             ContainerState::Terminated { exit_code: ended.exit_code, finished_at }
-        } else if c.state.waiting.as_ref().is_some_and(|w| w.reason.as_str() == "CrashLoopBackOff") {
-            ContainerState::CrashLoopBackOff
         } else {
-            ContainerState::Waiting
+            match c.state.waiting.as_ref().map_or("", |waiting| waiting.reason.as_str()) {
+                "CrashLoopBackOff" => ContainerState::CrashLoopBackOff,
+                "ErrImagePull" => ContainerState::ErrImagePull,
+                "ErrImageNeverPull" => ContainerState::ErrImageNeverPull,
+                // What differs is why the image cannot be had, not what is done about it.
+                "ImagePullBackOff" | "ImageInspectError" | "InvalidImageName" | "RegistryUnavailable" => {
+                    ContainerState::ImagePullBackOff
+                }
+                _ => ContainerState::Waiting,
+            }
         };
         ContainerStatus { state, ready: c.ready, restarts: c.restart_count.unsigned_abs() }
     }
@@ -432,17 +445,35 @@ impl ApiServer {
             let delta = replace(&mut old.meta, &o.metadata, &mut old.spec, o.spec);
             return publish(s, id, delta);
         }
-        let status = JobStatus {
-            started_at: o.status.start_time.map(|_| self.instant(o.status.start_time, s.now)),
-            completed_at: o.status.completion_time.map(|_| self.instant(o.status.completion_time, s.now)),
-            active: o.status.active,
-            succeeded: o.status.succeeded,
-            failed: o.status.failed,
-            ..JobStatus::default()
-        };
+        let status = self.job_status(s, &o);
         let meta = self.meta(s, "Job", &o.metadata);
         let id = WorkloadId::Job(s.store.jobs.insert(Job { meta, spec: Arc::new(o.spec), status }));
         added(s, id)
+    }
+
+    /// What a Job has come to. A controller never looks again at one that is over.
+    fn job_status(&self, s: &Session<'_>, job: &model::Job) -> JobStatus {
+        let status = &job.status;
+        let at = |stamp: Option<Symbol>| self.instant(stamp, s.now);
+        let indexes = |text: Symbol| model::job_indexes(text.as_str(), job.spec.completions.unwrap_or(0)).into();
+        let is_true = |condition: &&model::JobCondition| condition.status == ConditionStatus::True;
+        let conditions = status.conditions.iter().filter(is_true).map(|condition| {
+            let (kind, reason) = (condition.condition_type.as_str(), condition.reason.as_str());
+            (kind, reason, at(condition.last_transition_time))
+        });
+        JobStatus {
+            started_at: status.start_time.map(|_| at(status.start_time)),
+            completed_at: status.completion_time.map(|_| at(status.completion_time)),
+            active: status.active,
+            ready: status.ready.unwrap_or(0),
+            terminating: status.terminating.unwrap_or(0),
+            succeeded: status.succeeded,
+            failed: status.failed,
+            completed_indexes: indexes(status.completed_indexes),
+            failed_indexes: indexes(status.failed_indexes.unwrap_or_default()),
+            conditions: conditions.collect(),
+            ..JobStatus::default()
+        }
     }
 
     fn put_cron_job(&mut self, s: &mut Session<'_>, mut o: model::CronJob, existing: Existing) -> Answer {

@@ -89,6 +89,14 @@ impl Chaos {
             note(ctx, Severity::Warning, "NothingToFail", &name, format!("{}: no node matches", fault.kind.as_str()));
             return;
         }
+        if fault.kind.hits_pods() {
+            let pods = fault.pods.clone().unwrap_or_default();
+            if target::select_pods(&pods, &nodes, &name, ctx).is_empty() {
+                let message = format!("{}: no pod matches", fault.kind.as_str());
+                note(ctx, Severity::Warning, "NothingToFail", &name, message);
+                return;
+            }
+        }
         note(ctx, Severity::Normal, "FaultBegan", &name, format!("{}{detail}", fault.kind.as_str()));
         faults::begin(fault, &name, &nodes, &mut self.damage, ctx);
         self.hit[index] = nodes;

@@ -5,9 +5,9 @@ use rustc_hash::FxHashMap;
 use super::faults::Damage;
 use super::spec::{FaultKind, FaultProcessSpec};
 use super::{Chaos, Severity, Timer, faults, note, target};
-use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::engine::Stream;
+use crate::model::domain_of;
 use crate::state::NodeId;
 
 /// One node's or domain's process.
@@ -45,7 +45,7 @@ fn instance_name(spec: &FaultProcessSpec, node: NodeId, ctx: &Ctx<'_, Chaos>) ->
     }
     match &spec.domain {
         None => Some(ctx.store.node_name(node).to_string()),
-        Some(key) => ctx.store.node(node)?.labels.get(Symbol::new(key)).map(|value| value.to_string()),
+        Some(key) => domain_of(&ctx.store.node(node)?.labels, key).map(|value| value.to_string()),
     }
 }
 

@@ -82,6 +82,12 @@ impl FaultKind {
         !matches!(self, Self::ControlPlaneOutage | Self::ContainerCrash | Self::OomKill | Self::PodKill)
     }
 
+    /// Whether it hits pods.
+    #[must_use]
+    pub fn hits_pods(self) -> bool {
+        matches!(self, Self::ContainerCrash | Self::OomKill | Self::PodKill)
+    }
+
     /// Whether it goes on until it is repaired.
     #[must_use]
     pub fn lasts(self) -> bool {

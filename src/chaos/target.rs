@@ -7,9 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Chaos;
 use super::spec::PodTarget;
-use crate::arena::sym;
 use crate::component::{Ctx, pool_number};
-use crate::model::LabelSelector;
+use crate::model::{LabelSelector, zone_of};
 use crate::state::{NodeId, PodId};
 
 /// Nodes by name, zone, pool or labels, and how many of those.
@@ -19,7 +18,7 @@ pub struct NodeTarget {
     /// These nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// Nodes with this value of `topology.kubernetes.io/zone`.
+    /// Nodes in this zone, by `topology.kubernetes.io/zone` or its former name `failure-domain.beta.kubernetes.io/zone`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
     /// Nodes of this pool: named `<pool>-<number>`.
@@ -93,7 +92,7 @@ pub(super) fn matches(target: &NodeTarget, node: NodeId, ctx: &Ctx<'_, Chaos>) -
 fn admits(target: &NodeTarget, selector: Option<&LabelSelector>, node: NodeId, ctx: &Ctx<'_, Chaos>) -> bool {
     let name = ctx.store.node_name(node);
     let labels = ctx.store.node(node).map(|node| &node.labels);
-    let zone = || labels.and_then(|l| l.get(sym!("topology.kubernetes.io/zone")));
+    let zone = || labels.and_then(zone_of);
     ctx.store.machine(node).exists
         && (target.names.is_empty() || target.names.iter().any(|n| n == name.as_str()))
         && target.zone.as_ref().is_none_or(|z| zone().is_some_and(|v| v.as_str() == z))

@@ -8,7 +8,7 @@ use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::engine::Distribution;
 use crate::model::{Container, PullPolicy};
-use crate::state::{NodeId, Pod, PodId, PodPhase};
+use crate::state::{ContainerState, NodeId, Pod, PodId, PodPhase};
 use crate::units::{SimDuration, SimTime};
 
 use super::Kubelets;
@@ -198,6 +198,25 @@ impl Images {
 }
 
 impl Kubelets {
+    /// Images that some pod waits for in vain when the run begins cannot be had by others, either, and not later on.
+    ///
+    /// # Differs
+    /// The registry may have been away for a moment; a dump does not tell.
+    pub(super) fn find_failing_pulls(&mut self, ctx: &Ctx<'_, Self>) {
+        let is_failing = |state: ContainerState| {
+            matches!(state, ContainerState::ErrImagePull | ContainerState::ImagePullBackOff)
+        };
+        for (_, pod) in ctx.store.pods().filter(|(_, pod)| pod.is_active() && pod.node.is_some()) {
+            let init = pod.spec.init_containers.iter().zip(&pod.init_containers);
+            for (container, status) in init.chain(pod.spec.containers.iter().zip(&pod.containers)) {
+                let failure = (None, container.image);
+                if is_failing(status.state) && !self.images.failing.contains(&failure) {
+                    self.images.failing.push(failure);
+                }
+            }
+        }
+    }
+
     /// Deletes the images of the node that no pod there needs.
     ///
     /// # Source

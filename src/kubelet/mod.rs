@@ -261,6 +261,7 @@ impl Component for Kubelets {
             }
         }
         self.volumes_found(ctx);
+        self.find_failing_pulls(ctx);
         let pods: Vec<PodId> = ctx.store.pods().filter(|(_, pod)| pod.node.is_some()).map(|(id, _)| id).collect();
         for pod in pods {
             self.pod_found(pod, ctx);

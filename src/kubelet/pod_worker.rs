@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::image::Need;
 use super::init::{self, Inits};
 use super::memory::is_over_limit;
+use super::phase::restarts_after;
 use super::pull::{PullBackOff, PullFailure, Start};
 use super::restart::BackOff;
 use super::{Kubelets, Timer, admission, node_status, settings, tell};
@@ -132,7 +133,11 @@ impl Kubelets {
         match object.phase {
             PodPhase::Pending => self.pod_bound(pod, ctx),
             PodPhase::Running => {
-                self.go_on(pod, ctx);
+                if object.containers.iter().any(|status| status.state == ContainerState::CrashLoopBackOff) {
+                    self.goes_on_backing_off(pod, ctx);
+                } else {
+                    self.go_on(pod, ctx);
+                }
                 self.watch_deadline(pod, ctx);
                 self.watch_memory_of(pod, ctx);
             }
@@ -144,8 +149,10 @@ impl Kubelets {
     pub(super) fn go_on(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node.filter(|&node| ctx.store.machine(node).kubelet_alive()) else { return };
-        let is_down = |c: &ContainerStatus| {
-            !matches!(c.state, ContainerState::Running { .. } | ContainerState::Terminated { .. })
+        let is_down = |c: &ContainerStatus| match c.state {
+            ContainerState::Running { .. } => false,
+            ContainerState::Terminated { exit_code, .. } => restarts_after(object.spec.restart_policy, exit_code),
+            _ => true,
         };
         if object.containers.iter().any(is_down) {
             self.restart(pod, ctx);

@@ -39,6 +39,13 @@ impl BackOff {
         self.started_at = Some(started_at);
         wait
     }
+
+    /// That of containers which have been restarted so often, and how long they wait for the next time.
+    fn after(restarts: u32, now: SimTime, longest: SimDuration) -> (Self, SimDuration) {
+        let doublings = restarts.saturating_sub(1).min(16);
+        let wait = (FIRST_WAIT * (1 << doublings)).min(longest);
+        (Self { wait: (wait * 2).min(longest), started_at: Some(now) }, wait)
+    }
 }
 
 impl Kubelets {
@@ -96,6 +103,23 @@ impl Kubelets {
         let message = back_off_text(names.first().copied().unwrap_or(""), object);
         self.event(node, EventDraft::warning("BackOff", ObjectRef::pod(object), message), ctx);
         self.post_if_heard(pod, patch, ctx);
+    }
+
+    /// A pod that a run finds between two crashes waits on, for a part of its back-off that nothing tells.
+    pub(super) fn goes_on_backing_off(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let Some(node) = object.node.filter(|&node| ctx.store.machine(node).kubelet_alive()) else { return };
+        if self.is_stand_in(node, ctx) {
+            self.restart(pod, ctx);
+            return;
+        }
+        let (back_off, wait) =
+            BackOff::after(object.restarts_max(), ctx.now, ctx.config.kubelet.restart_period_max);
+        let left = wait.as_secs_f64() * ctx.streams.at("crash-loop-found", &settings::entity(object), 0).unit();
+        let ticket = ctx.arm_in(SimDuration::from_secs_f64(left), Timer::Restart(pod));
+        let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::BackingOff));
+        worker.back_off = back_off;
+        worker.replace(Stage::BackingOff, Some(ticket), ctx);
     }
 
     /// Starts the pod's containers once more.
@@ -185,6 +209,16 @@ mod tests {
         let at = SimTime::ZERO;
         let waits: Vec<u64> = (0..8).map(|_| back_off.next(at, at, longest).as_secs()).collect();
         assert_eq!(waits, [0, 10, 20, 40, 80, 160, 300, 300]);
+    }
+
+    #[test]
+    fn a_crash_loop_that_is_found_waits_as_long_as_it_had_come_to() {
+        let longest = SimDuration::from_secs(300);
+        for (restarts, expected) in [(0, 10), (1, 10), (2, 20), (5, 160), (6, 300), (4_000_000_000, 300)] {
+            let (mut back_off, wait) = BackOff::after(restarts, SimTime::ZERO, longest);
+            assert_eq!(wait.as_secs(), expected, "{restarts}");
+            assert_eq!(back_off.next(SimTime::ZERO, SimTime::ZERO, longest), (wait * 2).min(longest));
+        }
     }
 
     #[test]

@@ -199,3 +199,69 @@ mod tests {
         check(r#"{"podFailurePolicy":{"rules":[]}}"#, (Some(1), 1, 6, PodReplacementPolicy::Failed));
     }
 }
+
+/// Indexes that a status may list; more than are ever played.
+const INDEXES_MAX: usize = 500_000;
+
+impl JobStatus {
+    /// The condition that is true, if there is one of this type.
+    #[must_use]
+    pub fn true_condition(&self, condition_type: &str) -> Option<&JobCondition> {
+        let is_meant = |c: &&JobCondition| c.condition_type == condition_type && c.status == ConditionStatus::True;
+        self.conditions.iter().find(is_meant)
+    }
+
+    /// Whether the Job is over, well or badly.
+    ///
+    /// # Source
+    /// job-controller, `IsJobFinished`: one of the conditions Complete and Failed is true. It is never looked at again.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.true_condition("Complete").or_else(|| self.true_condition("Failed")).is_some()
+    }
+}
+
+/// `0,2-4` as first and last indexes, in the order of the text; what is no index of a Job of so many completions is left out.
+#[must_use]
+pub fn job_index_intervals(text: &str, completions: i32) -> Vec<(i32, i32)> {
+    let parse = |part: &str| -> Option<(i32, i32)> {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (i32, i32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        let last = last.min(completions - 1);
+        (0 <= first && first <= last).then_some((first, last))
+    };
+    text.split(',').filter_map(parse).collect()
+}
+
+/// `0,2-4` one by one, ascending; the first half a million of them.
+#[must_use]
+pub fn job_indexes(text: &str, completions: i32) -> Vec<i32> {
+    let intervals = job_index_intervals(text, completions);
+    let mut indexes: Vec<i32> = intervals.into_iter().flat_map(|(first, last)| first..=last).take(INDEXES_MAX).collect();
+    indexes.sort_unstable();
+    indexes.dedup();
+    indexes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indexes_are_those_of_the_job() {
+        assert_eq!(job_indexes("3,0-1,1,7-9", 8), [0, 1, 3, 7]);
+        assert_eq!(job_indexes("", 8), []);
+        assert_eq!(job_indexes("0-2000000000", 2_000_000_001).len(), INDEXES_MAX, "bad input eats no memory");
+    }
+
+    #[test]
+    fn a_job_is_over_by_a_condition_that_is_true() {
+        let status = |condition: &str| -> JobStatus {
+            serde_saphyr::from_str(&format!("{{conditions: [{condition}]}}")).expect("a status")
+        };
+        assert!(status("{type: Complete, status: 'True'}").is_finished());
+        assert!(status("{type: Failed, status: 'True'}").is_finished());
+        assert!(!status("{type: Failed, status: 'False'}").is_finished());
+        assert!(!status("{type: FailureTarget, status: 'True'}").is_finished());
+    }
+}

@@ -5,7 +5,8 @@ use super::meta::{ObjectMeta, Opaque};
 use super::pod::ConditionStatus;
 use super::resources::ResourceList;
 use super::taint::Taint;
-use crate::arena::Symbol;
+use super::meta::Labels;
+use crate::arena::{Symbol, sym};
 
 api_structs! {
     /// A node.
@@ -107,6 +108,46 @@ impl NodeStatus {
     #[must_use]
     pub fn allocatable_pods(&self) -> i64 {
         self.allocatable.get(Symbol::from("pods")).map_or(0, |pods| pods.value())
+    }
+}
+
+/// The label that says in which zone a node is.
+pub const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
+
+/// The zone of a node with these labels: how the control plane groups nodes, and what faults, charts and plans call a zone.
+///
+/// # Source
+/// component-helpers, `GetZoneKey`: the beta label wins over the stable one; if it is empty, so is the zone.
+#[must_use]
+pub fn zone_of(labels: &Labels) -> Option<Symbol> {
+    let zone = labels.get(sym!("failure-domain.beta.kubernetes.io/zone"));
+    zone.or_else(|| labels.get(sym!("topology.kubernetes.io/zone"))).filter(|zone| !zone.is_empty())
+}
+
+/// The region of a node with these labels, by the same rule.
+#[must_use]
+pub fn region_of(labels: &Labels) -> Option<Symbol> {
+    let region = labels.get(sym!("failure-domain.beta.kubernetes.io/region"));
+    region.or_else(|| labels.get(sym!("topology.kubernetes.io/region"))).filter(|region| !region.is_empty())
+}
+
+/// Whether the node is said to bear the control plane.
+///
+/// # Source
+/// kubeadm and k3s, which give this label, before 1.20 under its former name.
+#[must_use]
+pub fn has_control_plane_role(labels: &Labels) -> bool {
+    let roles = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+    roles.into_iter().any(|role| labels.contains(Symbol::new(role)))
+}
+
+/// The value of a label by which machines fail together; either label of zones means the zone.
+#[must_use]
+pub fn domain_of(labels: &Labels, label: &str) -> Option<Symbol> {
+    match label {
+        ZONE_LABEL | "failure-domain.beta.kubernetes.io/zone" => zone_of(labels),
+        "topology.kubernetes.io/region" | "failure-domain.beta.kubernetes.io/region" => region_of(labels),
+        _ => labels.get(Symbol::new(label)),
     }
 }
 

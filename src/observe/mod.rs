@@ -7,6 +7,7 @@ mod cause;
 mod causes;
 mod cluster;
 mod events;
+mod faults;
 mod glossary;
 mod jobs;
 mod nodes;
@@ -46,7 +47,7 @@ pub use verdict::{Matter, Sentence, Tone};
 pub use workload::WorkloadKey;
 pub use workloads::WorkloadRow;
 
-use crate::arena::{Symbol, sym};
+use crate::arena::Symbol;
 use crate::component::{Config, Record};
 use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, MachineChange, PodId, Store};
 use crate::units::{SimDuration, SimTime};
@@ -77,6 +78,7 @@ pub struct Observers {
     transcript: transcript::Transcripts,
     slo: slo::Slo,
     jobs: jobs::Jobs,
+    faults: faults::Faults,
     orders: orders::Orders,
     counts: summary::Tallies,
     recoveries: replacements::Recoveries,
@@ -130,6 +132,7 @@ impl Observers {
             transcript: transcript::Transcripts::default(),
             slo: slo::Slo::new(objectives),
             jobs: jobs::Jobs::default(),
+            faults: faults::Faults::default(),
             orders: orders::Orders::default(),
             counts: summary::Tallies::default(),
             recoveries: replacements::Recoveries::default(),
@@ -154,6 +157,7 @@ impl Observers {
         }
         self.slo.begin(store);
         self.jobs.begin(store);
+        self.faults.begin(store);
         self.pods.begin(store);
         self.cluster.begin(store);
         self.recoveries.begin(store);
@@ -230,6 +234,7 @@ impl Observers {
         }
         self.counts.recorded(record);
         self.orders.recorded(now, record);
+        self.faults.recorded(now, record);
         if let Some(traps) = &mut self.traps {
             traps.recorded(now, record, store);
         }
@@ -246,6 +251,7 @@ impl Observers {
     pub fn machine_changed(&mut self, now: SimTime, _cause: CauseId, change: &MachineChange, store: &Store) {
         if self.detail != Detail::Nothing {
             self.counts.machine_changed(change);
+            self.faults.machine_changed(now, change, store);
             self.services.machine_changed(now, change, store);
         }
     }
@@ -267,6 +273,7 @@ impl Observers {
         let (cluster, zones, extremes) = self.cluster.finish(end);
         let (services, of_services) = self.services.finish(end);
         let orders = self.orders.finish();
+        let faults = self.faults.finish();
         let found = summary::Found {
             pods: &pods,
             workloads: self.slo.finish(end),
@@ -283,6 +290,7 @@ impl Observers {
                 jobs: &summary.failed_jobs,
                 commands: &orders.0,
                 procedures: &orders.1,
+                faults: &faults,
                 traps: &summary.traps,
             };
             summary.verdict = verdict::verdict(&evidence, end, store);
@@ -304,8 +312,7 @@ impl Observers {
     }
 }
 
-/// A node's zone: the well-known label, or empty.
+/// A node's zone, or empty.
 fn zone_of(labels: &crate::model::Labels) -> Symbol {
-    let former = || labels.get(sym!("failure-domain.beta.kubernetes.io/zone"));
-    labels.get(sym!("topology.kubernetes.io/zone")).or_else(former).unwrap_or_default()
+    crate::model::zone_of(labels).unwrap_or_default()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::faults::Missed;
 use super::jobs::FailedJob;
 use super::orders::{Order, Shortcoming};
 use super::outcome::WorkloadOutcome;
@@ -38,6 +39,10 @@ pub enum Matter {
     PodsLost,
     /// A Job failed.
     JobFailed,
+    /// A fault hit nobody.
+    FaultHitNobody,
+    /// A fault stopped the last of the nodes that bear the control plane, which goes on in the model.
+    ControlPlaneNodesLost,
     /// A kubectl line of the timeline failed.
     CommandFailed,
     /// One had not ended when the run did.
@@ -90,6 +95,7 @@ pub(super) struct Evidence<'a> {
     pub(super) commands: &'a [Order],
     pub(super) procedures: &'a [Order],
     pub(super) traps: &'a [Trap],
+    pub(super) faults: &'a Missed,
 }
 
 /// The verdict on a run that has ended with this cluster.
@@ -97,6 +103,7 @@ pub(super) fn verdict(evidence: &Evidence<'_>, end: SimTime, store: &Store) -> V
     let mut sentences = Vec::new();
     still_broken(&mut sentences, evidence.workloads, end, store);
     lost(&mut sentences, evidence.workloads, evidence.jobs);
+    faults(&mut sentences, evidence.faults);
     orders(&mut sentences, evidence.commands, (Matter::CommandFailed, Matter::CommandUnfinished));
     orders(&mut sentences, evidence.procedures, (Matter::ProcedureFailed, Matter::ProcedureUnfinished));
     objectives(&mut sentences, evidence.workloads);
@@ -215,6 +222,24 @@ fn lost(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome], jobs: &[Fa
     if let Some(more @ 1..) = jobs.len().checked_sub(EACH_MAX) {
         let objects = jobs.iter().skip(EACH_MAX).map(FailedJob::object).collect();
         sentences.push(sentence(Matter::JobFailed, Tone::Bad, format!("FAILED: {more} more Jobs"), objects));
+    }
+}
+
+/// Faults that did not do what they are there for.
+fn faults(sentences: &mut Vec<Sentence>, missed: &Missed) {
+    if !missed.hit_nobody.is_empty() {
+        let faults: Vec<String> = missed.hit_nobody.iter().map(|(_, fault)| fault.clone()).collect();
+        let text = format!("HIT NOBODY: {}: {}", if faults.len() == 1 { "a fault" } else { "faults" }, names(&faults));
+        sentences.push(sentence(Matter::FaultHitNobody, Tone::Bad, text, faults));
+    }
+    if let Some((at, nodes)) = &missed.without_control_plane {
+        let text = format!(
+            "The control plane went on although no node that bears it ({}) was left at {}; add a ControlPlaneOutage fault to \
+             play its loss",
+            names(nodes),
+            at.saturating_since(SimTime::ZERO)
+        );
+        sentences.push(sentence(Matter::ControlPlaneNodesLost, Tone::Bad, text, nodes.clone()));
     }
 }
 

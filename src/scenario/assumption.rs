@@ -11,7 +11,7 @@ use super::objects::pod_template;
 use super::schema::Spec;
 use crate::arena::Symbol;
 use crate::component::Latencies;
-use crate::model::{ManifestObject, Object, PodSpec, requests};
+use crate::model::{ManifestObject, Object, PodSpec, requests, zone_of};
 
 /// Objects that an assumption names; the others are counted.
 const NAMED_MAX: usize = 5;
@@ -143,8 +143,7 @@ fn nodes(objects: &[ManifestObject]) -> impl Iterator<Item = &crate::model::Node
 }
 
 fn zones(objects: &[ManifestObject]) -> Option<Assumption> {
-    let keys = ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"].map(Symbol::new);
-    let bare = nodes(objects).filter(|node| !keys.iter().any(|key| node.metadata.labels.contains(*key)));
+    let bare = nodes(objects).filter(|node| zone_of(&node.metadata.labels).is_none());
     let assumption = Assumption::new(
         "zones",
         "nodes without a zone label are in one zone together",
@@ -173,11 +172,7 @@ fn job_lengths(objects: &[ManifestObject]) -> Option<Assumption> {
     let run_for = Symbol::new("kubesquall.sim/run-for");
     let endless = objects.iter().filter(|object| {
         let is_job = match &object.object {
-            Object::Job(job) => !job
-                .status
-                .conditions
-                .iter()
-                .any(|condition| matches!(condition.condition_type.as_str(), "Complete" | "Failed")),
+            Object::Job(job) => !job.status.is_finished(),
             Object::CronJob(_) => true,
             _ => false,
         };

@@ -40,7 +40,10 @@ fn stamps(object: &Object) -> Vec<i64> {
             stamps.extend(pod.status.conditions.iter().map(|condition| condition.last_transition_time));
             stamps.push(pod.status.start_time);
         }
-        Object::Job(job) => stamps.extend([job.status.start_time, job.status.completion_time]),
+        Object::Job(job) => {
+            stamps.extend([job.status.start_time, job.status.completion_time]);
+            stamps.extend(job.status.conditions.iter().map(|condition| condition.last_transition_time));
+        }
         _ => {}
     }
     stamps.into_iter().flatten().filter_map(|stamp| unix_nanos_from_rfc3339(stamp.as_str())).collect()

@@ -8,10 +8,12 @@ use super::assumption::{self, Assumption};
 use super::control_plane;
 use super::decode::{Decoded, decode};
 use super::document::{self, Node, Value};
+use super::dump;
 use super::epoch::epoch;
 use super::files::{self, Files, Manifests};
 use super::input::{self, Input};
 use super::kube_scheduler;
+use super::node_labels;
 use super::objects;
 use super::overrides::Overrides;
 use super::owners;
@@ -289,12 +291,14 @@ impl Resolver<'_> {
             self.input.add(&behind);
             objects.extend(self.take(behind, not_modelled));
         }
+        self.assumed.extend(node_labels::complete(&mut objects));
         if spec.cluster.missing_owners == MissingOwners::Rebuild {
             let rebuilt = owners::missing(&objects);
             objects.extend(rebuilt.objects);
             self.assumed.extend(rebuilt.assumed);
         }
         objects.extend(revisions::missing(&objects));
+        dump::keep_crash_loops(&mut objects);
         objects
     }
 
@@ -363,7 +367,8 @@ impl Resolver<'_> {
             not_modelled = listed.iter().map(NotModelled::from).collect();
         }
         not_modelled.sort_by_key(|row| (row.file, row.line));
-        let mut assumed = std::mem::take(&mut self.assumed);
+        let mut assumed = dump::assumptions(config.version, &objects);
+        assumed.append(&mut self.assumed);
         assumed.extend(assumption::of(&spec, &config.latency, &objects));
         let assumed = spec.assumed.clone().unwrap_or(assumed);
         let input = spec.input.clone().unwrap_or_else(|| std::mem::take(&mut self.input));

@@ -5,7 +5,7 @@ use super::validate::Inventory;
 use crate::arena::Symbol;
 use crate::chaos::{FaultKind, NodeTarget, PodTarget};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, nearest};
-use crate::model::{LabelSelector, Labels};
+use crate::model::{LabelSelector, Labels, zone_of};
 
 /// The parts of a fault that both its forms have.
 pub(super) struct Fault<'a> {
@@ -140,7 +140,7 @@ fn check_nodes(root: &Node, path: &str, target: &NodeTarget, inventory: &Invento
 
 /// Whether a node can be chosen; `count` and `fraction` are not looked at.
 pub(super) fn admits(target: &NodeTarget, selector: Option<&LabelSelector>, name: Symbol, labels: &Labels) -> bool {
-    let zone = || labels.get(Symbol::new("topology.kubernetes.io/zone"));
+    let zone = || zone_of(labels);
     (target.names.is_empty() || target.names.iter().any(|wanted| name == wanted.as_str()))
         && target.zone.as_ref().is_none_or(|wanted| zone().is_some_and(|zone| zone == wanted.as_str()))
         && target.pool.as_ref().is_none_or(|pool| in_pool(pool, name))
@@ -206,7 +206,7 @@ fn check_share(root: &Node, path: &str, count: Option<u32>, fraction: Option<f64
 pub(super) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
     const LISTED_MAX: usize = 8;
     let diagnostic = Diagnostic::error("scenario::unknown_name", format!("there is no {what} `{name}`"));
-    if let Some(nearest) = nearest(name, known.clone()) {
+    if let Some(nearest) = nearest(name, known.clone()).filter(|nearest| *nearest != name) {
         return diagnostic.help(format!("the nearest is `{nearest}`"));
     }
     let listed: Vec<&str> = known.clone().take(LISTED_MAX).collect();

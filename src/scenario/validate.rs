@@ -19,7 +19,7 @@ use crate::chaos::FaultProcessSpec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::model::field_path::Step;
 use crate::model::manifest::DUMP_COMMAND;
-use crate::model::{LabelSelector, Labels, Object, ObjectKind, is_dns_subdomain, validation};
+use crate::model::{LabelSelector, Labels, Object, ObjectKind, domain_of, is_dns_subdomain, validation, zone_of};
 use crate::observe::METRICS;
 use crate::units::SimDuration;
 
@@ -84,9 +84,7 @@ impl Inventory {
     }
 
     fn add_node(&mut self, metadata: &crate::model::ObjectMeta) {
-        let label = |key: &str| metadata.labels.get(Symbol::new(key));
-        self.zones
-            .extend(label("topology.kubernetes.io/zone").or_else(|| label("failure-domain.beta.kubernetes.io/zone")));
+        self.zones.extend(zone_of(&metadata.labels));
         self.names.insert(metadata.name);
         self.nodes.push(KnownNode { name: metadata.name, labels: metadata.labels.clone() });
     }
@@ -391,7 +389,7 @@ fn check_processes(
             let selector = process.nodes.selector.as_ref().and_then(|text| LabelSelector::parse(text).ok());
             let is_hit = |node: &KnownNode| {
                 targets::admits(&process.nodes, selector.as_ref(), node.name, &node.labels)
-                    && node.labels.contains(Symbol::from(domain))
+                    && domain_of(&node.labels, domain).is_some()
             };
             if !inventory.nodes().any(is_hit) {
                 let message = format!("no node has the label `{domain}`");

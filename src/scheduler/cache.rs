@@ -10,8 +10,8 @@ use super::counts::{Counted, Counts, Inclusion, Placed, ViewId};
 use super::node_info::NodeInfo;
 use super::volumes::{AssumedVolumes, Bindings};
 use crate::arena::{Column, Symbol};
-use crate::model::Labels;
 use crate::model::config::KubernetesVersion;
+use crate::model::{Labels, region_of, zone_of};
 use crate::state::{AdmittedSpec, Node, NodeId, NodeSlot, Pod, PodId, Store};
 use crate::units::SimTime;
 
@@ -411,13 +411,10 @@ fn image_names(node: &Node) -> IndexMap<Symbol, i64, FxBuildHasher> {
 
 /// Region and zone of a node; the beta labels win.
 fn zone_key(node: &Node) -> Symbol {
-    let label = |beta: &str, stable: &str| {
-        node.labels.get(Symbol::new(beta)).or_else(|| node.labels.get(Symbol::new(stable))).unwrap_or_default()
-    };
-    let region = label("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region");
-    let zone = label("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone");
-    if region.as_str().is_empty() && zone.as_str().is_empty() {
+    let (region, zone) = (region_of(&node.labels), zone_of(&node.labels));
+    if region.or(zone).is_none() {
         return Symbol::empty();
     }
+    let (region, zone) = (region.unwrap_or_default(), zone.unwrap_or_default());
     Symbol::new(&format!("{region}:\0:{zone}"))
 }

@@ -3,6 +3,7 @@
 mod breaks;
 mod cli;
 mod determinism;
+mod dumps;
 mod expected;
 mod figures;
 mod intake;

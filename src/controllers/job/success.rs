@@ -1,6 +1,6 @@
 //! When an Indexed Job has succeeded before all of its indexes have.
 
-use crate::model::{JobSpec, SuccessPolicy};
+use crate::model::{JobSpec, SuccessPolicy, job_index_intervals};
 
 /// Whether some rule of the policy is met.
 ///
@@ -17,23 +17,12 @@ fn rules_met(policy: &SuccessPolicy, completions: i32, succeeded: &[i32]) -> boo
     policy.rules.iter().any(|rule| {
         let enough = |count: usize| rule.succeeded_count.is_some_and(|wanted| count as i64 >= i64::from(wanted));
         let Some(indexes) = rule.succeeded_indexes else { return enough(succeeded.len()) };
-        let wanted = intervals(indexes.as_str(), completions);
+        let wanted = job_index_intervals(indexes.as_str(), completions);
         let total: i64 = wanted.iter().map(|(first, last)| i64::from(last - first + 1)).sum();
         let is_wanted = |index: &&i32| wanted.iter().any(|(first, last)| (first..=last).contains(index));
         let found = succeeded.iter().filter(is_wanted).count();
         total > 0 && (found as i64 == total || enough(found))
     })
-}
-
-/// `0,2-4` as first and last indexes; what is no index of the Job is left out.
-fn intervals(text: &str, completions: i32) -> Vec<(i32, i32)> {
-    let parse = |part: &str| -> Option<(i32, i32)> {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (i32, i32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        let last = last.min(completions - 1);
-        (0 <= first && first <= last).then_some((first, last))
-    };
-    text.split(',').filter_map(parse).collect()
 }
 
 #[cfg(test)]

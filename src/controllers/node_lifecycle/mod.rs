@@ -32,7 +32,7 @@ use tainter::Tainter;
 use taints::{Chain, Keys};
 
 pub use taints::condition_taints;
-use zones::{ZoneLabels, Zones};
+use zones::{ZoneKey, Zones};
 
 /// Workers that react to Node events.
 const NODE_UPDATE_WORKERS: usize = 8;
@@ -84,7 +84,6 @@ pub struct NodeLifecycle {
     /// Passes, ticks and workers begin once the caches are filled.
     is_synced: bool,
     keys: Keys,
-    zone_labels: ZoneLabels,
     clock: PassClock,
     armed_pass: Option<(Ticket, SimTime)>,
     pass: Option<Pass>,
@@ -130,7 +129,6 @@ impl NodeLifecycle {
         Self {
             is_synced: true,
             keys: Keys::new(),
-            zone_labels: ZoneLabels::new(),
             clock: PassClock::new(SimTime::ZERO, flags.node_monitor_period),
             armed_pass: None,
             pass: None,
@@ -238,7 +236,7 @@ impl NodeLifecycle {
 
     /// Whether a pass would find out something from this update.
     fn matters(&self, before: &Node, after: &Node) -> bool {
-        let zone = |node: &Node| (self.zone_labels.zone_of(&node.labels), self.zone_labels.counts(&node.labels));
+        let zone = |node: &Node| (ZoneKey::of(&node.labels), zones::counts(&node.labels));
         let taints = |node: &Node| {
             let has = |key| node.taint(key, TaintEffect::NoExecute).is_some();
             (has(self.keys.not_ready), has(self.keys.unreachable))
@@ -308,7 +306,7 @@ impl NodeLifecycle {
     }
 
     /// Whether the node's NoExecute taints are what its Ready condition asks for; if so, it was queued and dealt with.
-    fn knows_taints(&mut self, node: NodeId, object: &Node, zone: zones::ZoneKey, now: SimTime) -> bool {
+    fn knows_taints(&mut self, node: NodeId, object: &Node, zone: ZoneKey, now: SimTime) -> bool {
         let Some(ready) = object.conditions.ready() else { return false };
         let has = |key| object.taint(key, TaintEffect::NoExecute).is_some();
         let Some((wanted, opposite)) = self.keys.no_execute(ready) else { return !self.keys.has_no_execute(object) };
@@ -335,9 +333,9 @@ impl NodeLifecycle {
             };
             self.known.insert(node);
             self.health.insert(node, Health { ready, floor });
-            let zone = self.zone_labels.zone_of(&object.labels);
+            let zone = ZoneKey::of(&object.labels);
             self.zones.ensure(zone, flags);
-            let place = self.zone_labels.counts(&object.labels).then_some((zone, ready == Some(Status::True)));
+            let place = zones::counts(&object.labels).then_some((zone, ready == Some(Status::True)));
             self.zones.count(node, place);
             if self.knows_taints(node, object, zone, ctx.now) {
                 continue;

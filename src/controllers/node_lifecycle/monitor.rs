@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::health::{Health, probe, unknown_conditions};
 use super::taints::{ChainEnd, Edit, Owner};
-use super::zones::Disruption;
+use super::zones::{self, Disruption, ZoneKey};
 use super::{NodeLifecycle, Tag, Timer, Waiting};
 use crate::component::{Answer, Ctx, ErrorReason, EventDraft, ObjectRef, PodStatusPatch, Request};
 use crate::model::TaintEffect;
@@ -93,7 +93,7 @@ impl NodeLifecycle {
         let tainted = tainted.collect();
         let mut strip = VecDeque::new();
         for (node, object) in &list {
-            self.zones.ensure(self.zone_labels.zone_of(&object.labels), &ctx.config.kube_controller_manager);
+            self.zones.ensure(ZoneKey::of(&object.labels), &ctx.config.kube_controller_manager);
             if self.known.insert(*node) {
                 let name = ctx.store.node_name(*node);
                 let text = format!("Node {name} event: Registered Node {name} in Controller");
@@ -181,7 +181,7 @@ impl NodeLifecycle {
     fn begin_reachable(&mut self, owner: Owner, node: NodeId, object: &Node, ctx: &mut Ctx<'_, Self>) -> bool {
         let edits = self.removals(object);
         if edits.is_empty() {
-            self.zones.forget(self.zone_labels.zone_of(&object.labels), node);
+            self.zones.forget(ZoneKey::of(&object.labels), node);
             return false;
         }
         self.edit(owner, node, edits, ctx);
@@ -196,7 +196,7 @@ impl NodeLifecycle {
 
     fn forget_in_queue(&mut self, node: NodeId, ctx: &Ctx<'_, Self>) {
         if let Some(object) = ctx.store.node(node) {
-            self.zones.forget(self.zone_labels.zone_of(&object.labels), node);
+            self.zones.forget(ZoneKey::of(&object.labels), node);
         }
     }
 
@@ -320,9 +320,9 @@ impl NodeLifecycle {
     fn judge(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) -> Progress {
         let visit = self.visit_mut(node);
         let (object, observed, current) = (Arc::clone(&visit.node), visit.observed, visit.current);
-        let zone = self.zone_labels.zone_of(&object.labels);
+        let zone = ZoneKey::of(&object.labels);
         self.zones.ensure(zone, &ctx.config.kube_controller_manager);
-        let place = self.zone_labels.counts(&object.labels).then_some((zone, current == Some(Status::True)));
+        let place = zones::counts(&object.labels).then_some((zone, current == Some(Status::True)));
         self.zones.count(node, place);
         let Some(current) = current else {
             self.retry.remove(&node);
@@ -344,7 +344,7 @@ impl NodeLifecycle {
 
     /// Queues the node, or says which taints change at once.
     fn decide_taints(&mut self, node: NodeId, object: &Node, ready: Status, now: SimTime) -> SmallVec<[Edit; 2]> {
-        let zone = self.zone_labels.zone_of(&object.labels);
+        let zone = ZoneKey::of(&object.labels);
         let Some((wanted, opposite)) = self.keys.no_execute(ready) else {
             let edits = self.removals(object);
             if edits.is_empty() {

@@ -506,7 +506,7 @@ fn the_only_node_losing_its_ready_condition_is_full_disruption() {
     let mut bench = bench(|world| add_nodes(world, "a", 1));
     bench.at(10.0, |world| world.set_condition("a0", NodeConditionKind::Ready, None));
     bench.run_until(20.0);
-    let key = bench.component.zone_labels.zone_of(&bench.world.node("a0").labels);
+    let key = super::zones::ZoneKey::of(&bench.world.node("a0").labels);
     assert_eq!(bench.component.zones.state(key), Some(zones::ZoneState::FullDisruption));
 }
 
@@ -521,7 +521,7 @@ fn a_node_excluded_from_disruption_does_not_count() {
         world.last_renewal("a0", secs(0.0));
     });
     bench.run_until(1000.0);
-    let key = bench.component.zone_labels.zone_of(&bench.world.node("a0").labels);
+    let key = super::zones::ZoneKey::of(&bench.world.node("a0").labels);
     assert_eq!(bench.component.zones.state(key), Some(zones::ZoneState::FullDisruption));
     check_taints(&bench, "a0", &["unreachable:NoSchedule"]);
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::queue::TaintQueue;
-use crate::arena::Symbol;
-use crate::model::Labels;
+use crate::arena::{Symbol, sym};
+use crate::model::{Labels, region_of, zone_of};
 use crate::model::config::KubeControllerManager;
 use crate::state::NodeId;
 use crate::units::SimTime;
@@ -19,37 +19,16 @@ pub(super) struct ZoneKey {
     zone: Symbol,
 }
 
-/// The label keys that make a [`ZoneKey`], interned once.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct ZoneLabels {
-    region_beta: Symbol,
-    region: Symbol,
-    zone_beta: Symbol,
-    zone: Symbol,
-    exclude: Symbol,
+impl ZoneKey {
+    /// The zone of a node with these labels.
+    pub(super) fn of(labels: &Labels) -> Self {
+        Self { region: region_of(labels).unwrap_or_default(), zone: zone_of(labels).unwrap_or_default() }
+    }
 }
 
-impl ZoneLabels {
-    pub(super) fn new() -> Self {
-        Self {
-            region_beta: Symbol::new("failure-domain.beta.kubernetes.io/region"),
-            region: Symbol::new("topology.kubernetes.io/region"),
-            zone_beta: Symbol::new("failure-domain.beta.kubernetes.io/zone"),
-            zone: Symbol::new("topology.kubernetes.io/zone"),
-            exclude: Symbol::new("node.kubernetes.io/exclude-disruption"),
-        }
-    }
-
-    /// The zone of a node with these labels.
-    pub(super) fn zone_of(&self, labels: &Labels) -> ZoneKey {
-        let either = |beta, stable| labels.get(beta).or_else(|| labels.get(stable)).unwrap_or_default();
-        ZoneKey { region: either(self.region_beta, self.region), zone: either(self.zone_beta, self.zone) }
-    }
-
-    /// Whether a node with these labels counts in its zone.
-    pub(super) fn counts(&self, labels: &Labels) -> bool {
-        !labels.contains(self.exclude)
-    }
+/// Whether a node with these labels counts in its zone.
+pub(super) fn counts(labels: &Labels) -> bool {
+    !labels.contains(sym!("node.kubernetes.io/exclude-disruption"))
 }
 
 /// How much of a zone is down.
@@ -282,8 +261,7 @@ mod tests {
 
     #[test]
     fn a_beta_zone_label_wins_even_if_empty() {
-        let keys = ZoneLabels::new();
-        let of = |pairs: &[(&str, &str)]| keys.zone_of(&labels(pairs));
+        let of = |pairs: &[(&str, &str)]| ZoneKey::of(&labels(pairs));
         let stable = of(&[("topology.kubernetes.io/zone", "a"), ("topology.kubernetes.io/region", "r")]);
         assert_ne!(stable, of(&[("topology.kubernetes.io/zone", "a")]));
         let both = of(&[("topology.kubernetes.io/zone", "a"), ("failure-domain.beta.kubernetes.io/zone", "")]);

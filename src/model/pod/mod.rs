@@ -496,6 +496,19 @@ pub fn is_static(metadata: &ObjectMeta) -> bool {
     source.is_some_and(|source| source.as_str() != "api")
 }
 
+/// Whether a container of this name is a program of the control plane, as static pods have them.
+#[must_use]
+pub fn is_control_plane_program(container: Symbol) -> bool {
+    ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"].contains(&container.as_str())
+}
+
+/// Whether the pod is a static one with a program of the control plane.
+#[must_use]
+pub fn runs_control_plane(pod: &Pod) -> bool {
+    let is_static = is_mirror(&pod.metadata) || pod.metadata.controller().is_some_and(|owner| owner.kind == "Node");
+    is_static && pod.spec.containers.iter().any(|container| is_control_plane_program(container.name))
+}
+
 /// Whether a pod is the API's picture of one that comes from a file on its node.
 #[must_use]
 pub fn is_mirror(metadata: &ObjectMeta) -> bool {

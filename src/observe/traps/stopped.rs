@@ -9,7 +9,7 @@ use super::nodes::{NodeFacts, Turn};
 use super::{Trap, TrapKind};
 use crate::arena::{Column, Symbol};
 use crate::component::Config;
-use crate::model::{Labels, NoExecuteStay, Taint, TaintEffect, no_execute_stay};
+use crate::model::{Labels, NoExecuteStay, Taint, TaintEffect, no_execute_stay, region_of, zone_of};
 use crate::state::{Change, Changed, NodeId, NodeSlot, Pod, PodDelta, PodId, Status, Store};
 use crate::units::{SimDuration, SimTime};
 
@@ -252,14 +252,8 @@ fn stay_of(pod: &Pod) -> Option<SimDuration> {
     }
 }
 
-/// # Source
-/// component-helpers, topology: a beta label wins over the stable one, even if it is empty.
 fn zone_key(labels: &Labels) -> ZoneKey {
-    let either = |beta: &str, stable: &str| {
-        labels.get(Symbol::new(beta)).or_else(|| labels.get(Symbol::new(stable))).unwrap_or_default()
-    };
-    let region = either("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region");
-    (region, either("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"))
+    (region_of(labels).unwrap_or_default(), zone_of(labels).unwrap_or_default())
 }
 
 fn counts(labels: &Labels) -> bool {

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::document::{CaseKind, Plan};
 use crate::arena::Symbol;
 use crate::diagnostics::Location;
-use crate::model::{ManifestObject, NoExecuteStay, Node, Object, Resources, Taint, TaintEffect, no_execute_stay};
+use crate::model::{ManifestObject, NoExecuteStay, Node, Object, Resources, Taint, TaintEffect, no_execute_stay, zone_of};
 use crate::scenario::ResolvedScenario;
 use crate::state::{Node as LiveNode, Owner, Pod, Store, WorkloadId};
 
@@ -130,10 +130,9 @@ impl Demand {
 /// Of each resource a case of so many nodes takes, in one of its plays, the nodes that have most of it; a case of zones takes, in
 /// one of its plays, each zone.
 pub(super) fn too_little(plan: &Plan, scenario: &ResolvedScenario, demand: &Demand) -> Option<String> {
-    let zone_label = Symbol::new("topology.kubernetes.io/zone");
     let nodes: Vec<(Amount, Option<Symbol>)> = (scenario.objects.iter())
         .filter_map(|object| match &object.object {
-            Object::Node(node) => Some((Amount::of_object(node), node.metadata.labels.get(zone_label))),
+            Object::Node(node) => Some((Amount::of_object(node), zone_of(&node.metadata.labels))),
             _ => None,
         })
         .collect();

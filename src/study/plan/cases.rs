@@ -6,8 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
 use crate::arena::Symbol;
-use crate::model::ManifestObject;
-use crate::model::Object;
+use crate::model::{ManifestObject, Object, ZONE_LABEL, domain_of};
 use crate::state::{NodeId, Owner, Pod, Store, WorkloadId};
 
 /// The label that is a node's own name.
@@ -35,15 +34,14 @@ pub enum Symmetry {
 
 /// The zones of a cluster, each a set of nodes.
 pub(super) fn zones(store: &Store) -> Vec<LostSet> {
-    domains(store, "topology.kubernetes.io/zone", "zone")
+    domains(store, ZONE_LABEL, "zone")
 }
 
 /// The values of a label, each with the nodes that have it.
 pub(super) fn domains(store: &Store, label: &str, called: &str) -> Vec<LostSet> {
-    let key = Symbol::new(label);
     let mut domains: BTreeMap<Symbol, Vec<Symbol>> = BTreeMap::new();
     for (id, node) in store.nodes() {
-        if let Some(value) = node.labels.get(key) {
+        if let Some(value) = domain_of(&node.labels, label) {
             domains.entry(value).or_default().push(store.node_name(id));
         }
     }

@@ -11,7 +11,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use super::super::document::Metadata;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
-use crate::model::{Object, SYSTEM_PRIORITY_CLASSES, is_dns_subdomain};
+use crate::model::{Object, SYSTEM_PRIORITY_CLASSES, is_dns_subdomain, zone_of};
 use crate::procedures::{RollingUpgradeSpec, UndrainableNodeBehavior};
 use crate::scenario::{self, Invalid, Overrides, OwnDocument, ResolvedScenario};
 use crate::units::{IntOrPercent, SimDuration, with_days};
@@ -479,7 +479,6 @@ impl Checker<'_> {
             let diagnostic = Diagnostic::error("plan::too_large", message);
             self.problem(diagnostic.help("narrow the ranges, or search for fewer pools"), "spec.pools", "multiplied");
         }
-        let zone = Symbol::new("topology.kubernetes.io/zone");
         let nodes = || {
             base.objects.iter().filter_map(|object| match &object.object {
                 Object::Node(node) => Some(node),
@@ -491,7 +490,7 @@ impl Checker<'_> {
             let at = format!("spec.survive[{index}]");
             match case {
                 CaseEntry::Zone => {
-                    let mut zones: Vec<Symbol> = nodes().filter_map(|node| node.metadata.labels.get(zone)).collect();
+                    let mut zones: Vec<Symbol> = nodes().filter_map(|node| zone_of(&node.metadata.labels)).collect();
                     zones.sort_unstable();
                     zones.dedup();
                     if zones.len() < 2 {

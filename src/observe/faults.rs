@@ -1,0 +1,71 @@
+//! Faults that hit nobody, and faults that stop the last machine on which the control plane would run.
+
+use std::collections::BTreeSet;
+
+use crate::component::Record;
+use crate::model::{has_control_plane_role, is_control_plane_program};
+use crate::state::{MachineChange, NodeId, Power, Store};
+use crate::units::SimTime;
+
+/// What was found about the faults of a run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Missed {
+    /// Faults that hit nobody: when, which, and why not.
+    pub(super) hit_nobody: Vec<(SimTime, String)>,
+    /// When no node was left that bears the control plane, and these nodes.
+    pub(super) without_control_plane: Option<(SimTime, Vec<String>)>,
+}
+
+/// Follows faults and the machines that they stop.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Faults {
+    /// Nodes with programs of the control plane.
+    bearers: Vec<NodeId>,
+    /// Whether the user plays an outage of the control plane.
+    is_outage_played: bool,
+    missed: Missed,
+}
+
+impl Faults {
+    pub(super) fn begin(&mut self, store: &Store) {
+        let runs_program = |node: NodeId| {
+            let pods = store.pods_on(node).iter().filter_map(|pod| store.pod(*pod)).filter(|pod| pod.is_mirror);
+            pods.flat_map(|pod| &pod.spec.containers).any(|container| is_control_plane_program(container.name))
+        };
+        self.bearers = store.nodes().map(|(id, _)| id).filter(|id| runs_program(*id)).collect();
+        if self.bearers.is_empty() {
+            let by_role = store.nodes().filter(|(_, node)| has_control_plane_role(&node.labels));
+            self.bearers = by_role.map(|(id, _)| id).collect();
+        }
+    }
+
+    pub(super) fn recorded(&mut self, now: SimTime, record: &Record) {
+        if let Record::Event { component: "scenario", event } = record
+            && event.reason == "NothingToFail"
+        {
+            self.missed.hit_nobody.push((now, format!("{} ({})", event.about.name, event.message)));
+        }
+    }
+
+    pub(super) fn machine_changed(&mut self, now: SimTime, change: &MachineChange, store: &Store) {
+        match change {
+            MachineChange::ProcessDown(_) => self.is_outage_played = true,
+            MachineChange::PowerOff(_) | MachineChange::InstanceGone(_) if !self.bearers.is_empty() => {
+                let runs = |node: &NodeId| store.machine(*node).power == Power::On;
+                if self.missed.without_control_plane.is_none() && !self.bearers.iter().any(runs) {
+                    let names: BTreeSet<String> =
+                        self.bearers.iter().map(|node| format!("node/{}", store.node_name(*node))).collect();
+                    self.missed.without_control_plane = Some((now, names.into_iter().collect()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Missed {
+        if self.is_outage_played {
+            self.missed.without_control_plane = None;
+        }
+        self.missed
+    }
+}

@@ -1,0 +1,230 @@
+//! Dumps of real clusters: what they say of their state is played on, and what is played otherwise is said.
+
+use std::path::Path;
+
+use kubesquall::observe::{Detail, Observed, Observers};
+use kubesquall::scenario::{self, Overrides, ResolvedScenario};
+use kubesquall::simulation::Prepared;
+use kubesquall::state::Store;
+use kubesquall::units::{SimDuration, SimTime};
+
+/// A scenario of ten minutes on these objects.
+fn loaded(spec: &str, objects: &[&str]) -> ResolvedScenario {
+    let head = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: d}}\n\
+         spec: {{duration: 10m, cluster: {{}}, {spec}}}\n"
+    );
+    let text: String = std::iter::once(head.as_str()).chain(objects.iter().copied()).collect::<Vec<_>>().join("---\n");
+    match scenario::load_text("d.yaml", &text, Path::new(""), &Overrides::none()) {
+        Ok(scenario) => scenario,
+        Err(invalid) => panic!("{invalid}"),
+    }
+}
+
+fn played(scenario: &ResolvedScenario) -> (Observed, Store) {
+    let observers = Observers::new(Detail::Files, scenario.objectives.clone(), SimDuration::ZERO);
+    let mut run = Prepared::new(scenario).start(scenario.seed, observers);
+    let end = SimTime::ZERO + scenario.duration;
+    run.run_until(end);
+    let finished = run.finish();
+    (finished.observers.finish(end, &finished.store, finished.events), finished.store)
+}
+
+fn node(name: &str, labels: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: Node, metadata: {{name: {name}, uid: u-{name}, labels: {labels}}}, \
+         status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}, nodeInfo: {{kubeletVersion: v1.36.2}}, \
+         conditions: [{{type: Ready, status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z'}}]}}}}\n"
+    )
+}
+
+fn job(name: &str, spec: &str, status: &str) -> String {
+    format!(
+        "{{apiVersion: batch/v1, kind: Job, metadata: {{name: {name}, uid: j-{name}, namespace: default}}, \
+         spec: {{{spec} template: {{spec: {{restartPolicy: Never, containers: [{{name: c, image: i}}]}}}}}}, \
+         status: {{{status}}}}}\n"
+    )
+}
+
+#[test]
+fn jobs_that_are_over_stay_over() {
+    let over = |kind: &str, counts: &str| {
+        format!(
+            "startTime: '2026-01-01T00:00:00Z', {counts}, conditions: [{{type: {kind}, status: 'True', reason: Why, \
+             lastTransitionTime: '2026-01-01T00:00:05Z'}}]"
+        )
+    };
+    let objects = [
+        node("n1", "{}"),
+        job("done", "", &over("Complete", "succeeded: 1, completionTime: '2026-01-01T00:00:05Z'")),
+        // The counters of old versions need not fit the condition.
+        job("odd", "", &over("Complete", "failed: 1")),
+        job("failed", "", &over("Failed", "failed: 7")),
+        job("brief", "ttlSecondsAfterFinished: 60,", &over("Complete", "succeeded: 1")),
+        job("new", "", ""),
+    ];
+    let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
+    let scenario = loaded("", &objects);
+    let failed = scenario.assumed.iter().find(|assumption| assumption.name == "failedJobs").expect("it is said");
+    assert_eq!((failed.count, failed.objects.as_slice()), (1, ["Job default/failed".to_owned()].as_slice()));
+    let (observed, store) = played(&scenario);
+    let pods: Vec<&str> = observed.pods.iter().map(|pod| &*pod.name).collect();
+    assert!(pods.iter().all(|name| name.starts_with("new-")) && pods.len() == 1, "{pods:?}");
+    let mut left: Vec<&str> = store.jobs.iter().map(|(_, job)| job.meta.name.as_str()).collect();
+    left.sort_unstable();
+    assert_eq!(left, ["done", "failed", "new", "odd"], "its time to live goes on");
+    assert!(observed.summary.verdict.iter().all(|sentence| !sentence.text.contains("FAILED")), "not in this run");
+}
+
+#[test]
+fn indexes_that_are_done_are_not_done_again() {
+    let status = "completedIndexes: '0,2-3', succeeded: 3, active: 0, startTime: '2026-01-01T00:00:00Z'";
+    let spec = "completionMode: Indexed, completions: 5, parallelism: 5,";
+    let scenario = loaded("", &[&node("n1", "{}"), &job("x", spec, status)]);
+    let (observed, _) = played(&scenario);
+    let mut names: Vec<&str> = observed.pods.iter().map(|pod| &pod.name[..3]).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["x-1", "x-4"]);
+}
+
+#[test]
+fn a_zone_is_found_by_its_former_label() {
+    let zone = |zone: &str| format!("{{failure-domain.beta.kubernetes.io/zone: {zone}, beta.kubernetes.io/os: linux}}");
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeSelector: {topology.kubernetes.io/zone: b, \
+               kubernetes.io/os: linux}, containers: [{name: c, image: i}]}}\n";
+    let (a, b) = (node("n1", &zone("a")), node("n2", &zone("b")));
+    let fault = "timeline: [{at: 1m, fault: {kind: Crash, nodes: {zone: a}}}]";
+    let scenario = loaded(fault, &[&a, &b, pod]);
+    let said: Vec<&str> = scenario.assumed.iter().map(|assumption| assumption.name.as_str()).collect();
+    assert!(said.contains(&"nodeLabels") && !said.contains(&"zones"), "{said:?}");
+    let (observed, store) = played(&scenario);
+    let begun: Vec<&str> =
+        observed.events.iter().filter(|event| event.reason == "FaultBegan").map(|event| &*event.message).collect();
+    assert_eq!(begun, ["Crash of n1"]);
+    let (_, pod) = store.pods().next().expect("a pod");
+    assert_eq!(pod.node.map(|node| store.node_name(node).as_str()), Some("n2"));
+}
+
+#[test]
+fn a_zone_without_a_reporting_kubelet_is_found_by_its_former_label_too() {
+    let node = "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {failure-domain.beta.kubernetes.io/zone: a}}, \
+                status: {allocatable: {cpu: '4', memory: 8Gi, pods: '20'}}}\n";
+    let fault = "timeline: [{at: 1m, fault: {kind: Crash, nodes: {zone: a}}}]";
+    let (observed, _) = played(&loaded(fault, &[node]));
+    assert!(observed.events.iter().any(|event| event.reason == "FaultBegan"));
+    assert!(observed.zones.iter().any(|row| row.zone == "a"));
+}
+
+fn sentences(observed: &Observed) -> Vec<String> {
+    observed.summary.verdict.iter().map(|sentence| sentence.text.clone()).collect()
+}
+
+#[test]
+fn a_fault_that_hits_nobody_is_in_the_verdict() {
+    let timeline = "timeline: [{at: 1m, fault: {kind: InstanceGone, nodes: {names: [n2]}}}, \
+                    {at: 5m, fault: {kind: Crash, nodes: {names: [n2]}}}, \
+                    {at: 5m, fault: {kind: PodKill, pods: {selector: no=such}}}]";
+    let (observed, _) = played(&loaded(timeline, &[&node("n1", "{}"), &node("n2", "{}")]));
+    let said = sentences(&observed);
+    let expected = "HIT NOBODY: faults: Crash@5m0s (Crash: no node matches), PodKill@5m0s (PodKill: no pod matches)";
+    assert!(said.iter().any(|text| text == expected), "{said:?}");
+}
+
+/// A pod that is bound, with this of its status besides being in that phase.
+fn bound(name: &str, image: &str, phase: &str, status: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, uid: p-{name}, namespace: default}}, \
+         spec: {{nodeName: n1, containers: [{{name: c, image: {image}}}]}}, \
+         status: {{phase: {phase}, startTime: '2026-01-01T00:00:00Z', conditions: [{{type: Ready, status: 'False'}}], \
+         containerStatuses: [{status}]}}}}\n"
+    )
+}
+
+#[test]
+fn sick_pods_of_a_dump_stay_sick() {
+    let waiting = |reason: &str| format!("{{name: c, restartCount: 0, state: {{waiting: {{reason: {reason}}}}}}}");
+    let crashing = "{name: c, restartCount: 9, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: \
+                    {exitCode: 3, startedAt: '2026-01-01T00:00:00Z', finishedAt: '2026-01-01T00:00:05Z'}}}";
+    let objects = [
+        node("n1", "{}"),
+        bound("pull", "gone:v1", "Pending", &waiting("ImagePullBackOff")),
+        bound("crash", "i", "Running", crashing),
+        // It may be on its way: it comes up.
+        bound("creating", "i", "Pending", &waiting("ContainerCreating")),
+        "{apiVersion: v1, kind: Pod, metadata: {name: same, namespace: default}, \
+         spec: {containers: [{name: c, image: 'gone:v1'}]}}\n"
+            .to_owned(),
+    ];
+    let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
+    let scenario = loaded("latency: {podReady: 1h}", &objects);
+    let said = scenario.assumed.iter().find(|assumption| assumption.name == "unreadyPods").expect("it is said");
+    assert!(said.text.contains("ContainerCreating 1, CrashLoopBackOff 1, ImagePullBackOff 1"), "{}", said.text);
+    let (observed, store) = played(&scenario);
+    let ready: Vec<&str> = store.pods().filter(|(_, pod)| pod.is_ready()).map(|(_, pod)| &*pod.name).collect();
+    assert_eq!(ready, ["creating"], "{:?}", sentences(&observed));
+    let reasons = |name: &str, reason: &str| {
+        observed.events.iter().filter(|event| &*event.name == name && event.reason == reason).count()
+    };
+    assert!(reasons("pull", "BackOff") > 0 && reasons("same", "Failed") > 0);
+    let crashes = reasons("crash", "BackOff");
+    assert!((1..=3).contains(&crashes), "it had come to the longest wait: {crashes}");
+    let locked = scenario::lock_file(&scenario);
+    let locked = scenario::load_text("l.yaml", &locked, Path::new(""), &Overrides::none()).expect("a lock file");
+    assert_eq!(locked.assumed, scenario.assumed);
+    assert_eq!(scenario::lock_file(&locked), scenario::lock_file(&scenario));
+}
+
+#[test]
+fn a_container_that_has_ended_is_restarted_if_its_policy_says_so() {
+    let ended = "{name: c, restartCount: 0, state: {terminated: {exitCode: 1, finishedAt: '2026-01-01T00:00:09Z'}}}";
+    let (_, store) = played(&loaded("", &[&node("n1", "{}"), &bound("p", "i", "Running", ended)]));
+    let (_, pod) = store.pods().next().expect("the pod");
+    assert!(pod.is_ready() && pod.restarts_max() == 1, "{:?}", pod.containers);
+}
+
+#[test]
+fn the_control_plane_on_nodes_is_said() {
+    let program = |node: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: kube-apiserver-{node}, namespace: kube-system, \
+             annotations: {{kubernetes.io/config.mirror: x}}}}, spec: {{nodeName: {node}, containers: \
+             [{{name: kube-apiserver, image: i}}]}}, status: {{phase: Running}}}}\n"
+        )
+    };
+    let role = "{node-role.kubernetes.io/control-plane: ''}";
+    let crash = "{at: 1m, fault: {kind: Crash, nodes: {names: [n1]}}}";
+    let second = "{at: 2m, fault: {kind: InstanceGone, nodes: {names: [n2]}}}";
+    let outage = "{at: 2m, fault: {kind: ControlPlaneOutage, components: [kube-apiserver]}}";
+    let by_pods = [node("n1", role), node("n2", "{}"), node("n3", "{}"), program("n1"), program("n2")];
+    let by_role = [node("n1", role), node("n2", role), node("n3", "{}")];
+    for objects in [&by_pods[..], &by_role[..]] {
+        let check = |timeline: &str, expected: bool| {
+            let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
+            let scenario = loaded(&format!("timeline: [{timeline}]"), &objects);
+            let said = scenario.assumed.iter().find(|assumption| assumption.name == "controlPlane").expect("it is said");
+            assert_eq!(said.objects, ["Node n1", "Node n2"]);
+            let said = sentences(&played(&scenario).0);
+            let is_said = said.iter().any(|text| text.contains("(node/n1, node/n2) was left at 2m0s"));
+            assert_eq!(is_said, expected, "{timeline}: {said:?}");
+        };
+        check(crash, false);
+        check(&format!("{crash}, {second}"), true);
+        check(&format!("{crash}, {second}, {outage}"), false);
+    }
+}
+
+#[test]
+fn the_version_of_the_kubelets_is_said_where_it_is_another() {
+    let said = |version: &str, spec: &str| {
+        let node = node("n1", "{}").replace("v1.36.2", version);
+        let scenario = loaded(spec, &[&node]);
+        let found = scenario.assumed.into_iter().find(|assumption| assumption.name == "kubernetesVersion");
+        found.map(|assumption| (assumption.text, assumption.change))
+    };
+    let (text, change) = said("v1.34.1+k3s1", "seed: 1").expect("it is said");
+    assert_eq!(text, "kubelets of the input are of 1.34; the cluster is played as 1.36");
+    assert_eq!(change, "spec.controlPlane.kubernetesVersion: \"1.34\"");
+    assert!(said("v1.20.0", "seed: 1").expect("it is said").1.contains("1.33 to 1.36"));
+    assert_eq!(said("v1.34.1", "controlPlane: {kubernetesVersion: \"1.34\"}"), None);
+    assert_eq!(said("v1.36.0", "seed: 1"), None);
+}

@@ -98,6 +98,10 @@ impl Chaos {
             }
         }
         note(ctx, Severity::Normal, "FaultBegan", &name, format!("{}{detail}", fault.kind.as_str()));
+        if fault.kind == FaultKind::GracefulShutdown && ctx.config.kubelet.shutdown_groups.is_empty() {
+            let message = "GracefulShutdown is a plain crash here: the kubelets have no shutdownGracePeriod";
+            note(ctx, Severity::Warning, "NoShutdownGracePeriod", &name, message.to_owned());
+        }
         faults::begin(fault, &name, &nodes, &mut self.damage, ctx);
         self.hit[index] = nodes;
         if let Some(length) = fault.length.filter(|_| fault.kind.lasts()) {

@@ -27,7 +27,7 @@ pub(super) struct CheckArgs {
     /// Scenarios, studies, plans, manifests, dumps; directories and globs of them; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Go on with what can be read of the manifests
+    /// Go on without objects that cannot be read, that the API server would refuse, or that are written twice
     #[arg(long)]
     allow_partial: bool,
     /// Set a value of the scenarios, such as spec.duration=1h

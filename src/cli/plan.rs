@@ -24,7 +24,7 @@ pub(super) struct PlanArgs {
     /// The plan
     #[arg(value_name = "STUDY")]
     plan: PathBuf,
-    /// Go on with what can be read of the manifests
+    /// Go on without objects that cannot be read, that the API server would refuse, or that are written twice
     #[arg(long)]
     allow_partial: bool,
     /// The directory of the results [default: reports/<plan name>]

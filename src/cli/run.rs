@@ -29,7 +29,7 @@ use crate::verify::{Violation, compare_figures, compare_rows};
 pub(super) struct RunArgs {
     /// The scenario: a file, a directory that holds one, or `-` for standard input
     scenario: PathBuf,
-    /// Go on with what can be read of the manifests
+    /// Go on without objects that cannot be read, that the API server would refuse, or that are written twice
     #[arg(long)]
     allow_partial: bool,
     /// What chance is drawn from, in place of the scenario's seed

@@ -40,7 +40,7 @@ pub(super) fn text(
         paint.bold(&scenario.name),
         length(scenario.duration.as_secs_f64()),
         counted(node_count, "node", "nodes"),
-        counted(pod_count, "pod", "pods"),
+        pods_at_start(scenario, pod_count),
         scenario.seed
     );
     verdict(&mut text, observed, paint);
@@ -64,6 +64,15 @@ pub(super) fn text(
         let _ = writeln!(text, "{fields} had no effect: not-modelled.csv");
     }
     text
+}
+
+/// How many pods there are at t=0, and in the input, if it has some and others.
+fn pods_at_start(scenario: &ResolvedScenario, count: usize) -> String {
+    let pods = counted(count, "pod", "pods");
+    match scenario.input.objects.get("Pod") {
+        Some(read) if *read != count => format!("{pods} at t=0 ({} in the input)", grouped(*read as u64)),
+        _ => pods,
+    }
 }
 
 /// The expectations that do not hold.
@@ -151,7 +160,7 @@ fn faults(observed: &Observed) -> Vec<(SimTime, String)> {
             "FaultBegan" if is_momentary() => few_nodes(&event.message),
             "FaultBegan" => format!("{} begins", few_nodes(&event.message)),
             "FaultEnded" => format!("{} ends", few_nodes(&event.message)),
-            "NothingToFail" | "AddNodes" => event.message.clone(),
+            "NothingToFail" | "NoShutdownGracePeriod" | "AddNodes" => event.message.clone(),
             _ => return None,
         };
         Some((event.at, what))

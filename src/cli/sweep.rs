@@ -27,7 +27,7 @@ use crate::study::{
 pub(super) struct SweepArgs {
     /// The study
     pub(super) study: PathBuf,
-    /// Go on with what can be read of the manifests
+    /// Go on without objects that cannot be read, that the API server would refuse, or that are written twice
     #[arg(long)]
     pub(super) allow_partial: bool,
     /// The directory of the results [default: reports/<study name>]

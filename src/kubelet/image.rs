@@ -203,9 +203,8 @@ impl Kubelets {
     /// # Differs
     /// The registry may have been away for a moment; a dump does not tell.
     pub(super) fn find_failing_pulls(&mut self, ctx: &Ctx<'_, Self>) {
-        let is_failing = |state: ContainerState| {
-            matches!(state, ContainerState::ErrImagePull | ContainerState::ImagePullBackOff)
-        };
+        let is_failing =
+            |state: ContainerState| matches!(state, ContainerState::ErrImagePull | ContainerState::ImagePullBackOff);
         for (_, pod) in ctx.store.pods().filter(|(_, pod)| pod.is_active() && pod.node.is_some()) {
             let init = pod.spec.init_containers.iter().zip(&pod.init_containers);
             for (container, status) in init.chain(pod.spec.containers.iter().zip(&pod.containers)) {

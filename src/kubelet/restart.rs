@@ -113,8 +113,7 @@ impl Kubelets {
             self.restart(pod, ctx);
             return;
         }
-        let (back_off, wait) =
-            BackOff::after(object.restarts_max(), ctx.now, ctx.config.kubelet.restart_period_max);
+        let (back_off, wait) = BackOff::after(object.restarts_max(), ctx.now, ctx.config.kubelet.restart_period_max);
         let left = wait.as_secs_f64() * ctx.streams.at("crash-loop-found", &settings::entity(object), 0).unit();
         let ticket = ctx.arm_in(SimDuration::from_secs_f64(left), Timer::Restart(pod));
         let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::BackingOff));

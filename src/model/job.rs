@@ -237,7 +237,8 @@ pub fn job_index_intervals(text: &str, completions: i32) -> Vec<(i32, i32)> {
 #[must_use]
 pub fn job_indexes(text: &str, completions: i32) -> Vec<i32> {
     let intervals = job_index_intervals(text, completions);
-    let mut indexes: Vec<i32> = intervals.into_iter().flat_map(|(first, last)| first..=last).take(INDEXES_MAX).collect();
+    let mut indexes: Vec<i32> =
+        intervals.into_iter().flat_map(|(first, last)| first..=last).take(INDEXES_MAX).collect();
     indexes.sort_unstable();
     indexes.dedup();
     indexes

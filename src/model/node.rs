@@ -1,11 +1,11 @@
 //! Nodes.
 
 use super::api_type::{api_open_enums, api_structs};
+use super::meta::Labels;
 use super::meta::{ObjectMeta, Opaque};
 use super::pod::ConditionStatus;
 use super::resources::ResourceList;
 use super::taint::Taint;
-use super::meta::Labels;
 use crate::arena::{Symbol, sym};
 
 api_structs! {

@@ -85,7 +85,8 @@ fn why_unready(pod: &Pod) -> Option<&'static str> {
     let is_ready = ready.is_some_and(|ready| ready.status == ConditionStatus::True);
     let waiting = || status.init_container_statuses.iter().chain(&status.container_statuses).find_map(waits_for);
     let ended = || {
-        let has_ended = |status: &ContainerStatus| status.state.terminated.as_ref().is_some_and(|end| end.exit_code != 0);
+        let has_ended =
+            |status: &ContainerStatus| status.state.terminated.as_ref().is_some_and(|end| end.exit_code != 0);
         status.container_statuses.iter().any(has_ended).then_some("Error")
     };
     let unscheduled = || pod.spec.node_name.is_none_or(|node| node.is_empty()).then_some("Pending");
@@ -108,7 +109,8 @@ fn unready_pods(objects: &[ManifestObject]) -> Option<Assumption> {
         return None;
     }
     let reasons: Vec<String> = reasons.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
-    let text = format!("pods were not Ready in the input ({}); crash loops and failing pulls go on", reasons.join(", "));
+    let text =
+        format!("pods were not Ready in the input ({}); crash loops and failing pulls go on", reasons.join(", "));
     let assumption = Assumption::new(
         "unreadyPods",
         text,
@@ -126,7 +128,8 @@ fn deleted_pods(objects: &[ManifestObject]) -> Option<Assumption> {
         "how many pods there are at the start",
         "a dump of an earlier moment",
     );
-    let assumption = assumption.about(deleted.map(|pod| format!("Pod {}/{}", pod.metadata.namespace, pod.metadata.name)));
+    let assumption =
+        assumption.about(deleted.map(|pod| format!("Pod {}/{}", pod.metadata.namespace, pod.metadata.name)));
     Some(assumption).filter(|assumption| assumption.count > 0)
 }
 
@@ -212,7 +215,9 @@ mod tests {
 
     #[test]
     fn pods_that_were_not_ready_are_said_with_their_reason() {
-        let waiting = |reason: &str| format!("{SPEC}\nstatus: {{containerStatuses: [{{name: c, state: {{waiting: {{reason: {reason}}}}}}}]}}");
+        let waiting = |reason: &str| {
+            format!("{SPEC}\nstatus: {{containerStatuses: [{{name: c, state: {{waiting: {{reason: {reason}}}}}}}]}}")
+        };
         let text = [
             pod("a", &waiting("CrashLoopBackOff")),
             pod("b", &waiting("ImagePullBackOff")),
@@ -222,7 +227,8 @@ mod tests {
             pod("f", &format!("{SPEC}\nstatus: {{phase: Succeeded}}")),
             pod("g", "spec: {containers: [{name: c, image: i}]}"),
             // Nothing tells of a pod that somebody wrote.
-            "---\napiVersion: v1\nkind: Pod\nmetadata: {name: h}\nspec: {containers: [{name: c, image: i}]}\n".to_owned(),
+            "---\napiVersion: v1\nkind: Pod\nmetadata: {name: h}\nspec: {containers: [{name: c, image: i}]}\n"
+                .to_owned(),
         ];
         let objects = load_text("x.yaml", &text.concat()).objects;
         let said = unready_pods(&objects).expect("some were not");

@@ -38,7 +38,8 @@ impl Input {
     /// Counts what was loaded.
     pub(super) fn add(&mut self, loaded: &Loaded) {
         self.files += loaded.file_count;
-        for object in &loaded.objects {
+        let counted = loaded.objects.iter().enumerate().filter(|(place, _)| !loaded.refused.contains(place));
+        for (_, object) in counted {
             *self.objects.entry(object.object.kind().as_str().to_owned()).or_default() += 1;
         }
         for row in loaded.not_modelled.iter().filter(|row| row.is_whole_kind()) {
@@ -74,10 +75,12 @@ impl Input {
 }
 
 /// What says that a part of the input could not be read.
-const UNREAD_CODES: [&str; 8] = [
+const UNREAD_CODES: [&str; 10] = [
+    "manifest::duplicate_object",
     "manifest::for_people",
     "manifest::no_name",
     "manifest::not_an_object",
+    "manifest::refused",
     "manifest::syntax",
     "manifest::template",
     "manifest::too_deep",
@@ -91,9 +94,14 @@ const GO_ON: &str = "`--allow-partial` (or `allowPartial: true` under `spec.clus
 /// Refuses a cluster of which a substantial part could not be read, unless the user goes on with the rest.
 ///
 /// Substantial is: an object that is meant to be played, or more documents than were read.
-pub(super) fn refuse_partial(loaded: &Loaded, input: &Input, is_allowed: bool, diagnostics: &mut Diagnostics) {
+///
+/// Whoever goes on has nothing of what the API server would refuse.
+pub(super) fn refuse_partial(loaded: &mut Loaded, input: &Input, is_allowed: bool, diagnostics: &mut Diagnostics) {
     let mut found: Vec<Diagnostic> = std::mem::take(diagnostics).into_iter().collect();
     if is_allowed {
+        let refused = std::mem::take(&mut loaded.refused);
+        let objects = std::mem::take(&mut loaded.objects).into_iter().enumerate();
+        loaded.objects = objects.filter(|(place, _)| !refused.contains(place)).map(|(_, object)| object).collect();
         for diagnostic in found.iter_mut().filter(|diagnostic| UNREAD_CODES.contains(&diagnostic.code)) {
             diagnostic.severity = Severity::Warning;
         }
@@ -139,7 +147,7 @@ mod tests {
             let mut input = Input::default();
             input.add(&loaded);
             let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
-            refuse_partial(&loaded, &input, is_allowed, &mut diagnostics);
+            refuse_partial(&mut loaded, &input, is_allowed, &mut diagnostics);
             let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
             assert_eq!(errors.map(|error| error.code).next(), expected, "{text}");
         }

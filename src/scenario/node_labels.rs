@@ -46,7 +46,9 @@ fn is_reported(node: &Node) -> bool {
 /// Whether a label was missing or another one.
 fn add_present_names(node: &mut Node) -> bool {
     let mut is_changed = false;
-    for (former, present, wins) in NAMES.map(|(former, present, wins)| (Symbol::new(former), Symbol::new(present), wins)) {
+    for (former, present, wins) in
+        NAMES.map(|(former, present, wins)| (Symbol::new(former), Symbol::new(present), wins))
+    {
         let labels = &node.metadata.labels;
         let Some(value) = labels.get(former) else { continue };
         if labels.get(present).is_none_or(|found| wins && found != value) {

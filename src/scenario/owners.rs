@@ -124,17 +124,37 @@ pub(super) fn missing(objects: &[ManifestObject]) -> Rebuilt {
     }
     made.extend(replica_sets(&orphans, objects));
     let of_sets = deployments_of_replica_sets(objects, &present);
-    made.extend(of_sets);
     let mut assumed = Vec::new();
-    if !made.is_empty() {
+    if !of_sets.is_empty() {
         let assumption = Assumption::new(
             "owners",
-            "workloads that the input lacks are made anew from their pods",
+            "Deployments that the input lacks are made anew from their ReplicaSets",
+            "what a ReplicaSet does not tell, such as an update strategy, is as by default",
+            &format!("the Deployments among the manifests, which this saves, too: {DUMP_COMMAND}"),
+        );
+        assumed.push(assumption.about(of_sets.iter().map(|object| object.object.label())));
+    }
+    if !made.is_empty() {
+        // Whoever reads this counts workloads: a ReplicaSet is a part of its Deployment.
+        let is_part = |object: &&ManifestObject| {
+            matches!(object.object, Object::ReplicaSet(_)) && object.object.metadata().controller().is_some()
+        };
+        let (parts, workloads): (Vec<_>, Vec<_>) = made.iter().partition(is_part);
+        let parts_made = match parts.len() {
+            0 => String::new(),
+            1 => ", with a ReplicaSet".to_owned(),
+            count => format!(", with {count} ReplicaSets"),
+        };
+        let workloads = if workloads.is_empty() { parts } else { workloads };
+        let assumption = Assumption::new(
+            "owners",
+            format!("workloads that the input lacks are made anew from their pods{parts_made}"),
             "replicas are as many as there are pods; what a pod does not tell, such as an update strategy, is as by default",
             &format!("the owners among the manifests, which this saves, too: {DUMP_COMMAND}"),
         );
-        assumed.push(assumption.about(made.iter().map(|object| object.object.label())));
+        assumed.push(assumption.about(workloads.iter().map(|object| object.object.label())));
     }
+    made.extend(of_sets);
     let classes = priority_classes(objects, &present);
     if !classes.is_empty() {
         let assumption = Assumption::new(

@@ -283,12 +283,17 @@ impl Resolver<'_> {
         let place = root.locate_text("spec.cluster.manifests");
         self.input.add(&loaded);
         let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
-        input::refuse_partial(&loaded, &self.input, spec.cluster.allow_partial, &mut diagnostics);
+        input::refuse_partial(&mut loaded, &self.input, spec.cluster.allow_partial, &mut diagnostics);
         loaded.diagnostics = with_place(diagnostics, &place);
         let mut objects = self.take(loaded, not_modelled);
         if !rest.is_empty() {
-            let behind = manifest::load_text(&self.file, rest);
+            let mut behind = manifest::load_text(&self.file, rest);
             self.input.add(&behind);
+            if spec.cluster.allow_partial {
+                let mut diagnostics = std::mem::take(&mut behind.diagnostics);
+                input::refuse_partial(&mut behind, &self.input, true, &mut diagnostics);
+                behind.diagnostics = diagnostics;
+            }
             objects.extend(self.take(behind, not_modelled));
         }
         self.assumed.extend(node_labels::complete(&mut objects));

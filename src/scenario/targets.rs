@@ -23,6 +23,14 @@ const PROCESS_FIELDS: [&str; 4] = ["name", "domain", "timeToFailure", "timeToRep
 pub(super) fn check(root: &Node, fault: &Fault<'_>, inventory: &Inventory, diagnostics: &mut Diagnostics) {
     check_fields(root, fault, diagnostics);
     check_nodes(root, &format!("{}.nodes", fault.path), fault.nodes, inventory, diagnostics);
+    if fault.kind == FaultKind::GracefulShutdown && !inventory.has_graceful_shutdown() {
+        let message = "GracefulShutdown is a plain crash here: the kubelets have no `shutdownGracePeriod`";
+        diagnostics.push(
+            Diagnostic::warning("scenario::no_grace_period", message)
+                .at(root.locate_text(&format!("{}.kind", fault.path)), "no pod is ended before its machine is off")
+                .help("add `kubelet: {shutdownGracePeriod: 30s, shutdownGracePeriodCriticalPods: 10s}` under `spec.controlPlane`"),
+        );
+    }
     if let Some(pods) = fault.pods {
         check_pods(root, &format!("{}.pods", fault.path), pods, inventory, diagnostics);
     }
@@ -173,7 +181,8 @@ fn check_selector(
 }
 
 fn check_pods(root: &Node, path: &str, target: &PodTarget, inventory: &Inventory, diagnostics: &mut Diagnostics) {
-    check_selector(root, path, target.selector.as_deref(), diagnostics);
+    let before = diagnostics.len();
+    let selector = check_selector(root, path, target.selector.as_deref(), diagnostics);
     if let Some(namespace) = &target.namespace
         && !inventory.namespaces().contains(&Symbol::from(namespace))
     {
@@ -184,6 +193,10 @@ fn check_pods(root: &Node, path: &str, target: &PodTarget, inventory: &Inventory
             .push(diagnostic.at(root.locate_text(&format!("{path}.namespace")), "nothing in the manifests is in it"));
     }
     check_share(root, path, target.count, target.fraction, diagnostics);
+    if diagnostics.len() == before && !inventory.has_pods(target.namespace.as_deref(), selector.as_ref()) {
+        let diagnostic = Diagnostic::warning("scenario::selects_nothing", "this selects no pod");
+        diagnostics.push(diagnostic.at(root.locate_text(path), "no pod and no template of the input meets all of it"));
+    }
 }
 
 fn check_share(root: &Node, path: &str, count: Option<u32>, fraction: Option<f64>, diagnostics: &mut Diagnostics) {

@@ -42,6 +42,10 @@ pub(super) struct Inventory {
     zones: BTreeSet<Symbol>,
     pools: BTreeSet<Symbol>,
     namespaces: BTreeSet<Symbol>,
+    /// Pods and templates of pods: namespace and labels.
+    pods: Vec<(Symbol, Labels)>,
+    /// Whether kubelets end pods before their machine goes down.
+    has_graceful_shutdown: bool,
 }
 
 impl Inventory {
@@ -52,7 +56,18 @@ impl Inventory {
             zones: BTreeSet::new(),
             pools: scenario.pools.iter().map(|pool| pool.name).collect(),
             namespaces: BTreeSet::from([Symbol::new("default")]),
+            pods: Vec::new(),
+            has_graceful_shutdown: !scenario.config.kubelet.shutdown_groups.is_empty(),
         };
+        let written = scenario.objects.iter().map(|object| &object.object);
+        let typed = scenario.kubectl.lines.iter().flat_map(|line| &line.objects).map(|written| &written.object);
+        for object in written.chain(typed) {
+            let labels = match object {
+                Object::Pod(pod) => Some(&pod.metadata.labels),
+                other => objects::pod_template(other).map(|template| &template.metadata.labels),
+            };
+            inventory.pods.extend(labels.map(|labels| (object.metadata().namespace, labels.clone())));
+        }
         for object in &scenario.objects {
             match &object.object {
                 Object::Node(node) => inventory.add_node(&node.metadata),
@@ -103,6 +118,19 @@ impl Inventory {
 
     pub(super) fn pools(&self) -> &BTreeSet<Symbol> {
         &self.pools
+    }
+
+    /// Whether there is a pod, or a workload that makes some, of that namespace and selection.
+    pub(super) fn has_pods(&self, namespace: Option<&str>, selector: Option<&LabelSelector>) -> bool {
+        self.pods.iter().any(|(place, labels)| {
+            namespace.is_none_or(|namespace| *place == namespace)
+                && selector.is_none_or(|selector| selector.matches(labels))
+        })
+    }
+
+    /// Whether kubelets end pods before their machine goes down.
+    pub(super) fn has_graceful_shutdown(&self) -> bool {
+        self.has_graceful_shutdown
     }
 
     pub(super) fn namespaces(&self) -> &BTreeSet<Symbol> {

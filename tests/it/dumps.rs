@@ -201,7 +201,8 @@ fn the_control_plane_on_nodes_is_said() {
         let check = |timeline: &str, expected: bool| {
             let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
             let scenario = loaded(&format!("timeline: [{timeline}]"), &objects);
-            let said = scenario.assumed.iter().find(|assumption| assumption.name == "controlPlane").expect("it is said");
+            let said =
+                scenario.assumed.iter().find(|assumption| assumption.name == "controlPlane").expect("it is said");
             assert_eq!(said.objects, ["Node n1", "Node n2"]);
             let said = sentences(&played(&scenario).0);
             let is_said = said.iter().any(|text| text.contains("(node/n1, node/n2) was left at 2m0s"));
@@ -227,4 +228,76 @@ fn the_version_of_the_kubelets_is_said_where_it_is_another() {
     assert!(said("v1.20.0", "seed: 1").expect("it is said").1.contains("1.33 to 1.36"));
     assert_eq!(said("v1.34.1", "controlPlane: {kubernetesVersion: \"1.34\"}"), None);
     assert_eq!(said("v1.36.0", "seed: 1"), None);
+}
+
+#[test]
+fn what_is_made_anew_is_counted_as_its_reader_would() {
+    let owned = |name: &str, kind: &str, owner: &str| {
+        format!(
+            "{{apiVersion: {api}, kind: {own}, metadata: {{name: {name}, namespace: default, uid: o-{name}, labels: {{a: b, \
+             pod-template-hash: h1}}, ownerReferences: [{{apiVersion: apps/v1, kind: {kind}, name: {owner}, uid: o-{owner}, \
+             controller: true}}]}}, spec: {spec}}}\n",
+            api = if kind == "ReplicaSet" { "v1" } else { "apps/v1" },
+            own = if kind == "ReplicaSet" { "Pod" } else { "ReplicaSet" },
+            spec = if kind == "ReplicaSet" {
+                "{nodeName: n1, containers: [{name: c, image: i}]}"
+            } else {
+                "{replicas: 2, selector: {matchLabels: {a: b, pod-template-hash: h1}}, template: {metadata: {labels: {a: b, \
+                 pod-template-hash: h1}}, spec: {containers: [{name: c, image: i}]}}}"
+            },
+        )
+    };
+    let said = |objects: &[&str]| -> Vec<(String, usize)> {
+        let assumed = loaded("", objects).assumed.into_iter().filter(|assumption| assumption.name == "owners");
+        assumed.map(|assumption| (assumption.text, assumption.count)).collect()
+    };
+    let node = node("n1", "{}");
+    let pods = [owned("web-h1-a", "ReplicaSet", "web-h1"), owned("api-h1-a", "ReplicaSet", "api-h1")];
+    let of_pods = "workloads that the input lacks are made anew from their pods, with 2 ReplicaSets";
+    assert_eq!(said(&[&node, &pods[0], &pods[1]]), [(of_pods.to_owned(), 2)]);
+    let of_sets = "Deployments that the input lacks are made anew from their ReplicaSets";
+    assert_eq!(said(&[&node, &owned("web-h1", "Deployment", "web")]), [(of_sets.to_owned(), 1)]);
+}
+
+#[test]
+fn a_graceful_shutdown_without_a_grace_period_is_said_to_be_a_crash() {
+    let spec = |kubelet: &str| {
+        format!(
+            "controlPlane: {{kubelet: {kubelet}}}, timeline: [{{at: 1m, fault: {{kind: GracefulShutdown, nodes: {{names: \
+             [n1]}}}}}}]"
+        )
+    };
+    let check = |kubelet: &str, expected: bool| {
+        let scenario = loaded(&spec(kubelet), &[&node("n1", "{}"), &node("n2", "{}")]);
+        let is_warned = scenario.warnings.iter().any(|warning| warning.code == "scenario::no_grace_period");
+        let (observed, _) = played(&scenario);
+        let is_noted = observed.events.iter().any(|event| event.reason == "NoShutdownGracePeriod");
+        assert_eq!((is_warned, is_noted), (expected, expected), "{kubelet}");
+    };
+    check("{}", true);
+    check("{shutdownGracePeriod: 30s}", false);
+}
+
+#[test]
+fn a_selection_of_no_pod_is_told_before_the_run() {
+    let warned = |pods: &str| {
+        let timeline = format!("timeline: [{{at: 1m, fault: {{kind: PodKill, pods: {pods}}}}}]");
+        let scenario = loaded(&timeline, &[&node("n1", "{}"), &job("x", "", "")]);
+        scenario.warnings.iter().any(|warning| warning.code == "scenario::selects_nothing")
+    };
+    assert!(warned("{selector: app=none}"));
+    assert!(!warned("{namespace: default}"));
+    assert!(!warned("{names: [x-1]}"));
+}
+
+#[test]
+fn pods_that_were_being_deleted_are_said() {
+    let deleted = bound("p", "i", "Running", "{name: c, state: {running: {startedAt: '2026-01-01T00:00:00Z'}}}")
+        .replace("uid: p-p,", "uid: p-p, deletionTimestamp: '2026-01-01T00:01:00Z', deletionGracePeriodSeconds: 30,");
+    let scenario = loaded("", &[&node("n1", "{}"), &deleted]);
+    let said = scenario.assumed.iter().find(|assumption| assumption.name == "deletedPods").expect("it is said");
+    assert_eq!(said.objects, ["Pod default/p"]);
+    assert!(!scenario.assumed.iter().any(|assumption| assumption.name == "unreadyPods"));
+    let (observed, _) = played(&scenario);
+    assert!(observed.pods.is_empty());
 }

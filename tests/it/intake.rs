@@ -277,7 +277,7 @@ fn pods_without_their_replica_sets_are_not_doubled() {
     // Not even the Deployment.
     let (names, made) = settled(pods(Vec::new()));
     assert_eq!(names, expected);
-    assert_eq!(made, ["ReplicaSet shop/web-abc", "Deployment shop/web"]);
+    assert_eq!(made, ["Deployment shop/web"], "its ReplicaSet is a part of it");
     // The ReplicaSet, but not its Deployment.
     let set = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web-abc", "namespace": "shop", "uid": "uid-web-abc", "labels": hashed.clone(),
         "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "u", "controller": true}]},
@@ -412,4 +412,28 @@ fn the_documents_say_what_the_program_does() {
     let latencies = scenario.assumed.iter().find(|assumption| assumption.name == "latencies").expect("defaults");
     let defaults = latencies.text.strip_prefix("latencies as by default: ").expect("their text");
     assert!(read("docs/scenario.md").replace('\n', " ").contains(defaults), "docs/scenario.md: {defaults}");
+}
+
+#[test]
+fn whoever_goes_on_with_a_part_has_nothing_of_what_is_refused_or_written_twice() {
+    let refused = "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r}, spec: {template: {spec: {containers: \
+                   [{name: c, image: i}]}}}}\n";
+    let second = PENDING.replace("image: i}", "image: other}");
+    let state = format!("---\n{NODE}---\n{PENDING}---\n{second}---\n{refused}");
+    let dir = directory(&[("dump/state.yaml", &state), ("s.yaml", SCENARIO)]);
+    for arguments in ["check dump", "check s.yaml", "run s.yaml --no-charts", "schedule -f dump"] {
+        let said = kubesquall(dir.path(), arguments, "");
+        assert_eq!(said.status, 2, "{arguments}");
+        assert!(said.stderr.contains("--allow-partial"), "{arguments}: {}", said.stderr);
+    }
+    let said = kubesquall(dir.path(), "check --allow-partial dump", "");
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    let not_read = "not read: 1 Pod (another one of its name stands before it), first dump/state.yaml:5; \
+                    1 ReplicaSet (the API server refuses it), first dump/state.yaml:7";
+    assert!(said.stdout.contains("2 objects") && said.stdout.contains(not_read), "{}", said.stdout);
+    let said = kubesquall(dir.path(), "run s.yaml --no-charts --allow-partial", "");
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    assert!(said.stdout.starts_with("Not read: 1 Pod"), "{}", said.stdout);
+    let lock = fs::read_to_string(dir.path().join("reports/s/scenario.lock.yaml")).expect("a lock file");
+    assert!(!lock.contains("ReplicaSet\nmetadata") && lock.contains("image: i\n"), "{lock}");
 }

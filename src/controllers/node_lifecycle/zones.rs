@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::queue::TaintQueue;
 use crate::arena::{Symbol, sym};
-use crate::model::{Labels, region_of, zone_of};
 use crate::model::config::KubeControllerManager;
+use crate::model::{Labels, region_of, zone_of};
 use crate::state::NodeId;
 use crate::units::SimTime;
 

@@ -11,7 +11,7 @@ mod piece;
 mod recognize;
 mod split;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -88,6 +88,10 @@ pub enum SkipReason {
     ForPeople,
     /// It is no YAML or JSON, or a field cannot be read.
     Unreadable,
+    /// The API server refuses it.
+    Refused,
+    /// Another object of its kind and name stands before it.
+    Duplicate,
 }
 
 impl SkipReason {
@@ -99,6 +103,8 @@ impl SkipReason {
             Self::Template => "it is a template that is not filled in",
             Self::ForPeople => "it is a table for people",
             Self::Unreadable => "it cannot be read",
+            Self::Refused => "the API server refuses it",
+            Self::Duplicate => "another one of its name stands before it",
         }
     }
 }
@@ -111,6 +117,8 @@ const LISTED_FIELDS_MAX: usize = 10_000;
 pub struct Loaded {
     /// The objects that could be read, in the order of the files and of their text.
     pub objects: Vec<ManifestObject>,
+    /// Which of them the API server would refuse, as positions.
+    pub refused: BTreeSet<usize>,
     /// What has no effect, by file and line.
     pub not_modelled: Vec<NotModelled>,
     /// What nothing came of, in the order of the files and of their text.
@@ -221,8 +229,14 @@ impl Loader {
             if let Some(reason) = reading.skipped {
                 self.loaded.skipped.push(Skipped { file: file.name, line: reading.line, kind: reading.kind, reason });
             }
-            if let Some(object) = reading.object {
-                self.add_object(object);
+            if let Some(object) = reading.object
+                && let Some(place) = self.add_object(object)
+            {
+                if reading.is_refused {
+                    self.loaded.refused.insert(place);
+                } else {
+                    self.loaded.refused.remove(&place);
+                }
             }
         }
         if self.loaded.diagnostics.len() > problems_before {
@@ -230,22 +244,24 @@ impl Loader {
         }
     }
 
-    fn add_object(&mut self, added: ManifestObject) {
+    /// Takes an object; gives its position if it counts.
+    fn add_object(&mut self, added: ManifestObject) -> Option<usize> {
         let key = added.object.key();
+        let next = self.loaded.objects.len();
         if key.2.is_empty() {
             self.loaded.objects.push(added);
-            return;
+            return Some(next);
         }
         let Some(first) = self.seen.get(&key) else {
-            self.seen.insert(key, self.loaded.objects.len());
+            self.seen.insert(key, next);
             self.loaded.objects.push(added);
-            return;
+            return Some(next);
         };
         let place = *first;
         let first = &self.loaded.objects[place];
         // What decides nothing may be there as often as it likes.
         if added.object.stored_kind().is_some() {
-            return;
+            return None;
         }
         let label = added.object.label();
         let diagnostic = if first.object == added.object {
@@ -258,11 +274,18 @@ impl Loader {
                     .at(added.source.clone(), "written again here")
                     .at(first.source.clone(), "first written here"),
             );
-            if resource_version(&added.object) >= resource_version(&first.object) {
-                self.loaded.objects[place] = added;
+            if resource_version(&added.object) < resource_version(&first.object) {
+                return None;
             }
-            return;
+            self.loaded.objects[place] = added;
+            return Some(place);
         } else {
+            self.loaded.skipped.push(Skipped {
+                file: Symbol::from(&*added.source.file),
+                line: added.source.line,
+                kind: Symbol::new(added.object.kind().as_str()),
+                reason: SkipReason::Duplicate,
+            });
             Diagnostic::error("manifest::duplicate_object", format!("{label} is written twice"))
         };
         self.loaded.diagnostics.push(
@@ -271,9 +294,17 @@ impl Loader {
                 .at(first.source.clone(), "first written here")
                 .help("remove one of the two, or give it another name or namespace"),
         );
+        None
     }
 
     fn finish(mut self) -> Loaded {
+        let refused = self.loaded.refused.iter().map(|place| &self.loaded.objects[*place]).map(|refused| Skipped {
+            file: Symbol::from(&*refused.source.file),
+            line: refused.source.line,
+            kind: Symbol::new(refused.object.kind().as_str()),
+            reason: SkipReason::Refused,
+        });
+        self.loaded.skipped.extend(refused.collect::<Vec<_>>());
         self.loaded.not_modelled.sort_by_key(|row| (row.file, row.line));
         self.loaded
     }

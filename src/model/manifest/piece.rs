@@ -71,6 +71,8 @@ pub(super) struct Reading {
     pub not_modelled_kind: Option<NotModelled>,
     /// Why nothing came of it.
     pub skipped: Option<SkipReason>,
+    /// Whether the API server would refuse the object.
+    pub is_refused: bool,
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -91,6 +93,11 @@ impl Reading {
         }
         self.skip(if is_template { SkipReason::Template } else { SkipReason::Unreadable }, diagnostic);
     }
+}
+
+/// Whether an error lists the value that it refuses among the supported ones, as the API server does where a gate decides.
+fn is_listed_as_supported(error: &validation::FieldError) -> bool {
+    error.value.as_ref().is_some_and(|value| error.detail.contains(value.as_str()))
 }
 
 /// What tells which kind an object is.
@@ -291,6 +298,7 @@ impl TextPiece<'_> {
     /// What the API server would refuse, each at its field, or at the nearest thing around it that is written.
     fn list_refused(&self, file: &File<'_>, object: &Object, reading: &mut Reading) {
         for error in validation::validate(object) {
+            reading.is_refused = true;
             let steps = error.path.steps();
             let ways: Vec<FieldPath> =
                 (1..=steps.len()).map(|count| steps[..count].iter().copied().collect()).collect();
@@ -309,6 +317,9 @@ impl TextPiece<'_> {
                 _ if is_template => {
                     diagnostic.help("this is a template; fill it in first, for example with `helm template`")
                 }
+                ErrorKind::NotSupported if is_listed_as_supported(&error) => diagnostic.help(
+                    "the API server knows the value, and takes it only with a feature gate that is off by default",
+                ),
                 ErrorKind::Required if !field.ends_with(']') => diagnostic.help(format!("add `{field}`")),
                 _ => diagnostic,
             });

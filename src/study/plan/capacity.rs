@@ -5,7 +5,9 @@ use smallvec::SmallVec;
 use super::document::{CaseKind, Plan};
 use crate::arena::Symbol;
 use crate::diagnostics::Location;
-use crate::model::{ManifestObject, NoExecuteStay, Node, Object, Resources, Taint, TaintEffect, no_execute_stay, zone_of};
+use crate::model::{
+    ManifestObject, NoExecuteStay, Node, Object, Resources, Taint, TaintEffect, no_execute_stay, zone_of,
+};
 use crate::scenario::ResolvedScenario;
 use crate::state::{Node as LiveNode, Owner, Pod, Store, WorkloadId};
 

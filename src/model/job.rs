@@ -170,36 +170,6 @@ impl JobSpec {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn defaults_follow_what_else_is_given() {
-        #[track_caller]
-        fn check(json: &str, expected: (Option<i32>, i32, i32, PodReplacementPolicy)) {
-            let mut spec: JobSpec = serde_json::from_str(json).unwrap();
-            spec.apply_defaults();
-            let once = spec.clone();
-            spec.apply_defaults();
-            assert_eq!(spec, once, "{json}");
-            let found = (
-                spec.completions,
-                spec.parallelism.unwrap(),
-                spec.backoff_limit.unwrap(),
-                spec.pod_replacement_policy.unwrap(),
-            );
-            assert_eq!(found, expected, "{json}");
-        }
-        let early = PodReplacementPolicy::TerminatingOrFailed;
-        check("{}", (Some(1), 1, 6, early));
-        check(r#"{"parallelism":3}"#, (None, 3, 6, early));
-        check(r#"{"completions":3}"#, (Some(3), 1, 6, early));
-        check(r#"{"backoffLimitPerIndex":1}"#, (Some(1), 1, i32::MAX, early));
-        check(r#"{"podFailurePolicy":{"rules":[]}}"#, (Some(1), 1, 6, PodReplacementPolicy::Failed));
-    }
-}
-
 /// Indexes that a status may list; more than are ever played.
 const INDEXES_MAX: usize = 500_000;
 
@@ -249,9 +219,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn defaults_follow_what_else_is_given() {
+        #[track_caller]
+        fn check(json: &str, expected: (Option<i32>, i32, i32, PodReplacementPolicy)) {
+            let mut spec: JobSpec = serde_json::from_str(json).unwrap();
+            spec.apply_defaults();
+            let once = spec.clone();
+            spec.apply_defaults();
+            assert_eq!(spec, once, "{json}");
+            let found = (
+                spec.completions,
+                spec.parallelism.unwrap(),
+                spec.backoff_limit.unwrap(),
+                spec.pod_replacement_policy.unwrap(),
+            );
+            assert_eq!(found, expected, "{json}");
+        }
+        let early = PodReplacementPolicy::TerminatingOrFailed;
+        check("{}", (Some(1), 1, 6, early));
+        check(r#"{"parallelism":3}"#, (None, 3, 6, early));
+        check(r#"{"completions":3}"#, (Some(3), 1, 6, early));
+        check(r#"{"backoffLimitPerIndex":1}"#, (Some(1), 1, i32::MAX, early));
+        check(r#"{"podFailurePolicy":{"rules":[]}}"#, (Some(1), 1, 6, PodReplacementPolicy::Failed));
+    }
+
+    #[test]
     fn indexes_are_those_of_the_job() {
         assert_eq!(job_indexes("3,0-1,1,7-9", 8), [0, 1, 3, 7]);
-        assert_eq!(job_indexes("", 8), []);
+        assert!(job_indexes("", 8).is_empty());
         assert_eq!(job_indexes("0-2000000000", 2_000_000_001).len(), INDEXES_MAX, "bad input eats no memory");
     }
 

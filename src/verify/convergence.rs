@@ -11,7 +11,7 @@ use crate::model::TaintEffect;
 use crate::scheduler::Scheduler;
 use crate::state::{
     ContainerState, DaemonSetId, DeploymentId, Meta, NodeId, Owner, Pod, PodId, PodPhase, ReplicaSetId, Service,
-    StatefulSetId, Store, WorkloadId,
+    StatefulSetId, Store, TaintOnNode, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -49,8 +49,20 @@ pub fn unsettled(
 }
 
 impl Calm<'_> {
+    /// Whether a controller is on: what is its work is nobody's otherwise.
+    fn runs(&self, controller: &str) -> bool {
+        self.config.kube_controller_manager.controllers.runs(controller)
+    }
+
+    fn collects_garbage(&self) -> bool {
+        self.config.kube_controller_manager.enable_garbage_collector && self.runs("garbage-collector-controller")
+    }
+
     /// The slices of a service show the pods that run behind it as they are.
     fn services(&self) -> Result<(), String> {
+        if !self.runs("endpointslice-controller") {
+            return Ok(());
+        }
         let is_led = |service: &&Service| {
             let spec = &service.spec;
             !spec.selector.is_empty() && spec.service_type.is_none_or(|kind| kind.as_str() != "ExternalName")
@@ -100,9 +112,9 @@ impl Calm<'_> {
             if node.conditions.ready() != Some(crate::state::Status::True) {
                 return Err(format!("node {name} is fine and not Ready"));
             }
-            if let Some(taint) =
-                node.taints.iter().find(|t| ours.contains(&t.key) && t.effect != TaintEffect::PreferNoSchedule)
-            {
+            let is_ours = |t: &&TaintOnNode| ours.contains(&t.key) && t.effect != TaintEffect::PreferNoSchedule;
+            let taint = node.taints.iter().find(is_ours).filter(|_| self.runs("node-lifecycle-controller"));
+            if let Some(taint) = taint {
                 return Err(format!("node {name} is fine and tainted {}", taint.key));
             }
         }
@@ -130,7 +142,7 @@ impl Calm<'_> {
         }
         if let Some(owner) = pod.owner.and_then(WorkloadId::from_owner)
             && self.store.workload_meta(owner).is_none()
-            && self.config.kube_controller_manager.enable_garbage_collector
+            && self.collects_garbage()
         {
             return Some("is left of an owner that is gone".to_owned());
         }
@@ -138,9 +150,9 @@ impl Calm<'_> {
         if !self.is_fine(node) {
             return None;
         }
-        let is_fine = pod.phase == PodPhase::Running && pod.is_ready();
+        let is_fine = pod.phase == PodPhase::Running && (pod.is_ready() || Self::was_never_ready(pod));
         let is_new = pod.scheduled_at.is_some_and(|at| at + UNDER_WAY > self.now);
-        if is_fine || is_new || self.is_restless(pod) || self.waits_for_a_volume(pod, node) {
+        if is_fine || is_new || self.is_restless(pod) || self.waits_for_a_volume(pod, node) || self.lacks_volumes(pod) {
             return None;
         }
         let name = self.store.node_name(node);
@@ -149,16 +161,20 @@ impl Calm<'_> {
 
     /// A pod that is being deleted goes once its node's kubelet, or the garbage collector, has had its time.
     fn lingers(&self, pod: &Pod, deadline: SimTime) -> Option<String> {
-        if deadline + UNDER_WAY * 5 > self.now || self.waits_for_its_successor(pod) {
+        let keeps_finalizer = pod.job_tracking && !self.runs("job-controller");
+        if deadline + UNDER_WAY * 5 > self.now || self.waits_for_its_successor(pod) || keeps_finalizer {
             return None;
         }
+        let is_collected = self.runs("pod-garbage-collector-controller");
         match pod.node {
-            Some(node) if self.store.node(node).is_none() => Some("lingers on a node that is gone".to_owned()),
+            Some(node) if self.store.node(node).is_none() => {
+                is_collected.then(|| "lingers on a node that is gone".to_owned())
+            }
             Some(node) if self.is_fine(node) => {
                 Some(format!("lingers on node {}, which is fine", self.store.node_name(node)))
             }
             Some(_) => None,
-            None => Some("lingers though it never had a node".to_owned()),
+            None => is_collected.then(|| "lingers though it never had a node".to_owned()),
         }
     }
 
@@ -174,6 +190,19 @@ impl Calm<'_> {
         })
     }
 
+    /// The input says that it runs and is not Ready, and nothing has changed since: its application does not answer its probe.
+    fn was_never_ready(pod: &Pod) -> bool {
+        pod.ready.is_some_and(|ready| ready.since == SimTime::ZERO) && pod.created_at == SimTime::ZERO
+    }
+
+    /// It has claims, and nobody binds or attaches volumes.
+    fn lacks_volumes(&self, pod: &Pod) -> bool {
+        let is_served = ["persistentvolume-binder-controller", "persistentvolume-attach-detach-controller"]
+            .into_iter()
+            .all(|controller| self.runs(controller));
+        !is_served && pod.spec.volumes.iter().any(|volume| volume.persistent_volume_claim.is_some())
+    }
+
     /// The last failed pod of an index keeps its finalizer until the next one is made, which a namespace that is being deleted
     /// refuses: neither ever goes.
     ///
@@ -187,7 +216,7 @@ impl Calm<'_> {
 
     /// A pod without a node, for which there is one.
     fn waits_in_vain(&self, id: PodId, pod: &Pod) -> Option<String> {
-        if !pod.spec.scheduling_gates.is_empty() {
+        if !pod.spec.scheduling_gates.is_empty() || self.lacks_volumes(pod) {
             return None;
         }
         let decision = Scheduler::decide(self.store, self.config, &[id]).next().flatten()?;
@@ -217,26 +246,27 @@ impl Calm<'_> {
     }
 
     fn workloads(&self) -> Result<(), String> {
+        let replicates = self.runs("replicaset-controller") && self.runs("replicationcontroller-controller");
         for (id, set) in self.store.replica_sets.iter() {
-            if self.stays(&set.meta) {
+            if self.stays(&set.meta) && replicates {
                 self.replica_set(id)
                     .map_err(|what| format!("ReplicaSet {}/{} {what}", set.meta.namespace, set.meta.name))?;
             }
         }
         for (id, deployment) in self.store.deployments.iter() {
-            if self.stays(&deployment.meta) {
+            if self.stays(&deployment.meta) && replicates && self.runs("deployment-controller") {
                 let name = format!("Deployment {}/{}", deployment.meta.namespace, deployment.meta.name);
                 self.deployment(id).map_err(|what| format!("{name} {what}"))?;
             }
         }
         for (id, set) in self.store.stateful_sets.iter() {
-            if self.stays(&set.meta) {
+            if self.stays(&set.meta) && self.runs("statefulset-controller") {
                 let name = format!("StatefulSet {}/{}", set.meta.namespace, set.meta.name);
                 self.stateful_set(id).map_err(|what| format!("{name} {what}"))?;
             }
         }
         for (id, set) in self.store.daemon_sets.iter() {
-            if self.stays(&set.meta) {
+            if self.stays(&set.meta) && self.runs("daemonset-controller") {
                 let name = format!("DaemonSet {}/{}", set.meta.namespace, set.meta.name);
                 self.daemon_set(id).map_err(|what| format!("{name} {what}"))?;
             }
@@ -249,9 +279,13 @@ impl Calm<'_> {
     }
 
     fn has_restless_pods(&self, owner: WorkloadId) -> bool {
-        // Pods that tolerate what their kubelet does not are made and rejected without end.
+        self.fails_again(owner) || self.pods_of(owner).any(|pod| self.is_restless(pod))
+    }
+
+    /// Pods that tolerate what their kubelet does not, or use more than there is, are made and end without end.
+    fn fails_again(&self, owner: WorkloadId) -> bool {
         let is_rejected = self.verifier.last_failure(owner).is_some_and(|at| at + UNDER_WAY * 10 > self.now);
-        is_rejected || self.held.contains(&owner) || self.pods_of(owner).any(|pod| self.is_restless(pod))
+        is_rejected || self.held.contains(&owner)
     }
 
     fn replica_set(&self, id: ReplicaSetId) -> Result<(), String> {
@@ -260,6 +294,7 @@ impl Calm<'_> {
         let tally = self.store.tally(owner);
         if let Some(Owner::Deployment(id)) = set.meta.owner
             && self.store.deployments.get(id).is_none()
+            && self.collects_garbage()
         {
             return Err("is left of a Deployment that is gone".to_owned());
         }
@@ -363,6 +398,9 @@ impl Calm<'_> {
     }
 
     fn budgets(&self) -> Result<(), String> {
+        if !self.runs("disruption-controller") {
+            return Ok(());
+        }
         for (id, budget) in self.store.budgets.iter() {
             let Some(selector) = budget.spec.selector.as_ref() else { continue };
             let name = budget.meta.name;
@@ -380,10 +418,14 @@ impl Calm<'_> {
             let mine: Vec<&Pod> = pods.filter(|pod| selector.matches(&pod.labels)).collect();
             // A pod that leaves the selection by its labels goes unnoticed: the controller looks at pods as they are.
             let is_noticed = !mine.is_empty();
-            if !is_noticed || mine.iter().any(|pod| self.is_restless(pod)) || self.verifier.has_shared_pods(id) {
+            let fails_again =
+                |pod: &&Pod| pod.owner.and_then(WorkloadId::from_owner).is_some_and(|o| self.fails_again(o));
+            let is_restless = mine.iter().any(|pod| self.is_restless(pod) || fails_again(pod));
+            if !is_noticed || is_restless || self.verifier.has_shared_pods(id) {
                 continue;
             }
-            let is_healthy = |pod: &&&Pod| pod.is_ready() && pod.deletion.is_none() && !pod.phase.is_terminal();
+            // The controller goes by the condition, whatever the phase.
+            let is_healthy = |pod: &&&Pod| pod.is_ready() && pod.deletion.is_none();
             let healthy = mine.iter().filter(is_healthy).count();
             let shown = budget.status.current_healthy;
             if usize::try_from(shown) != Ok(healthy) {

@@ -13,6 +13,7 @@ mod plan;
 mod plan_brute_force;
 mod procedures;
 mod random;
+mod random_oddities;
 mod random_scenario;
 mod recordings;
 mod regressions;

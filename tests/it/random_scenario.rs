@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use super::random_oddities;
+
 /// A generator of numbers (splitmix64): equal seeds give equal scenarios, on every machine.
 pub(crate) struct Dice(pub(crate) u64);
 
@@ -63,7 +65,8 @@ pub(crate) fn scenario(seed: u64) -> String {
         "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: random-{seed}}}\nspec:\n  duration: \
          {minutes}m\n  seed: {seed}\n  cluster:\n    bootstrap: {bootstrap}\n    nodePools:\n{pools}"
     );
-    text.push_str(&control_plane(&mut dice));
+    let odd = random_oddities::draw(seed);
+    text.push_str(&with_flags(control_plane(&mut dice), &odd));
     text.push_str(&latency(&mut dice));
     // Dice of their own: what is drawn here changes nothing above.
     let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x7072_6f63);
@@ -80,6 +83,23 @@ pub(crate) fn scenario(seed: u64) -> String {
     let loads = loads(&mut dice, &names);
     let _ = write!(text, "  timeline:\n{timeline}{upgrades}{faults}{autoscaler}{repair}{loads}");
     text.push_str(&manifests);
+    text.push_str(&odd.manifests);
+    text
+}
+
+/// The control plane, with what else it is started with.
+fn with_flags(mut text: String, odd: &random_oddities::Oddities) -> String {
+    for (component, flags) in [("kubeControllerManager", &odd.manager), ("kubeScheduler", &odd.scheduler)] {
+        let head = format!("    {component}: {{");
+        if flags.is_empty() {
+            continue;
+        }
+        if text.contains(&head) {
+            text = text.replace(&head, &format!("{head}{flags}"));
+        } else {
+            let _ = writeln!(text, "{head}{}}}", flags.trim_end_matches(", "));
+        }
+    }
     text
 }
 

@@ -192,7 +192,7 @@ impl Calm<'_> {
 
     /// The input says that it runs and is not Ready, and nothing has changed since: its application does not answer its probe.
     fn was_never_ready(pod: &Pod) -> bool {
-        pod.ready.is_some_and(|ready| ready.since == SimTime::ZERO) && pod.created_at == SimTime::ZERO
+        pod.ready.is_some_and(|ready| ready.since <= SimTime::ZERO) && pod.created_at <= SimTime::ZERO
     }
 
     /// It has claims, and nobody binds or attaches volumes.

@@ -71,15 +71,11 @@ fn manager(dice: &mut Dice) -> String {
     }
 }
 
-/// A profile without one plugin, or with another weight.
+/// A profile without one plugin, or with another weight. Without those whose work kubelets check or taints undo, pods would be made and
+/// rejected without end, as real ones would.
 fn scheduler(dice: &mut Dice) -> String {
     let plugins = [
-        "TaintToleration",
         "NodeUnschedulable",
-        "NodeName",
-        "NodePorts",
-        "NodeResourcesFit",
-        "NodeAffinity",
         "InterPodAffinity",
         "PodTopologySpread",
         "VolumeBinding",

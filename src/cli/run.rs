@@ -13,7 +13,7 @@ use super::summary;
 use super::ui::Ui;
 use super::{Ending, Output};
 use crate::arena::stable_hash;
-use crate::observe::{Detail, Observed, Observers};
+use crate::observe::{Detail, Matter, Observed, Observers};
 use crate::report::{OutputDir, Overwrite, draw_charts};
 use crate::scenario::{self, DocumentKind, ExpectationOutcome, Overrides, ResolvedScenario};
 use crate::simulation::{Prepared, Storm};
@@ -122,6 +122,11 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
             let unsettled = intake::unsettled(&played.storms, ui.stdout);
             ui.out(&format!("{unread}{unsettled}{text}{}", intake::assumed(&scenario, ui.stdout)))?;
         }
+    }
+    if ui.is_quiet || arguments.output == Output::Json {
+        // Nobody reads a summary, and a fault that did not happen proves nothing.
+        let missed = played.observed.summary.verdict.iter().filter(|sentence| sentence.kind == Matter::FaultHitNobody);
+        missed.for_each(|sentence| ui.always(sentence.text.clone()));
     }
     if outcomes.iter().all(|outcome| outcome.holds) {
         return Ok(Ending::Done);

@@ -437,3 +437,17 @@ fn whoever_goes_on_with_a_part_has_nothing_of_what_is_refused_or_written_twice()
     let lock = fs::read_to_string(dir.path().join("reports/s/scenario.lock.yaml")).expect("a lock file");
     assert!(!lock.contains("ReplicaSet\nmetadata") && lock.contains("image: i\n"), "{lock}");
 }
+
+#[test]
+fn a_fault_that_hits_nobody_is_told_to_whoever_reads_no_summary() {
+    let timeline = "  timeline: [{at: 10s, fault: {kind: InstanceGone, nodes: {names: [n1]}}}, \
+                    {at: 20s, fault: {kind: Crash, nodes: {names: [n1]}}}]\n";
+    let text = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: s}}\nspec:\n  duration: 1m\n  \
+         cluster: {{manifests: [dump]}}\n{timeline}"
+    );
+    let dir = directory(&[("dump/state.yaml", NODE), ("s.yaml", &text)]);
+    let said = kubesquall(dir.path(), "run s.yaml -q --no-charts", "");
+    assert_eq!((said.status, said.stdout.as_str()), (0, ""), "{}", said.stderr);
+    assert!(said.stderr.contains("HIT NOBODY: a fault: Crash@20s (Crash: no node matches)"), "{}", said.stderr);
+}

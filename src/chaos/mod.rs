@@ -84,20 +84,18 @@ impl Chaos {
         let (_, fault) = &plan.faults[index];
         let name = plan.fault_name(index);
         let nodes = target::select(&fault.nodes, &name, ctx);
-        let detail = target::describe(&nodes, ctx);
-        if fault.kind.needs_nodes() && nodes.is_empty() {
-            note(ctx, Severity::Warning, "NothingToFail", &name, format!("{}: no node matches", fault.kind.as_str()));
+        let Some(what) = faults::describe(fault, &name, &nodes, ctx) else {
+            let meant = if fault.kind.needs_nodes() { "node" } else { "pod" };
+            note(
+                ctx,
+                Severity::Warning,
+                "NothingToFail",
+                &name,
+                format!("{}: no {meant} matches", fault.kind.as_str()),
+            );
             return;
-        }
-        if fault.kind.hits_pods() {
-            let pods = fault.pods.clone().unwrap_or_default();
-            if target::select_pods(&pods, &nodes, &name, ctx).is_empty() {
-                let message = format!("{}: no pod matches", fault.kind.as_str());
-                note(ctx, Severity::Warning, "NothingToFail", &name, message);
-                return;
-            }
-        }
-        note(ctx, Severity::Normal, "FaultBegan", &name, format!("{}{detail}", fault.kind.as_str()));
+        };
+        note(ctx, Severity::Normal, "FaultBegan", &name, what.clone());
         if fault.kind == FaultKind::GracefulShutdown && ctx.config.kubelet.shutdown_groups.is_empty() {
             let message = "GracefulShutdown is a plain crash here: the kubelets have no shutdownGracePeriod";
             note(ctx, Severity::Warning, "NoShutdownGracePeriod", &name, message.to_owned());
@@ -107,7 +105,7 @@ impl Chaos {
         if let Some(length) = fault.length.filter(|_| fault.kind.lasts()) {
             ctx.arm_in(length, Timer::FaultEnds(index));
         } else if !fault.kind.lasts() {
-            note(ctx, Severity::Normal, "FaultEnded", &name, format!("{}{detail}", fault.kind.as_str()));
+            note(ctx, Severity::Normal, "FaultEnded", &name, what);
         }
     }
 
@@ -115,9 +113,10 @@ impl Chaos {
         let plan = Arc::clone(&self.plan);
         let (_, fault) = &plan.faults[index];
         let nodes = std::mem::take(&mut self.hit[index]);
+        let name = plan.fault_name(index);
+        let what = faults::describe(fault, &name, &nodes, ctx).unwrap_or_else(|| fault.kind.as_str().to_owned());
         faults::end(fault, &nodes, &mut self.damage, ctx);
-        let detail = target::describe(&nodes, ctx);
-        note(ctx, Severity::Normal, "FaultEnded", &plan.fault_name(index), format!("{}{detail}", fault.kind.as_str()));
+        note(ctx, Severity::Normal, "FaultEnded", &name, what);
     }
 
     fn add_nodes(&mut self, index: usize, ctx: &mut Ctx<'_, Self>) {

@@ -120,9 +120,10 @@ impl FaultProcess {
         let instance = &mut self.instances[index as usize];
         let repair = spec.time_to_repair.sample(&mut instance.stream);
         instance.hit = instance.nodes.iter().copied().filter(|&node| ctx.store.machine(node).exists).collect();
-        let detail = if spec.kind.needs_nodes() { target::describe(&instance.hit, ctx) } else { String::new() };
-        note(ctx, Severity::Normal, "FaultBegan", &name, format!("{}{detail}", spec.kind.as_str()));
-        faults::begin(&spec.fault(), &name, &instance.hit, damage, ctx);
+        let fault = spec.fault();
+        let what = faults::describe(&fault, &name, &instance.hit, ctx);
+        note(ctx, Severity::Normal, "FaultBegan", &name, what.unwrap_or_else(|| spec.kind.as_str().to_owned()));
+        faults::begin(&fault, &name, &instance.hit, damage, ctx);
         ctx.arm_in(repair, Timer::Repaired(process, index));
     }
 
@@ -136,9 +137,12 @@ impl FaultProcess {
     ) {
         let name = self.event_name(index, spec);
         let hit = std::mem::take(&mut self.instances[index as usize].hit);
-        faults::end(&spec.fault(), &hit, damage, ctx);
-        let detail = if spec.kind.needs_nodes() { target::describe(&hit, ctx) } else { String::new() };
-        note(ctx, Severity::Normal, "FaultEnded", &name, format!("{}{detail}", spec.kind.as_str()));
+        let fault = spec.fault();
+        // Pods that were hit may be others by now.
+        let hits_pods = fault.pods.is_some() || (!fault.kind.lasts() && !fault.kind.needs_nodes());
+        let what = if hits_pods { None } else { faults::describe(&fault, &name, &hit, ctx) };
+        faults::end(&fault, &hit, damage, ctx);
+        note(ctx, Severity::Normal, "FaultEnded", &name, what.unwrap_or_else(|| spec.kind.as_str().to_owned()));
         // A reclaimed instance is replaced by one of another name, which fails by itself.
         let is_over = spec.kind == FaultKind::SpotInterruption && spec.domain.is_none();
         if !is_over {

@@ -143,11 +143,8 @@ pub(super) fn select_pods(target: &PodTarget, nodes: &[NodeId], fault: &str, ctx
 
 /// The nodes in words: all of them, as whoever reads the events may look for one.
 pub(super) fn describe(nodes: &[NodeId], ctx: &Ctx<'_, Chaos>) -> String {
-    if nodes.is_empty() {
-        return String::new();
-    }
     let names: Vec<&str> = nodes.iter().map(|&id| ctx.store.node_name(id).as_str()).collect();
-    format!(" of {}", names.join(", "))
+    names.join(", ")
 }
 
 #[cfg(test)]

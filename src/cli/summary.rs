@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::table::NameTable;
-use super::words::{counted, grouped, length, percent};
+use super::words::{counted, grouped, length, percent_against};
 use crate::arena::Symbol;
 use crate::diagnostics::Style;
 use crate::observe::{EventRow, Matter, Observed, PodRow, ServiceOutcome, Tone, Trap, WorkloadOutcome};
@@ -256,7 +256,7 @@ fn objectives(text: &mut String, outcomes: &[WorkloadOutcome], paint: Paint) {
     judged.sort_by_key(|outcome| outcome.objective_met);
     heading(text, "Objectives", paint);
     for outcome in judged.iter().take(LISTED_MAX) {
-        let (found, wanted) = (percent(outcome.availability), percent(outcome.objective.unwrap_or_default()));
+        let (found, wanted) = percent_against(outcome.availability, outcome.objective.unwrap_or_default());
         let _ = match outcome.objective_met {
             Some(false) => writeln!(text, "  {} {}: {found} of {wanted}", paint.bad("MISSED"), outcome.object()),
             _ => writeln!(text, "  {}   {}: {found} of {wanted}", paint.good("kept"), outcome.object()),
@@ -280,7 +280,9 @@ fn and_more(text: &mut String, found: usize) {
 /// Services that lost traffic: for how long they had no endpoint, and some on machines that were down.
 fn services(text: &mut String, outcomes: &[ServiceOutcome], paint: Paint) {
     let mut worst: Vec<&ServiceOutcome> = outcomes.iter().filter(|outcome| outcome.lost_traffic_s > 0.0).collect();
-    worst.sort_by(|a, b| b.lost_traffic_s.total_cmp(&a.lost_traffic_s));
+    // What somebody has scaled to 0 or deleted stands last.
+    let missed = |outcome: &ServiceOutcome| outcome.lost_traffic_s - outcome.unwanted_s;
+    worst.sort_by(|a, b| missed(b).total_cmp(&missed(a)).then_with(|| b.lost_traffic_s.total_cmp(&a.lost_traffic_s)));
     if worst.is_empty() {
         return;
     }
@@ -294,9 +296,17 @@ fn services(text: &mut String, outcomes: &[ServiceOutcome], paint: Paint) {
             outcome.lost_traffic_s,
         ];
         let name = format!("service/{}/{}", outcome.namespace, outcome.name);
-        table.add(std::iter::once(name).chain(lengths.map(length)));
+        let [without, longest, dead, lost] = lengths.map(length);
+        let lost = if outcome.unwanted_s > 0.0 { format!("{lost}*") } else { lost };
+        table.add([name, without, longest, dead, lost]);
     }
     worst_first(text, &table, worst.len());
+    let unwanted: Vec<&&ServiceOutcome> = worst.iter().take(LISTED_MAX).filter(|of| of.unwanted_s > 0.0).collect();
+    if !unwanted.is_empty() {
+        let names: Vec<String> = unwanted.iter().map(|of| format!("{} {}", of.name, length(of.unwanted_s))).collect();
+        let names = cut(&names.join(", "), REASON_LENGTH_MAX);
+        let _ = writeln!(text, "  *: of it, while all behind it was scaled to 0 or deleted: {names}");
+    }
 }
 
 /// Known traps that decided something, a line each.
@@ -336,19 +346,26 @@ fn end(text: &mut String, observed: &Observed, paint: Paint) {
 
 /// Pods that wait at the end, by reason.
 fn waiting(text: &mut String, observed: &Observed, end: SimTime, paint: Paint) {
-    let is_waiting =
-        |pod: &&PodRow| pod.phase == PodPhase::Pending && pod.gone_at.is_none() && pod.deletion_at.is_none();
+    let is_waiting = |pod: &&PodRow| pod.is_there() && (pod.phase == PodPhase::Pending || pod.waiting.is_some());
     let pods: Vec<&PodRow> = observed.pods.iter().filter(is_waiting).collect();
     if pods.is_empty() {
         return;
     }
     let mut refusals: BTreeMap<(Symbol, &str), &str> = BTreeMap::new();
-    for event in observed.events.iter().filter(|event| event.reason == "FailedScheduling") {
-        refusals.insert((event.namespace, &event.name), &event.message);
+    let mut warnings: BTreeMap<(Symbol, &str), (&str, &str)> = BTreeMap::new();
+    for event in observed.events.iter().filter(|event| event.kind == "Pod") {
+        if event.reason == "FailedScheduling" {
+            refusals.insert((event.namespace, &event.name), &event.message);
+        } else if event.event_type == "Warning" {
+            warnings.insert((event.namespace, &event.name), (event.reason, &event.message));
+        }
     }
     let mut reasons: BTreeMap<String, Vec<&PodRow>> = BTreeMap::new();
     for pod in &pods {
-        let reason = match (pod.scheduled_at, refusals.get(&(pod.namespace, &*pod.name))) {
+        let name = (pod.namespace, &*pod.name);
+        let reason = match (pod.scheduled_at, refusals.get(&name)) {
+            _ if let Some(waiting) = pod.waiting => format!("{} ({})", waiting.reason, waiting.subject),
+            (Some(_), _) if let Some((reason, message)) = warnings.get(&name) => format!("{reason}: {message}"),
             (Some(_), _) => "bound to a node, its containers have not started".to_owned(),
             (None, Some(message)) => (*message).to_owned(),
             (None, None) => "not yet looked at by the scheduler".to_owned(),
@@ -405,6 +422,7 @@ fn words(cause: &str) -> Option<&'static str> {
         "EvictionByEvictionAPI" => "evicted through the eviction API, as by drain (EvictionByEvictionAPI)",
         "DeletionByPodGC" => "removed because their node is gone (DeletionByPodGC)",
         "PreemptionByScheduler" => "preempted by pods of higher priority (PreemptionByScheduler)",
+        "PodKill" => "killed by a fault (PodKill)",
         "TerminationByKubelet" => "ended by their kubelet (TerminationByKubelet)",
         "NodePressure" => "evicted by their kubelet for lack of resources (NodePressure)",
         _ => return None,

@@ -64,6 +64,20 @@ pub(super) fn percent(share: f64) -> String {
     format!("{text}%")
 }
 
+/// A share and the one that it is measured by, in percent: with as many digits as tell the one from the other.
+pub(super) fn percent_against(share: f64, measure: f64) -> (String, String) {
+    let plain = (percent(share), percent(measure));
+    if share == measure || plain.0 != plain.1 {
+        return plain;
+    }
+    let with = |value: f64, digits: usize| format!("{:.digits$}%", value * 100.0);
+    let told = (2..=15).map(|digits| (with(share, digits), with(measure, digits))).find(|(one, other)| one != other);
+    told.map_or(plain, |(one, other)| {
+        let other = other.trim_end_matches('%').trim_end_matches('0').trim_end_matches('.');
+        (one, format!("{other}%"))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,5 +122,19 @@ mod tests {
         check(0.858, "85.8%");
         check(0.0, "0%");
         check(0.999_999_999, "<100%");
+    }
+
+    #[test]
+    fn a_share_is_told_from_what_it_is_measured_by() {
+        let check = |share: f64, measure: f64, expected: (&str, &str)| {
+            let (found, wanted) = percent_against(share, measure);
+            assert_eq!((found.as_str(), wanted.as_str()), expected);
+        };
+        check(0.998_96, 0.999, ("99.896%", "99.9%"));
+        check(0.999_04, 0.999, ("99.904%", "99.9%"));
+        check(0.999, 0.999, ("99.9%", "99.9%"));
+        check(0.5, 0.999, ("50%", "99.9%"));
+        check(0.998_999_99, 0.999, ("99.899999%", "99.9%"));
+        check(1.0, 0.999_999_999, ("100%", "<100%"));
     }
 }

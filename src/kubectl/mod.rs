@@ -653,7 +653,7 @@ impl Component for Kubectl {
     fn fired(&mut self, timer: Timer, ctx: &mut Ctx<'_, Self>) {
         match timer {
             Timer::Run(line) => self.typed(line, ctx),
-            Timer::Next(shell) => self.next_lines(shell, ctx),
+            Timer::Next(shell) => self.next_line(shell, ctx),
             Timer::Begin(id) => {
                 let Some(process) = self.processes.get_mut(id) else { return };
                 let Command::Refused(lines) = &process.line.command else {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::{Kubectl, Process};
+use super::{Kubectl, Process, Timer};
 use crate::component::{Ctx, Transcript};
 use crate::units::SimTime;
 
@@ -62,20 +62,27 @@ impl Kubectl {
         match self.runbook.lines[line].shell {
             None => self.run(Arc::clone(&self.runbook.lines[line]), None, ctx),
             Some(shell) => {
-                self.shells.0.entry(shell).or_default().ahead.push_back(Ahead { line, at: ctx.now });
-                self.next_lines(shell, ctx);
+                let typed = self.shells.0.entry(shell).or_default();
+                typed.ahead.push_back(Ahead { line, at: ctx.now });
+                // Where others wait, the shell is about to go on by itself.
+                if typed.ahead.len() == 1 {
+                    self.next_line(shell, ctx);
+                }
             }
         }
     }
 
-    /// Starts what the shell has to start: lines until one that it waits for.
-    pub(super) fn next_lines(&mut self, id: ShellId, ctx: &mut Ctx<'_, Self>) {
-        while let Some(shell) = self.shells.0.get_mut(&id).filter(|shell| !shell.is_busy) {
-            let Some(Ahead { line, .. }) = shell.ahead.pop_front() else { return };
-            let line = Arc::clone(&self.runbook.lines[line]);
-            shell.is_busy = line.place == Place::Foreground;
-            self.run(line, None, ctx);
+    /// Starts the next line of a shell that waits for none. Each line is started by a timer of its own, so that what it does has it
+    /// for a cause, and not another line of the shell.
+    pub(super) fn next_line(&mut self, id: ShellId, ctx: &mut Ctx<'_, Self>) {
+        let Some(shell) = self.shells.0.get_mut(&id).filter(|shell| !shell.is_busy) else { return };
+        let Some(Ahead { line, .. }) = shell.ahead.pop_front() else { return };
+        let line = Arc::clone(&self.runbook.lines[line]);
+        shell.is_busy = line.place == Place::Foreground;
+        if !shell.is_busy && !shell.ahead.is_empty() {
+            ctx.arm(ctx.now, Timer::Next(id));
         }
+        self.run(line, None, ctx);
     }
 
     /// The lines that have not ended, with what they have printed so far; also those that never began.

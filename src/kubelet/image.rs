@@ -8,7 +8,7 @@ use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::engine::Distribution;
 use crate::model::{Container, PullPolicy};
-use crate::state::{ContainerState, NodeId, Pod, PodId, PodPhase};
+use crate::state::{CauseId, ContainerState, NodeId, Pod, PodId, PodPhase};
 use crate::units::{SimDuration, SimTime};
 
 use super::Kubelets;
@@ -34,6 +34,17 @@ fn lists_all_images(node: NodeId, ctx: &Ctx<'_, Kubelets>) -> bool {
     ctx.store.node(node).is_some_and(|node| (1..LISTED_MAX).contains(&node.images.len()))
 }
 
+/// Images whose pulls fail.
+#[derive(Copy, Clone, Debug)]
+struct Failing {
+    /// On which node; on all, if on none.
+    node: Option<NodeId>,
+    /// How their names begin (`*`), or which they are.
+    images: Symbol,
+    /// The fault.
+    cause: CauseId,
+}
+
 /// Pulls in this run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Images {
@@ -43,8 +54,8 @@ pub(super) struct Images {
     free_at: FxHashMap<NodeId, Vec<SimTime>>,
     /// What each node may still ask its registries, and since when.
     allowance: FxHashMap<NodeId, (f64, SimTime)>,
-    /// Images whose pulls fail: on which node, or on all, and how their names begin (`*`) or which they are.
-    failing: Vec<(Option<NodeId>, Symbol)>,
+    /// Images whose pulls fail.
+    failing: Vec<Failing>,
     /// Images that the Node object lists and the kubelet has deleted.
     deleted: FxHashSet<(NodeId, Symbol)>,
 }
@@ -83,7 +94,7 @@ impl Images {
             }
             let is_asked = container.image_pull_policy == Some(PullPolicy::Always) || known.is_none();
             let is_under_way = known.is_some_and(|there_at| there_at > ctx.now);
-            if is_asked && !is_under_way && self.fails(image, on) {
+            if is_asked && !is_under_way && self.fails(image, on).is_some() {
                 let at = self.pull(on, at, FAILS_AFTER, ctx.config.kubelet.parallel_image_pulls_max);
                 return Need::Fails { image, at, how: PullFailure::Refused };
             }
@@ -116,27 +127,28 @@ impl Images {
         })
     }
 
-    /// Whether pulls of the image fail on the node.
-    fn fails(&self, image: Symbol, on: NodeId) -> bool {
+    /// Why pulls of the image fail on the node, if they do.
+    pub(super) fn fails(&self, image: Symbol, on: NodeId) -> Option<CauseId> {
         let matches = |pattern: Symbol| match pattern.as_str().strip_suffix('*') {
             Some(beginning) => image.as_str().starts_with(beginning),
             None => image == pattern,
         };
-        self.failing.iter().any(|(node, pattern)| node.is_none_or(|node| node == on) && matches(*pattern))
+        let failing = self.failing.iter().find(|f| f.node.is_none_or(|node| node == on) && matches(f.images));
+        failing.map(|failing| failing.cause)
     }
 
     /// Pulls begin to fail on a node, or on all, or no longer do.
-    pub(super) fn pulls_fail(&mut self, node: Option<NodeId>, images: Symbol, fails: bool) {
+    pub(super) fn pulls_fail(&mut self, node: Option<NodeId>, images: Symbol, fails: bool, cause: CauseId) {
         if fails {
-            self.failing.push((node, images));
-        } else if let Some(position) = self.failing.iter().position(|failing| *failing == (node, images)) {
+            self.failing.push(Failing { node, images, cause });
+        } else if let Some(position) = self.failing.iter().position(|f| f.node == node && f.images == images) {
             self.failing.remove(position);
         }
     }
 
     /// The machine is replaced: pulls that failed on the old one say nothing of the new one.
     pub(super) fn instance_gone(&mut self, node: NodeId) {
-        self.failing.retain(|(other, _)| *other != Some(node));
+        self.failing.retain(|failing| failing.node != Some(node));
     }
 
     /// A pod that has run is gone; its images stay.

@@ -389,7 +389,9 @@ impl Component for Kubelets {
                 self.lost_power(node, ctx);
                 self.images.instance_gone(node);
             }
-            MachineChange::PullsFail { node, images, fails } => self.images.pulls_fail(node, images, fails),
+            MachineChange::PullsFail { node, images, fails } => {
+                self.images.pulls_fail(node, images, fails, ctx.cause);
+            }
             MachineChange::NextBootTakes { node, length_ns } => {
                 self.next_boot.insert(node, SimDuration::from_nanos(length_ns));
             }

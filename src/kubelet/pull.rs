@@ -6,7 +6,7 @@ use super::pod_worker::{Stage, Worker};
 use super::{Kubelets, Timer, settings};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
-use crate::state::{ContainerState, ContainerStatus, Pod, PodId};
+use crate::state::{ContainerState, ContainerStatus, NodeId, Pod, PodId};
 use crate::units::{SimDuration, SimTime};
 
 /// First wait after a pull that failed; doubled up to the longest.
@@ -86,6 +86,7 @@ impl Kubelets {
                 (ContainerState::ErrImageNeverPull, "ErrImageNeverPull", text)
             }
         };
+        self.blame_fault(image, node, how, ctx);
         self.event(node, EventDraft::warning(reason, ObjectRef::pod(object), text), ctx);
         let text = format!("Error: {}", if how == PullFailure::Never { "ErrImageNeverPull" } else { "ErrImagePull" });
         self.event(node, EventDraft::warning("Failed", ObjectRef::pod(object), text), ctx);
@@ -111,10 +112,20 @@ impl Kubelets {
         }
         let ticket = ctx.arm(next, Timer::PullSync(pod, image, how));
         worker.replace(Stage::Starting, Some(ticket), ctx);
+        self.blame_fault(image, node, how, ctx);
         let text = format!("Back-off pulling image \"{image}\"");
         self.event(node, EventDraft::normal("BackOff", ObjectRef::pod(object), text), ctx);
         self.event(node, EventDraft::warning("Failed", ObjectRef::pod(object), "Error: ImagePullBackOff"), ctx);
         self.post_waiting(pod, image, ContainerState::ImagePullBackOff, ctx);
+    }
+
+    /// What is posted of a pull follows from the fault that makes it fail, and not from the pod's having been bound.
+    fn blame_fault(&self, image: Symbol, node: NodeId, how: PullFailure, ctx: &mut Ctx<'_, Self>) {
+        if how == PullFailure::Refused
+            && let Some(cause) = self.images.fails(image, node)
+        {
+            ctx.cause = cause;
+        }
     }
 
     /// Starts the pod, or its containers, where it was left.

@@ -17,13 +17,14 @@ pub(super) fn is_eviction(cause: DeletionCause) -> bool {
         | DeletionCause::DaemonSetController
         | DeletionCause::OwnerDeleted
         | DeletionCause::Kubectl
+        | DeletionCause::PodKill
         | DeletionCause::Completed => false,
     }
 }
 
-/// Whether neither an operator nor the pod's owner wanted it: an eviction, or a preemption.
+/// Whether neither an operator nor the pod's owner wanted it: an eviction, a preemption, or a fault that kills pods.
 pub(super) fn is_disruption(cause: DeletionCause) -> bool {
-    is_eviction(cause) || cause == DeletionCause::PreemptionByScheduler
+    is_eviction(cause) || matches!(cause, DeletionCause::PreemptionByScheduler | DeletionCause::PodKill)
 }
 
 /// Whether a pod that nothing makes anew is lost by this, and not ended on purpose. A failed one that is cleaned up stays lost.

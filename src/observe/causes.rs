@@ -2,8 +2,9 @@
 
 use std::fmt::{Debug, Write};
 
-use crate::component::Record;
-use crate::state::{AttachmentPhase, CauseId, Changed, NodeDelta, ObjectDelta, PodDelta, Store, WorkloadId};
+use super::waiting::Waiting;
+use crate::component::{Record, TypedCommand};
+use crate::state::{AttachmentPhase, CauseId, Changed, NodeDelta, ObjectDelta, Pod, PodDelta, Store, WorkloadId};
 use crate::units::SimTime;
 
 /// A row of `causes.csv`.
@@ -18,6 +19,9 @@ pub struct CauseRow {
     /// What it follows from; none for a root.
     pub cause: CauseId,
 }
+
+/// How rows of actions of the timeline begin.
+const NAMED: &str = "scenario: ";
 
 #[derive(Debug)]
 pub(super) struct Causes {
@@ -44,6 +48,13 @@ impl Causes {
         }
         let what = format!("{component}: {what:?}");
         self.push(at, CauseId::NONE, what)
+    }
+
+    pub(super) fn typed(&mut self, at: SimTime, parent: CauseId, line: &TypedCommand) -> CauseId {
+        if !self.keeps {
+            return parent;
+        }
+        self.push(at, parent, format!("{}: kubectl {}", line.by, line.line))
     }
 
     pub(super) fn next(&mut self, at: SimTime, parent: CauseId, what: &Changed, store: &Store) -> CauseId {
@@ -73,9 +84,34 @@ impl Causes {
         }
     }
 
-    pub(super) fn finish(self) -> Vec<CauseRow> {
+    /// The action of the timeline, or the fault, from which something follows, and when that was: `ImagePullFailure of 1m0s`.
+    pub(super) fn action_behind(&self, effect: CauseId) -> Option<String> {
+        let row = |id: CauseId| self.rows.get((id.0 as usize).checked_sub(1)?);
+        let chain = std::iter::successors(row(effect), |effect| row(effect.cause));
+        let root = chain.last().filter(|root| root.cause == CauseId::NONE)?;
+        let what = root.what.strip_prefix(NAMED)?;
+        // Of a fault, its kind is enough: events.csv says what it hit.
+        let what = if what.starts_with("kubectl ") { what } else { what.split(' ').next().unwrap_or(what) };
+        Some(format!("{what} of {}", root.at.saturating_since(SimTime::ZERO)))
+    }
+
+    /// The rows. What began of itself, was named by nothing and led to nothing, as the typing of a line that has to wait for
+    /// another one, explains nothing.
+    pub(super) fn finish(mut self) -> Vec<CauseRow> {
+        let mut leads = vec![false; self.rows.len() + 1];
+        for row in &self.rows {
+            leads[row.cause.0 as usize] = true;
+        }
+        let explains =
+            |row: &CauseRow| row.cause != CauseId::NONE || leads[row.effect.0 as usize] || is_named(&row.what);
+        self.rows.retain(explains);
         self.rows
     }
+}
+
+/// Whether a root is an action of the timeline, as its record tells.
+fn is_named(what: &str) -> bool {
+    what.starts_with(NAMED)
 }
 
 fn pod_name(store: &Store, id: crate::state::PodId) -> String {
@@ -85,6 +121,13 @@ fn pod_name(store: &Store, id: crate::state::PodId) -> String {
 fn workload_name(store: &Store, id: WorkloadId) -> String {
     let kind = store.workload_kind(id).to_ascii_lowercase();
     store.workload_meta(id).map_or_else(|| format!("{kind} (gone)"), |m| format!("{kind}/{}/{}", m.namespace, m.name))
+}
+
+/// What the pod's containers wait for, if they do.
+fn waits(text: &mut String, verb: &str, pod: &Pod) {
+    if let Some(Waiting { reason, subject, .. }) = Waiting::of(pod, CauseId::NONE) {
+        text.push_str(&format!("{verb}: {reason} ({subject})"));
+    }
 }
 
 /// A change in words; none for those that explain nothing.
@@ -104,6 +147,9 @@ fn describe(what: &Changed, store: &Store) -> Option<String> {
                 if !object.reason.as_str().is_empty() {
                     write!(text, " ({})", object.reason).ok()?;
                 }
+                waits(&mut text, ", its containers wait", object);
+            } else if delta.touches(PodDelta::CONTAINERS) && Waiting::of(object, CauseId::NONE).is_some() {
+                waits(&mut text, " waits", object);
             } else if delta.touches(PodDelta::READY) {
                 write!(text, " Ready={}", if object.is_ready() { "True" } else { "False" }).ok()?;
             } else if delta.touches(PodDelta::CONDITIONS) {

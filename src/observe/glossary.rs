@@ -26,7 +26,7 @@ pub struct Figure {
 }
 
 /// The words, in the order in which one needs the other.
-pub const TERMS: [Term; 15] = [
+pub const TERMS: [Term; 16] = [
     Term {
         name: "workload",
         meaning: "what a user would name as the owner of a pod: a Deployment, StatefulSet, DaemonSet, or a ReplicaSet or \
@@ -38,7 +38,8 @@ pub const TERMS: [Term; 15] = [
     Term {
         name: "wanted",
         meaning: "the pods that a workload should have: its replicas; for a DaemonSet the nodes that should run it; for a pod without a \
-                  controller itself, until it succeeds or an operator deletes it; none while the workload is being deleted",
+                  controller itself, until it succeeds or an operator deletes it; none while the workload is being deleted. A node that \
+                  is down soon does not count among those that should run a DaemonSet; what did not run there is told beside it",
         figures: "`desired`",
     },
     Term {
@@ -65,8 +66,9 @@ pub const TERMS: [Term; 15] = [
     },
     Term {
         name: "taken away",
-        meaning: "ended by the cluster, against the wish of its owner and without an operator having deleted it: evicted or preempted. A \
-                  pod is taken away once, by what did it first. Kubernetes calls it a disruption",
+        meaning: "ended by the cluster or by a fault, against the wish of its owner and without an operator having deleted it: evicted, \
+                  preempted or killed. A pod is taken away once, by what did it first; one that had succeeded or failed before is not: \
+                  it is cleaned up (`Completed`). Kubernetes calls it a disruption",
         figures: "`disruptions`, `deletion_cause` of `pods.csv`",
     },
     Term {
@@ -80,6 +82,11 @@ pub const TERMS: [Term; 15] = [
         name: "preempted",
         meaning: "taken away by the scheduler for the sake of a pod of higher priority (`PreemptionByScheduler`)",
         figures: "`preemptions`",
+    },
+    Term {
+        name: "killed",
+        meaning: "taken away by a fault of the kind `PodKill`",
+        figures: "`PodKill` of `deletions`",
     },
     Term {
         name: "needless",
@@ -128,7 +135,7 @@ const METRIC_COUNT: usize = 37;
 /// The metrics, in the order of a study's columns.
 pub const FIGURES: [Figure; METRIC_COUNT] = [
     figure("events", "events", "rows of `events.csv`", "`events.csv`"),
-    figure("disruptions", "pods", "pods taken away: evictions and preemptions", "`pods.csv`: `deletion_cause`"),
+    figure("disruptions", "pods", "pods taken away: evictions, preemptions and kills", "`pods.csv`: `deletion_cause`"),
     figure("evictions", "pods", "pods evicted", "`pods.csv`: `deletion_cause`; last row of `cluster.csv`"),
     figure("needless_evictions", "pods", "needless evictions", "`pods.csv`, `nodes.csv`"),
     figure("stateful_interruptions", "pods", "pods of StatefulSets taken away", "`pods.csv`"),

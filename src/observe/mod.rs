@@ -6,6 +6,7 @@
 mod cause;
 mod causes;
 mod cluster;
+mod daemons;
 mod events;
 mod faults;
 mod glossary;
@@ -23,6 +24,7 @@ mod summary;
 mod transcript;
 mod traps;
 mod verdict;
+mod waiting;
 mod workload;
 mod workloads;
 
@@ -36,7 +38,7 @@ pub use jobs::FailedJob;
 pub use nodes::NodeRow;
 pub use objective::{MinReady, Objective, workload_matches};
 pub use orders::{Order, Shortcoming};
-pub use outcome::WorkloadOutcome;
+pub use outcome::{OffMachines, WorkloadOutcome};
 pub use pods::PodRow;
 pub use readiness::ReadinessRow;
 pub use services::{ServiceOutcome, ServiceRow, Traffic};
@@ -44,11 +46,12 @@ pub use summary::{Counts, Quantiles, Summary};
 pub use transcript::TranscriptRow;
 pub use traps::{Trap, TrapKind};
 pub use verdict::{Matter, Sentence, Tone};
+pub use waiting::Waiting;
 pub use workload::WorkloadKey;
 pub use workloads::WorkloadRow;
 
 use crate::arena::Symbol;
-use crate::component::{Config, Record};
+use crate::component::{Config, Record, TypedCommand};
 use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, MachineChange, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 
@@ -75,6 +78,7 @@ pub struct Observers {
     workloads: workloads::Workloads,
     cluster: cluster::Cluster,
     services: services::Services,
+    daemons: daemons::Daemons,
     transcript: transcript::Transcripts,
     slo: slo::Slo,
     jobs: jobs::Jobs,
@@ -129,6 +133,7 @@ impl Observers {
             workloads: workloads::Workloads::default(),
             cluster: cluster::Cluster::new(sample),
             services: services::Services::default(),
+            daemons: daemons::Daemons::default(),
             transcript: transcript::Transcripts::default(),
             slo: slo::Slo::new(objectives),
             jobs: jobs::Jobs::default(),
@@ -161,8 +166,9 @@ impl Observers {
         self.pods.begin(store);
         self.cluster.begin(store);
         self.recoveries.begin(store);
-        self.services.begin(self.files(), store);
+        self.services.begin(self.files(), store, &self.slo);
         if self.files() {
+            self.daemons.begin(store);
             self.readiness.begin(store);
             self.nodes.begin(store);
             self.workloads.begin(store);
@@ -174,6 +180,11 @@ impl Observers {
     /// A timeline action, a fault or a process of its own begins: a root of the causal graph.
     pub fn root_cause(&mut self, now: SimTime, component: &'static str, what: &dyn Debug) -> CauseId {
         self.causes.root(now, component, what)
+    }
+
+    /// A program types a kubectl line: what the line does follows from it.
+    pub fn typed(&mut self, now: SimTime, parent: CauseId, line: &TypedCommand) -> CauseId {
+        self.causes.typed(now, parent, line)
     }
 
     /// Gives a committed change its place in the causal graph.
@@ -190,12 +201,13 @@ impl Observers {
         self.slo.changed(change, store);
         self.jobs.changed(change, store);
         self.recoveries.changed(change, store);
-        self.services.changed(change, store);
+        self.services.changed(change, store, &self.slo);
         self.cluster.changed(change, store);
         if let Some(cause) = self.pods.changed(change, store) {
             self.cluster.cause_changed(cause);
         }
         if self.files() {
+            self.daemons.changed(change, store);
             self.readiness.changed(change, store);
             self.nodes.changed(change, store);
             self.workloads.changed(change, store);
@@ -252,7 +264,10 @@ impl Observers {
         if self.detail != Detail::Nothing {
             self.counts.machine_changed(change);
             self.faults.machine_changed(now, change, store);
-            self.services.machine_changed(now, change, store);
+            self.services.machine_changed(now, change, store, &self.slo);
+        }
+        if self.files() {
+            self.daemons.machine_changed(now, change, store);
         }
     }
 
@@ -274,9 +289,11 @@ impl Observers {
         let (services, of_services) = self.services.finish(end);
         let orders = self.orders.finish();
         let faults = self.faults.finish();
+        let mut workloads = self.slo.finish(end);
+        self.daemons.finish(end, &mut workloads);
         let found = summary::Found {
             pods: &pods,
-            workloads: self.slo.finish(end),
+            workloads,
             services: of_services,
             jobs: self.jobs.finish(),
             orders: &orders,
@@ -285,6 +302,7 @@ impl Observers {
         };
         let mut summary = self.counts.finish(found, &self.recoveries, event_count);
         if files {
+            let standing = waiting::standing(&pods, &self.causes);
             let evidence = verdict::Evidence {
                 workloads: &summary.workloads,
                 jobs: &summary.failed_jobs,
@@ -292,6 +310,7 @@ impl Observers {
                 procedures: &orders.1,
                 faults: &faults,
                 traps: &summary.traps,
+                standing: &standing,
             };
             summary.verdict = verdict::verdict(&evidence, end, store);
         }

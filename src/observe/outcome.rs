@@ -47,6 +47,9 @@ pub struct WorkloadOutcome {
     pub preemptions: u32,
     /// Pods that are gone, or will be, and that nothing makes anew.
     pub lost: u32,
+    /// Of a DaemonSet, its pods on machines that were off; absent if there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub off_machines: Option<OffMachines>,
     /// Share of time at or above `minReady`.
     pub availability: f64,
     /// How many ready pods the objective asks for, if there is one.
@@ -56,6 +59,18 @@ pub struct WorkloadOutcome {
     pub objective: Option<f64>,
     /// Whether the objective holds.
     pub objective_met: Option<bool>,
+}
+
+/// Pods of a DaemonSet on machines that were off: they did not run, and soon Kubernetes does not want them there either, so that
+/// nothing is short.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct OffMachines {
+    /// Most at once.
+    pub pods_max: usize,
+    /// At the end.
+    pub pods: usize,
+    /// Seconds in which there was one.
+    pub total_s: f64,
 }
 
 impl WorkloadOutcome {

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::cause::is_loss;
+use super::cause::{is_disruption, is_loss};
+use super::waiting::Waiting;
 use super::workload::WorkloadKey;
 use crate::arena::{Column, Symbol};
 use crate::component::controller_name;
 use crate::model::QosClass;
 use crate::state::{
-    Change, Changed, DeletionCause, DisruptionReason, ObjectDelta, Owner, Pod, PodDelta, PodId, PodPhase, ReplicaSetId,
-    Store, WorkloadId,
+    CauseId, Change, Changed, DeletionCause, DisruptionReason, ObjectDelta, Owner, Pod, PodDelta, PodId, PodPhase,
+    ReplicaSetId, Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -64,6 +65,10 @@ pub struct PodRow {
     pub former_workloads: Vec<(SimTime, WorkloadKey)>,
     /// Whether nothing that is modelled makes it anew when it is gone: it has no controller, or one that is not in the cluster.
     pub is_loose: bool,
+    /// What its containers wait for, if they wait for more than their turn.
+    pub waiting: Option<Waiting>,
+    /// Whether it had ended by itself before its deletion was asked for.
+    had_ended: bool,
 }
 
 /// A pod's cause of deletion became known, or another one than before.
@@ -102,6 +107,9 @@ impl Pods {
                 let row = &mut self.rows[*self.row_of.get(*pod)];
                 let before = row.deletion_cause;
                 update(row, object, *delta, change.at, store);
+                if delta.touches(PodDelta::CONTAINERS) {
+                    row.waiting = Waiting::of(object, change.cause);
+                }
                 cause_change(before, row)
             }
             Changed::PodRemoved { pod, last } => {
@@ -144,6 +152,12 @@ fn cause_change(before: Option<DeletionCause>, row: &PodRow) -> Option<CauseChan
 }
 
 impl PodRow {
+    /// Whether it is there and neither finished nor being deleted.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.gone_at.is_none() && self.deletion_at.is_none() && self.finished_at.is_none()
+    }
+
     /// Whether it had finished, or its deletion had been asked for, before t=0.
     fn ended_before(&self) -> bool {
         self.initial && [self.deletion_at, self.finished_at].contains(&Some(SimTime::ZERO))
@@ -194,6 +208,8 @@ fn row(pod: &Pod, store: &Store, at: SimTime, initial: bool) -> PodRow {
         workload: WorkloadKey::of_pod(pod, store),
         former_workloads: Vec::new(),
         is_loose: is_loose(pod),
+        waiting: Waiting::of(pod, CauseId::NONE),
+        had_ended: pod.phase.is_terminal() && pod.deletion.is_none(),
         namespace: pod.namespace,
         name: Arc::clone(&pod.name),
         owner_kind: Symbol::new(owner_kind),
@@ -256,6 +272,7 @@ fn disruption_of_deleted(pod: &Pod) -> Option<DeletionCause> {
         | DeletionCause::DaemonSetController
         | DeletionCause::OwnerDeleted
         | DeletionCause::Kubectl
+        | DeletionCause::PodKill
         | DeletionCause::Completed => {}
         DeletionCause::TaintManagerEviction
         | DeletionCause::EvictionByEvictionApi
@@ -272,6 +289,11 @@ fn disruption_of_deleted(pod: &Pod) -> Option<DeletionCause> {
         DisruptionReason::DeletionByPodGc => DeletionCause::DeletionByPodGc,
         DisruptionReason::TerminationByKubelet => DeletionCause::TerminationByKubelet,
     })
+}
+
+/// Whether the pod ended because it was taken away: it was marked before, or in the same write, as pod GC does.
+fn is_ended_for_disruption(pod: &Pod, ended_at: SimTime) -> bool {
+    pod.disruption_target.is_some_and(|target| target.status && target.since <= ended_at)
 }
 
 fn update(row: &mut PodRow, pod: &Pod, delta: PodDelta, at: SimTime, store: &Store) {
@@ -304,11 +326,16 @@ fn update(row: &mut PodRow, pod: &Pod, delta: PodDelta, at: SimTime, store: &Sto
     if delta.touches(PodDelta::DELETION)
         && let Some(deletion) = pod.deletion
     {
-        row.deletion_at.get_or_insert(at);
-        row.deletion_cause.get_or_insert(deletion.cause);
+        if row.deletion_at.is_none() {
+            row.had_ended = row.finished_at.is_some_and(|ended_at| !is_ended_for_disruption(pod, ended_at));
+            row.deletion_at = Some(at);
+        }
+        // What has ended is not ended by an eviction, nor by a preemption.
+        let is_cleanup = row.had_ended && is_disruption(deletion.cause);
+        row.deletion_cause.get_or_insert(if is_cleanup { DeletionCause::Completed } else { deletion.cause });
     }
     let is_evicted = row.deletion_cause == Some(DeletionCause::NodePressure);
-    if let Some(cause) = disruption_of_deleted(pod).filter(|_| !is_evicted) {
+    if let Some(cause) = disruption_of_deleted(pod).filter(|_| !is_evicted && !row.had_ended) {
         row.deletion_cause = Some(cause);
     }
     if delta.touches(PodDelta::CONTAINERS) {

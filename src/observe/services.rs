@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::slo::Slo;
+use super::workload::WorkloadKey;
 use crate::arena::Symbol;
-use crate::state::{Change, Changed, MachineChange, NodeId, Power, Service, ServiceId, Store};
+use crate::state::{Change, Changed, MachineChange, NodeId, ObjectDelta, Power, Service, ServiceId, Store};
 use crate::units::{SimDuration, SimTime};
 
 /// A row of `services.csv`.
@@ -80,7 +82,9 @@ pub struct ServiceOutcome {
     pub targets: i64,
     /// Seconds in which it went to none.
     pub without_targets_s: f64,
-    /// The longest such time.
+    /// Seconds of those in which none of the workloads behind it wanted a pod: they were scaled to 0 or deleted.
+    pub unwanted_s: f64,
+    /// The longest time without targets.
     pub longest_without_targets_s: f64,
     /// Seconds in which it went, among others, to machines that were down.
     pub dead_targets_s: f64,
@@ -99,6 +103,11 @@ struct Course {
     /// Since when it has had no targets.
     empty_since: Option<SimTime>,
     without: SimDuration,
+    /// What its endpoints have belonged to.
+    behind: Vec<WorkloadKey>,
+    /// It has no targets, and nobody wants any.
+    is_unwanted: bool,
+    unwanted: SimDuration,
     longest: SimDuration,
     dead: SimDuration,
     lost_s: f64,
@@ -113,6 +122,9 @@ impl Course {
         }
         if self.traffic.targets == 0 {
             self.without += span;
+        }
+        if self.is_unwanted {
+            self.unwanted += span;
         }
         if self.traffic.dead_targets > 0 {
             self.dead += span;
@@ -139,17 +151,21 @@ pub(super) struct Services {
 }
 
 impl Services {
-    pub(super) fn begin(&mut self, keeps_rows: bool, store: &Store) {
+    pub(super) fn begin(&mut self, keeps_rows: bool, store: &Store, slo: &Slo) {
         self.keeps_rows = keeps_rows;
         for id in store.services.ids() {
-            self.look(id, SimTime::ZERO, store);
+            self.look(id, SimTime::ZERO, store, slo);
         }
     }
 
-    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+    pub(super) fn changed(&mut self, change: &Change, store: &Store, slo: &Slo) {
         match &change.what {
             Changed::EndpointsChanged(id) => {
-                self.look(*id, change.at, store);
+                self.look(*id, change.at, store, slo);
+            }
+            Changed::WorkloadAdded(_) | Changed::WorkloadRemoved(_) => self.look_at_idle(change.at, store, slo),
+            Changed::WorkloadUpdated(_, delta) if delta.touches(ObjectDelta::SPEC | ObjectDelta::DELETION) => {
+                self.look_at_idle(change.at, store, slo);
             }
             Changed::ServiceRemoved(id) => {
                 if let Some(course) = self.courses.remove(id) {
@@ -161,18 +177,27 @@ impl Services {
         }
     }
 
-    pub(super) fn machine_changed(&mut self, now: SimTime, change: &MachineChange, store: &Store) {
+    /// Workloads want more pods or fewer: this may be why a service has no targets.
+    fn look_at_idle(&mut self, now: SimTime, store: &Store, slo: &Slo) {
+        let idle = self.courses.iter().filter(|(_, course)| course.has_served && course.traffic.targets == 0);
+        let idle: Vec<ServiceId> = idle.map(|(id, _)| *id).collect();
+        for id in idle {
+            self.look(id, now, store, slo);
+        }
+    }
+
+    pub(super) fn machine_changed(&mut self, now: SimTime, change: &MachineChange, store: &Store, slo: &Slo) {
         let (MachineChange::PowerOff(node) | MachineChange::InstanceGone(node) | MachineChange::Booted(node)) = change
         else {
             return;
         };
         let services: Vec<ServiceId> = self.by_node.get(node).into_iter().flatten().copied().collect();
         for id in services {
-            self.look(id, now, store);
+            self.look(id, now, store, slo);
         }
     }
 
-    fn look(&mut self, id: ServiceId, now: SimTime, store: &Store) {
+    fn look(&mut self, id: ServiceId, now: SimTime, store: &Store, slo: &Slo) {
         let Some(service) = store.services.get(id).filter(|service| !service.slices.is_empty()) else { return };
         let nodes = service.slices.values().flat_map(|slice| slice.iter()).filter_map(|endpoint| endpoint.node);
         for node in nodes {
@@ -189,14 +214,32 @@ impl Services {
             has_served: false,
             empty_since: None,
             without: SimDuration::ZERO,
+            behind: Vec::new(),
+            is_unwanted: false,
+            unwanted: SimDuration::ZERO,
             longest: SimDuration::ZERO,
             dead: SimDuration::ZERO,
             lost_s: 0.0,
         });
-        if !is_new && course.traffic == traffic {
+        if is_new || traffic.endpoints > course.traffic.endpoints {
+            let pods = service.slices.values().flat_map(|slice| slice.iter()).filter_map(|end| store.pod(end.pod));
+            for key in pods.map(|pod| WorkloadKey::of_pod(pod, store)) {
+                if !course.behind.contains(&key) {
+                    course.behind.push(key);
+                }
+            }
+        }
+        let is_unwanted = traffic.targets == 0
+            && !course.behind.is_empty()
+            && course.behind.iter().all(|key| slo.wanted(*key) == Some(0));
+        if !is_new && (course.traffic, course.is_unwanted) == (traffic, is_unwanted) {
             return;
         }
         course.advance(now);
+        course.is_unwanted = is_unwanted;
+        if !is_new && course.traffic == traffic {
+            return;
+        }
         course.traffic = traffic;
         if traffic.targets > 0 {
             course.has_served = true;
@@ -226,6 +269,7 @@ fn outcome(mut course: Course, end: SimTime) -> ServiceOutcome {
         gone_s: None,
         targets: course.traffic.targets,
         without_targets_s: course.without.as_secs_f64(),
+        unwanted_s: course.unwanted.as_secs_f64(),
         longest_without_targets_s: course.longest.as_secs_f64(),
         dead_targets_s: course.dead.as_secs_f64(),
         lost_traffic_s: course.lost_s,

@@ -342,6 +342,11 @@ impl Slo {
         self.touched.extend([old, new].into_iter().filter_map(|part| part.place.checked_sub(1)));
     }
 
+    /// How many pods a workload of that name should have; none if there never was one.
+    pub(super) fn wanted(&self, key: WorkloadKey) -> Option<i32> {
+        self.by_key.get(&key).map(|&index| self.tracked[index].desired)
+    }
+
     /// Rows of `workloads.csv` for what the last change touched of pods that nothing modelled controls.
     pub(super) fn loose_rows(&mut self, at: SimTime) -> impl Iterator<Item = WorkloadRow> {
         let Self { touched, tracked, .. } = self;
@@ -431,6 +436,7 @@ fn outcome(t: Tracked, objectives: &[Objective]) -> WorkloadOutcome {
         needless_evictions: 0,
         preemptions: 0,
         lost: 0,
+        off_machines: None,
         availability,
         min_ready: t.objective.map(|o| objectives[o].min_ready),
         objective,

@@ -9,7 +9,8 @@ use super::jobs::FailedJob;
 use super::orders::{Order, Shortcoming};
 use super::outcome::WorkloadOutcome;
 use super::traps::Trap;
-use crate::state::{Pod, PodPhase, Status, Store};
+use super::waiting::Standing;
+use crate::state::{NodeId, Pod, PodPhase, Power, Status, Store};
 use crate::units::{SimDuration, SimTime};
 
 /// Objects that a sentence names.
@@ -20,6 +21,9 @@ const REASONS_MAX: usize = 3;
 const EACH_MAX: usize = 5;
 /// A kubelet that lives takes a few seconds after the grace period.
 const SLACK: SimDuration = SimDuration::from_secs(10);
+/// Seconds for which daemons may be off, besides those that count as short, until it is worth a sentence: it takes the control plane
+/// this long to notice that a machine is off, and as long for pods of what is gone to be collected.
+const HIDDEN_S: f64 = 120.0;
 
 /// What a sentence of the verdict speaks of, in the order of the verdict.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
@@ -33,6 +37,12 @@ pub enum Matter {
     NodesNotReady,
     /// Pods wait at the end.
     PodsPending,
+    /// Pods wait on their nodes, for images or after crashes.
+    PodsWaiting,
+    /// Machines are off or cut off, and the control plane has not noticed.
+    MachinesUnnoticed,
+    /// Pods of DaemonSets did not run on machines that were off, where they do not count as wanted.
+    DaemonsOff,
     /// Pods are being deleted and do not go.
     PodsTerminating,
     /// Pods are gone that nothing makes anew.
@@ -96,17 +106,19 @@ pub(super) struct Evidence<'a> {
     pub(super) procedures: &'a [Order],
     pub(super) traps: &'a [Trap],
     pub(super) faults: &'a Missed,
+    pub(super) standing: &'a [Standing<'a>],
 }
 
 /// The verdict on a run that has ended with this cluster.
 pub(super) fn verdict(evidence: &Evidence<'_>, end: SimTime, store: &Store) -> Vec<Sentence> {
     let mut sentences = Vec::new();
-    still_broken(&mut sentences, evidence.workloads, end, store);
+    still_broken(&mut sentences, evidence, end, store);
     lost(&mut sentences, evidence.workloads, evidence.jobs);
     faults(&mut sentences, evidence.faults);
     orders(&mut sentences, evidence.commands, (Matter::CommandFailed, Matter::CommandUnfinished));
     orders(&mut sentences, evidence.procedures, (Matter::ProcedureFailed, Matter::ProcedureUnfinished));
     objectives(&mut sentences, evidence.workloads);
+    daemons_off(&mut sentences, evidence.workloads);
     whole(&mut sentences, evidence.workloads);
     longest_shortage(&mut sentences, evidence.workloads);
     for trap in evidence.traps {
@@ -136,10 +148,14 @@ fn names(all: &[String]) -> String {
     }
 }
 
-fn still_broken(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome], end: SimTime, store: &Store) {
-    let short: Vec<&WorkloadOutcome> = workloads.iter().filter(|workload| workload.is_short()).collect();
+fn still_broken(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>, end: SimTime, store: &Store) {
+    let short: Vec<&WorkloadOutcome> = evidence.workloads.iter().filter(|workload| workload.is_short()).collect();
     if !short.is_empty() {
-        let state = |of: &&WorkloadOutcome| format!("{} ({} of {} ready)", of.object(), of.ready, of.desired);
+        let state = |of: &&WorkloadOutcome| {
+            let standing = evidence.standing.iter().find(|standing| standing.is_of(of.key()));
+            let why = standing.map_or_else(String::new, |standing| format!(", {}", standing.reason));
+            format!("{} ({} of {} ready{why})", of.object(), of.ready, of.desired)
+        };
         let states: Vec<String> = short.iter().map(state).collect();
         let text =
             format!("NOT WELL at the end: {} short of ready pods: {}", are(short.len(), "workload"), names(&states));
@@ -147,7 +163,9 @@ fn still_broken(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome], en
         sentences.push(sentence(Matter::WorkloadsShort, Tone::Bad, text, objects));
     }
     nodes(sentences, store);
+    unnoticed(sentences, store);
     pending(sentences, store);
+    waiting(sentences, evidence.standing);
     let is_stuck = |pod: &Pod| pod.is_terminating() && pod.deletion.is_some_and(|d| end > d.deadline + SLACK);
     let stuck: Vec<String> = store.pods().filter(|(_, pod)| is_stuck(pod)).map(|(_, pod)| pod_name(pod)).collect();
     if !stuck.is_empty() {
@@ -171,6 +189,77 @@ fn nodes(sentences: &mut Vec<Sentence>, store: &Store) {
         let text = format!("{} of {all} nodes {are} not Ready at the end: {}", broken.len(), names(&broken));
         sentences.push(sentence(Matter::NodesNotReady, Tone::Neutral, text, broken));
     }
+}
+
+/// Machines of Ready nodes that are off or that nobody hears: what stands on them counts as it did.
+fn unnoticed(sentences: &mut Vec<Sentence>, store: &Store) {
+    let is_ready = |node: &crate::state::Node| node.conditions.ready() == Some(Status::True);
+    let ids: Vec<NodeId> =
+        store.nodes().filter(|(id, node)| is_ready(node) && !store.machine(*id).talks()).map(|(id, _)| id).collect();
+    if ids.is_empty() {
+        return;
+    }
+    let is_off = |id: &&NodeId| !store.machine(**id).exists || store.machine(**id).power != Power::On;
+    let off = ids.iter().filter(is_off).count();
+    let pods_on = |id: &NodeId| store.pods_on(*id).iter().filter_map(|pod| store.pod(*pod));
+    let ready = ids.iter().flat_map(pods_on).filter(|pod| pod.is_active() && pod.is_ready()).count();
+    let what = match (off, ids.len() - off) {
+        (_, 0) => "off",
+        (0, _) => "cut off or without a kubelet",
+        _ => "off, cut off or without a kubelet",
+    };
+    let nodes: Vec<String> = ids.iter().map(|id| format!("node/{}", store.node_name(*id))).collect();
+    let text = format!(
+        "{} {what} at the end, which the control plane has not noticed: {} still {} as Ready: {}",
+        are(ids.len(), "machine"),
+        if ready == 1 { "1 pod there".to_owned() } else { format!("{ready} pods there") },
+        if ready == 1 { "counts" } else { "count" },
+        names(&nodes)
+    );
+    sentences.push(sentence(Matter::MachinesUnnoticed, Tone::Bad, text, nodes));
+}
+
+/// Pods that wait on their nodes, by reason and by what it follows from.
+fn waiting(sentences: &mut Vec<Sentence>, standing: &[Standing<'_>]) {
+    for Standing { reason, since, pods } in standing.iter().take(REASONS_MAX) {
+        let objects: Vec<String> = pods.iter().map(|pod| format!("pod/{}/{}", pod.namespace, pod.name)).collect();
+        let since = since.as_ref().map_or_else(String::new, |since| format!(", because of {since}"));
+        let subject = pods.first().and_then(|pod| pod.waiting).map_or("", |waiting| waiting.subject.as_str());
+        let of = if pods.len() == 1 { format!(" ({subject})") } else { format!(" ({subject}, …)") };
+        let text = format!("{} held up by {reason}{of}{since}: {}", are(pods.len(), "pod"), names(&objects));
+        sentences.push(sentence(Matter::PodsWaiting, Tone::Bad, text, objects));
+    }
+    let rest: Vec<String> =
+        standing.iter().skip(REASONS_MAX).flat_map(|s| &s.pods).map(|pod| pod.name.to_string()).collect();
+    if !rest.is_empty() {
+        let text = format!("{} held up by other things", are(rest.len(), "more pod"));
+        sentences.push(Sentence { more: rest.len(), ..sentence(Matter::PodsWaiting, Tone::Bad, text, Vec::new()) });
+    }
+}
+
+/// DaemonSets whose pods did not run where Kubernetes does not want them meanwhile, for longer than the figures show.
+fn daemons_off(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
+    let is_hidden = |of: &&WorkloadOutcome| {
+        of.off_machines.is_some_and(|off| off.pods > 0 || off.total_s > of.below_desired_s + HIDDEN_S)
+    };
+    let hidden: Vec<&WorkloadOutcome> = workloads.iter().filter(is_hidden).collect();
+    if hidden.is_empty() {
+        return;
+    }
+    let state = |of: &&WorkloadOutcome| {
+        let off = of.off_machines.unwrap_or_default();
+        let now = if off.pods > 0 { format!(", {} at the end", off.pods) } else { String::new() };
+        let total = SimDuration::from_secs(off.total_s.round() as u64);
+        format!("{} (up to {} at once, {total} in all{now})", of.object(), off.pods_max)
+    };
+    let states: Vec<String> = hidden.iter().map(state).collect();
+    let text = format!(
+        "Pods of {} did not run as their machines were off, which does not count as short: {}",
+        if hidden.len() == 1 { "1 DaemonSet".to_owned() } else { format!("{} DaemonSets", hidden.len()) },
+        names(&states)
+    );
+    let objects = hidden.iter().map(|of| of.object()).collect();
+    sentences.push(sentence(Matter::DaemonsOff, Tone::Neutral, text, objects));
 }
 
 /// Pods that no node takes, by reason.
@@ -284,12 +373,23 @@ fn whole(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
     if workloads.iter().any(WorkloadOutcome::is_short) {
         return;
     }
+    let speaks_of = |matter: Matter| sentences.iter().any(|sentence| sentence.kind == matter);
     let is_bad = sentences.iter().any(|sentence| sentence.tone == Tone::Bad);
+    let are_daemons_off = workloads.iter().any(|of| of.off_machines.is_some_and(|off| off.pods > 0));
     let was_short = workloads.iter().any(WorkloadOutcome::was_short);
-    let text =
-        if was_short { "All workloads are whole at the end." } else { "No workload was ever short of ready pods." };
-    let tone = if is_bad { Tone::Neutral } else { Tone::Good };
-    sentences.push(sentence(Matter::WorkloadsWhole, tone, text.to_owned(), Vec::new()));
+    let text = match (workloads.is_empty(), was_short) {
+        (true, _) => "There is no workload to judge",
+        (_, true) => "All workloads are whole at the end",
+        (_, false) => "No workload was ever short of ready pods",
+    };
+    let limit = match (speaks_of(Matter::MachinesUnnoticed), are_daemons_off) {
+        _ if workloads.is_empty() => "",
+        (true, _) => ", as far as the control plane knows",
+        (_, true) => ", as Kubernetes counts them",
+        _ => "",
+    };
+    let tone = if is_bad || are_daemons_off || workloads.is_empty() { Tone::Neutral } else { Tone::Good };
+    sentences.push(sentence(Matter::WorkloadsWhole, tone, format!("{text}{limit}."), Vec::new()));
 }
 
 fn longest_shortage(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {

@@ -22,7 +22,7 @@ pub use bootstrap::Prepared;
 pub use settling::Storm;
 
 use crate::chaos::{self, ChaosPlan};
-use crate::component::{Config, Start};
+use crate::component::{Config, Message, Start};
 use crate::engine::Streams;
 use crate::kubectl::{self, Runbook};
 use crate::kubelet::PoolTemplate;
@@ -312,7 +312,10 @@ impl Simulation {
                 self.kernel.cause = cause;
                 self.change_machine(&change);
             } else if let Some((message, cause)) = self.kernel.messages.pop_front() {
-                self.kernel.cause = cause;
+                self.kernel.cause = match &message {
+                    Message::Typed(typed) => self.kernel.observers.typed(self.kernel.now, cause, typed),
+                    Message::Ended(_) => cause,
+                };
                 self.components.told(&message, &mut self.kernel);
             } else {
                 return;

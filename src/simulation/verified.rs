@@ -40,8 +40,14 @@ pub(super) fn disturbs(timer: &AnyTimer) -> bool {
 
 /// Whether what follows from the timer is not to be blamed on what armed it: that a fault ends is news of its own, as is the next one.
 pub(super) fn begins_anew(timer: &AnyTimer) -> bool {
-    let AnyTimer::Chaos(timer) = timer else { return false };
-    matches!(timer, chaos::Timer::FaultEnds(_) | chaos::Timer::Fails(..) | chaos::Timer::Repaired(..))
+    match timer {
+        AnyTimer::Chaos(timer) => {
+            matches!(timer, chaos::Timer::FaultEnds(_) | chaos::Timer::Fails(..) | chaos::Timer::Repaired(..))
+        }
+        // A line does what it does because it was typed, and not because the one before it ended.
+        AnyTimer::Kubectl(timer) => matches!(timer, kubectl::Timer::Next(_)),
+        _ => false,
+    }
 }
 
 impl Simulation {

@@ -99,6 +99,8 @@ pub enum DeletionCause {
     NodePressure,
     /// An operator's command.
     Kubectl,
+    /// A fault killed it.
+    PodKill,
     /// A finished pod was cleaned up.
     Completed,
 }
@@ -119,6 +121,7 @@ impl DeletionCause {
             Self::OwnerDeleted => "OwnerDeleted",
             Self::NodePressure => "NodePressure",
             Self::Kubectl => "Kubectl",
+            Self::PodKill => "PodKill",
             Self::Completed => "Completed",
         }
     }
@@ -227,6 +230,20 @@ pub enum ContainerState {
         /// `finishedAt`.
         finished_at: SimTime,
     },
+}
+
+impl ContainerState {
+    /// `state.waiting.reason`, of a container that waits for more than its turn.
+    #[must_use]
+    pub fn waiting_reason(self) -> Option<&'static str> {
+        match self {
+            Self::CrashLoopBackOff => Some("CrashLoopBackOff"),
+            Self::ErrImagePull => Some("ErrImagePull"),
+            Self::ImagePullBackOff => Some("ImagePullBackOff"),
+            Self::ErrImageNeverPull => Some("ErrImageNeverPull"),
+            Self::Waiting | Self::Running { .. } | Self::Terminated { .. } => None,
+        }
+    }
 }
 
 /// The status of one container.

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::expected;
 
 /// Plays a scenario of three nodes, and holds its summary against its rows.
-fn play(duration: &str, timeline: &str, objects: &[&str]) -> Observed {
+pub(super) fn play(duration: &str, timeline: &str, objects: &[&str]) -> Observed {
     let text = format!(
         "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: figures}}\nspec: {{duration: {duration}, seed: 1, cluster: \
          {{nodePools: [{{name: n, count: 3, template: {{status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}}}}}}}]}}, \
@@ -32,25 +32,25 @@ fn play(duration: &str, timeline: &str, objects: &[&str]) -> Observed {
     observed
 }
 
-fn web(replicas: u32) -> String {
+pub(super) fn web(replicas: u32) -> String {
     format!(
         "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, namespace: default}}, spec: {{replicas: {replicas}, selector: \
          {{matchLabels: {{app: web}}}}, template: {{metadata: {{labels: {{app: web}}}}, spec: {{containers: [{{name: c, image: i}}]}}}}}}}}"
     )
 }
 
-fn pod(name: &str, more: &str) -> String {
+pub(super) fn pod(name: &str, more: &str) -> String {
     format!(
         "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, namespace: default{more}}}, spec: {{nodeName: n-0, containers: [{{name: c, \
          image: i}}]}}}}"
     )
 }
 
-fn metric(observed: &Observed, name: &str) -> f64 {
+pub(super) fn metric(observed: &Observed, name: &str) -> f64 {
     observed.summary.metrics[name]
 }
 
-fn tone(observed: &Observed, matter: Matter) -> Option<Tone> {
+pub(super) fn tone(observed: &Observed, matter: Matter) -> Option<Tone> {
     observed.summary.verdict.iter().find(|sentence| sentence.kind == matter).map(|sentence| sentence.tone)
 }
 

@@ -22,5 +22,6 @@ mod services;
 mod study;
 mod tidy;
 mod traps;
+mod verdicts;
 mod verified;
 mod volumes;

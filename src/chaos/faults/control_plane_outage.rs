@@ -7,7 +7,7 @@ use crate::component::Ctx;
 use crate::state::{ControlPlaneProcess, MachineChange};
 
 /// The processes meant; all three if none is named.
-fn processes(fault: &FaultSpec) -> Vec<ControlPlaneProcess> {
+pub(super) fn processes(fault: &FaultSpec) -> Vec<ControlPlaneProcess> {
     let of = |name: ProcessName| match name {
         ProcessName::KubeApiserver => ControlPlaneProcess::KubeApiserver,
         ProcessName::KubeControllerManager => ControlPlaneProcess::KubeControllerManager,

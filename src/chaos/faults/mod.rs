@@ -14,7 +14,7 @@ pub(super) use spot_interruption::reclaimed;
 
 use super::nesting::{Loss, Nesting};
 use super::spec::{FaultKind, FaultSpec};
-use super::{Chaos, ChaosPlan};
+use super::{Chaos, ChaosPlan, target};
 use crate::component::Ctx;
 use crate::engine::{Distribution, Stream};
 use crate::state::{MachineChange, NodeId, Usage};
@@ -43,6 +43,30 @@ impl Damage {
     /// Nothing is broken.
     pub(super) fn none(plan: Arc<ChaosPlan>) -> Self {
         Self { plan, ..Self::default() }
+    }
+}
+
+/// What a fault that begins now hits, in words: processes, pods, images or machines. None if it hits nothing.
+pub(super) fn describe(fault: &FaultSpec, name: &str, nodes: &[NodeId], ctx: &Ctx<'_, Chaos>) -> Option<String> {
+    let machines = target::describe(nodes, ctx);
+    match fault.kind {
+        FaultKind::ControlPlaneOutage => {
+            let names: Vec<&str> =
+                control_plane_outage::processes(fault).iter().map(|process| process.as_str()).collect();
+            Some(format!("{} of {}", fault.kind.as_str(), names.join(", ")))
+        }
+        FaultKind::ContainerCrash | FaultKind::OomKill | FaultKind::PodKill => {
+            let pods = pods::meant(fault, name, nodes, ctx);
+            let pods = pods.into_iter().filter_map(|pod| ctx.store.pod(pod));
+            let names: Vec<String> = pods.map(|pod| format!("pod/{}/{}", pod.namespace, pod.name)).collect();
+            (!names.is_empty()).then(|| format!("{} of {}", fault.kind.as_str(), names.join(", ")))
+        }
+        _ if nodes.is_empty() => None,
+        FaultKind::ImagePullFailure => {
+            let images = if fault.images.is_empty() { "all images".to_owned() } else { fault.images.join(" and ") };
+            Some(format!("{} of {images} on {machines}", fault.kind.as_str()))
+        }
+        _ => Some(format!("{} of {machines}", fault.kind.as_str())),
     }
 }
 

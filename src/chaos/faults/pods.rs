@@ -4,16 +4,20 @@ use super::super::Chaos;
 use super::super::spec::{FaultKind, FaultSpec};
 use super::super::target;
 use crate::component::{Ctx, DeleteOptions, Request};
-use crate::state::{ContainerFate, DeletionCause, MachineChange, NodeId};
+use crate::state::{ContainerFate, DeletionCause, MachineChange, NodeId, PodId};
+
+/// The pods that a fault of that name hits, whenever it is asked at one instant.
+pub(super) fn meant(fault: &FaultSpec, name: &str, nodes: &[NodeId], ctx: &Ctx<'_, Chaos>) -> Vec<PodId> {
+    let target = fault.pods.clone().unwrap_or_default();
+    target::select_pods(&target, nodes, name, ctx)
+}
 
 pub(super) fn hit(fault: &FaultSpec, name: &str, nodes: &[NodeId], ctx: &mut Ctx<'_, Chaos>) {
-    let target = fault.pods.clone().unwrap_or_default();
-    let pods = target::select_pods(&target, nodes, name, ctx);
-    for pod in pods {
+    for pod in meant(fault, name, nodes, ctx) {
         match fault.kind {
             FaultKind::PodKill => {
                 let options = DeleteOptions { grace_s: Some(0), uid: None };
-                ctx.tell(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl });
+                ctx.tell(Request::DeletePod { pod, options, cause: DeletionCause::PodKill });
             }
             FaultKind::OomKill => {
                 ctx.change_machine(MachineChange::ContainerEnds { pod, fate: ContainerFate::OomKilled });

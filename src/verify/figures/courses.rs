@@ -193,7 +193,8 @@ fn taken(observed: &Observed) -> Result<(), String> {
     for pod in &observed.pods {
         let of = found.entry(key_of(pod.workload)).or_default();
         let (evicted, preempted) = (u32::from(pods::is_evicted(pod)), u32::from(pods::is_preempted(pod)));
-        *of = [of[0] + evicted + preempted, of[1] + evicted, of[2] + preempted, 0, 0];
+        let taken_away = u32::from(pods::is_taken_away(pod));
+        *of = [of[0] + taken_away, of[1] + evicted, of[2] + preempted, 0, 0];
     }
     let matched = pods::matched(&observed.pods);
     for pod in pods::needless(&matched, observed) {

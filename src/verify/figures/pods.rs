@@ -22,22 +22,31 @@ pub(super) fn is_preempted(pod: &PodRow) -> bool {
     cause(pod) == PREEMPTION
 }
 
+/// Taken away by a fault.
+fn is_killed(pod: &PodRow) -> bool {
+    cause(pod) == "PodKill"
+}
+
+pub(super) fn is_taken_away(pod: &PodRow) -> bool {
+    is_evicted(pod) || is_preempted(pod) || is_killed(pod)
+}
+
 pub(super) fn count(figures: &mut Figures, observed: &Observed) {
     let pods = &observed.pods;
     let count = |test: &dyn Fn(&PodRow) -> bool| pods.iter().filter(|pod| test(pod)).count();
     figures.count("pods_created", count(&|pod| !pod.initial));
     figures.count("evictions", count(&is_evicted));
     figures.count("preemptions", count(&is_preempted));
-    figures.count("disruptions", count(&|pod| is_evicted(pod) || is_preempted(pod)));
+    figures.count("disruptions", count(&is_taken_away));
     let is_stateful = |pod: &PodRow| pod.owner_kind.as_str() == "StatefulSet";
-    figures.count("stateful_interruptions", count(&|pod| is_stateful(pod) && (is_evicted(pod) || is_preempted(pod))));
+    figures.count("stateful_interruptions", count(&|pod| is_stateful(pod) && is_taken_away(pod)));
     figures.count("restarts", pods.iter().map(|pod| pod.restarts as usize).sum());
     figures.count("pods_lost", lost(pods).count());
     let matched = matched(pods);
     figures.count("needless_evictions", needless(&matched, observed).count());
     let mut times: Vec<u64> = matched
         .iter()
-        .filter(|(pod, ..)| is_evicted(pod) || is_preempted(pod))
+        .filter(|(pod, ..)| is_taken_away(pod))
         .filter_map(|(_, lost_at, next)| Some(next.as_ref()?.ready_at?.saturating_since(*lost_at).as_nanos()))
         .collect();
     times.sort_unstable();
@@ -74,7 +83,7 @@ pub(super) fn lost(pods: &[PodRow]) -> impl Iterator<Item = &PodRow> {
         let is_unwanted = match cause(pod) {
             "" => true,
             "Completed" => phase == "Failed",
-            _ => is_evicted(pod) || is_preempted(pod),
+            _ => is_taken_away(pod),
         };
         let succeeded =
             phase == "Succeeded" && pod.deletion_at.is_none_or(|at| pod.finished_at.is_some_and(|end| end < at));

@@ -1,0 +1,110 @@
+//! Pods of DaemonSets on machines that are off.
+//!
+//! Kubernetes soon does not count such a machine among those that should run one: no figure shows that they do not run.
+
+use rustc_hash::FxHashMap;
+
+use super::outcome::{OffMachines, WorkloadOutcome};
+use super::workload::WorkloadKey;
+use crate::state::{Change, Changed, MachineChange, NodeId, Owner, PodDelta, PodId, Power, Store, WorkloadId};
+use crate::units::{SimDuration, SimTime};
+
+#[derive(Debug, Default)]
+struct Course {
+    pods: usize,
+    pods_max: usize,
+    since: SimTime,
+    total: SimDuration,
+}
+
+impl Course {
+    fn change(&mut self, at: SimTime, by: isize) {
+        if self.pods > 0 {
+            self.total += at.saturating_since(self.since);
+        }
+        self.since = at;
+        self.pods = self.pods.saturating_add_signed(by);
+        self.pods_max = self.pods_max.max(self.pods);
+    }
+}
+
+/// Follows them.
+#[derive(Debug, Default)]
+pub(super) struct Daemons {
+    courses: FxHashMap<WorkloadKey, Course>,
+    /// Those that do not run because of their machine.
+    off: FxHashMap<PodId, WorkloadKey>,
+}
+
+impl Daemons {
+    pub(super) fn begin(&mut self, store: &Store) {
+        let nodes: Vec<NodeId> = store.nodes().map(|(id, _)| id).filter(|id| is_off(*id, store)).collect();
+        for node in nodes {
+            self.look(SimTime::ZERO, node, store);
+        }
+    }
+
+    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+        match &change.what {
+            Changed::PodRemoved { pod, .. } => self.ends(change.at, *pod),
+            Changed::PodUpdated { pod, delta, .. } if delta.touches(PodDelta::NODE | PodDelta::PHASE) => {
+                let Some(object) = store.pod(*pod) else { return };
+                if object.phase.is_terminal() {
+                    self.ends(change.at, *pod);
+                } else if delta.touches(PodDelta::NODE)
+                    && let Some(node) = object.node.filter(|node| is_off(*node, store))
+                {
+                    self.look(change.at, node, store);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn machine_changed(&mut self, at: SimTime, change: &MachineChange, store: &Store) {
+        if let MachineChange::PowerOff(node) | MachineChange::InstanceGone(node) | MachineChange::Booted(node) = *change
+        {
+            self.look(at, node, store);
+        }
+    }
+
+    /// A machine is off, or is on again.
+    fn look(&mut self, at: SimTime, node: NodeId, store: &Store) {
+        let is_off = is_off(node, store);
+        for &id in store.pods_on(node) {
+            let Some(pod) = store.pod(id) else { continue };
+            let Some(Owner::DaemonSet(set)) = pod.owner else { continue };
+            if !is_off {
+                self.ends(at, id);
+            } else if !pod.phase.is_terminal()
+                && !self.off.contains_key(&id)
+                && let Some(key) = WorkloadKey::of(WorkloadId::DaemonSet(set), store)
+            {
+                self.off.insert(id, key);
+                self.courses.entry(key).or_default().change(at, 1);
+            }
+        }
+    }
+
+    fn ends(&mut self, at: SimTime, pod: PodId) {
+        if let Some(course) = self.off.remove(&pod).and_then(|key| self.courses.get_mut(&key)) {
+            course.change(at, -1);
+        }
+    }
+
+    /// Tells each DaemonSet's outcome.
+    pub(super) fn finish(mut self, end: SimTime, workloads: &mut [WorkloadOutcome]) {
+        for workload in workloads {
+            if let Some(mut course) = self.courses.remove(&workload.key()) {
+                course.change(end, 0);
+                let Course { pods, pods_max, total, .. } = course;
+                workload.off_machines = Some(OffMachines { pods_max, pods, total_s: total.as_secs_f64() });
+            }
+        }
+    }
+}
+
+fn is_off(node: NodeId, store: &Store) -> bool {
+    let machine = store.machine(node);
+    !machine.exists || machine.power != Power::On
+}

@@ -42,7 +42,13 @@ fn headline(results: &PlanResults, style: Style) -> String {
         return format!("{}\n", bold(&line, style));
     };
     let line = format!("{}: {} survive {cases}", results.plan, results.in_words(&answer.counts));
-    let mut text = format!("{}\n", bold(&line, style));
+    let exception = match answer.plays().iter().map(|play| play.outcome.beyond_help()).max() {
+        None | Some(0) => String::new(),
+        Some(pods) => {
+            format!(", but for up to {} that no number of nodes helps", counted(pods as usize, "pod", "pods"))
+        }
+    };
+    let mut text = format!("{}\n", bold(&format!("{line}{exception}"), style));
     let is_lowest = answer.counts.iter().zip(&results.pools).all(|(count, pool)| *count == pool.min);
     let now: Vec<u32> = results.pools.iter().map(|pool| pool.now).collect();
     if results.pools.len() > 1 {
@@ -97,11 +103,15 @@ fn table(results: &PlanResults) -> String {
     let prices = (results.pools.len() > 1).then(|| "PRICE".to_owned());
     table.set_header(pools.chain(prices).chain(["CALM".to_owned()]).chain(cases));
     let skipped = results.candidates.len().saturating_sub(ROWS_MAX);
+    let mut notes = String::new();
     for candidate in &results.candidates[skipped..] {
         let counts = candidate.counts.iter().map(u32::to_string);
         let prices = (results.pools.len() > 1).then(|| price(candidate.price_micros));
         let verdicts: Vec<String> = match &candidate.verdict {
-            Verdict::RuledOut { why } => vec![format!("- {why}")],
+            Verdict::RuledOut { why } => {
+                let _ = write!(notes, "\n  {} ruled out: {why}", results.in_words(&candidate.counts));
+                vec!["ruled out".to_owned()]
+            }
             Verdict::Played { .. } => std::iter::once(None)
                 .chain((0..results.cases.len()).map(Some))
                 .map(|case| verdict(candidate, case))
@@ -112,7 +122,7 @@ fn table(results: &PlanResults) -> String {
     for column in table.column_iter_mut().take(results.pools.len()) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    table.trim_fmt()
+    table.trim_fmt() + &notes
 }
 
 /// Pods that no number of nodes helps.
@@ -160,7 +170,10 @@ fn verdict(candidate: &Candidate, case: Option<usize>) -> String {
     let failed = of_case().filter(|play| !play.outcome.is_survived()).count();
     match (plays, failed) {
         (0, _) => "-".to_owned(),
-        (_, 0) => "survives".to_owned(),
+        (_, 0) => match of_case().map(|play| play.outcome.beyond_help()).max().unwrap_or(0) {
+            0 => "survives".to_owned(),
+            pods => format!("survives but for {pods}"),
+        },
         _ if candidate.is_cut_short(case) => "fails, stopped at the first".to_owned(),
         (1, _) => "fails".to_owned(),
         (plays, failed) => format!("fails {failed} of {plays}"),
@@ -174,12 +187,14 @@ fn margin(results: &PlanResults, answer: &Candidate) -> String {
         let gib = |bytes: i64| format!("{:.1}", bytes as f64 / f64::from(1 << 30));
         let _ = writeln!(
             text,
-            "Margin: without {}, {} of {} CPU and {} of {} GiB of memory stay free on the nodes left",
+            "Margin: without {}, {} of {} CPU, {} of {} GiB of memory and {} of {} places for pods stay free on the nodes left",
             play.lost.label,
             outcome.free_cpu_milli as f64 / 1000.0,
             outcome.cpu_milli as f64 / 1000.0,
             gib(outcome.free_memory),
-            gib(outcome.memory)
+            gib(outcome.memory),
+            outcome.free_pods,
+            outcome.pods
         );
     }
     for headroom in &results.headroom {
@@ -192,6 +207,16 @@ fn margin(results: &PlanResults, answer: &Candidate) -> String {
         answer.plays().iter().max_by_key(|play| (play.outcome.stuck, std::cmp::Reverse(play.lost.label.as_str())));
     if let Some(play) = stuck.filter(|play| play.outcome.stuck > 0) {
         let _ = writeln!(text, "Beware: without {}, {}", play.lost.label, stuck_line(play.outcome.stuck));
+    }
+    let lost =
+        answer.plays().iter().max_by_key(|play| (play.outcome.lost, std::cmp::Reverse(play.lost.label.as_str())));
+    if let Some((play, first)) = lost.and_then(|play| Some((play, play.outcome.lost_first.as_ref()?))) {
+        let pods = counted(play.outcome.lost as usize, "pod is lost", "pods are lost");
+        let _ = writeln!(
+            text,
+            "Beware: without {}, {pods} for good, as of {first}: nothing makes them anew; more nodes change nothing",
+            play.lost.label
+        );
     }
     let plays: usize = results.candidates.iter().map(|candidate| candidate.plays().len()).sum();
     let _ = writeln!(

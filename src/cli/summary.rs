@@ -399,8 +399,11 @@ fn waiting(text: &mut String, observed: &Observed, end: SimTime, paint: Paint) {
 /// Deletions that nobody who owns the pods asked for, by cause.
 fn evictions(text: &mut String, observed: &Observed, paint: Paint) {
     let counts = &observed.summary.counts;
-    let causes: Vec<(u64, &str)> =
-        counts.deletions.iter().filter_map(|(cause, count)| Some((*count, words(cause)?))).collect();
+    let mut taken: BTreeMap<&str, u64> = BTreeMap::new();
+    for cause in observed.pods.iter().filter_map(PodRow::taken_away) {
+        *taken.entry(cause.as_str()).or_default() += 1;
+    }
+    let causes: Vec<(u64, &str)> = taken.iter().filter_map(|(cause, count)| Some((*count, words(cause)?))).collect();
     if causes.is_empty() {
         return;
     }

@@ -116,10 +116,11 @@ pub fn explain(dir: &Path, object: &str, extent: Extent) -> Result<Explanation, 
     let causes = Causes::read(dir);
     let mut chapters: Vec<Chapter> = Vec::new();
     let mut alike: FxHashMap<(usize, &str), usize> = FxHashMap::default();
+    let mut waits = Waits::default();
     for (index, link) in causes.links.iter().enumerate() {
         let Some(name) = object_of(&link.what).filter(|name| about.contains(*name)) else { continue };
         if extent == Extent::Short {
-            let Some(what) = gist(&link.what) else { continue };
+            let Some(what) = gist(&link.what).filter(|what| waits.is_news(name, what)) else { continue };
             // Of one object each step stands for itself.
             let place = (name != canonical).then(|| alike.get(&(causes.root(index), what))).flatten();
             if let Some(&place) = place {
@@ -135,6 +136,26 @@ pub fn explain(dir: &Path, object: &str, extent: Extent) -> Result<Explanation, 
         chapters.push(Chapter { effect: link.clone(), alike: 0, until_s: link.time_s, because, led_to });
     }
     Ok(Explanation { object: canonical, chapters })
+}
+
+/// What each pod has been said to wait for since anything else happened to it: one that backs off says so again and again.
+#[derive(Default)]
+struct Waits<'a>(FxHashMap<&'a str, Vec<&'a str>>);
+
+impl<'a> Waits<'a> {
+    /// Whether this has not just been said of the object.
+    fn is_news(&mut self, object: &'a str, what: &'a str) -> bool {
+        if !what.starts_with("waits: ") {
+            self.0.remove(object);
+            return true;
+        }
+        let said = self.0.entry(object).or_default();
+        let is_news = !said.contains(&what);
+        if is_news {
+            said.push(what);
+        }
+        is_news
+    }
 }
 
 /// What a step that matters says besides the name: that pods come and go, are ready or not and why they wait, and what befalls
@@ -280,6 +301,20 @@ mod tests {
              7,353.000,service/shop/web sends to 2 pods,6\n",
         );
         dir
+    }
+
+    #[test]
+    fn what_a_pod_waits_for_is_told_once_until_something_else_happens() {
+        let mut waits = Waits::default();
+        let mut told = |what: &'static str| waits.is_news("pod/a/b", what);
+        let steps = [
+            "waits: ErrImagePull (i)",
+            "waits: ImagePullBackOff (i)",
+            "waits: ErrImagePull (i)",
+            "gone",
+            "waits: ErrImagePull (i)",
+        ];
+        assert_eq!(steps.map(&mut told), [true, true, false, true, true]);
     }
 
     #[test]

@@ -67,9 +67,9 @@ pub const TERMS: [Term; 16] = [
     Term {
         name: "taken away",
         meaning: "ended by the cluster or by a fault, against the wish of its owner and without an operator having deleted it: evicted, \
-                  preempted or killed. A pod is taken away once, by what did it first; one that had succeeded or failed before is not: \
-                  it is cleaned up (`Completed`). Kubernetes calls it a disruption",
-        figures: "`disruptions`, `deletion_cause` of `pods.csv`",
+                  preempted or killed. A pod is taken away once, by what did it first; one that had succeeded or failed before is not, \
+                  whatever deletes it. Kubernetes calls it a disruption",
+        figures: "`disruptions`, `taken_away` of `pods.csv`",
     },
     Term {
         name: "evicted",
@@ -135,11 +135,21 @@ const METRIC_COUNT: usize = 37;
 /// The metrics, in the order of a study's columns.
 pub const FIGURES: [Figure; METRIC_COUNT] = [
     figure("events", "events", "rows of `events.csv`", "`events.csv`"),
-    figure("disruptions", "pods", "pods taken away: evictions, preemptions and kills", "`pods.csv`: `deletion_cause`"),
-    figure("evictions", "pods", "pods evicted", "`pods.csv`: `deletion_cause`; last row of `cluster.csv`"),
+    figure("disruptions", "pods", "pods taken away: evictions, preemptions and kills", "`pods.csv`: `taken_away`"),
+    figure(
+        "evictions",
+        "pods",
+        "pods evicted",
+        "`pods.csv`: `taken_away`, `deletion_cause`; last row of `cluster.csv`",
+    ),
     figure("needless_evictions", "pods", "needless evictions", "`pods.csv`, `nodes.csv`"),
     figure("stateful_interruptions", "pods", "pods of StatefulSets taken away", "`pods.csv`"),
-    figure("preemptions", "pods", "pods preempted", "`pods.csv`: `deletion_cause`; last row of `cluster.csv`"),
+    figure(
+        "preemptions",
+        "pods",
+        "pods preempted",
+        "`pods.csv`: `taken_away`, `deletion_cause`; last row of `cluster.csv`",
+    ),
     figure("refusals", "tries", "evictions that a budget refused", "last row of `cluster.csv`"),
     figure(
         "machine_failures",

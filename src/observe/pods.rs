@@ -67,11 +67,11 @@ pub struct PodRow {
     pub is_loose: bool,
     /// What its containers wait for, if they wait for more than their turn.
     pub waiting: Option<Waiting>,
-    /// Whether it had ended by itself before its deletion was asked for.
-    had_ended: bool,
+    /// Whether it had ended by itself before its deletion was asked for: what deletes it then takes nothing away.
+    pub had_ended: bool,
 }
 
-/// A pod's cause of deletion became known, or another one than before.
+/// What took a pod away became known, or another one than before.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct CauseChange {
     pub(super) before: Option<DeletionCause>,
@@ -93,7 +93,7 @@ impl Pods {
         }
     }
 
-    /// Takes a change in; says if a pod's cause of deletion is another one now.
+    /// Takes a change in; says if it is known now, or another, what took a pod away.
     pub(super) fn changed(&mut self, change: &Change, store: &Store) -> Option<CauseChange> {
         match &change.what {
             Changed::PodAdded(id) => {
@@ -105,7 +105,7 @@ impl Pods {
             Changed::PodUpdated { pod, delta, .. } => {
                 let object = store.pod(*pod)?;
                 let row = &mut self.rows[*self.row_of.get(*pod)];
-                let before = row.deletion_cause;
+                let before = row.taken_away();
                 update(row, object, *delta, change.at, store);
                 if delta.touches(PodDelta::CONTAINERS) {
                     row.waiting = Waiting::of(object, change.cause);
@@ -114,7 +114,7 @@ impl Pods {
             }
             Changed::PodRemoved { pod, last } => {
                 let row = &mut self.rows[*self.row_of.get(*pod)];
-                let before = row.deletion_cause;
+                let before = row.taken_away();
                 update(row, last, PodDelta::PHASE | PodDelta::CONTAINERS | PodDelta::DELETION, change.at, store);
                 row.gone_at = Some(change.at);
                 row.close(change.at);
@@ -147,7 +147,7 @@ impl Pods {
 }
 
 fn cause_change(before: Option<DeletionCause>, row: &PodRow) -> Option<CauseChange> {
-    let after = row.deletion_cause.filter(|after| before != Some(*after))?;
+    let after = row.taken_away().filter(|after| before != Some(*after))?;
     Some(CauseChange { before, after })
 }
 
@@ -156,6 +156,13 @@ impl PodRow {
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.gone_at.is_none() && self.deletion_at.is_none() && self.finished_at.is_none()
+    }
+
+    /// What took it away, if anything did: the cause of its deletion or of its end, if that was neither its owner's wish nor an
+    /// operator's, and it had not ended before.
+    #[must_use]
+    pub fn taken_away(&self) -> Option<DeletionCause> {
+        self.deletion_cause.filter(|cause| is_disruption(*cause) && !self.had_ended)
     }
 
     /// Whether it had finished, or its deletion had been asked for, before t=0.
@@ -327,15 +334,15 @@ fn update(row: &mut PodRow, pod: &Pod, delta: PodDelta, at: SimTime, store: &Sto
         && let Some(deletion) = pod.deletion
     {
         if row.deletion_at.is_none() {
-            row.had_ended = row.finished_at.is_some_and(|ended_at| !is_ended_for_disruption(pod, ended_at));
+            let is_taken = row.deletion_cause.is_some();
+            row.had_ended =
+                !is_taken && row.finished_at.is_some_and(|ended_at| !is_ended_for_disruption(pod, ended_at));
             row.deletion_at = Some(at);
         }
-        // What has ended is not ended by an eviction, nor by a preemption.
-        let is_cleanup = row.had_ended && is_disruption(deletion.cause);
-        row.deletion_cause.get_or_insert(if is_cleanup { DeletionCause::Completed } else { deletion.cause });
+        row.deletion_cause.get_or_insert(deletion.cause);
     }
     let is_evicted = row.deletion_cause == Some(DeletionCause::NodePressure);
-    if let Some(cause) = disruption_of_deleted(pod).filter(|_| !is_evicted && !row.had_ended) {
+    if let Some(cause) = disruption_of_deleted(pod).filter(|_| !is_evicted) {
         row.deletion_cause = Some(cause);
     }
     if delta.touches(PodDelta::CONTAINERS) {

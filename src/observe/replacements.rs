@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::cause::{is_disruption, is_eviction};
+use super::cause::is_eviction;
 use super::outcome::WorkloadOutcome;
 use super::pods::PodRow;
 use super::workload::WorkloadKey;
@@ -91,7 +91,7 @@ fn replacements(pods: &[PodRow]) -> Vec<Replacement<'_>> {
 
 /// From each disruption to the readiness of the pod that came for the one taken away.
 pub(super) fn rescheduling(pods: &[PodRow]) -> Vec<SimDuration> {
-    let all = replacements(pods).into_iter().filter(|found| found.lost.deletion_cause.is_some_and(is_disruption));
+    let all = replacements(pods).into_iter().filter(|found| found.lost.taken_away().is_some());
     all.filter_map(|found| Some(found.ready_at?.saturating_since(found.lost_at))).collect()
 }
 
@@ -104,8 +104,8 @@ pub(super) fn attribute(pods: &[PodRow], recoveries: &Recoveries, workloads: &mu
     for pod in pods {
         let Some(&index) = position.get(&pod.workload) else { continue };
         let of = &mut workloads[index];
-        let cause = pod.deletion_cause;
-        of.disruptions += u32::from(cause.is_some_and(is_disruption));
+        let cause = pod.taken_away();
+        of.disruptions += u32::from(cause.is_some());
         of.evictions += u32::from(cause.is_some_and(is_eviction));
         of.preemptions += u32::from(cause == Some(DeletionCause::PreemptionByScheduler));
         // What took the name of a lost pod makes up for it.
@@ -117,7 +117,7 @@ pub(super) fn attribute(pods: &[PodRow], recoveries: &Recoveries, workloads: &mu
     let end_of_time = SimTime::from_nanos(i64::MAX);
     let mut count = 0;
     for Replacement { lost, lost_at, ready_at } in replacements(pods) {
-        let is_by_taint = lost.deletion_cause == Some(DeletionCause::TaintManagerEviction);
+        let is_by_taint = lost.taken_away() == Some(DeletionCause::TaintManagerEviction);
         if is_by_taint && recoveries.is_between(lost.node, lost_at, ready_at.unwrap_or(end_of_time)) {
             count += 1;
             if let Some(&index) = position.get(&lost.workload) {
@@ -131,5 +131,5 @@ pub(super) fn attribute(pods: &[PodRow], recoveries: &Recoveries, workloads: &mu
 /// Pods of StatefulSets that the cluster took away.
 pub(super) fn stateful_interruptions(pods: &[PodRow]) -> u64 {
     let stateful = pods.iter().filter(|pod| pod.owner_kind == "StatefulSet");
-    stateful.filter(|pod| pod.deletion_cause.is_some_and(is_disruption)).count() as u64
+    stateful.filter(|pod| pod.taken_away().is_some()).count() as u64
 }

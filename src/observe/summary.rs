@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::cause::{is_disruption, is_eviction};
+use super::cause::is_eviction;
 use super::cluster::{ClusterRow, Extremes};
 use super::glossary::METRICS;
 use super::jobs::FailedJob;
@@ -190,9 +190,11 @@ impl Counts {
     fn count_pods(&mut self, pods: &[PodRow]) {
         for pod in pods {
             self.restarts += u64::from(pod.restarts);
-            let Some(cause) = pod.deletion_cause else { continue };
-            *self.deletions.entry(cause.as_str()).or_default() += 1;
-            self.disruptions += u64::from(is_disruption(cause));
+            if let Some(cause) = pod.deletion_cause {
+                *self.deletions.entry(cause.as_str()).or_default() += 1;
+            }
+            let Some(cause) = pod.taken_away() else { continue };
+            self.disruptions += 1;
             self.evictions += u64::from(is_eviction(cause));
             self.preemptions += u64::from(cause == DeletionCause::PreemptionByScheduler);
         }

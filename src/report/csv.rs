@@ -114,6 +114,7 @@ fn pods(rows: &[PodRow]) -> Vec<u8> {
         "unready_s",
         "workload_kind",
         "workload_name",
+        "taken_away",
     ];
     table(&columns, rows, |line, row| {
         line.text(row.namespace.as_str()).text(&row.name).text(row.owner_kind.as_str()).text(row.owner_name.as_str());
@@ -122,7 +123,7 @@ fn pods(rows: &[PodRow]) -> Vec<u8> {
         line.maybe(row.deletion_at).text(row.deletion_cause.map_or("", |c| c.as_str()));
         line.maybe(row.finished_at).maybe(row.gone_at).text(row.phase.as_str()).text(row.reason.as_str());
         line.number(i64::from(row.restarts)).time(SimTime::ZERO + row.unready_for);
-        line.text(row.workload.kind.as_str()).text(row.workload.name.as_str());
+        line.text(row.workload.kind.as_str()).text(row.workload.name.as_str()).truth(row.taken_away().is_some());
     })
 }
 

@@ -288,3 +288,32 @@ fn the_pods_that_a_lost_node_takes_along_by_their_nature_do_not_rank_losses() {
     let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split(',').collect()).collect();
     assert!(rows.len() > 3 && rows.iter().all(|row| (row[4], row[5]) == ("0.000", "0")), "{table}");
 }
+
+#[test]
+fn pods_that_no_node_helps_stand_beside_the_verdict_and_places_for_pods_in_the_margin() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = plan_from(dir.path(), "[node]", 3, 5);
+    let scenario = fs::read_to_string(dir.path().join("four.yaml")).expect("a scenario");
+    let bare = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: lonely}\nspec: {containers: [{name: c, image: i}]}\n";
+    // Two nodes that are left hold four pods of five.
+    let scenario = scenario.replace("pods: \"110\"", "pods: \"4\"") + bare;
+    fs::write(dir.path().join("four.yaml"), scenario).expect("a scenario");
+    let out = dir.path().join("out");
+    let (place, path) = (out.to_str().expect("plain text"), path.to_str().expect("plain text"));
+    let ended = kubesquall(&["plan", path, "--out", place]).assert().success();
+    let said = String::from_utf8_lossy(&ended.get_output().stdout).into_owned();
+    assert!(
+        said.starts_with("four: 3 of worker survive node, but for up to 1 pod that no number of nodes helps\n"),
+        "{said}"
+    );
+    assert!(said.contains("survives but for 1"), "{said}");
+    assert!(said.contains("1 pod is lost for good, as of pod/default/lonely"), "{said}");
+    assert!(said.contains(" places for pods stay free"), "{said}");
+    let answer = &summary(&out)["answer"];
+    assert_eq!(answer["lostForGoodMax"], 1);
+    // Beside whatever is lost: two nodes of four places each.
+    assert_eq!(answer["tightest"]["pods"], 8);
+    let cases = fs::read_to_string(out.join("cases.csv")).expect("a table");
+    assert!(cases.lines().next().is_some_and(|header| header.ends_with("why,lost_for_good,free_pods")), "{cases}");
+    assert!(cases.lines().skip(1).any(|row| row.contains(",true,") && row.rsplit(',').nth(1) == Some("1")), "{cases}");
+}

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kubesquall::observe::{CauseRow, Matter, Observed, Sentence, Tone};
-use kubesquall::state::{CauseId, DeletionCause};
+use kubesquall::observe::{CauseRow, Matter, Observed, PodRow, Sentence, Tone};
+use kubesquall::state::CauseId;
 
 use super::figures::{metric, play, pod, tone, web};
 
@@ -169,9 +169,9 @@ fn a_pod_that_had_finished_is_not_taken_away() {
     ];
     for timeline in timelines {
         let observed = play("10m", timeline, &[&done, &pod("lonely", "")]);
-        let of = |name: &str| observed.pods.iter().find(|pod| &*pod.name == name).and_then(|pod| pod.deletion_cause);
-        assert!(matches!(of("done"), None | Some(DeletionCause::Completed)), "{timeline}: {:?}", of("done"));
-        assert!(!matches!(of("lonely"), None | Some(DeletionCause::Completed)), "{timeline}: {:?}", of("lonely"));
+        let of = |name: &str| observed.pods.iter().find(|pod| &*pod.name == name).and_then(PodRow::taken_away);
+        assert_eq!(of("done"), None, "{timeline}");
+        assert!(of("lonely").is_some(), "{timeline}");
         assert_eq!((metric(&observed, "evictions"), metric(&observed, "disruptions")), (1.0, 1.0), "{timeline}");
         assert_eq!(observed.cluster.last().map(|row| row.evictions), Some(1), "{timeline}");
         assert_eq!(metric(&observed, "pods_lost"), 1.0, "{timeline}");

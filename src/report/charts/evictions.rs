@@ -2,8 +2,8 @@
 
 use super::Tables;
 use super::lines::{Line, Lines};
-use super::style::{self, BAD, CALM, WARN, px};
-use crate::report::tables::number;
+use super::style::{self, BAD, CALM, INK, WARN, px};
+use crate::report::tables::{number, text};
 
 pub(super) fn draw(tables: &Tables) -> Option<String> {
     if tables.cluster.is_empty() {
@@ -24,12 +24,32 @@ pub(super) fn draw(tables: &Tables) -> Option<String> {
         line("Running, not Ready", not_ready, BAD),
         line("Terminating", series("pods_terminating"), CALM),
     ];
-    let sums = vec![line("evicted", series("evictions"), BAD), line("preempted", series("preemptions"), WARN)];
+    let mut sums = vec![line("evicted", series("evictions"), BAD), line("preempted", series("preemptions"), WARN)];
+    let killed = killed(tables);
+    if !killed.is_empty() {
+        sums.push(line("killed by faults", killed, INK));
+    }
     style::canvas(1100, 560, |area| {
         let (upper, lower) = area.split_vertically(px(330));
         pods("Pods pending, not ready and terminating", now).draw(&upper, tables)?;
         pods("Pods taken away so far", sums).draw(&lower, tables)
     })
+}
+
+/// How many pods faults have killed so far; nothing if none.
+fn killed(tables: &Tables) -> Vec<(f64, f64)> {
+    let (at, gone) = (tables.pods.column("deletion_s"), tables.pods.column("gone_s"));
+    let cause = tables.pods.column("deletion_cause");
+    let killed = tables.pods.rows().filter(|row| text(row, cause) == "PodKill");
+    // What is deleted without grace is gone at once.
+    let when = |row| if text(row, at).is_empty() { number(row, gone) } else { number(row, at) };
+    let mut times: Vec<f64> = killed.map(when).collect();
+    times.sort_by(f64::total_cmp);
+    if times.is_empty() {
+        return Vec::new();
+    }
+    let sums = times.into_iter().zip(1_u32..).map(|(at_s, count)| (at_s, f64::from(count)));
+    std::iter::once((0.0, 0.0)).chain(sums).collect()
 }
 
 fn pods(title: &str, lines: Vec<Line>) -> Lines<'_> {

@@ -5,7 +5,7 @@ use plotters::prelude::*;
 use super::Tables;
 use super::style::{self, BAD, DIM, FAINT, MarkedAxis, font, px};
 
-/// A line: its name, its samples, which hold until the next one, and its color.
+/// A line: its name, its samples, which hold until the next one (what is not a number is a gap), and its color.
 pub(super) type Line = (String, Vec<(f64, f64)>, RGBColor);
 
 /// A panel of lines.
@@ -23,14 +23,17 @@ pub(super) struct Lines<'a> {
 
 impl Lines<'_> {
     pub(super) fn draw(&self, area: &style::Area<'_>, tables: &Tables) -> Result<(), Box<dyn std::error::Error>> {
-        let mut chart = ChartBuilder::on(area)
-            .caption(self.title, font(18))
+        let entries: Vec<(&str, RGBColor)> =
+            self.lines.iter().map(|(name, _, color)| (name.as_str(), *color)).collect();
+        let area = style::header(area, self.title, &entries)?;
+        let mut chart = ChartBuilder::on(&area)
             .margin(px(10))
+            .margin_top(px(4))
             .margin_right(px(26))
             .x_label_area_size(px(26))
             .y_label_area_size(px(46))
             .build_cartesian_2d(MarkedAxis::time(tables.end_s), 0.0..self.top)?;
-        chart.draw_series(style::bands(&tables.faults, self.top))?;
+        style::draw_faults(&mut chart, tables, self.top)?;
         chart
             .configure_mesh()
             .disable_x_mesh()
@@ -49,13 +52,11 @@ impl Lines<'_> {
             let line = [(0.0, limit), (tables.end_s, limit)];
             chart.draw_series(LineSeries::new(line, BAD.mix(0.6).stroke_width(px(1))))?;
         }
-        for (name, samples, color) in &self.lines {
-            let color = *color;
-            chart
-                .draw_series(LineSeries::new(style::steps(samples, tables.end_s), color.stroke_width(px(2))))?
-                .label(name.as_str())
-                .legend(move |(x, y)| style::legend_key(x, y, color));
+        for (_, samples, color) in &self.lines {
+            for (stretch, end_s) in style::stretches(samples, tables.end_s) {
+                chart.draw_series(LineSeries::new(style::steps(stretch, end_s), color.stroke_width(px(2))))?;
+            }
         }
-        style::legend(&mut chart, SeriesLabelPosition::UpperRight)
+        Ok(())
     }
 }

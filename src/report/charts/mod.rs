@@ -16,7 +16,7 @@ pub use study::{StudyChart, WorkloadCurve, draw_study_charts};
 pub use survival_matrix::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart, draw_survival_matrix};
 
 use super::tables::{Table, number, text};
-use style::Span;
+use style::{Fault, Span};
 
 /// The tables that charts read.
 #[derive(Debug)]
@@ -26,7 +26,10 @@ struct Tables {
     workloads: Table,
     cluster: Table,
     zones: Table,
+    /// When something was broken.
     faults: Vec<Span>,
+    /// What, and when, in the order in which it began.
+    named_faults: Vec<Fault>,
     /// Workloads as `kind/namespace/name`, in the order of the summary, and whether they were ever short.
     worst_first: Vec<(String, bool)>,
     /// Length of the run in seconds.
@@ -39,14 +42,16 @@ impl Tables {
         let cluster = table("cluster.csv");
         let at = cluster.column("time_s");
         let end_s = cluster.rows().last().map_or(1.0, |row| number(row, at)).max(1.0);
-        let faults = fault_spans(&table("events.csv"), end_s);
+        let named_faults = faults(&table("events.csv"), end_s);
+        let spans = named_faults.iter().map(|fault| fault.span).collect();
         Self {
             nodes: table("nodes.csv"),
             pods: table("pods.csv"),
             workloads: table("workloads.csv"),
             zones: table("zones.csv"),
             cluster,
-            faults,
+            faults: style::merged(spans),
+            named_faults,
             worst_first: worst_first(dir),
             end_s,
         }
@@ -68,26 +73,27 @@ fn worst_first(dir: &Path) -> Vec<(String, bool)> {
 }
 
 /// When something was broken: from the scenario's own events.
-fn fault_spans(events: &Table, end_s: f64) -> Vec<Span> {
+fn faults(events: &Table, end_s: f64) -> Vec<Fault> {
     let (at, component) = (events.column("time_s"), events.column("component"));
-    let (reason, name) = (events.column("reason"), events.column("name"));
-    let mut open: Vec<(String, f64)> = Vec::new();
-    let mut spans = Vec::new();
+    let (reason, name, message) = (events.column("reason"), events.column("name"), events.column("message"));
+    let mut open: Vec<(String, f64, String)> = Vec::new();
+    let mut faults = Vec::new();
     for row in events.rows().filter(|row| text(row, component) == "scenario") {
         let what = text(row, name).to_owned();
         match text(row, reason) {
-            "FaultBegan" => open.push((what, number(row, at))),
+            "FaultBegan" => open.push((what, number(row, at), text(row, message).to_owned())),
             "FaultEnded" => {
-                if let Some(index) = open.iter().position(|(open, _)| *open == what) {
-                    let (_, from_s) = open.remove(index);
-                    spans.push(Span { from_s, to_s: number(row, at) });
+                if let Some(index) = open.iter().position(|(open, ..)| *open == what) {
+                    let (_, from_s, name) = open.remove(index);
+                    faults.push(Fault { span: Span { from_s, to_s: number(row, at) }, name });
                 }
             }
             _ => {}
         }
     }
-    spans.extend(open.into_iter().map(|(_, from_s)| Span { from_s, to_s: end_s }));
-    style::merged(spans)
+    faults.extend(open.into_iter().map(|(_, from_s, name)| Fault { span: Span { from_s, to_s: end_s }, name }));
+    faults.sort_by(|a, b| a.span.from_s.total_cmp(&b.span.from_s));
+    faults
 }
 
 /// A chart: its file, its title, and how it is drawn. `None` if the run has nothing to show there.

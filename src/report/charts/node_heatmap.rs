@@ -89,6 +89,28 @@ fn natural(name: &str) -> (String, u64) {
     (stem.to_owned(), number.parse().unwrap_or(0))
 }
 
+/// What all names end in, from a dot on, such as the domain of a cloud; nothing of a single name.
+fn common_suffix<'a>(names: &[&'a str]) -> &'a str {
+    let Some((first, rest)) = names.split_first().filter(|(_, rest)| !rest.is_empty()) else { return "" };
+    let suffixes = first.match_indices('.').map(|(at, _)| &first[at..]);
+    suffixes
+        .filter(|suffix| suffix.len() < first.len())
+        .find(|suffix| rest.iter().all(|n| n.ends_with(suffix)))
+        .unwrap_or("")
+}
+
+/// A name that fits beside its line: what tells names apart stands at either end.
+fn label(name: &str) -> String {
+    const LABEL_MAX: usize = 28;
+    const END: usize = 12;
+    let count = name.chars().count();
+    if count <= LABEL_MAX {
+        return name.to_owned();
+    }
+    let begin = name.chars().take(LABEL_MAX - END - 1);
+    begin.chain(['…']).chain(name.chars().skip(count - END)).collect()
+}
+
 pub(super) fn draw(tables: &Tables) -> Option<String> {
     let lines = lines(tables);
     if lines.is_empty() {
@@ -97,18 +119,24 @@ pub(super) fn draw(tables: &Tables) -> Option<String> {
     let line_height = if lines.len() > 40 { 9 } else { 18 };
     let plot_height = lines.len() as u32 * line_height;
     let (width, height) = (1100, plot_height + 120);
-    let label_width = lines.iter().map(|l| l.0.len()).max().unwrap_or(0).min(28) as u32 * 7 + 14;
+    let names: Vec<&str> = lines.iter().map(|line| line.0.as_str()).collect();
+    let suffix = common_suffix(&names);
+    let labels: Vec<String> = names.iter().map(|name| label(&name[..name.len() - suffix.len()])).collect();
+    let label_width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0) as u32 * 7 + 14;
+    let title = match suffix {
+        "" => "Node states over time".to_owned(),
+        _ => format!("Node states over time (all names end in {suffix})"),
+    };
     style::canvas(width, height, |area| {
-        area.draw(&Text::new("Node states over time", (px(16) as i32, px(12) as i32), font(18)))?;
+        area.draw(&Text::new(title, (px(16) as i32, px(12) as i32), font(18)))?;
         let plot_width = width - label_width - 24;
         let x = |at_s: f64| (px(label_width) + (at_s / tables.end_s * f64::from(px(plot_width))) as u32) as i32;
         let top = |line: usize| (px(44) + line as u32 * px(line_height)) as i32;
-        for (index, (name, states)) in lines.iter().enumerate() {
+        for (index, (_, states)) in lines.iter().enumerate() {
             let (y0, y1) = (top(index), top(index + 1) - px(1) as i32);
             if line_height >= 12 || index % 4 == 0 {
                 let size = if line_height >= 12 { 12 } else { 9 };
-                let label: String = name.chars().take(28).collect();
-                area.draw(&Text::new(label, (px(8) as i32, y0 + px(2) as i32), font(size)))?;
+                area.draw(&Text::new(labels[index].clone(), (px(8) as i32, y0 + px(2) as i32), font(size)))?;
             }
             area.draw(&Rectangle::new([(x(states[0].0), y0), (x(tables.end_s), y1)], State::Ready.color().filled()))?;
             for (position, &(from, state)) in states.iter().enumerate().filter(|(_, s)| s.1 != State::Ready) {
@@ -160,6 +188,16 @@ fn legend(area: &style::Area<'_>, mut x: i32, y: i32) -> Result<(), Box<dyn std:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_still_differ() {
+        let names = ["ip-10-0-9-16.us-west-2.compute.internal", "ip-10-0-9-17.us-west-2.compute.internal"];
+        assert_eq!(common_suffix(&names), ".us-west-2.compute.internal");
+        assert_eq!(common_suffix(&names[..1]), "");
+        assert_eq!(common_suffix(&["a.x", "b.y"]), "");
+        let labels = ["aks-agentpool-31411420-vmss000001-eu", "aks-agentpool-31411420-vmss000002-eu"].map(label);
+        assert_eq!(labels, ["aks-agentpool-3…ss000001-eu", "aks-agentpool-3…ss000002-eu"].map(str::to_owned));
+    }
 
     #[test]
     fn numbers_in_names_sort_as_numbers() {

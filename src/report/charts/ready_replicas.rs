@@ -57,7 +57,7 @@ pub(super) fn draw(tables: &Tables) -> Option<String> {
             tables.worst_first.len()
         );
         area.draw(&Text::new(title, (px(16) as i32, px(12) as i32), font(18)))?;
-        let legend = "blue: ready   gray line: wanted   red: missing   yellow band: fault on";
+        let legend = "blue: ready   gray line: wanted   red: missing   yellow: fault on (a strip at the top, if for most of the run)";
         area.draw(&Text::new(legend, (px(16) as i32, px(36) as i32), font(11)))?;
         let (_, body) = area.split_vertically(px(56));
         for (panel, workload) in body.split_evenly((lines as usize, columns)).iter().zip(shown) {
@@ -65,6 +65,17 @@ pub(super) fn draw(tables: &Tables) -> Option<String> {
         }
         Ok(())
     })
+}
+
+/// Shortages that are thinner than a pixel, made one pixel wide: in a long run they must be seen all the same.
+fn thin_shortages(workload: &Workload, end_s: f64, pixel_s: f64) -> Vec<[(f64, f64); 2]> {
+    let rows = workload.desired.iter().zip(&workload.ready).enumerate();
+    let spans = rows.filter_map(|(place, (desired, ready))| {
+        let to_s = workload.desired.get(place + 1).map_or(end_s, |next| next.0);
+        let is_thin = ready.1 < desired.1 && to_s > desired.0 && to_s - desired.0 < pixel_s;
+        is_thin.then(|| [(desired.0, ready.1), ((desired.0 + pixel_s).min(end_s), desired.1)])
+    });
+    spans.collect()
 }
 
 fn draw_panel(panel: &style::Area<'_>, workload: &Workload, tables: &Tables) -> Result<(), Box<dyn std::error::Error>> {
@@ -77,7 +88,7 @@ fn draw_panel(panel: &style::Area<'_>, workload: &Workload, tables: &Tables) -> 
         .x_label_area_size(px(22))
         .y_label_area_size(px(34))
         .build_cartesian_2d(MarkedAxis::time(tables.end_s), MarkedAxis::count(max))?;
-    chart.draw_series(style::bands(&tables.faults, top))?;
+    style::draw_faults(&mut chart, tables, top)?;
     chart
         .configure_mesh()
         .disable_x_mesh()
@@ -95,7 +106,25 @@ fn draw_panel(panel: &style::Area<'_>, workload: &Workload, tables: &Tables) -> 
     chart.draw_series(AreaSeries::new(desired.iter().copied(), 0.0, BAD.mix(0.35)))?;
     chart.draw_series(AreaSeries::new(ready.iter().copied(), 0.0, WHITE))?;
     chart.draw_series(AreaSeries::new(ready.iter().copied(), 0.0, CALM.mix(0.45)))?;
+    let pixel_s = tables.end_s / f64::from(chart.plotting_area().dim_in_pixel().0.max(1)) * f64::from(px(1));
+    let thin = thin_shortages(workload, tables.end_s, pixel_s);
+    chart.draw_series(thin.into_iter().map(|corners| Rectangle::new(corners, BAD.filled())))?;
     chart.draw_series(LineSeries::new(ready, CALM.stroke_width(px(1))))?;
     chart.draw_series(LineSeries::new(desired, DIM.stroke_width(px(1))))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortage_is_a_pixel_wide_at_least() {
+        let workload = Workload {
+            name: "w".to_owned(),
+            desired: vec![(0.0, 3.0), (100.0, 3.0), (101.0, 3.0), (500.0, 3.0)],
+            ready: vec![(0.0, 3.0), (100.0, 1.0), (101.0, 3.0), (500.0, 2.0)],
+        };
+        assert_eq!(thin_shortages(&workload, 1000.0, 10.0), [[(100.0, 1.0), (110.0, 3.0)]]);
+    }
 }

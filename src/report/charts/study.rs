@@ -334,8 +334,10 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
         let crossed = crossed(chart);
         let title =
             format!("{}: cost by {}, in % of today's; the best is ringed{which}{crossed}", chart.title, chart.axes);
-        let mut plot = ChartBuilder::on(area)
-            .caption(title, font(18))
+        let entries: Vec<(&str, RGBColor)> =
+            curves.iter().zip(SERIES).map(|(curve, color)| (curve.workload.as_str(), color)).collect();
+        let area = style::header(area, &title, &entries)?;
+        let mut plot = ChartBuilder::on(&area)
             .margin(px(10))
             .margin_right(px(26))
             .x_label_area_size(px(30))
@@ -357,15 +359,13 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
             let points: Vec<(f64, f64)> =
                 curve.costs.iter().enumerate().map(|(index, cost)| (index as f64, relative(curve, cost.0))).collect();
             let best = points[curve.best];
-            plot.draw_series(LineSeries::new(points.clone(), color.stroke_width(px(2))))?
-                .label(curve.workload.as_str())
-                .legend(move |(x, y)| style::legend_key(x, y, color));
+            plot.draw_series(LineSeries::new(points.clone(), color.stroke_width(px(2))))?;
             plot.draw_series(points.into_iter().map(|point| Circle::new(point, px(3), color.filled())))?;
             plot.draw_series([Circle::new(best, px(7), color.stroke_width(px(2)))])?;
             let out = curve.is_ruled_out.iter().enumerate().filter(|(_, is_out)| **is_out);
             let out = out.map(|(index, _)| (index as f64, relative(curve, curve.costs[index].0)));
             plot.draw_series(out.map(|at| Cross::new(at, px(8), BAD.stroke_width(px(2)))))?;
         }
-        style::legend(&mut plot, SeriesLabelPosition::UpperMiddle)
+        Ok(())
     })
 }

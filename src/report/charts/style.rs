@@ -203,9 +203,103 @@ pub(super) fn steps(samples: &[(f64, f64)], end_s: f64) -> Vec<(f64, f64)> {
     out
 }
 
-/// The bands behind a chart in which something was broken.
-pub(super) fn bands(faults: &[Span], top: f64) -> impl Iterator<Item = Rectangle<(f64, f64)>> + '_ {
-    faults.iter().map(move |span| Rectangle::new([(span.from_s, 0.0), (span.to_s, top)], FAULT.mix(0.28).filled()))
+/// A fault: when it was on, and what it is called.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Fault {
+    pub(super) span: Span,
+    pub(super) name: String,
+}
+
+/// More faults than this are not named.
+const NAMED_FAULTS_MAX: usize = 12;
+/// Width of a character of a fault's name, in logical pixels.
+const NAME_WIDTH: f64 = 5.0;
+
+/// Draws when something was broken, behind a chart whose values reach up to `top`: a band, or a strip at the top for what lasts most
+/// of the run and would color all of it; and the names that there is room for.
+pub(super) fn draw_faults<Y>(
+    chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<MarkedAxis, Y>>,
+    tables: &super::Tables,
+    top: f64,
+) -> Result<(), Box<dyn std::error::Error>>
+where
+    Y: Ranged<ValueType = f64>,
+{
+    let pixel_s = tables.end_s / f64::from(chart.plotting_area().dim_in_pixel().0.max(1)) * f64::from(SCALE);
+    let bands = tables.faults.iter().map(|span| {
+        let is_long = span.to_s - span.from_s > 0.5 * tables.end_s;
+        let (low, color) = if is_long { (top * 0.955, FAULT.mix(0.9)) } else { (0.0, FAULT.mix(0.28)) };
+        let to_s = span.to_s.max(span.from_s + pixel_s).min(tables.end_s);
+        Rectangle::new([(span.from_s.min(to_s - pixel_s), low), (to_s, top)], color.filled())
+    });
+    chart.draw_series(bands)?;
+    let names = fitting(&tables.named_faults, tables.end_s, pixel_s * NAME_WIDTH);
+    let style = font(9).color(&DIM);
+    chart.draw_series(
+        names.into_iter().map(|(at_s, name)| Text::new(name, (at_s + 2.0 * pixel_s, top), style.clone())),
+    )?;
+    Ok(())
+}
+
+/// The names of faults that can be written side by side, each from its fault's beginning up to the next one's, if a character takes
+/// so many seconds.
+fn fitting(faults: &[Fault], end_s: f64, character_s: f64) -> Vec<(f64, String)> {
+    const SHORTEST: usize = 5;
+    if faults.len() > NAMED_FAULTS_MAX {
+        return Vec::new();
+    }
+    let mut names = Vec::new();
+    for (place, Fault { span, name }) in faults.iter().enumerate() {
+        let next = faults[place + 1..].iter().map(|fault| fault.span.from_s).find(|from_s| *from_s > span.from_s);
+        let room = ((next.unwrap_or(end_s) - span.from_s) / character_s - 1.0).max(0.0) as usize;
+        let is_second = names.last().is_some_and(|(at_s, _): &(f64, String)| *at_s == span.from_s);
+        if room < SHORTEST || is_second {
+            continue;
+        }
+        let is_whole = name.chars().count() <= room;
+        let shown: String = name.chars().take(if is_whole { room } else { room - 1 }).collect();
+        names.push((span.from_s, if is_whole { shown } else { format!("{shown}…") }));
+    }
+    names
+}
+
+/// Splits samples at gaps, which are not numbers: each stretch, and when it ends.
+pub(super) fn stretches(samples: &[(f64, f64)], end_s: f64) -> Vec<(&[(f64, f64)], f64)> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    for (at, sample) in samples.iter().enumerate() {
+        if sample.1.is_nan() {
+            found.push((&samples[from..at], sample.0));
+            from = at + 1;
+        }
+    }
+    found.push((&samples[from.min(samples.len())..], end_s));
+    found.retain(|(stretch, _)| !stretch.is_empty());
+    found
+}
+
+/// Writes a title and the key of its lines above a chart, where it covers nothing; what is left of the area is for the chart.
+pub(super) fn header<'a>(
+    area: &Area<'a>,
+    title: &str,
+    entries: &[(&str, RGBColor)],
+) -> Result<Area<'a>, Box<dyn std::error::Error>> {
+    const LEFT: u32 = 56;
+    const ROW: u32 = 16;
+    area.draw(&Text::new(title.to_owned(), (px(16) as i32, px(10) as i32), font(18)))?;
+    let (width, _) = area.dim_in_pixel();
+    let (mut x, mut y) = (px(LEFT), px(36));
+    for (name, color) in entries {
+        let length = px(34) + px(name.chars().count() as u32 * 6);
+        if x > px(LEFT) && x + length > width {
+            (x, y) = (px(LEFT), y + px(ROW));
+        }
+        area.draw(&legend_key(x as i32, (y + px(6)) as i32, *color))?;
+        area.draw(&Text::new((*name).to_owned(), ((x + px(22)) as i32, y as i32), font(11)))?;
+        x += length;
+    }
+    let bottom = if entries.is_empty() { px(36) } else { y + px(ROW) };
+    Ok(area.split_vertically(bottom).1)
 }
 
 /// What stands beside a line's name in a legend.
@@ -275,6 +369,22 @@ mod tests {
             (0..900).map(|i| (f64::from(i), f64::from(if i == 450 { 9 } else { i % 2 }))).collect();
         let line = steps(&crowd, 1e9);
         assert!(line.len() < 10 && line.contains(&(450.0, 9.0)), "{line:?}");
+    }
+
+    #[test]
+    fn names_of_faults_end_where_the_next_one_begins() {
+        let fault = |from_s, to_s, name: &str| Fault { span: Span { from_s, to_s }, name: name.to_owned() };
+        let faults =
+            [fault(0.0, 5.0, "Crash of worker-1"), fault(100.0, 900.0, "Partition"), fault(100.0, 200.0, "Crash")];
+        let expected = [(0.0, "Crash of…".to_owned()), (100.0, "Partition".to_owned())];
+        assert_eq!(fitting(&faults, 1000.0, 10.0), expected);
+        assert_eq!(fitting(&[fault(990.0, 1000.0, "Crash")], 1000.0, 10.0), []);
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_a_gap() {
+        let samples = [(0.0, 1.0), (5.0, f64::NAN), (7.0, f64::NAN), (8.0, 2.0)];
+        assert_eq!(stretches(&samples, 10.0), [(&samples[..1], 5.0), (&samples[3..], 10.0)]);
     }
 
     #[test]

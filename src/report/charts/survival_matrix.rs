@@ -129,7 +129,7 @@ const LEGEND: [(SurvivalCell, &str); 6] = [
     (SurvivalCell::Failed { failed: 1, plays: 2 }, "some plays not survived"),
     (SurvivalCell::Failed { failed: 1, plays: 1 }, "none survived"),
     (SurvivalCell::Stopped, "fails, stopped at the first"),
-    (SurvivalCell::RuledOut, "too little left to play"),
+    (SurvivalCell::RuledOut, "ruled out: less left than is asked for"),
     (SurvivalCell::NotPlayed, "not played"),
 ];
 

@@ -60,6 +60,10 @@ pub struct Outcome {
     /// Pods that hang on lost nodes at the end and that Kubernetes does not replace before the node is back: those of StatefulSets,
     /// and those that tolerate the loss without end.
     pub stuck: u64,
+    /// Pods that are lost for good, as a run has it: nothing makes them anew, however many nodes there are.
+    pub lost: u64,
+    /// The first workload that has lost such pods.
+    pub lost_first: Option<String>,
     /// CPU that is free on the nodes left, in thousandths.
     pub free_cpu_milli: i64,
     /// Memory that is free on them, in bytes.
@@ -68,10 +72,14 @@ pub struct Outcome {
     pub cpu_milli: i64,
     /// Memory they give.
     pub memory: i64,
+    /// Pods that they have room for besides those that are there.
+    pub free_pods: i64,
+    /// Pods that they hold at most.
+    pub pods: i64,
 }
 
 impl Outcome {
-    /// Whether nothing falls short.
+    /// Whether nothing falls short that nodes can help: pods that hang on lost nodes or are lost for good are counted apart.
     #[must_use]
     pub fn is_survived(&self) -> bool {
         self.shortfalls.is_empty()
@@ -84,11 +92,18 @@ impl Outcome {
         Self { shortfalls: vec![shortfall], ..Self::default() }
     }
 
-    /// The share of the scarcer of CPU and memory that is free.
+    /// Pods that no number of nodes helps.
+    #[must_use]
+    pub fn beyond_help(&self) -> u64 {
+        self.stuck + self.lost
+    }
+
+    /// The share of the scarcest of CPU, memory and pod slots that is free.
     #[must_use]
     pub fn free_share(&self) -> f64 {
         let share = |free: i64, all: i64| if all > 0 { free as f64 / all as f64 } else { 0.0 };
-        share(self.free_cpu_milli, self.cpu_milli).min(share(self.free_memory, self.memory))
+        let of_resources = share(self.free_cpu_milli, self.cpu_milli).min(share(self.free_memory, self.memory));
+        of_resources.min(share(self.free_pods, self.pods))
     }
 }
 
@@ -137,6 +152,10 @@ impl Judge {
         let observed = finished.observers.finish(end, &finished.store, finished.events);
         let summary = observed.summary;
         for workload in &summary.workloads {
+            outcome.lost += u64::from(workload.lost);
+            if workload.lost > 0 && outcome.lost_first.is_none() {
+                outcome.lost_first = Some(workload.object());
+            }
             if workload.kind != "DaemonSet" {
                 outcome.unready_replica_s += workload.unready_replica_s;
                 outcome.workloads_below += u64::from(workload.below_min_ready_s > 0.0);
@@ -264,11 +283,15 @@ fn measure(store: &Store, outcome: &mut Outcome) {
         if is_lost(id, store) || node.unschedulable || node.taints.iter().any(|taint| repels(taint.effect)) {
             continue;
         }
-        let given = Amount::of_node(node).resources;
+        let Amount { resources: given, pods } = Amount::of_node(node);
         let mut free = given.clone();
+        let mut free_pods = pods;
         for pod in store.pods_on(id).iter().filter_map(|pod| store.pod(*pod)).filter(|pod| !pod.phase.is_terminal()) {
             free.sub(&pod.spec.requests);
+            free_pods -= 1;
         }
+        outcome.pods += pods;
+        outcome.free_pods += free_pods;
         outcome.cpu_milli += given.cpu_milli;
         outcome.memory += given.memory;
         outcome.free_cpu_milli += free.cpu_milli;

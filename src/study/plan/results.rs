@@ -224,6 +224,8 @@ impl PlanResults {
                     "cpuMilli": outcome.cpu_milli,
                     "freeMemory": outcome.free_memory,
                     "memory": outcome.memory,
+                    "freePods": outcome.free_pods,
+                    "pods": outcome.pods,
                 })
             });
             let stuck = answer.plays().iter().map(|play| play.outcome.stuck).max();
@@ -234,6 +236,7 @@ impl PlanResults {
                 "plays": answer.plays().len(),
                 "tightest": tightest,
                 "stuckOnLostNodesMax": stuck,
+                "lostForGoodMax": answer.plays().iter().map(|play| play.outcome.lost).max(),
             })
         });
         let tried = self.candidates.iter().map(|candidate| {
@@ -336,6 +339,8 @@ impl PlanResults {
             "kind",
             "object",
             "why",
+            "lost_for_good",
+            "free_pods",
         ];
         writer.write_record(pools.chain(columns)).expect("writing to memory");
         for candidate in &self.candidates {
@@ -358,6 +363,8 @@ impl PlanResults {
                     text(|shortfall| format!("{:?}", shortfall.kind)),
                     text(|shortfall| shortfall.object.clone()),
                     text(|shortfall| shortfall.why.clone()),
+                    outcome.lost.to_string(),
+                    outcome.free_pods.to_string(),
                 ];
                 let counts = candidate.counts.iter().map(u32::to_string);
                 writer.write_record(counts.chain(row)).expect("writing to memory");

@@ -15,11 +15,11 @@ pub(super) fn cause(pod: &PodRow) -> &'static str {
 }
 
 pub(super) fn is_evicted(pod: &PodRow) -> bool {
-    EVICTIONS.contains(&cause(pod))
+    EVICTIONS.contains(&cause(pod)) && !pod.had_ended
 }
 
 pub(super) fn is_preempted(pod: &PodRow) -> bool {
-    cause(pod) == PREEMPTION
+    cause(pod) == PREEMPTION && !pod.had_ended
 }
 
 /// Taken away by a fault.
@@ -83,7 +83,7 @@ pub(super) fn lost(pods: &[PodRow]) -> impl Iterator<Item = &PodRow> {
         let is_unwanted = match cause(pod) {
             "" => true,
             "Completed" => phase == "Failed",
-            _ => is_taken_away(pod),
+            other => EVICTIONS.contains(&other) || other == PREEMPTION || other == "PodKill",
         };
         let succeeded =
             phase == "Succeeded" && pod.deletion_at.is_none_or(|at| pod.finished_at.is_some_and(|end| end < at));
@@ -142,8 +142,9 @@ pub(super) fn needless<'a>(matched: &'a [Matched<'a>], observed: &Observed) -> i
     matched.iter().filter_map(move |(pod, at, next)| {
         let until = next.and_then(|next| next.ready_at).unwrap_or(SimTime::MAX);
         let nodes = recovered.get(pod.node.as_str())?;
-        let is_needless =
-            cause(pod) == "TaintManagerEviction" && nodes.iter().any(|again| again >= at && *again < until);
+        let is_needless = cause(pod) == "TaintManagerEviction"
+            && is_evicted(pod)
+            && nodes.iter().any(|again| again >= at && *again < until);
         is_needless.then_some(*pod)
     })
 }

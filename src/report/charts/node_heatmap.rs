@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(common_suffix(&names[..1]), "");
         assert_eq!(common_suffix(&["a.x", "b.y"]), "");
         let labels = ["aks-agentpool-31411420-vmss000001-eu", "aks-agentpool-31411420-vmss000002-eu"].map(label);
-        assert_eq!(labels, ["aks-agentpool-3…ss000001-eu", "aks-agentpool-3…ss000002-eu"].map(str::to_owned));
+        assert_eq!(labels, ["aks-agentpool-3…mss000001-eu", "aks-agentpool-3…mss000002-eu"].map(str::to_owned));
     }
 
     #[test]

@@ -41,7 +41,7 @@ struct Failing {
     node: Option<NodeId>,
     /// How their names begin (`*`), or which they are.
     images: Symbol,
-    /// The fault.
+    /// The fault; none if they failed when the run began.
     cause: CauseId,
 }
 
@@ -220,9 +220,10 @@ impl Kubelets {
         for (_, pod) in ctx.store.pods().filter(|(_, pod)| pod.is_active() && pod.node.is_some()) {
             let init = pod.spec.init_containers.iter().zip(&pod.init_containers);
             for (container, status) in init.chain(pod.spec.containers.iter().zip(&pod.containers)) {
-                let failure = (None, container.image);
-                if is_failing(status.state) && !self.images.failing.contains(&failure) {
-                    self.images.failing.push(failure);
+                let images = container.image;
+                let is_known = self.images.failing.iter().any(|f| f.node.is_none() && f.images == images);
+                if is_failing(status.state) && !is_known {
+                    self.images.failing.push(Failing { node: None, images, cause: CauseId::NONE });
                 }
             }
         }

@@ -6,7 +6,7 @@ use super::pod_worker::{Stage, Worker};
 use super::{Kubelets, Timer, settings};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
-use crate::state::{ContainerState, ContainerStatus, NodeId, Pod, PodId};
+use crate::state::{CauseId, ContainerState, ContainerStatus, NodeId, Pod, PodId};
 use crate::units::{SimDuration, SimTime};
 
 /// First wait after a pull that failed; doubled up to the longest.
@@ -122,7 +122,7 @@ impl Kubelets {
     /// What is posted of a pull follows from the fault that makes it fail, and not from the pod's having been bound.
     fn blame_fault(&self, image: Symbol, node: NodeId, how: PullFailure, ctx: &mut Ctx<'_, Self>) {
         if how == PullFailure::Refused
-            && let Some(cause) = self.images.fails(image, node)
+            && let Some(cause) = self.images.fails(image, node).filter(|cause| *cause != CauseId::NONE)
         {
             ctx.cause = cause;
         }

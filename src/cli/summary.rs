@@ -189,7 +189,7 @@ fn commands(observed: &Observed, paint: Paint) -> Vec<(SimTime, String)> {
             (Some(took), _) => paint.bad(&format!("failed after {took}")),
             (None, _) => paint.bad("not done when the run ended"),
         };
-        (row.at, format!("kubectl {} ({end})", row.command))
+        (row.at, format!("{} ({end})", crate::component::typed(&row.command)))
     });
     lines.collect()
 }

@@ -32,7 +32,7 @@ pub use flow_control::{ClientLimit, TokenBucket};
 pub use message::{CommandEnd, Message, TypedCommand};
 pub use ownership::{Claim, controller_name, judge_claim};
 pub use pool::{PoolPlan, pool_number};
-pub use record::{EventDraft, EventRecorder, EventType, ObjectRef, Record, Transcript};
+pub use record::{EventDraft, EventRecorder, EventType, ObjectRef, Record, Transcript, typed};
 pub use request::{
     Answer, ApiError, BaseVersion, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet, NewRevision,
     NodeConditionUpdate, NodeRegistration, PodDraft, PodName, PodStatusPatch, Reply, Request, StatusUpdate,

@@ -124,6 +124,15 @@ pub struct Transcript {
     pub stderr: Vec<String>,
 }
 
+/// A line of a runbook in one line, with the program that it begins with: `kubectl drain n`.
+#[must_use]
+pub fn typed(line: &str) -> String {
+    // The lines of a here-document stand in the transcript.
+    let first = line.lines().next().unwrap_or(line).trim_end_matches('\\').trim_end();
+    let is_kubectls = !["cat", "echo", "printf"].iter().any(|name| first.split_whitespace().next() == Some(name));
+    if is_kubectls { format!("kubectl {first}") } else { first.to_owned() }
+}
+
 /// A fact for the user.
 #[derive(Clone, Debug)]
 pub enum Record {
@@ -283,6 +292,14 @@ fn posted_before_the_run(store: &Store, about: &ObjectRef) -> Vec<(SimTime, &'st
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_told_in_one() {
+        let check = |line: &str, expected: &str| assert_eq!(typed(line), expected);
+        check("drain n --force", "kubectl drain n --force");
+        check("apply -f - <<EOF\na: b\nEOF", "kubectl apply -f - <<EOF");
+        check("cat <<EOF | kubectl apply -f -\na: b\nEOF", "cat <<EOF | kubectl apply -f -");
+    }
 
     fn about(uid: u128) -> ObjectRef {
         ObjectRef { uid: Uid(uid), ..ObjectRef::named("StatefulSet", Symbol::new("default"), "db") }

@@ -44,7 +44,7 @@ use std::sync::Arc;
 use crate::arena::{Id, Symbol, Table};
 use crate::component::{
     Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventDraft, Message, ObjectRef, Record,
-    Reply, Request, Start, Transcript, TypedCommand,
+    Reply, Request, Start, Transcript, TypedCommand, typed,
 };
 use crate::model::Object;
 use crate::state::{
@@ -535,7 +535,7 @@ impl Kubectl {
     fn run(&mut self, line: Arc<RunbookLine>, typist: Option<(&'static str, u64)>, ctx: &mut Ctx<'_, Self>) {
         let text = Arc::clone(&line.text);
         let about = ObjectRef::named("Kubectl", Symbol::empty(), title(&text));
-        let event = EventDraft::normal("Kubectl", about, format!("kubectl {}", title(&text)));
+        let event = EventDraft::normal("Kubectl", about, typed(&text));
         ctx.record(Record::Event { component: typist.map_or("scenario", |(by, _)| by), event });
         let id = self.processes.insert(Process::new(line, typist, ctx.now, self.started));
         self.started += 1;

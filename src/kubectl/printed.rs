@@ -66,7 +66,12 @@ impl Process {
                     self.stdout.push("---".to_owned());
                 }
                 self.stdout.extend(lines);
-                self.warn_once(view::LEFT_OUT.to_owned());
+                // What is only written by flags and files is whole, unless of its content a hash is kept.
+                let is_stored = matches!(Kind::parse(kind), Some(Kind::Stored(_)));
+                let is_whole = printing.dry_run != DryRun::None && !is_stored;
+                if matches!(**format, Format::Json | Format::Yaml) && !is_whole {
+                    self.warn_once(view::LEFT_OUT.to_owned());
+                }
             }
             Err(problem) => self.failures.push(super::failure::Failure::own(problem)),
         }

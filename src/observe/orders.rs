@@ -105,7 +105,7 @@ impl Orders {
             Some(_) => Shortcoming::Failed,
             None => Shortcoming::Unfinished,
         };
-        let what = Arc::from(format!("kubectl {}", transcript.command));
+        let what = Arc::from(crate::component::typed(&transcript.command));
         self.commands.push(Order { at: transcript.at, what, shortcoming, why: reason(&transcript.stderr) });
     }
 

@@ -60,15 +60,11 @@ fn xargs_calls_kubectl_with_what_it_reads() {
 #[test]
 fn what_is_made_on_one_side_is_applied_on_the_other() {
     let left_out = crate::kubectl::view::LEFT_OUT;
-    let desk = check(
-        "create ns shop --dry-run=client -o yaml | kubectl apply -f -",
-        0,
-        &["namespace/shop created"],
-        &[left_out],
-    );
+    let desk =
+        check("create ns shop --dry-run=client -o yaml | kubectl apply -f -", 0, &["namespace/shop created"], &[]);
     assert!(desk.store.namespace(Symbol::new("shop")).is_some());
     let line = "create deployment web --image=i --dry-run=client -o yaml | sed 's/replicas: 1/replicas: 3/' | kubectl create -f - | tee log";
-    let desk = check(line, 0, &["deployment.apps/web created"], &[left_out]);
+    let desk = check(line, 0, &["deployment.apps/web created"], &[]);
     let (_, made) = desk.store.deployments.iter().next().expect("the deployment");
     assert_eq!(made.spec.replicas, Some(3));
     let line = "create cm c --from-literal=a=b --dry-run=client -o json | kubectl apply -n default -f -";

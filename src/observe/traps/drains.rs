@@ -77,7 +77,7 @@ impl Drains {
         if end == End::WithTheRun && refused.count() + leaving.count() == 0 {
             return;
         }
-        self.drains.add(|| format!("kubectl {command}"));
+        self.drains.add(|| crate::component::typed(command));
         self.first_at = Some(self.first_at.map_or(began, |first| first.min(began)));
         let cost = at.saturating_since(began);
         if self.worst.as_ref().is_some_and(|worst| cost <= worst.0) {
@@ -95,7 +95,12 @@ impl Drains {
             End::TimedOut => "until its timeout",
             End::WithTheRun => "and still does at the end of the run",
         };
-        let text = format!("`kubectl {command}` of {} waited{reasons}, {} {how}", moment(began), length(cost));
+        let text = format!(
+            "`{}` of {} waited{reasons}, {} {how}",
+            crate::component::typed(command),
+            moment(began),
+            length(cost)
+        );
         self.worst = Some((cost, text));
     }
 

@@ -120,6 +120,9 @@ fn admit(
     }
     if subject.is_new {
         opt_in::admit(s, &mut spec, subject)?;
+        if runs("RuntimeClass") {
+            runtime_class(s.store, &mut spec, subject)?;
+        }
     }
     spec.merge_affinity_label_keys(labels);
     if s.config.version.at_least(34) {
@@ -175,6 +178,43 @@ fn resolve_priority(store: &Store, spec: &mut PodSpec, subject: &Subject<'_>) ->
             Some(if never { PreemptionPolicy::Never } else { PreemptionPolicy::PreemptLowerPriority });
     }
     Ok(value)
+}
+
+/// # Source
+/// Admission plugin RuntimeClass: the class's overhead, node selector and tolerations become the pod's.
+///
+/// # Differs
+/// A class that is not in the input is taken to exist and to add nothing: dumps seldom hold classes. Of tolerations that cover
+/// one another both stay.
+fn runtime_class(store: &Store, spec: &mut PodSpec, subject: &Subject<'_>) -> Result<(), ApiError> {
+    let Some(class) = spec.runtime_class_name.and_then(|name| store.runtime_classes.get(&name)) else { return Ok(()) };
+    match &class.overhead {
+        Some(overhead) if spec.overhead.is_empty() => spec.overhead = overhead.pod_fixed.clone(),
+        Some(overhead) if spec.overhead != overhead.pod_fixed => {
+            return Err(subject.forbidden("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"));
+        }
+        None if !spec.overhead.is_empty() => {
+            let why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
+            return Err(subject.forbidden(why));
+        }
+        _ => {}
+    }
+    let Some(scheduling) = &class.scheduling else { return Ok(()) };
+    for (key, value) in scheduling.node_selector.iter() {
+        if let Some(own) = spec.node_selector.get(key).filter(|own| *own != value) {
+            let why = format!(
+                "conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; pod.spec.nodeSelector[{key}] = {own}"
+            );
+            return Err(subject.forbidden(&why));
+        }
+        spec.node_selector = spec.node_selector.with(key, value);
+    }
+    for toleration in &scheduling.tolerations {
+        if !spec.tolerations.contains(toleration) {
+            spec.tolerations.push(toleration.clone());
+        }
+    }
+    Ok(())
 }
 
 /// # Source

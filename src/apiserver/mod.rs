@@ -5,19 +5,21 @@
 
 mod admission;
 mod eviction;
+mod links;
 mod names;
 mod namespaces;
 mod nodes;
 mod objects;
 mod opt_in;
 mod pods;
+mod removal;
 mod updates;
 mod validation;
 mod volumes;
 mod workloads;
 
 pub use eviction::Eviction;
-pub use objects::link_owners;
+pub use links::link_owners;
 
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, Config, ErrorReason, Reply, Request};
@@ -221,10 +223,10 @@ impl ApiServer {
                 validation::create(&object).and_then(|()| self.create(s, *object))
             }
             Request::DeleteOther { kind, namespace, name } => {
-                if kind == "PriorityClass" {
+                if kind == "PriorityClass" || kind.starts_with("runtimeclass") {
                     self.admission.clear();
                 }
-                objects::delete_other(s, kind, namespace, name)
+                removal::delete_other(s, kind, namespace, name)
             }
             Request::BindClaim { claim, volume } => volumes::bind(s, claim, volume),
             Request::SetClaimOwner { claim, pod } => volumes::set_claim_owner(s, claim, pod),
@@ -235,7 +237,7 @@ impl ApiServer {
             Request::PutEndpointSlice { service, slice, endpoints } => {
                 objects::put_endpoint_slice(s, service, slice, endpoints)
             }
-            Request::FinalizeNamespace { name } => objects::finalize_namespace(s, name),
+            Request::FinalizeNamespace { name } => removal::finalize_namespace(s, name),
         })
     }
 

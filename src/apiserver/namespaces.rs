@@ -76,6 +76,7 @@ fn of_object(object: &Object) -> Option<Content<'_>> {
         Object::Namespace(_)
         | Object::Node(_)
         | Object::PriorityClass(_)
+        | Object::RuntimeClass(_)
         | Object::PersistentVolume(_)
         | Object::StorageClass(_)
         | Object::CSIDriver(_)

@@ -15,7 +15,7 @@ use crate::state::{
     DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, DisruptionReason, DisruptionTarget, Endpoint,
     Job, JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind, NotScheduled, NotScheduledReason, ObjectDelta,
     Owner, Pod, PodCondition, PodDisruptionBudget, PodDisruptionBudgetStatus, PodPhase, PriorityClass, ReplicaSet,
-    ReplicaSetStatus, Service, ServiceId, StatefulSet, StatefulSetStatus, Status, Store, Stored, Uid, WorkloadId,
+    ReplicaSetStatus, Service, ServiceId, StatefulSet, StatefulSetStatus, Status, Stored, Uid, WorkloadId,
 };
 use crate::units::SimDuration;
 
@@ -35,6 +35,7 @@ impl ApiServer {
             Object::CronJob(o) => self.put_cron_job(s, *o, Existing::Refuse),
             Object::PodDisruptionBudget(o) => self.put_budget(s, *o, Existing::Refuse),
             Object::PriorityClass(o) => self.put_priority_class(s, &o),
+            Object::RuntimeClass(o) => self.put_runtime_class(s, *o, Existing::Refuse),
             Object::Service(o) => self.put_service(s, *o, Existing::Refuse),
             Object::PersistentVolume(o) => self.put_volume(s, *o),
             Object::PersistentVolumeClaim(o) => self.put_claim(s, *o),
@@ -62,6 +63,7 @@ impl ApiServer {
             Object::CronJob(o) => self.put_cron_job(s, *o, Existing::Replace),
             Object::PodDisruptionBudget(o) => self.put_budget(s, *o, Existing::Replace),
             Object::Service(o) => self.put_service(s, *o, Existing::Replace),
+            Object::RuntimeClass(o) => self.put_runtime_class(s, *o, Existing::Replace),
             Object::Pod(o) => self.apply_pod(s, *o),
             Object::Node(o) => self.apply_node(s, *o),
             Object::PersistentVolumeClaim(o) => self.apply_claim(s, *o),
@@ -541,6 +543,16 @@ impl ApiServer {
         Ok(Reply::Done)
     }
 
+    /// What it says counts for the pods that come; commands know it as they know kinds that decide nothing.
+    fn put_runtime_class(&mut self, s: &mut Session<'_>, o: model::RuntimeClass, existing: Existing) -> Answer {
+        let name = o.metadata.name;
+        let stored = model::StoredObject::from(&Object::from(o.clone()));
+        let answer = self.put_stored(s, &stored, existing)?;
+        self.admission.clear();
+        s.store.runtime_classes.insert(name, Arc::new(o));
+        Ok(answer)
+    }
+
     fn put_service(&mut self, s: &mut Session<'_>, o: model::Service, existing: Existing) -> Answer {
         let (namespace, name) = (o.metadata.namespace, o.metadata.name);
         let found = s.store.services.iter().find(|(_, x)| x.meta.namespace == namespace && x.meta.name == name);
@@ -678,7 +690,6 @@ fn take_pin(spec: &mut model::PodSpec) -> Option<Symbol> {
     Some(name)
 }
 
-/// The controlling owner as the metadata names it; [`link_owners`] finds it later.
 /// The Node that owns a mirror pod, if it is there.
 fn owning_node(s: &Session<'_>, metadata: &ObjectMeta) -> Option<Owner> {
     let reference = metadata.controller().filter(|reference| reference.kind.as_str() == "Node")?;
@@ -686,110 +697,11 @@ fn owning_node(s: &Session<'_>, metadata: &ObjectMeta) -> Option<Owner> {
     s.store.node(node).map(|_| Owner::Node(node))
 }
 
+/// The controlling owner as the metadata names it; [`super::link_owners`] finds it later.
 fn owner_by_name(metadata: &ObjectMeta) -> Option<Owner> {
     let reference = metadata.controller()?;
     let uid = Uid::from_text(reference.uid.as_str());
     Some(Owner::Foreign { kind: reference.kind, name: reference.name, uid })
-}
-
-/// Ties objects to the owners that their metadata names, once all are in the store. An owner that is not there, or has
-/// another UID, stays a name.
-pub fn link_owners(store: &mut Store) {
-    let find = |store: &Store, namespace: Symbol, owner: Option<Owner>| -> Option<Owner> {
-        let Some(Owner::Foreign { kind, name, uid }) = owner else { return None };
-        if kind.as_str() == "Node" {
-            return store.find_node(name).map(Owner::Node);
-        }
-        let kinds = ["Deployment", "ReplicaSet", "ReplicationController", "DaemonSet", "StatefulSet", "Job", "CronJob"];
-        let kind = kinds.into_iter().find(|k| *k == kind.as_str())?;
-        let id = store.find_workload(kind, namespace, name)?;
-        let meta = store.workload_meta(id)?;
-        (uid == Uid::from_text("") || meta.uid == uid).then(|| id.as_owner())
-    };
-    let pods: Vec<_> = store.pods().map(|(id, pod)| (id, find(store, pod.namespace, pod.owner))).collect();
-    for (id, owner) in pods.into_iter().filter(|(_, owner)| owner.is_some()) {
-        store.set_pod_owner(id, owner);
-    }
-    let workloads: Vec<WorkloadId> = (store.replica_sets.ids().map(WorkloadId::ReplicaSet))
-        .chain(store.jobs.ids().map(WorkloadId::Job))
-        .chain(store.stateful_sets.ids().map(WorkloadId::StatefulSet))
-        .chain(store.daemon_sets.ids().map(WorkloadId::DaemonSet))
-        .chain(store.deployments.ids().map(WorkloadId::Deployment))
-        .collect();
-    for id in workloads {
-        let owner = store.workload_meta(id).and_then(|meta| find(store, meta.namespace, meta.owner));
-        if owner.is_some() {
-            store.set_workload_owner(id, owner);
-        }
-    }
-    list_active_jobs(store);
-    let revisions: Vec<_> = store
-        .controller_revisions
-        .iter()
-        .map(|(id, revision)| (id, find(store, revision.meta.namespace, revision.meta.owner)))
-        .collect();
-    for (id, owner) in revisions.into_iter().filter(|(_, owner)| owner.is_some()) {
-        store.set_revision_owner(id, owner);
-    }
-}
-
-/// Puts the unfinished Jobs of CronJobs on their lists of active ones.
-fn list_active_jobs(store: &mut Store) {
-    for id in store.cron_jobs.ids().collect::<Vec<_>>() {
-        let is_over = |job: &Job| job.status.conditions.iter().any(|(kind, ..)| matches!(*kind, "Complete" | "Failed"));
-        let jobs = store.jobs_of(id).iter().filter_map(|&job| Some((job, store.jobs.get(job)?)));
-        let running: Vec<_> = jobs.filter(|(_, job)| !is_over(job)).map(|(id, job)| (id, job.meta.name)).collect();
-        let Some(cron_job) = store.cron_jobs.get_mut(id) else { continue };
-        for job in running {
-            if !cron_job.active.contains(&job) {
-                cron_job.active.push(job);
-            }
-        }
-    }
-}
-
-pub(super) fn delete_other(s: &mut Session<'_>, kind: &'static str, namespace: Symbol, name: Symbol) -> Answer {
-    let of_name = |meta: &Meta| meta.namespace == namespace && meta.name == name;
-    match kind {
-        "PodDisruptionBudget" => {
-            let found = s.store.budgets.iter().find(|(_, b)| of_name(&b.meta)).map(|(id, _)| id);
-            let id = found.ok_or_else(|| not_found("poddisruptionbudgets.policy", name.as_str()))?;
-            s.store.budgets.remove(id);
-            s.changed.push(Changed::BudgetRemoved(id));
-        }
-        "Service" => {
-            let found = s.store.services.iter().find(|(_, x)| of_name(&x.meta)).map(|(id, _)| id);
-            let id = found.ok_or_else(|| not_found("services", name.as_str()))?;
-            s.store.services.remove(id);
-            s.changed.push(Changed::ServiceRemoved(id));
-        }
-        "PriorityClass" => {
-            let found = s.store.priority_classes.iter().find(|(_, c)| c.name == name).map(|(id, _)| id);
-            let id = found.ok_or_else(|| not_found("priorityclasses.scheduling.k8s.io", name.as_str()))?;
-            s.store.priority_classes.remove(id);
-        }
-        "PersistentVolumeClaim" => volumes::delete_claim(s, namespace, name)?,
-        "PersistentVolume" => volumes::delete_volume(s, name)?,
-        "Namespace" => {
-            if ["default", "kube-system", "kube-public"].contains(&name.as_str()) {
-                let message = format!("namespaces \"{name}\" is forbidden: this namespace may not be deleted");
-                return Err(crate::component::ApiError::new(crate::component::ErrorReason::Forbidden, message));
-            }
-            let found = s.store.namespace(name).map(|(id, _)| id);
-            let id = found.ok_or_else(|| not_found("namespaces", name.as_str()))?;
-            let now = s.now;
-            s.store.namespaces[id].deleting_since.get_or_insert(now);
-            s.changed.push(Changed::NamespaceChanged(id));
-        }
-        other if volumes::delete_storage(s, other, name) => {}
-        other => {
-            let key = (Symbol::new(other), namespace, name);
-            if Arc::make_mut(&mut s.store.stored).remove(&key).is_none() {
-                return Err(not_found(other, name.as_str()));
-            }
-        }
-    }
-    Ok(Reply::Done)
 }
 
 pub(super) fn put_endpoint_slice(
@@ -805,15 +717,5 @@ pub(super) fn put_endpoint_slice(
         service.slices.insert(number, endpoints);
     }
     s.changed.push(Changed::EndpointsChanged(id));
-    Ok(Reply::Done)
-}
-
-pub(super) fn finalize_namespace(s: &mut Session<'_>, name: Symbol) -> Answer {
-    let id = s.store.namespace(name).map(|(id, _)| id).ok_or_else(|| not_found("namespaces", name.as_str()))?;
-    s.store.namespaces.remove(id);
-    if s.store.stored.keys().any(|(_, namespace, _)| *namespace == name) {
-        Arc::make_mut(&mut s.store.stored).retain(|(_, namespace, _), _| *namespace != name);
-    }
-    s.changed.push(Changed::NamespaceRemoved(id));
     Ok(Reply::Done)
 }

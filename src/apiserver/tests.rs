@@ -255,6 +255,32 @@ fn pods_of_a_priority_class_that_was_deleted_are_forbidden_those_of_a_dump_are_n
     assert_eq!(api.get(id).spec.priority, 1000);
 }
 
+#[test]
+fn a_pod_gets_what_its_runtime_class_adds_and_must_not_contradict_it() {
+    let mut api = Api::new();
+    let class = "{metadata: {name: kata}, handler: kata, overhead: {podFixed: {cpu: 250m, memory: 100Mi}}, scheduling: \
+                 {nodeSelector: {runtime: kata}, tolerations: [{key: kata, operator: Exists}]}}";
+    let class: model::RuntimeClass = serde_saphyr::from_str(class).expect("a class");
+    api.create(Object::RuntimeClass(Box::new(class))).expect("a new class");
+    let id = api.pod(&format!("{{metadata: {{name: p}}, spec: {{runtimeClassName: kata, {ONE}}}}}"));
+    let spec = &api.get(id).spec;
+    assert_eq!((spec.requests.cpu_milli, spec.requests.memory), (250, 100 << 20));
+    assert_eq!(spec.node_selector.get(Symbol::new("runtime")), Some(Symbol::new("kata")));
+    assert!(spec.tolerations.iter().any(|toleration| toleration.key == "kata"));
+    let other =
+        format!("{{metadata: {{name: q}}, spec: {{runtimeClassName: kata, nodeSelector: {{runtime: runc}}, {ONE}}}}}");
+    let pod: model::Pod = serde_saphyr::from_str(&other).expect("a pod");
+    let error = api.create(Object::from(pod)).expect_err("a contradiction");
+    let conflict =
+        "conflict: runtimeClass.scheduling.nodeSelector[runtime] = kata; pod.spec.nodeSelector[runtime] = runc";
+    assert_eq!(error.message, format!("pods \"q\" is forbidden: {conflict}"));
+    let missing = api.pod(&format!("{{metadata: {{name: r}}, spec: {{runtimeClassName: gvisor, {ONE}}}}}"));
+    assert_eq!(api.get(missing).spec.requests.cpu_milli, 0);
+    let of_dump = "{metadata: {name: s, uid: u}, spec: {runtimeClassName: kata, overhead: {cpu: 1}";
+    let of_dump = api.pod(&format!("{of_dump}, {ONE}}}}}"));
+    assert_eq!(api.get(of_dump).spec.requests.cpu_milli, 1000);
+}
+
 /// A namespace `default` with these annotations, and an API server that runs with these flags.
 fn with_flags(flags: &[(&str, &str)], annotations: &str) -> Api {
     let mut api = Api::new();

@@ -125,6 +125,7 @@ fn printed(object: &Object) -> String {
     let group = match object {
         Object::StorageClass(_) | Object::CSIDriver(_) | Object::CSINode(_) => ".storage.k8s.io",
         Object::HorizontalPodAutoscaler(_) => ".autoscaling",
+        Object::RuntimeClass(_) => ".node.k8s.io",
         Object::ControllerRevision(_) => ".apps",
         _ => "",
     };

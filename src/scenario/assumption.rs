@@ -75,6 +75,7 @@ pub(super) fn of(spec: &Spec, played: &Latencies, objects: &[ManifestObject]) ->
         gates(objects),
         ready_times(spec, objects),
         foreign_owners(objects),
+        runtime_classes(objects),
         start_times(objects),
         latencies(spec, played),
     ];
@@ -270,6 +271,25 @@ fn ready_times(spec: &Spec, objects: &[ManifestObject]) -> Option<Assumption> {
     Some(assumption).filter(|assumption| assumption.count > 0)
 }
 
+fn runtime_classes(objects: &[ManifestObject]) -> Option<Assumption> {
+    let is_there = |name: Symbol| {
+        let mut classes = objects.iter().map(|object| &object.object).filter(|o| matches!(o, Object::RuntimeClass(_)));
+        classes.any(|class| class.metadata().name == name)
+    };
+    // The pods of a dump have been given what their class adds.
+    let is_open =
+        |spec: &PodSpec| spec.overhead.is_empty() && spec.runtime_class_name.is_some_and(|name| !is_there(name));
+    let open = pod_specs(objects).filter(|(_, spec)| is_open(spec));
+    let assumption = Assumption::new(
+        "runtimeClasses",
+        "runtime classes that the input lacks are there and add nothing to their pods",
+        "how much room such pods take, and on which nodes they can run",
+        "the RuntimeClasses among the manifests",
+    );
+    let assumption = assumption.about(open.map(|(object, _)| object.label()));
+    Some(assumption).filter(|assumption| assumption.count > 0)
+}
+
 /// Owners that pods name and that nobody plays: kinds that are not modelled, Indexed Jobs that the input lacks, and those of
 /// which the input has only another with the same name.
 fn foreign_owners(objects: &[ManifestObject]) -> Option<Assumption> {
@@ -395,6 +415,10 @@ mod tests {
         check(all, &pod("a", claim, enough), &[("volumes", 1)]);
         check(all, &pod("a", "nodeName: n-0, ", enough), &[("startTimes", 1)]);
         check(all, &pod("a", "readinessGates: [{conditionType: example.com/lb}], ", enough), &[("readinessGates", 1)]);
+        let class = "---\napiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: kata}\nhandler: kata\n";
+        let sandboxed = pod("a", "runtimeClassName: kata, ", enough);
+        check(all, &sandboxed, &[("runtimeClasses", 1)]);
+        check(all, &(sandboxed + class), &[]);
         let said =
             pod("a, annotations: {kubesquall.sim/gate-lb: 9s}", "readinessGates: [{conditionType: x.io/lb}], ", enough);
         check(all, &said, &[]);

@@ -327,7 +327,7 @@ fn pool_templates(scenario: &ResolvedScenario) -> Vec<PoolTemplate> {
 fn rank(object: &Object) -> u8 {
     match object {
         Object::Namespace(_) => 0,
-        Object::PriorityClass(_) => 1,
+        Object::PriorityClass(_) | Object::RuntimeClass(_) => 1,
         Object::StorageClass(_) | Object::CSIDriver(_) | Object::CSINode(_) => 2,
         Object::PersistentVolume(_) => 3,
         Object::Node(_) => rank_of_nodes(),

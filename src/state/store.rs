@@ -23,6 +23,7 @@ use super::workloads::{
     PodDisruptionBudget, PriorityClass, ReplicaSet, ReplicaSetId, Service, StatefulSet, WorkloadId,
 };
 use crate::arena::{Symbol, Table};
+use crate::model::RuntimeClass;
 
 type PodSet = IndexSet<PodId, FxBuildHasher>;
 
@@ -49,6 +50,8 @@ pub struct Store {
     pub budgets: Table<PodDisruptionBudget>,
     /// PriorityClasses.
     pub priority_classes: Table<PriorityClass>,
+    /// RuntimeClasses, by name.
+    pub runtime_classes: BTreeMap<Symbol, Arc<RuntimeClass>>,
     /// Services.
     pub services: Table<Service>,
     /// Objects of kinds that decide nothing, by printed kind, namespace and name; forks of a run share them.

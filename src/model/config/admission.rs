@@ -63,6 +63,7 @@ const PLAYED: &[&str] = &[
     "PersistentVolumeClaimResize",
     "PodTolerationRestriction",
     "Priority",
+    "RuntimeClass",
     "TaintNodesByCondition",
 ];
 

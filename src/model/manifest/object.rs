@@ -6,7 +6,7 @@ use crate::model::field_path::FieldPath;
 use crate::model::{
     CSIDriver, CSINode, ControllerRevision, CronJob, DaemonSet, Deployment, HorizontalPodAutoscaler, Job, Namespace,
     Node, ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass, ReplicaSet,
-    ReplicationController, Service, StatefulSet, StorageClass, StoredKind, StoredObject,
+    ReplicationController, RuntimeClass, Service, StatefulSet, StorageClass, StoredKind, StoredObject,
 };
 
 /// Something that can be read as any of the kinds: one parse of YAML, JSON or a tree.
@@ -138,6 +138,7 @@ objects! {
     Namespace, Cluster, "v1", groups "";
     Node, Cluster, "v1", groups "";
     PriorityClass, Cluster, "scheduling.k8s.io/v1", groups "scheduling.k8s.io";
+    RuntimeClass, Cluster, "node.k8s.io/v1", groups "node.k8s.io";
     StorageClass, Cluster, "storage.k8s.io/v1", groups "storage.k8s.io";
     CSIDriver, Cluster, "storage.k8s.io/v1", groups "storage.k8s.io";
     CSINode, Cluster, "storage.k8s.io/v1", groups "storage.k8s.io";
@@ -179,6 +180,7 @@ impl Object {
             Self::Pod(object) => object.apply_defaults(),
             Self::CSIDriver(_)
             | Self::CSINode(_)
+            | Self::RuntimeClass(_)
             | Self::PodDisruptionBudget(_)
             | Self::ControllerRevision(_)
             | Self::Stored(_) => {}
@@ -204,6 +206,7 @@ impl Object {
             Self::Namespace(_)
             | Self::Node(_)
             | Self::PriorityClass(_)
+            | Self::RuntimeClass(_)
             | Self::StorageClass(_)
             | Self::CSIDriver(_)
             | Self::CSINode(_)

@@ -60,8 +60,8 @@ api_structs! {
         pub volumes: Vec<Volume>,
         pub readiness_gates: Vec<PodReadinessGate>,
         pub service_account_name: Option<Symbol> = "crate::model::meta::empty_symbol_is_none",
-        /// The class's overhead is admission's to add; a dump's pods have it.
-        pub runtime_class_name: Opaque,
+        /// What the class adds, admission adds; a dump's pods have it.
+        pub runtime_class_name: Option<Symbol> = "crate::model::meta::empty_symbol_is_none",
         pub hostname: Option<Symbol> = "crate::model::meta::empty_symbol_is_none",
         pub subdomain: Option<Symbol> = "crate::model::meta::empty_symbol_is_none",
         pub share_process_namespace: Option<bool>,

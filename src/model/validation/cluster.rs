@@ -2,13 +2,15 @@
 
 use super::error::{Errors, Json, Raw};
 use super::format;
+use super::opaque::Written;
 use super::path::Path;
+use super::resources::{self, Asker};
 use super::selector::label_selector;
 use super::workloads::{int_or_percent, not_more_than_all};
-use super::{metadata, resources};
+use super::{affinity, metadata};
 use crate::model::{
     HIGHEST_USER_PRIORITY, HorizontalPodAutoscaler, Node, PodDisruptionBudget, PreemptionPolicy, PriorityClass,
-    SYSTEM_PRIORITY_CLASSES, Service, Taint,
+    ResourceRequirements, RuntimeClass, SYSTEM_PRIORITY_CLASSES, Service, Taint,
 };
 
 /// Words that a Service's type may be.
@@ -64,6 +66,36 @@ pub(super) fn priority_class_update(new: &PriorityClass, old: &PriorityClass, e:
     }
     let policy = |class: &PriorityClass| class.preemption_policy.unwrap_or(PreemptionPolicy::PreemptLowerPriority);
     e.immutable(&Path::ROOT.child("preemptionPolicy"), &policy(new), &policy(old));
+}
+
+/// # Source
+///
+/// kube-apiserver, `ValidateRuntimeClass`.
+pub(super) fn runtime_class(class: &RuntimeClass, e: &mut Errors) {
+    let path = Path::ROOT.child("handler");
+    match Written::of(class.handler).as_str() {
+        None | Some("") => e.required(&path, ""),
+        Some(handler) => e.texts(&path, handler, format::dns_label(handler)),
+    }
+    if let Some(overhead) = &class.overhead {
+        let limits = ResourceRequirements { limits: overhead.pod_fixed.clone(), ..ResourceRequirements::default() };
+        resources::requirements(&limits, Asker::Container, &Path::ROOT.child("overhead"), e);
+    }
+    if let Some(scheduling) = &class.scheduling {
+        let path = Path::ROOT.child("scheduling");
+        metadata::labels(&scheduling.node_selector, &path.child("nodeSelector"), e);
+        affinity::tolerations(&scheduling.tolerations, &path.child("tolerations"), e);
+    }
+}
+
+/// # Source
+///
+/// kube-apiserver, `ValidateRuntimeClassUpdate`.
+pub(super) fn runtime_class_update(new: &RuntimeClass, old: &RuntimeClass, e: &mut Errors) {
+    if new.handler != old.handler {
+        let handler = Written::of(new.handler);
+        e.invalid(&Path::ROOT.child("handler"), handler.as_str().unwrap_or_default(), "field is immutable");
+    }
 }
 
 /// # Source

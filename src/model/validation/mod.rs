@@ -65,6 +65,7 @@ pub fn validate(object: &Object) -> Vec<FieldError> {
         | Object::Stored(_) => {}
         Object::Node(object) => cluster::node(object, e),
         Object::PriorityClass(object) => cluster::priority_class(object, e),
+        Object::RuntimeClass(object) => cluster::runtime_class(object, e),
         Object::StorageClass(object) => claim::class(object, e),
         Object::PersistentVolume(object) => claim::volume(object, e),
         Object::PersistentVolumeClaim(object) => claim::validate(object, e),
@@ -98,6 +99,7 @@ pub fn validate_update(new: &Object, old: &Object) -> Vec<FieldError> {
     match (&defaulted, old) {
         (Object::Node(new), Object::Node(old)) => cluster::node_update(new, old, e),
         (Object::PriorityClass(new), Object::PriorityClass(old)) => cluster::priority_class_update(new, old, e),
+        (Object::RuntimeClass(new), Object::RuntimeClass(old)) => cluster::runtime_class_update(new, old, e),
         (Object::StorageClass(new), Object::StorageClass(old)) => claim::class_update(new, old, e),
         (Object::PersistentVolume(new), Object::PersistentVolume(old)) => claim::volume_update(new, old, e),
         (Object::PersistentVolumeClaim(new), Object::PersistentVolumeClaim(old)) => claim::validate_update(new, old, e),

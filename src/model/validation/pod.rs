@@ -233,20 +233,18 @@ fn scheduling_gates(spec: &PodSpec, path: &Path<'_>, e: &mut Errors) {
 /// What names something else, or the pod's host.
 fn names(spec: &PodSpec, path: &Path<'_>, e: &mut Errors) {
     type Form = fn(&str) -> Vec<String>;
-    let fields: [(&str, Option<Symbol>, Form); 5] = [
+    let fields: [(&str, Option<Symbol>, Form); 6] = [
         ("serviceAccountName", spec.service_account_name, format::dns_subdomain),
         ("nodeName", spec.node_name, format::dns_subdomain),
         ("hostname", spec.hostname, format::dns_label),
         ("subdomain", spec.subdomain, format::dns_label),
         ("priorityClassName", spec.priority_class_name, format::dns_subdomain),
+        ("runtimeClassName", spec.runtime_class_name, format::dns_subdomain),
     ];
     for (field, name, form) in fields {
         if let Some(name) = name {
             e.texts(&path.child(field), name.as_str(), form(name.as_str()));
         }
-    }
-    if let Some(name) = Written::of(spec.runtime_class_name).as_str().filter(|name| !name.is_empty()) {
-        e.texts(&path.child("runtimeClassName"), name, format::dns_subdomain(name));
     }
 }
 

@@ -1,0 +1,60 @@
+//! Owners, once all objects of the input are in the store.
+
+use crate::arena::Symbol;
+use crate::state::{Job, Owner, Store, Uid, WorkloadId};
+
+/// Ties objects to the owners that their metadata names, once all are in the store. An owner that is not there, or has
+/// another UID, stays a name.
+pub fn link_owners(store: &mut Store) {
+    let find = |store: &Store, namespace: Symbol, owner: Option<Owner>| -> Option<Owner> {
+        let Some(Owner::Foreign { kind, name, uid }) = owner else { return None };
+        if kind.as_str() == "Node" {
+            return store.find_node(name).map(Owner::Node);
+        }
+        let kinds = ["Deployment", "ReplicaSet", "ReplicationController", "DaemonSet", "StatefulSet", "Job", "CronJob"];
+        let kind = kinds.into_iter().find(|k| *k == kind.as_str())?;
+        let id = store.find_workload(kind, namespace, name)?;
+        let meta = store.workload_meta(id)?;
+        (uid == Uid::from_text("") || meta.uid == uid).then(|| id.as_owner())
+    };
+    let pods: Vec<_> = store.pods().map(|(id, pod)| (id, find(store, pod.namespace, pod.owner))).collect();
+    for (id, owner) in pods.into_iter().filter(|(_, owner)| owner.is_some()) {
+        store.set_pod_owner(id, owner);
+    }
+    let workloads: Vec<WorkloadId> = (store.replica_sets.ids().map(WorkloadId::ReplicaSet))
+        .chain(store.jobs.ids().map(WorkloadId::Job))
+        .chain(store.stateful_sets.ids().map(WorkloadId::StatefulSet))
+        .chain(store.daemon_sets.ids().map(WorkloadId::DaemonSet))
+        .chain(store.deployments.ids().map(WorkloadId::Deployment))
+        .collect();
+    for id in workloads {
+        let owner = store.workload_meta(id).and_then(|meta| find(store, meta.namespace, meta.owner));
+        if owner.is_some() {
+            store.set_workload_owner(id, owner);
+        }
+    }
+    list_active_jobs(store);
+    let revisions: Vec<_> = store
+        .controller_revisions
+        .iter()
+        .map(|(id, revision)| (id, find(store, revision.meta.namespace, revision.meta.owner)))
+        .collect();
+    for (id, owner) in revisions.into_iter().filter(|(_, owner)| owner.is_some()) {
+        store.set_revision_owner(id, owner);
+    }
+}
+
+/// Puts the unfinished Jobs of CronJobs on their lists of active ones.
+fn list_active_jobs(store: &mut Store) {
+    for id in store.cron_jobs.ids().collect::<Vec<_>>() {
+        let is_over = |job: &Job| job.status.conditions.iter().any(|(kind, ..)| matches!(*kind, "Complete" | "Failed"));
+        let jobs = store.jobs_of(id).iter().filter_map(|&job| Some((job, store.jobs.get(job)?)));
+        let running: Vec<_> = jobs.filter(|(_, job)| !is_over(job)).map(|(id, job)| (id, job.meta.name)).collect();
+        let Some(cron_job) = store.cron_jobs.get_mut(id) else { continue };
+        for job in running {
+            if !cron_job.active.contains(&job) {
+                cron_job.active.push(job);
+            }
+        }
+    }
+}

@@ -8,11 +8,11 @@ use clap::Args;
 use super::documents;
 use super::failure::{self, Failure};
 use super::intake;
+use super::places;
 use super::run_files;
 use super::summary;
 use super::ui::Ui;
 use super::{Ending, Output};
-use crate::arena::stable_hash;
 use crate::observe::{Detail, Matter, Observed, Observers};
 use crate::report::{OutputDir, Overwrite, draw_charts};
 use crate::scenario::{self, DocumentKind, ExpectationOutcome, Overrides, ResolvedScenario};
@@ -35,7 +35,7 @@ pub(super) struct RunArgs {
     /// What chance is drawn from, in place of the scenario's seed
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Where to write; by default reports/<scenario name>, with --set a directory of its own beside it
+    /// Where to write; by default reports/<scenario name>, with --set or --until a directory of its own beside it
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Set a value of the scenario, such as spec.timeline[0].at=2m
@@ -79,14 +79,23 @@ struct Played {
 pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     let path = documents::find(&arguments.scenario, DocumentKind::Scenario)?;
     let mut scenario = scenario::load(&path, &overrides(arguments))?;
-    if let Some(until) = arguments.until {
+    let mut changes = arguments.set.clone();
+    if let Some(until) = arguments.until.filter(|until| *until < scenario.duration) {
         // The lock file then says what was played.
-        scenario.duration = until.min(scenario.duration);
+        scenario.duration = until;
+        changes.push(format!("spec.duration={until}"));
     }
     let scenario = Arc::new(scenario);
     ui.diagnostics(&scenario.warnings, &scenario.sources);
     failure::now_playing(&scenario);
-    let place = arguments.place(&scenario.name);
+    let (place, source) = places::of_run(arguments.out.as_deref(), &scenario.name, &changes, &path);
+    if let Some(other) = source.other() {
+        ui.note(format_args!(
+            "reports/{} is of {other}, another file with the same metadata.name: this run goes to {}",
+            scenario.name,
+            place.display()
+        ));
+    }
     let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
     // Before anything is played, so that a refusal costs no time.
     let out = OutputDir::begin(&place, overwrite)?;
@@ -101,7 +110,7 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     let outcomes: Vec<ExpectationOutcome> =
         scenario.expectations.iter().map(|e| e.judge(&played.observed.summary.metrics)).collect();
     let summary = &played.observed.summary;
-    let summary_json = run_files::summary_json(&scenario, summary, &outcomes, &arguments.set, &played.storms);
+    let summary_json = run_files::summary_json(&scenario, summary, &outcomes, &changes, &played.storms);
     run_files::write(&scenario, &played.observed, &summary_json, &out)?;
     if !arguments.no_charts {
         for (name, picture) in draw_charts(out.path()) {
@@ -109,6 +118,7 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
         }
     }
     let place = out.finish()?;
+    source.keep(&place);
     if ui.is_verbose {
         let events = played.observed.summary.counts.simulation_events;
         ui.note(format_args!("{events} events played, digest {:016x}", played.digest));
@@ -212,19 +222,6 @@ fn play_checked(scenario: &ResolvedScenario) -> Result<u64, Violation> {
 }
 
 impl RunArgs {
-    /// Where the results go: a scenario with other values than the file's has a place of its own, so that what it is compared with
-    /// stays there.
-    fn place(&self, name: &str) -> PathBuf {
-        let own = || {
-            if self.set.is_empty() {
-                return name.to_owned();
-            }
-            let hash = stable_hash(self.set.join("\n").as_bytes());
-            format!("{name}-what-if-{:06x}", hash >> 40)
-        };
-        self.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(own()))
-    }
-
     /// A bug, with the command that shows it again.
     fn bug(&self, what: String) -> Failure {
         let mut command = format!("kubesquall run {}", self.scenario.display());

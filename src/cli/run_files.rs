@@ -33,7 +33,7 @@ struct SummaryFile<'a> {
     kubernetes_version: KubernetesVersion,
     duration: SimDuration,
     duration_s: f64,
-    /// What `--set` changed in the scenario, as it was typed.
+    /// What `--set` changed in the scenario, as it was typed, and the end that `--until` gave it.
     overrides: &'a [String],
     verdict: &'a [Sentence],
     #[serde(flatten)]

@@ -39,7 +39,7 @@ type Hold = (Symbol, Symbol, Symbol);
 /// controller has written it has also seen when it is answered. Pods have an address once they run.
 #[derive(Clone, Debug, Default)]
 pub struct EndpointSlices {
-    /// Pods that each service selects.
+    /// Pods that each service selects and that have not ended: those that have are in no slice any more, however many there are.
     members: FxHashMap<ServiceId, Members>,
     /// Services by one of the labels that they ask for: a pod without it is none of theirs.
     by_hold: FxHashMap<Hold, Vec<ServiceId>>,
@@ -139,7 +139,9 @@ impl EndpointSlices {
         self.holds.insert(id, hold);
         // A scan of the namespace, once per service and change of its selector: later changes come one by one.
         let pods = store.pods_in(namespace).iter().copied();
-        let is_member = |pod: &PodId| store.pod(*pod).is_some_and(|pod| selects(&service.spec, &pod.labels));
+        let is_member = |pod: &PodId| {
+            store.pod(*pod).is_some_and(|pod| !pod.phase.is_terminal() && selects(&service.spec, &pod.labels))
+        };
         self.members.insert(id, pods.filter(is_member).collect());
     }
 
@@ -168,7 +170,7 @@ impl EndpointSlices {
                 members.swap_remove(&id);
             }
         }
-        for service in &new {
+        for service in new.iter().filter(|_| !pod.phase.is_terminal()) {
             self.members.entry(*service).or_default().insert(id);
         }
         let is_in_both = |service: &ServiceId| old.contains(service) && new.contains(service);
@@ -230,7 +232,9 @@ impl Reconcile for EndpointSlices {
             Changed::PodAdded(id) => {
                 let Some(pod) = store.pod(*id) else { return };
                 for service in self.services_of(pod.namespace, &pod.labels, store) {
-                    self.members.entry(service).or_default().insert(*id);
+                    if !pod.phase.is_terminal() {
+                        self.members.entry(service).or_default().insert(*id);
+                    }
                     queue.now(service);
                 }
             }
@@ -245,7 +249,14 @@ impl Reconcile for EndpointSlices {
                     _ if is_changed => self.services_of(pod.namespace, &pod.labels, store),
                     _ => return,
                 };
-                services.into_iter().for_each(|service| queue.now(service));
+                for service in services {
+                    if pod.phase.is_terminal()
+                        && let Some(members) = self.members.get_mut(&service)
+                    {
+                        members.swap_remove(id);
+                    }
+                    queue.now(service);
+                }
             }
             Changed::PodRemoved { pod: id, last } => {
                 for service in self.services_of(last.namespace, &last.labels, store) {

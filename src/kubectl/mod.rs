@@ -63,7 +63,7 @@ pub use pipeline::{STANDARD_INPUT, settle_namespace};
 pub use printing::{DryRun, Output, Printing};
 pub use resource::Kind;
 use shell::Shells;
-pub use shell::{Place, ShellId, in_background};
+pub use shell::{Place, ShellId, in_background, in_place};
 pub use three_way::{LAST_APPLIED, remembered};
 use view::Clock;
 

@@ -1,5 +1,6 @@
 //! Shells: lines that are typed at one instant run one after the other.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -26,6 +27,15 @@ pub fn in_background(line: &str) -> (&str, Place) {
     match line.strip_suffix('&') {
         Some(rest) if !rest.ends_with(['&', '\\']) => (rest.trim_end(), Place::Background),
         _ => (line, Place::Foreground),
+    }
+}
+
+/// The line as it is typed there: what [`in_background`] takes apart.
+#[must_use]
+pub fn in_place(line: &str, place: Place) -> Cow<'_, str> {
+    match place {
+        Place::Foreground => Cow::Borrowed(line),
+        Place::Background => Cow::Owned(format!("{line} &")),
     }
 }
 

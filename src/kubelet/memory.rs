@@ -1,10 +1,11 @@
 //! Containers that use more memory than their limit.
 
+use super::pod_worker::{Stage, Worker};
 use super::{Kubelets, Timer, settings};
 use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::model::Container;
-use crate::state::{Pod, PodId};
+use crate::state::{Pod, PodId, PodPhase};
 
 /// Exit code of a container that the kernel has killed.
 const OOM_KILLED: i32 = 137;
@@ -34,15 +35,29 @@ impl Kubelets {
     ///
     /// # Differs
     /// Usage is given for the pod, so that its limits count together.
-    pub(super) fn watch_memory_of(&self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        if ctx.store.pod(pod).is_some_and(is_over_limit) {
-            ctx.arm(ctx.now, Timer::OutOfMemory(pod));
+    pub(super) fn watch_memory_of(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod).filter(|object| is_over_limit(object)) else { return };
+        // The status of containers that have just begun is still on its way, which the worker knows.
+        let runs = object.phase == PodPhase::Running || self.workers.contains_key(&pod);
+        if !runs || object.node.is_none() || object.phase.is_terminal() {
+            return;
+        }
+        let ticket = ctx.arm(ctx.now, Timer::OutOfMemory(pod));
+        let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
+        if let Some(old) = worker.end.replace(ticket) {
+            ctx.cancel(old);
         }
     }
 
     pub(super) fn out_of_memory(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        if let Some(worker) = self.workers.get_mut(&pod) {
+            worker.end = None;
+        }
         if ctx.store.pod(pod).is_some_and(is_over_limit) {
             self.container_ended(pod, Some(OOM_KILLED), ctx);
+        } else {
+            self.arm_end(pod, ctx);
         }
+        self.settle(pod);
     }
 }

@@ -178,6 +178,14 @@ impl Kubelets {
         ctx.store.machine(node).talks() && !self.api_down && !self.awaited.contains_key(&node)
     }
 
+    /// Whether something of the pod is still to come: its containers start, end or are restarted, a probe fails or the pod becomes
+    /// Ready; or its readiness waits for what never comes.
+    #[must_use]
+    pub fn is_busy_with(&self, pod: PodId) -> bool {
+        let worker = self.workers.get(&pod);
+        self.gated.contains(&pod) || worker.is_some_and(Worker::has_more_to_come)
+    }
+
     /// Whether the node's kubelet hears of changes of its pods.
     fn sees_pods(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
         self.hears(node, ctx) && !self.opening.contains_key(&node)

@@ -102,6 +102,11 @@ impl Worker {
         }
     }
 
+    /// Whether a timer goes on with the pod, or its application answers its readiness probe no more.
+    pub(super) fn has_more_to_come(&self) -> bool {
+        self.ticket.is_some() || self.end.is_some() || self.probe.is_some() || self.is_silent
+    }
+
     /// Goes over to another stage; the timer of the old one is taken back.
     pub(super) fn replace(&mut self, stage: Stage, ticket: Option<Ticket>, ctx: &mut Ctx<'_, Kubelets>) {
         self.stage = stage;
@@ -316,7 +321,8 @@ impl Kubelets {
         worker.is_silent = false;
         worker.misses = [0; 3];
         let delay = settings::ready_latency(object, restarts, ctx.now, ctx);
-        let is_ready = delay == SimDuration::ZERO && !is_over_limit(object);
+        let is_killed = is_over_limit(object);
+        let is_ready = delay == SimDuration::ZERO && !is_killed;
         let status = ContainerStatus { state: ContainerState::Running { since: ctx.now }, ready: is_ready, restarts };
         let patch = PodStatusPatch {
             phase: Some(PodPhase::Running),
@@ -327,7 +333,8 @@ impl Kubelets {
                 .then(|| init::done_statuses(object, init_restarts, ctx.now)),
             ..PodStatusPatch::default()
         };
-        if !is_ready {
+        // Containers that use too much are killed before anybody asks them.
+        if !is_ready && !is_killed {
             worker.ticket = Some(ctx.arm_in(delay, Timer::Ready(pod)));
         }
         if let Some(node) = object.node {
@@ -362,7 +369,8 @@ impl Kubelets {
         }
     }
 
-    fn arm_end(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+    /// Waits for the end of containers that end by themselves.
+    pub(super) fn arm_end(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let restarts = self.workers.get(&pod).map_or(0, |w| w.restarts);
         let Some(run_for) = settings::run_for(object, restarts, ctx) else { return };

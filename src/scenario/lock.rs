@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::schema::API_VERSION;
 use super::{NodePool, ResolvedScenario, TimelineAction};
 use crate::component::Latencies;
+use crate::kubectl;
 use crate::model::yaml_text;
 use crate::model::{NotModelled, Object};
 use crate::observe::{MinReady, Objective};
@@ -57,6 +58,9 @@ fn spec(scenario: &ResolvedScenario) -> Value {
             "value": expectation.value,
         })).collect::<Vec<_>>(),
     });
+    if scenario.allow_partial {
+        spec["cluster"]["allowPartial"] = json!(true);
+    }
     let fields = spec.as_object_mut().expect("a map was made above");
     if !scenario.procedures.workload_autoscalers.is_empty() {
         fields.insert("horizontalPodAutoscalers".to_owned(), json!(scenario.procedures.workload_autoscalers));
@@ -136,7 +140,10 @@ fn entry(scenario: &ResolvedScenario, at: crate::units::SimTime, action: Timelin
             }
             json!({"at": at, "fault": written})
         }
-        TimelineAction::Kubectl(index) => json!({"at": at, "kubectl": *scenario.kubectl.lines[index].text}),
+        TimelineAction::Kubectl(index) => {
+            let line = &scenario.kubectl.lines[index];
+            json!({"at": at, "kubectl": kubectl::in_place(&line.text, line.place)})
+        }
         TimelineAction::AddNodes(index) => {
             let (_, pool, count) = scenario.chaos.add_nodes[index];
             json!({"at": at, "addNodes": {"pool": scenario.pools[pool].name, "count": count}})

@@ -103,6 +103,8 @@ pub struct ResolvedScenario {
     pub assumed: Vec<Assumption>,
     /// What was read of manifests and dumps, and what was not.
     pub input: Input,
+    /// Whether its author goes on with a cluster of which a part is missing.
+    pub allow_partial: bool,
     /// What may not mean what its author thinks.
     pub warnings: Diagnostics,
     /// The texts that the warnings are about.

@@ -395,6 +395,7 @@ impl Resolver<'_> {
             not_modelled,
             assumed,
             input,
+            allow_partial: spec.cluster.allow_partial,
             warnings: Diagnostics::new(),
             sources: Sources::new(),
             files: std::collections::BTreeMap::new(),

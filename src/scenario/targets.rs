@@ -3,7 +3,7 @@
 use super::document::Node;
 use super::validate::Inventory;
 use crate::arena::Symbol;
-use crate::chaos::{FaultKind, NodeTarget, PodTarget};
+use crate::chaos::{FaultKind, NodeTarget, PodTarget, ProcessName};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, nearest};
 use crate::model::{LabelSelector, Labels, zone_of};
 
@@ -14,6 +14,7 @@ pub(super) struct Fault<'a> {
     pub(super) kind: FaultKind,
     pub(super) nodes: &'a NodeTarget,
     pub(super) pods: Option<&'a PodTarget>,
+    pub(super) components: &'a [ProcessName],
 }
 
 /// Fields that only the random form has.
@@ -22,6 +23,7 @@ const PROCESS_FIELDS: [&str; 4] = ["name", "domain", "timeToFailure", "timeToRep
 /// Checks which fields are there, and that what they select exists.
 pub(super) fn check(root: &Node, fault: &Fault<'_>, inventory: &Inventory, diagnostics: &mut Diagnostics) {
     check_fields(root, fault, diagnostics);
+    check_components(root, fault, diagnostics);
     check_nodes(root, &format!("{}.nodes", fault.path), fault.nodes, inventory, diagnostics);
     if fault.kind == FaultKind::GracefulShutdown && !inventory.has_graceful_shutdown() {
         let message = "GracefulShutdown is a plain crash here: the kubelets have no `shutdownGracePeriod`";
@@ -97,6 +99,19 @@ fn check_fields(root: &Node, fault: &Fault<'_>, diagnostics: &mut Diagnostics) {
             };
             diagnostics.push(Diagnostic::error("scenario::missing_field", message).at(location, "").help(help));
         }
+    }
+}
+
+/// An outage of no process is none.
+fn check_components(root: &Node, fault: &Fault<'_>, diagnostics: &mut Diagnostics) {
+    let path = format!("{}.components", fault.path);
+    let is_written = super::overrides::parse_path(&path).is_ok_and(|path| root.find(&path).is_some());
+    if fault.kind == FaultKind::ControlPlaneOutage && fault.components.is_empty() && is_written {
+        diagnostics.push(
+            Diagnostic::error("scenario::missing_field", "this names no component that is down")
+                .at(root.locate_text(&path), "")
+                .help("name some of `kube-apiserver`, `kube-controller-manager` and `kube-scheduler`"),
+        );
     }
 }
 

@@ -348,7 +348,8 @@ fn check_timeline(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: 
         }
         if let Some(fault) = &entry.fault {
             let path = format!("{path}.fault");
-            let checked = Fault { path, kind: fault.kind, nodes: &fault.nodes, pods: fault.pods.as_ref() };
+            let (pods, components) = (fault.pods.as_ref(), &fault.components[..]);
+            let checked = Fault { path, kind: fault.kind, nodes: &fault.nodes, pods, components };
             targets::check(root, &checked, inventory, diagnostics);
             if fault.length == Some(SimDuration::ZERO) {
                 let message = format!("this {} ends in the instant in which it begins", fault.kind.as_str());
@@ -398,7 +399,8 @@ fn check_processes(
         } else {
             first_places.insert(&process.name, place("name"));
         }
-        let checked = Fault { path: path.clone(), kind: process.kind, nodes: &process.nodes, pods: None };
+        let components = &process.components[..];
+        let checked = Fault { path: path.clone(), kind: process.kind, nodes: &process.nodes, pods: None, components };
         targets::check(root, &checked, inventory, diagnostics);
         if process.time_to_failure.is_zero() {
             let message = format!("random process `{}` fails again at once, without end", process.name);

@@ -43,6 +43,8 @@ pub struct Prepared {
     inputs: Arc<Inputs>,
     /// Objects to be created at t=0 (cold bootstrap).
     created_at_start: Vec<Object>,
+    /// Objects that are there at t=0 as they are written (cold bootstrap).
+    found_at_start: Vec<Object>,
     storms: Vec<Storm>,
 }
 
@@ -96,16 +98,7 @@ impl Prepared {
             Bootstrap::Settled => (objects, Vec::new()),
             Bootstrap::Cold => objects.into_iter().partition(|o| rank(o) <= rank_of_nodes()),
         };
-        let mut changed = Vec::new();
-        for object in now {
-            if let Err(error) = api.restore(&mut store, &config, &streams, begin, object.clone(), &mut changed) {
-                // Admission may forbid a pod, as the real one would.
-                let is_forbidden = matches!(error.reason, ErrorReason::Forbidden | ErrorReason::InternalError);
-                debug_assert!(is_forbidden, "a validated object was refused: {}", error.message);
-            }
-            changed.clear();
-        }
-        apiserver::link_owners(&mut store);
+        restore(&now, &mut api, &mut store, &config);
         post_first_status(&mut api, &mut store, &config, &streams, begin);
         if gaps == Gaps::Filled {
             taint_by_condition(&mut api, &mut store, &config, &streams, begin);
@@ -113,8 +106,12 @@ impl Prepared {
         start_machines(&mut store);
         mark_machines(&mut store, scenario.objects.iter().map(|o| &o.object));
         api.joined();
-        let created_at_start = later.into_iter().cloned().collect();
-        Self { store, api, config, inputs, created_at_start, storms: Vec::new() }
+        let past = past::keys(&later);
+        let (found, created): (Vec<&Object>, Vec<&Object>) =
+            later.into_iter().partition(|object| past.contains(&past::key(object)));
+        let found_at_start = found.into_iter().cloned().collect();
+        let created_at_start = created.into_iter().cloned().collect();
+        Self { store, api, config, inputs, created_at_start, found_at_start, storms: Vec::new() }
     }
 
     /// Plays the workload controllers, the scheduler and the kubelets until t=0.
@@ -134,6 +131,8 @@ impl Prepared {
         self.store = bringing_up.kernel.store;
         self.api = bringing_up.kernel.api;
         self.storms = bringing_up.kernel.settling.map_or_else(Vec::new, |settling| settling.into_storms());
+        let found: Vec<&Object> = self.found_at_start.iter().collect();
+        restore(&found, &mut self.api, &mut self.store, &self.config);
         bringing_up.violation.map_or(Ok(()), Err)
     }
 
@@ -205,6 +204,21 @@ impl Prepared {
     pub fn config(&self) -> &Config {
         &self.config
     }
+}
+
+/// Puts objects into the store as they are, and ties them to their owners.
+fn restore(objects: &[&Object], api: &mut ApiServer, store: &mut Store, config: &Config) {
+    let (streams, begin) = (Streams::new(BOOTSTRAP_SEED), SimTime::ZERO - SETTLE_FOR);
+    let mut changed = Vec::new();
+    for &object in objects {
+        if let Err(error) = api.restore(store, config, &streams, begin, object.clone(), &mut changed) {
+            // Admission may forbid a pod, as the real one would.
+            let is_forbidden = matches!(error.reason, ErrorReason::Forbidden | ErrorReason::InternalError);
+            debug_assert!(is_forbidden, "a validated object was refused: {}", error.message);
+        }
+        changed.clear();
+    }
+    apiserver::link_owners(store);
 }
 
 /// What becomes of that which a cluster has if it has run for some time, and which the input does not say: storage for its

@@ -13,7 +13,7 @@ use crate::component::{
 };
 use crate::engine::{EventQueue, Streams, Ticket};
 use crate::observe::Observers;
-use crate::state::{CauseId, Change, Changed, MachineChange, PodId, Store};
+use crate::state::{CauseId, Change, Changed, MachineChange, PodId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 use crate::verify::Verifier;
 
@@ -55,6 +55,8 @@ const _: () = assert!(size_of::<Scheduled>() <= 48);
 /// A call on its way.
 #[derive(Clone, Debug)]
 pub(super) struct PendingCall {
+    /// When it was asked for; since then it waits for a token of its client, or travels.
+    pub(super) since: SimTime,
     pub(super) which: Which,
     pub(super) epoch: u32,
     pub(super) request: Request,
@@ -116,6 +118,11 @@ fn unavailable() -> ApiError {
     ApiError::new(ErrorReason::Unavailable, "the server is currently unable to handle the request")
 }
 
+/// Whether the same request would be refused again as long as nobody changes anything.
+fn is_final(error: &ApiError) -> bool {
+    matches!(error.reason, ErrorReason::Forbidden | ErrorReason::Invalid)
+}
+
 struct QueueTimers<'a, T> {
     queue: &'a mut EventQueue<Scheduled>,
     wrap: fn(T) -> AnyTimer,
@@ -155,7 +162,7 @@ impl Kernel {
         for call in outbox.calls {
             let at = self.reserve(slot, call.client);
             let tag = call.tag.map(wrap_tag);
-            let pending = PendingCall { which, epoch: slot.epoch, request: call.request, tag };
+            let pending = PendingCall { since: self.now, which, epoch: slot.epoch, request: call.request, tag };
             let id = self.calls.insert(pending);
             self.queue.push(at, Scheduled { cause: call.cause, event: Event::Arrive(id) });
         }
@@ -198,6 +205,10 @@ impl Kernel {
     /// A call arrives: the API server decides, commits and answers.
     pub(super) fn arrive(&mut self, id: Id<PendingCall>) {
         let Some(call) = self.calls.remove(id) else { return };
+        let maker = self.verifier.as_ref().and(match &call.request {
+            Request::CreatePod(draft) => draft.owner.and_then(WorkloadId::from_owner),
+            _ => None,
+        });
         let evicted = if let Request::EvictPod { pod, .. } = call.request { Some(pod) } else { None };
         let served = if let Some(refusal) = self.settling.as_ref().and_then(|s| s.refuses(&call.request)) {
             Served::Answered(Err(refusal))
@@ -206,6 +217,9 @@ impl Kernel {
         } else {
             Served::Answered(Err(unavailable()))
         };
+        if let (Some(verifier), Some(owner)) = (&mut self.verifier, maker) {
+            verifier.asked_for_a_pod(owner, matches!(&served, Served::Answered(Err(error)) if is_final(error)));
+        }
         self.served(served, evicted, call.epoch, call.tag);
     }
 

@@ -6,6 +6,7 @@
 mod bootstrap;
 mod components;
 mod kernel;
+mod past;
 mod reflector;
 mod settling;
 mod verified;

@@ -12,15 +12,15 @@ use crate::kubectl;
 use crate::procedures::{RebootTimer, UpgradeTimer};
 use crate::scheduler::{self, Unseen};
 use crate::state::{Changed, ControlPlaneProcess};
-use crate::units::SimDuration;
+use crate::units::{SimDuration, SimTime};
 use crate::verify::{Verifier, Violation, unsettled};
 
 /// How long a cluster is left alone before what it then looks like is judged: longer than every back-off and grace period. Not
 /// a whole minute, lest a CronJob begin just then.
 const CALM_FOR: SimDuration = SimDuration::from_millis(3_617_300);
 
-/// More calls than this on their way mean that some client is far behind.
-const CALLS_UNDER_WAY_MAX: usize = 20;
+/// A call or a change that has been on its way for so long means that a client or a watch is far behind.
+const LATE: SimDuration = SimDuration::from_secs(10);
 
 /// What was under way at the end of the calm is looked at once more after this.
 const SECOND_LOOK: SimDuration = SimDuration::from_millis(131_100);
@@ -152,9 +152,7 @@ impl Simulation {
     fn not_at_rest(&self) -> Option<String> {
         let is_up = |process| self.components.any_up(process);
         let processes = [ControlPlaneProcess::KubeControllerManager, ControlPlaneProcess::KubeScheduler];
-        // Clients that wait for their tokens are late, not wrong.
-        let is_behind = self.kernel.calls.len() > CALLS_UNDER_WAY_MAX;
-        if !self.kernel.api_is_up || !processes.into_iter().all(is_up) || is_behind {
+        if !self.kernel.api_is_up || !processes.into_iter().all(is_up) || self.is_behind() {
             return None;
         }
         if let Err(what) = self.recount() {
@@ -163,7 +161,15 @@ impl Simulation {
         let verifier = self.kernel.verifier.as_ref()?;
         let none = FxHashSet::default();
         let held = self.kernel.settling.as_ref().map_or(&none, |settling| settling.held());
-        unsettled(&self.kernel.store, &self.kernel.config, verifier, held, self.kernel.now)
+        let is_busy_with = |pod| self.components.kubelets.component.is_busy_with(pod);
+        unsettled(&self.kernel.store, &self.kernel.config, verifier, held, &is_busy_with, self.kernel.now)
+    }
+
+    /// Clients that wait for their tokens, and components that have yet to hear of a change, are late, not wrong.
+    fn is_behind(&self) -> bool {
+        let kernel = &self.kernel;
+        let is_late = |since: SimTime| since + LATE < kernel.now;
+        kernel.calls.iter().any(|(_, call)| is_late(call.since)) || kernel.watches.oldest_undelivered().is_some_and(is_late)
     }
 
     fn describe(&self, event: &Event) -> String {

@@ -334,6 +334,13 @@ impl Watches {
         }
     }
 
+    /// When the oldest change was committed that somebody who listens has not heard of yet.
+    pub(super) fn oldest_undelivered(&self) -> Option<SimTime> {
+        let of = |index: &usize| self.present.has(WatchId(*index as u16).watcher());
+        let watches = (0..self.watches.len()).filter(of).map(|index| &self.watches[index]);
+        watches.filter_map(|watch| Some(watch.undelivered.front()?.1.at)).min()
+    }
+
     /// What a watcher has not heard of yet.
     pub(super) fn undelivered(&self, watcher: Watcher) -> impl Iterator<Item = &Change> {
         let of = move |index: &usize| WatchId(*index as u16).watcher() == watcher;

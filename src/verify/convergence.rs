@@ -29,20 +29,24 @@ struct Calm<'a> {
     verifier: &'a Verifier,
     /// Workloads that made pod after pod, until they were kept from it.
     held: &'a FxHashSet<WorkloadId>,
+    /// Whether the kubelet has something to do with a pod yet.
+    is_busy_with: &'a dyn Fn(PodId) -> bool,
     now: SimTime,
 }
 
 /// What should have come about by now and has not: after a calm of an hour, with the whole control plane up. Every pod that is
-/// wanted runs, or there is a reason why it does not; of workloads that are `held` nothing is expected.
+/// wanted runs, or there is a reason why it does not; of workloads that are `held`, and of pods of whose
+/// containers something is still to come, as `is_busy_with` knows, nothing is expected.
 #[must_use]
 pub fn unsettled(
     store: &Store,
     config: &Config,
     verifier: &Verifier,
     held: &FxHashSet<WorkloadId>,
+    is_busy_with: &dyn Fn(PodId) -> bool,
     now: SimTime,
 ) -> Option<String> {
-    let calm = Calm { store, config, verifier, held, now };
+    let calm = Calm { store, config, verifier, held, is_busy_with, now };
     let result = calm.nodes().and_then(|()| calm.pods()).and_then(|()| calm.workloads()).and_then(|()| calm.budgets());
     let result = result.and_then(|()| calm.services());
     result.err()
@@ -152,7 +156,7 @@ impl Calm<'_> {
         }
         let is_fine = pod.phase == PodPhase::Running && (pod.is_ready() || Self::was_never_ready(pod));
         let is_new = pod.scheduled_at.is_some_and(|at| at + UNDER_WAY > self.now);
-        if is_fine || is_new || self.is_restless(pod) || self.waits_for_a_volume(pod, node) || self.lacks_volumes(pod) {
+        if is_fine || is_new || self.is_restless(id, pod) || self.waits_for_a_volume(pod, node) || self.lacks_volumes(pod) {
             return None;
         }
         let name = self.store.node_name(node);
@@ -225,7 +229,7 @@ impl Calm<'_> {
     }
 
     /// Its containers end, or fail, by themselves.
-    fn is_restless(&self, pod: &Pod) -> bool {
+    fn is_restless(&self, id: PodId, pod: &Pod) -> bool {
         let annotated = RESTLESS.iter().any(|name| pod.spec.annotations.contains_key(&Symbol::new(name)));
         // A probe may fail long before the application is up.
         let is_probed = pod.spec.containers.iter().any(|c| c.startup_probe.is_some() || c.liveness_probe.is_some());
@@ -236,7 +240,9 @@ impl Calm<'_> {
                 ContainerState::ErrImagePull | ContainerState::ImagePullBackOff | ContainerState::ErrImageNeverPull
             )
         });
-        annotated || lacks_image || (is_probed && backs_off)
+        // Of a pod that is Ready nothing more is expected than that it stays.
+        let is_on_its_way = !pod.is_ready() && (self.is_busy_with)(id);
+        annotated || is_on_its_way || lacks_image || (is_probed && backs_off)
     }
 
     /// It exists, and neither it nor its namespace is being deleted.
@@ -279,13 +285,14 @@ impl Calm<'_> {
     }
 
     fn has_restless_pods(&self, owner: WorkloadId) -> bool {
-        self.fails_again(owner) || self.pods_of(owner).any(|pod| self.is_restless(pod))
+        let is_restless = |id: &PodId| self.store.pod(*id).is_some_and(|pod| self.is_restless(*id, pod));
+        self.fails_again(owner) || self.store.pods_of(owner).iter().any(is_restless)
     }
 
     /// Pods that tolerate what their kubelet does not, or use more than there is, are made and end without end.
     fn fails_again(&self, owner: WorkloadId) -> bool {
         let is_rejected = self.verifier.last_failure(owner).is_some_and(|at| at + UNDER_WAY * 10 > self.now);
-        is_rejected || self.held.contains(&owner)
+        is_rejected || self.held.contains(&owner) || self.verifier.was_refused(owner)
     }
 
     fn replica_set(&self, id: ReplicaSetId) -> Result<(), String> {
@@ -414,13 +421,14 @@ impl Calm<'_> {
                     budget.meta.namespace
                 ));
             }
-            let pods = self.store.pods_in(budget.meta.namespace).iter().filter_map(|id| self.store.pod(*id));
-            let mine: Vec<&Pod> = pods.filter(|pod| selector.matches(&pod.labels)).collect();
+            let ids = self.store.pods_in(budget.meta.namespace).iter().copied();
+            let pods = ids.filter_map(|id| Some((id, self.store.pod(id)?)));
+            let (ids, mine): (Vec<PodId>, Vec<&Pod>) = pods.filter(|(_, pod)| selector.matches(&pod.labels)).unzip();
             // A pod that leaves the selection by its labels goes unnoticed: the controller looks at pods as they are.
             let is_noticed = !mine.is_empty();
             let fails_again =
                 |pod: &&Pod| pod.owner.and_then(WorkloadId::from_owner).is_some_and(|o| self.fails_again(o));
-            let is_restless = mine.iter().any(|pod| self.is_restless(pod) || fails_again(pod));
+            let is_restless = mine.iter().zip(&ids).any(|(pod, id)| self.is_restless(*id, pod) || fails_again(pod));
             if !is_noticed || is_restless || self.verifier.has_shared_pods(id) {
                 continue;
             }

@@ -13,7 +13,7 @@ mod rows;
 
 use std::fmt;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use budgets::Budgets;
 pub use convergence::unsettled;
@@ -51,6 +51,8 @@ pub struct Verifier {
     budgets: Budgets,
     /// When the last pod of a workload failed.
     failed_at: FxHashMap<WorkloadId, SimTime>,
+    /// Workloads whose last pod the API server refused to make.
+    refused: FxHashSet<WorkloadId>,
     /// When the last change was committed.
     last_change_at: SimTime,
     /// Events until everything is counted anew.
@@ -70,10 +72,20 @@ impl Verifier {
             placement: Placement::new(store, config),
             budgets: Budgets::new(store),
             failed_at: FxHashMap::default(),
+            refused: FxHashSet::default(),
             last_change_at: now,
             until_recount: recount_period(store),
             instant: (now, 0),
             wrong: None,
+        }
+    }
+
+    /// The API server was asked for a pod of that owner, and refused it for good or did not.
+    pub fn asked_for_a_pod(&mut self, owner: WorkloadId, is_refused: bool) {
+        if is_refused {
+            self.refused.insert(owner);
+        } else {
+            self.refused.remove(&owner);
         }
     }
 
@@ -140,6 +152,12 @@ impl Verifier {
     #[must_use]
     pub(crate) fn last_failure(&self, workload: WorkloadId) -> Option<SimTime> {
         self.failed_at.get(&workload).copied()
+    }
+
+    /// Whether the API server refused the last pod that was asked for in the owner's name: it has not come about, and will not.
+    #[must_use]
+    pub(crate) fn was_refused(&self, owner: WorkloadId) -> bool {
+        self.refused.contains(&owner)
     }
 
     /// Counts everything anew.

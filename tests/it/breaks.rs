@@ -1,11 +1,14 @@
-//! Scenarios that broke something once: each of `tests/breaks` plays to its end under a verifier, and comes to rest.
+//! Scenarios that broke something once: each of `tests/breaks` plays to its end under a verifier, comes to rest, gives figures that can be
+//! counted anew, and plays the same from its lock file. So do the scenarios that come with the program.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use kubesquall::observe::Observers;
-use kubesquall::scenario::{self, Overrides};
+use kubesquall::observe::{Detail, Observers};
+use kubesquall::scenario::{self, Overrides, ResolvedScenario};
 use kubesquall::simulation::Prepared;
-use kubesquall::units::SimTime;
+use kubesquall::units::{SimDuration, SimTime};
+use kubesquall::verify::{compare_figures, compare_rows};
+use rayon::prelude::*;
 
 /// Those whose workload makes pods without end: the settling says so, and goes on.
 const STORMS: [&str; 5] = [
@@ -16,36 +19,88 @@ const STORMS: [&str; 5] = [
     "no-taint-toleration.yaml",
 ];
 
-/// What is wrong with the play of a file, if something is.
-fn wrong(path: &Path) -> Option<String> {
-    let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
-    let scenario = match scenario::load(path, &Overrides::none()) {
-        Ok(scenario) => scenario,
-        Err(invalid) => return Some(format!("{name}: {invalid}")),
-    };
-    let prepared = match Prepared::verified(&scenario) {
-        Ok(prepared) => prepared,
-        Err(violation) => return Some(format!("{name}, before t=0: {violation}")),
-    };
-    let is_storm = STORMS.contains(&name);
-    if prepared.storms().is_empty() == is_storm {
-        return Some(format!("{name}: storms {:?}", prepared.storms()));
-    }
+/// A storm is the same after some minutes.
+const STORM_FOR: SimDuration = SimDuration::from_secs(180);
+
+/// Of the scenarios that come with the program, so much is played.
+const SHIPPED_FOR: SimDuration = SimDuration::from_secs(3600);
+
+/// What `run --verify` looks at, and its digest.
+fn verified(scenario: &ResolvedScenario, comes_to_rest: bool) -> Result<u64, String> {
+    let end = SimTime::ZERO + scenario.duration;
+    let prepared = Prepared::verified(scenario).map_err(|violation| format!("before t=0: {violation}"))?;
     let mut run = prepared.start(scenario.seed, Observers::none());
     run.verify();
-    // A storm is the same after some minutes.
-    let end = if is_storm { SimTime::from_secs(180) } else { SimTime::ZERO + scenario.duration };
     run.run_until(end);
-    let violation = if is_storm { run.violation().cloned() } else { run.come_to_rest() };
-    violation.map(|violation| format!("{name}: {violation}"))
+    let digest = run.digest();
+    let violation = if comes_to_rest { run.come_to_rest() } else { run.violation().cloned() };
+    if let Some(violation) = violation {
+        return Err(violation.to_string());
+    }
+    let observers = Observers::new(Detail::Files, scenario.objectives.clone(), SimDuration::ZERO);
+    let mut again = prepared.start(scenario.seed, observers);
+    again.run_until(end);
+    let finished = again.finish();
+    if finished.digest != digest {
+        return Err("a second run, with observers, played other events".to_owned());
+    }
+    let observed = finished.observers.finish(end, &finished.store, finished.events);
+    compare_rows(&observed, &finished.store)?;
+    compare_figures(&observed)?;
+    Ok(digest)
+}
+
+/// The lock file can be read, plays the same and gives itself.
+fn locked(scenario: &ResolvedScenario, digest: u64) -> Result<(), String> {
+    let lock = scenario::lock_file(scenario);
+    let again = scenario::load_text("scenario.lock.yaml", &lock, Path::new(""), &Overrides::none());
+    let again = again.map_err(|invalid| format!("the lock file cannot be read:\n{invalid}"))?;
+    let mut run = Prepared::new(&again).start(again.seed, Observers::none());
+    run.run_until(SimTime::ZERO + again.duration);
+    if run.digest() != digest {
+        return Err("a run from the lock file differs".to_owned());
+    }
+    if scenario::lock_file(&again) == lock { Ok(()) } else { Err("the lock file of the lock file differs".to_owned()) }
+}
+
+/// What is wrong with the play of a file, if something is; at most so much of it is played.
+fn wrong(path: &Path, length_max: SimDuration) -> Option<String> {
+    let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+    let played = || -> Result<(), String> {
+        let mut scenario = scenario::load(path, &Overrides::none()).map_err(|invalid| invalid.to_string())?;
+        let is_storm = STORMS.contains(&name);
+        let storms = Prepared::new(&scenario).storms().to_vec();
+        if storms.is_empty() == is_storm {
+            return Err(format!("storms {storms:?}"));
+        }
+        scenario.duration = scenario.duration.min(if is_storm { STORM_FOR } else { length_max });
+        let digest = verified(&scenario, !is_storm)?;
+        locked(&scenario, digest)
+    };
+    played().err().map(|what| format!("{name}: {what}"))
+}
+
+/// The scenarios of a directory, by name.
+fn scenarios(directory: &str) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(directory).expect("the scenarios").map(|file| file.expect("a file").path());
+    let mut files: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "yaml")).collect();
+    files.sort();
+    files
 }
 
 #[test]
 fn what_broke_something_once_plays_and_comes_to_rest() {
-    let files = std::fs::read_dir("tests/breaks").expect("the scenarios");
-    let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
-    files.sort();
-    assert!(files.len() > 20, "the scenarios are there");
-    let wrong: Vec<String> = files.iter().filter_map(|file| wrong(file)).collect();
+    let files = scenarios("tests/breaks");
+    assert!(files.len() > 30, "the scenarios are there");
+    let wrong: Vec<String> = files.par_iter().filter_map(|file| wrong(file, SimDuration::MAX)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_comes_with_the_program_plays_and_comes_to_rest() {
+    let files = scenarios("scenarios");
+    assert!(files.len() > 10, "the scenarios are there");
+    let wrong: Vec<String> = files.par_iter().filter_map(|file| wrong(file, SHIPPED_FOR)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

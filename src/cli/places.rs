@@ -69,7 +69,8 @@ pub(super) fn of_run(out: Option<&Path>, name: &str, changes: &[String], file: &
     let source = name_of(file);
     let usual = what_if(name);
     // A lock file that lies in a run's directory is of that run.
-    let is_within = fs::canonicalize(&usual).is_ok_and(|usual| fs::canonicalize(file).is_ok_and(|f| f.starts_with(usual)));
+    let is_within =
+        fs::canonicalize(&usual).is_ok_and(|usual| fs::canonicalize(file).is_ok_and(|f| f.starts_with(usual)));
     let other = source_at(&usual).filter(|other| *other != source && !is_within);
     let text = Some(if is_within { source_at(&usual).unwrap_or(source.clone()) } else { source.clone() });
     if other.is_none() {

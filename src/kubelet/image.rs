@@ -120,11 +120,13 @@ impl Images {
         if listed.is_some_and(|images| images.iter().any(|(names, _)| is_there(names))) {
             return true;
         }
-        ctx.store.pods_on(on).iter().filter_map(|pod| Some((*pod, ctx.store.pod(*pod)?))).any(|(other, pod)| {
-            let has_run = pod.phase == PodPhase::Running || (other == id && pod.restarts_max() > 0);
-            let mut containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
-            has_run && containers.any(|container| container.image == image)
-        })
+        ctx.store.unfinished_pods_on(on).iter().filter_map(|pod| Some((*pod, ctx.store.pod(*pod)?))).any(
+            |(other, pod)| {
+                let has_run = pod.phase == PodPhase::Running || (other == id && pod.restarts_max() > 0);
+                let mut containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+                has_run && containers.any(|container| container.image == image)
+            },
+        )
     }
 
     /// Why pulls of the image fail on the node, if they do.
@@ -238,9 +240,9 @@ impl Kubelets {
     /// The Node object goes on listing them.
     pub(super) fn delete_unused_images(&mut self, node: NodeId, ctx: &Ctx<'_, Self>) {
         let Some(object) = ctx.store.node(node) else { return };
-        let pods = || ctx.store.pods_on(node).iter().filter_map(|pod| ctx.store.pod(*pod));
+        let pods = || ctx.store.unfinished_pods_on(node).iter().filter_map(|pod| ctx.store.pod(*pod));
         let is_used = |names: &[Symbol]| {
-            pods().filter(|pod| !pod.phase.is_terminal()).any(|pod| {
+            pods().any(|pod| {
                 let mut containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
                 containers.any(|container| names.contains(&container.image))
             })

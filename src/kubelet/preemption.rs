@@ -100,10 +100,10 @@ impl Kubelets {
         ctx: &mut Ctx<'_, Self>,
     ) -> Option<SimDuration> {
         let mut classes: [Vec<Candidate<PodId>>; 3] = [Vec::new(), Vec::new(), Vec::new()];
-        for (id, pod) in ctx.store.pods_on(node).iter().filter_map(|id| Some((*id, ctx.store.pod(*id)?))) {
+        for (id, pod) in ctx.store.unfinished_pods_on(node).iter().filter_map(|id| Some((*id, ctx.store.pod(*id)?))) {
             let is_lower = (is_critical(preemptor) && !is_critical(pod)) || pod.spec.priority < preemptor.spec.priority;
             let is_ended = self.workers.get(&id).is_some_and(|worker| worker.last_status.is_some());
-            if pod.uid == preemptor.uid || pod.phase.is_terminal() || !is_lower || is_ended {
+            if pod.uid == preemptor.uid || !is_lower || is_ended {
                 continue;
             }
             let class = match pod.spec.qos {

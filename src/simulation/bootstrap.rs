@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::components::{Components, Which};
 use super::kernel::Kernel;
-use super::{Inputs, Script, Simulation, Storm};
+use super::{Inputs, Script, Simulation, Storm, past};
 use smallvec::SmallVec;
 
 use crate::apiserver::{self, ApiServer};
@@ -106,9 +106,9 @@ impl Prepared {
         start_machines(&mut store);
         mark_machines(&mut store, scenario.objects.iter().map(|o| &o.object));
         api.joined();
-        let past = past::keys(&later);
+        let there = past::keys(&later);
         let (found, created): (Vec<&Object>, Vec<&Object>) =
-            later.into_iter().partition(|object| past.contains(&past::key(object)));
+            later.into_iter().partition(|object| there.contains(&past::key(object)));
         let found_at_start = found.into_iter().cloned().collect();
         let created_at_start = created.into_iter().cloned().collect();
         Self { store, api, config, inputs, created_at_start, found_at_start, storms: Vec::new() }

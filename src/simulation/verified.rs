@@ -169,7 +169,8 @@ impl Simulation {
     fn is_behind(&self) -> bool {
         let kernel = &self.kernel;
         let is_late = |since: SimTime| since + LATE < kernel.now;
-        kernel.calls.iter().any(|(_, call)| is_late(call.since)) || kernel.watches.oldest_undelivered().is_some_and(is_late)
+        kernel.calls.iter().any(|(_, call)| is_late(call.since))
+            || kernel.watches.oldest_undelivered().is_some_and(is_late)
     }
 
     fn describe(&self, event: &Event) -> String {

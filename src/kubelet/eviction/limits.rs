@@ -19,7 +19,7 @@ impl Kubelets {
     /// # Differs
     /// Several are killed at once, not one after the other.
     pub(super) fn enforce_limits(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) -> Option<SimDuration> {
-        let pods: Vec<PodId> = ctx.store.pods_on(node).iter().copied().collect();
+        let pods: Vec<PodId> = ctx.store.unfinished_pods_on(node).iter().copied().collect();
         let mut took = None;
         for pod in pods {
             let Some(object) = ctx.store.pod(pod).filter(|object| object.phase == PodPhase::Running) else { continue };

@@ -181,7 +181,12 @@ impl Kubelets {
     /// A fresh kubelet looks for the first time.
     pub(super) fn watch_node(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         let is_told = ctx.store.machine(node).burden != crate::state::Usage::default()
-            || ctx.store.pods_on(node).iter().filter_map(|pod| ctx.store.pod(*pod)).any(settings::tells_usage);
+            || ctx
+                .store
+                .unfinished_pods_on(node)
+                .iter()
+                .filter_map(|pod| ctx.store.pod(*pod))
+                .any(settings::tells_usage);
         if is_told {
             self.watch_usage(node, ctx);
         }
@@ -279,7 +284,7 @@ impl Kubelets {
 
     /// The pod that goes first, by its place in an order.
     fn first_of<K: Ord>(&self, node: NodeId, place: impl Fn(&Rank) -> Option<K>, ctx: &Ctx<'_, Self>) -> Option<PodId> {
-        let candidates = ctx.store.pods_on(node).iter().copied();
+        let candidates = ctx.store.unfinished_pods_on(node).iter().copied();
         let ranked = candidates.filter_map(|pod| Some((place(&self.rank_of(pod, ctx)?)?, pod)));
         ranked.min_by(|one, other| one.0.cmp(&other.0)).map(|(_, pod)| pod)
     }

@@ -70,11 +70,11 @@ impl Kubelets {
         let Some(object) = ctx.store.node(node) else { return Observations::default() };
         let burden = ctx.store.machine(node).burden;
         let (mut memory, mut disk, mut pids) = (0_i64, burden.ephemeral_storage, burden.pids);
-        for (id, pod) in ctx.store.pods_on(node).iter().filter_map(|&id| Some((id, ctx.store.pod(id)?))) {
-            let Some(usage) = settings::usage(pod).filter(|_| pod.phase == PodPhase::Running || self.runs(id, pod))
-            else {
+        for (id, pod) in ctx.store.unfinished_pods_on(node).iter().filter_map(|&id| Some((id, ctx.store.pod(id)?))) {
+            if pod.phase != PodPhase::Running && !self.runs(id, pod) {
                 continue;
-            };
+            }
+            let Some(usage) = settings::usage(pod) else { continue };
             disk = disk.saturating_add(usage.disk(pod));
             if self.runs(id, pod) {
                 memory = memory.saturating_add(usage.memory);

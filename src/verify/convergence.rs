@@ -156,7 +156,12 @@ impl Calm<'_> {
         }
         let is_fine = pod.phase == PodPhase::Running && (pod.is_ready() || Self::was_never_ready(pod));
         let is_new = pod.scheduled_at.is_some_and(|at| at + UNDER_WAY > self.now);
-        if is_fine || is_new || self.is_restless(id, pod) || self.waits_for_a_volume(pod, node) || self.lacks_volumes(pod) {
+        if is_fine
+            || is_new
+            || self.is_restless(id, pod)
+            || self.waits_for_a_volume(pod, node)
+            || self.lacks_volumes(pod)
+        {
             return None;
         }
         let name = self.store.node_name(node);

@@ -171,10 +171,13 @@ fn faults(observed: &Observed) -> Vec<(SimTime, String)> {
 /// A fault with the first nodes that it hit: events.csv names all.
 fn few_nodes(message: &str) -> String {
     const NAMED_MAX: usize = 6;
-    let mut names = message.split(", ");
-    let first: Vec<&str> = names.by_ref().take(NAMED_MAX).collect();
-    let first = first.join(", ");
-    match names.count() {
+    // So that what follows the names, and how many more there are, can be read.
+    const LENGTH_MAX: usize = REASON_LENGTH_MAX - 30;
+    let names: Vec<&str> = message.split(", ").collect();
+    let fits = |count: &usize| names[..*count].iter().map(|name| name.len() + 2).sum::<usize>() <= LENGTH_MAX;
+    let shown = (1..=names.len().min(NAMED_MAX)).rev().find(fits).unwrap_or(1);
+    let first = names[..shown].join(", ");
+    match names.len() - shown {
         0 => first,
         more => format!("{first} and {more} more"),
     }

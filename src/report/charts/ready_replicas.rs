@@ -69,13 +69,22 @@ pub(super) fn draw(tables: &Tables) -> Option<String> {
 
 /// Shortages that are thinner than a pixel, made one pixel wide: in a long run they must be seen all the same.
 fn thin_shortages(workload: &Workload, end_s: f64, pixel_s: f64) -> Vec<[(f64, f64); 2]> {
-    let rows = workload.desired.iter().zip(&workload.ready).enumerate();
-    let spans = rows.filter_map(|(place, (desired, ready))| {
-        let to_s = workload.desired.get(place + 1).map_or(end_s, |next| next.0);
-        let is_thin = ready.1 < desired.1 && to_s > desired.0 && to_s - desired.0 < pixel_s;
-        is_thin.then(|| [(desired.0, ready.1), ((desired.0 + pixel_s).min(end_s), desired.1)])
-    });
-    spans.collect()
+    let mut found = Vec::new();
+    // Since when it is short, and how many are ready and wanted at the worst.
+    let mut open: Option<(f64, f64, f64)> = None;
+    let rows = workload.desired.iter().zip(&workload.ready).map(|(desired, ready)| (desired.0, ready.1, desired.1));
+    for (at_s, ready, desired) in rows.chain([(end_s, 0.0, 0.0)]) {
+        if ready < desired {
+            let (from_s, fewest, most) = open.unwrap_or((at_s, ready, desired));
+            open = Some((from_s, fewest.min(ready), most.max(desired)));
+        } else if let Some((from_s, fewest, most)) = open.take()
+            && at_s > from_s
+            && at_s - from_s < pixel_s
+        {
+            found.push([(from_s, fewest), ((from_s + pixel_s).min(end_s), most)]);
+        }
+    }
+    found
 }
 
 fn draw_panel(panel: &style::Area<'_>, workload: &Workload, tables: &Tables) -> Result<(), Box<dyn std::error::Error>> {
@@ -108,8 +117,8 @@ fn draw_panel(panel: &style::Area<'_>, workload: &Workload, tables: &Tables) -> 
     chart.draw_series(AreaSeries::new(ready.iter().copied(), 0.0, CALM.mix(0.45)))?;
     let pixel_s = tables.end_s / f64::from(chart.plotting_area().dim_in_pixel().0.max(1)) * f64::from(px(1));
     let thin = thin_shortages(workload, tables.end_s, pixel_s);
-    chart.draw_series(thin.into_iter().map(|corners| Rectangle::new(corners, BAD.filled())))?;
     chart.draw_series(LineSeries::new(ready, CALM.stroke_width(px(1))))?;
+    chart.draw_series(thin.into_iter().map(|corners| Rectangle::new(corners, BAD.filled())))?;
     chart.draw_series(LineSeries::new(desired, DIM.stroke_width(px(1))))?;
     Ok(())
 }
@@ -122,8 +131,9 @@ mod tests {
     fn a_shortage_is_a_pixel_wide_at_least() {
         let workload = Workload {
             name: "w".to_owned(),
-            desired: vec![(0.0, 3.0), (100.0, 3.0), (101.0, 3.0), (500.0, 3.0)],
-            ready: vec![(0.0, 3.0), (100.0, 1.0), (101.0, 3.0), (500.0, 2.0)],
+            desired: vec![(0.0, 3.0), (100.0, 3.0), (101.0, 3.0), (103.0, 3.0), (500.0, 3.0), (501.0, 3.0)],
+            // A moment in the middle of a long shortage is no short one.
+            ready: vec![(0.0, 3.0), (100.0, 2.0), (101.0, 1.0), (103.0, 3.0), (500.0, 2.0), (501.0, 1.0)],
         };
         assert_eq!(thin_shortages(&workload, 1000.0, 10.0), [[(100.0, 1.0), (110.0, 3.0)]]);
     }

@@ -258,6 +258,7 @@ fn fitting(faults: &[Fault], end_s: f64, character_s: f64) -> Vec<(f64, String)>
         }
         let is_whole = name.chars().count() <= room;
         let shown: String = name.chars().take(if is_whole { room } else { room - 1 }).collect();
+        let shown = shown.trim_end().trim_end_matches(" of").to_owned();
         names.push((span.from_s, if is_whole { shown } else { format!("{shown}…") }));
     }
     names
@@ -376,7 +377,7 @@ mod tests {
         let fault = |from_s, to_s, name: &str| Fault { span: Span { from_s, to_s }, name: name.to_owned() };
         let faults =
             [fault(0.0, 5.0, "Crash of worker-1"), fault(100.0, 900.0, "Partition"), fault(100.0, 200.0, "Crash")];
-        let expected = [(0.0, "Crash of…".to_owned()), (100.0, "Partition".to_owned())];
+        let expected = [(0.0, "Crash…".to_owned()), (100.0, "Partition".to_owned())];
         assert_eq!(fitting(&faults, 1000.0, 10.0), expected);
         assert_eq!(fitting(&[fault(990.0, 1000.0, "Crash")], 1000.0, 10.0), []);
     }

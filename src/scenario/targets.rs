@@ -105,8 +105,11 @@ fn check_fields(root: &Node, fault: &Fault<'_>, diagnostics: &mut Diagnostics) {
 /// An outage of no process is none.
 fn check_components(root: &Node, fault: &Fault<'_>, diagnostics: &mut Diagnostics) {
     let path = format!("{}.components", fault.path);
-    let is_written = super::overrides::parse_path(&path).is_ok_and(|path| root.find(&path).is_some());
-    if fault.kind == FaultKind::ControlPlaneOutage && fault.components.is_empty() && is_written {
+    // Names that are none are told one by one.
+    let node = super::overrides::parse_path(&path).ok().and_then(|path| root.find(&path));
+    let is_empty =
+        node.is_some_and(|node| matches!(&node.value, super::document::Value::List(items) if items.is_empty()));
+    if fault.kind == FaultKind::ControlPlaneOutage && fault.components.is_empty() && is_empty {
         diagnostics.push(
             Diagnostic::error("scenario::missing_field", "this names no component that is down")
                 .at(root.locate_text(&path), "")

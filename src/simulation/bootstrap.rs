@@ -425,19 +425,25 @@ fn start_machines(store: &mut Store) {
     }
 }
 
-/// Nodes with a provider id are instances of a cloud; those of kind and k3s name a provider without instances. Nodes whose status
-/// is no kubelet's work have a stand-in for one.
+/// Nodes with a provider id are instances of a cloud. Nodes whose status is no kubelet's work have a stand-in for one.
 fn mark_machines<'a>(store: &mut Store, objects: impl Iterator<Item = &'a Object>) {
     for object in objects {
         let Object::Node(node) = object else { continue };
         let provider = node.spec.provider_id.map_or("", |id| id.as_str());
-        let is_cloud = provider.contains("://") && !provider.starts_with("kind://") && !provider.starts_with("k3s://");
+        let is_cloud = names_an_instance(provider);
         if let Some(id) = store.find_node(node.metadata.name) {
             let machine = store.machine_mut(id);
             machine.is_cloud_instance = is_cloud;
             machine.has_stand_in_kubelet = node.has_stand_in_kubelet();
         }
     }
+}
+
+/// Whether a provider id is that of an instance that a cloud can be asked about. kind, k3s, kubemark and KWOK name providers that have
+/// none.
+fn names_an_instance(provider_id: &str) -> bool {
+    let without_instances = ["kind", "k3s", "kubemark", "kwok"];
+    provider_id.split_once("://").is_some_and(|(provider, _)| !without_instances.contains(&provider))
 }
 
 /// The same configuration without rate limits and with pods that start at once.
@@ -472,4 +478,24 @@ fn takes_part_in_settling(which: Which) -> bool {
             | Which::CronJobs
             | Which::Namespaces
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_an_instance;
+
+    #[test]
+    fn kubemark_kind_k3s_and_kwok_have_no_instances() {
+        for (provider_id, expected) in [
+            ("aws:///eu-west-1a/i-0abc", true),
+            ("gce://p/z/n", true),
+            ("kind://docker/kind/kind-worker", false),
+            ("k3s://node", false),
+            ("kubemark://h-0", false),
+            ("kwok://n", false),
+            ("", false),
+        ] {
+            assert_eq!(names_an_instance(provider_id), expected, "{provider_id}");
+        }
+    }
 }

@@ -44,6 +44,8 @@ pub enum Timer {
     Pass,
     /// A tick of the tainting loop that has something to do.
     Tick,
+    /// A worker takes up what it was handed.
+    Work,
     /// The caches of a fresh process are filled.
     Synced,
     /// Another try of a node's health update.
@@ -56,6 +58,10 @@ pub enum Timer {
         attempt: u8,
     },
 }
+
+/// Within this time after the cache has a change a worker of the controller takes it up: it passes through the informer's queue, the
+/// handler's and the worker's own.
+const HANDED_ON: SimDuration = SimDuration::from_millis(10);
 
 /// How the controller recognises an answer.
 #[derive(Copy, Clone, Debug)]
@@ -263,7 +269,14 @@ impl NodeLifecycle {
         let parts = NodeDelta::CONDITIONS | NodeDelta::UNSCHEDULABLE | NodeDelta::TAINTS | NodeDelta::LABELS;
         if delta.touches(parts) {
             self.updates.add(node, ctx.cause);
-            self.work(ctx);
+            if before.conditions.ready() == object.conditions.ready() {
+                self.work(ctx);
+            } else {
+                // The cache has it before a worker does; a tick of the tainter may come in between.
+                let index = ctx.now.as_nanos().unsigned_abs();
+                let unit = ctx.streams.at("node-update-worker", ctx.store.node_name(node).as_str(), index).unit();
+                ctx.arm_in(SimDuration::from_nanos((HANDED_ON.as_nanos() as f64 * unit) as u64), Timer::Work);
+            }
         }
     }
 
@@ -361,7 +374,7 @@ impl Component for NodeLifecycle {
         match *timer {
             Timer::MarkPod { pod, .. } => store.pod(pod).is_some(),
             Timer::Reexamine(node) => store.node(node).is_some(),
-            Timer::Pass | Timer::Tick | Timer::Synced => true,
+            Timer::Pass | Timer::Tick | Timer::Synced | Timer::Work => true,
         }
     }
 
@@ -441,6 +454,7 @@ impl Component for NodeLifecycle {
                 self.begin_pass(ctx);
             }
             Timer::Tick => self.tick(ctx),
+            Timer::Work => self.work(ctx),
             Timer::Synced => {
                 self.is_synced = true;
                 self.work(ctx);

@@ -55,7 +55,8 @@ pub(super) fn tune(TuneArgs { sweep: arguments }: &TuneArgs, ui: &Ui) -> Result<
 /// Adds what `tune` recommends to the chart of a sweep.
 pub(super) fn complete(chart: &mut StudyChart, tuning: &Tuning) {
     chart.workloads = tuning.workloads.iter().map(curve).collect();
-    chart.best = tuning.recommended_variant().or(chart.best);
+    chart.best = tuning.recommended_variant();
+    chart.is_mixture = chart.best.is_none();
 }
 
 fn curve(choice: &WorkloadChoice) -> WorkloadCurve {
@@ -64,7 +65,7 @@ fn curve(choice: &WorkloadChoice) -> WorkloadCurve {
         workload: choice.workload.clone(),
         labels: choice.values.iter().map(|of| of.value.clone()).collect(),
         costs: choice.values.iter().map(|of| drawn(of.cost)).collect(),
-        best: value(&choice.best).unwrap_or(0),
+        best: value(if choice.is_clear { &choice.best } else { &choice.today }),
         today: choice.cost_today.mean,
         is_ruled_out: choice.values.iter().map(|of| of.ruled_out).collect(),
     }
@@ -74,6 +75,13 @@ fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>)
     let mut text = String::new();
     if !tuning.workloads.is_empty() {
         let _ = writeln!(text, "{}", workloads(tuning));
+    }
+    if tuning.workloads.is_empty() && !results.tuned.is_empty() {
+        let reason = match tuning.whole_for.join(", ") {
+            metrics if metrics.is_empty() => "none of the workloads shows alone what all of them show".to_owned(),
+            metrics => format!("{metrics} has a price and is no workload's own"),
+        };
+        let _ = writeln!(text, "tolerationSeconds are chosen for the cluster as a whole: {reason}");
     }
     if !tuning.others.is_empty() {
         let values: Vec<String> = tuning.others.iter().map(|(axis, value)| format!("{axis}={value}")).collect();

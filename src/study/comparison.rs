@@ -16,7 +16,8 @@ const LOST_TRAFFIC: &str = "lost_traffic_s";
 /// What costs least, and how sure that is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Position of the variant with the lowest mean cost of those that are not ruled out; in `tune`, of the one that is recommended.
+    /// Position of the variant with the lowest mean cost of those that are not ruled out; in `tune`, of the one that is
+    /// recommended, unless workloads get values of their own.
     pub best: usize,
     /// Its cost.
     pub cost: Interval,

@@ -5,6 +5,7 @@
 //! so that the same faults hit every variant: differences between variants are differences, not luck.
 
 mod comparison;
+mod confirmation;
 mod document;
 mod edit;
 mod estimate;
@@ -21,6 +22,7 @@ mod undone;
 mod variants;
 
 pub use comparison::{Comparison, Unavailability};
+pub use confirmation::Confirmation;
 pub use document::{Study, load, load_with};
 pub use grid::{Axis, Variant};
 pub use journal::{Journal, JournalError};
@@ -29,7 +31,7 @@ pub use results::{Precision, Results};
 pub use runner::{Progress, RunRow, Runner, Shard, confirm};
 pub use statistics::{Interval, Sample};
 pub use tables::{Statistic, VariantStatistics};
-pub use tuning::{Confirmation, INDIFFERENCE, Tuning, ValueOutcome, WorkloadChoice};
+pub use tuning::{INDIFFERENCE, Tuning, ValueOutcome, WorkloadChoice};
 pub use undone::{DoneElsewhere, LeftUndone};
 
 use crate::observe::METRICS;

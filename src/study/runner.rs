@@ -7,11 +7,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::WORKLOAD_METRICS;
+use super::confirmation::{Confirmation, Outcomes};
 use super::document::Study;
 use super::grid::Variant;
 use super::journal::{Journal, JournalError};
 use super::results::{Precision, Results, decisive, seed_of};
-use super::tuning::{Confirmation, Outcomes};
 use super::undone::undone_of;
 use crate::engine::Streams;
 use crate::observe::{Detail, METRICS, Objective, Observers, WorkloadOutcome};

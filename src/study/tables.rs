@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 use std::io;
 
+use super::confirmation::Confirmation;
 use super::estimate::Series;
 use super::results::Results;
 use super::runner::RunRow;
 use super::statistics::{Interval, Sample};
-use super::tuning::{Confirmation, Tuning};
+use super::tuning::Tuning;
 use super::undone::reason;
 use super::{COST, WORKLOAD_METRICS, metric_names};
 

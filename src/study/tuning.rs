@@ -9,14 +9,15 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use super::WORKLOAD_METRICS;
 use super::comparison::{Contest, front};
 use super::document::Study;
 use super::estimate::{Estimate, Series, combined};
 use super::grid::{Setting, TODAY, Variant};
 use super::patch::{self, Patches};
-use super::results::{CONFIDENCE, Results};
+use super::results::Results;
 use super::statistics::Interval;
-use super::undone::{LeftUndone, Undone, reason};
+use super::undone::{LeftUndone, reason};
 
 /// What is recommended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,11 +28,16 @@ pub struct Tuning {
     pub changes_others: bool,
     /// What the data cannot tell from the cheapest of these, the cheapest itself among them if others have fewer changes.
     pub alike_others: Vec<String>,
-    /// For each workload.
+    /// Metrics that have a price and belong to no workload, for which `tolerationSeconds`, too, are chosen for the cluster as a whole.
+    pub whole_for: Vec<String>,
+    /// For each workload; none where `tolerationSeconds` are chosen for the cluster as a whole, and are among `others`.
     pub workloads: Vec<WorkloadChoice>,
     /// A variant that has `others`.
     #[serde(skip)]
     variant: usize,
+    /// The variant that is what is recommended; none if workloads get values of their own.
+    #[serde(skip)]
+    of_grid: Option<usize>,
 }
 
 /// What is recommended for one workload.
@@ -86,37 +92,12 @@ pub struct ValueOutcome {
     pub ruled_out: bool,
 }
 
-/// What is recommended against the scenario as it is, on seeds that the choice has not seen.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Confirmation {
-    /// Runs of each.
-    pub n: usize,
-    /// What the baseline costs.
-    pub today: Interval,
-    /// What is recommended costs.
-    pub recommended: Interval,
-    /// What it costs more, run by run; negative if it saves.
-    pub difference: Interval,
-    /// What is recommended leaves undone what the baseline gets done, on these seeds.
-    pub left_undone: Vec<LeftUndone>,
-    /// The confidence of these intervals. Nobody has looked at the new seeds before, however often at those of the study.
-    pub confidence: f64,
-}
-
 /// Whoever saves a smaller share than this of what is there gains nothing that would be noticed.
 pub const INDIFFERENCE: f64 = 0.01;
 
 /// Whether a saving is worth a change of what costs so much today.
-fn matters(difference: Interval, cost_today: f64) -> bool {
+pub(super) fn matters(difference: Interval, cost_today: f64) -> bool {
     -difference.mean >= INDIFFERENCE * cost_today.abs()
-}
-
-impl Confirmation {
-    /// Whether what was saved on the new seeds is worth a change.
-    #[must_use]
-    pub fn matters(&self) -> bool {
-        matters(self.difference, self.today.mean)
-    }
 }
 
 /// The sum of two series.
@@ -150,7 +131,54 @@ struct Combination {
     is_outside: bool,
 }
 
+/// Who recommends, and the workloads whose `tolerationSeconds` are chosen apart; those of others are chosen as everything else is.
+struct Tuner<'a> {
+    results: &'a Results,
+    tuned: &'a [(String, usize)],
+}
+
+impl std::ops::Deref for Tuner<'_> {
+    type Target = Results;
+
+    fn deref(&self) -> &Results {
+        self.results
+    }
+}
+
 impl Results {
+    /// Metrics that have a price and differ with `tolerationSeconds`, but are no workload's own: what a value costs one workload cannot
+    /// be told of these.
+    fn priced_of_no_workload(&self) -> Vec<String> {
+        // The nodes at t=0 are what they are, however long pods tolerate their loss.
+        let is_own = |name: &str| WORKLOAD_METRICS.contains(&name) || name == "node_h";
+        let priced = self.prices.iter().filter(|(name, price)| *price > 0.0 && !is_own(name));
+        priced.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// What is recommended; none if nothing has a price or nothing was played.
+    #[must_use]
+    pub fn tuning(&self) -> Option<Tuning> {
+        if self.prices.is_empty() || self.runs.iter().any(Vec::is_empty) {
+            return None;
+        }
+        let whole_for = self.priced_of_no_workload();
+        let whole = || Tuner { results: self, tuned: &[] }.tuning();
+        if self.tuned.is_empty() {
+            return whole();
+        }
+        if !whole_for.is_empty() {
+            return whole().map(|whole| Tuning { whole_for, ..whole });
+        }
+        let apart = Tuner { results: self, tuned: &self.tuned }.tuning()?;
+        if apart.changes() {
+            return Some(apart);
+        }
+        // What is not told of any workload may be told of all of them together.
+        whole().filter(Tuning::changes).or(Some(apart))
+    }
+}
+
+impl Tuner<'_> {
     /// Position of the value of each axis; none where the scenario is left as it is.
     fn choice(&self, variant: usize) -> Vec<Option<usize>> {
         let position = |(levels, label): (&Vec<String>, &String)| levels.iter().position(|known| known == label);
@@ -209,7 +237,7 @@ impl Results {
                 .fold(self.costs(variant), |rest, workload| combined(&rest, &own(workload), |a, b| a - b))
         });
         let rest = averaged(&rest.collect::<Vec<_>>());
-        let at_best = costs.iter().zip(&self.tuned).fold(rest, |total, (levels, (_, axis))| {
+        let at_best = costs.iter().zip(self.tuned).fold(rest, |total, (levels, (_, axis))| {
             let best = self.contest(levels, &self.levels_ruled_out(&variants, *axis, is_out)).order[0];
             sum(&total, &levels[best])
         });
@@ -270,12 +298,7 @@ impl Results {
         axes.map(|axis| (self.axes[axis].clone(), value(axis))).collect()
     }
 
-    /// What is recommended; none if nothing has a price or nothing was played.
-    #[must_use]
-    pub fn tuning(&self) -> Option<Tuning> {
-        if self.prices.is_empty() || self.runs.iter().any(Vec::is_empty) {
-            return None;
-        }
+    fn tuning(&self) -> Option<Tuning> {
         let is_out = self.ruled_out();
         let combinations = self.combinations(&is_out);
         let at_best: Vec<Series> = combinations.iter().map(|of| of.at_best.clone()).collect();
@@ -289,13 +312,33 @@ impl Results {
         };
         let alike = contest.alike.iter().chain(contest.order.first()).filter(|other| **other != chosen);
         let of = &combinations[chosen];
+        let choices: Vec<WorkloadChoice> =
+            (0..self.tuned.len()).map(|workload| self.workload_choice(workload, of, &is_out)).collect();
         Some(Tuning {
             others: self.others_named(&of.key),
             changes_others: today != chosen,
             alike_others: alike.map(told).collect(),
-            workloads: (0..self.tuned.len()).map(|workload| self.workload_choice(workload, of, &is_out)).collect(),
+            whole_for: Vec::new(),
+            of_grid: self.of_grid(&of.key, &choices),
+            workloads: choices,
             variant: of.variant,
         })
+    }
+
+    /// The variant that is what is recommended: the values of `key`, and those of the workloads if all of an axis have the same.
+    fn of_grid(&self, key: &[Option<usize>], choices: &[WorkloadChoice]) -> Option<usize> {
+        let today = self.choice(self.baseline);
+        let mut wanted = key.to_vec();
+        for axis in (0..wanted.len()).filter(|&axis| self.is_of_tolerations(axis)) {
+            let value = |of: &WorkloadChoice| if of.is_clear { Some(of.level) } else { today[axis] };
+            let mut values = choices.iter().filter(|of| of.axis == axis).map(value);
+            let first = values.next()?;
+            if values.any(|other| other != first) {
+                return None;
+            }
+            wanted[axis] = first;
+        }
+        (0..self.variants.len()).find(|&variant| self.choice(variant) == wanted)
     }
 
     /// The cheapest combination, if the data tell that it costs less than what is there, by more than is worth a change; else what
@@ -390,26 +433,6 @@ impl Results {
         };
         self.levels[axis].iter().enumerate().map(outcome).collect()
     }
-
-    /// The mixture against the scenario as it is. Looks at the study's seeds do not widen it: these are others.
-    pub(super) fn confirmation(&self, recommended: &Outcomes, today: &Outcomes) -> Confirmation {
-        let columns = [recommended.costs.clone(), today.costs.clone()];
-        let estimate = self.estimate_at(CONFIDENCE).with_unseen(&columns);
-        Confirmation {
-            n: recommended.costs.len(),
-            today: estimate.mean(&today.costs),
-            recommended: estimate.mean(&recommended.costs),
-            difference: estimate.between(&columns, 0, 1),
-            left_undone: self.left_by(&recommended.undone, &today.undone),
-            confidence: CONFIDENCE,
-        }
-    }
-}
-
-/// What runs cost, and what they left undone.
-pub(super) struct Outcomes {
-    pub(super) costs: Series,
-    pub(super) undone: Undone,
 }
 
 impl Study {
@@ -422,7 +445,7 @@ impl Study {
             return None;
         }
         let from = if tuning.changes_others { &self.variants[tuning.variant] } else { &self.variants[self.baseline] };
-        let is_tuned = |axis: usize| self.tuned.iter().any(|(_, of)| *of == axis);
+        let is_tuned = |axis: usize| tuning.workloads.iter().any(|choice| choice.axis == axis);
         let mut settings = Vec::new();
         for (axis, index) in from.choice.iter().enumerate() {
             let Some(index) = *index else { continue };
@@ -465,10 +488,16 @@ impl Study {
 }
 
 impl Tuning {
-    /// The variant of the grid that is recommended; none if every workload may have a value of its own.
+    /// The variant of the grid that is recommended, be it the baseline; none if workloads get values of their own.
     #[must_use]
     pub fn recommended_variant(&self) -> Option<usize> {
-        self.workloads.is_empty().then_some(self.variant)
+        self.of_grid
+    }
+
+    /// Whether anything is to be changed.
+    #[must_use]
+    pub fn changes(&self) -> bool {
+        self.changes_others || self.workloads.iter().any(|choice| choice.is_clear)
     }
 
     /// A variant of the grid that has the recommended values of what is not `tolerationSeconds`.
@@ -509,9 +538,7 @@ impl Tuning {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::WORKLOAD_METRICS;
     use super::super::results::tests::results;
-    use super::super::undone::undone_of;
     use super::*;
 
     /// Two workloads, of which each has its own best value among three.
@@ -653,14 +680,60 @@ pub(super) mod tests {
         assert!(!tuning.changes_others && !tuning.workloads[0].is_clear);
     }
 
+    /// Two workloads that cost nothing of their own, in a cluster that loses traffic.
+    fn of_lost_traffic(totals: [f64; 3]) -> Results {
+        let mut results = mixed(2);
+        let noise = [0.0, 1.0, 0.5, 0.2, 0.9, 0.4];
+        for (variant, runs) in results.runs.iter_mut().enumerate() {
+            for run in runs {
+                let cost = totals[variant] + noise[run.replication as usize];
+                *run.metrics.last_mut().expect("the cost") = cost;
+                run.workloads = vec![0.0; 2 * WORKLOAD_METRICS.len()].into();
+            }
+        }
+        results
+    }
+
     #[test]
-    fn what_is_confirmed_on_new_seeds_is_not_widened_for_looks_at_others() {
-        let mut looked = mixed(2);
-        looked.looks = 5;
-        let today: Series = [4.0, 5.0, 7.0].into_iter().enumerate().map(|(r, x)| (r as u32, x)).collect();
-        let outcomes = Outcomes { costs: today.clone(), undone: undone_of(std::iter::empty()) };
-        let found = looked.confirmation(&outcomes, &outcomes);
-        assert_eq!((found.today, found.confidence), (looked.estimate_at(0.95).mean(&today), 0.95));
+    fn what_belongs_to_no_workload_decides_for_the_whole_cluster() {
+        let mut results = of_lost_traffic([100.0, 20.0, 400.0]);
+        results.prices.push(("lost_traffic_s".into(), 1.0));
+        // Taken apart, 0 costs the workloads least.
+        for run in results.runs.iter_mut().skip(1).flatten() {
+            (run.workloads[0], run.workloads[WORKLOAD_METRICS.len()]) = (9.0, 9.0);
+        }
+        let tuning = results.tuning().expect("priced");
+        assert_eq!((tuning.others[0].1.as_str(), tuning.changes_others), ("1", true));
+        assert_eq!(
+            (tuning.whole_for.as_slice(), tuning.recommended_variant()),
+            (&["lost_traffic_s".to_owned()][..], Some(1))
+        );
+        assert_eq!(results.comparison().expect("priced").best, 1);
+        let summary: serde_json::Value =
+            serde_json::from_str(&results.summary_json(Some(&tuning), None)).expect("JSON");
+        assert_eq!(summary["recommendation"]["best"], 1);
+        // Nodes at t=0 are the same whatever is tolerated.
+        results.prices = vec![("evictions".into(), 1.0), ("node_h".into(), 1.0), ("lost_traffic_s".into(), 0.0)];
+        assert!(results.tuning().expect("priced").whole_for.is_empty());
+    }
+
+    #[test]
+    fn what_is_told_of_the_whole_is_not_denied_because_no_workload_shows_it() {
+        let tuning = of_lost_traffic([100.0, 20.0, 400.0]).tuning().expect("priced");
+        assert_eq!((tuning.recommended_variant(), tuning.changes()), (Some(1), true));
+        let tuning = of_lost_traffic([100.0, 20.0, 10.0]).tuning().expect("priced");
+        assert_eq!((tuning.recommended_variant(), tuning.changes()), (Some(2), false));
+    }
+
+    #[test]
+    fn what_is_recommended_is_a_variant_if_all_workloads_agree() {
+        // The workloads want 1 and 0; with 1 or 0 today one of them changes.
+        assert_eq!((0..3).map(|today| mixed(today).tuning().expect("priced").of_grid).collect::<Vec<_>>(), [None; 3]);
+        let mut agreed = mixed(2);
+        for run in &mut agreed.runs[1] {
+            run.workloads[WORKLOAD_METRICS.len()] = 0.1;
+        }
+        assert_eq!(agreed.tuning().expect("priced").of_grid, Some(1));
     }
 
     #[test]

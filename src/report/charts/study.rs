@@ -27,6 +27,8 @@ pub struct StudyChart {
     pub trade_offs: Vec<(f64, f64)>,
     /// Position of the variant that is recommended, or that costs least; none if nothing has a price.
     pub best: Option<usize>,
+    /// Whether what is recommended is none of the variants, as workloads get values of their own.
+    pub is_mixture: bool,
     /// Whether no other variant is told to beat it in both.
     pub is_on_front: Vec<bool>,
     /// The longest gap of each run, ascending, by variant.
@@ -46,8 +48,8 @@ pub struct WorkloadCurve {
     pub labels: Vec<String>,
     /// Mean, low and high of the cost.
     pub costs: Vec<(f64, f64, f64)>,
-    /// Position of the value that costs least.
-    pub best: usize,
+    /// Position of the value that is recommended; none if that is what it has today, and not among the values.
+    pub best: Option<usize>,
     /// Mean cost of what it has today.
     pub today: f64,
     /// Whether a value cannot be recommended, as work is left undone under it.
@@ -143,7 +145,7 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
         let all = chart.costs.iter().enumerate().filter(can_win);
         all.min_by(|a, b| a.1.0.total_cmp(&b.1.0)).map(|(variant, _)| variant)
     };
-    let best = chart.best.or_else(cheapest);
+    let best = if chart.is_mixture { None } else { chart.best.or_else(cheapest) };
     style::canvas(1100, 440, |area| {
         let from = if bottom == 0.0 { "" } else { " (the axis does not begin at 0)" };
         let crossed = crossed(chart);
@@ -332,8 +334,10 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
     style::canvas(1100, 440, |area| {
         let which = if all == count { String::new() } else { format!(" ({count} of {all} workloads)") };
         let crossed = crossed(chart);
-        let title =
-            format!("{}: cost by {}, in % of today's; the best is ringed{which}{crossed}", chart.title, chart.axes);
+        let title = format!(
+            "{}: cost by {}, in % of today's; what is recommended is ringed{which}{crossed}",
+            chart.title, chart.axes
+        );
         let entries: Vec<(&str, RGBColor)> =
             curves.iter().zip(SERIES).map(|(curve, color)| (curve.workload.as_str(), color)).collect();
         let area = style::header(area, &title, &entries)?;
@@ -358,10 +362,10 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
         for (curve, color) in curves.iter().zip(SERIES) {
             let points: Vec<(f64, f64)> =
                 curve.costs.iter().enumerate().map(|(index, cost)| (index as f64, relative(curve, cost.0))).collect();
-            let best = points[curve.best];
+            let best = curve.best.map(|best| points[best]);
             plot.draw_series(LineSeries::new(points.clone(), color.stroke_width(px(2))))?;
             plot.draw_series(points.into_iter().map(|point| Circle::new(point, px(3), color.filled())))?;
-            plot.draw_series([Circle::new(best, px(7), color.stroke_width(px(2)))])?;
+            plot.draw_series(best.map(|best| Circle::new(best, px(7), color.stroke_width(px(2)))))?;
             let out = curve.is_ruled_out.iter().enumerate().filter(|(_, is_out)| **is_out);
             let out = out.map(|(index, _)| (index as f64, relative(curve, curve.costs[index].0)));
             plot.draw_series(out.map(|at| Cross::new(at, px(8), BAD.stroke_width(px(2)))))?;

@@ -32,6 +32,7 @@ impl ApiServer {
             allocatable_pods: new.allocatable_pods,
             capacity: new.capacity,
             images: new.images,
+            kubelet_version: new.kubelet_version,
             conditions: new.conditions,
         };
         s.store.insert_node(id, node);

@@ -94,6 +94,8 @@ pub struct NodeRegistration {
     pub capacity: Arc<Resources>,
     /// Images present.
     pub images: Arc<[(Vec<Symbol>, i64)]>,
+    /// `status.nodeInfo.kubeletVersion`; empty if nobody says.
+    pub kubelet_version: Symbol,
     /// Conditions that it is created with.
     pub conditions: NodeConditions,
 }
@@ -117,6 +119,7 @@ impl From<&model::Node> for NodeRegistration {
             allocatable_pods: status.allocatable_pods(),
             capacity: Arc::new(Resources::from(&status.capacity)),
             images: status.images.iter().map(|image| (image.names.clone(), image.size_bytes)).collect(),
+            kubelet_version: status.node_info.as_ref().map(|info| info.kubelet_version).unwrap_or_default(),
             conditions: NodeConditions::default(),
         }
     }

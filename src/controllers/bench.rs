@@ -209,6 +209,7 @@ impl World {
             allocatable_pods: 110,
             capacity: Arc::new(Resources::default()),
             images: Arc::from(Vec::new()),
+            kubelet_version: Symbol::empty(),
             conditions,
         };
         self.store.insert_node(id, node);

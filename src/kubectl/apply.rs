@@ -22,7 +22,7 @@ pub(super) fn plan(args: &ApplyArgs, objects: &[Written], plan: &mut Plan) {
 }
 
 /// What one object of a file asks for, as things are when its turn comes.
-pub(super) fn plan_one(args: &ApplyArgs, Written { file, object }: &Written, store: &Store, plan: &mut Plan) {
+pub(super) fn plan_one(args: &ApplyArgs, Written { file, object, .. }: &Written, store: &Store, plan: &mut Plan) {
     let verb = args.verb;
     let metadata = object.metadata();
     let kind = Kind::of(object);

@@ -8,6 +8,7 @@ use super::resource::{Found, Kind, Target, find, find_one, not_found, of_another
 use super::{Gone, Plan, Step, Written};
 use crate::arena::Symbol;
 use crate::component::{DeleteOptions, Request};
+use crate::model::Labels;
 use crate::state::{DeletionCause, Propagation, Store};
 
 /// # Source
@@ -23,9 +24,10 @@ pub(super) fn plan(args: &DeleteArgs, objects: &[Written], store: &Store, plan: 
     if let Some(failure) = unknown_kind(&args.selection, store) {
         return plan.fail(failure);
     }
-    for written in objects {
-        let given = Some(args.selection.namespace.as_str()).filter(|_| args.selection.is_namespace_given);
-        match of_another_namespace(&written.object, given) {
+    let is_chosen = |labels: &Labels| args.selection.selector.as_ref().is_none_or(|selector| selector.matches(labels));
+    let objects: Vec<&Written> = objects.iter().filter(|w| is_chosen(&w.object.metadata().labels)).collect();
+    for written in &objects {
+        match of_another_namespace(written.object.metadata().namespace, args.selection.given_namespace()) {
             Some(failure) => plan.fail(failure),
             None => delete_written(args, written, store, plan),
         }

@@ -30,6 +30,9 @@ const READ_AHEAD: SimDuration = SimDuration::from_millis(4);
 /// Within this time the server gets to requests that leave a client together, in any order.
 const SCATTER: SimDuration = SimDuration::from_millis(20);
 
+/// Why nothing is waited for any longer.
+const TIMED_OUT: &str = "context deadline exceeded";
+
 /// A drain in progress.
 #[derive(Clone, Debug)]
 pub(super) struct Drain {
@@ -229,7 +232,8 @@ impl Kubectl {
             looked_at: None,
             repeats: 0,
         }));
-        if let Some(timeout) = drain.args.timeout {
+        // Of deletions the wait alone is timed.
+        if let Some(timeout) = drain.args.timeout.filter(|_| !drain.args.disable_eviction) {
             ctx.arm_in(timeout, Timer::Timeout(id, drain.round));
         }
         let first = drain.first;
@@ -398,6 +402,9 @@ impl Kubectl {
             }
         }
         let (is_last, first) = (rest.is_empty(), drain.first as u32);
+        if let Some(timeout) = drain.args.timeout.filter(|_| is_last) {
+            ctx.arm_in(timeout, Timer::Timeout(id, drain.round));
+        }
         process.drain = Some(drain);
         if is_last {
             self.poll(id, first, ctx);
@@ -476,6 +483,13 @@ impl Kubectl {
                     "pod \"{}\" has DeletionTimestamp older than {seconds} seconds, skipping",
                     task.name
                 ));
+            } else if !drain.args.disable_eviction
+                && drain.args.timeout.is_some_and(|timeout| ctx.now >= drain.began_at + timeout)
+            {
+                // It was evicted when the time was over already: there was this one look.
+                task.state = State::Failed;
+                let error = waiting_failed(task, TIMED_OUT);
+                drain.errors.push(error);
             } else if !drain.args.disable_eviction {
                 // A look that was held back beyond the next beat is followed by another at once.
                 let looked_at = task.looked_at.unwrap_or(ctx.now);
@@ -513,11 +527,14 @@ impl Kubectl {
     pub(super) fn timed_out(&mut self, id: Id<Process>, round: u32, ctx: &mut Ctx<'_, Self>) {
         let Some((process, mut drain)) = self.drain_of(id) else { return };
         if drain.round == round {
-            const WHY: &str = "context deadline exceeded";
             let mut errors = Vec::new();
             for task in drain.tasks.iter_mut().filter(|t| t.state == State::Leaving) {
                 task.state = State::Failed;
-                errors.push(if drain.args.disable_eviction { WHY.to_owned() } else { waiting_failed(task, WHY) });
+                errors.push(if drain.args.disable_eviction {
+                    TIMED_OUT.to_owned()
+                } else {
+                    waiting_failed(task, TIMED_OUT)
+                });
             }
             errors.truncate(if drain.args.disable_eviction { 1 } else { usize::MAX });
             // All goroutines wake at once.

@@ -14,7 +14,8 @@ use super::resource::{Found, Kind, find, find_or_fail};
 use super::view::{self, Clock};
 use super::{Item, Plan};
 use crate::arena::Symbol;
-use crate::state::{ContainerState, JobId, Pod, Status, Store, WorkloadId};
+use crate::model::{Container, StoredKind};
+use crate::state::{ContainerState, ContainerStatus, JobId, Pod, Status, Store, WorkloadId};
 use crate::units::SimTime;
 
 /// How old something is, as kubectl tells it.
@@ -58,12 +59,22 @@ pub(super) fn plan(args: &GetArgs, store: &Store, now: SimTime, clock: Clock, pl
         Columns::Name => plan.items.extend(found.iter().map(|object| Item::Print(vec![object.printed(store)]))),
         Columns::Usual | Columns::Wide => tables(args, &found, has_failed, store, now, plan),
     }
+    let made =
+        args.selection.kinds.iter().filter_map(|kind| if let Kind::Stored(kind) = kind { Some(*kind) } else { None });
+    for kind in made.filter(|kind| is_made_by_controllers(*kind)) {
+        plan.warnings.push(format!("kubesquall: {} that a control plane makes are not simulated", kind.plural));
+    }
     if args.watch {
         plan.warnings.push("kubesquall: the changes that a watch would go on to print are not simulated".to_owned());
     }
     if !args.ignore_not_found {
         failures.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));
     }
+}
+
+/// Kinds whose objects components make, which none does here.
+fn is_made_by_controllers(kind: StoredKind) -> bool {
+    matches!(kind.kind.as_str(), "Endpoints" | "EndpointSlice" | "Lease" | "ControllerRevision" | "VolumeAttachment")
 }
 
 fn sorted(found: Vec<Found>, path: &Template, text: &str, store: &Store, clock: Clock) -> Result<Vec<Found>, String> {
@@ -200,38 +211,103 @@ fn row(found: &Found, args: &GetArgs, with_kind: bool, store: &Store, now: SimTi
 /// What a pod's STATUS reads.
 ///
 /// # Source
-/// kubectl's server side printer, `printPod`.
-fn status(pod: &Pod, store: &Store) -> String {
-    let is_lost = pod
-        .node
-        .and_then(|node| store.node(node))
-        .is_some_and(|node| node.conditions.ready() == Some(Status::Unknown) && pod.deletion.is_some());
-    if pod.deletion.is_some() && !pod.phase.is_terminal() {
-        return if is_lost { "Unknown" } else { "Terminating" }.to_owned();
+/// kube-apiserver, `printPod`: later rules hide what earlier ones say, and of the containers the first speaks last.
+///
+/// # Differs
+/// A container that ended with another status than 0 is in `Error`, whatever ended it.
+fn status(pod: &Pod) -> String {
+    if pod.deletion.is_some() && pod.reason.as_str() == "NodeLost" {
+        return "Unknown".to_owned();
     }
-    let waiting = pod.containers.iter().any(|c| matches!(c.state, ContainerState::CrashLoopBackOff));
-    let failed = pod.containers.iter().find_map(|c| match c.state {
-        ContainerState::Terminated { exit_code, .. } if exit_code != 0 => Some("Error"),
-        _ => None,
-    });
-    match pod.phase.as_str() {
-        _ if !pod.reason.is_empty() => pod.reason.to_string(),
-        _ if waiting => "CrashLoopBackOff".to_owned(),
-        "Succeeded" => "Completed".to_owned(),
-        "Failed" => "Error".to_owned(),
-        "Pending" if pod.node.is_some() => "ContainerCreating".to_owned(),
-        phase => failed.filter(|_| phase != "Running").unwrap_or(phase).to_owned(),
+    if pod.deletion.is_some() && !pod.phase.is_terminal() {
+        return "Terminating".to_owned();
+    }
+    let mut status = match &pod.not_scheduled {
+        Some(gated) if gated.reason.as_str() == "SchedulingGated" => "SchedulingGated",
+        _ if !pod.reason.is_empty() => pod.reason.as_str(),
+        _ => pod.phase.as_str(),
+    };
+    if let Some(initializing) = initializing(pod) {
+        return initializing;
+    }
+    let (mut runs, mut error) = (false, None);
+    for container in pod.containers.iter().rev() {
+        match container.state {
+            ContainerState::Running { .. } => runs |= container.ready,
+            ContainerState::Terminated { exit_code: 0, .. } => status = "Completed",
+            ContainerState::Terminated { .. } => (status, error) = ("Error", Some("Error")),
+            waiting => status = waiting_for(waiting, pod),
+        }
+    }
+    if status == "Completed" {
+        let is_ready = pod.ready.is_some_and(|ready| ready.status == Status::True);
+        return match error {
+            _ if runs && is_ready => "Running",
+            Some(error) => error,
+            None if runs => "NotReady",
+            None => status,
+        }
+        .to_owned();
+    }
+    // The kubelet has not written yet what its containers do.
+    let is_awaited = pod.containers.is_empty() && pod.node.is_some() && status == "Pending";
+    (if is_awaited && pod.started_at.is_some() { "ContainerCreating" } else { status }).to_owned()
+}
+
+/// Why a container waits.
+fn waiting_for(state: ContainerState, pod: &Pod) -> &'static str {
+    match state {
+        ContainerState::CrashLoopBackOff => "CrashLoopBackOff",
+        ContainerState::ErrImagePull => "ErrImagePull",
+        ContainerState::ImagePullBackOff => "ImagePullBackOff",
+        ContainerState::ErrImageNeverPull => "ErrImageNeverPull",
+        _ if pod.init_containers.is_empty() => "ContainerCreating",
+        _ => "PodInitializing",
     }
 }
 
+/// What the first init container says that the pod still waits for, if it waits for one.
+fn initializing(pod: &Pod) -> Option<String> {
+    let containers = pod.spec.init_containers.iter().zip(&pod.init_containers).enumerate();
+    let open = |(_, (container, status)): &(usize, (&Container, &ContainerStatus))| match status.state {
+        ContainerState::Terminated { exit_code: 0, .. } => false,
+        ContainerState::Running { .. } => !container.is_sidecar(),
+        _ => true,
+    };
+    let (index, (_, status)) = { containers }.find(open)?;
+    let count = pod.spec.init_containers.len();
+    Some(match status.state {
+        ContainerState::Terminated { .. } => "Init:Error".to_owned(),
+        ContainerState::Running { .. } | ContainerState::Waiting => format!("Init:{index}/{count}"),
+        waiting => format!("Init:{}", waiting_for(waiting, pod)),
+    })
+}
+
+/// READY and RESTARTS.
+///
+/// # Source
+/// kube-apiserver, `printPod`: who runs and is ready, of the containers and those init containers that go on running.
+fn ready_and_restarts(pod: &Pod) -> [String; 2] {
+    let runs = |status: &&ContainerStatus| status.ready && matches!(status.state, ContainerState::Running { .. });
+    let init = || pod.spec.init_containers.iter().zip(&pod.init_containers);
+    let sidecars = || init().filter(|(container, _)| container.is_sidecar()).map(|(_, status)| status);
+    let is_initializing = initializing(pod).is_some();
+    let own = pod.containers.iter().filter(|_| !is_initializing);
+    let ready = own.clone().filter(runs).count() + sidecars().filter(runs).count();
+    let restarts: u32 = if is_initializing {
+        init().map(|(_, status)| status.restarts).sum()
+    } else {
+        own.chain(sidecars()).map(|status| status.restarts).sum()
+    };
+    let side = pod.spec.init_containers.iter().filter(|container| container.is_sidecar()).count();
+    [format!("{ready}/{}", pod.spec.containers.len() + side), restarts.to_string()]
+}
+
 fn pod_cells(pod: &Pod, wide: bool, store: &Store, now: SimTime) -> Vec<String> {
-    let ready = pod.containers.iter().filter(|c| c.ready).count();
-    let restarts: u32 = pod.containers.iter().map(|c| c.restarts).sum();
-    let count = pod.spec.containers.len();
+    let [ready, restarts] = ready_and_restarts(pod);
     let node =
         |node: Option<crate::state::NodeId>| node.map_or("<none>".to_owned(), |node| store.node_name(node).to_string());
-    let mut cells =
-        vec![format!("{ready}/{count}"), status(pod, store), restarts.to_string(), age(pod.created_at, now)];
+    let mut cells = vec![ready, status(pod), restarts, age(pod.created_at, now)];
     if wide {
         cells.extend(["<none>".to_owned(), node(pod.node), node(pod.nominated_node), "<none>".to_owned()]);
     }
@@ -247,11 +323,13 @@ fn cells_of(found: &Found, wide: bool, store: &Store, now: SimTime) -> Option<Ve
                 Some(Status::True) => "Ready",
                 _ => "NotReady",
             };
+            let version = node.kubelet_version;
+            let version = if version.is_empty() { "<unknown>".to_owned() } else { version.to_string() };
             let cordoned = if node.unschedulable { ",SchedulingDisabled" } else { "" };
             let roles = node.labels.iter().filter_map(|(key, _)| key.as_str().strip_prefix("node-role.kubernetes.io/"));
             let roles = roles.collect::<Vec<_>>().join(",");
             let roles = if roles.is_empty() { "<none>".to_owned() } else { roles };
-            vec![format!("{ready}{cordoned}"), roles, age(node.created_at, now), "<unknown>".to_owned()]
+            vec![format!("{ready}{cordoned}"), roles, age(node.created_at, now), version]
         }
         Found::Workload(_, id) => workload_cells(*id, store, now)?,
         Found::Other(kind, namespace, name) => other_cells(*kind, *namespace, *name, store, now)?,

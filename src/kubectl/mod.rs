@@ -46,7 +46,7 @@ use crate::component::{
     Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventDraft, Message, ObjectRef, Record,
     Reply, Request, Start, Transcript, TypedCommand, typed,
 };
-use crate::model::Object;
+use crate::model::{ManifestObject, Object};
 use crate::state::{
     Change, Changed, ControlPlaneProcess, NamespaceId, NodeId, PersistentVolumeClaimId, PodId, ReplicaSet, Store,
     WorkloadId,
@@ -54,12 +54,12 @@ use crate::state::{
 use crate::units::{SimDuration, SimTime};
 
 pub(crate) use command_line::patch_value;
-pub use command_line::{Command, CommandLine, CommandLineError, Input, Selection, Source, Stage, parse};
+pub use command_line::{Command, CommandLine, CommandLineError, Input, Selection, Source, Stage, commands, parse};
 use command_line::{DeleteArgs, RolloutVerb};
 use drain::Drain;
 use failure::Failure;
 use pipeline::Pipe;
-pub use pipeline::{STANDARD_INPUT, settle_namespace};
+pub use pipeline::{STANDARD_INPUT, hand_over};
 pub use printing::{DryRun, Output, Printing};
 pub use resource::Kind;
 use shell::Shells;
@@ -74,6 +74,16 @@ pub struct Written {
     pub file: Arc<str>,
     /// The object.
     pub object: Object,
+    /// Whether the file names its namespace; else a command may give it one.
+    pub names_namespace: bool,
+}
+
+impl Written {
+    /// An object of a file.
+    #[must_use]
+    pub fn new(file: &Arc<str>, loaded: ManifestObject) -> Self {
+        Self { file: Arc::clone(file), object: loaded.object, names_namespace: loaded.names_namespace }
+    }
 }
 
 /// A line of the runbook, parsed, with the objects of its files.
@@ -435,7 +445,8 @@ impl Kubectl {
                     let Command::Apply(args) = &process.line.command else { continue };
                     let mut plan = Plan::default();
                     let written = &process.line.objects[index];
-                    match resource::of_another_namespace(&written.object, args.namespace.as_deref()) {
+                    match resource::of_another_namespace(written.object.metadata().namespace, args.namespace.as_deref())
+                    {
                         Some(failure) => plan.fail(failure),
                         None => apply::plan_one(args, written, ctx.store, &mut plan),
                     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::command_line::{CommandLine, Stage, single};
 use super::filter::Filter;
 use super::{Command, Kubectl, Printing, Process, RunbookLine, START, Timer, Written};
+use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::diagnostics::Severity;
 use crate::model::manifest::load_text;
@@ -46,27 +47,23 @@ fn objects_of(text: &str) -> Result<Vec<Written>, String> {
         return Err(format!("error: error parsing {STANDARD_INPUT}: {}", problem.message));
     }
     let file: Arc<str> = STANDARD_INPUT.into();
-    Ok(loaded.objects.into_iter().map(|object| Written { file: Arc::clone(&file), object: object.object }).collect())
+    Ok(loaded.objects.into_iter().map(|object| Written::new(&file, object)).collect())
 }
 
-/// The namespace that a command gives to objects that name none.
+/// Hands the objects of its files to a command: those that name no namespace are in the one that `-n` gives.
 ///
-/// # Differs
-/// One that names `default` is taken for one that names none.
-pub fn settle_namespace(command: &Command, objects: &mut [Written]) {
-    let given = match command {
-        Command::Apply(args) => args.namespace.as_deref(),
-        Command::Replace(args) => args.namespace.as_deref(),
-        Command::Delete(args) => Some(args.selection.namespace.as_str()).filter(|_| args.selection.is_namespace_given),
-        _ => None,
-    };
-    let Some(given) = given.map(crate::arena::Symbol::new) else { return };
-    for Written { object, .. } in objects {
-        let metadata = object.metadata_mut();
-        if metadata.namespace.as_str() == "default" {
-            metadata.namespace = given;
+/// # Source
+/// cli-runtime, `SetNamespace`.
+pub fn hand_over(command: &mut Command, objects: &mut [Written]) {
+    if let Some(given) = command.given_namespace().map(Symbol::new) {
+        for Written { object, names_namespace, .. } in &mut *objects {
+            let metadata = object.metadata_mut();
+            if !*names_namespace && !metadata.namespace.is_empty() {
+                metadata.namespace = given;
+            }
         }
     }
+    command.name_objects(objects);
 }
 
 impl Kubectl {
@@ -141,8 +138,7 @@ fn fed(mut line: CommandLine, text: &str, typed: &RunbookLine) -> RunbookLine {
     }
     match objects_of(text) {
         Ok(mut objects) => {
-            settle_namespace(&line.command, &mut objects);
-            line.command.name_objects(&objects);
+            hand_over(&mut line.command, &mut objects);
             with(line, objects, typed)
         }
         Err(problem) => refused(problem, typed),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::command_line::ReplaceArgs;
 use super::failure::Failure;
-use super::resource::{Kind, find_one, not_found};
+use super::resource::{Kind, find_one, not_found, of_another_namespace};
 use super::{Item, Plan, Step, Written, delete};
 use crate::component::Request;
 use crate::state::Store;
@@ -16,11 +16,19 @@ pub(super) fn plan(args: &ReplaceArgs, objects: &[Written], store: &Store, plan:
         plan.fail(Failure::own("no objects passed to replace"));
     }
     if args.force {
+        let elsewhere = |w: &Written| of_another_namespace(w.object.metadata().namespace, args.namespace.as_deref());
+        if let Some(failure) = objects.iter().find_map(elsewhere) {
+            return plan.fail(failure);
+        }
         return make_anew(objects, store, plan);
     }
-    for Written { file, object } in objects {
+    for Written { file, object, .. } in objects {
         let Some(kind) = Kind::of(object) else { continue };
         let metadata = object.metadata();
+        if let Some(failure) = of_another_namespace(metadata.namespace, args.namespace.as_deref()) {
+            plan.fail(failure);
+            continue;
+        }
         if find_one(kind, metadata.namespace, metadata.name.as_str(), store).is_none() {
             let error = not_found(kind, metadata.name.as_str());
             plan.fail(Failure::refusal(&error, Some(("replacing", file))));
@@ -37,7 +45,7 @@ pub(super) fn plan(args: &ReplaceArgs, objects: &[Written], store: &Store, plan:
 /// # Source
 /// kubectl, `ReplaceOptions.forceReplace`.
 fn make_anew(objects: &[Written], store: &Store, plan: &mut Plan) {
-    for Written { file, object } in objects {
+    for Written { file, object, .. } in objects {
         let Some(kind) = Kind::of(object) else { continue };
         let metadata = object.metadata();
         let found = find_one(kind, metadata.namespace, metadata.name.as_str(), store);
@@ -46,7 +54,7 @@ fn make_anew(objects: &[Written], store: &Store, plan: &mut Plan) {
         }
     }
     plan.items.push(Item::AwaitGone(None));
-    for Written { file, object } in objects {
+    for Written { file, object, .. } in objects {
         let Some(kind) = Kind::of(object) else { continue };
         let metadata = object.metadata();
         let home = Some(metadata.namespace).filter(|namespace| !namespace.is_empty());

@@ -384,12 +384,11 @@ pub(super) fn find(selection: &Selection, store: &Store) -> Vec<Result<Found, Fa
         return vec![Err(unknown)];
     }
     if !selection.targets.is_empty() {
-        let find = |target: &Target| {
-            let namespace = target.namespace.unwrap_or(namespace);
-            find_one(target.kind, namespace, &target.name, store)
-                .ok_or_else(|| Failure::refusal(&missing(target.kind, namespace, &target.name, store), None))
+        let find = |target: &Target| match target.namespace {
+            Some(own) => find_written(target, own, selection, store),
+            None => Some(find_named(target, namespace, store)),
         };
-        return selection.targets.iter().map(find).collect();
+        return selection.targets.iter().filter_map(find).collect();
     }
     let mut found = Vec::new();
     for kind in &selection.kinds {
@@ -404,6 +403,28 @@ pub(super) fn find(selection: &Selection, store: &Store) -> Vec<Result<Found, Fa
         found.extend(selected(*kind, selection, store).into_iter().filter(is_selected).map(Ok));
     }
     found
+}
+
+fn find_named(target: &Target, namespace: Symbol, store: &Store) -> Result<Found, Failure> {
+    find_one(target.kind, namespace, &target.name, store)
+        .ok_or_else(|| Failure::refusal(&missing(target.kind, namespace, &target.name, store), None))
+}
+
+/// An object of a file; none if the command's labels leave it out.
+///
+/// # Source
+/// cli-runtime, `Builder.visitByPaths`: read first, then filtered by label, then held against the namespace.
+fn find_written(target: &Target, own: Symbol, selection: &Selection, store: &Store) -> Option<Result<Found, Failure>> {
+    let elsewhere = of_another_namespace(own, selection.given_namespace());
+    if !selection.reads_before {
+        return Some(elsewhere.map_or_else(|| find_named(target, own, store), Err));
+    }
+    let found = match find_named(target, own, store) {
+        Ok(found) => found,
+        missing => return Some(missing),
+    };
+    let is_chosen = selection.selector.as_ref().is_none_or(|selector| selector.matches(&found.labels(store)));
+    is_chosen.then(|| elsewhere.map_or(Ok(found), Err))
 }
 
 /// The objects that there are; the plan fails of those that are not.
@@ -459,8 +480,7 @@ fn missing(kind: Kind, namespace: Symbol, name: &str, store: &Store) -> ApiError
 ///
 /// # Source
 /// cli-runtime, `RequireNamespace`.
-pub(super) fn of_another_namespace(object: &Object, given: Option<&str>) -> Option<Failure> {
-    let own = object.metadata().namespace;
+pub(super) fn of_another_namespace(own: Symbol, given: Option<&str>) -> Option<Failure> {
     let given = given.filter(|given| !own.is_empty() && own.as_str() != *given)?;
     Some(Failure::own(format!(
         "the namespace from the provided object \"{own}\" does not match the namespace \"{given}\". You must pass \

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{CommandLine, Kubectl, Place, Runbook, RunbookLine, Tag, Timer, Written, parse};
+use super::{CommandLine, Kubectl, Place, Runbook, RunbookLine, Tag, Timer, Written, hand_over, parse};
 use crate::apiserver::{ApiServer, link_owners};
 use crate::arena::Symbol;
 use crate::component::{
@@ -88,8 +88,8 @@ impl Desk {
             round_trip: SimDuration::from_millis(10),
         };
         let mut line = runbook_line(line);
-        line.objects =
-            files.iter().map(|(file, text)| Written { file: (*file).into(), object: object(text) }).collect();
+        line.objects = files.iter().map(|(file, text)| written(file, text)).collect();
+        hand_over(&mut line.command, &mut line.objects);
         let lines = vec![Arc::new(line)];
         let mut desk = Self {
             kubectl: Kubectl::new(Arc::new(Runbook { lines, epoch_unix_nanos: 0 })),
@@ -313,6 +313,18 @@ fn runbook_line(line: &str) -> RunbookLine {
         place: Place::Foreground,
         rest,
     }
+}
+
+/// An object as a file gives it; it may name no namespace.
+#[track_caller]
+fn from_file(file: &str, text: &str) -> Written {
+    let value: serde_json::Value = serde_saphyr::from_str(text).expect("YAML");
+    let mut loaded = crate::model::manifest::load_text(file, &value.to_string());
+    Written::new(&file.into(), loaded.objects.pop().expect("an object"))
+}
+
+fn written(file: &str, text: &str) -> Written {
+    Written { file: file.into(), object: object(text), names_namespace: true }
 }
 
 #[track_caller]
@@ -708,6 +720,7 @@ fn pods_that_should_long_be_gone_are_passed_over() {
     check(100, 0.0..0.3, false);
 }
 
+mod files;
 mod making;
 mod output;
 mod pipeline;

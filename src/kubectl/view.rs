@@ -241,7 +241,9 @@ fn node_status(node: &Node, clock: Clock) -> Value {
             }))
         })
         .collect();
+    let version = Some(node.kubelet_version).filter(|version| !version.is_empty());
     json!({
+        "nodeInfo": version.map(|version| json!({"kubeletVersion": version})),
         "allocatable": amounts(&node.allocatable, node.allocatable_pods),
         "capacity": amounts(&node.capacity, node.allocatable_pods),
         "conditions": conditions,

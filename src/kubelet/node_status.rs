@@ -22,6 +22,7 @@ pub(super) fn registration_of(node: &Node) -> NodeRegistration {
         allocatable_pods: node.allocatable_pods,
         capacity: Arc::clone(&node.capacity),
         images: Arc::clone(&node.images),
+        kubelet_version: node.kubelet_version,
         conditions: NodeConditions::default(),
     }
 }
@@ -39,6 +40,7 @@ pub(super) fn node_to_register(registration: &NodeRegistration, now: SimTime) ->
         allocatable_pods: registration.allocatable_pods,
         capacity: Arc::clone(&registration.capacity),
         images: Arc::clone(&registration.images),
+        kubelet_version: registration.kubelet_version,
         conditions: NodeConditions::default(),
     }
 }

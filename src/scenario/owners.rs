@@ -98,7 +98,8 @@ impl<'a> Orphans<'a> {
     }
 
     fn written(&self, object: impl Into<Object>) -> ManifestObject {
-        ManifestObject { object: object.into(), source: self.newest().written.source.clone() }
+        let source = self.newest().written.source.clone();
+        ManifestObject { object: object.into(), source, names_namespace: true }
     }
 }
 
@@ -422,7 +423,8 @@ fn deployment((namespace, _, name): Key, sets: &[(&ReplicaSet, &ManifestObject)]
         ..DeploymentSpec::default()
     };
     let deployment = Deployment { metadata, spec, ..Deployment::default() };
-    Some(ManifestObject { object: deployment.into(), source: written.source.clone() })
+    let source = written.source.clone();
+    Some(ManifestObject { object: deployment.into(), source, names_namespace: true })
 }
 
 fn daemon_set(orphans: &Orphans<'_>, objects: &[ManifestObject]) -> ManifestObject {
@@ -575,7 +577,8 @@ fn priority_classes(objects: &[ManifestObject], present: &BTreeSet<Key>) -> Vec<
         let mut class =
             PriorityClass { value, preemption_policy: pod.spec.preemption_policy, ..PriorityClass::default() };
         class.metadata.name = name;
-        made.insert(name, ManifestObject { object: class.into(), source: written.source.clone() });
+        let source = written.source.clone();
+        made.insert(name, ManifestObject { object: class.into(), source, names_namespace: true });
     }
     made.into_values().collect()
 }

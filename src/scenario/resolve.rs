@@ -338,10 +338,10 @@ impl Resolver<'_> {
         let pools = self.pools(root, &spec, &config, &objects);
         for (index, pool) in pools.iter().enumerate() {
             let source = root.locate_text(&format!("spec.cluster.nodePools[{index}].name"));
-            objects.extend(
-                (0..pool.count)
-                    .map(|index| ManifestObject { object: Object::from(pool.node(index)), source: source.clone() }),
-            );
+            objects.extend((0..pool.count).map(|index| {
+                let object = Object::from(pool.node(index));
+                ManifestObject { object, source: source.clone(), names_namespace: true }
+            }));
         }
         let mut chaos = ChaosPlan {
             pools: pools.iter().map(NodePool::plan).collect(),
@@ -577,7 +577,8 @@ impl Resolver<'_> {
                 chaos.faults.push((at, fault));
             } else if let Some(line) = &entry.kubectl {
                 let place = root.locate_text(&format!("spec.timeline[{index}].kubectl"));
-                if let Some(mut line) = self.runbook_line(line, &place, not_modelled, files) {
+                for line in kubectl::commands(line) {
+                    let Some(mut line) = self.runbook_line(line, &place, not_modelled, files) else { continue };
                     let next = kubectl::ShellId(u32::try_from(shells.len()).unwrap_or(u32::MAX));
                     line.shell = Some(*shells.entry(at).or_insert(next));
                     timeline.push((at, TimelineAction::Kubectl(runbook.lines.len())));
@@ -606,9 +607,7 @@ impl Resolver<'_> {
         not_modelled: &mut Vec<NotModelled>,
         files: &mut Files<'_>,
     ) -> Option<RunbookLine> {
-        let trimmed = text.trim();
-        let trimmed = trimmed.strip_prefix("kubectl ").map_or(trimmed, str::trim_start);
-        let (trimmed, place) = kubectl::in_background(trimmed);
+        let (trimmed, place) = kubectl::in_background(text.trim());
         let CommandLine { mut command, printing, files: paths, input, rest } = match kubectl::parse(trimmed) {
             Ok(line) => line,
             Err(error) => {
@@ -645,18 +644,18 @@ impl Resolver<'_> {
             loaded.diagnostics = with_place(loaded.diagnostics, &place);
             let file: Arc<str> = path.into();
             let written = self.take(loaded, not_modelled).into_iter();
-            objects.extend(written.map(|object| Written { file: Arc::clone(&file), object: object.object }));
+            objects.extend(written.map(|object| Written::new(&file, object)));
         }
-        kubectl::settle_namespace(&command, &mut objects);
         if let Command::Patch(arguments) = &mut command
             && let Some(path) = &arguments.patch_file
         {
             let place = word_in(location, text, path);
             arguments.patch = self.patch_file(path, place, files)?;
         }
-        command.name_objects(&objects);
+        kubectl::hand_over(&mut command, &mut objects);
         objects::check_line(&command, &objects, location, &mut self.diagnostics);
-        Some(RunbookLine { text: trimmed.into(), command, printing, objects, shell: None, place, rest })
+        let shown = trimmed.strip_prefix("kubectl ").map_or(trimmed, str::trim_start);
+        Some(RunbookLine { text: shown.into(), command, printing, objects, shell: None, place, rest })
     }
 }
 
@@ -684,7 +683,7 @@ impl Resolver<'_> {
         loaded.diagnostics = placed.collect();
         let file: Arc<str> = kubectl::STANDARD_INPUT.into();
         let objects = self.take(loaded, not_modelled).into_iter();
-        objects.map(|object| Written { file: Arc::clone(&file), object: object.object }).collect()
+        objects.map(|object| Written::new(&file, object)).collect()
     }
 
     /// The patch that a file holds; none if it holds none.

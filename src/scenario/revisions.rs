@@ -94,7 +94,8 @@ pub(super) fn missing(objects: &[ManifestObject]) -> Vec<ManifestObject> {
     let lacking = objects.iter().filter_map(|object| {
         let owner = Owner::of(&object.object).filter(|owner| owner.is_up_to_date && !known.contains(&owner.key()))?;
         let revision = owner.revision(newest.get(&owner.key())?.1)?;
-        Some(ManifestObject { object: Object::from(revision), source: object.source.clone() })
+        let source = object.source.clone();
+        Some(ManifestObject { object: Object::from(revision), source, names_namespace: true })
     });
     lacking.collect()
 }

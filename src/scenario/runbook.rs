@@ -9,7 +9,7 @@ use super::schema::Spec;
 use super::validate::Inventory;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, nearest};
-use crate::kubectl::{Command, Kind, RunbookLine, Selection};
+use crate::kubectl::{Command, Kind, RunbookLine, Selection, commands};
 use crate::model::Object;
 
 /// The names that objects have or may have got, in the order of the lines.
@@ -31,17 +31,18 @@ pub(super) fn check(
     inventory: &Inventory,
     diagnostics: &mut Diagnostics,
 ) {
-    let written = spec.timeline.iter().enumerate().filter(|(_, entry)| entry.kubectl.is_some());
-    let written: Vec<_> = written.collect();
+    let entries = spec.timeline.iter().enumerate();
+    let entries = entries.filter_map(|(index, entry)| Some((index, entry.at, entry.kubectl.as_deref()?)));
+    let each = |(index, at, text)| commands(text).into_iter().map(move |line| (index, at, line));
+    let written: Vec<_> = entries.flat_map(each).collect();
     // Lines that cannot be read are errors of their own.
     if written.len() != scenario.kubectl.lines.len() {
         return;
     }
     let mut lines: Vec<_> = written.into_iter().zip(&scenario.kubectl.lines).collect();
-    lines.sort_by_key(|((_, entry), _)| entry.at);
+    lines.sort_by_key(|((_, at, _), _)| *at);
     let mut names = Names::new(scenario, inventory);
-    for ((index, entry), line) in lines {
-        let text = entry.kubectl.as_deref().unwrap_or_default();
+    for ((index, _, text), line) in lines {
         names.add_made_by(line);
         let Some(selection) = selection(&line.command) else { continue };
         let place = root.locate_text(&format!("spec.timeline[{index}].kubectl"));

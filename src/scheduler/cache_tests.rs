@@ -85,6 +85,7 @@ pub(super) fn node(zone: u8) -> Node {
         allocatable_pods: 110,
         capacity: Arc::default(),
         images: Arc::default(),
+        kubelet_version: Symbol::default(),
         conditions: NodeConditions::default(),
     }
 }

@@ -149,6 +149,8 @@ pub struct Node {
     pub capacity: Arc<Resources>,
     /// `status.images`: names and size in bytes.
     pub images: Arc<[(Vec<Symbol>, i64)]>,
+    /// `status.nodeInfo.kubeletVersion`; empty if the input does not say.
+    pub kubelet_version: Symbol,
     /// `status.conditions`.
     pub conditions: NodeConditions,
 }

@@ -270,3 +270,20 @@ fn what_was_posted_before_the_run_counts_where_events_are_damped() {
     assert_eq!(said.len(), 24, "{said:#?}");
     assert_eq!(said[..2], ["Scaled up replica set web-abc from 0 to 1", "Scaled down replica set web-abc from 1 to 0"]);
 }
+
+#[test]
+fn lines_of_an_entry_are_typed_one_after_the_other() {
+    let lines = r#"{at: 60s, kubectl: "cordon n-0\n# a comment\n\nkubectl uncordon \\\n  n-0\nuncordon nobody\nget nodes -o name"}"#;
+    let object = "{apiVersion: v1, kind: Namespace, metadata: {name: batch}}";
+    let mut rows = play(lines, object).transcript;
+    rows.sort_by_key(|row| row.order);
+    let said: Vec<_> =
+        rows.iter().map(|row| (row.command.lines().next().unwrap_or_default(), row.exit, row.stdout.len())).collect();
+    let expected =
+        [("cordon n-0", 0, 1), ("uncordon \\", 0, 1), ("uncordon nobody", 1, 0), ("get nodes -o name", 0, 2)];
+    assert_eq!(said, expected.map(|(line, exit, count)| (line, Some(exit), count)));
+    assert!(
+        rows.windows(2).all(|pair| pair[0].done_at == Some(pair[1].at)),
+        "each starts with the end of the one before"
+    );
+}

@@ -54,11 +54,19 @@ pub struct Selection {
     pub namespace: String,
     /// Whether `-n` is given: an object of a file must then be of no other namespace.
     pub is_namespace_given: bool,
+    /// Of objects of files the labels count that they have, not those of the file.
+    pub reads_before: bool,
     /// `-A`.
     pub all_namespaces: bool,
 }
 
 impl Selection {
+    /// `-n`, if it is given.
+    #[must_use]
+    pub fn given_namespace(&self) -> Option<&str> {
+        Some(self.namespace.as_str()).filter(|_| self.is_namespace_given)
+    }
+
     /// Whether it selects, rather than names.
     #[must_use]
     pub fn is_selecting(&self) -> bool {

@@ -6,6 +6,7 @@ mod looking;
 mod making;
 mod pipeline;
 mod resources;
+mod script;
 mod setting;
 mod shell;
 mod verbs;
@@ -13,6 +14,7 @@ mod verbs;
 pub use args::Selection;
 pub(super) use args::*;
 pub use pipeline::{Input, Stage};
+pub use script::commands;
 pub use shell::Source;
 pub(crate) use verbs::patch_value;
 
@@ -165,6 +167,24 @@ impl Command {
         })
     }
 
+    /// `-n`, if it is given.
+    pub(super) fn given_namespace(&self) -> Option<&str> {
+        match self {
+            Self::Apply(args) => args.namespace.as_deref(),
+            Self::Replace(args) => args.namespace.as_deref(),
+            command => command.selection()?.given_namespace(),
+        }
+    }
+
+    /// Whether the command reads the objects of files before it chooses among them by label: it sees the labels that they
+    /// have, not those of the file.
+    ///
+    /// # Source
+    /// kubectl, the commands that ask the builder for the `Latest`.
+    fn reads_before(&self) -> bool {
+        !matches!(self, Self::Scale(_) | Self::Patch(_) | Self::Expose(_) | Self::Autoscale(_))
+    }
+
     /// What the command works on, if it works on objects that are named or selected.
     fn selection_mut(&mut self) -> Option<&mut Selection> {
         Some(match self {
@@ -185,9 +205,14 @@ impl Command {
 
     /// Commands other than those that make and delete objects work on the objects that files name.
     pub(crate) fn name_objects(&mut self, objects: &[Written]) {
+        let reads_before = self.reads_before();
         let Some(selection) = self.selection_mut() else { return };
+        selection.reads_before = reads_before;
         for Written { object, .. } in objects {
             let metadata = object.metadata();
+            if !reads_before && selection.selector.as_ref().is_some_and(|s| !s.matches(&metadata.labels)) {
+                continue;
+            }
             let Some(kind) = Kind::of(object) else { continue };
             let namespace = Some(metadata.namespace);
             selection.targets.push(Target { kind, name: metadata.name.to_string(), namespace });
@@ -198,8 +223,14 @@ impl Command {
 /// Reads a kubectl line, with what its output goes through; a leading `kubectl` is allowed.
 ///
 /// # Errors
-/// If the verb, a flag or an argument is not one that can be played. What kubectl itself would refuse is a command that fails.
+/// If the line has a NUL character, which no program can be given, or if the verb, a flag or an argument is not one that can be played. What kubectl itself would refuse is a command that fails.
 pub fn parse(line: &str) -> Result<CommandLine, CommandLineError> {
+    if let Some(at) = line.find('\0') {
+        let before = line[..at].rsplit(char::is_whitespace).next().unwrap_or_default();
+        let mut error = error(before, "a NUL character cannot be part of a command line");
+        error.help = Some("write the line without it".to_owned());
+        return Err(error);
+    }
     pipeline::read(shell::programs(line)?, line)
 }
 

@@ -79,17 +79,17 @@ fn no_variables(rest: &str) -> CommandLineError {
 
 /// What another command after this one is refused with.
 const ONE_EACH: &str =
-    "give each command an entry of its own; entries with the same `at` run one after the other, as in one shell";
+    "give each command a line of its own; the lines of an entry run one after the other, as in one shell";
 
 /// A sign after which another command would follow.
 fn operator(rest: &str) -> CommandLineError {
     let sign = ["&&", "||", ";", "&", "<("].into_iter().find(|sign| rest.starts_with(sign)).unwrap_or("&");
     let help = match sign {
         "<(" => "save what is read as a file beside the scenario, and name that",
-        "&" => "`&` stands at the end of a line; give the next command an entry of its own",
+        "&" => "`&` stands at the end of a line; give the next command a line of its own",
         _ => ONE_EACH,
     };
-    needs_shell(sign, format!("`{sign}` is for a shell, and an entry holds one kubectl command"), help)
+    needs_shell(sign, format!("`{sign}` is for a shell, and a line holds one kubectl command"), help)
 }
 
 /// A program whose words have not been expanded.
@@ -160,9 +160,6 @@ impl<'a> Reader<'a> {
                 (None, '#') if !self.has_word => self.skip_to(rest.find('\n').map_or(self.line.len(), |end| at + end)),
                 (None, '\n') if self.document.is_some() || self.ends_document_line() => {
                     self.read_document(at + 1)?;
-                }
-                (None, '\n') if is_command(rest) => {
-                    return Err(needs_shell("kubectl", "an entry holds one kubectl command".to_owned(), ONE_EACH));
                 }
                 (None, c) if c.is_whitespace() => self.end_word(),
                 (None, '>') => self.skip_output(),
@@ -236,7 +233,7 @@ impl<'a> Reader<'a> {
         self.document.is_some()
     }
 
-    /// Reads the lines of a here-document; nothing may follow it.
+    /// Reads the lines of a here-document.
     fn read_document(&mut self, start: usize) -> Result<(), CommandLineError> {
         self.end_word();
         let Some(Document { end, is_expanded, drops_tabs }) = self.document.take() else { return Ok(()) };
@@ -257,12 +254,7 @@ impl<'a> Reader<'a> {
             None => self.program().input = Some(Source::Text(content)),
         }
         self.skip_to(at);
-        let rest = self.line[at.min(self.line.len())..].trim_start();
-        if rest.is_empty() || rest.starts_with('#') {
-            return Ok(());
-        }
-        let word = rest.split_whitespace().next().unwrap_or(rest);
-        Err(needs_shell(word, "an entry holds one kubectl command".to_owned(), ONE_EACH))
+        Ok(())
     }
 
     /// A sign of the shell's; whether the line is over.
@@ -323,11 +315,6 @@ impl<'a> Reader<'a> {
         let end = self.line[start..].find(is_end).map_or(self.line.len(), |length| start + length);
         self.skip_to(end);
     }
-}
-
-/// Whether a line begins with a command of its own.
-fn is_command(rest: &str) -> bool {
-    rest.trim_start().strip_prefix("kubectl").is_some_and(|rest| rest.starts_with(char::is_whitespace))
 }
 
 /// A here-document as the shell hands it on.
@@ -484,13 +471,11 @@ mod tests {
         check("cordon \"${NODE}-1\"", "${NODE}", "what it stands for");
         check("drain $(kubectl get nodes -o name)", "$(kubectl get nodes -o name)", "what it stands for");
         check("cordon `hostname`", "`hostname`", "what it stands for");
-        check("cordon a && drain a", "&&", "an entry of its own");
-        check("cordon a; drain a", ";", "an entry of its own");
-        check("cordon a || drain a", "||", "an entry of its own");
-        check("cordon a\nkubectl drain a", "kubectl", "an entry of its own");
+        check("cordon a && drain a", "&&", "a line of its own");
+        check("cordon a; drain a", ";", "a line of its own");
+        check("cordon a || drain a", "||", "a line of its own");
         check("apply -f <(cat x)", "<(", "file");
         check("apply -f - <<EOF\na: $B\nEOF", "$B", "what it stands for");
-        check("apply -f - <<EOF\na: b\nEOF\ndrain n", "drain", "an entry of its own");
         assert!(programs("apply -f - <<EOF").is_err());
         assert!(programs("| cat").is_err());
     }

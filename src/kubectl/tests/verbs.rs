@@ -198,7 +198,7 @@ fn an_object_needs_its_namespace() {
 fn apply_again(desk: &mut Desk, texts: &[&str]) {
     desk.type_line("apply -f x");
     let line = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
-    Arc::make_mut(line).objects = texts.iter().map(|text| Written { file: "x".into(), object: object(text) }).collect();
+    Arc::make_mut(line).objects = texts.iter().map(|text| written("x", text)).collect();
     desk.play(2.0);
 }
 
@@ -371,7 +371,7 @@ fn apply_leaves_what_others_wrote_and_takes_back_what_it_wrote() {
     let apply = |desk: &mut Desk, name: &str, text: &str| {
         desk.type_line(&format!("apply -f {name}"));
         let line = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
-        Arc::make_mut(line).objects = vec![Written { file: name.into(), object: object(text) }];
+        Arc::make_mut(line).objects = vec![written(name, text)];
         desk.play(1.0);
     };
     desk.play(1.0);
@@ -558,7 +558,8 @@ fn kinds_without_effect_are_there_for_commands() {
     let type_with = |desk: &mut Desk, line: &str, texts: &[&str]| -> (i32, Vec<String>, Vec<String>) {
         desk.type_line(line);
         let line = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
-        let objects = texts.iter().map(|text| Written { file: "x".into(), object: loaded(text) });
+        let objects =
+            texts.iter().map(|text| Written { file: "x".into(), object: loaded(text), names_namespace: true });
         Arc::make_mut(line).objects = objects.collect();
         desk.play(2.0);
         let said = desk.transcripts.last().expect("an end");

@@ -33,6 +33,8 @@ pub struct ManifestObject {
     pub object: Object,
     /// Where the object begins.
     pub source: Location,
+    /// Whether the namespace is written; else it is the one that is implied.
+    pub names_namespace: bool,
 }
 
 /// Something of the input that has no effect on a run.

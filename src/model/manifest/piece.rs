@@ -283,6 +283,7 @@ impl TextPiece<'_> {
             Ok(object) => object,
             Err(error) => return reading.refuse(self, file, &error),
         };
+        let names_namespace = !object.metadata().namespace.is_empty();
         settle(&mut object, header.api_version().as_str());
         reading.label = object.label();
         if let Some(diagnostic) = self.check_names(file, &object, reading.line) {
@@ -292,7 +293,8 @@ impl TextPiece<'_> {
         ignored.retain(|path| !matches!(path.to_string().as_str(), "apiVersion" | "kind"));
         object.opaque_parts(&mut |path| ignored.push(path.clone()));
         reading.without_effect = ignored;
-        reading.object = Some(ManifestObject { object, source: self.location(file, None, reading.line) });
+        reading.object =
+            Some(ManifestObject { object, source: self.location(file, None, reading.line), names_namespace });
     }
 
     /// What the API server would refuse, each at its field, or at the nearest thing around it that is written.
@@ -355,12 +357,14 @@ impl TextPiece<'_> {
         let read = ObjectKind::Stored.read(Source { piece: self, ignored: &mut Vec::new(), options });
         let Ok(Object::Stored(mut object)) = read else { return None };
         (object.kind, object.api_version) = (header.kind(), header.api_version());
+        let names_namespace = !object.metadata.namespace.is_empty();
         match (object.stored_kind().is_namespaced, object.metadata.namespace.is_empty()) {
             (true, true) => object.metadata.namespace = Symbol::from("default"),
             (false, false) => object.metadata.namespace = Symbol::default(),
             _ => {}
         }
-        Some(ManifestObject { object: Object::Stored(object), source: self.location(file, None, line) })
+        let source = self.location(file, None, line);
+        Some(ManifestObject { object: Object::Stored(object), source, names_namespace })
     }
 
     fn check_names(&self, file: &File<'_>, object: &Object, line: u32) -> Option<Diagnostic> {

@@ -101,6 +101,7 @@ pub(super) fn template_node(pool: &PoolPlan, name: Symbol, config: &Config, now:
         allocatable_pods: registration.allocatable_pods,
         capacity: registration.capacity,
         images: registration.images,
+        kubelet_version: registration.kubelet_version,
         conditions,
     })
 }

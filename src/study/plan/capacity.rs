@@ -22,9 +22,10 @@ pub(super) fn with_counts(scenario: &ResolvedScenario, counts: &[(usize, u32)]) 
     }
     for pool in &changed.pools {
         let nodes = (0..pool.count).map(|index| Object::from(pool.node(index)));
-        changed
-            .objects
-            .extend(nodes.map(|object| ManifestObject { object, source: Location::file(scenario.name.as_str()) }));
+        changed.objects.extend(nodes.map(|object| {
+            let source = Location::file(scenario.name.as_str());
+            ManifestObject { object, source, names_namespace: true }
+        }));
     }
     changed
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{BROKEN_INVARIANT, Ending, UNUSABLE_INPUT};
 use crate::inspect::InspectError;
-use crate::report::OutputError;
+use crate::report::{OutputError, TableError};
 use crate::scenario::{Invalid, ResolvedScenario, lock_file};
 use crate::study::JournalError;
 
@@ -53,6 +53,15 @@ impl From<OutputError> for Failure {
     }
 }
 
+/// What to do about a directory of which something is missing.
+const DAMAGED: &str = "the results are damaged: play the run again; nothing is told or drawn from a part of them";
+
+impl From<TableError> for Failure {
+    fn from(error: TableError) -> Self {
+        Self::input(error.to_string(), DAMAGED)
+    }
+}
+
 impl From<InspectError> for Failure {
     fn from(error: InspectError) -> Self {
         let help = match &error {
@@ -65,7 +74,7 @@ impl From<InspectError> for Failure {
             InspectError::NoObject { .. } => {
                 Some("objects are named pod/NAMESPACE/NAME, node/NAME or deployment/NAMESPACE/NAME".to_owned())
             }
-            InspectError::Unreadable { .. } => None,
+            InspectError::Unreadable { .. } | InspectError::Table(_) => Some(DAMAGED.to_owned()),
         };
         Self::Input { message: error.to_string(), help }
     }

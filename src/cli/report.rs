@@ -9,8 +9,8 @@ use super::failure::Failure;
 use super::ui::Ui;
 use super::words::counted;
 use super::{Ending, plan_chart, sweep, tune};
-use crate::inspect::InspectError;
-use crate::report::{draw_charts, draw_study_charts, draw_survival_matrix};
+use crate::inspect;
+use crate::report::{Cells, Table, draw_charts, draw_study_charts, draw_survival_matrix};
 
 /// File names and pictures.
 type Charts = Vec<(&'static str, String)>;
@@ -25,16 +25,18 @@ pub(super) struct ReportArgs {
 
 pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure> {
     let dir = &arguments.dir;
-    if !dir.join("summary.json").is_file() {
-        return Err(InspectError::NoRun(dir.display().to_string()).into());
-    }
-    let summary = fs::read_to_string(dir.join("summary.json")).unwrap_or_default();
-    let charts = if dir.join("plan.csv").is_file() {
-        plan_charts(dir, &summary)?
+    let summary = inspect::summary(dir)?;
+    let charts = if summary["plan"].is_string() || dir.join("plan.csv").is_file() {
+        plan_charts(dir, &summary.to_string())?
+    } else if summary["study"]["study"].is_string() {
+        study_charts(dir, &summary)?
     } else {
-        let summary: serde_json::Value = serde_json::from_str(&summary).unwrap_or_default();
-        let is_study = summary["study"]["study"].is_string();
-        if is_study { study_charts(dir, &summary)? } else { draw_charts(dir) }
+        inspect::summary_of_run(dir)?;
+        let charts = draw_charts(dir)?;
+        for (name, why) in &charts.left_out {
+            ui.note(format_args!("no {name}: {why}"));
+        }
+        charts.drawn
     };
     let place = dir.join("charts");
     let cannot_write = |error: &std::io::Error| {
@@ -50,6 +52,7 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
 
 /// The charts of a study; those of `tune` if it was one.
 fn study_charts(dir: &Path, summary: &serde_json::Value) -> Result<Charts, Failure> {
+    Table::read(&dir.join("runs.csv"), &[])?;
     let results = sweep::read(dir)?;
     let mut chart = sweep::chart_of(&results);
     if !summary["tuning"].is_null()
@@ -62,6 +65,8 @@ fn study_charts(dir: &Path, summary: &serde_json::Value) -> Result<Charts, Failu
 
 /// The chart of a plan.
 fn plan_charts(dir: &Path, summary: &str) -> Result<Charts, Failure> {
+    Table::read(&dir.join("plan.csv"), &[("verdict", Cells::Text)])?;
+    Table::read(&dir.join("cases.csv"), &[("case", Cells::Text), ("survived", Cells::Truth)])?;
     let read = |name: &str| fs::read(dir.join(name)).unwrap_or_default();
     let chart = plan_chart::of_files(summary, &read("plan.csv"), &read("cases.csv")).ok_or_else(|| {
         let what = format!("the files of the plan in `{}` are broken", dir.display());

@@ -113,7 +113,7 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     let summary_json = run_files::summary_json(&scenario, summary, &outcomes, &changes, &played.storms);
     run_files::write(&scenario, &played.observed, &summary_json, &out)?;
     if !arguments.no_charts {
-        for (name, picture) in draw_charts(out.path()) {
+        for (name, picture) in draw_charts(out.path())?.drawn {
             out.write(&format!("charts/{name}"), picture.as_bytes())?;
         }
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::InspectError;
 use crate::diagnostics::suggest;
-use crate::report::{Table, number, text};
+use crate::report::{Cells, Column, Table, TableError, line, number, text};
 
 /// What happened to an object, and why.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -52,22 +52,36 @@ struct Causes {
 }
 
 impl Causes {
-    fn read(dir: &Path) -> Self {
-        let table = Table::read(&dir.join("causes.csv"));
+    fn read(dir: &Path) -> Result<Self, TableError> {
+        const COLUMNS: &[Column] = &[
+            ("effect_id", Cells::Number),
+            ("time_s", Cells::Number),
+            ("what", Cells::Text),
+            ("cause_id", Cells::Maybe),
+        ];
+        let path = dir.join("causes.csv");
+        let table = Table::read(&path, COLUMNS)?;
         let (id, at) = (table.column("effect_id"), table.column("time_s"));
         let (what, cause) = (table.column("what"), table.column("cause_id"));
         let mut by_id: FxHashMap<&str, usize> = FxHashMap::default();
         let mut causes = Self { links: Vec::new(), causes: Vec::new(), effects: FxHashMap::default() };
         for (index, row) in table.rows().enumerate() {
-            by_id.insert(text(row, id), index);
+            if by_id.insert(text(row, id), index).is_some() {
+                let problem = format!("there is an effect {} already", text(row, id));
+                return Err(TableError::new(&path, line(row), problem));
+            }
             causes.links.push(Link { time_s: number(row, at), what: text(row, what).to_owned() });
-            let because = by_id.get(text(row, cause)).copied();
+            let because = by_id.get(text(row, cause)).copied().filter(|because| *because < index);
+            if because.is_none() && !text(row, cause).is_empty() {
+                let problem = format!("its cause {} is no earlier effect", text(row, cause));
+                return Err(TableError::new(&path, line(row), problem));
+            }
             causes.causes.push(because);
             if let Some(because) = because {
                 causes.effects.entry(because).or_default().push(index);
             }
         }
-        causes
+        Ok(causes)
     }
 
     /// A cause is always an earlier row, so the walk ends.
@@ -109,11 +123,11 @@ pub enum Extent {
 /// If the directory is no run's, or nothing in the run has that name, or several things have.
 pub fn explain(dir: &Path, object: &str, extent: Extent) -> Result<Explanation, InspectError> {
     super::summary_of_run(dir)?;
-    let pods = Table::read(&dir.join("pods.csv"));
-    let canonical = resolve(&names(dir, &pods), object)?;
+    let pods = Table::read(&dir.join("pods.csv"), PODS)?;
+    let canonical = resolve(&names(dir, &pods)?, object)?;
     let mut about: BTreeSet<String> = pods_of(&pods, &canonical);
     about.insert(canonical.clone());
-    let causes = Causes::read(dir);
+    let causes = Causes::read(dir)?;
     let mut chapters: Vec<Chapter> = Vec::new();
     let mut alike: FxHashMap<(usize, &str), usize> = FxHashMap::default();
     let mut waits = Waits::default();
@@ -232,27 +246,39 @@ fn resolve(known: &BTreeMap<String, String>, object: &str) -> Result<String, Ins
     }
 }
 
+/// What is read of `pods.csv`.
+const PODS: &[Column] = &[
+    ("namespace", Cells::Text),
+    ("name", Cells::Text),
+    ("owner_kind", Cells::Text),
+    ("owner_name", Cells::Text),
+    ("workload_kind", Cells::Text),
+    ("workload_name", Cells::Text),
+];
+
 /// Names that an error offers.
 const ALIKE_MAX: usize = 5;
 
 /// Every name that can be asked for, by its lower-case form.
-fn names(dir: &Path, pods: &Table) -> BTreeMap<String, String> {
+fn names(dir: &Path, pods: &Table) -> Result<BTreeMap<String, String>, TableError> {
+    const NAME: &[Column] = &[("namespace", Cells::Text), ("name", Cells::Text)];
     let (namespace, name) = (pods.column("namespace"), pods.column("name"));
     let pods = pods.rows().map(|row| format!("pod/{}/{}", text(row, namespace), text(row, name)));
-    let nodes = Table::read(&dir.join("nodes.csv"));
+    let nodes = Table::read(&dir.join("nodes.csv"), &[("node", Cells::Text)])?;
     let node = nodes.column("node");
     let nodes = nodes.rows().map(|row| format!("node/{}", text(row, node)));
-    let services = Table::read(&dir.join("services.csv"));
+    let services = Table::read(&dir.join("services.csv"), NAME)?;
     let (namespace, name) = (services.column("namespace"), services.column("name"));
     let services = services.rows().map(|row| format!("service/{}/{}", text(row, namespace), text(row, name)));
-    let workloads = Table::read(&dir.join("workloads.csv"));
+    let workloads = Table::read(&dir.join("workloads.csv"), &[("kind", Cells::Text), NAME[0], NAME[1]])?;
     let (kind, namespace) = (workloads.column("kind"), workloads.column("namespace"));
     let name = workloads.column("name");
     let workloads = workloads.rows().map(|row| {
         let kind = text(row, kind).to_ascii_lowercase();
         format!("{kind}/{}/{}", text(row, namespace), text(row, name))
     });
-    pods.chain(nodes).chain(services).chain(workloads).map(|name| (name.to_ascii_lowercase(), name)).collect()
+    let all = pods.chain(nodes).chain(services).chain(workloads);
+    Ok(all.map(|name| (name.to_ascii_lowercase(), name)).collect())
 }
 
 /// The pods of a workload, in the columns that name it or, as of a ReplicaSet of a Deployment, its controller.
@@ -284,7 +310,7 @@ mod tests {
     fn run() -> tempfile::TempDir {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).expect("a file");
-        write("summary.json", r#"{"scenario": "s", "metrics": {}}"#);
+        write("summary.json", r#"{"scenario": "s", "metrics": {}, "workloads": []}"#);
         write("services.csv", "time_s,namespace,name\n0.000,shop,web\n");
         write("nodes.csv", "time_s,node,ready\n0.000,n1,True\n");
         write("workloads.csv", "time_s,namespace,kind,name\n0.000,shop,Deployment,web\n");

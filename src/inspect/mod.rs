@@ -10,6 +10,8 @@ use std::path::Path;
 
 use thiserror::Error;
 
+use crate::report::TableError;
+
 pub use diff::{Diff, Difference, WorkloadDifference, diff};
 pub use explain::{Chapter, Explanation, Extent, Link, explain};
 
@@ -27,6 +29,9 @@ pub enum InspectError {
         /// What is wrong.
         problem: String,
     },
+    /// A table of the run is missing or damaged.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// The directory holds the results of another command.
     #[error("`{dir}` holds the results of {found}, not of a run")]
     OtherResults {
@@ -53,16 +58,49 @@ pub enum InspectError {
     },
 }
 
-/// `summary.json` of a run's directory.
-fn summary(dir: &Path) -> Result<serde_json::Value, InspectError> {
+/// `summary.json` of the directory of a run, study or plan.
+///
+/// # Errors
+///
+/// If there is none, or it cannot be read or is no JSON.
+pub fn summary(dir: &Path) -> Result<serde_json::Value, InspectError> {
     let path = dir.join("summary.json");
-    let text = fs::read_to_string(&path).map_err(|_| InspectError::NoRun(dir.display().to_string()))?;
-    serde_json::from_str(&text)
-        .map_err(|error| InspectError::Unreadable { file: path.display().to_string(), problem: error.to_string() })
+    let broken = |problem: String| InspectError::Unreadable { file: path.display().to_string(), problem };
+    let bytes = fs::read(&path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+            InspectError::NoRun(dir.display().to_string())
+        }
+        _ => broken(format!("the file cannot be read: {error}")),
+    })?;
+    if bytes.is_empty() {
+        return Err(broken("the file is empty".to_owned()));
+    }
+    if let Err(error) = std::str::from_utf8(&bytes) {
+        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+        return Err(broken(format!("line {line} is not text in UTF-8")));
+    }
+    serde_json::from_slice(&bytes).map_err(|error| broken(error.to_string()))
+}
+
+/// What of the summary of a run is not as `run` writes it.
+fn oddity(summary: &serde_json::Value) -> Option<String> {
+    let metrics = summary["metrics"].as_object().into_iter().flatten();
+    if let Some((name, _)) = metrics.into_iter().find(|(_, value)| !value.is_number() && !value.is_null()) {
+        return Some(format!("`metrics.{name}` is not a number"));
+    }
+    let Some(workloads) = summary["workloads"].as_array() else { return Some("`workloads` is not a list".to_owned()) };
+    let is_named =
+        |workload: &serde_json::Value| ["kind", "namespace", "name"].iter().all(|of| workload[of].is_string());
+    let index = workloads.iter().position(|workload| !is_named(workload))?;
+    Some(format!("`workloads[{index}]` does not say which workload it is"))
 }
 
 /// `summary.json` of a run, and of nothing else.
-fn summary_of_run(dir: &Path) -> Result<serde_json::Value, InspectError> {
+///
+/// # Errors
+///
+/// If there is none, it is damaged, or it is that of another command.
+pub fn summary_of_run(dir: &Path) -> Result<serde_json::Value, InspectError> {
     let summary = summary(dir)?;
     let found = if dir.join("plan.csv").is_file() {
         "a plan"
@@ -70,6 +108,8 @@ fn summary_of_run(dir: &Path) -> Result<serde_json::Value, InspectError> {
         "a study"
     } else if !summary["metrics"].is_object() {
         "something else"
+    } else if let Some(problem) = oddity(&summary) {
+        return Err(InspectError::Unreadable { file: dir.join("summary.json").display().to_string(), problem });
     } else {
         return Ok(summary);
     };

@@ -1,5 +1,7 @@
 //! What the scenario asks of its workloads.
 
+use serde::{Serialize, Serializer};
+
 /// How many ready pods are enough.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum MinReady {
@@ -7,6 +9,16 @@ pub enum MinReady {
     Count(i32),
     /// This share of the wanted ones, rounded up.
     Percent(i32),
+}
+
+impl Serialize for MinReady {
+    /// As scenarios write it: `2`, `"80%"`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Count(count) => serializer.serialize_i32(*count),
+            Self::Percent(percent) => serializer.collect_str(&format_args!("{percent}%")),
+        }
+    }
 }
 
 impl MinReady {

@@ -55,10 +55,26 @@ pub struct WorkloadOutcome {
     /// How many ready pods the objective asks for, if there is one.
     #[serde(skip)]
     pub min_ready: Option<MinReady>,
-    /// The objective, if there is one.
+    /// The objective, if there is one; of several the one that is missed by most, or met by least.
     pub objective: Option<f64>,
     /// Whether the objective holds.
     pub objective_met: Option<bool>,
+    /// The other objectives that speak of it; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_objectives: Vec<OtherObjective>,
+}
+
+/// An objective that a workload fared better by than by the one that its outcome tells of.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct OtherObjective {
+    /// How many ready pods it asks for.
+    pub min_ready: MinReady,
+    /// The share of time that has to be good, 0 to 1.
+    pub objective: f64,
+    /// The share that was.
+    pub availability: f64,
+    /// Whether it holds.
+    pub objective_met: bool,
 }
 
 /// Pods of a DaemonSet on machines that were off: they did not run, and soon Kubernetes does not want them there either, so that

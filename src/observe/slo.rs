@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::cause::is_loss;
 use super::objective::Objective;
-use super::outcome::WorkloadOutcome;
+use super::outcome::{OtherObjective, WorkloadOutcome};
 use super::pods::shown_cause;
 use super::workload::{WorkloadKey, root_of};
 use super::workloads::WorkloadRow;
@@ -16,7 +16,8 @@ use crate::units::{SimDuration, SimTime};
 #[derive(Debug)]
 struct Tracked {
     key: WorkloadKey,
-    objective: Option<usize>,
+    /// How it fares by each of the objectives that speak of it; by the wish for all its pods where none does.
+    judged: Vec<Judged>,
     desired: i32,
     ready: i32,
     /// Pods without a controller of ours count by themselves: those that are there.
@@ -34,18 +35,42 @@ struct Tracked {
     short_since: Option<SimTime>,
     /// Longest time with too few ready pods, and when that began.
     longest_short: (SimDuration, SimTime),
-    below_min: SimDuration,
-    gap_since: Option<SimTime>,
-    longest_gap: SimDuration,
     /// Missing pods times nanoseconds.
     unready_ns: u128,
 }
 
+/// How a workload fares by one objective.
+#[derive(Debug)]
+struct Judged {
+    /// Which; none is the wish for all pods.
+    objective: Option<usize>,
+    below_min: SimDuration,
+    gap_since: Option<SimTime>,
+    longest_gap: SimDuration,
+}
+
+impl Judged {
+    fn by(objective: Option<usize>) -> Self {
+        Self { objective, below_min: SimDuration::ZERO, gap_since: None, longest_gap: SimDuration::ZERO }
+    }
+
+    fn close_gap(&mut self, at: SimTime) {
+        if let Some(since) = self.gap_since.take() {
+            self.longest_gap = self.longest_gap.max(at.saturating_since(since));
+        }
+    }
+
+    /// The share of a life of so many seconds without a gap.
+    fn availability(&self, lived: f64) -> f64 {
+        if lived > 0.0 { 1.0 - self.below_min.as_secs_f64() / lived } else { 1.0 }
+    }
+}
+
 impl Tracked {
-    fn new(key: WorkloadKey, objective: Option<usize>, at: SimTime) -> Self {
+    fn new(key: WorkloadKey, judged: Vec<Judged>, at: SimTime) -> Self {
         Self {
             key,
-            objective,
+            judged,
             desired: 0,
             ready: 0,
             loose: Loose::default(),
@@ -58,9 +83,6 @@ impl Tracked {
             below_desired: SimDuration::ZERO,
             short_since: None,
             longest_short: (SimDuration::ZERO, at),
-            below_min: SimDuration::ZERO,
-            gap_since: None,
-            longest_gap: SimDuration::ZERO,
             unready_ns: 0,
         }
     }
@@ -80,12 +102,6 @@ impl Tracked {
             pending: self.loose.pending,
             terminating: self.loose.terminating,
             misscheduled: 0,
-        }
-    }
-
-    fn close_gap(&mut self, at: SimTime) {
-        if let Some(since) = self.gap_since.take() {
-            self.longest_gap = self.longest_gap.max(at.saturating_since(since));
         }
     }
 
@@ -246,7 +262,12 @@ impl Slo {
         }
         let is_meant = |o: &Objective| o.matches(key.kind.as_str(), key.namespace.as_str(), key.name.as_str());
         let index = self.tracked.len();
-        self.tracked.push(Tracked::new(key, self.objectives.iter().position(is_meant), at));
+        let meant = self.objectives.iter().enumerate().filter(|(_, objective)| is_meant(objective));
+        let mut judged: Vec<Judged> = meant.map(|(index, _)| Judged::by(Some(index))).collect();
+        if judged.is_empty() {
+            judged.push(Judged::by(None));
+        }
+        self.tracked.push(Tracked::new(key, judged, at));
         self.by_key.insert(key, index);
         index
     }
@@ -262,7 +283,7 @@ impl Slo {
         self.advance(index, at);
         let tracked = &mut self.tracked[index];
         tracked.close_shortage(at);
-        tracked.close_gap(at);
+        tracked.judged.iter_mut().for_each(|judged| judged.close_gap(at));
         if let Some(born_at) = tracked.born_at.take() {
             tracked.lived += at.saturating_since(born_at);
         }
@@ -375,7 +396,6 @@ impl Slo {
             return;
         }
         let passed = at.saturating_since(tracked.since);
-        let enough = tracked.objective.map_or(tracked.desired, |o| self.objectives[o].min_ready.of(tracked.desired));
         let missing = tracked.desired - tracked.ready;
         // What is mended and broken again at one instant was never whole.
         if !passed.is_zero() {
@@ -387,11 +407,15 @@ impl Slo {
             } else {
                 tracked.close_shortage(tracked.since);
             }
-            if tracked.ready < enough {
-                tracked.below_min += passed;
-                tracked.gap_since.get_or_insert(tracked.since);
-            } else {
-                tracked.close_gap(tracked.since);
+            for judged in &mut tracked.judged {
+                let desired = tracked.desired;
+                let enough = judged.objective.map_or(desired, |o| self.objectives[o].min_ready.of(desired));
+                if tracked.ready < enough {
+                    judged.below_min += passed;
+                    judged.gap_since.get_or_insert(tracked.since);
+                } else {
+                    judged.close_gap(tracked.since);
+                }
             }
         }
         tracked.since = at;
@@ -413,9 +437,26 @@ impl Slo {
 
 fn outcome(t: Tracked, objectives: &[Objective]) -> WorkloadOutcome {
     let lived = t.lived.as_secs_f64();
-    let below_min = t.below_min.as_secs_f64();
-    let availability = if lived > 0.0 { 1.0 - below_min / lived } else { 1.0 };
-    let objective = t.objective.map(|o| objectives[o].objective);
+    let mut judged = t.judged;
+    // By how much each is missed. The sort is stable: of those that are missed alike the first of the scenario is told.
+    let missed_by = |judged: &Judged| {
+        judged.objective.map_or(0.0, |objective| objectives[objective].objective) - judged.availability(lived)
+    };
+    judged.sort_by(|a, b| missed_by(b).total_cmp(&missed_by(a)));
+    let worst = &judged[0];
+    let availability = worst.availability(lived);
+    let objective = worst.objective.map(|o| objectives[o].objective);
+    let other = |judged: &Judged| {
+        let objective = &objectives[judged.objective?];
+        let availability = judged.availability(lived);
+        let objective_met = availability >= objective.objective;
+        Some(OtherObjective {
+            min_ready: objective.min_ready,
+            objective: objective.objective,
+            availability,
+            objective_met,
+        })
+    };
     let (longest, from) = t.longest_short;
     WorkloadOutcome {
         kind: t.key.kind.as_str(),
@@ -428,8 +469,8 @@ fn outcome(t: Tracked, objectives: &[Objective]) -> WorkloadOutcome {
         below_desired_s: t.below_desired.as_secs_f64(),
         longest_short_s: longest.as_secs_f64(),
         longest_short_from_s: (!longest.is_zero()).then(|| from.as_nanos() as f64 / 1e9),
-        below_min_ready_s: below_min,
-        longest_gap_s: t.longest_gap.as_secs_f64(),
+        below_min_ready_s: worst.below_min.as_secs_f64(),
+        longest_gap_s: worst.longest_gap.as_secs_f64(),
         unready_replica_s: t.unready_ns as f64 / 1e9,
         disruptions: 0,
         evictions: 0,
@@ -438,9 +479,10 @@ fn outcome(t: Tracked, objectives: &[Objective]) -> WorkloadOutcome {
         lost: 0,
         off_machines: None,
         availability,
-        min_ready: t.objective.map(|o| objectives[o].min_ready),
+        min_ready: worst.objective.map(|o| objectives[o].min_ready),
         objective,
         objective_met: objective.map(|o| availability >= o),
+        other_objectives: judged[1..].iter().filter_map(other).collect(),
     }
 }
 

@@ -9,9 +9,10 @@ mod run_dir;
 mod tables;
 
 pub use charts::{
-    SURVIVAL_COLUMNS_MAX, StudyChart, SurvivalCell, SurvivalChart, WorkloadCurve, draw_charts, draw_study_charts,
-    draw_survival_matrix,
+    DrawnCharts, SURVIVAL_COLUMNS_MAX, StudyChart, SurvivalCell, SurvivalChart, WorkloadCurve, draw_charts,
+    draw_study_charts, draw_survival_matrix,
 };
 pub use csv::write_tables;
 pub use run_dir::{OutputDir, OutputError, Overwrite};
-pub(crate) use tables::{Table, number, text};
+pub use tables::TableError;
+pub(crate) use tables::{Cells, Column, Table, line, number, text};

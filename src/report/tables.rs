@@ -1,20 +1,119 @@
 //! Reads a run's CSVs back: the only source of its pictures, and of what is asked of it later.
+//!
+//! A table that is not whole is refused: a picture of a part of a run looks like a picture of the run.
 
+use std::fs;
 use std::path::Path;
 
+use thiserror::Error;
+
+/// Why a file of a run cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{file}`{}: {problem}", line.map(|line| format!(", line {line}")).unwrap_or_default())]
+pub struct TableError {
+    /// Which.
+    pub file: String,
+    /// Where in it, from 1; none if it is about the whole file.
+    pub line: Option<u64>,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl TableError {
+    pub(crate) fn new(path: &Path, line: Option<u64>, problem: impl Into<String>) -> Self {
+        Self { file: path.display().to_string(), line, problem: problem.into() }
+    }
+}
+
+/// What the cells of a column hold.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Cells {
+    Text,
+    Number,
+    /// A number, or nothing.
+    Maybe,
+    /// `true` or `false`.
+    Truth,
+}
+
+/// A column by its name, and what its cells hold.
+pub(crate) type Column = (&'static str, Cells);
+
+/// No time of a run is further than this from t=0, in seconds: more does not fit into its clock.
+const TIME_MAX_S: f64 = 1e10;
+
+impl Cells {
+    fn problem(self, (name, text): (&str, &str)) -> Option<String> {
+        let is_time = name.ends_with("_s");
+        let is_number = || {
+            let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+            number.is_some_and(|number| !is_time || number.abs() <= TIME_MAX_S)
+        };
+        let (is_well, wanted) = match self {
+            Self::Text => (true, ""),
+            Self::Number => (is_number(), if is_time { "a time in seconds" } else { "a number" }),
+            Self::Maybe => (text.is_empty() || is_number(), "a number or nothing"),
+            Self::Truth => (matches!(text, "true" | "false"), "`true` or `false`"),
+        };
+        (!is_well).then(|| format!("`{}` is not {wanted}, as it should be in the column `{name}`", excerpt(text)))
+    }
+}
+
+/// What of a cell is shown.
+fn excerpt(text: &str) -> String {
+    const SHOWN_MAX: usize = 40;
+    let short: String = text.escape_debug().take(SHOWN_MAX).collect();
+    if text.len() > short.len() { format!("{short}…") } else { short }
+}
+
 /// A table as text, with columns by name.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Table {
     header: Vec<String>,
     rows: Vec<csv::StringRecord>,
 }
 
 impl Table {
-    /// Reads a file; an absent or unreadable one reads as empty.
-    pub(crate) fn read(path: &Path) -> Self {
-        let Ok(mut reader) = csv::Reader::from_path(path) else { return Self::default() };
-        let header = reader.headers().map(|h| h.iter().map(str::to_owned).collect()).unwrap_or_default();
-        Self { header, rows: reader.records().filter_map(Result::ok).collect() }
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// If it is not there, ends within a line, is not text, lacks a column, or has a cell that does not hold what its column should.
+    pub(crate) fn read(path: &Path, columns: &[Column]) -> Result<Self, TableError> {
+        let wrong = |line: Option<u64>, problem: String| TableError::new(path, line, problem);
+        let bytes = fs::read(path).map_err(|error| wrong(None, unreadable(&error)))?;
+        let text = std::str::from_utf8(&bytes).map_err(|error| {
+            wrong(Some(line_of(&bytes[..error.valid_up_to()])), "this is not text in UTF-8".to_owned())
+        })?;
+        if text.is_empty() {
+            return Err(wrong(None, "the file is empty, it does not even name its columns".to_owned()));
+        }
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let header: Vec<String> =
+            reader.headers().map(|header| header.iter().map(str::to_owned).collect()).unwrap_or_default();
+        let position = |name: &str| header.iter().position(|of| of == name);
+        let mut checked = Vec::new();
+        for &(name, cells) in columns {
+            let place = position(name).ok_or_else(|| wrong(Some(1), format!("there is no column `{name}`")))?;
+            checked.push((place, name, cells));
+        }
+        let mut rows = Vec::new();
+        for row in reader.records() {
+            let row = row.map_err(|error| {
+                let line = error.position().map(csv::Position::line);
+                wrong(line, format!("this row does not have the {} cells of the header", header.len()))
+            })?;
+            for &(place, name, cells) in &checked {
+                if let Some(problem) = cells.problem((name, row.get(place).unwrap_or_default())) {
+                    return Err(wrong(line(&row), problem));
+                }
+            }
+            rows.push(row);
+        }
+        if !text.ends_with('\n') {
+            return Err(wrong(Some(line_of(&bytes)), "the file ends within this line".to_owned()));
+        }
+        Ok(Self { header, rows })
     }
 
     /// The position of a column; positions of absent ones read as empty text.
@@ -31,6 +130,24 @@ impl Table {
     }
 }
 
+/// The line of a row in its file, from 1.
+pub(crate) fn line(row: &csv::StringRecord) -> Option<u64> {
+    row.position().map(csv::Position::line)
+}
+
+/// Why a file cannot be read, in words.
+pub(crate) fn unreadable(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "the file is missing".to_owned(),
+        _ => format!("the file cannot be read: {error}"),
+    }
+}
+
+/// The line on which text ends, from 1.
+fn line_of(text: &[u8]) -> u64 {
+    1 + text.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
 /// The text in a cell; empty if there is none.
 pub(crate) fn text(row: &csv::StringRecord, column: usize) -> &str {
     row.get(column).unwrap_or("")
@@ -44,4 +161,45 @@ pub(crate) fn number(row: &csv::StringRecord, column: usize) -> f64 {
 /// The number in a cell, if there is one.
 pub(crate) fn maybe_number(row: &csv::StringRecord, column: usize) -> Option<f64> {
     text(row, column).parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_is_not_whole_is_refused_with_the_line() {
+        #[track_caller]
+        fn check(content: &[u8], expected: Option<(Option<u64>, &str)>) {
+            let dir = tempfile::tempdir().expect("a temporary directory");
+            let path = dir.path().join("nodes.csv");
+            fs::write(&path, content).expect("a file");
+            let columns = [("time_s", Cells::Number), ("left_s", Cells::Maybe), ("on", Cells::Truth)];
+            match (Table::read(&path, &columns), expected) {
+                (Ok(table), None) => assert_eq!(table.rows().count(), 1),
+                (Err(error), Some((line, problem))) => {
+                    assert_eq!(error.line, line, "{error}");
+                    assert!(error.problem.contains(problem), "{error}");
+                }
+                (found, expected) => panic!("{found:?}, expected {expected:?}"),
+            }
+        }
+        check(b"time_s,left_s,on\n1.000,,true\n", None);
+        check(b"", Some((None, "empty")));
+        check(b"time_s,left_s\n1.000,\n", Some((Some(1), "no column `on`")));
+        check(b"time_s,left_s,on\n1.000,,true\n2.0", Some((Some(3), "3 cells")));
+        check(b"time_s,left_s,on\n1.000,,true", Some((Some(2), "ends within")));
+        check(b"time_s,left_s,on\n1.000,,true\nx,,true\n", Some((Some(3), "`x` is not a time")));
+        check(b"time_s,left_s,on\n1.000,,true\n1e300,,true\n", Some((Some(3), "not a time")));
+        check(b"time_s,left_s,on\n1.000,nan,true\n", Some((Some(2), "a number or nothing")));
+        check(b"time_s,left_s,on\n1.000,,yes\n", Some((Some(2), "`true` or `false`")));
+        check(b"time_s,left_s,on\n1.000,,true\n\xff\n", Some((Some(3), "UTF-8")));
+    }
+
+    #[test]
+    fn a_file_that_is_missing_is_said_to_be() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let error = Table::read(&dir.path().join("pods.csv"), &[]).expect_err("no file");
+        assert_eq!(error.problem, "the file is missing");
+    }
 }

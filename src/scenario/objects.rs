@@ -11,7 +11,7 @@ use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::engine::Distribution;
 use crate::kubectl::{Command, Written};
-use crate::model::{ManifestObject, Object, ObjectKind, ObjectMeta, PodSpec, PodTemplateSpec};
+use crate::model::{ManifestObject, Object, ObjectKind, ObjectMeta, PodSpec, PodTemplateSpec, SYSTEM_PRIORITY_CLASSES};
 use crate::units::{Quantity, SimDuration};
 
 /// The most pods that are played. Kubernetes is tested with 150,000.
@@ -98,6 +98,38 @@ pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnost
             }
         }
     }
+}
+
+/// The highest priority of any pod that the scenario's objects, and those that its command lines read, are or make; none if there
+/// are no pods.
+///
+/// # Source
+///
+/// Admission plugin Priority: the class decides; without one what a dump says, the global default, else 0.
+#[must_use]
+pub fn highest_priority(scenario: &ResolvedScenario) -> Option<i32> {
+    let typed = || scenario.kubectl.lines.iter().flat_map(|line| &line.objects).map(|written| &written.object);
+    let objects = || scenario.objects.iter().map(|written| &written.object).chain(typed());
+    let classes: Vec<_> = objects()
+        .filter_map(|object| match object {
+            Object::PriorityClass(class) => Some((class.metadata.name.as_str(), class.value, class.global_default)),
+            _ => None,
+        })
+        .collect();
+    let default = classes.iter().filter(|(.., is_default)| *is_default).map(|(_, value, _)| *value).min().unwrap_or(0);
+    let of_class = |name: Symbol| {
+        let own = classes.iter().map(|(name, value, _)| (*name, *value));
+        own.chain(SYSTEM_PRIORITY_CLASSES).find(|(of, _)| *of == name.as_str()).map(|(_, value)| value)
+    };
+    let priority = |spec: &PodSpec| match spec.priority_class_name {
+        Some(name) => of_class(name).or(spec.priority).unwrap_or(default),
+        None => spec.priority.unwrap_or(default),
+    };
+    let specs = objects().filter_map(|object| match object {
+        Object::Pod(pod) => Some(&pod.spec),
+        other => pod_template(other).map(|template| &template.spec),
+    });
+    specs.map(priority).max()
 }
 
 /// The template of a workload's pods.

@@ -351,3 +351,34 @@ fn links_that_lead_in_circles_are_followed_once() {
     assert_eq!((said.status, said.stderr.as_str()), (0, ""));
     assert!(said.stdout.contains("1 object;"), "{}", said.stdout);
 }
+
+#[test]
+fn every_objective_of_a_workload_is_judged() {
+    let dir = small();
+    let run = |name: &str, slo: &str| {
+        let set = format!("spec.slo={slo}");
+        let output = Command::cargo_bin("kubesquall")
+            .expect("the binary")
+            .current_dir(dir.path())
+            .args(["run", "small.yaml", "--no-charts", "-q", "--out", name, "--set", &set])
+            .output()
+            .expect("the binary runs");
+        let text = fs::read(dir.path().join(name).join("summary.json"));
+        let text = text.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+        serde_json::from_slice::<Value>(&text).expect("a summary")
+    };
+    let (easy, hard) =
+        ("{workload: deployment/shop/web, minReady: 1, objective: 1%}", "{workload: deployment/*, objective: 100%}");
+    let summaries = [run("one", &format!("[{easy}, {hard}]")), run("two", &format!("[{hard}, {easy}]"))];
+    for summary in &summaries {
+        assert_eq!(summary["metrics"]["objectives_missed"], 1.0);
+        let web = &summary["workloads"][0];
+        assert_eq!((&web["objective"], &web["objective_met"]), (&Value::from(1.0), &Value::from(false)));
+        let other = &web["other_objectives"][0];
+        assert_eq!((&other["objective"], &other["min_ready"]), (&Value::from(0.01), &Value::from(1)));
+        assert_eq!(other["objective_met"], true);
+        assert_eq!(web["below_min_ready_s"], web["below_desired_s"]);
+    }
+    let both: Vec<&Value> = summaries.iter().map(|summary| &summary["workloads"]).collect();
+    assert_eq!(both[0], both[1], "the order decides nothing");
+}

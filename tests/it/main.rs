@@ -2,6 +2,7 @@
 
 mod breaks;
 mod cli;
+mod damaged;
 mod determinism;
 mod dumps;
 mod expected;

@@ -184,7 +184,7 @@ fn the_chart_of_a_plan_is_drawn_again_from_its_tables() {
     fs::write(out.join("cases.csv"), "case,lost\n").expect("written");
     let refused = kubesquall(&["report", &text(&out)]).assert().code(2);
     let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
-    assert!(said.contains("are broken"), "{said}");
+    assert!(said.contains("cases.csv`, line 1: there is no column `survived`"), "{said}");
 }
 
 /// A plan for pools `a` and `b` of nodes of two CPUs, with more about the scenario and other objects.

@@ -15,7 +15,7 @@ use std::path::Path;
 pub use study::{StudyChart, WorkloadCurve, draw_study_charts};
 pub use survival_matrix::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart, draw_survival_matrix};
 
-use super::tables::{Table, number, text};
+use super::tables::{Cells, Column, Table, TableError, number, text, unreadable};
 use style::{Fault, Span};
 
 /// The tables that charts read.
@@ -36,40 +36,92 @@ struct Tables {
     end_s: f64,
 }
 
+/// What charts read of each table.
+const EVENTS: &[Column] = &[
+    ("time_s", Cells::Number),
+    ("component", Cells::Text),
+    ("reason", Cells::Text),
+    ("name", Cells::Text),
+    ("message", Cells::Text),
+];
+const NODES: &[Column] = &[
+    ("time_s", Cells::Number),
+    ("node", Cells::Text),
+    ("ready", Cells::Text),
+    ("unschedulable", Cells::Truth),
+    ("taints", Cells::Text),
+];
+const PODS: &[Column] = &[
+    ("initial", Cells::Truth),
+    ("created_s", Cells::Number),
+    ("scheduled_s", Cells::Maybe),
+    ("ready_s", Cells::Maybe),
+    ("deletion_s", Cells::Maybe),
+    ("gone_s", Cells::Maybe),
+    ("deletion_cause", Cells::Text),
+];
+const WORKLOADS: &[Column] = &[
+    ("time_s", Cells::Number),
+    ("namespace", Cells::Text),
+    ("kind", Cells::Text),
+    ("name", Cells::Text),
+    ("desired", Cells::Number),
+    ("ready", Cells::Number),
+];
+const CLUSTER: &[Column] = &[
+    ("time_s", Cells::Number),
+    ("pods_running", Cells::Number),
+    ("pods_ready", Cells::Number),
+    ("pods_pending", Cells::Number),
+    ("pods_terminating", Cells::Number),
+    ("evictions", Cells::Number),
+    ("preemptions", Cells::Number),
+];
+const ZONES: &[Column] = &[
+    ("time_s", Cells::Number),
+    ("zone", Cells::Text),
+    ("requested_cpu_milli", Cells::Number),
+    ("requested_memory_bytes", Cells::Number),
+    ("allocatable_cpu_milli", Cells::Number),
+    ("allocatable_memory_bytes", Cells::Number),
+];
+
 impl Tables {
-    fn read(dir: &Path) -> Self {
-        let table = |name: &str| Table::read(&dir.join(name));
-        let cluster = table("cluster.csv");
+    fn read(dir: &Path) -> Result<Self, TableError> {
+        let table = |name: &str, columns: &[Column]| Table::read(&dir.join(name), columns);
+        let cluster = table("cluster.csv", CLUSTER)?;
         let at = cluster.column("time_s");
         let end_s = cluster.rows().last().map_or(1.0, |row| number(row, at)).max(1.0);
-        let named_faults = faults(&table("events.csv"), end_s);
+        let named_faults = faults(&table("events.csv", EVENTS)?, end_s);
         let spans = named_faults.iter().map(|fault| fault.span).collect();
-        Self {
-            nodes: table("nodes.csv"),
-            pods: table("pods.csv"),
-            workloads: table("workloads.csv"),
-            zones: table("zones.csv"),
+        Ok(Self {
+            nodes: table("nodes.csv", NODES)?,
+            pods: table("pods.csv", PODS)?,
+            workloads: table("workloads.csv", WORKLOADS)?,
+            zones: table("zones.csv", ZONES)?,
             cluster,
             faults: style::merged(spans),
             named_faults,
-            worst_first: worst_first(dir),
+            worst_first: worst_first(dir)?,
             end_s,
-        }
+        })
     }
 }
 
-/// The workloads of `summary.json`, so that pictures and tables name the same ones first; none if it cannot be read.
-fn worst_first(dir: &Path) -> Vec<(String, bool)> {
-    let text = std::fs::read_to_string(dir.join("summary.json")).unwrap_or_default();
-    let summary: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+/// The workloads of `summary.json`, so that pictures and tables name the same ones first.
+fn worst_first(dir: &Path) -> Result<Vec<(String, bool)>, TableError> {
+    let path = dir.join("summary.json");
+    let bytes = std::fs::read(&path).map_err(|error| TableError::new(&path, None, unreadable(&error)))?;
+    let summary: serde_json::Value =
+        serde_json::from_slice(&bytes).map_err(|error| TableError::new(&path, None, error.to_string()))?;
     let all = summary["workloads"].as_array().into_iter().flatten();
-    all.map(|workload| {
+    let named = all.map(|workload| {
         let text = |field: &str| workload[field].as_str().unwrap_or_default();
         let number = |field: &str| workload[field].as_f64().unwrap_or_default();
         let name = format!("{}/{}/{}", text("kind").to_ascii_lowercase(), text("namespace"), text("name"));
         (name, number("below_desired_s") > 0.0 || number("ready") < number("desired"))
-    })
-    .collect()
+    });
+    Ok(named.collect())
 }
 
 /// When something was broken: from the scenario's own events.
@@ -96,23 +148,47 @@ fn faults(events: &Table, end_s: f64) -> Vec<Fault> {
     faults
 }
 
-/// A chart: its file, its title, and how it is drawn. `None` if the run has nothing to show there.
+/// A chart: its file, and how it is drawn. `None` if the run has nothing to show there, and then why.
 struct Chart {
     file: &'static str,
     draw: fn(&Tables) -> Option<String>,
+    otherwise: &'static str,
 }
 
 const CHARTS: [Chart; 5] = [
-    Chart { file: "node-states.svg", draw: node_heatmap::draw },
-    Chart { file: "ready-replicas.svg", draw: ready_replicas::draw },
-    Chart { file: "evictions-and-pending.svg", draw: evictions::draw },
-    Chart { file: "rescheduling-latency.svg", draw: latency_ecdf::draw },
-    Chart { file: "utilization-per-zone.svg", draw: utilization::draw },
+    Chart { file: "node-states.svg", draw: node_heatmap::draw, otherwise: "there was no node" },
+    Chart { file: "ready-replicas.svg", draw: ready_replicas::draw, otherwise: "there was no workload" },
+    Chart { file: "evictions-and-pending.svg", draw: evictions::draw, otherwise: "cluster.csv has no row" },
+    Chart {
+        file: "rescheduling-latency.svg",
+        draw: latency_ecdf::draw,
+        otherwise: "no pod was created during the run",
+    },
+    Chart { file: "utilization-per-zone.svg", draw: utilization::draw, otherwise: "there was no node" },
 ];
 
-/// Draws every chart from the tables in `dir`: file name and SVG text.
-#[must_use]
-pub fn draw_charts(dir: &Path) -> Vec<(&'static str, String)> {
-    let tables = Tables::read(dir);
-    CHARTS.iter().filter_map(|chart| (chart.draw)(&tables).map(|svg| (chart.file, svg))).collect()
+/// The charts of a run.
+#[derive(Debug)]
+pub struct DrawnCharts {
+    /// File name and SVG text.
+    pub drawn: Vec<(&'static str, String)>,
+    /// The files of charts for which the run has nothing to show, and why.
+    pub left_out: Vec<(&'static str, &'static str)>,
+}
+
+/// Draws every chart from the tables in `dir`.
+///
+/// # Errors
+///
+/// If one of the files is missing or damaged: nothing is drawn from a part of a run.
+pub fn draw_charts(dir: &Path) -> Result<DrawnCharts, TableError> {
+    let tables = Tables::read(dir)?;
+    let mut charts = DrawnCharts { drawn: Vec::new(), left_out: Vec::new() };
+    for chart in &CHARTS {
+        match (chart.draw)(&tables) {
+            Some(picture) => charts.drawn.push((chart.file, picture)),
+            None => charts.left_out.push((chart.file, chart.otherwise)),
+        }
+    }
+    Ok(charts)
 }

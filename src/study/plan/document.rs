@@ -338,6 +338,8 @@ pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Plan, Invalid> {
         };
         cases.push(Case { label, kind });
     }
+    checker.warn_of_nobody(&spec, priority, &base, &cases);
+    checker.end(&sources)?;
     let warnings = checker.diagnostics;
     Ok(Plan { name: metadata.name, pools, cases, priority, priority_label, base, warnings, sources })
 }
@@ -469,6 +471,34 @@ impl Checker<'_> {
         let diagnostic = Diagnostic::error("plan::unknown_priority_class", message).help(help);
         self.problem(diagnostic, "spec.priorityClass", "unknown");
         (i32::MIN, None)
+    }
+
+    /// A priority that no pod has leaves nothing that could be lost, and every count of nodes would do.
+    fn warn_of_nobody(&mut self, spec: &Spec, priority: i32, base: &ResolvedScenario, cases: &[Case]) {
+        let played = cases.iter().filter_map(|case| match &case.kind {
+            CaseKind::Scenario(scenario) => Some(&**scenario),
+            _ => None,
+        });
+        let scenarios = || std::iter::once(base).chain(played.clone());
+        let highest = scenarios().filter_map(scenario::highest_priority).max();
+        let field = if spec.priority.is_some() { "spec.priority" } else { "spec.priorityClass" };
+        if (spec.priority.is_none() && spec.priority_class.is_none()) || highest.is_some_and(|of| of >= priority) {
+            return;
+        }
+        let message = format!("no pod has a priority of {priority} or more, so that none counts");
+        let there = match highest {
+            Some(highest) => format!("the highest priority of a pod here is {highest}"),
+            None => "there are no pods".to_owned(),
+        };
+        let judged = scenarios().any(|scenario| !scenario.objectives.is_empty() || !scenario.expectations.is_empty());
+        let diagnostic = if judged {
+            let help = format!("only `slo` and `expect` of the scenarios decide then; {there}");
+            Diagnostic::warning("plan::nobody_counts", message).help(help)
+        } else {
+            let help = format!("{there}; leave the line out, and every pod counts");
+            Diagnostic::error("plan::nobody_counts", message).help(help)
+        };
+        self.problem(diagnostic, field, "no pod is judged");
     }
 
     /// Whether the search can be carried out, and the cases mean anything.

@@ -86,7 +86,7 @@ pub const TERMS: [Term; 16] = [
     Term {
         name: "killed",
         meaning: "taken away by a fault of the kind `PodKill`",
-        figures: "`PodKill` of `deletions`",
+        figures: "`pods.csv`: `deletion_cause` `Kubectl` with `taken_away`",
     },
     Term {
         name: "needless",

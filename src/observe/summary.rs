@@ -191,7 +191,7 @@ impl Counts {
         for pod in pods {
             self.restarts += u64::from(pod.restarts);
             if let Some(cause) = pod.deletion_cause {
-                *self.deletions.entry(cause.as_str()).or_default() += 1;
+                *self.deletions.entry(cause.column()).or_default() += 1;
             }
             let Some(cause) = pod.taken_away() else { continue };
             self.disruptions += 1;

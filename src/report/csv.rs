@@ -120,7 +120,7 @@ fn pods(rows: &[PodRow]) -> Vec<u8> {
         line.text(row.namespace.as_str()).text(&row.name).text(row.owner_kind.as_str()).text(row.owner_name.as_str());
         line.truth(row.initial).number(i64::from(row.priority)).text(row.qos.as_str()).text(row.node.as_str());
         line.time(row.created_at).maybe(row.scheduled_at).maybe(row.started_at).maybe(row.ready_at);
-        line.maybe(row.deletion_at).text(row.deletion_cause.map_or("", |c| c.as_str()));
+        line.maybe(row.deletion_at).text(row.deletion_cause.map_or("", |cause| cause.column()));
         line.maybe(row.finished_at).maybe(row.gone_at).text(row.phase.as_str()).text(row.reason.as_str());
         line.number(i64::from(row.restarts)).time(SimTime::ZERO + row.unready_for);
         line.text(row.workload.kind.as_str()).text(row.workload.name.as_str()).truth(row.taken_away().is_some());

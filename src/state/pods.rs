@@ -106,7 +106,7 @@ pub enum DeletionCause {
 }
 
 impl DeletionCause {
-    /// The text of the `deletion_cause` column.
+    /// Its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -123,6 +123,16 @@ impl DeletionCause {
             Self::Kubectl => "Kubectl",
             Self::PodKill => "PodKill",
             Self::Completed => "Completed",
+        }
+    }
+
+    /// The word of the `deletion_cause` column and of `deletions` in the summary, whose list is closed: a kill by a fault is a
+    /// deletion as `kubectl delete pod --force` asks for it, and the column `taken_away` tells the two apart.
+    #[must_use]
+    pub fn column(self) -> &'static str {
+        match self {
+            Self::PodKill => Self::Kubectl.as_str(),
+            _ => self.as_str(),
         }
     }
 }

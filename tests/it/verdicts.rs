@@ -150,7 +150,7 @@ fn what_a_fault_kills_is_taken_away_by_it() {
     let observed =
         play("5m", "{at: 1m, fault: {kind: PodKill, pods: {names: [lonely]}}}", &[&web(2), &pod("lonely", "")]);
     let counts = &observed.summary.counts;
-    assert_eq!(counts.deletions.get("PodKill"), Some(&1));
+    assert_eq!(counts.deletions.get("Kubectl"), Some(&1));
     assert_eq!((counts.disruptions, counts.evictions, counts.pods_lost), (1, 0, 1));
     // Kills of a whole Deployment are made up for.
     let observed = play("5m", "{at: 1m, fault: {kind: PodKill, pods: {namespace: default}}}", &[&web(2)]);

@@ -39,8 +39,8 @@ pub(super) fn draw(tables: &Tables) -> Option<String> {
 /// How many pods faults have killed so far; nothing if none.
 fn killed(tables: &Tables) -> Vec<(f64, f64)> {
     let (at, gone) = (tables.pods.column("deletion_s"), tables.pods.column("gone_s"));
-    let cause = tables.pods.column("deletion_cause");
-    let killed = tables.pods.rows().filter(|row| text(row, cause) == "PodKill");
+    let (cause, taken) = (tables.pods.column("deletion_cause"), tables.pods.column("taken_away"));
+    let killed = tables.pods.rows().filter(|row| text(row, cause) == "Kubectl" && text(row, taken) == "true");
     // What is deleted without grace is gone at once.
     let when = |row| if text(row, at).is_empty() { number(row, gone) } else { number(row, at) };
     let mut times: Vec<f64> = killed.map(when).collect();

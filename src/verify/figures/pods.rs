@@ -24,7 +24,7 @@ pub(super) fn is_preempted(pod: &PodRow) -> bool {
 
 /// Taken away by a fault.
 fn is_killed(pod: &PodRow) -> bool {
-    cause(pod) == "PodKill"
+    cause(pod) == "PodKill" && !pod.had_ended
 }
 
 pub(super) fn is_taken_away(pod: &PodRow) -> bool {
@@ -58,8 +58,8 @@ pub(super) fn count(figures: &mut Figures, observed: &Observed) {
 /// The counts by cause.
 pub(super) fn causes(observed: &Observed) -> Result<(), String> {
     let mut found: BTreeMap<&str, u64> = BTreeMap::new();
-    for pod in observed.pods.iter().filter(|pod| !cause(pod).is_empty()) {
-        *found.entry(cause(pod)).or_default() += 1;
+    for cause in observed.pods.iter().filter_map(|pod| pod.deletion_cause) {
+        *found.entry(cause.column()).or_default() += 1;
     }
     let told = &observed.summary.counts.deletions;
     if found == *told { Ok(()) } else { Err(format!("pods.csv has deletions {found:?}, the summary {told:?}")) }

@@ -165,6 +165,36 @@ fn a_directory_that_is_not_ours_is_replaced_only_by_force() {
 }
 
 #[test]
+fn what_a_run_is_compared_with_stays_where_it_is() {
+    let dir = small();
+    assert_eq!(kubesquall(dir.path(), "run small.yaml --no-charts -q").status, 0);
+    let reports = dir.path().join("reports");
+    let places = || -> Vec<PathBuf> {
+        let places = fs::read_dir(&reports).expect("results").map(|place| place.expect("a place").path());
+        places.filter(|place| place.is_dir()).collect()
+    };
+    let base = places().pop().expect("the first run");
+    let before = files(&base);
+    assert_eq!(kubesquall(dir.path(), "run small.yaml --no-charts -q --until 1m").status, 0);
+    assert!(files(&base) == before && places().len() == 2, "{:?}", places());
+    let cut = places().into_iter().find(|place| *place != base).expect("the shorter run");
+    let summary = fs::read_to_string(cut.join("summary.json")).expect("a summary");
+    assert!(summary.contains("\"spec.duration=1m0s\""), "{summary}");
+    // A copy with the name left as it was.
+    fs::copy(dir.path().join("small.yaml"), dir.path().join("copy.yaml")).expect("a copy");
+    let said = kubesquall(dir.path(), "run copy.yaml --no-charts --set spec.seed=7");
+    assert_eq!((said.status, places().len()), (0, 3), "{}", said.stderr);
+    let said = kubesquall(dir.path(), "run copy.yaml --no-charts");
+    assert!(said.stderr.contains("another file with the same metadata.name"), "{}", said.stderr);
+    assert!(files(&base) == before && places().len() == 4, "{:?}", places());
+    // The same file again takes the place of its own earlier run.
+    for again in ["run small.yaml", "run copy.yaml", "run ./small.yaml"] {
+        assert_eq!(kubesquall(dir.path(), &format!("{again} --no-charts -q")).status, 0);
+    }
+    assert!(files(&base) == before && places().len() == 4, "{:?}", places());
+}
+
+#[test]
 fn a_killed_run_leaves_the_earlier_result_as_it_was() {
     let dir = small();
     assert_eq!(kubesquall(dir.path(), "run small.yaml --no-charts --out result -q").status, 0);

@@ -286,4 +286,49 @@ fn lines_of_an_entry_are_typed_one_after_the_other() {
         rows.windows(2).all(|pair| pair[0].done_at == Some(pair[1].at)),
         "each starts with the end of the one before"
     );
+
+/// Restarts of a pod that uses more than its limit, some minutes after it began.
+fn restarts_of_a_glutton(bootstrap: &str) -> u32 {
+    let text = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: t}}\nspec: {{duration: 20m, cluster: {{bootstrap: {bootstrap}, \
+         nodePools: [{{name: n, count: 1, template: {{status: {{allocatable: {{cpu: '8', memory: 32Gi, pods: '60'}}}}}}}}]}}}}\n---\n\
+         apiVersion: v1\nkind: Pod\nmetadata: {{name: p, annotations: {{kubesquall.sim/usage: '{{memory: 2Gi}}'}}}}\n\
+         spec: {{containers: [{{name: c, image: i, resources: {{limits: {{memory: 1Gi}}}}}}]}}\n"
+    );
+    let scenario = scenario::load_text("t.yaml", &text, Path::new(""), &Overrides::none()).expect("a scenario");
+    let mut run = Prepared::new(&scenario).start(0, Observers::none());
+    run.run_until(SimTime::ZERO + scenario.duration);
+    let pods: Vec<u32> = run.store().pods().map(|(_, pod)| pod.restarts_max()).collect();
+    pods[0]
+}
+
+#[test]
+fn containers_that_use_too_much_are_killed_from_their_first_second_on() {
+    let (cold, settled) = (restarts_of_a_glutton("cold"), restarts_of_a_glutton("settled"));
+    assert!(cold > 5 && settled > cold, "{cold} and {settled} restarts");
+}
+
+#[test]
+fn a_cold_start_takes_the_pods_of_a_dump_for_what_they_are() {
+    let pod = |name: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, labels: {{app: web, pod-template-hash: aaa}}, ownerReferences: [{{apiVersion: \
+             apps/v1, kind: ReplicaSet, name: web-aaa, uid: u1, controller: true}}]}}, spec: {{nodeName: n-0, containers: [{{name: c, image: \
+             i}}]}}, status: {{phase: Running, conditions: [{{type: Ready, status: 'True'}}]}}}}"
+        )
+    };
+    let deployment = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, uid: d1}, spec: {replicas: 2, selector: {matchLabels: {app: \
+                      web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}";
+    let text = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: t}}\nspec: {{duration: 5m, cluster: {{bootstrap: cold, \
+         nodePools: [{{name: n, count: 1, template: {{status: {{allocatable: {{cpu: '8', memory: 32Gi, pods: '60'}}}}}}}}]}}}}\n---\n\
+         {deployment}\n---\n{}\n---\n{}\n",
+        pod("web-aaa-1"),
+        pod("web-aaa-2")
+    );
+    let scenario = scenario::load_text("t.yaml", &text, Path::new(""), &Overrides::none()).expect("a scenario");
+    let mut run = Prepared::new(&scenario).start(0, Observers::none());
+    run.run_until(SimTime::ZERO + scenario.duration);
+    let names: Vec<String> = run.store().pods().map(|(_, pod)| pod.name.to_string()).collect();
+    assert_eq!(names, ["web-aaa-1", "web-aaa-2"]);
 }

@@ -286,6 +286,7 @@ fn lines_of_an_entry_are_typed_one_after_the_other() {
         rows.windows(2).all(|pair| pair[0].done_at == Some(pair[1].at)),
         "each starts with the end of the one before"
     );
+}
 
 /// Restarts of a pod that uses more than its limit, some minutes after it began.
 fn restarts_of_a_glutton(bootstrap: &str) -> u32 {

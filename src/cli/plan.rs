@@ -32,7 +32,7 @@ pub(super) struct PlanArgs {
     out: Option<PathBuf>,
     /// Threads [default: all cores]
     #[arg(long, value_name = "N")]
-    jobs: Option<usize>,
+    jobs: Option<std::num::NonZeroUsize>,
     /// Play the loss of every node and set of nodes, even of those that are alike
     #[arg(long)]
     exhaustive: bool,
@@ -70,12 +70,7 @@ pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
     // Before anything is played, so that a refusal costs no time.
     check_place(&place, overwrite, &plan.name)?;
     check_questions(&plan, arguments)?;
-    let mut threads = rayon::ThreadPoolBuilder::new();
-    if let Some(jobs) = arguments.jobs {
-        threads = threads.num_threads(jobs);
-    }
-    let threads =
-        threads.build().map_err(|error| Failure::input(format!("cannot start threads: {error}"), "lower --jobs"))?;
+    let threads = super::sweep::threads(arguments.jobs)?;
     let symmetry = if arguments.exhaustive { Symmetry::Ignored } else { Symmetry::Used };
     let mixes: u64 = plan.pools.iter().map(|pool| u64::from(pool.max - pool.min) + 1).product();
     let bar = Bar(ui.progress(mixes, &plan.name));

@@ -1,6 +1,7 @@
 //! `sweep` and `merge`: many runs of a scenario, and what they say together.
 
 use std::fmt::Write as _;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -35,7 +36,7 @@ pub(super) struct SweepArgs {
     out: Option<PathBuf>,
     /// Threads [default: all cores]
     #[arg(long, value_name = "N")]
-    jobs: Option<usize>,
+    jobs: Option<NonZeroUsize>,
     /// Go on where an interrupted sweep stopped, or from the results of a finished one, such as merged parts
     #[arg(long)]
     resume: bool,
@@ -132,12 +133,7 @@ impl<'a> Sweep<'a> {
         if arguments.resume {
             take_over(&place, study, shard, &journal, ui)?;
         }
-        let mut pool = rayon::ThreadPoolBuilder::new();
-        if let Some(jobs) = arguments.jobs {
-            pool = pool.num_threads(jobs);
-        }
-        let pool =
-            pool.build().map_err(|error| Failure::input(format!("cannot start threads: {error}"), "lower --jobs"))?;
+        let pool = threads(arguments.jobs)?;
         Ok(Self { study, place, overwrite, journal, pool, ui })
     }
 
@@ -188,6 +184,14 @@ impl<'a> Sweep<'a> {
         write(results, summary, chart, extra, &self.place, self.overwrite)?;
         Ok(self.journal.close()?)
     }
+}
+
+/// The threads that play: at most one a core, as more take memory and gain no time.
+pub(super) fn threads(jobs: Option<NonZeroUsize>) -> Result<rayon::ThreadPool, Failure> {
+    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let count = jobs.map_or(cores, |jobs| jobs.min(cores));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(count.get());
+    pool.build().map_err(|error| Failure::input(format!("cannot start threads: {error}"), "lower --jobs"))
 }
 
 /// Reads the study that is asked for.
@@ -457,7 +461,11 @@ fn recommendation(results: &Results, comparison: &Comparison) -> String {
     }
     if !comparison.alike.is_empty() {
         let alike: Vec<String> = comparison.alike.iter().map(|&variant| results.label(variant)).collect();
-        let _ = writeln!(text, "  not worse as far as the data tell: {}; more replications may", alike.join("; "));
+        let _ = writeln!(
+            text,
+            "  not worse as far as the data tell: {}; more replications may tell them apart",
+            alike.join("; ")
+        );
     }
     if let Some(elsewhere) = &comparison.done_elsewhere {
         let _ = writeln!(text, "  {}", undone::elsewhere(results, elsewhere));
@@ -486,10 +494,12 @@ fn cautions(results: &Results, decisive: &[Statistic]) -> String {
     }
     let mut text = String::new();
     if !rare.is_empty() {
-        let n = results.replications;
+        // With as many runs, what has not been seen is as rare at most, at that confidence.
+        let tail = (1.0 - results.confidence()) / 2.0;
+        let share = percent(1.0 - libm::pow(tail, 1.0 / f64::from(results.replications.max(1))));
         let _ = writeln!(
             text,
-            "Hardly any run differs from the others: {}. Up to 3 of {n} runs may, unseen; ± allows for these to be as bad as the \
+            "Hardly any run differs from the others: {}. Up to {share} % of all runs may, unseen; ± allows for these to be as bad as the \
              worst seen here",
             rare.join("; ")
         );

@@ -29,6 +29,14 @@ pub(super) fn tune(TuneArgs { sweep: arguments }: &TuneArgs, ui: &Ui) -> Result<
         let help = "add prices, such as `cost: {unreadyReplicaSeconds: 1, evictions: 30, needlessEvictions: 60}`";
         return Err(Failure::input("nothing in the study has a price, so nothing can be cheapest", help));
     }
+    if study.varies_length() {
+        let help =
+            "vary something else: what runs cost, they cost in their time; `sweep` plays runs of different lengths";
+        return Err(Failure::input(
+            "the study varies how long a run lasts, so what its variants cost does not compare",
+            help,
+        ));
+    }
     if arguments.shard.is_some() {
         let help = "play the parts with `sweep --shard`, `merge` them, and `tune --resume` with the merged directory as `--out`";
         return Err(Failure::input("a part of a study cannot recommend anything", help));

@@ -37,7 +37,7 @@ pub use assumption::{Assumption, requests_too_little};
 pub use expect::{Comparison, Expectation, ExpectationOutcome};
 pub use input::{Input, Skipped};
 pub use lock::lock_file;
-pub use objects::highest_priority;
+pub use objects::{highest_priority, too_many_pods};
 pub(crate) use objects::{pod_template, pod_template_mut};
 pub use overrides::{Overrides, SOURCE_NAME as OVERRIDES_SOURCE_NAME};
 pub use pools::NodePool;

@@ -198,6 +198,17 @@ fn check_pod_count(scenario: &ResolvedScenario, inventory: &Inventory, diagnosti
     );
 }
 
+/// How many pods a cluster would have, if these are more than can be played, and what to do about it.
+#[must_use]
+pub fn too_many_pods(scenario: &ResolvedScenario) -> Option<(u64, String)> {
+    let is_node = |object: &&ManifestObject| matches!(object.object, Object::Node(_));
+    let pools: u64 = scenario.pools.iter().map(|pool| u64::from(pool.count)).sum();
+    let node_count = pools + scenario.objects.iter().filter(is_node).count() as u64;
+    let total: u64 = scenario.objects.iter().map(|object| pods_wanted(&object.object, node_count)).sum();
+    (total > PODS_MAX)
+        .then(|| (total, format!("at most {PODS_MAX} can be played; Kubernetes itself is made for 150000")))
+}
+
 /// Checks that a kubectl line does not make more pods than can be played.
 pub(super) fn check_line(command: &Command, objects: &[Written], place: &Location, diagnostics: &mut Diagnostics) {
     let count = match command {

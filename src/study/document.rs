@@ -43,6 +43,14 @@ pub struct Study {
     pub fingerprint: u64,
 }
 
+impl Study {
+    /// Whether runs of its variants last differently long: sums over them do not compare.
+    #[must_use]
+    pub fn varies_length(&self) -> bool {
+        self.variants.windows(2).any(|two| two[0].base.duration != two[1].base.duration)
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StudyDocument {
@@ -237,6 +245,9 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
     let mut axes: Vec<Axis> = Vec::new();
     for (index, vary) in spec.vary.iter().enumerate() {
         let at = format!("spec.vary[{index}]");
+        if let Some((message, help)) = check_name(&vary.name) {
+            problem(Diagnostic::error("study::bad_name", message).help(help), &format!("{at}.name"), "");
+        }
         if axes.iter().any(|axis| axis.name == vary.name) {
             let diagnostic = Diagnostic::error("study::repeated_name", format!("`{}` is varied twice", vary.name));
             problem(diagnostic, &format!("{at}.name"), "again");
@@ -249,6 +260,10 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
             let message = format!("`{}` varies what `{name}` varies: `{path}`", vary.name);
             let help = "of two values of one field only one can hold: put all into one list";
             problem(Diagnostic::error("study::overlap", message).help(help), &format!("{at}.path"), "again");
+        }
+        if vary.path.as_deref().is_some_and(|path| is_within(path, "metadata")) {
+            let diagnostic = Diagnostic::error("study::no_effect", "what a scenario is called makes no difference");
+            problem(diagnostic.help("vary something below `spec`"), &format!("{at}.path"), "has no effect");
         }
         if vary.path.as_deref() == Some("spec.seed") {
             let diagnostic = Diagnostic::error("study::bad_vary", "the seed is what replications vary");
@@ -265,6 +280,55 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
         }
     }
     axes
+}
+
+/// Columns of the tables beside those of metrics.
+const COLUMNS: [&str; 26] = [
+    "variant",
+    "replication",
+    "seed",
+    "workload",
+    "metric",
+    "n",
+    "mean",
+    "low",
+    "high",
+    "deviation",
+    "min",
+    "max",
+    "p50",
+    "p50_low",
+    "p50_high",
+    "p90",
+    "p90_low",
+    "p90_high",
+    "p99",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "ruled_out",
+    "value",
+    "today",
+    "best",
+];
+
+/// What is wrong with the name of what is varied, and what to do: it is the name of a column, and stands in `name=value, name=value`.
+fn check_name(name: &str) -> Option<(String, &'static str)> {
+    let is_of_us =
+        COLUMNS.contains(&name) || super::metric_names().contains(&name) || super::WORKLOAD_METRICS.contains(&name);
+    if is_of_us {
+        let message = format!("`{name}` is the name of a column of the tables already");
+        return Some((message, "take a word of your own, such as what the value does"));
+    }
+    let is_readable = !name.trim().is_empty() && name.trim() == name;
+    if is_readable && !name.contains(|c: char| c.is_control() || matches!(c, ',' | '=' | '"')) {
+        return None;
+    }
+    let message = format!("{name:?} cannot be the name of what is varied");
+    Some((
+        message,
+        "it heads a column and stands in lists such as `wait=60, grace=40s`: take a word without `,`, `=` and quotes",
+    ))
 }
 
 /// Whether a path is another one or a field somewhere below it.

@@ -253,8 +253,28 @@ fn try_edits(axes: &[Axis], variants: &[Variant]) -> Result<(), (usize, String, 
             let (_, scenario) = scratch.as_mut().expect("made above");
             setting.apply(scenario).map_err(|message| (position, message, axis))?;
         }
+        check_pods(variant).map_err(|(message, axis)| (position, message, axis))?;
     }
     Ok(())
+}
+
+/// Refuses replicas that make more pods than can be played, with the axis of the largest count.
+fn check_pods(variant: &Variant) -> Result<(), (String, usize)> {
+    let count = |(axis, index): (usize, &Option<usize>), settings: &mut std::slice::Iter<'_, Setting>| {
+        index.and_then(|_| match settings.next()? {
+            Setting::Replicas { count, .. } => Some((*count, axis)),
+            Setting::Path { .. } | Setting::TolerationSeconds { .. } => None,
+        })
+    };
+    let mut settings = variant.settings.iter();
+    let largest = variant.choice.iter().enumerate().filter_map(|of| count(of, &mut settings)).max();
+    let Some((_, axis)) = largest else { return Ok(()) };
+    let mut scenario = ResolvedScenario::clone(&variant.base);
+    for setting in variant.settings.iter().filter(|setting| matches!(setting, Setting::Replicas { .. })) {
+        setting.apply(&mut scenario).map_err(|message| (message, axis))?;
+    }
+    scenario::too_many_pods(&scenario)
+        .map_or(Ok(()), |(total, help)| Err((format!("it would have {total} pods; {help}"), axis)))
 }
 
 /// Workloads whose `tolerationSeconds` are varied, with the first axis that does.

@@ -88,14 +88,7 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     let scenario = Arc::new(scenario);
     ui.diagnostics(&scenario.warnings, &scenario.sources);
     failure::now_playing(&scenario);
-    let (place, source) = places::of_run(arguments.out.as_deref(), &scenario.name, &changes, &path);
-    if let Some(other) = source.other() {
-        ui.note(format_args!(
-            "reports/{} is of {other}, another file with the same metadata.name: this run goes to {}",
-            scenario.name,
-            place.display()
-        ));
-    }
+    let place = places::of_run(arguments.out.as_deref(), &scenario.name, &changes);
     let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
     // Before anything is played, so that a refusal costs no time.
     let out = OutputDir::begin(&place, overwrite)?;
@@ -118,7 +111,6 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
         }
     }
     let place = out.finish()?;
-    source.keep(&place);
     if ui.is_verbose {
         let events = played.observed.summary.counts.simulation_events;
         ui.note(format_args!("{events} events played, digest {:016x}", played.digest));

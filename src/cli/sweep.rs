@@ -187,6 +187,7 @@ impl<'a> Sweep<'a> {
 }
 
 /// The threads that play: at most one a core, as more take memory and gain no time.
+#[expect(clippy::disallowed_methods, reason = "how many threads play changes no result")]
 pub(super) fn threads(jobs: Option<NonZeroUsize>) -> Result<rayon::ThreadPool, Failure> {
     let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let count = jobs.map_or(cores, |jobs| jobs.min(cores));

@@ -405,3 +405,22 @@ fn every_objective_of_a_workload_is_judged() {
     let both: Vec<&Value> = summaries.iter().map(|summary| &summary["workloads"]).collect();
     assert_eq!(both[0], both[1], "the order decides nothing");
 }
+
+#[test]
+fn a_plan_for_a_priority_that_no_pod_has_is_warned_of() {
+    let dir = small();
+    let base = repository().join("tests/cli/without-goals.yaml");
+    let plan = format!(
+        "{{apiVersion: kubesquall.sim/v1alpha1, kind: Plan, metadata: {{name: case}}, spec: {{scenario: {}, \
+         pools: [{{name: worker, min: 2, max: 4}}], survive: [node], priority: 1000}}}}\n",
+        base.display()
+    );
+    fs::write(dir.path().join("plan.yaml"), plan).expect("a file");
+    let said = kubesquall(dir.path(), "check plan.yaml");
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    assert!(
+        said.stderr.contains("warning[plan::nobody_counts]: no pod has a priority of 1000 or more"),
+        "{}",
+        said.stderr
+    );
+}

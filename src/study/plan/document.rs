@@ -491,14 +491,12 @@ impl Checker<'_> {
             None => "there are no pods".to_owned(),
         };
         let judged = scenarios().any(|scenario| !scenario.objectives.is_empty() || !scenario.expectations.is_empty());
-        let diagnostic = if judged {
-            let help = format!("only `slo` and `expect` of the scenarios decide then; {there}");
-            Diagnostic::warning("plan::nobody_counts", message).help(help)
+        let help = if judged {
+            format!("only `slo` and `expect` of the scenarios decide then; {there}")
         } else {
-            let help = format!("{there}; leave the line out, and every pod counts");
-            Diagnostic::error("plan::nobody_counts", message).help(help)
+            format!("every count of nodes survives then; {there}; leave the line out, and every pod counts")
         };
-        self.problem(diagnostic, field, "no pod is judged");
+        self.problem(Diagnostic::warning("plan::nobody_counts", message).help(help), field, "no pod is judged");
     }
 
     /// Whether the search can be carried out, and the cases mean anything.

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::failure::Failure;
 use super::ui::Ui;
-use super::words::{counted, moment};
+use super::words::{counted, cut, moment};
 use super::{Ending, Output};
 use crate::inspect::{self, Chapter, Explanation, Extent, Link};
 
@@ -15,7 +15,7 @@ use crate::inspect::{self, Chapter, Explanation, Extent, Link};
 const CHAPTERS_MAX: usize = 25;
 /// Causes of a step that are told in short.
 const LINKS_MAX: usize = 4;
-/// Characters of a line.
+/// Characters of a line: a fault that hits a thousand nodes names them all.
 const LINE_LENGTH_MAX: usize = 300;
 /// Consequences of one step that are listed.
 const LED_TO_MAX: usize = 3;
@@ -102,15 +102,7 @@ fn because(text: &mut String, chapter: &Chapter, last: &[Link], extent: Extent) 
             let _ = writeln!(text, "            …");
         }
         if place < LINKS_MAX - 1 || place >= LINKS_MAX - 1 + hidden {
-            let _ = writeln!(text, "            because {}", cut(line(link).trim_start()));
+            let _ = writeln!(text, "            because {}", cut(line(link).trim_start(), LINE_LENGTH_MAX));
         }
     }
-}
-
-/// A fault that hits a thousand nodes names them all.
-fn cut(line: &str) -> String {
-    if line.chars().count() <= LINE_LENGTH_MAX {
-        return line.to_owned();
-    }
-    line.chars().take(LINE_LENGTH_MAX).chain(['…']).collect()
 }

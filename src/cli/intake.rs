@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::paint::Paint;
 use crate::diagnostics::Style;
 use crate::scenario::{Assumption, Input, ResolvedScenario};
 use crate::simulation::Storm;
@@ -16,11 +17,7 @@ const LENGTH_MAX: usize = 110;
 /// What could not be read, which stands above the verdict; empty if everything could.
 pub(super) fn unread(input: &Input, style: Style) -> String {
     let Some(parts) = unread_parts(input) else { return String::new() };
-    let text = format!("Not read: {parts}");
-    match style {
-        Style::Plain => format!("{text}\n"),
-        Style::Colored => format!("\u{1b}[1;31m{text}\u{1b}[0m\n"),
-    }
+    format!("{}\n", Paint { style }.bad(&format!("Not read: {parts}")))
 }
 
 /// The same as the end of a line.
@@ -45,14 +42,8 @@ fn unread_parts(input: &Input) -> Option<String> {
 
 /// Workloads that made pods without end before t=0, which stand above the verdict, too.
 pub(super) fn unsettled(storms: &[Storm], style: Style) -> String {
-    let mut text = String::new();
-    for storm in storms {
-        let _ = match style {
-            Style::Plain => writeln!(text, "Not settled: {storm}"),
-            Style::Colored => writeln!(text, "\u{1b}[1;31mNot settled: {storm}\u{1b}[0m"),
-        };
-    }
-    text
+    let line = |storm: &Storm| Paint { style }.bad(&format!("Not settled: {storm}")) + "\n";
+    storms.iter().map(line).collect()
 }
 
 /// The most important assumptions, a line each.
@@ -61,11 +52,7 @@ pub(super) fn assumed(scenario: &ResolvedScenario, style: Style) -> String {
     if scenario.assumed.is_empty() {
         return text;
     }
-    let heading = match style {
-        Style::Plain => "Assumed".to_owned(),
-        Style::Colored => "\u{1b}[1mAssumed\u{1b}[0m".to_owned(),
-    };
-    let _ = writeln!(text, "\n{heading}");
+    let _ = writeln!(text, "\n{}", Paint { style }.bold("Assumed"));
     for assumption in scenario.assumed.iter().take(LISTED_MAX) {
         let _ = writeln!(text, "  {}", shortened(&line(assumption)));
     }

@@ -14,6 +14,7 @@ mod failure;
 mod import;
 mod intake;
 mod man;
+mod paint;
 mod places;
 mod plan;
 mod plan_chart;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, Table};
 
+use super::paint::Paint;
 use super::words::counted;
 use crate::diagnostics::Style;
 use crate::study::plan::{Blast, Candidate, Failure, Headroom, PlanResults, ShortfallKind, Verdict};
@@ -26,10 +27,6 @@ pub(super) fn text(results: &PlanResults, blasts: &[Blast], style: Style) -> Str
     text
 }
 
-fn bold(text: &str, style: Style) -> String {
-    if style == Style::Colored { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
-}
-
 fn price(micros: i64) -> String {
     (micros as f64 / 1e6).to_string()
 }
@@ -39,7 +36,7 @@ fn headline(results: &PlanResults, style: Style) -> String {
     let Some(answer) = results.answer() else {
         let most: Vec<u32> = results.pools.iter().map(|pool| pool.max).collect();
         let line = format!("{}: nothing up to {} survives {cases}", results.plan, results.in_words(&most));
-        return format!("{}\n", bold(&line, style));
+        return format!("{}\n", Paint { style }.bold(&line));
     };
     let line = format!("{}: {} survive {cases}", results.plan, results.in_words(&answer.counts));
     let exception = match answer.plays().iter().map(|play| play.outcome.beyond_help()).max() {
@@ -48,7 +45,7 @@ fn headline(results: &PlanResults, style: Style) -> String {
             format!(", but for up to {} that no number of nodes helps", counted(pods as usize, "pod", "pods"))
         }
     };
-    let mut text = format!("{}\n", bold(&format!("{line}{exception}"), style));
+    let mut text = format!("{}\n", Paint { style }.bold(&format!("{line}{exception}")));
     let is_lowest = answer.counts.iter().zip(&results.pools).all(|(count, pool)| *count == pool.min);
     let now: Vec<u32> = results.pools.iter().map(|pool| pool.now).collect();
     if results.pools.len() > 1 {

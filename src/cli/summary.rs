@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use super::paint::Paint;
 use super::table::NameTable;
-use super::words::{counted, grouped, length, percent_against};
+use super::words::{counted, cut, grouped, length, percent_against};
 use crate::arena::Symbol;
 use crate::diagnostics::Style;
 use crate::observe::{EventRow, Matter, Observed, PodRow, ServiceOutcome, Tone, Trap, WorkloadOutcome};
@@ -80,32 +81,6 @@ pub(super) fn broken_expectations(outcomes: &[ExpectationOutcome]) -> String {
     let paint = Paint { style: Style::Plain };
     let broken = outcomes.iter().filter(|outcome| !outcome.holds).map(|outcome| expectation(outcome, paint));
     broken.collect::<Vec<_>>().join("\n")
-}
-
-#[derive(Clone, Copy)]
-struct Paint {
-    style: Style,
-}
-
-impl Paint {
-    fn wrap(self, code: &str, text: &str) -> String {
-        match self.style {
-            Style::Plain => text.to_owned(),
-            Style::Colored => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
-        }
-    }
-
-    fn bold(self, text: &str) -> String {
-        self.wrap("1", text)
-    }
-
-    fn good(self, text: &str) -> String {
-        self.wrap("32", text)
-    }
-
-    fn bad(self, text: &str) -> String {
-        self.wrap("1;31", text)
-    }
 }
 
 fn heading(text: &mut String, title: &str, paint: Paint) {
@@ -446,11 +421,4 @@ fn expectation(outcome: &ExpectationOutcome, paint: Paint) -> String {
 
 fn shortened(text: &str) -> String {
     cut(text, REASON_LENGTH_MAX)
-}
-
-fn cut(text: &str, length_max: usize) -> String {
-    if text.chars().count() <= length_max {
-        return text.to_owned();
-    }
-    text.chars().take(length_max).chain(['…']).collect()
 }

@@ -78,6 +78,14 @@ pub(super) fn percent_against(share: f64, measure: f64) -> (String, String) {
     })
 }
 
+/// A text of at most so many characters; of a longer one, its beginning.
+pub(super) fn cut(text: &str, length_max: usize) -> String {
+    if text.chars().count() <= length_max {
+        return text.to_owned();
+    }
+    text.chars().take(length_max).chain(['…']).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use kubesquall::observe::{Detail, Observers};
+use kubesquall::observe::Observers;
 use kubesquall::scenario::{self, Overrides, ResolvedScenario};
 use kubesquall::simulation::Prepared;
 use kubesquall::units::{SimDuration, SimTime};
-use kubesquall::verify::{compare_figures, compare_rows};
 use rayon::prelude::*;
+
+use super::verified;
 
 /// Those whose workload makes pods without end: the settling says so, and goes on.
 const STORMS: [&str; 5] = [
@@ -24,31 +25,6 @@ const STORM_FOR: SimDuration = SimDuration::from_secs(180);
 
 /// Of the scenarios that come with the program, so much is played.
 const SHIPPED_FOR: SimDuration = SimDuration::from_secs(3600);
-
-/// What `run --verify` looks at, and its digest.
-fn verified(scenario: &ResolvedScenario, comes_to_rest: bool) -> Result<u64, String> {
-    let end = SimTime::ZERO + scenario.duration;
-    let prepared = Prepared::verified(scenario).map_err(|violation| format!("before t=0: {violation}"))?;
-    let mut run = prepared.start(scenario.seed, Observers::none());
-    run.verify();
-    run.run_until(end);
-    let digest = run.digest();
-    let violation = if comes_to_rest { run.come_to_rest() } else { run.violation().cloned() };
-    if let Some(violation) = violation {
-        return Err(violation.to_string());
-    }
-    let observers = Observers::new(Detail::Files, scenario.objectives.clone(), SimDuration::ZERO);
-    let mut again = prepared.start(scenario.seed, observers);
-    again.run_until(end);
-    let finished = again.finish();
-    if finished.digest != digest {
-        return Err("a second run, with observers, played other events".to_owned());
-    }
-    let observed = finished.observers.finish(end, &finished.store, finished.events);
-    compare_rows(&observed, &finished.store)?;
-    compare_figures(&observed)?;
-    Ok(digest)
-}
 
 /// The lock file can be read, plays the same and gives itself.
 fn locked(scenario: &ResolvedScenario, digest: u64) -> Result<(), String> {
@@ -74,7 +50,7 @@ fn wrong(path: &Path, length_max: SimDuration) -> Option<String> {
             return Err(format!("storms {storms:?}"));
         }
         scenario.duration = scenario.duration.min(if is_storm { STORM_FOR } else { length_max });
-        let digest = verified(&scenario, !is_storm)?;
+        let digest = verified::checked(&scenario, !is_storm)?;
         locked(&scenario, digest)
     };
     played().err().map(|what| format!("{name}: {what}"))

@@ -9,10 +9,9 @@ use kubesquall::observe::{Detail, Observers};
 use kubesquall::scenario::{self, Overrides};
 use kubesquall::simulation::Prepared;
 use kubesquall::units::{SimDuration, SimTime};
-use kubesquall::verify::{compare_figures, compare_rows};
 use rayon::prelude::*;
 
-use super::random_scenario;
+use super::{random_scenario, verified};
 
 /// As many as take some seconds; `RANDOM_SEEDS=0..20000` plays more.
 const SEEDS_BY_DEFAULT: u64 = 250;
@@ -21,25 +20,7 @@ const SEEDS_BY_DEFAULT: u64 = 250;
 fn play(text: &str) -> Result<(), String> {
     let resolved = scenario::load_text("scenario.yaml", text, Path::new(""), &Overrides::none());
     let resolved = resolved.map_err(|invalid| format!("the generator made an invalid scenario:\n{invalid}"))?;
-    let end = SimTime::ZERO + resolved.duration;
-    let prepared = Prepared::verified(&resolved).map_err(|violation| format!("before t=0: {violation}"))?;
-    let mut run = prepared.start(resolved.seed, Observers::none());
-    run.verify();
-    run.run_until(end);
-    let digest = run.digest();
-    if let Some(violation) = run.come_to_rest() {
-        return Err(violation.to_string());
-    }
-    let observers = Observers::new(Detail::Files, resolved.objectives.clone(), SimDuration::ZERO);
-    let mut again = prepared.start(resolved.seed, observers);
-    again.run_until(end);
-    let finished = again.finish();
-    if finished.digest != digest {
-        return Err("a second run, with observers, played other events".to_owned());
-    }
-    let observed = finished.observers.finish(end, &finished.store, finished.events);
-    compare_rows(&observed, &finished.store)?;
-    compare_figures(&observed)
+    verified::checked(&resolved, true).map(|_| ())
 }
 
 /// Plays a seed; a failure is kept as a file for `kubesquall run`.

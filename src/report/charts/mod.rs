@@ -59,6 +59,7 @@ const PODS: &[Column] = &[
     ("deletion_s", Cells::Maybe),
     ("gone_s", Cells::Maybe),
     ("deletion_cause", Cells::Text),
+    ("taken_away", Cells::Truth),
 ];
 const WORKLOADS: &[Column] = &[
     ("time_s", Cells::Number),

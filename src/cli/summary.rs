@@ -240,7 +240,16 @@ fn objectives(text: &mut String, outcomes: &[WorkloadOutcome], paint: Paint) {
             _ => writeln!(text, "  {}   {}: {found} of {wanted}", paint.good("kept"), outcome.object()),
         };
     }
-    and_more(text, judged.len());
+    let missed = judged.iter().skip(LISTED_MAX).filter(|outcome| outcome.objective_met == Some(false)).count();
+    let kept = judged.len().saturating_sub(LISTED_MAX) - missed;
+    let parts: Vec<String> = [(missed, "missed"), (kept, "kept")]
+        .into_iter()
+        .filter(|&(count, _)| count > 0)
+        .map(|(count, verdict)| format!("{} more {verdict}", grouped(count as u64)))
+        .collect();
+    if !parts.is_empty() {
+        let _ = writeln!(text, "  and {}: summary.json has them", parts.join(" and "));
+    }
 }
 
 /// Prints a table of the worst of so many.

@@ -57,7 +57,7 @@ pub(super) fn draw(tables: &Tables) -> Option<String> {
             tables.worst_first.len()
         );
         area.draw(&Text::new(title, (px(16) as i32, px(12) as i32), font(18)))?;
-        let legend = "blue: ready   gray line: wanted   red: missing   yellow: fault on (a strip at the top, if for most of the run)";
+        let legend = "blue: ready; gray line: wanted; red: missing; yellow: fault on (a strip at the top, if for most of the run)";
         area.draw(&Text::new(legend, (px(16) as i32, px(36) as i32), font(11)))?;
         let (_, body) = area.split_vertically(px(56));
         for (panel, workload) in body.split_evenly((lines as usize, columns)).iter().zip(shown) {

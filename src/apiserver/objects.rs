@@ -134,15 +134,23 @@ impl ApiServer {
         let key = (kind.printed(), o.metadata.namespace, o.metadata.name);
         if let Some(old) = s.store.stored.get(&key) {
             existing.check(kind.resource().as_str(), o.metadata.name)?;
-            let is_same = old.content == o.content
+            let is_same = old.fields == o.fields
                 && old.meta.labels == o.metadata.labels
                 && *old.meta.annotations == o.metadata.annotations;
             if is_same {
                 return Ok(Reply::Unchanged);
             }
+            let is_other = old.fields != o.fields;
+            let Some(old) = Arc::make_mut(&mut s.store.stored).get_mut(&key) else { return Ok(Reply::Unchanged) };
+            old.meta.labels = o.metadata.labels.clone();
+            old.meta.annotations = Arc::new(o.metadata.annotations.clone());
+            old.meta.generation += i64::from(is_other);
+            old.meta.version += 1;
+            (old.api_version, old.fields) = (o.api_version, Arc::clone(&o.fields));
+            return Ok(Reply::Done);
         }
         let meta = self.meta(s, o.kind.as_str(), &o.metadata);
-        let stored = Stored { kind, api_version: o.api_version, meta, content: o.content };
+        let stored = Stored { kind, api_version: o.api_version, meta, fields: Arc::clone(&o.fields) };
         Arc::make_mut(&mut s.store.stored).insert(key, stored);
         Ok(Reply::Done)
     }

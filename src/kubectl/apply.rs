@@ -64,29 +64,12 @@ fn or_replace(object: &Object, found: &Found, store: &Store, plan: &mut Plan) {
     ];
 }
 
-/// A file changes the labels and annotations that it names, and what the object says if that is new.
-fn apply_stored(object: &Object, found: &Found, name: &str, store: &Store, plan: &mut Plan) {
-    let Some(live) = three_way::export(found, store) else { return };
-    let (mut merged, theirs) = (object.clone(), live.metadata());
-    let mine = merged.metadata_mut();
-    mine.labels = mine.labels.iter().fold(theirs.labels.clone(), |labels, (key, value)| labels.with(key, value));
-    let said = std::mem::take(&mut mine.annotations);
-    mine.annotations = theirs.annotations.clone();
-    mine.annotations.extend(said);
-    let unchanged = Some(format!("{name} unchanged"));
-    let request = Request::Apply(Box::new(merged));
-    plan.call(Step { unchanged, ..Step::new(request, format!("{name} configured")) });
-}
-
 /// What an object of a file makes of the one that is there.
 ///
 /// # Source
 /// kubectl, `applyOneObject`.
 fn apply_one(object: &Object, found: &Found, name: &str, store: &Store, plan: &mut Plan) {
     let line = format!("{name} configured");
-    if let Found::Other(Kind::Stored(_), ..) = found {
-        return apply_stored(object, found, name, store, plan);
-    }
     let Some(live) = three_way::export(found, store) else {
         let unchanged = Some(format!("{name} unchanged"));
         let request = Request::Apply(Box::new(object.clone()));

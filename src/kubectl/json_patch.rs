@@ -1,6 +1,6 @@
 //! JSON patches (RFC 6902), as the API server applies them.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// An operation that cannot be carried out; the server tells no more of it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,82 @@ pub(super) fn apply(value: &Value, operations: &[Value]) -> Result<Value, Inappl
         apply_one(&mut value, operation).ok_or(Inapplicable)?;
     }
     Ok(value)
+}
+
+/// Adds what an object of the API always has, if only as an empty map: paths of patches may lead through it.
+///
+/// # Source
+/// `k8s.io/api`: fields that are no pointers (`spec`, `strategy`, `updateStrategy`, `template`, a container's `resources`) are
+/// encoded even if all is default in them.
+pub(super) fn fill(value: &mut Value) {
+    let kind = value["kind"].as_str().unwrap_or_default().to_owned();
+    let Some(fields) = value.as_object_mut() else { return };
+    fields.entry("metadata").or_insert_with(|| json!({}));
+    if HAVE_SPECS.contains(&kind.as_str()) {
+        let spec = fields.entry("spec").or_insert_with(|| json!({}));
+        match kind.as_str() {
+            "Pod" => fill_containers(spec),
+            "CronJob" => {
+                let job = fill_field(fill_field(spec, "jobTemplate"), "spec");
+                fill_template(job);
+            }
+            "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job" => {
+                match kind.as_str() {
+                    "Deployment" => drop(fill_field(spec, "strategy")),
+                    "StatefulSet" | "DaemonSet" => drop(fill_field(spec, "updateStrategy")),
+                    _ => {}
+                }
+                fill_template(spec);
+            }
+            "PersistentVolumeClaim" => drop(fill_field(spec, "resources")),
+            _ => {}
+        }
+    }
+}
+
+/// Kinds whose `spec` is no pointer.
+const HAVE_SPECS: &[&str] = &[
+    "Pod",
+    "Node",
+    "Namespace",
+    "Service",
+    "Deployment",
+    "StatefulSet",
+    "DaemonSet",
+    "ReplicaSet",
+    "ReplicationController",
+    "Job",
+    "CronJob",
+    "PodDisruptionBudget",
+    "HorizontalPodAutoscaler",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Ingress",
+    "NetworkPolicy",
+];
+
+fn fill_field<'a>(value: &'a mut Value, field: &str) -> &'a mut Value {
+    if !value.is_object() {
+        *value = json!({});
+    }
+    let held = &mut value[field];
+    if held.is_null() {
+        *held = json!({});
+    }
+    held
+}
+
+fn fill_template(spec: &mut Value) {
+    let template = fill_field(spec, "template");
+    fill_field(template, "metadata");
+    fill_containers(fill_field(template, "spec"));
+}
+
+fn fill_containers(spec: &mut Value) {
+    for list in ["containers", "initContainers"] {
+        let containers = spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+        containers.for_each(|container| drop(fill_field(container, "resources")));
+    }
 }
 
 fn apply_one(value: &mut Value, operation: &Value) -> Option<()> {
@@ -126,9 +202,29 @@ fn find(value: &mut Value, path: &str) -> Option<Option<Value>> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    #[test]
+    fn what_an_object_always_has_is_there_for_paths() {
+        let taints = json!([{"op": "add", "path": "/spec/taints", "value": [{"key": "a", "effect": "NoSchedule"}]}]);
+        let one = json!([{"op": "add", "path": "/spec/taints/-", "value": {"key": "a", "effect": "NoSchedule"}}]);
+        let mut node = json!({"kind": "Node", "metadata": {"name": "n"}});
+        fill(&mut node);
+        let tainted = apply(&node, taints.as_array().expect("operations")).expect("a node");
+        assert_eq!(tainted["spec"]["taints"][0]["key"], "a");
+        // There is no list yet to which anything could be appended.
+        assert_eq!(apply(&node, one.as_array().expect("operations")), Err(Inapplicable));
+        assert!(apply(&tainted, one.as_array().expect("operations")).is_ok());
+        let mut web = json!({"kind": "Deployment", "spec": {"template": {"spec": {"containers": [{"name": "c"}]}}}});
+        fill(&mut web);
+        let limits = json!([
+            {"op": "add", "path": "/spec/template/spec/containers/0/resources/limits", "value": {"cpu": "1"}},
+            {"op": "add", "path": "/spec/strategy/type", "value": "Recreate"},
+        ]);
+        assert!(apply(&web, limits.as_array().expect("operations")).is_ok());
+        let annotation = json!([{"op": "add", "path": "/spec/template/metadata/annotations/a", "value": "b"}]);
+        assert_eq!(apply(&web, annotation.as_array().expect("operations")), Err(Inapplicable));
+    }
 
     #[test]
     fn operations_change_what_their_path_names() {

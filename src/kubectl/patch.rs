@@ -14,7 +14,7 @@ use crate::state::Store;
 
 /// Plans the write of a changed object.
 pub(super) fn apply_value(value: Value, line: String, unchanged: Option<String>, plan: &mut Plan) {
-    match Object::from_value(value) {
+    match Object::from_any(value) {
         Some(Ok(object)) => plan.call(Step { unchanged, ..Step::new(Request::Apply(Box::new(object)), line) }),
         Some(Err(error)) => plan.fail(invalid(error)),
         None => plan.fail(Failure::own("the object cannot be changed")),
@@ -36,6 +36,12 @@ fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut Plan) {
     let Some(current) = three_way::export(object, store) else {
         return plan.fail(Failure::own(format!("{name} cannot be patched")));
     };
+    if args.patch_type == PatchType::Strategic && current.stored_kind().is_some_and(|kind| !kind.is_built_in()) {
+        // Merge keys are known of built-in types alone.
+        let text = "the body of the request was in an unknown format - accepted media types include: \
+                    application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+        return plan.fail(Failure::line(format!("Error from server (UnsupportedMediaType): {text}")));
+    }
     let before = current.to_value();
     let after = match patched(&before, args) {
         Ok(after) => after,
@@ -50,7 +56,7 @@ fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut Plan) {
         let text = "the namespace of the provided object does not match the namespace sent on the request";
         return plan.fail(Failure::refusal(&ApiError::new(ErrorReason::BadRequest, text), None));
     }
-    match Object::from_value(after.clone()) {
+    match Object::from_any(after.clone()) {
         Some(Ok(patched)) => plan.call(Step {
             unchanged: Some(format!("{name} patched (no change)")),
             ..Step::new(Request::Apply(Box::new(patched)), format!("{name} patched"))
@@ -82,8 +88,12 @@ fn patched(before: &Value, args: &PatchArgs) -> Result<Value, Failure> {
     };
     const FIELDS: &str = "map[string]interface {}";
     match (args.patch_type, &args.patch) {
-        (PatchType::Json, Value::Array(operations)) => json_patch::apply(before, operations)
-            .map_err(|_| invalid("the server rejected our request due to an error in our request")),
+        (PatchType::Json, Value::Array(operations)) => {
+            let mut whole = before.clone();
+            json_patch::fill(&mut whole);
+            json_patch::apply(&whole, operations)
+                .map_err(|_| invalid("the server rejected our request due to an error in our request"))
+        }
         (PatchType::Json, other) => match shape(other, "[]handlers.jsonPatchOp") {
             Some(text) => Err(bad(&format!("error decoding patch: {text}"))),
             None => Ok(before.clone()),

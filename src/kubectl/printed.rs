@@ -66,9 +66,8 @@ impl Process {
                     self.stdout.push("---".to_owned());
                 }
                 self.stdout.extend(lines);
-                // What is only written by flags and files is whole, unless of its content a hash is kept.
-                let is_stored = matches!(Kind::parse(kind), Some(Kind::Stored(_)));
-                let is_whole = printing.dry_run != DryRun::None && !is_stored;
+                // What is only written by flags and files is whole, unless of what it holds hashes are kept.
+                let is_whole = printing.dry_run != DryRun::None && kind != "secret";
                 if matches!(**format, Format::Json | Format::Yaml) && !is_whole {
                     self.warn_once(view::LEFT_OUT.to_owned());
                 }

@@ -726,4 +726,5 @@ mod output;
 mod pipeline;
 mod rollout;
 mod shell;
+mod stored;
 mod verbs;

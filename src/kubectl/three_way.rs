@@ -1,6 +1,7 @@
 //! What `kubectl apply` makes of an object that exists: the file, what was applied before, and the object as it is.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -40,13 +41,14 @@ pub(super) fn merged(file: &Object, live: &Object) -> Result<Option<Object>, Str
     let last = live.metadata().annotations.get(&Symbol::new(LAST_APPLIED)).and_then(|text| read(text.as_str()));
     let before = said(live);
     let mut after = before.clone();
-    merge(&mut after, last.as_ref(), &said(file));
+    let lists = lists_of(live);
+    merge(&mut after, last.as_ref(), &said(file), lists);
     let is_remembered = live.metadata().annotations.contains_key(&Symbol::new(LAST_APPLIED));
     if after == before && is_remembered {
         return Ok(None);
     }
-    merge(&mut after, None, &said(&remembered(file)));
-    Object::from_value(after).transpose().map_err(|error| error.to_string())
+    merge(&mut after, None, &said(&remembered(file)), lists);
+    Object::from_any(after).transpose().map_err(|error| error.to_string())
 }
 
 /// Whether a patch of this object names a field even if it is as the file says, so that it is never unchanged.
@@ -59,7 +61,7 @@ pub(super) fn is_always_replaced(file: &Object) -> bool {
 
 /// What was applied, in the words of the model.
 fn read(text: &str) -> Option<Value> {
-    Some(said(&Object::from_value(serde_json::from_str(text).ok()?)?.ok()?))
+    Some(said(&Object::from_any(serde_json::from_str(text).ok()?)?.ok()?))
 }
 
 /// What of an object is the writer's to say.
@@ -84,8 +86,23 @@ fn said(object: &Object) -> Value {
     value
 }
 
+/// What becomes of lists.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Lists {
+    /// They are merged by the keys of the API types.
+    Merged,
+    /// They are replaced.
+    Replaced,
+}
+
+/// # Source
+/// kubectl, `Patcher.patchSimple`: types that the client does not know are merged as plain JSON.
+fn lists_of(object: &Object) -> Lists {
+    if object.stored_kind().is_some_and(|kind| !kind.is_built_in()) { Lists::Replaced } else { Lists::Merged }
+}
+
 /// Merges what a file says into what is there, without what was said `before` and no longer is.
-fn merge(there: &mut Value, before: Option<&Value>, file: &Value) {
+fn merge(there: &mut Value, before: Option<&Value>, file: &Value, lists: Lists) {
     let (Value::Object(there), Value::Object(file)) = (&mut *there, file) else {
         *there = file.clone();
         return;
@@ -100,14 +117,15 @@ fn merge(there: &mut Value, before: Option<&Value>, file: &Value) {
             there.insert(field.clone(), said.clone());
             continue;
         };
-        if let (Value::Array(items), Value::Array(said)) = (&mut *held, said)
+        if lists == Lists::Merged
+            && let (Value::Array(items), Value::Array(said)) = (&mut *held, said)
             && let Some(key) = merge_key(field, said.iter())
         {
             merge_items(items, before, said, key, field == "volumes");
-        } else if field == "strategy" {
+        } else if lists == Lists::Merged && field == "strategy" {
             merge_union(held, before, said);
         } else {
-            merge(held, before, said);
+            merge(held, before, said, lists);
         }
     }
 }
@@ -121,7 +139,7 @@ fn merge_items(there: &mut Vec<Value>, before: Option<&Value>, said: &[Value], k
         match find(there, item) {
             None => there.push(item.clone()),
             Some(at) if are_unions => merge_union(&mut there[at], before, item),
-            Some(at) => merge(&mut there[at], before, item),
+            Some(at) => merge(&mut there[at], before, item, Lists::Merged),
         }
     }
 }
@@ -129,7 +147,7 @@ fn merge_items(there: &mut Vec<Value>, before: Option<&Value>, said: &[Value], k
 /// Of fields that exclude each other only those remain that the file names, once it changes one.
 fn merge_union(there: &mut Value, before: Option<&Value>, said: &Value) {
     let old = there.clone();
-    merge(there, before, said);
+    merge(there, before, said, Lists::Merged);
     if *there != old
         && let (Value::Object(there), Value::Object(said)) = (there, said)
     {
@@ -187,8 +205,14 @@ pub(super) fn export(object: &Found, store: &Store) -> Option<Object> {
             }
             let stored = store.stored.get(&(kind.printed(), *namespace, *name))?;
             let (metadata, api_version) = (export_metadata(&stored.meta), stored.api_version);
-            let object = model::StoredObject { api_version, kind: kind.kind, metadata, content: stored.content };
-            Some(Object::Stored(Box::new(object)))
+            let fields = Arc::clone(&stored.fields);
+            let object =
+                Object::Stored(Box::new(model::StoredObject { api_version, kind: kind.kind, metadata, fields }));
+            if model::ObjectKind::find(api_version.as_str(), kind.kind.as_str()).is_none() {
+                return Some(object);
+            }
+            // One of a kind that is read, and is kept here besides.
+            Object::from_value(object.to_value())?.ok()
         }
         Found::Other(..) => None,
     }
@@ -204,7 +228,7 @@ mod tests {
     fn what_the_file_says_holds_and_what_it_no_longer_says_goes() {
         let check = |there: Value, before: Value, file: Value, expected: Value| {
             let mut found = there;
-            merge(&mut found, Some(&before).filter(|before| !before.is_null()), &file);
+            merge(&mut found, Some(&before).filter(|before| !before.is_null()), &file, Lists::Merged);
             assert_eq!(found, expected);
         };
         // Replicas that somebody else has set stay, unless the file says or has said something.
@@ -228,7 +252,7 @@ mod tests {
         let rolling = json!({"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}});
         let merged = |file: Value| {
             let mut found = rolling.clone();
-            merge(&mut found, None, &file);
+            merge(&mut found, None, &file, Lists::Merged);
             found
         };
         let recreate = json!({"strategy": {"type": "Recreate"}});

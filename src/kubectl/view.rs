@@ -1,8 +1,8 @@
 //! Objects as the API shows them: metadata, spec, and the status as it is simulated.
 //!
 //! # Differs
-//! Addresses, image ids, versions, managed fields and whatever else is not modelled are left out; of objects of kinds that decide
-//! nothing only who they are is kept.
+//! Addresses, image ids, versions, managed fields and whatever else is not modelled are left out; of what a Secret holds hashes
+//! are shown.
 
 use serde_json::{Value, json};
 

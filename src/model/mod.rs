@@ -28,6 +28,7 @@ pub mod job;
 pub mod pod_disruption_budget;
 pub mod replica_set;
 pub mod runtime_class;
+mod secret;
 pub mod service;
 pub mod stateful_set;
 pub mod stored;

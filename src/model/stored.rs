@@ -1,18 +1,15 @@
-//! Kinds of objects that decide nothing here: who they are is kept, what they say is not.
+//! Kinds of objects that decide nothing here: they are kept as they are written, so that commands find and change them.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Map, Value};
 
+use super::secret;
 use super::{Object, ObjectMeta};
-use crate::arena::{Symbol, stable_hash};
-
-/// The annotation in which `kubectl apply` keeps what was applied.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
-/// The field under which a written object keeps what its content hashes to.
-const CONTENT: &str = "kubesquallContent";
+use crate::arena::Symbol;
 
 /// A kind whose objects are stored without effect.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -129,6 +126,12 @@ impl StoredKind {
         KINDS.iter().flat_map(|(_, _, words, _)| words.iter().copied())
     }
 
+    /// Whether the API server itself has it; others are custom resources.
+    #[must_use]
+    pub fn is_built_in(self) -> bool {
+        KINDS.iter().any(|(kind, group, ..)| self.kind == *kind && self.group == *group)
+    }
+
     /// As printed: `networkpolicy.networking.k8s.io`.
     #[must_use]
     pub fn printed(self) -> Symbol {
@@ -155,17 +158,18 @@ fn with_group(name: &str, group: Symbol) -> Symbol {
 
 /// An object that is stored without effect.
 ///
-/// Of its content only a hash is kept: enough to tell whether a file says something new, and no secret is copied.
+/// It is kept as it is written, without its status. What a Secret holds is kept as a hash of each value: enough to tell whether
+/// a file says something new, and no secret is copied.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredObject {
     /// `apiVersion`.
     pub api_version: Symbol,
     /// `kind`.
     pub kind: Symbol,
-    /// Metadata, without what `kubectl apply` noted.
+    /// Metadata.
     pub metadata: ObjectMeta,
-    /// What the rest hashes to; of an object that was applied, of what was applied.
-    pub content: u64,
+    /// Every other field but the status.
+    pub fields: Arc<Map<String, Value>>,
 }
 
 impl StoredObject {
@@ -174,30 +178,34 @@ impl StoredObject {
     pub fn stored_kind(&self) -> StoredKind {
         StoredKind::of(self.api_version.as_str(), self.kind.as_str(), !self.metadata.namespace.is_empty())
     }
-}
 
-impl From<&Object> for StoredObject {
-    /// Who an object is, of a kind that is read but not kept by itself.
-    fn from(object: &Object) -> Self {
-        let value = object.to_value();
-        let fields = value.as_object().into_iter().flatten();
-        Self {
-            api_version: Symbol::new(object.kind().api_version()),
-            kind: Symbol::new(object.kind().as_str()),
-            metadata: object.metadata().clone(),
-            content: hash_of(fields.map(|(field, value)| (field.as_str(), value.to_string()))),
+    /// Takes the object for one of that kind, if the text does not say it.
+    pub(super) fn take_for(&mut self, kind: Symbol, api_version: Symbol) {
+        (self.kind, self.api_version) = (kind, api_version);
+        self.hide_secrets();
+    }
+
+    /// Replaces what a Secret holds by hashes. Doing it twice changes nothing.
+    fn hide_secrets(&mut self) {
+        if self.kind == "Secret" && matches!(self.api_version.as_str(), "" | "v1") {
+            secret::hide(Arc::make_mut(&mut self.fields));
+            secret::hide_applied(&mut self.metadata.annotations);
         }
     }
 }
 
-/// What the fields of an object hash to, without those that say who it is and how it is.
-fn hash_of<'a>(fields: impl Iterator<Item = (&'a str, String)>) -> u64 {
-    let mut fields: Vec<String> = fields
-        .filter(|(name, _)| !matches!(*name, "apiVersion" | "kind" | "metadata" | "status"))
-        .map(|(name, text)| format!("{name}:{text}\n"))
-        .collect();
-    fields.sort();
-    stable_hash(fields.concat().as_bytes())
+impl From<&Object> for StoredObject {
+    /// An object of a kind that is read, as it is written.
+    fn from(object: &Object) -> Self {
+        let Value::Object(mut fields) = object.to_value() else { return Self::default() };
+        fields.retain(|name, _| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status"));
+        Self {
+            api_version: Symbol::new(object.kind().api_version()),
+            kind: Symbol::new(object.kind().as_str()),
+            metadata: object.metadata().clone(),
+            fields: Arc::new(fields),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for StoredObject {
@@ -211,25 +219,18 @@ impl<'de> Deserialize<'de> for StoredObject {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StoredObject, A::Error> {
-                let (mut object, mut rest, mut content) = (StoredObject::default(), Vec::new(), None);
+                let (mut object, mut rest) = (StoredObject::default(), Map::new());
                 while let Some(field) = map.next_key::<String>()? {
                     match field.as_str() {
                         "apiVersion" => object.api_version = map.next_value::<Option<Symbol>>()?.unwrap_or_default(),
                         "kind" => object.kind = map.next_value::<Option<Symbol>>()?.unwrap_or_default(),
                         "metadata" => object.metadata = map.next_value::<Option<ObjectMeta>>()?.unwrap_or_default(),
                         "status" => drop(map.next_value::<IgnoredAny>()?),
-                        CONTENT => content = Some(map.next_value()?),
-                        _ => rest.push((field, map.next_value::<serde_json::Value>()?.to_string())),
+                        _ => drop(rest.insert(field, map.next_value()?)),
                     }
                 }
-                let applied = object.metadata.annotations.remove(&Symbol::new(LAST_APPLIED));
-                let applied = applied.and_then(|text| {
-                    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text.as_str()).ok()
-                });
-                object.content = content.unwrap_or_else(|| match &applied {
-                    Some(applied) => hash_of(applied.iter().map(|(field, value)| (field.as_str(), value.to_string()))),
-                    None => hash_of(rest.iter().map(|(field, text)| (field.as_str(), text.clone()))),
-                });
+                object.fields = Arc::new(rest);
+                object.hide_secrets();
                 Ok(object)
             }
         }
@@ -239,11 +240,13 @@ impl<'de> Deserialize<'de> for StoredObject {
 
 impl Serialize for StoredObject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(4))?;
+        let mut map = serializer.serialize_map(Some(3 + self.fields.len()))?;
         map.serialize_entry("apiVersion", &self.api_version)?;
         map.serialize_entry("kind", &self.kind)?;
         map.serialize_entry("metadata", &self.metadata)?;
-        map.serialize_entry(CONTENT, &self.content)?;
+        for (field, value) in &*self.fields {
+            map.serialize_entry(field, value)?;
+        }
         map.end()
     }
 }
@@ -257,28 +260,42 @@ mod tests {
     }
 
     #[test]
-    fn what_an_object_says_is_kept_as_a_hash() {
-        let secret = read("{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {a: Zm9v, b: YmFy}}");
-        let again =
-            read("{kind: Secret, data: {b: YmFy, a: Zm9v}, apiVersion: v1, metadata: {name: s}, status: {x: 1}}");
-        assert_eq!(secret, again);
-        let other = read("{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {a: Zm9v}}");
-        assert_ne!(secret.content, other.content);
-        let written = serde_json::to_string(&secret).expect("JSON");
-        assert!(!written.contains("Zm9v"));
-        assert_eq!(serde_json::from_str::<StoredObject>(&written).expect("an object"), secret);
+    fn an_object_is_kept_as_it_is_written() {
+        let ingress = "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: i}, spec: {rules: [{host: a}]}, \
+                       status: {x: 1}}";
+        let ingress = read(ingress);
+        let written = serde_json::to_value(&ingress).expect("JSON");
+        assert_eq!(written["spec"], serde_json::json!({"rules": [{"host": "a"}]}));
+        assert_eq!(written.get("status"), None);
+        assert_eq!(serde_json::from_value::<StoredObject>(written).expect("an object"), ingress);
     }
 
     #[test]
-    fn what_was_applied_counts_rather_than_what_the_server_made_of_it() {
-        let file = read("{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: b}}");
-        let applied = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"a":"b"}}"#;
+    fn of_what_a_secret_holds_only_hashes_are_kept() {
+        let secret = read("{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {a: Zm9v, b: YmFy}}");
+        let again =
+            read("{kind: Secret, stringData: {b: bar, a: foo}, apiVersion: v1, metadata: {name: s}, status: {x: 1}}");
+        assert_eq!(secret, again);
+        let other = read("{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {a: Zm9v}}");
+        assert_ne!(secret.fields, other.fields);
+        let applied = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"stringData":{"a":"foo"}}"#;
+        let annotation = "kubectl.kubernetes.io/last-applied-configuration";
         let dumped = read(&format!(
-            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c, annotations: {{{LAST_APPLIED}: '{applied}'}}}}, \
-             data: {{a: b}}, immutable: false}}"
+            "{{apiVersion: v1, kind: Secret, metadata: {{name: s, annotations: {{{annotation}: '{applied}'}}}}, data: {{a: \
+             Zm9v}}}}"
         ));
-        assert_eq!(dumped.content, file.content);
-        assert!(dumped.metadata.annotations.is_empty());
+        for secret in [secret, dumped] {
+            let written = serde_json::to_string(&secret).expect("JSON");
+            assert!(!written.contains("Zm9v") && !written.contains("foo"), "{written}");
+            assert_eq!(serde_json::from_str::<StoredObject>(&written).expect("an object"), secret);
+        }
+    }
+
+    #[test]
+    fn an_object_whose_kind_is_found_by_its_content_hides_its_secrets_too() {
+        let mut found = read("{metadata: {name: s}, data: {a: Zm9v}}");
+        found.take_for(Symbol::new("Secret"), Symbol::new("v1"));
+        assert!(!serde_json::to_string(&found).expect("JSON").contains("Zm9v"));
     }
 
     #[test]

@@ -725,15 +725,14 @@ fn of_address(address: &str, name: &str, is_there: bool) -> Diagnostic {
 
 /// Objects of manifests that the timeline applies once more were applied before, too. Those of dumps tell themselves.
 fn remember_applied(objects: &mut [ManifestObject], runbook: &Runbook) {
-    let identity = |object: &Object| (object.kind().as_str(), object.metadata().namespace, object.metadata().name);
     let applies = |line: &&Arc<RunbookLine>| matches!(line.command, Command::Apply(_));
     let written = runbook.lines.iter().filter(applies).flat_map(|line| &line.objects);
-    let applied: BTreeSet<_> = written.map(|written| identity(&written.object)).collect();
+    let applied: BTreeSet<_> = written.map(|written| written.object.key()).collect();
     for ManifestObject { object, .. } in objects {
         let metadata = object.metadata();
         let is_dumped = metadata.uid.is_some() || metadata.creation_timestamp.is_some();
         let is_remembered = metadata.annotations.contains_key(&Symbol::new(kubectl::LAST_APPLIED));
-        if !is_dumped && !is_remembered && applied.contains(&identity(object)) {
+        if !is_dumped && !is_remembered && applied.contains(&object.key()) {
             *object = kubectl::remembered(object);
         }
     }

@@ -1,5 +1,9 @@
 //! Objects of kinds that decide nothing: they are there, so that commands find them.
 
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
 use super::meta::Meta;
 use crate::arena::Symbol;
 use crate::model::StoredKind;
@@ -13,6 +17,6 @@ pub struct Stored {
     pub api_version: Symbol,
     /// Metadata.
     pub meta: Meta,
-    /// What it says, as a hash.
-    pub content: u64,
+    /// What it says, without its status.
+    pub fields: Arc<Map<String, Value>>,
 }

@@ -158,6 +158,10 @@ objects! {
     Pod, Namespaced, "v1", groups "";
 }
 
+fn text<'a>(value: &'a serde_json::Value, field: &str) -> &'a str {
+    value.get(field).and_then(serde_json::Value::as_str).unwrap_or_default()
+}
+
 impl Object {
     /// Fills in what the API server would. Doing it twice changes nothing.
     pub fn apply_defaults(&mut self) {
@@ -243,6 +247,22 @@ impl Object {
     ///
     /// The field that cannot be read.
     pub fn from_value(value: serde_json::Value) -> Option<Result<Self, serde_json::Error>> {
+        let kind = ObjectKind::find(text(&value, "apiVersion"), text(&value, "kind"))?;
+        Some(Self::read_tree(kind, value))
+    }
+
+    /// Reads a tree of any kind; `None` if it does not say which.
+    ///
+    /// # Errors
+    ///
+    /// The field that cannot be read.
+    pub fn from_any(value: serde_json::Value) -> Option<Result<Self, serde_json::Error>> {
+        let known = ObjectKind::find(text(&value, "apiVersion"), text(&value, "kind"));
+        let kind = known.or_else(|| (!text(&value, "kind").is_empty()).then_some(ObjectKind::Stored))?;
+        Some(Self::read_tree(kind, value))
+    }
+
+    fn read_tree(kind: ObjectKind, value: serde_json::Value) -> Result<Self, serde_json::Error> {
         struct Tree(serde_json::Value);
         impl ReadAs for Tree {
             type Error = serde_json::Error;
@@ -250,9 +270,7 @@ impl Object {
                 super::from_value(&self.0)
             }
         }
-        let text = |field: &str| value.get(field).and_then(serde_json::Value::as_str).unwrap_or_default();
-        let kind = ObjectKind::find(text("apiVersion"), text("kind"))?;
-        Some(kind.read(Tree(value)))
+        kind.read(Tree(value))
     }
 
     /// The kind, if objects of it are stored without effect.

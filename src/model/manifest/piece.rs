@@ -356,7 +356,7 @@ impl TextPiece<'_> {
         let options = yaml::options_with_duplicates;
         let read = ObjectKind::Stored.read(Source { piece: self, ignored: &mut Vec::new(), options });
         let Ok(Object::Stored(mut object)) = read else { return None };
-        (object.kind, object.api_version) = (header.kind(), header.api_version());
+        object.take_for(header.kind(), header.api_version());
         let names_namespace = !object.metadata.namespace.is_empty();
         match (object.stored_kind().is_namespaced, object.metadata.namespace.is_empty()) {
             (true, true) => object.metadata.namespace = Symbol::from("default"),

@@ -1,0 +1,89 @@
+//! Kinds that decide nothing: they are kept as they are written, and commands change them.
+
+use super::*;
+
+const CONFIG: &str =
+    "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: default, labels: {a: b}}, data: {k: v}}";
+
+/// A line with these objects in its file, where those are.
+fn run(line: &str, files: &[&str], there: &[&str]) -> (i32, Vec<String>, Vec<String>, Desk) {
+    let mut desk = Desk::new(line);
+    let typed = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
+    let typed = Arc::make_mut(typed);
+    typed.objects = files.iter().map(|text| from_file("x.yaml", text)).collect();
+    hand_over(&mut typed.command, &mut typed.objects);
+    there.iter().for_each(|text| desk.create(from_file("there.yaml", text).object));
+    let (exit, out, err) = desk.printed(60.0);
+    (exit, out, err, desk)
+}
+
+fn data(desk: &Desk, kind: &str, name: &str) -> serde_json::Value {
+    let key = (Symbol::new(kind), Symbol::new("default"), Symbol::new(name));
+    desk.store.stored.get(&key).map(|stored| stored.fields["data"].clone()).unwrap_or_default()
+}
+
+#[test]
+fn they_are_patched_and_printed() {
+    let (exit, out, err, desk) = run(r#"patch cm c -p '{"data":{"l":"w"}}'"#, &[], &[CONFIG]);
+    assert_eq!((exit, out, err), (0, vec!["configmap/c patched".to_owned()], Vec::new()));
+    assert_eq!(data(&desk, "configmap", "c"), serde_json::json!({"k": "v", "l": "w"}));
+    let (_, out, ..) =
+        run(r#"patch cm c --type=json -p '[{"op":"remove","path":"/data/k"}]' -o jsonpath={.data}"#, &[], &[CONFIG]);
+    assert_eq!(out, ["{}"]);
+    let (_, out, ..) = run(r#"patch cm c -p '{"data":{"k":"v"}}'"#, &[], &[CONFIG]);
+    assert_eq!(out, ["configmap/c patched (no change)"]);
+    let (_, out, ..) = run("get cm c -o jsonpath='{.data.k} {.metadata.labels.a}'", &[], &[CONFIG]);
+    assert_eq!(out, ["v b"]);
+    let (_, _, _, desk) = run("label cm c q=r", &[], &[CONFIG]);
+    assert_eq!(data(&desk, "configmap", "c"), serde_json::json!({"k": "v"}));
+}
+
+#[test]
+fn files_are_merged_with_what_was_applied_before() {
+    let applied = CONFIG.replace(
+        "labels: {a: b}",
+        "annotations: {kubectl.kubernetes.io/last-applied-configuration: '{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"c\",\"namespace\":\"default\"},\"data\":{\"k\":\"v\",\"old\":\"x\"}}'}",
+    );
+    let there = applied.replace("k: v}}", "k: v, old: x, theirs: z}}");
+    let file = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: default}, data: {k: w}}";
+    let (exit, out, err, desk) = run("apply -f x.yaml", &[file], &[&there]);
+    assert_eq!((exit, out, err), (0, vec!["configmap/c configured".to_owned()], Vec::new()));
+    assert_eq!(data(&desk, "configmap", "c"), serde_json::json!({"k": "w", "theirs": "z"}));
+    let same = file.replace("k: w", "k: v, old: x");
+    let (_, out, err, _) = run("apply -f x.yaml", &[&same], &[&there]);
+    assert_eq!((out, err), (vec!["configmap/c unchanged".to_owned()], Vec::new()));
+    // One that was made by hand is told of.
+    let (_, out, err, _) = run("apply -f x.yaml", &[file], &[CONFIG]);
+    assert_eq!(out, ["configmap/c configured"]);
+    assert!(err[0].starts_with("Warning: resource configmaps/c is missing the"), "{err:?}");
+    let (_, out, _, desk) = run("replace -f x.yaml", &[file], &[&there]);
+    assert_eq!(out, ["configmap/c replaced"]);
+    assert_eq!(data(&desk, "configmap", "c"), serde_json::json!({"k": "w"}));
+}
+
+#[test]
+fn secrets_are_compared_and_never_shown() {
+    let secret = "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}, data: {k: Zm9v}}";
+    let (_, out, ..) = run("get secret s -o jsonpath={.data.k}", &[], &[secret]);
+    assert!(out[0].starts_with("***") && !out[0].contains("Zm9v"), "{out:?}");
+    let (_, out, ..) = run(r#"patch secret s -p '{"stringData":{"k":"foo"}}'"#, &[], &[secret]);
+    assert_eq!(out, ["secret/s patched (no change)"]);
+    let (_, out, ..) = run(r#"patch secret s -p '{"stringData":{"k":"bar"}}'"#, &[], &[secret]);
+    assert_eq!(out, ["secret/s patched"]);
+}
+
+#[test]
+fn custom_resources_know_no_strategic_patches_and_their_lists_are_replaced() {
+    let there =
+        "{apiVersion: x.io/v1, kind: Widget, metadata: {name: w, namespace: default}, spec: {ports: [{port: 1}]}}";
+    let (exit, _, err, _) = run(r#"patch widgets.x.io w -p '{"spec":{"a":1}}'"#, &[], &[there]);
+    assert_eq!(exit, 1);
+    assert!(err[0].starts_with("Error from server (UnsupportedMediaType): the body of the request was"), "{err:?}");
+    let (_, out, ..) =
+        run(r#"patch widgets.x.io w --type=merge -p '{"spec":{"a":1}}' -o jsonpath={.spec.a}"#, &[], &[there]);
+    assert_eq!(out, ["1"]);
+    let file = there.replace("port: 1", "port: 2");
+    let (_, _, _, desk) = run("apply -f x.yaml", &[&file], &[there]);
+    let key = (Symbol::new("widget.x.io"), Symbol::new("default"), Symbol::new("w"));
+    assert_eq!(desk.store.stored[&key].fields["spec"], serde_json::json!({"ports": [{"port": 2}]}));
+}

@@ -41,13 +41,13 @@ pub(super) fn fill(value: &mut Value) {
             }
             "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job" => {
                 match kind.as_str() {
-                    "Deployment" => drop(fill_field(spec, "strategy")),
-                    "StatefulSet" | "DaemonSet" => drop(fill_field(spec, "updateStrategy")),
+                    "Deployment" => _ = fill_field(spec, "strategy"),
+                    "StatefulSet" | "DaemonSet" => _ = fill_field(spec, "updateStrategy"),
                     _ => {}
                 }
                 fill_template(spec);
             }
-            "PersistentVolumeClaim" => drop(fill_field(spec, "resources")),
+            "PersistentVolumeClaim" => _ = fill_field(spec, "resources"),
             _ => {}
         }
     }
@@ -94,7 +94,7 @@ fn fill_template(spec: &mut Value) {
 fn fill_containers(spec: &mut Value) {
     for list in ["containers", "initContainers"] {
         let containers = spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
-        containers.for_each(|container| drop(fill_field(container, "resources")));
+        containers.for_each(|container| _ = fill_field(container, "resources"));
     }
 }
 

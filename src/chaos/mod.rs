@@ -34,6 +34,12 @@ pub struct ChaosPlan {
 }
 
 impl ChaosPlan {
+    /// Whether failures come at random times, so that a run may have none.
+    #[must_use]
+    pub fn is_random(&self) -> bool {
+        !self.processes.is_empty()
+    }
+
     /// A fault of the timeline in the user's words: its kind, when it begins, and which of several such it is.
     #[must_use]
     pub fn fault_name(&self, index: usize) -> String {

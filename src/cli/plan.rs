@@ -136,7 +136,7 @@ fn write(results: &PlanResults, blasts: &[Blast], place: &Path, overwrite: Overw
     if !blasts.is_empty() {
         out.write("blast-radius.csv", &plan::blast_csv(blasts))?;
     }
-    let chart = plan_chart::of_files(&summary, &plan, &cases).expect("the files of a plan");
+    let chart = plan_chart::of_files(&results.summary(), &plan, &cases).expect("the files of a plan");
     if let Some((name, picture)) = draw_survival_matrix(&chart) {
         out.write(&format!("charts/{name}"), picture.as_bytes())?;
     }

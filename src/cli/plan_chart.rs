@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::report::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart};
 
@@ -34,8 +35,8 @@ struct Plays {
 }
 
 /// What the chart shows: the counts that were tried last, as the answer is among them; none if the files are not those of a plan.
-pub(super) fn of_files(summary: &str, plan: &[u8], cases: &[u8]) -> Option<SurvivalChart> {
-    let summary: Summary = serde_json::from_str(summary).ok()?;
+pub(super) fn of_files(summary: &Value, plan: &[u8], cases: &[u8]) -> Option<SurvivalChart> {
+    let summary = Summary::deserialize(summary).ok()?;
     let pools: Vec<&str> = summary.pools.iter().map(|pool| pool.name.as_str()).collect();
     let tried = read_tried(plan, pools.len())?;
     let plays = read_plays(cases, pools.len())?;

@@ -27,12 +27,12 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
     let dir = &arguments.dir;
     let summary = inspect::summary(dir)?;
     let charts = if summary["plan"].is_string() || dir.join("plan.csv").is_file() {
-        plan_charts(dir, &summary.to_string())?
+        plan_charts(dir, &summary)?
     } else if summary["study"]["study"].is_string() {
         study_charts(dir, &summary)?
     } else {
-        inspect::summary_of_run(dir)?;
-        let charts = draw_charts(dir)?;
+        inspect::expect_run(dir, &summary)?;
+        let charts = draw_charts(dir, &summary)?;
         for (name, why) in &charts.left_out {
             ui.note(format_args!("no {name}: {why}"));
         }
@@ -53,7 +53,7 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
 /// The charts of a study; those of `tune` if it was one.
 fn study_charts(dir: &Path, summary: &serde_json::Value) -> Result<Charts, Failure> {
     Table::read(&dir.join("runs.csv"), &[])?;
-    let results = sweep::read(dir)?;
+    let results = sweep::read_with(dir, summary)?;
     let mut chart = sweep::chart_of(&results);
     if !summary["tuning"].is_null()
         && let Some(tuning) = results.tuning()
@@ -64,7 +64,7 @@ fn study_charts(dir: &Path, summary: &serde_json::Value) -> Result<Charts, Failu
 }
 
 /// The chart of a plan.
-fn plan_charts(dir: &Path, summary: &str) -> Result<Charts, Failure> {
+fn plan_charts(dir: &Path, summary: &serde_json::Value) -> Result<Charts, Failure> {
     Table::read(&dir.join("plan.csv"), &[("verdict", Cells::Text)])?;
     Table::read(&dir.join("cases.csv"), &[("case", Cells::Text), ("survived", Cells::Truth)])?;
     let read = |name: &str| fs::read(dir.join(name)).unwrap_or_default();

@@ -13,6 +13,7 @@ use super::run_files;
 use super::summary;
 use super::ui::Ui;
 use super::{Ending, Output};
+use crate::inspect;
 use crate::observe::{Detail, Matter, Observed, Observers};
 use crate::report::{OutputDir, Overwrite, draw_charts};
 use crate::scenario::{self, DocumentKind, ExpectationOutcome, Overrides, ResolvedScenario};
@@ -106,7 +107,7 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     let summary_json = run_files::summary_json(&scenario, summary, &outcomes, &changes, &played.storms);
     run_files::write(&scenario, &played.observed, &summary_json, &out)?;
     if !arguments.no_charts {
-        for (name, picture) in draw_charts(out.path())?.drawn {
+        for (name, picture) in draw_charts(out.path(), &inspect::summary(out.path())?)?.drawn {
             out.write(&format!("charts/{name}"), picture.as_bytes())?;
         }
     }

@@ -14,10 +14,11 @@ use super::ui::Ui;
 use super::undone;
 use super::words::counted;
 use super::{Ending, Output};
+use crate::inspect;
 use crate::report::{OutputDir, Overwrite, StudyChart, draw_study_charts};
 use crate::scenario::{DocumentKind, Overrides};
 use crate::study::{
-    self, Comparison, Interval, Journal, Precision, Progress, Results, Runner, Shard, Statistic, Study,
+    self, Comparison, Interval, Journal, Precision, Progress, RestsOnUnseen, Results, Runner, Shard, Statistic, Study,
 };
 
 /// Play every variant of a study many times
@@ -320,11 +321,11 @@ fn shown(mean: f64) -> f64 {
     if mean.is_nan() { 0.0 } else { mean }
 }
 
-/// Mean, low and high; an interval that is not known is drawn as its mean.
+/// Mean, low and high; an end that is not known is drawn at the mean.
 pub(super) fn drawn(interval: Interval) -> (f64, f64, f64) {
-    let Interval { mean, low, high } = interval;
-    let mean = shown(mean);
-    if interval.is_known() { (mean, low, high) } else { (mean, mean, mean) }
+    let mean = shown(interval.mean);
+    let end = |value: f64| if value.is_finite() { value } else { mean };
+    (mean, end(interval.low), end(interval.high))
 }
 
 pub(super) fn merge(arguments: &MergeArgs, ui: &Ui) -> Result<Ending, Failure> {
@@ -340,13 +341,16 @@ pub(super) fn merge(arguments: &MergeArgs, ui: &Ui) -> Result<Ending, Failure> {
 
 /// Reads the results of a study, or of one part.
 pub(super) fn read(dir: &Path) -> Result<Results, Failure> {
+    read_with(dir, &inspect::summary(dir)?)
+}
+
+/// Reads the results of a study, or of one part, whose `summary.json` has been read.
+pub(super) fn read_with(dir: &Path, summary: &serde_json::Value) -> Result<Results, Failure> {
     let not_ours = |what: &str| {
         let message = format!("`{}` is not the directory of a study: {what}", dir.display());
         Failure::input(message, "name a directory that `sweep` wrote")
     };
     let text = |name: &str| std::fs::read_to_string(dir.join(name)).map_err(|_| not_ours(&format!("it has no {name}")));
-    let summary: serde_json::Value =
-        serde_json::from_str(&text("summary.json")?).map_err(|_| not_ours("its summary.json is broken"))?;
     let mut results: Results =
         serde_json::from_value(summary["study"].clone()).map_err(|_| not_ours("its summary.json is not a study's"))?;
     let workloads = if results.tuned.is_empty() { String::new() } else { text("workloads.csv")? };
@@ -354,16 +358,22 @@ pub(super) fn read(dir: &Path) -> Result<Results, Failure> {
     Ok(results)
 }
 
+/// `0`, `1.18`, `704`.
 pub(super) fn number(value: f64) -> String {
-    if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+    let text = if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") };
+    if text.trim_start_matches('-') == "0.00" { "0".to_owned() } else { text }
 }
 
+/// A mean with its interval: `12.30 [11.80, 12.90]`. A `*` says that the interval allows for runs that nobody has seen, a `?` that an
+/// end is not known.
 pub(super) fn spread(interval: Interval) -> String {
-    if interval.mean.is_nan() {
+    let Interval { mean, low, high, widened } = interval;
+    if mean.is_nan() {
         return "-".to_owned();
     }
-    let half = if interval.is_known() { number(interval.half_width()) } else { "?".to_owned() };
-    format!("{} ± {half}", number(interval.mean))
+    let end = |value: f64| if value.is_finite() { number(value) } else { "?".to_owned() };
+    let mark = if widened { "*" } else { "" };
+    format!("{} [{}, {}]{mark}", number(mean), end(low), end(high))
 }
 
 /// What every variant gave.
@@ -393,10 +403,10 @@ pub(super) fn table(results: &Results) -> String {
         if !results.prices.is_empty() {
             row.push(spread(decisive[variant].interval));
         }
-        let against = if variant == results.baseline {
-            "is the baseline".to_owned()
-        } else {
-            spread(decisive[variant].difference)
+        let against = match variant {
+            variant if variant == results.baseline => "is the baseline".to_owned(),
+            variant if !results.compares(variant, results.baseline) => "lasts otherwise".to_owned(),
+            variant => spread(decisive[variant].difference),
         };
         row.push(if is_out[variant].is_empty() { against } else { format!("{against}, ruled out") });
         table.add_row(row);
@@ -405,19 +415,44 @@ pub(super) fn table(results: &Results) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let _ = writeln!(text, "{}", table.trim_fmt());
-    let _ = writeln!(
-        text,
-        "± is half of the {} % interval{}",
-        percent(results.confidence()),
-        match results.looks {
-            0 => String::new(),
-            looks => format!(", widened for {} at the results", counted(looks as usize, "look", "looks")),
-        }
-    );
+    text.push_str(&intervals_told(results, columns.iter().chain([&decisive])));
     text.push_str(&results.precision.map_or_else(String::new, precision_told));
     text.push_str(&cautions(results, &decisive));
     text.push_str(&undone::ruled_out(results));
     text
+}
+
+/// What stands in brackets.
+fn intervals_told<'a>(results: &Results, columns: impl Iterator<Item = &'a Vec<Statistic>>) -> String {
+    let looked = match results.looks {
+        0 => String::new(),
+        looks => format!(", widened for {} at the results", counted(looks as usize, "look", "looks")),
+    };
+    let mut text = format!("[low, high] is the {} % interval of the mean{looked}\n", percent(results.confidence()));
+    let shown: Vec<Interval> = columns.flatten().flat_map(|of| [of.interval, of.difference]).collect();
+    if shown.iter().any(|interval| interval.widened) {
+        text.push_str(
+            "* allows for runs that nobody has seen: as hardly any run differs from the others, so rare ones may be missing, each as bad as \
+             the worst of any variant\n",
+        );
+    }
+    if shown.iter().any(|interval| interval.widened && !interval.is_known()) {
+        text.push_str("? is not known: no run of any variant shows how bad it can be\n");
+    }
+    text
+}
+
+/// What a saving rests on that may be none.
+pub(super) fn unseen_told(of: &RestsOnUnseen) -> String {
+    let seen = match of.exceptions {
+        0 => format!("no failure that costs anything in {}", counted(of.n, "run", "runs")),
+        some => format!("only {} of {} differ from the others", some, counted(of.n, "run", "runs")),
+    };
+    format!(
+        "{seen}; up to {} % of all runs may differ, unseen, and nothing is saved if these cost {} more than usual",
+        percent(of.share),
+        number(of.break_even)
+    )
 }
 
 /// Whether `--precision` was reached, and what it would take.
@@ -447,10 +482,11 @@ fn recommendation(results: &Results, comparison: &Comparison) -> String {
         text.push_str("  which is the baseline\n");
     } else {
         let against = comparison.against_baseline;
-        let verdict = match against {
-            _ if !against.is_known() => "; one replication tells nothing apart",
-            _ if against.has_zero() => "; the data cannot tell the two apart",
-            _ => "",
+        let verdict = match (&comparison.rests_on_unseen, against) {
+            (Some(unseen), _) => format!("; NOT TOLD: {}", unseen_told(unseen)),
+            (None, _) if results.replications < 2 => "; one replication tells nothing apart".to_owned(),
+            (None, against) if against.has_zero() => "; the data cannot tell the two apart".to_owned(),
+            _ => String::new(),
         };
         let pairs =
             if results.variants.len() > 2 { " (wider than above: for all pairs of variants at once)" } else { "" };
@@ -494,21 +530,30 @@ fn cautions(results: &Results, decisive: &[Statistic]) -> String {
         }
     }
     let mut text = String::new();
+    if !results.lengths_s.is_empty() {
+        text.push_str(
+            "Runs of the variants last differently long, so that what they add up does not compare: no lowest cost is named\n",
+        );
+    }
     if !rare.is_empty() {
         // With as many runs, what has not been seen is as rare at most, at that confidence.
         let tail = (1.0 - results.confidence()) / 2.0;
         let share = percent(1.0 - libm::pow(tail, 1.0 / f64::from(results.replications.max(1))));
+        let known = if decisive.iter().all(|of| of.interval.high.is_finite()) {
+            "the interval allows for these to be as bad as the worst seen here"
+        } else {
+            "how bad these are nobody knows, as none was seen"
+        };
         let _ = writeln!(
             text,
-            "Hardly any run differs from the others: {}. Up to {share} % of all runs may, unseen; ± allows for these to be as bad as the \
-             worst seen here",
+            "Hardly any run differs from the others: {}. Up to {share} % of all runs may, unseen; {known}",
             rare.join("; ")
         );
     }
     if !skewed.is_empty() {
         let _ = writeln!(
             text,
-            "A few runs carry the mean: {}. Its ± may be too small; about {} runs would do",
+            "A few runs carry the mean: {}. Its interval may be too narrow; about {} runs would do",
             skewed.join("; "),
             needed.ceil()
         );

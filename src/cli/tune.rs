@@ -6,12 +6,12 @@ use clap::Args;
 use comfy_table::{CellAlignment, Table};
 
 use super::failure::Failure;
-use super::sweep::{Sweep, SweepArgs, chart_of, drawn, front, load, spread, table};
+use super::sweep::{Sweep, SweepArgs, chart_of, drawn, front, load, spread, table, unseen_told};
 use super::ui::Ui;
 use super::undone;
 use super::{Ending, Output};
 use crate::report::{StudyChart, WorkloadCurve};
-use crate::study::{Confirmation, INDIFFERENCE, Results, Tuning, WorkloadChoice};
+use crate::study::{Confirmation, INDIFFERENCE, KeptForUnseen, Results, Tuning, Verdict, WorkloadChoice};
 
 /// Find the values of a study that cost least
 ///
@@ -100,35 +100,24 @@ fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>)
         }
     }
     let kept = tuning.workloads.iter().filter(|choice| !choice.is_clear && choice.best != choice.today);
-    for WorkloadChoice { workload, best, today, is_slight, .. } in kept {
+    for WorkloadChoice { workload, best, today, is_slight, rests_on_unseen, .. } in kept {
         let _ = if *is_slight {
             let least = INDIFFERENCE * 100.0;
             writeln!(text, "{workload}: {best} costs less than {today}, but by less than {least} %; it stays as it is")
         } else {
-            writeln!(
-                text,
-                "{workload}: the data cannot tell {best} from {today}; it stays as it is, more replications may tell"
-            )
+            let why = rests_on_unseen.as_ref().map_or_else(|| "more replications may tell".to_owned(), unseen_told);
+            writeln!(text, "{workload}: the data cannot tell {best} from {today}; it stays as it is: {why}")
         };
+    }
+    if let Some(KeptForUnseen { values, unseen }) = &tuning.kept_for_unseen {
+        let _ = writeln!(text, "NOT TOLD whether {values} would pay: {}", unseen_told(unseen));
     }
     // What a workload's value costs others is not counted when it is chosen; everything else is chosen by the whole cost.
     let changes_workloads = tuning.workloads.iter().any(|choice| choice.is_clear);
     match confirmation {
         None => text.push_str("Nothing is to be changed: nothing is told to be cheaper than what is there.\n"),
         Some(found) => {
-            let verdict = match found.difference {
-                _ if !found.left_undone.is_empty() && !results.allows_undone => {
-                    "it leaves MORE undone, as said below; do not apply the patch"
-                }
-                of if !of.is_known() => "one replication tells nothing",
-                of if of.has_zero() => "the data cannot tell the two apart: apply the patch only for other reasons",
-                of if of.mean > 0.0 && changes_workloads => {
-                    "it costs MORE: workloads hinder each other, or the study's seeds were lucky; do not apply the patch"
-                }
-                of if of.mean > 0.0 => "it costs MORE: the study's seeds were lucky; do not apply the patch",
-                _ if !found.matters() => "it pays, but by so little that nobody would notice",
-                _ => "it pays",
-            };
+            let verdict = verdict(found, changes_workloads);
             let _ = writeln!(
                 text,
                 "All together on {} new seeds{}: {} instead of {}, {} a run; {verdict}",
@@ -138,6 +127,11 @@ fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>)
                 spread(found.today),
                 spread(found.difference)
             );
+            if let (Some(runs), Verdict::Pays | Verdict::Slight | Verdict::CostsMore) =
+                (found.runs_needed, found.verdict)
+            {
+                let _ = writeln!(text, "  a few runs carry that difference: about {runs} would tell it for sure");
+            }
             if !found.left_undone.is_empty() {
                 let _ = writeln!(text, "  left undone on these: {}", undone::told(&found.left_undone));
             }
@@ -149,6 +143,26 @@ fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>)
     }
     let _ = writeln!(text, "{}", front(results));
     text
+}
+
+/// What the new seeds say.
+fn verdict(found: &Confirmation, changes_workloads: bool) -> String {
+    let text = match found.verdict {
+        Verdict::LeavesUndone => "it leaves MORE undone, as said below; do not apply the patch",
+        Verdict::TooFewRuns => "one replication tells nothing",
+        Verdict::RestsOnUnseen => {
+            let why = found.rests_on_unseen.as_ref().map(unseen_told).unwrap_or_default();
+            return format!("NOT TOLD whether it pays: {why}");
+        }
+        Verdict::Alike => "the data cannot tell the two apart: apply the patch only for other reasons",
+        Verdict::CostsMore if changes_workloads => {
+            "it costs MORE: workloads hinder each other, or the study's seeds were lucky; do not apply the patch"
+        }
+        Verdict::CostsMore => "it costs MORE: the study's seeds were lucky; do not apply the patch",
+        Verdict::Slight => "it pays, but by so little that nobody would notice",
+        Verdict::Pays => "it pays",
+    };
+    text.to_owned()
 }
 
 /// The recommended value of each workload.

@@ -102,16 +102,26 @@ fn oddity(summary: &serde_json::Value) -> Option<String> {
 /// If there is none, it is damaged, or it is that of another command.
 pub fn summary_of_run(dir: &Path) -> Result<serde_json::Value, InspectError> {
     let summary = summary(dir)?;
+    expect_run(dir, &summary)?;
+    Ok(summary)
+}
+
+/// Refuses the `summary.json` of a directory that is not that of a run.
+///
+/// # Errors
+///
+/// If it is damaged, or it is that of another command.
+pub fn expect_run(dir: &Path, summary: &serde_json::Value) -> Result<(), InspectError> {
     let found = if dir.join("plan.csv").is_file() {
         "a plan"
     } else if summary["study"].is_object() || dir.join("runs.csv").is_file() {
         "a study"
     } else if !summary["metrics"].is_object() {
         "something else"
-    } else if let Some(problem) = oddity(&summary) {
+    } else if let Some(problem) = oddity(summary) {
         return Err(InspectError::Unreadable { file: dir.join("summary.json").display().to_string(), problem });
     } else {
-        return Ok(summary);
+        return Ok(());
     };
     Err(InspectError::OtherResults { dir: dir.display().to_string(), found })
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use rustc_hash::FxHashMap;
+
 use super::Kubelets;
 use crate::arena::Symbol;
 use crate::component::{Ctx, Latencies};
@@ -222,10 +224,33 @@ pub(super) fn tells_usage(pod: &Pod) -> bool {
     annotation(pod, USAGE).is_some()
 }
 
-/// What the pod uses, if it says so.
+/// What the pod uses, if it says so. Whoever asks again and again asks [`Usages`].
 pub(super) fn usage(pod: &Pod) -> Option<Usage> {
-    let text = annotation(pod, USAGE)?.as_str();
-    let written: BTreeMap<String, Quantity> = serde_saphyr::from_str(text).ok()?;
+    annotation(pod, USAGE).and_then(usage_of_text)
+}
+
+/// What annotations say of usage, each read once however many pods have it and however often they are looked at.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Usages {
+    of_text: FxHashMap<Symbol, Option<Usage>>,
+}
+
+impl Usages {
+    /// Reads what the pod says, if nobody has yet.
+    pub(super) fn learn(&mut self, pod: &Pod) {
+        if let Some(text) = annotation(pod, USAGE) {
+            self.of_text.entry(text).or_insert_with(|| usage_of_text(text));
+        }
+    }
+
+    /// What the pod uses, if it says so and has been learned.
+    pub(super) fn of(&self, pod: &Pod) -> Option<&Usage> {
+        self.of_text.get(&annotation(pod, USAGE)?)?.as_ref()
+    }
+}
+
+fn usage_of_text(text: Symbol) -> Option<Usage> {
+    let written: BTreeMap<String, Quantity> = serde_saphyr::from_str(text.as_str()).ok()?;
     let of = |resource: &str| written.get(resource).map_or(0, |amount| amount.value());
     let volume =
         |(name, amount): (&String, &Quantity)| Some((Symbol::new(name.strip_prefix("volumes/")?), amount.value()));

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::estimate::Series;
+use super::estimate::{RestsOnUnseen, Series};
 use super::results::{CONFIDENCE, Results};
 use super::statistics::Interval;
 use super::undone::DoneElsewhere;
@@ -29,6 +29,9 @@ pub struct Comparison {
     pub runner_up: Option<usize>,
     /// Variants that the data cannot tell from the best one.
     pub alike: Vec<usize>,
+    /// What its saving against the baseline rests on if runs that nobody has seen decide whether it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rests_on_unseen: Option<RestsOnUnseen>,
     /// Ordered work that the best leaves undone and another variant gets done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub done_elsewhere: Option<DoneElsewhere>,
@@ -89,13 +92,13 @@ impl Results {
         let order: Vec<usize> = order.into_iter().map(|(_, column)| column).collect();
         let pairs = (columns.len() * columns.len().saturating_sub(1) / 2).max(1) as f64;
         let confidence = 1.0 - (1.0 - self.confidence()) / pairs;
-        let estimate = self.estimate_at(confidence).with_unseen(columns);
+        let estimate = self.estimate_at(confidence).with_unseen(columns, self.is_chancy);
         let is_alike = |other: &usize| estimate.between(columns, order[0], *other).has_zero();
         let alike = order.iter().skip(1).copied().filter(is_alike).collect();
         Contest { order, alike, confidence }
     }
 
-    /// Which variant costs least; none if nothing has a price or nothing was played.
+    /// Which variant costs least; none if nothing has a price, nothing was played, or runs last differently long.
     #[must_use]
     pub fn comparison(&self) -> Option<Comparison> {
         self.comparison_of(None)
@@ -103,21 +106,19 @@ impl Results {
 
     /// How a variant, or the cheapest one, stands against the others.
     pub(super) fn comparison_of(&self, variant: Option<usize>) -> Option<Comparison> {
-        if self.prices.is_empty() || self.runs.iter().any(Vec::is_empty) {
+        if self.prices.is_empty() || !self.lengths_s.is_empty() || self.runs.iter().any(Vec::is_empty) {
             return None;
         }
         let columns: Vec<Series> = (0..self.variants.len()).map(|variant| self.costs(variant)).collect();
         let contest = self.contest(&columns, &self.ruled_out());
         let cheapest = *contest.order.first()?;
         let best = variant.unwrap_or(cheapest);
+        let of_pairs = self.estimate_at(contest.confidence).with_unseen(&columns, self.is_chancy);
         Some(Comparison {
             best,
-            cost: self.estimate().with_unseen(&columns).mean(&columns[best]),
-            against_baseline: self.estimate_at(contest.confidence).with_unseen(&columns).between(
-                &columns,
-                best,
-                self.baseline,
-            ),
+            cost: self.estimate().with_unseen(&columns, self.is_chancy).mean(&columns[best]),
+            against_baseline: of_pairs.between(&columns, best, self.baseline),
+            rests_on_unseen: of_pairs.rests_on_unseen(&columns, best, self.baseline),
             confidence: contest.confidence,
             runner_up: contest.order.iter().copied().find(|other| *other != best),
             alike: contest.alike.into_iter().chain([cheapest]).filter(|other| *other != best).collect(),
@@ -133,9 +134,12 @@ impl Results {
     }
 
     /// Variants that the data do not tell to be beaten in both unavailability and needless evictions by any other one. Those that
-    /// are ruled out neither beat nor count.
+    /// are ruled out neither beat nor count; none is on the front where runs last differently long.
     #[must_use]
     pub fn front(&self) -> Vec<usize> {
+        if !self.lengths_s.is_empty() {
+            return Vec::new();
+        }
         let index = |metric: &str| metric_names().iter().position(|name| *name == metric).unwrap_or(0);
         let (bad, needless) = (index(self.unavailability().metric()), index("needless_evictions"));
         let column = |metric: usize| -> Vec<Series> {

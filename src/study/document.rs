@@ -49,6 +49,17 @@ impl Study {
     pub fn varies_length(&self) -> bool {
         self.variants.windows(2).any(|two| two[0].base.duration != two[1].base.duration)
     }
+
+    /// How long runs of each variant last, in seconds, if they differ in it.
+    pub(super) fn lengths_s(&self) -> Vec<f64> {
+        let lengths = self.variants.iter().map(|variant| variant.base.duration.as_secs_f64());
+        if self.varies_length() { lengths.collect() } else { Vec::new() }
+    }
+
+    /// Whether failures come at random times in any variant.
+    pub(super) fn is_chancy(&self) -> bool {
+        self.variants.iter().any(|variant| variant.base.chaos.is_random())
+    }
 }
 
 #[derive(Deserialize)]
@@ -283,7 +294,7 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
 }
 
 /// Columns of the tables beside those of metrics.
-const COLUMNS: [&str; 26] = [
+const COLUMNS: [&str; 28] = [
     "variant",
     "replication",
     "seed",
@@ -307,6 +318,8 @@ const COLUMNS: [&str; 26] = [
     "difference_low",
     "difference_high",
     "ruled_out",
+    "widened",
+    "difference_widened",
     "value",
     "today",
     "best",

@@ -13,6 +13,7 @@ mod grid;
 mod journal;
 mod patch;
 pub mod plan;
+mod problems;
 mod results;
 mod runner;
 mod statistics;
@@ -22,8 +23,9 @@ mod undone;
 mod variants;
 
 pub use comparison::{Comparison, Unavailability};
-pub use confirmation::Confirmation;
+pub use confirmation::{Confirmation, Verdict};
 pub use document::{Study, load, load_with};
+pub use estimate::RestsOnUnseen;
 pub use grid::{Axis, Variant};
 pub use journal::{Journal, JournalError};
 pub use patch::Patches;
@@ -31,7 +33,7 @@ pub use results::{Precision, Results};
 pub use runner::{Progress, RunRow, Runner, Shard, confirm};
 pub use statistics::{Interval, Sample};
 pub use tables::{Statistic, VariantStatistics};
-pub use tuning::{INDIFFERENCE, Tuning, ValueOutcome, WorkloadChoice};
+pub use tuning::{KeptForUnseen, Tuning, ValueOutcome, WorkloadChoice};
 pub use undone::{DoneElsewhere, LeftUndone};
 
 use crate::observe::METRICS;
@@ -45,6 +47,9 @@ pub fn metric_names() -> Vec<&'static str> {
 
 /// The metric that prices make of the others.
 pub const COST: &str = "cost";
+
+/// Whoever saves a smaller share than this of what is there gains nothing that would be noticed.
+pub const INDIFFERENCE: f64 = 0.01;
 
 /// The metric that variants are compared by if nothing has a price.
 pub(crate) const UNREADY: &str = "unready_replica_s";

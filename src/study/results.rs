@@ -50,6 +50,12 @@ pub struct Results {
     /// Whether a variant may be recommended that leaves undone what the baseline gets done.
     #[serde(default)]
     pub allows_undone: bool,
+    /// Whether failures come at random, so that runs may differ much from all that were seen.
+    #[serde(default)]
+    pub is_chancy: bool,
+    /// How long a run of each variant lasts, in seconds, where they differ; else empty. Sums over different lengths do not compare.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lengths_s: Vec<f64>,
     /// The runs of each variant, by replication.
     #[serde(skip)]
     pub runs: Vec<Vec<RunRow>>,
@@ -107,6 +113,8 @@ impl Results {
             prices: study.prices.iter().map(|(name, price)| ((*name).to_owned(), *price)).collect(),
             tuned: study.tuned.clone(),
             allows_undone: study.allows_undone,
+            is_chancy: study.is_chancy(),
+            lengths_s: study.lengths_s(),
             runs: Vec::new(),
         };
         // A journal may also hold runs of what was recommended, and costs at earlier prices.
@@ -173,6 +181,12 @@ impl Results {
     /// How means are estimated at the study's confidence.
     pub(super) fn estimate(&self) -> Estimate {
         self.estimate_at(self.confidence())
+    }
+
+    /// Whether runs of two variants last as long, so that sums over them compare.
+    #[must_use]
+    pub fn compares(&self, one: usize, other: usize) -> bool {
+        self.lengths_s.get(one) == self.lengths_s.get(other)
     }
 
     pub(super) fn estimate_at(&self, confidence: f64) -> Estimate {
@@ -279,6 +293,8 @@ pub(super) mod tests {
             first_seed: 0,
             baseline: 0,
             allows_undone: false,
+            is_chancy: false,
+            lengths_s: Vec::new(),
             prices: vec![("evictions".into(), 1.0)],
             runs: Vec::new(),
         };
@@ -363,13 +379,13 @@ pub(super) mod tests {
         part.runs[0].pop();
         let text = part.variants_csv();
         let (header, last) = (text.lines().next().expect("a header"), text.lines().last().expect("a row"));
-        assert_eq!(last, format!("2,2,cost,0{}", ",".repeat(17)));
+        assert_eq!(last, format!("2,2,cost,0{}", ",".repeat(19)));
         assert_eq!(header.split(',').count(), last.split(',').count());
         assert_eq!(part.front(), [0, 1]);
         // What the baseline has not played cannot be compared.
         part.runs[0].clear();
         let of_second = part.variants_csv().lines().filter(|row| row.starts_with("1,1,cost,")).collect::<String>();
-        assert!(of_second.ends_with(",,,,") && of_second.starts_with("1,1,cost,2,3.5,"), "{of_second}");
+        assert!(of_second.ends_with(",,,,,false,false") && of_second.starts_with("1,1,cost,2,3.5,"), "{of_second}");
     }
 
     #[test]

@@ -18,6 +18,9 @@ pub struct Interval {
     pub low: f64,
     /// The upper end, likewise.
     pub high: f64,
+    /// Whether it is wider than what was seen tells, to allow for runs that nobody has seen. An end is infinite where nobody knows
+    /// how bad these may be.
+    pub widened: bool,
 }
 
 impl Interval {
@@ -25,6 +28,19 @@ impl Interval {
     #[must_use]
     pub fn has_zero(&self) -> bool {
         self.low <= 0.0 && self.high >= 0.0
+    }
+
+    /// Of something that nothing is known of.
+    #[must_use]
+    pub const fn unknown() -> Self {
+        Self { mean: f64::NAN, low: f64::NEG_INFINITY, high: f64::INFINITY, widened: false }
+    }
+
+    /// The same of a quantity that is never negative.
+    #[must_use]
+    pub fn not_below_zero(self) -> Self {
+        // An end that is not known stays so.
+        Self { low: if self.low.is_finite() { self.low.max(0.0) } else { self.low }, ..self }
     }
 
     /// Whether there are observations enough to say where the true mean lies.
@@ -177,16 +193,20 @@ impl Sample {
         25.0 * skewness * skewness
     }
 
-    /// How much higher the mean may be than it looks if hardly any observation is an exception and those that have not been seen
-    /// are as bad as the `worst` that was seen anywhere.
+    /// What most observations are, as far as one can say so: the middle one; 0 of nothing.
+    #[must_use]
+    pub fn usual(&self) -> f64 {
+        self.sorted.get(self.len() / 2).copied().unwrap_or(0.0)
+    }
+
+    /// Which share of what has not been seen may be exceptions, beyond those that were; 0 if that is not few.
     ///
     /// # Source
     ///
-    /// Clopper and Pearson, The use of confidence or fiducial limits, Biometrika 26 (1934), for the share of exceptions.
+    /// Clopper and Pearson, The use of confidence or fiducial limits, Biometrika 26 (1934).
     #[must_use]
-    pub fn unseen(&self, worst: f64, confidence: f64) -> f64 {
+    pub fn unseen_share(&self, confidence: f64) -> f64 {
         let Some(seen) = self.exceptions() else { return 0.0 };
-        let usual = self.sorted[self.len() / 2];
         let (k, n) = (seen as f64, self.len() as f64);
         let tail = (1.0 - confidence) / 2.0;
         // The share of exceptions at which so few of them are as rare as the tail says.
@@ -195,7 +215,7 @@ impl Sample {
             let middle = f64::midpoint(low, high);
             if incomplete_beta(n - k, k + 1.0, 1.0 - middle) > tail { low = middle } else { high = middle }
         }
-        (low - k / n) * (worst - usual).max(0.0)
+        low - k / n
     }
 
     /// The mean with its interval of that confidence, by Student's t.
@@ -207,11 +227,11 @@ impl Sample {
     pub fn interval(&self, confidence: f64) -> Interval {
         let mean = if self.is_empty() { f64::NAN } else { self.mean() };
         if self.len() < 2 {
-            return Interval { mean, low: f64::NEG_INFINITY, high: f64::INFINITY };
+            return Interval { mean, ..Interval::unknown() };
         }
         let t = student_t_quantile(0.5 + confidence / 2.0, (self.len() - 1) as f64);
         let half = t * self.deviation() / (self.len() as f64).sqrt();
-        Interval { mean, low: mean - half, high: mean + half }
+        Interval { mean, low: mean - half, high: mean + half, widened: false }
     }
 }
 
@@ -308,7 +328,10 @@ mod tests {
     fn one_observation_says_nothing_of_where_the_mean_lies() {
         let interval = Sample::new(vec![7.0]).interval(0.95);
         assert!(!interval.is_known() && interval.has_zero());
-        assert_eq!(serde_json::to_string(&interval).expect("plain data"), r#"{"mean":7.0,"low":null,"high":null}"#);
+        assert_eq!(
+            serde_json::to_string(&interval).expect("plain data"),
+            r#"{"mean":7.0,"low":null,"high":null,"widened":false}"#
+        );
     }
 
     #[test]
@@ -327,12 +350,24 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_seen_may_be_as_bad_as_the_worst() {
-        let sample = Sample::new(vec![0.0; 100]);
+    fn what_was_not_seen_in_n_runs_may_be_in_less_than_four_of_n() {
+        let share = |costs: Vec<f64>| Sample::new(costs).unseen_share(0.95);
         // One-sided 97.5 %: 1 - 0.025^(1/100).
-        assert!((sample.unseen(1000.0, 0.95) - 36.217).abs() < 0.01, "{}", sample.unseen(1000.0, 0.95));
-        assert_eq!(sample.unseen(0.0, 0.95), 0.0);
-        assert_eq!(Sample::new((0..100).map(f64::from).collect()).unseen(1e6, 0.95), 0.0);
+        assert!((share(vec![0.0; 100]) - 0.036_217).abs() < 1e-5);
+        // Of one in a hundred: 5.446 %, Clopper and Pearson.
+        let one = share((0..100).map(|run| f64::from(u8::from(run == 7))).collect());
+        assert!((one - 0.044_459).abs() < 1e-5, "{one}");
+        assert_eq!(share((0..100).map(f64::from).collect()), 0.0);
+        assert_eq!(share(Vec::new()), 0.0);
+    }
+
+    #[test]
+    fn what_is_never_negative_has_no_negative_end() {
+        let interval = Sample::new(vec![0.0, 0.0, 0.0, 9.0]).interval(0.95);
+        assert!(interval.low < 0.0);
+        let clipped = interval.not_below_zero();
+        assert_eq!((clipped.low, clipped.high, clipped.mean), (0.0, interval.high, interval.mean));
+        assert!(!Sample::new(vec![7.0]).interval(0.95).not_below_zero().is_known());
     }
 
     #[test]

@@ -25,6 +25,15 @@ pub struct Statistic {
     pub difference: Interval,
 }
 
+/// Metrics that runs which go wrong do not raise: what is there and what is paid for it.
+const NO_HARM: [&str; 7] =
+    ["events", "pods_ready_min", "pods_ready_end", "nodes_ready_min", "nodes_ready_end", "replica_h", "node_h"];
+
+/// Whether a metric is the higher the more goes wrong, so that runs which nobody has seen may raise its mean.
+fn is_harm(metric: &str) -> bool {
+    !NO_HARM.contains(&metric)
+}
+
 /// All metrics of one variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariantStatistics {
@@ -44,12 +53,21 @@ impl Results {
         let names = metric_names();
         let index = names.iter().position(|name| *name == metric).expect("a metric of ours");
         let columns: Vec<Series> = (0..self.variants.len()).map(|variant| self.observations(variant, index)).collect();
-        let estimate = self.estimate().with_unseen(&columns);
+        let estimate = self.estimate();
+        let is_priced = metric != COST || !self.prices.is_empty();
+        let estimate = match is_harm(metric) && is_priced {
+            true => estimate.with_unseen(&columns, self.is_chancy),
+            false => estimate,
+        };
+        let difference = |variant: usize| match self.compares(variant, self.baseline) {
+            true => estimate.between(&columns, variant, self.baseline),
+            false => Interval::unknown(),
+        };
         let of = |variant: usize| Statistic {
             metric: names[index],
             sample: Sample::new(columns[variant].iter().map(|(_, value)| *value).collect()),
             interval: estimate.mean(&columns[variant]),
-            difference: estimate.between(&columns, variant, self.baseline),
+            difference: difference(variant),
         };
         (0..columns.len()).map(of).collect()
     }
@@ -135,7 +153,7 @@ impl Results {
     pub fn variants_csv(&self) -> String {
         let header = format!(
             "variant,{},metric,n,mean,low,high,deviation,min,p50,p50_low,p50_high,p90,p90_low,p90_high,p99,max,difference,\
-             difference_low,difference_high,ruled_out\n",
+             difference_low,difference_high,ruled_out,widened,difference_widened\n",
             quoted(&self.axes)
         );
         let (left, is_out) = (self.left_undone(), self.ruled_out());
@@ -147,7 +165,11 @@ impl Results {
                 let row = &mut rows[variant];
                 let _ = write!(row, "{variant},{},{name},", quoted(&self.variants[variant]));
                 write_statistic(row, of, self.confidence());
-                let _ = writeln!(row, ",{}", reasons[variant]);
+                let _ = write!(row, ",{}", reasons[variant]);
+                let _ = match of.sample.is_empty() {
+                    true => writeln!(row, ",,"),
+                    false => writeln!(row, ",{},{}", of.interval.widened, of.difference.widened),
+                };
             }
         }
         header + &rows.concat()

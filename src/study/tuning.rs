@@ -9,15 +9,15 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::WORKLOAD_METRICS;
 use super::comparison::{Contest, front};
 use super::document::Study;
-use super::estimate::{Estimate, Series, combined};
+use super::estimate::{Estimate, RestsOnUnseen, Series, combined};
 use super::grid::{Setting, TODAY, Variant};
 use super::patch::{self, Patches};
 use super::results::Results;
 use super::statistics::Interval;
 use super::undone::{LeftUndone, reason};
+use super::{INDIFFERENCE, WORKLOAD_METRICS};
 
 /// What is recommended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,6 +28,9 @@ pub struct Tuning {
     pub changes_others: bool,
     /// What the data cannot tell from the cheapest of these, the cheapest itself among them if others have fewer changes.
     pub alike_others: Vec<String>,
+    /// What would be cheaper as far as was seen, and is not recommended for what was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_for_unseen: Option<KeptForUnseen>,
     /// Metrics that have a price and belong to no workload, for which `tolerationSeconds`, too, are chosen for the cluster as a whole.
     pub whole_for: Vec<String>,
     /// For each workload; none where `tolerationSeconds` are chosen for the cluster as a whole, and are among `others`.
@@ -38,6 +41,16 @@ pub struct Tuning {
     /// The variant that is what is recommended; none if workloads get values of their own.
     #[serde(skip)]
     of_grid: Option<usize>,
+}
+
+/// Values that cost less in the runs that were played, of which none or hardly any shows what may go wrong.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KeptForUnseen {
+    /// `nodes=6, grace=40s`.
+    pub values: String,
+    /// What the saving rests on.
+    #[serde(flatten)]
+    pub unseen: RestsOnUnseen,
 }
 
 /// What is recommended for one workload.
@@ -53,6 +66,9 @@ pub struct WorkloadChoice {
     pub is_clear: bool,
     /// Whether they tell that it costs less, but by too little.
     pub is_slight: bool,
+    /// What its saving rests on if runs that nobody has seen decide whether it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rests_on_unseen: Option<RestsOnUnseen>,
     /// What the best value costs.
     pub cost: Interval,
     /// What the baseline's costs.
@@ -91,9 +107,6 @@ pub struct ValueOutcome {
     /// Whether it cannot be recommended for that.
     pub ruled_out: bool,
 }
-
-/// Whoever saves a smaller share than this of what is there gains nothing that would be noticed.
-pub const INDIFFERENCE: f64 = 0.01;
 
 /// Whether a saving is worth a change of what costs so much today.
 pub(super) fn matters(difference: Interval, cost_today: f64) -> bool {
@@ -318,6 +331,11 @@ impl Tuner<'_> {
             others: self.others_named(&of.key),
             changes_others: today != chosen,
             alike_others: alike.map(told).collect(),
+            kept_for_unseen: (chosen == today)
+                .then(|| self.kept_for_unseen(&at_best, &contest, today))
+                .flatten()
+                .filter(|_| !combinations[contest.order[0]].is_ruled_out)
+                .map(|unseen| KeptForUnseen { values: told(&contest.order[0]), unseen }),
             whole_for: Vec::new(),
             of_grid: self.of_grid(&of.key, &choices),
             workloads: choices,
@@ -350,7 +368,7 @@ impl Tuner<'_> {
     /// two are alike if the interval of their difference lies within what makes no difference, not if it is wide.
     fn worth_a_change(&self, all: &[Combination], contest: &Contest, today: usize) -> usize {
         let (cheapest, columns) = (contest.order[0], all.iter().map(|of| of.at_best.clone()).collect::<Vec<_>>());
-        let estimate = self.estimate_at(contest.confidence).with_unseen(&columns);
+        let estimate = self.estimate_at(contest.confidence).with_unseen(&columns, self.is_chancy);
         let against = |one: usize, other: usize| estimate.between(&columns, one, other);
         let mean = |column: usize| estimate.mean(&columns[column]).mean;
         let is_better = |one: usize| {
@@ -366,6 +384,12 @@ impl Tuner<'_> {
         };
         let changes = |other: &usize| all[*other].key.iter().zip(&all[today].key).filter(|(a, b)| a != b).count();
         contest.order.iter().copied().filter(is_as_cheap).min_by_key(changes).unwrap_or(cheapest)
+    }
+
+    /// What the saving of the cheapest column against that of today rests on, if it is not told for what was not seen.
+    fn kept_for_unseen(&self, columns: &[Series], contest: &Contest, today: usize) -> Option<RestsOnUnseen> {
+        let estimate = self.estimate_at(contest.confidence).with_unseen(columns, self.is_chancy);
+        estimate.rests_on_unseen(columns, contest.order[0], today)
     }
 
     fn workload_choice(&self, workload: usize, of: &Combination, is_out: &[bool]) -> WorkloadChoice {
@@ -385,10 +409,12 @@ impl Tuner<'_> {
         };
         let today = self.variants[self.baseline][*axis].clone();
         let with_unseen = |confidence: f64| {
-            self.estimate_at(confidence).with_unseen(levels).with_unseen(std::slice::from_ref(&of_today))
+            let estimate = self.estimate_at(confidence).with_unseen(levels, self.is_chancy);
+            estimate.with_unseen(std::slice::from_ref(&of_today), self.is_chancy)
         };
-        let pairs = if is_today { self.estimate_at(contest.confidence) } else { with_unseen(contest.confidence) };
-        let against_today = pairs.difference(&levels[level], &of_today);
+        let pairs = with_unseen(contest.confidence);
+        let both = [levels[level].clone(), of_today.clone()];
+        let against_today = if is_today { pairs.between(&both, 0, 0) } else { pairs.between(&both, 0, 1) };
         let estimate = with_unseen(self.confidence());
         let cost_today = estimate.mean(&of_today);
         let is_told = is_comparable && !is_today && !out[level] && against_today.high < 0.0;
@@ -402,6 +428,7 @@ impl Tuner<'_> {
             today,
             is_clear: is_told && matters(against_today, cost_today.mean),
             is_slight: is_told && !matters(against_today, cost_today.mean),
+            rests_on_unseen: if is_today { None } else { pairs.rests_on_unseen(&both, 0, 1) },
             cost: estimate.mean(&levels[level]),
             cost_today,
             against_today,

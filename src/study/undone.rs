@@ -72,7 +72,7 @@ pub(super) fn undone_of<'a>(runs: impl Iterator<Item = (u32, &'a [f64])> + Clone
 /// Dominance, state by state, on common random numbers; else the paired t test (Law, Simulation Modeling and Analysis, section 10.2).
 fn is_more(difference: &[(u32, f64)], estimate: &Estimate) -> bool {
     let (more, less) = (difference.iter().any(|(_, d)| *d > 0.0), difference.iter().any(|(_, d)| *d < 0.0));
-    more && (!less || estimate.mean(difference).low > 0.0)
+    more && (!less || estimate.of_differences(difference).low > 0.0)
 }
 
 /// The metrics of a work by which ours leaves more of it undone; none if it does not.
@@ -136,7 +136,7 @@ impl Results {
             let leaves_more = self.left_by(&theirs, &ours).iter().any(is_ordered);
             (!undone.is_empty() && !leaves_more).then_some(DoneElsewhere { variant: other, undone })
         });
-        let cost = |of: &DoneElsewhere| Estimate::of_seen(false, 0.5).mean(&self.costs(of.variant)).mean;
+        let cost = |of: &DoneElsewhere| self.estimate().mean(&self.costs(of.variant)).mean;
         better.min_by(|a, b| cost(a).total_cmp(&cost(b)))
     }
 }

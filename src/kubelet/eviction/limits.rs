@@ -2,7 +2,7 @@
 
 use super::{Disruption, GRACE, Kubelets, is_critical};
 use crate::component::Ctx;
-use crate::kubelet::settings::{self, Usage};
+use crate::kubelet::settings::Usage;
 use crate::model::{Container, PodSpec};
 use crate::state::{NodeId, Pod, PodId, PodPhase};
 use crate::units::{Quantity, SimDuration};
@@ -27,7 +27,7 @@ impl Kubelets {
             if is_ended || is_critical(object) {
                 continue;
             }
-            let Some(message) = settings::usage(object).and_then(|usage| exceeded(object, &usage)) else { continue };
+            let Some(message) = self.usages.of(object).and_then(|usage| exceeded(object, usage)) else { continue };
             let time = self.evict(pod, node, GRACE, message, Disruption::Unmarked, ctx);
             took = Some(took.map_or(time, |took: SimDuration| took.max(time)));
         }

@@ -208,6 +208,9 @@ impl Kubelets {
             return;
         }
         let thresholds = ctx.config.kubelet.eviction_thresholds();
+        for pod in ctx.store.unfinished_pods_on(node).iter().filter_map(|&pod| ctx.store.pod(pod)) {
+            self.usages.learn(pod);
+        }
         let observed = self.observe(node, ctx);
         let transition = ctx.config.kubelet.eviction_pressure_transition_period;
         let manager = self.evictions.entry(node).or_default();
@@ -298,7 +301,8 @@ impl Kubelets {
         if object.phase.is_terminal() || is_ended || !is_known || is_critical(object) {
             return None;
         }
-        let usage = self.runs(pod, object).then(|| settings::usage(object).unwrap_or_default());
+        let nothing = settings::Usage::default();
+        let usage = self.runs(pod, object).then(|| self.usages.of(object).unwrap_or(&nothing));
         Some(Rank::new(object, usage))
     }
 

@@ -6,8 +6,6 @@ use crate::model::config::{EvictionSignal, EvictionThreshold};
 use crate::state::{NodeId, PodPhase};
 use crate::units::{Quantity, QuantityFormat};
 
-use super::super::settings;
-
 /// How many processes a machine can have.
 ///
 /// # Source
@@ -59,7 +57,7 @@ pub(super) fn quantity(signal: EvictionSignal, amount: i64) -> Quantity {
 }
 
 impl Kubelets {
-    /// Measures the node.
+    /// Measures the node, whose pods' usages have been learned.
     ///
     /// # Source
     /// kubelet, `makeSignalObservations`. Pods together may use what is allocatable and, on top, the hard threshold of memory.
@@ -74,7 +72,7 @@ impl Kubelets {
             if pod.phase != PodPhase::Running && !self.runs(id, pod) {
                 continue;
             }
-            let Some(usage) = settings::usage(pod) else { continue };
+            let Some(usage) = self.usages.of(pod) else { continue };
             disk = disk.saturating_add(usage.disk(pod));
             if self.runs(id, pod) {
                 memory = memory.saturating_add(usage.memory);

@@ -19,8 +19,8 @@ pub(super) struct Rank {
 pub(super) type Amounts = [i64; 3];
 
 impl Rank {
-    pub(super) fn new(pod: &Pod, usage: Option<Usage>) -> Self {
-        let amounts = |usage: Usage| [usage.memory, usage.disk(pod), usage.pids];
+    pub(super) fn new(pod: &Pod, usage: Option<&Usage>) -> Self {
+        let amounts = |usage: &Usage| [usage.memory, usage.disk(pod), usage.pids];
         let requests = Shortage::ALL.map(|shortage| shortage.request(pod));
         Self { priority: pod.spec.priority, usage: usage.map(amounts), requests }
     }

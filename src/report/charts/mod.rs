@@ -12,10 +12,12 @@ mod utilization;
 
 use std::path::Path;
 
+use serde_json::Value;
+
 pub use study::{StudyChart, WorkloadCurve, draw_study_charts};
 pub use survival_matrix::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart, draw_survival_matrix};
 
-use super::tables::{Cells, Column, Table, TableError, number, text, unreadable};
+use super::tables::{Cells, Column, Table, TableError, number, text};
 use style::{Fault, Span};
 
 /// The tables that charts read.
@@ -88,7 +90,7 @@ const ZONES: &[Column] = &[
 ];
 
 impl Tables {
-    fn read(dir: &Path) -> Result<Self, TableError> {
+    fn read(dir: &Path, summary: &Value) -> Result<Self, TableError> {
         let table = |name: &str, columns: &[Column]| Table::read(&dir.join(name), columns);
         let cluster = table("cluster.csv", CLUSTER)?;
         let at = cluster.column("time_s");
@@ -103,18 +105,14 @@ impl Tables {
             cluster,
             faults: style::merged(spans),
             named_faults,
-            worst_first: worst_first(dir)?,
+            worst_first: worst_first(summary),
             end_s,
         })
     }
 }
 
 /// The workloads of `summary.json`, so that pictures and tables name the same ones first.
-fn worst_first(dir: &Path) -> Result<Vec<(String, bool)>, TableError> {
-    let path = dir.join("summary.json");
-    let bytes = std::fs::read(&path).map_err(|error| TableError::new(&path, None, unreadable(&error)))?;
-    let summary: serde_json::Value =
-        serde_json::from_slice(&bytes).map_err(|error| TableError::new(&path, None, error.to_string()))?;
+fn worst_first(summary: &Value) -> Vec<(String, bool)> {
     let all = summary["workloads"].as_array().into_iter().flatten();
     let named = all.map(|workload| {
         let text = |field: &str| workload[field].as_str().unwrap_or_default();
@@ -122,7 +120,7 @@ fn worst_first(dir: &Path) -> Result<Vec<(String, bool)>, TableError> {
         let name = format!("{}/{}/{}", text("kind").to_ascii_lowercase(), text("namespace"), text("name"));
         (name, number("below_desired_s") > 0.0 || number("ready") < number("desired"))
     });
-    Ok(named.collect())
+    named.collect()
 }
 
 /// When something was broken: from the scenario's own events.
@@ -177,13 +175,13 @@ pub struct DrawnCharts {
     pub left_out: Vec<(&'static str, &'static str)>,
 }
 
-/// Draws every chart from the tables in `dir`.
+/// Draws every chart from the tables in `dir` and the `summary.json` there, which has been read.
 ///
 /// # Errors
 ///
 /// If one of the files is missing or damaged: nothing is drawn from a part of a run.
-pub fn draw_charts(dir: &Path) -> Result<DrawnCharts, TableError> {
-    let tables = Tables::read(dir)?;
+pub fn draw_charts(dir: &Path, summary: &Value) -> Result<DrawnCharts, TableError> {
+    let tables = Tables::read(dir, summary)?;
     let mut charts = DrawnCharts { drawn: Vec::new(), left_out: Vec::new() };
     for chart in &CHARTS {
         match (chart.draw)(&tables) {

@@ -5,9 +5,12 @@
 
 mod blast;
 mod capacity;
+mod case;
 mod cases;
+mod checker;
 mod document;
 mod headroom;
+mod loader;
 mod play;
 mod results;
 mod search;

@@ -211,9 +211,17 @@ impl PlanResults {
         self.candidates[behind..].iter().filter(is_larger).collect()
     }
 
-    /// `summary.json`.
+    /// The text of `summary.json`.
     #[must_use]
     pub fn summary_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(&self.summary()).expect("results are plain data");
+        text.push('\n');
+        text
+    }
+
+    /// What stands in `summary.json`.
+    #[must_use]
+    pub fn summary(&self) -> Value {
         let answer = self.answer().map(|answer| {
             let tightest = answer.tightest().map(|play| {
                 let outcome = &play.outcome;
@@ -257,7 +265,7 @@ impl PlanResults {
                 "now": pool.now,
             })
         });
-        let file = json!({
+        json!({
             "plan": self.plan,
             "version": env!("CARGO_PKG_VERSION"),
             "pools": pools.collect::<Vec<Value>>(),
@@ -267,10 +275,7 @@ impl PlanResults {
             "binding": binding.collect::<Vec<Value>>(),
             "headroom": self.headroom,
             "tried": tried.collect::<Vec<Value>>(),
-        });
-        let mut text = serde_json::to_string_pretty(&file).expect("results are plain data");
-        text.push('\n');
-        text
+        })
     }
 
     fn counts_json(&self, counts: &[u32]) -> Value {

@@ -358,10 +358,10 @@ pub(super) fn read_with(dir: &Path, summary: &serde_json::Value) -> Result<Resul
     Ok(results)
 }
 
-/// `0`, `1.18`, `704`.
 pub(super) fn number(value: f64) -> String {
-    let text = if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") };
-    if text.trim_start_matches('-') == "0.00" { "0".to_owned() } else { text }
+    // What is rounded to nothing has no sign.
+    let value = if value.abs() < 0.005 { 0.0 } else { value };
+    if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") }
 }
 
 /// A mean with its interval: `12.30 [11.80, 12.90]`. A `*` says that the interval allows for runs that nobody has seen, a `?` that an
@@ -371,9 +371,10 @@ pub(super) fn spread(interval: Interval) -> String {
     if mean.is_nan() {
         return "-".to_owned();
     }
-    let end = |value: f64| if value.is_finite() { number(value) } else { "?".to_owned() };
+    let short = |value: f64| if value == 0.0 { "0".to_owned() } else { number(value) };
+    let end = |value: f64| if value.is_finite() { short(value) } else { "?".to_owned() };
     let mark = if widened { "*" } else { "" };
-    format!("{} [{}, {}]{mark}", number(mean), end(low), end(high))
+    format!("{} [{}, {}]{mark}", short(mean), end(low), end(high))
 }
 
 /// What every variant gave.

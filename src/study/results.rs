@@ -385,7 +385,7 @@ pub(super) mod tests {
         // What the baseline has not played cannot be compared.
         part.runs[0].clear();
         let of_second = part.variants_csv().lines().filter(|row| row.starts_with("1,1,cost,")).collect::<String>();
-        assert!(of_second.ends_with(",,,,,false,false") && of_second.starts_with("1,1,cost,2,3.5,"), "{of_second}");
+        assert!(of_second.ends_with(",,,,false,false,") && of_second.starts_with("1,1,cost,2,3.5,"), "{of_second}");
     }
 
     #[test]

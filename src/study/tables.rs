@@ -153,7 +153,7 @@ impl Results {
     pub fn variants_csv(&self) -> String {
         let header = format!(
             "variant,{},metric,n,mean,low,high,deviation,min,p50,p50_low,p50_high,p90,p90_low,p90_high,p99,max,difference,\
-             difference_low,difference_high,ruled_out,widened,difference_widened\n",
+             difference_low,difference_high,widened,difference_widened,ruled_out\n",
             quoted(&self.axes)
         );
         let (left, is_out) = (self.left_undone(), self.ruled_out());
@@ -165,11 +165,11 @@ impl Results {
                 let row = &mut rows[variant];
                 let _ = write!(row, "{variant},{},{name},", quoted(&self.variants[variant]));
                 write_statistic(row, of, self.confidence());
-                let _ = write!(row, ",{}", reasons[variant]);
                 let _ = match of.sample.is_empty() {
-                    true => writeln!(row, ",,"),
-                    false => writeln!(row, ",{},{}", of.interval.widened, of.difference.widened),
+                    true => write!(row, ",,"),
+                    false => write!(row, ",{},{}", of.interval.widened, of.difference.widened),
                 };
+                let _ = writeln!(row, ",{}", reasons[variant]);
             }
         }
         header + &rows.concat()

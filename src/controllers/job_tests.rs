@@ -102,6 +102,21 @@ fn a_failure_within_an_index_is_counted_when_the_index_has_another_pod() {
     assert_eq!((work.status().failed, is_held(&work)), (1, false));
 }
 
+/// # Source
+/// job-controller, `addIndexFailureCountAnnotation`: the pods carry the count of their index.
+#[test]
+fn a_new_process_knows_the_failures_of_an_index_from_its_pods() {
+    let mut work = Work::new(&format!("{PER_INDEX}1"));
+    work.pod("b", 1, PodPhase::Running);
+    work.pod("c", 2, PodPhase::Running);
+    let first = work.pod("a", 0, PodPhase::Failed);
+    work.cluster.ask(Request::ReleasePodFromJob { pod: first }).expect("a release");
+    work.pod("d", 0, PodPhase::Failed);
+    work.play(2.0);
+    assert_eq!(&*work.status().failed_indexes, [0], "the second failure is one too many");
+    assert!(work.created().is_empty());
+}
+
 #[test]
 fn pods_that_nobody_owns_are_adopted_and_count_at_once() {
     let mut work = Work::new("parallelism: 2, completions: 4");
@@ -321,6 +336,22 @@ fn that_a_job_is_suspended_is_told_after_its_pods_were_deleted() {
     work.play(5.0);
     let reasons: Vec<_> = work.cluster.events.iter().map(|event| event.reason).collect();
     assert_eq!(reasons, ["SuccessfulDelete", "SuccessfulDelete", "Suspended"]);
+}
+
+/// # Source
+/// job-controller, `syncJob`: success is judged after the active pods were deleted, and before the suspension is told.
+#[test]
+fn a_work_queue_that_is_suspended_after_a_success_is_complete() {
+    let mut work = Work::new("parallelism: 2, suspend: true");
+    work.pod("a", 0, PodPhase::Succeeded);
+    let other = work.pod("b", 1, PodPhase::Running);
+    work.play(5.0);
+    assert_eq!(work.conditions(), [("SuccessCriteriaMet", "CompletionsReached")], "b is still going");
+    work.end(other, PodPhase::Failed);
+    work.cluster.run_for(5.0);
+    assert_eq!(work.conditions().last(), Some(&("Complete", "CompletionsReached")));
+    let reasons: Vec<_> = work.cluster.events.iter().map(|event| event.reason).collect();
+    assert_eq!(reasons, ["SuccessfulDelete", "Completed"]);
 }
 
 #[test]

@@ -184,13 +184,13 @@ impl Reconcile for ReplicaSets {
         }
         let mut plan = Plan::nothing();
         let claims = claim(ctx.store, id, set, self.unchecked.remove(&id));
-        // Pods that are adopted or released count once they are: their change brings the set back.
-        let is_settled = claims.is_empty();
-        if !is_settled {
-            plan.steps.push(Step::Concurrent(claims));
+        if !claims.is_empty() {
+            plan.steps.push(Step::Concurrent(claims.calls(id)));
         }
-        let active = ctx.store.tally(WorkloadId::ReplicaSet(id)).active;
-        if is_settled && self.expectations.satisfied(id, ctx.now) && set.meta.deleting.is_none() {
+        // What is adopted or released counts at once; if a call fails, what follows is not done.
+        let active = ctx.store.tally(WorkloadId::ReplicaSet(id)).active + claims.adopted.len() as i32
+            - claims.released.len() as i32;
+        if self.expectations.satisfied(id, ctx.now) && set.meta.deleting.is_none() {
             let missing = set.replicas - active;
             match missing.cmp(&0) {
                 Ordering::Greater => {
@@ -200,7 +200,7 @@ impl Reconcile for ReplicaSets {
                     plan.steps.push(Step::SlowStart(calls.collect()));
                 }
                 Ordering::Less => {
-                    let victims = victims(id, missing.unsigned_abs() as usize, ctx);
+                    let victims = victims(id, missing.unsigned_abs() as usize, &claims, ctx);
                     self.expectations.set(id, 0, victims.len(), ctx.now);
                     let cause = deletion_cause(ctx.store, set);
                     let calls = victims.iter().map(|&pod| {
@@ -305,19 +305,48 @@ fn min_ready(store: &Store, id: ReplicaSetId) -> SimDuration {
     SimDuration::from_secs(seconds.max(0).unsigned_abs().into())
 }
 
+/// Pods that change their owner in one pass.
+#[derive(Debug, Default)]
+struct Claims {
+    adopted: Vec<PodId>,
+    released: Vec<PodId>,
+}
+
+impl Claims {
+    fn is_empty(&self) -> bool {
+        self.adopted.is_empty() && self.released.is_empty()
+    }
+
+    fn calls(&self, id: ReplicaSetId) -> Vec<Planned<Memo>> {
+        let call = |pod: PodId, owner| Planned { request: Request::SetPodOwner { pod, owner }, memo: Memo::Other };
+        let owner = Some(WorkloadId::ReplicaSet(id).as_owner());
+        let adoptions = self.adopted.iter().map(|&pod| call(pod, owner));
+        adoptions.chain(self.released.iter().map(|&pod| call(pod, None))).collect()
+    }
+
+    /// The active pods of the set when these calls have been answered.
+    fn active_pods<'a>(&self, store: &'a Store, id: ReplicaSetId) -> Vec<(PodId, &'a Pod)> {
+        let owned = store.pods_of(WorkloadId::ReplicaSet(id)).iter().filter(|pod| !self.released.contains(pod));
+        let pods = owned.chain(&self.adopted).filter_map(|&pod| store.pod(pod).map(|object| (pod, object)));
+        pods.filter(|(_, pod)| pod.is_active()).collect()
+    }
+}
+
 /// Pods to adopt and, if the pods of the set have to be looked at, to release.
-fn claim(store: &Store, id: ReplicaSetId, set: &ReplicaSet, is_unchecked: bool) -> Vec<Planned<Memo>> {
-    let Some(selector) = &set.spec.selector else { return Vec::new() };
+///
+/// # Source
+/// replicaset-controller, `claimPods`: what comes of it is what the same pass counts and, if they are too many, chooses from.
+fn claim(store: &Store, id: ReplicaSetId, set: &ReplicaSet, is_unchecked: bool) -> Claims {
+    let mut claims = Claims::default();
+    let Some(selector) = &set.spec.selector else { return claims };
     let workload = WorkloadId::ReplicaSet(id);
-    let mut calls = Vec::new();
     let mut judge = |pod_id: PodId, pod: &Pod| {
         let deleting = set.meta.deleting.is_some();
-        let owner = match judge_claim(workload, deleting, selector, pod.owner, &pod.labels, pod.deletion.is_some()) {
-            Claim::Adopt => Some(workload.as_owner()),
-            Claim::Release => None,
-            Claim::Keep | Claim::Ignore => return,
-        };
-        calls.push(Planned { request: Request::SetPodOwner { pod: pod_id, owner }, memo: Memo::Other });
+        match judge_claim(workload, deleting, selector, pod.owner, &pod.labels, pod.deletion.is_some()) {
+            Claim::Adopt => claims.adopted.push(pod_id),
+            Claim::Release => claims.released.push(pod_id),
+            Claim::Keep | Claim::Ignore => {}
+        }
     };
     for &pod_id in store.ownerless_pods(set.meta.namespace) {
         if let Some(pod) = store.pod(pod_id)
@@ -333,7 +362,7 @@ fn claim(store: &Store, id: ReplicaSetId, set: &ReplicaSet, is_unchecked: bool) 
             }
         }
     }
-    calls
+    claims
 }
 
 fn create_request(id: ReplicaSetId, set: &ReplicaSet) -> Request {
@@ -370,21 +399,16 @@ fn deletion_cause(store: &Store, set: &ReplicaSet) -> DeletionCause {
 ///
 /// # Source
 /// kube-controller-manager, `ActivePodsWithRanks`. The pods to be sorted come out of a hash map: among equals, chance decides.
-fn victims(id: ReplicaSetId, count: usize, ctx: &Ctx<'_, Controller<ReplicaSets>>) -> Vec<PodId> {
+fn victims(id: ReplicaSetId, count: usize, claims: &Claims, ctx: &Ctx<'_, Controller<ReplicaSets>>) -> Vec<PodId> {
     let (store, now) = (ctx.store, ctx.now);
     let count = count.min(BURST_REPLICAS);
-    let mut active: Vec<(PodId, &Pod)> = store
-        .pods_of(WorkloadId::ReplicaSet(id))
-        .iter()
-        .filter_map(|&pod_id| store.pod(pod_id).map(|pod| (pod_id, pod)))
-        .filter(|(_, pod)| pod.is_active())
-        .collect();
+    let mut active = claims.active_pods(store, id);
     if count < active.len() {
         if let Some(set) = store.replica_sets.get(id) {
             let entity = format!("{}/{}", set.meta.namespace, set.meta.name);
             ctx.streams.at("replica-set-order", &entity, now.as_nanos().unsigned_abs()).shuffle(&mut active);
         }
-        let ranks = ranks(store, id);
+        let ranks = ranks(store, id, claims);
         let rank = |pod: &Pod| ranks.get(&pod.node).copied().unwrap_or(0);
         active = merge_sorted(active, &|(_, a), (_, b)| victim_order(a, b, rank(a), rank(b), now));
     }
@@ -393,16 +417,19 @@ fn victims(id: ReplicaSetId, count: usize, ctx: &Ctx<'_, Controller<ReplicaSets>
 }
 
 /// Active pods per node that belong to any ReplicaSet of the same Deployment; none without a Deployment.
-fn ranks(store: &Store, id: ReplicaSetId) -> FxHashMap<Option<crate::state::NodeId>, i32> {
+///
+/// # Source
+/// replicaset-controller, `getPodsRankedByRelatedPodsOnSameNode`.
+fn ranks(store: &Store, id: ReplicaSetId, claims: &Claims) -> FxHashMap<Option<crate::state::NodeId>, i32> {
     let mut ranks = FxHashMap::default();
     let Some(Owner::Deployment(deployment)) = store.replica_sets.get(id).and_then(|set| set.meta.owner) else {
         return ranks;
     };
+    let none = Claims::default();
     for &set in store.replica_sets_of(deployment) {
-        for pod in store.pods_of(WorkloadId::ReplicaSet(set)).iter().filter_map(|&pod| store.pod(pod)) {
-            if pod.is_active() {
-                *ranks.entry(pod.node).or_insert(0) += 1;
-            }
+        let claims = if set == id { claims } else { &none };
+        for (_, pod) in claims.active_pods(store, set) {
+            *ranks.entry(pod.node).or_insert(0) += 1;
         }
     }
     ranks

@@ -379,6 +379,25 @@ fn orphans_that_match_are_adopted_and_count() {
     assert!(cluster.pods().iter().all(|pod| pod.owner == Some(Owner::ReplicaSet(id))));
 }
 
+/// # Source
+/// replicaset-controller, `syncReplicaSet`: pods are claimed and, with what comes of it, managed in one pass.
+#[test]
+fn the_pass_that_adopts_a_pod_deletes_the_one_too_many() {
+    let mut cluster = Cluster::new(ReplicaSets::default());
+    let id = replica_set(&mut cluster, 1);
+    cluster.pod("a", Owner::ReplicaSet(id), Some("n1"), PodPhase::Running, true);
+    cluster.start();
+    cluster.run_for(1.0);
+    for name in ["b", "c", "d", "e"] {
+        let pod = cluster.pod(name, Owner::ReplicaSet(id), None, PodPhase::Pending, false);
+        cluster.ask(Request::SetPodOwner { pod, owner: None }).expect("an orphan");
+        cluster.run_for(0.015);
+    }
+    assert!(!cluster.deletes.is_empty(), "nobody waits until no pod is left to adopt");
+    cluster.run_for(5.0);
+    assert_eq!((cluster.creates.len(), cluster.pods().len()), (0, 1));
+}
+
 #[test]
 fn a_set_that_is_being_deleted_neither_creates_nor_adopts() {
     let mut cluster = Cluster::new(ReplicaSets::default());
@@ -754,6 +773,37 @@ fn a_pod_that_is_deleted_for_an_update_is_current_no_longer_in_the_same_pass() {
         (1, 2, 1),
         "the first status says so"
     );
+}
+
+/// # Source
+/// statefulset-controller, `newVersionedStatefulSetPod`: defaults write a partition only where no type is given.
+#[test]
+fn a_lost_pod_of_a_roll_out_that_names_its_type_alone_comes_back_as_it_was() {
+    for (strategy, expected) in [("", "new"), ("updateStrategy: {type: RollingUpdate}, ", "old")] {
+        let mut cluster = Cluster::new(StatefulSets::default());
+        let spec = format!("{strategy}replicas: 3, selector: {{matchLabels: {{a: b}}}}");
+        let id = stateful_set(&mut cluster, &format!("{strategy}replicas: 3"));
+        cluster.start();
+        for _ in 0..3 {
+            cluster.run_for(1.0);
+            up(&mut cluster, None);
+        }
+        cluster.run_for(1.0);
+        let text = text("db", &format!("{spec}, {}", TEMPLATE.replace("image: i", "image: j")));
+        let set: model::StatefulSet = serde_saphyr::from_str(&text).expect("a set");
+        cluster.ask(Request::Apply(Box::new(Object::StatefulSet(Box::new(set))))).expect("an update");
+        cluster.run_for(1.0);
+        // While the last one is replaced the first is lost.
+        let first = cluster.store.pods().find(|(_, pod)| &*pod.name == "db-0").map(|(pod, _)| pod).expect("db-0");
+        cluster.delete(first);
+        sweep(&mut cluster);
+        cluster.run_for(1.0);
+        let status = &cluster.store.stateful_sets[id].status;
+        let pod = cluster.pods().into_iter().find(|pod| &*pod.name == "db-0").expect("db-0 again");
+        let revision = pod.labels.get(Symbol::new("controller-revision-hash"));
+        let is_new = revision == Some(status.update_revision);
+        assert_eq!(if is_new { "new" } else { "old" }, expected, "{strategy}");
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(super) fn failure(job: &Job, status: &JobStatus, census: &Census<'_>, now: S
         return Some("MaxFailedIndexesExceeded");
     }
     let all_done = spec.completions.is_some_and(|completions| failed_indexes + status.succeeded >= completions);
-    (manage::is_indexed(spec) && failed_indexes > 0 && all_done && census.active.is_empty()).then_some("FailedIndexes")
+    (manage::is_indexed(spec) && failed_indexes > 0 && all_done).then_some("FailedIndexes")
 }
 
 /// What is left of `activeDeadlineSeconds`.

@@ -3,6 +3,7 @@
 mod backoff;
 mod claim;
 mod failure;
+mod indexes;
 mod manage;
 mod orphan;
 mod policy;
@@ -27,6 +28,7 @@ use crate::state::{
 use crate::units::{SimDuration, SimTime};
 use backoff::Failures;
 use failure::{deadline_left, failure, failure_message, is_suspended};
+use indexes::IndexFailures;
 use orphan::{enqueue_held, is_foreign, is_orphan, release_orphan};
 use status::{Uncounted, condition, finish, finished_since, goes, record, release_call, set_condition};
 
@@ -89,17 +91,6 @@ pub struct Jobs {
     deleting: FxHashMap<PodId, Arc<str>>,
     /// What was said of the pod that brought a Job down: it may have gone when the Job has ended.
     verdicts: FxHashMap<JobId, String>,
-}
-
-/// Failures of one index of a Job that limits them per index.
-#[derive(Copy, Clone, Debug, Default)]
-struct IndexFailures {
-    /// Those that count towards the limit.
-    counted: u32,
-    /// All of them: they put off the next pod of the index.
-    record: Failures,
-    /// Whether the index has failed for good.
-    has_failed: bool,
 }
 
 /// The pods of a Job, sorted by what they mean to it.
@@ -235,40 +226,6 @@ impl Jobs {
         uncounted
     }
 
-    /// Holds failures against the indexes of the pods, those that are not known yet.
-    fn blame_indexes(
-        &mut self,
-        id: JobId,
-        job: &Job,
-        census: &Census<'_>,
-        status: &mut JobStatus,
-        action: &dyn Fn(&Pod) -> PodFailurePolicyAction,
-    ) {
-        let limit = i64::from(job.spec.backoff_limit_per_index.unwrap_or(i32::MAX));
-        let completed = &status.completed_indexes;
-        let known = self.index_failures.get(&id).into_iter().flatten().filter(|(_, failures)| failures.has_failed);
-        let mut failed_indexes: BTreeSet<i32> = status.failed_indexes.iter().copied().collect();
-        failed_indexes.extend(known.map(|(index, _)| *index));
-        for (pod_id, pod) in &census.failed {
-            let Some(index) = manage::index_of(pod).filter(|index| !completed.contains(index)) else { continue };
-            if !self.blamed.insert(*pod_id) {
-                continue;
-            }
-            let failures = self.index_failures.entry(id).or_default().entry(index).or_default();
-            failures.record = failures.record.with(vec![backoff::finished_at(pod)], None);
-            let action = action(pod);
-            if action == PodFailurePolicyAction::Ignore {
-                continue;
-            }
-            failures.counted += 1;
-            if i64::from(failures.counted) > limit || action == PodFailurePolicyAction::FailIndex {
-                failures.has_failed = true;
-                failed_indexes.insert(index);
-            }
-        }
-        status.failed_indexes = failed_indexes.into_iter().collect();
-    }
-
     /// Brings the number of pods to what is wanted, and puts into the status what the Job then has.
     ///
     /// # Source
@@ -342,19 +299,25 @@ impl Jobs {
             indexes.into_iter().map(|index| Planned { request: create_request(id, job, index), memo: Memo::Create });
         plan.steps.push(Step::SlowStart(calls.collect()));
     }
+}
 
-    /// Of the indexes that need a pod those that may have one now; if none may, how long the first has to wait.
-    ///
-    /// # Source
-    /// job-controller, `getPodCreationInfoForIndependentIndexes`: with a limit per index, each has a delay of its own.
-    fn ready_indexes(&self, id: JobId, pending: Vec<i32>, now: SimTime) -> Result<Vec<i32>, SimDuration> {
-        let Some(failures) = self.index_failures.get(&id) else { return Ok(pending) };
-        let wait = |index: &i32| failures.get(index).map_or(SimDuration::ZERO, |one| one.record.remaining(now));
-        let shortest = pending.iter().map(wait).min().unwrap_or(SimDuration::ZERO);
-        if shortest > SimDuration::ZERO {
-            return Err(shortest);
+/// Notes that the Job is suspended, or is no longer; what there is to tell of it.
+fn suspension(job: &Job, status: &mut JobStatus, forgets_start: bool, now: SimTime) -> Option<Tell> {
+    match (is_suspended(job), condition(status, "Suspended").is_some()) {
+        (true, false) => {
+            set_condition(status, "Suspended", "JobSuspended", now);
+            // Gate MutableSchedulingDirectivesForSuspendedJobs: whoever changes the pods begins anew.
+            if forgets_start {
+                status.started_at = None;
+            }
+            Some(Tell::Suspended)
         }
-        Ok(pending.into_iter().filter(|index| wait(index) == SimDuration::ZERO).collect())
+        (false, true) => {
+            status.conditions.retain(|(kind, ..)| *kind != "Suspended");
+            status.started_at = Some(now);
+            Some(Tell::Resumed)
+        }
+        _ => None,
     }
 }
 
@@ -402,6 +365,7 @@ impl Jobs {
         if status.started_at.is_none() && !is_suspended(job) {
             status.started_at = Some(now);
         }
+        self.recall_indexes(id, job, &claimed);
         let mut uncounted = self.count(id, job, &mut census, &mut status);
         let has_succeeded = condition(&status, "SuccessCriteriaMet").is_some();
         let standing = condition(&status, "FailureTarget").map(|(reason, _)| reason);
@@ -428,19 +392,6 @@ impl Jobs {
                 if status.terminating == 0 {
                     finish(&mut status, "Failed", reason, now);
                     tell = Some(Tell::Failed(reason));
-                }
-            }
-        } else if is_suspended(job) {
-            if may_manage {
-                self.retire(id, &census.active, DeletionCause::ScaleDown, now, &mut plan);
-                goes(&mut status, &census.active);
-                if condition(&status, "Suspended").is_none() {
-                    set_condition(&mut status, "Suspended", "JobSuspended", now);
-                    // Gate MutableSchedulingDirectivesForSuspendedJobs: whoever changes the pods begins anew.
-                    if ctx.config.version.at_least(36) {
-                        status.started_at = None;
-                    }
-                    tell = Some(Tell::Suspended);
                 }
             }
         } else {
@@ -486,17 +437,14 @@ impl Jobs {
         plan: &mut Plan<Memo>,
     ) -> Option<Tell> {
         let now = ctx.now;
-        let mut tell = None;
-        if satisfied && condition(status, "Suspended").is_some() {
-            status.conditions.retain(|(kind, ..)| *kind != "Suspended");
-            status.started_at = Some(now);
-            tell = Some(Tell::Resumed);
-        }
         let earlier = condition(status, "SuccessCriteriaMet").map(|(reason, _)| reason);
         let is_policy_met = manage::is_indexed(&job.spec) && success::is_met(&job.spec, &status.completed_indexes);
         let by_policy = earlier.or(is_policy_met.then_some("SuccessPolicy"));
         if by_policy.is_some() {
             self.stop(&census.active, DeletionCause::Completed, plan);
+            goes(status, &census.active);
+        } else if satisfied && is_suspended(job) {
+            self.retire(id, &census.active, DeletionCause::ScaleDown, now, plan);
             goes(status, &census.active);
         } else if satisfied {
             self.manage(id, job, census, status, ctx, plan);
@@ -505,16 +453,21 @@ impl Jobs {
             None => status.succeeded > 0,
             Some(completions) => status.succeeded >= completions,
         };
-        // In this order: a pass that waits for the back-off shows no active pod, and has nothing left to do if all is done.
+        // In this order: a pass that waits for the back-off, or has just suspended the Job, shows no active pod, and has nothing
+        // left to do if all is done.
         let is_done = is_enough && status.active == 0;
-        let Some(reason) = by_policy.or(is_done.then_some("CompletionsReached")) else { return tell };
-        set_condition(status, "SuccessCriteriaMet", reason, now);
-        if status.terminating == 0 {
-            finish(status, "Complete", reason, now);
-            status.completed_at = Some(now);
-            tell = Some(Tell::Completed);
+        match by_policy.or(is_done.then_some("CompletionsReached")) {
+            Some(reason) => {
+                set_condition(status, "SuccessCriteriaMet", reason, now);
+                (status.terminating == 0).then(|| {
+                    finish(status, "Complete", reason, now);
+                    status.completed_at = Some(now);
+                    Tell::Completed
+                })
+            }
+            None if satisfied => suspension(job, status, ctx.config.version.at_least(36), now),
+            None => None,
         }
-        tell
     }
 
     fn tell(&self, id: JobId, tell: Option<Tell>, ctx: &mut Ctx<'_, Controller<Self>>) {

@@ -134,6 +134,8 @@ pub(super) struct Health {
     pub(super) ready: Option<Status>,
     /// The probe is not older than this: when the node was first seen, or when all probes were reset.
     pub(super) floor: SimTime,
+    /// The Node object is another one than at the last pass: it was deleted and created again.
+    pub(super) is_another: bool,
 }
 
 /// The pass at which the node was last found alive; none if that depends on how long the present pass takes.

@@ -345,7 +345,7 @@ impl NodeLifecycle {
                 Some(_) => SimTime::MIN,
             };
             self.known.insert(node);
-            self.health.insert(node, Health { ready, floor });
+            self.health.insert(node, Health { ready, floor, is_another: false });
             let zone = ZoneKey::of(&object.labels);
             self.zones.ensure(zone, flags);
             let place = zones::counts(&object.labels).then_some((zone, ready == Some(Status::True)));
@@ -431,6 +431,9 @@ impl Component for NodeLifecycle {
         match &change.what {
             Changed::NodeAdded(node) => {
                 self.dirty.insert(*node);
+                if let Some(health) = self.health.get_mut(node) {
+                    health.is_another = true;
+                }
                 self.causes.insert(*node, ctx.cause);
                 if ctx.store.node(*node).is_some_and(|object| self.keys.has_no_execute(object)) {
                     self.tainted.insert(*node);

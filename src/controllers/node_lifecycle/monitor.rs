@@ -245,9 +245,12 @@ impl NodeLifecycle {
         ctx.cause = self.cause_of(node, ctx);
         let object = Arc::clone(&self.visit_mut(node).node);
         let ready = object.conditions.ready();
-        let first_seen = Health { ready: None, floor: if ready.is_some() { ctx.now } else { object.created_at } };
+        let floor = if ready.is_some() { ctx.now } else { object.created_at };
+        let first_seen = Health { ready: None, floor, is_another: false };
         let health = self.health.entry(node).or_insert(first_seen);
-        if health.ready.is_none() && ready.is_some() {
+        // A Ready condition with another heartbeat than the remembered one is a sign of life, whoever wrote it.
+        let is_another = std::mem::take(&mut health.is_another);
+        if (health.ready.is_none() || is_another) && ready.is_some() {
             health.floor = health.floor.max(ctx.now);
         }
         health.ready = ready;

@@ -750,6 +750,23 @@ fn nodes_are_registered_and_removed_at_passes() {
     assert_eq!(bench.messages("RemovingNode"), ["Node new event: Removing Node new from Controller"]);
 }
 
+/// # Source
+/// Node lifecycle controller, `tryUpdateNodeHealth`: what is remembered of a node outlives its object, but a Ready condition
+/// with another heartbeat moves the probe.
+#[test]
+fn a_node_that_is_created_again_as_ready_has_its_grace() {
+    let mut bench = bench(|world| add_nodes(world, "", 3));
+    bench.at(10.0, |world| world.silence("0"));
+    bench.at(80.0, |world| world.remove_node("0"));
+    bench.at(100.0, |world| {
+        world.add_silent_node("0", "", true);
+    });
+    bench.run_until(200.0);
+    let writes: Vec<f64> = bench.unknown_writes().iter().map(|(at, _)| *at).collect();
+    assert_eq!(writes.len(), 2, "{writes:?}");
+    within(writes[1], 140.0, 156.0);
+}
+
 #[test]
 fn a_fresh_process_strips_no_execute_taints_and_taints_dead_nodes_anew() {
     let mut bench = fresh(|world| {

@@ -167,14 +167,12 @@ impl StatefulSets {
             plan.then(request, Memo::Other);
         }
         let old = template_of(ctx.store, id, current).unwrap_or_else(|| Arc::clone(&set.spec.template));
-        let start = set.spec.ordinals.as_ref().map_or(0, |o| o.start);
-        let partition = i32::try_from(view.partition()).unwrap_or(i32::MAX);
+        let kept = view.kept();
         let creates: Vec<Planned<Memo>> = work
             .create
             .iter()
             .map(|&ordinal| {
-                let keeps_old = ordinal < start.saturating_add(partition);
-                let from = if keeps_old { (current, &old) } else { (view.update_revision, &set.spec.template) };
+                let from = if ordinal < kept { (current, &old) } else { (view.update_revision, &set.spec.template) };
                 Planned { request: self.create_request(id, set, ordinal, from), memo: Memo::Create(ordinal) }
             })
             .collect();

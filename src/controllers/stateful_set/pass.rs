@@ -91,6 +91,24 @@ impl View<'_> {
         update.and_then(|u| u.partition).unwrap_or(0).max(0) as usize
     }
 
+    /// Ordinals below this one are made anew from the current revision, as long as another is being rolled out.
+    ///
+    /// # Source
+    /// statefulset-controller, `newVersionedStatefulSetPod`: those below the partition; of a rolling update that has no
+    /// `rollingUpdate` (its type is given, and nothing else), as many as the last status counted as current.
+    pub(super) fn kept(&self) -> i32 {
+        let (spec, status) = (&self.set.spec, &self.set.status);
+        let start = spec.ordinals.as_ref().map_or(0, |ordinals| ordinals.start);
+        let is_bare = spec.update_strategy.rolling_update.is_none();
+        let rolls = spec.update_strategy.strategy_type != Some(StatefulSetUpdateStrategyType::OnDelete);
+        let count = match (is_bare, rolls) {
+            (false, _) => i32::try_from(self.partition()).unwrap_or(i32::MAX),
+            (true, true) => status.current,
+            (true, false) => 0,
+        };
+        start.saturating_add(count)
+    }
+
     fn is_outdated(&self, pod: &Pod) -> bool {
         pod.labels.get(revision_hash_label()) != Some(self.update_revision)
     }

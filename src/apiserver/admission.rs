@@ -10,7 +10,7 @@ use crate::component::{ApiError, Config, ErrorReason};
 use crate::model::{
     self, Labels, PodSpec, PodTemplateSpec, PreemptionPolicy, TaintEffect, Toleration, TolerationOperator,
 };
-use crate::state::{AdmittedSpec, Store, TaintOnNode};
+use crate::state::{AdmittedSpec, JOB_TRACKING, Store, TaintOnNode};
 
 /// Admitted specs by template, so that the pods of one template share one.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +63,9 @@ impl AdmissionCache {
             drop_required_node_affinity(&mut spec);
         }
         let annotations = Arc::new(template.metadata.annotations.clone());
-        let admitted = Arc::new(admit(s, spec, annotations, &template.metadata.labels, subject)?);
+        let mut admitted = admit(s, spec, annotations, &template.metadata.labels, subject)?;
+        admitted.finalizers = foreign(&template.metadata.finalizers);
+        let admitted = Arc::new(admitted);
         self.by_template.insert(key, (Arc::clone(template), Arc::clone(&admitted)));
         Ok(admitted)
     }
@@ -83,14 +85,22 @@ impl AdmissionCache {
             .map(|(key, value)| (*key, *value))
             .collect();
         let text =
-            serde_json::to_string(&(&spec, &annotations, subject.is_new, metadata.namespace)).unwrap_or_default();
+            serde_json::to_string(&(&spec, &annotations, &metadata.finalizers, subject.is_new, metadata.namespace))
+                .unwrap_or_default();
         if let Some(shared) = self.by_content.get(&text) {
             return Ok(Arc::clone(shared));
         }
-        let admitted = Arc::new(admit(s, spec, Arc::new(annotations), &metadata.labels, subject)?);
+        let mut admitted = admit(s, spec, Arc::new(annotations), &metadata.labels, subject)?;
+        admitted.finalizers = foreign(&metadata.finalizers);
+        let admitted = Arc::new(admitted);
         self.by_content.insert(text, Arc::clone(&admitted));
         Ok(admitted)
     }
+}
+
+/// The finalizers that nobody here takes off.
+pub(super) fn foreign(finalizers: &[Symbol]) -> Box<[Symbol]> {
+    finalizers.iter().copied().filter(|finalizer| *finalizer != JOB_TRACKING).collect()
 }
 
 /// Takes away the affinity that a daemon pod's own term replaces.
@@ -134,6 +144,7 @@ fn admit(
         qos: model::qos(&spec),
         priority,
         annotations,
+        finalizers: Box::default(),
         spec,
     })
 }

@@ -13,9 +13,9 @@ use crate::model::{self, ConditionStatus, LabelSelector, NodeConditionType, Obje
 use crate::state::{
     Changed, ContainerState, ContainerStatus, ControllerRevision, CronJob, DaemonSet, DaemonSetStatus, Deletion,
     DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, DisruptionReason, DisruptionTarget, Endpoint,
-    Job, JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind, NotScheduled, NotScheduledReason, ObjectDelta,
-    Owner, Pod, PodCondition, PodDisruptionBudget, PodDisruptionBudgetStatus, PodPhase, PriorityClass, ReplicaSet,
-    ReplicaSetStatus, Service, ServiceId, StatefulSet, StatefulSetStatus, Status, Stored, Uid, WorkloadId,
+    JOB_TRACKING, Job, JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind, NotScheduled, NotScheduledReason,
+    ObjectDelta, Owner, Pod, PodCondition, PodDisruptionBudget, PodDisruptionBudgetStatus, PodPhase, PriorityClass,
+    ReplicaSet, ReplicaSetStatus, Service, ServiceId, StatefulSet, StatefulSetStatus, Status, Stored, Uid, WorkloadId,
 };
 use crate::units::SimDuration;
 
@@ -261,7 +261,7 @@ impl ApiServer {
             scheduled_at: node.map(|_| created_at),
             started_at,
             deletion,
-            job_tracking: metadata.finalizers.iter().any(|f| f.as_str() == "batch.kubernetes.io/job-tracking"),
+            job_tracking: metadata.finalizers.iter().any(|f| *f == JOB_TRACKING),
             phase: phase(status.phase),
             reason: status.reason,
             ready,

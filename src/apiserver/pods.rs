@@ -111,7 +111,7 @@ pub(super) fn delete(s: &mut Session<'_>, id: PodId, options: DeleteOptions, cau
         seconds => seconds,
     };
     let grace = SimDuration::from_secs(grace_s.unsigned_abs());
-    let held = pod.job_tracking;
+    let held = pod.is_held();
     if grace == SimDuration::ZERO && !held {
         if pod.deletion.is_none() {
             mark(s, id, grace, cause);
@@ -299,12 +299,26 @@ pub(super) fn claim_for_job(s: &mut Session<'_>, id: PodId, job: Option<JobId>) 
     if pod.owner == owner && pod.job_tracking == job.is_some() {
         return Ok(Reply::Unchanged);
     }
-    let is_over = job.is_none() && pod.job_tracking && pod.deletion.is_some_and(|d| d.grace == SimDuration::ZERO);
+    let is_over = job.is_none() && pod.job_tracking;
     let answer = update_whole(s, id, PodDelta::OWNER | PodDelta::FINALIZERS, |s| {
         s.store.set_pod_owner(id, owner);
         s.store.update_pod(id, |pod| pod.job_tracking = job.is_some());
     });
-    if is_over { remove(s, id) } else { answer }
+    if is_over && is_let_go(s, id) { remove(s, id) } else { answer }
+}
+
+/// It was to be deleted at once, and nothing holds it any more.
+///
+/// # Source
+/// API machinery, `ShouldDeleteDuringUpdate`.
+fn is_let_go(s: &Session<'_>, id: PodId) -> bool {
+    let is_due = |pod: &Pod| pod.deletion.is_some_and(|deletion| deletion.grace == SimDuration::ZERO);
+    s.store.pod(id).is_some_and(|pod| is_due(pod) && !pod.is_held())
+}
+
+/// What becomes of a pod whose finalizers may have been taken off by an update, which was answered.
+pub(super) fn settle_finalizers(s: &mut Session<'_>, id: PodId, answer: Answer) -> Answer {
+    if answer.is_ok() && is_let_go(s, id) { remove(s, id) } else { answer }
 }
 
 pub(super) fn release_from_job(s: &mut Session<'_>, id: PodId) -> Answer {
@@ -312,9 +326,8 @@ pub(super) fn release_from_job(s: &mut Session<'_>, id: PodId) -> Answer {
     if !pod.job_tracking {
         return Ok(Reply::Unchanged);
     }
-    let waits = pod.deletion.is_some_and(|d| d.grace == SimDuration::ZERO);
     s.store.update_pod(id, |pod| pod.job_tracking = false);
-    if waits {
+    if is_let_go(s, id) {
         return remove(s, id);
     }
     updated(s, id, PodDelta::FINALIZERS, None);

@@ -530,6 +530,31 @@ fn a_deletion_with_another_pods_uid_is_a_conflict() {
     assert_eq!(api.refusal(request).0, ErrorReason::Conflict);
 }
 
+/// # Source
+/// API machinery, `BeforeDelete`, `ShouldDeleteDuringUpdate` and `ValidateNoNewFinalizers`.
+#[test]
+fn a_finalizer_of_others_keeps_a_deleted_pod_until_an_update_takes_it_off() {
+    let mut api = Api::new();
+    let id = api.pod(&format!("{{metadata: {{name: p, finalizers: [a.b/c]}}, spec: {{nodeName: n, {ONE}}}}}"));
+    let set = |api: &mut Api, finalizers: &[&str]| {
+        let mut object = export_pod(&api.store, id).expect("the pod");
+        object.metadata.finalizers = finalizers.iter().map(|name| Symbol::new(name)).collect();
+        api.ask(Request::Apply(Box::new(Object::Pod(Box::new(object)))))
+    };
+    let options = DeleteOptions { grace_s: Some(0), uid: None };
+    let delete = Request::DeletePod { pod: id, options, cause: DeletionCause::Kubectl };
+    assert_eq!(api.ask(delete), Ok(Reply::Done));
+    assert!(api.store.pod(id).is_some_and(|pod| pod.deletion.is_some()), "it is marked, and stays");
+    let refused = set(&mut api, &["a.b/c", "d.e/f"]).expect_err("a refusal");
+    assert_eq!(
+        refused.message,
+        "Pod \"p\" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object is being \
+         deleted, found new finalizers []string{\"d.e/f\"}"
+    );
+    set(&mut api, &[]).expect("an update");
+    assert!(api.store.pod(id).is_none());
+}
+
 #[test]
 fn a_finalizer_keeps_a_deleted_pod_until_it_is_released() {
     let mut api = Api::new();

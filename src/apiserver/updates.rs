@@ -9,7 +9,7 @@ use crate::component::{
 };
 use crate::model::{self, Object, PersistentVolumeClaimPhase, PodSpec};
 use crate::state::{
-    Changed, NodeDelta, NodeId, PersistentVolumeClaimId, PersistentVolumeId, PodDelta, PodId, TaintOnNode,
+    Changed, JOB_TRACKING, NodeDelta, NodeId, PersistentVolumeClaimId, PersistentVolumeId, PodDelta, PodId, TaintOnNode,
 };
 
 impl ApiServer {
@@ -59,6 +59,7 @@ fn update_pod(s: &mut Session<'_>, id: PodId, mut new: model::Pod) -> Answer {
     let (new, old) = (Object::from(new), Object::from(old));
     validation::change(&new, &old)?;
     let (Object::Pod(new), Object::Pod(old)) = (new, old) else { return Ok(Reply::Unchanged) };
+    refuse_new_finalizers(s, id, &new.metadata, &old.metadata)?;
     let mut delta = PodDelta::NONE;
     let mut differs = |is_other: bool, what: PodDelta| {
         if is_other {
@@ -68,19 +69,49 @@ fn update_pod(s: &mut Session<'_>, id: PodId, mut new: model::Pod) -> Answer {
     differs(new.metadata.labels != old.metadata.labels, PodDelta::LABELS);
     differs(new.metadata.annotations != old.metadata.annotations, PodDelta::ANNOTATIONS);
     differs(new.spec != old.spec, PodDelta::SPEC);
+    differs(new.metadata.finalizers != old.metadata.finalizers, PodDelta::SPEC | PodDelta::FINALIZERS);
     if delta == PodDelta::NONE {
         return Ok(Reply::Unchanged);
     }
-    pods::update_whole(s, id, delta, |s| {
+    let answer = pods::update_whole(s, id, delta, |s| {
         s.store.update_pod(id, |pod| {
             pod.labels = new.metadata.labels;
+            if new.metadata.finalizers != old.metadata.finalizers {
+                Arc::make_mut(&mut pod.spec).finalizers = super::admission::foreign(&new.metadata.finalizers);
+                pod.job_tracking = new.metadata.finalizers.iter().any(|finalizer| *finalizer == JOB_TRACKING);
+            }
             if new.metadata.annotations != old.metadata.annotations || new.spec != old.spec {
                 let admitted = Arc::make_mut(&mut pod.spec);
                 admitted.annotations = Arc::new(new.metadata.annotations);
                 admitted.spec = PodSpec { node_name: None, ..new.spec };
             }
         });
-    })
+    });
+    pods::settle_finalizers(s, id, answer)
+}
+
+/// # Source
+/// API machinery, `ValidateNoNewFinalizers`.
+fn refuse_new_finalizers(
+    s: &Session<'_>,
+    id: PodId,
+    new: &model::ObjectMeta,
+    old: &model::ObjectMeta,
+) -> Result<(), ApiError> {
+    let mut extra: Vec<&str> =
+        new.finalizers.iter().filter(|name| !old.finalizers.contains(name)).map(|name| name.as_str()).collect();
+    if extra.is_empty() || s.store.pod(id).is_none_or(|pod| pod.deletion.is_none()) {
+        return Ok(());
+    }
+    extra.sort_unstable();
+    let names: Vec<String> = extra.iter().map(|name| format!("\"{name}\"")).collect();
+    let message = format!(
+        "Pod \"{}\" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object is being \
+         deleted, found new finalizers []string{{{}}}",
+        old.name,
+        names.join(", ")
+    );
+    Err(ApiError::new(ErrorReason::Invalid, message))
 }
 
 /// What admission puts back into a pod that is updated.

@@ -59,6 +59,7 @@ pub fn export_pod(store: &Store, id: PodId) -> Option<model::Pod> {
         namespace: pod.namespace,
         labels: pod.labels.clone(),
         annotations: BTreeMap::clone(&pod.spec.annotations),
+        finalizers: pod.finalizers(),
         ..ObjectMeta::default()
     };
     let node_name = pod.node.map(|node| store.node_name(node));

@@ -28,6 +28,7 @@ use crate::units::{SimDuration, SimTime};
 pub(super) fn bare_pod(name: &str, uid: u128) -> Pod {
     let spec = AdmittedSpec {
         spec: PodSpec::default(),
+        finalizers: Box::default(),
         annotations: Arc::default(),
         requests: Resources::default(),
         non_zero_requests: Resources::default(),

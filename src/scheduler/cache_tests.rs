@@ -27,6 +27,7 @@ pub(super) fn spec(json: &str) -> Arc<AdmittedSpec> {
         non_zero_requests: crate::model::non_zero_requests(&spec),
         qos: crate::model::qos(&spec),
         priority: 0,
+        finalizers: Box::default(),
         annotations: Arc::default(),
         spec,
     })

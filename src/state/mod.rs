@@ -22,7 +22,7 @@ pub use meta::{Meta, Owner, Propagation, Uid};
 pub use nodes::{Node, NodeCondition, NodeConditionKind, NodeConditions, NodeId, NodeSlot, Status, TaintOnNode};
 pub use pods::{
     AdmittedSpec, ContainerState, ContainerStatus, Deletion, DeletionCause, DisruptionReason, DisruptionTarget,
-    NotScheduled, NotScheduledReason, Pod, PodClaim, PodCondition, PodId, PodPhase,
+    JOB_TRACKING, NotScheduled, NotScheduledReason, Pod, PodClaim, PodCondition, PodId, PodPhase,
 };
 pub use store::{Store, Tally};
 pub use stored::Stored;

@@ -23,6 +23,8 @@ pub struct AdmittedSpec {
     pub spec: PodSpec,
     /// Annotations of the template; `kubesquall.sim/…` ones set latencies and run times.
     pub annotations: Arc<BTreeMap<Symbol, Symbol>>,
+    /// Finalizers of others: the object stays until somebody takes them off. That of Jobs is [`Pod::job_tracking`].
+    pub finalizers: Box<[Symbol]>,
     /// What the scheduler subtracts from a node: requests of containers, init containers and overhead.
     pub requests: Resources,
     /// The same with 100m CPU and 200 MiB for containers that name none; used by scoring only.
@@ -298,7 +300,7 @@ pub struct Pod {
     pub started_at: Option<SimTime>,
     /// Present once a DELETE was accepted.
     pub deletion: Option<Deletion>,
-    /// The finalizer `batch.kubernetes.io/job-tracking` is set.
+    /// The finalizer [`JOB_TRACKING`] is set.
     pub job_tracking: bool,
     /// `status.phase`.
     pub phase: PodPhase,
@@ -370,7 +372,23 @@ pub struct PodClaim {
     pub is_ephemeral: bool,
 }
 
+/// The finalizer by which a Job counts its pods.
+pub const JOB_TRACKING: &str = "batch.kubernetes.io/job-tracking";
+
 impl Pod {
+    /// Whether a finalizer keeps the object.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.job_tracking || !self.spec.finalizers.is_empty()
+    }
+
+    /// All finalizers, as the API shows them.
+    #[must_use]
+    pub fn finalizers(&self) -> Vec<Symbol> {
+        let tracking = self.job_tracking.then(|| Symbol::new(JOB_TRACKING));
+        self.spec.finalizers.iter().copied().chain(tracking).collect()
+    }
+
     /// The claims it uses, in the order of its volumes.
     #[must_use]
     pub fn claims(&self) -> SmallVec<[PodClaim; 1]> {

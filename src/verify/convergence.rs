@@ -170,7 +170,7 @@ impl Calm<'_> {
 
     /// A pod that is being deleted goes once its node's kubelet, or the garbage collector, has had its time.
     fn lingers(&self, pod: &Pod, deadline: SimTime) -> Option<String> {
-        let keeps_finalizer = pod.job_tracking && !self.runs("job-controller");
+        let keeps_finalizer = !pod.spec.finalizers.is_empty() || (pod.job_tracking && !self.runs("job-controller"));
         if deadline + UNDER_WAY * 5 > self.now || self.waits_for_its_successor(pod) || keeps_finalizer {
             return None;
         }

@@ -4,6 +4,7 @@
 //! takes several steps, between which others have theirs. No queueing, no knowledge of who asks.
 
 mod admission;
+mod autoscalers;
 mod eviction;
 mod links;
 mod names;
@@ -198,6 +199,7 @@ impl ApiServer {
             Request::PatchNodeStatus { node, conditions, base } => {
                 nodes::patch_status(s, node, &conditions, base.as_ref())
             }
+            Request::Scale { workload, replicas } => self.scale(s, workload, replicas),
             Request::CreateReplicaSet(new) => self.create_replica_set(s, *new),
             Request::UpdateReplicaSet { replica_set, base, replicas, annotations } => {
                 workloads::update_replica_set(s, replica_set, base, replicas, annotations)

@@ -6,16 +6,18 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::admission::Subject;
+use super::autoscalers;
 use super::{ApiServer, Session, already_exists, not_found, volumes};
 use crate::arena::Symbol;
 use crate::component::{Answer, NodeRegistration, Reply};
 use crate::model::{self, ConditionStatus, LabelSelector, NodeConditionType, Object, ObjectMeta, PodConditionType};
 use crate::state::{
-    Changed, ContainerState, ContainerStatus, ControllerRevision, CronJob, DaemonSet, DaemonSetStatus, Deletion,
-    DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, DisruptionReason, DisruptionTarget, Endpoint,
-    JOB_TRACKING, Job, JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind, NotScheduled, NotScheduledReason,
-    ObjectDelta, Owner, Pod, PodCondition, PodDisruptionBudget, PodDisruptionBudgetStatus, PodPhase, PriorityClass,
-    ReplicaSet, ReplicaSetStatus, Service, ServiceId, StatefulSet, StatefulSetStatus, Status, Stored, Uid, WorkloadId,
+    Autoscaler, Changed, ContainerState, ContainerStatus, ControllerRevision, CronJob, DaemonSet, DaemonSetStatus,
+    Deletion, DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, DisruptionReason, DisruptionTarget,
+    Endpoint, JOB_TRACKING, Job, JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind, NotScheduled,
+    NotScheduledReason, ObjectDelta, Owner, Pod, PodCondition, PodDisruptionBudget, PodDisruptionBudgetStatus,
+    PodPhase, PriorityClass, ReplicaSet, ReplicaSetStatus, Service, ServiceId, StatefulSet, StatefulSetStatus, Status,
+    Stored, Uid, WorkloadId,
 };
 use crate::units::SimDuration;
 
@@ -44,9 +46,7 @@ impl ApiServer {
             Object::CSINode(o) => volumes::put_csi_node(s, *o),
             Object::Stored(o) => self.put_stored(s, &o, Existing::Refuse),
             Object::ControllerRevision(o) => self.put_revision(s, *o),
-            object @ Object::HorizontalPodAutoscaler(_) => {
-                self.put_stored(s, &model::StoredObject::from(&object), Existing::Refuse)
-            }
+            Object::HorizontalPodAutoscaler(o) => self.put_autoscaler(s, *o, Existing::Refuse),
         }
     }
 
@@ -69,9 +69,7 @@ impl ApiServer {
             Object::PersistentVolumeClaim(o) => self.apply_claim(s, *o),
             Object::PersistentVolume(o) => self.apply_volume(s, *o),
             Object::Stored(o) => self.put_stored(s, &o, Existing::Replace),
-            object @ Object::HorizontalPodAutoscaler(_) => {
-                self.put_stored(s, &model::StoredObject::from(&object), Existing::Replace)
-            }
+            Object::HorizontalPodAutoscaler(o) => self.put_autoscaler(s, *o, Existing::Replace),
             object @ (Object::StorageClass(_) | Object::CSIDriver(_) | Object::CSINode(_)) => {
                 volumes::apply_storage(s, object)
             }
@@ -559,6 +557,29 @@ impl ApiServer {
         self.admission.clear();
         s.store.runtime_classes.insert(name, Arc::new(o));
         Ok(answer)
+    }
+
+    /// What it says counts for the autoscaler; who it is stands among the stored objects.
+    fn put_autoscaler(
+        &mut self,
+        s: &mut Session<'_>,
+        mut o: model::HorizontalPodAutoscaler,
+        existing: Existing,
+    ) -> Answer {
+        o.apply_defaults();
+        let key = (o.metadata.namespace, o.metadata.name);
+        let spec = Arc::new(o.spec.clone());
+        let status = autoscalers::status(&o.status, |at| self.instant(at, s.now));
+        let stored = model::StoredObject::from(&Object::from(o));
+        if let Reply::Unchanged = self.put_stored(s, &stored, existing)? {
+            return Ok(Reply::Unchanged);
+        }
+        match s.store.autoscalers.get_mut(&key) {
+            Some(old) => old.spec = spec,
+            None => drop(s.store.autoscalers.insert(key, Autoscaler { spec, status })),
+        }
+        s.changed.push(Changed::AutoscalerChanged(key));
+        Ok(Reply::Done)
     }
 
     fn put_service(&mut self, s: &mut Session<'_>, o: model::Service, existing: Existing) -> Answer {

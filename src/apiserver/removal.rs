@@ -46,6 +46,10 @@ pub(super) fn delete_other(s: &mut Session<'_>, kind: &'static str, namespace: S
             if Arc::make_mut(&mut s.store.stored).remove(&key).is_none() {
                 return Err(not_found(other, name.as_str()));
             }
+            if other.starts_with("horizontalpodautoscaler") {
+                s.store.autoscalers.remove(&(namespace, name));
+                s.changed.push(Changed::AutoscalerRemoved((namespace, name)));
+            }
             if other.starts_with("runtimeclass") {
                 s.store.runtime_classes.remove(&name);
             }
@@ -59,6 +63,11 @@ pub(super) fn finalize_namespace(s: &mut Session<'_>, name: Symbol) -> Answer {
     s.store.namespaces.remove(id);
     if s.store.stored.keys().any(|(_, namespace, _)| *namespace == name) {
         Arc::make_mut(&mut s.store.stored).retain(|(_, namespace, _), _| *namespace != name);
+    }
+    let autoscalers: Vec<_> = s.store.autoscalers.keys().filter(|key| key.0 == name).copied().collect();
+    for key in autoscalers {
+        s.store.autoscalers.remove(&key);
+        s.changed.push(Changed::AutoscalerRemoved(key));
     }
     s.changed.push(Changed::NamespaceRemoved(id));
     Ok(Reply::Done)

@@ -72,6 +72,10 @@ fn live(store: &Store, object: &Object) -> Option<Object> {
             let spec = model::PodDisruptionBudgetSpec::clone(&budget.spec);
             Object::from(model::PodDisruptionBudget { spec, ..Default::default() })
         }
+        ObjectKind::HorizontalPodAutoscaler => {
+            let spec = model::HorizontalPodAutoscalerSpec::clone(&store.autoscalers.get(&(namespace, name))?.spec);
+            Object::from(model::HorizontalPodAutoscaler { spec, ..Default::default() })
+        }
         ObjectKind::Service => {
             let (_, service) = store.services.iter().find(|(_, service)| is_it(&service.meta))?;
             Object::from(model::Service { spec: model::ServiceSpec::clone(&service.spec), ..Default::default() })

@@ -254,6 +254,7 @@ pub(super) fn update_status(s: &mut Session<'_>, update: StatusUpdate) -> Answer
             };
             (WorkloadId::CronJob(id), s.store.cron_jobs.get_mut(id).map(strike))
         }
+        StatusUpdate::Autoscaler(key, new) => return super::autoscalers::update_status(s, key, *new),
         StatusUpdate::Budget(id, read_version, new) => {
             let Some(budget) = s.store.budgets.get_mut(id) else {
                 return Err(not_found("poddisruptionbudgets.policy", ""));

@@ -9,6 +9,7 @@ mod controller;
 mod expectations;
 mod export;
 mod flow_control;
+mod load;
 mod message;
 mod ownership;
 mod pool;
@@ -29,6 +30,7 @@ pub use export::{
     CLAIM_PROTECTION, export_claim, export_metadata, export_node, export_pod, export_volume, export_workload,
 };
 pub use flow_control::{ClientLimit, TokenBucket};
+pub use load::{Load, LoadCurve, LoadPoint};
 pub use message::{CommandEnd, Message, TypedCommand};
 pub use ownership::{Claim, controller_name, judge_claim};
 pub use pool::{PoolPlan, pool_number};

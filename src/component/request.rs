@@ -9,11 +9,11 @@ use crate::arena::Symbol;
 use crate::model::validation::{self, FieldError};
 use crate::model::{self, Labels, ObjectKind, PodTemplateSpec, Resources, TaintEffect};
 use crate::state::{
-    AttachmentPhase, ContainerStatus, CronJobId, DaemonSetId, DaemonSetStatus, DeletionCause, DeploymentId,
-    DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition, NodeConditionKind,
-    NodeConditions, NodeId, NotScheduled, Owner, PersistentVolumeClaimId, PersistentVolumeId, PodDisruptionBudgetId,
-    PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, ReplicaSetId, ReplicaSetStatus, ServiceId, StatefulSetId,
-    StatefulSetStatus, Status, TaintOnNode, Uid, WorkloadId,
+    AttachmentPhase, AutoscalerKey, AutoscalerStatus, ContainerStatus, CronJobId, DaemonSetId, DaemonSetStatus,
+    DeletionCause, DeploymentId, DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition,
+    NodeConditionKind, NodeConditions, NodeId, NotScheduled, Owner, PersistentVolumeClaimId, PersistentVolumeId,
+    PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, ReplicaSetId, ReplicaSetStatus,
+    ServiceId, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -188,6 +188,8 @@ pub enum StatusUpdate {
     CronJob(CronJobId, Vec<JobId>),
     /// PodDisruptionBudget, with the resource version that the writer has read: 409 if it is no longer that.
     Budget(PodDisruptionBudgetId, u64, Box<PodDisruptionBudgetStatus>),
+    /// HorizontalPodAutoscaler.
+    Autoscaler(AutoscalerKey, Box<AutoscalerStatus>),
 }
 
 /// A request to the API server.
@@ -326,6 +328,13 @@ pub enum Request {
         conditions: SmallVec<[NodeConditionUpdate; 5]>,
         /// `metadata.resourceVersion`: the object as it was read; 409 if it was written since. None = whatever it is.
         base: Option<Arc<Node>>,
+    },
+    /// PUT the scale of a workload: its size alone.
+    Scale {
+        /// Workload.
+        workload: WorkloadId,
+        /// Size.
+        replicas: i32,
     },
     /// POST replicasets.
     CreateReplicaSet(Box<NewReplicaSet>),

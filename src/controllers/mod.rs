@@ -10,12 +10,14 @@ pub mod deployment;
 pub mod disruption;
 pub mod endpoint_slice;
 pub mod garbage_collector;
+pub mod horizontal_pod_autoscaler;
 pub mod job;
 pub mod namespace;
 pub mod node_lifecycle;
 pub mod persistent_volume;
 pub mod pod_gc;
 pub mod replica_set;
+pub mod service_account;
 pub mod stateful_set;
 pub mod taint_eviction;
 

@@ -39,6 +39,9 @@ fn rest(store: &Store, namespace: Symbol) -> Vec<Request> {
         .chain(store.volumes.claims().map(|(_, o)| ("PersistentVolumeClaim", &o.meta)));
     let others = others.filter(|(_, meta)| meta.namespace == namespace);
     requests.extend(others.map(|(kind, meta)| Request::DeleteOther { kind, namespace, name: meta.name }));
+    let autoscalers = store.autoscalers.keys().filter(|key| key.0 == namespace);
+    let kind = "horizontalpodautoscaler.autoscaling";
+    requests.extend(autoscalers.map(|key| Request::DeleteOther { kind, namespace, name: key.1 }));
     let revisions = store.controller_revisions.iter().filter(|(_, revision)| revision.meta.namespace == namespace);
     requests.extend(revisions.map(|(id, _)| Request::DeleteRevision { id }));
     requests

@@ -99,11 +99,19 @@ enum Part {
     Space,
 }
 
+/// A part of what is put in the place of what was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    /// What a group has found; of 0, all.
+    Group(usize),
+}
+
 /// `s/a/b/g`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Substitution {
     pattern: Pattern,
-    with: String,
+    with: Vec<Piece>,
     is_global: bool,
 }
 
@@ -557,50 +565,60 @@ fn substitution(script: &str, syntax: Syntax) -> Option<Substitution> {
     }
     let [pattern, with, flags] = parts.as_slice() else { return None };
     let pattern = Pattern::parse(pattern, syntax, false)?;
-    let mut plain = String::new();
-    let mut letters = with.chars();
-    while let Some(c) = letters.next() {
-        match c {
-            '\\' => match letters.next()? {
-                'n' => plain.push('\n'),
-                digit if digit.is_ascii_digit() => return None,
-                other => plain.push(other),
-            },
-            '&' => return None,
-            c => plain.push(c),
-        }
-    }
+    let with = pieces(&with, pattern.groups())?;
     let is_global = match flags.as_str() {
         "" => false,
         "g" => true,
         _ => return None,
     };
-    Some(Substitution { pattern, with: plain, is_global })
+    Some(Substitution { pattern, with, is_global })
+}
+
+/// What is put in the place of what was found; none if it names a group that the pattern does not have.
+fn pieces(text: &str, groups: usize) -> Option<Vec<Piece>> {
+    let (mut pieces, mut plain) = (Vec::new(), String::new());
+    let mut letters = text.chars();
+    while let Some(c) = letters.next() {
+        let group = match c {
+            '\\' => match letters.next()? {
+                'n' => {
+                    plain.push('\n');
+                    continue;
+                }
+                digit if digit.is_ascii_digit() => usize::try_from(digit.to_digit(10)?).ok()?,
+                other => {
+                    plain.push(other);
+                    continue;
+                }
+            },
+            '&' => 0,
+            c => {
+                plain.push(c);
+                continue;
+            }
+        };
+        if group > groups {
+            return None;
+        }
+        pieces.push(Piece::Text(std::mem::take(&mut plain)));
+        pieces.push(Piece::Group(group));
+    }
+    pieces.push(Piece::Text(plain));
+    Some(pieces)
 }
 
 impl Substitution {
     fn apply(&self, line: &str) -> String {
-        let text: Vec<char> = line.chars().collect();
-        let (mut out, mut at, mut last) = (String::new(), 0, None);
-        while let Some((start, end)) = self.pattern.find(&text, at).filter(|_| at <= text.len()) {
-            out.extend(&text[at..start]);
-            // Nothing is not found once more where something has just been.
-            let is_new = start < end || last != Some(end);
-            if is_new {
-                out.push_str(&self.with);
-            }
-            out.extend(text.get(end).filter(|_| end == start));
-            at = if end == start { end + 1 } else { end };
-            last = Some(end);
-            if is_new && !self.is_global {
-                break;
-            }
-            if at > text.len() {
-                break;
-            }
-        }
-        out.extend(text.get(at..).unwrap_or_default());
-        out
+        self.pattern.replaced(line, self.is_global, |found| {
+            let part = |group: usize| found.get(group).map_or("", |part| part.as_str());
+            self.with
+                .iter()
+                .map(|piece| match piece {
+                    Piece::Text(text) => text.as_str(),
+                    Piece::Group(group) => part(*group),
+                })
+                .collect()
+        })
     }
 }
 

@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 
+use super::autoscaler;
 use super::command_line::{Columns, GetArgs, HistoryArgs};
 use super::failure::Failure;
 use super::json_path::Template;
@@ -15,7 +16,7 @@ use super::view::{self, Clock};
 use super::{Item, Plan};
 use crate::arena::Symbol;
 use crate::model::{Container, StoredKind};
-use crate::state::{ContainerState, ContainerStatus, JobId, Pod, Status, Store, WorkloadId};
+use crate::state::{ContainerState, ContainerStatus, JobId, Pod, Status, Store, Stored, WorkloadId};
 use crate::units::SimTime;
 
 /// How old something is, as kubectl tells it.
@@ -42,6 +43,10 @@ fn age(since: SimTime, now: SimTime) -> String {
     }
 }
 
+/// What is said of a watch, and what waits for changes instead.
+const WATCH: &str = "kubesquall: the changes that a watch would go on to print are not simulated: `kubectl wait --for=…` and \
+                     `kubectl rollout status` wait for them, and a second `kubectl get` at a later `at:` shows them";
+
 /// What `get` prints.
 pub(super) fn plan(args: &GetArgs, store: &Store, now: SimTime, clock: Clock, plan: &mut Plan) {
     let (found, failures): (Vec<_>, Vec<_>) = find(&args.selection, store).into_iter().partition(Result::is_ok);
@@ -65,7 +70,7 @@ pub(super) fn plan(args: &GetArgs, store: &Store, now: SimTime, clock: Clock, pl
         plan.warnings.push(format!("kubesquall: {} that a control plane makes are not simulated", kind.plural));
     }
     if args.watch {
-        plan.warnings.push("kubesquall: the changes that a watch would go on to print are not simulated".to_owned());
+        plan.warnings.push(WATCH.to_owned());
     }
     if !args.ignore_not_found {
         failures.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));
@@ -181,6 +186,11 @@ fn headings(kind: Kind, args: &GetArgs) -> Vec<String> {
         Kind::Service => &["NAME", "TYPE", "CLUSTER-IP", "EXTERNAL-IP", "PORT(S)", "AGE"],
         Kind::Namespace => &["NAME", "STATUS", "AGE"],
         Kind::PriorityClass => &["NAME", "VALUE", "GLOBAL-DEFAULT", "AGE"],
+        Kind::Stored(kind) if kind.is_autoscaler() => {
+            &["NAME", "REFERENCE", "TARGETS", "MINPODS", "MAXPODS", "REPLICAS", "AGE"]
+        }
+        Kind::Stored(kind) if kind.is_built_in() && kind.kind == "ConfigMap" => &["NAME", "DATA", "AGE"],
+        Kind::Stored(kind) if kind.is_built_in() && kind.kind == "Secret" => &["NAME", "TYPE", "DATA", "AGE"],
         Kind::PersistentVolumeClaim | Kind::PersistentVolume | Kind::Stored(_) => &["NAME", "AGE"],
     };
     let place = (args.selection.all_namespaces && kind.is_namespaced()).then_some("NAMESPACE");
@@ -370,16 +380,26 @@ fn workload_cells(id: WorkloadId, store: &Store, now: SimTime) -> Option<Vec<Str
     })
 }
 
+/// # Source
+/// kube-apiserver, `printJob`: only success has a completion time, so that a Job that failed goes on counting.
 fn job_cells(id: JobId, store: &Store, now: SimTime, age: String) -> Option<Vec<String>> {
     let job = store.jobs.get(id)?;
     let has = |name: &str| job.status.conditions.iter().any(|(kind, ..)| *kind == name);
-    let state = ["Complete", "Failed", "Suspended"].into_iter().find(|name| has(name)).unwrap_or("Running");
+    let state = match ["Complete", "Failed"].into_iter().find(|name| has(name)) {
+        Some(ended) => ended,
+        None if job.meta.deleting.is_some() => "Terminating",
+        None => {
+            let interim = ["Suspended", "FailureTarget", "SuccessCriteriaMet"];
+            interim.into_iter().find(|name| has(name)).unwrap_or("Running")
+        }
+    };
     let completions = match (job.spec.completions, job.spec.parallelism) {
         (Some(wanted), _) => format!("{}/{wanted}", job.status.succeeded),
         (None, Some(parallelism)) if parallelism > 1 => format!("{}/1 of {parallelism}", job.status.succeeded),
         (None, _) => format!("{}/1", job.status.succeeded),
     };
-    let duration = job.status.started_at.map(|start| self::age(start, job.status.completed_at.unwrap_or(now)));
+    let ended = job.status.completed_at.filter(|_| has("Complete"));
+    let duration = job.status.started_at.map(|start| self::age(start, ended.unwrap_or(now)));
     Some(vec![state.to_owned(), completions, duration.unwrap_or_default(), age])
 }
 
@@ -408,10 +428,33 @@ fn other_cells(kind: Kind, namespace: Symbol, name: Symbol, store: &Store, now: 
         }
         Kind::Stored(kind) => {
             let stored = store.stored.get(&(kind.printed(), namespace, name))?;
-            vec![age(stored.meta.created_at, now)]
+            let mut cells = stored_cells(kind, stored, store);
+            cells.push(age(stored.meta.created_at, now));
+            cells
         }
         _ => vec!["<unknown>".to_owned()],
     })
+}
+
+/// What is told of an object between its name and its age.
+///
+/// # Source
+/// kube-apiserver, `printHorizontalPodAutoscaler`, `printConfigMap`, `printSecret`.
+fn stored_cells(kind: StoredKind, stored: &Stored, store: &Store) -> Vec<String> {
+    let count = || stored.fields.get("data").and_then(Value::as_object).map_or(0, serde_json::Map::len).to_string();
+    match kind.kind.as_str() {
+        _ if kind.is_autoscaler() => {
+            let autoscaler = store.autoscalers.get(&(stored.meta.namespace, stored.meta.name));
+            autoscaler.map_or_else(|| vec![String::new(); 5], autoscaler::cells)
+        }
+        _ if !kind.is_built_in() => Vec::new(),
+        "ConfigMap" => vec![count()],
+        "Secret" => {
+            let of_type = stored.fields.get("type").and_then(Value::as_str).unwrap_or("Opaque");
+            vec![of_type.to_owned(), count()]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// # Source

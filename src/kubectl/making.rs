@@ -147,9 +147,14 @@ pub(super) fn autoscale(args: &AutoscaleArgs, store: &Store, plan: &mut Plan) {
             continue;
         }
         let name = args.name.clone().unwrap_or_else(|| found.name(store));
+        let kind = found.kind().group_kind();
         let mut spec = json!({
             "maxReplicas": args.max,
-            "scaleTargetRef": {"kind": found.kind().group_kind(), "name": found.name(store)},
+            "scaleTargetRef": {
+                "apiVersion": if kind.contains('.') { "apps/v1" } else { "v1" },
+                "kind": kind.split('.').next().unwrap_or(&kind),
+                "name": found.name(store),
+            },
         });
         if args.min > 0 {
             spec["minReplicas"] = json!(args.min);

@@ -5,6 +5,7 @@
 //! each starts when the one before has ended, unless that was sent to the background.
 
 mod apply;
+mod autoscaler;
 mod command_line;
 mod cordon;
 mod delete;
@@ -53,9 +54,12 @@ use crate::state::{
 };
 use crate::units::{SimDuration, SimTime};
 
+use command_line::DeleteArgs;
 pub(crate) use command_line::patch_value;
-pub use command_line::{Command, CommandLine, CommandLineError, Input, Selection, Source, Stage, commands, parse};
-use command_line::{DeleteArgs, RolloutVerb};
+pub use command_line::{
+    Command, CommandLine, CommandLineError, DrainArgs, Input, RolloutArgs, RolloutVerb, Selection, Source, Stage,
+    commands, parse,
+};
 use drain::Drain;
 use failure::Failure;
 use pipeline::Pipe;

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::command_line::{PatchArgs, PatchType};
 use super::failure::Failure;
@@ -36,6 +36,9 @@ fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut Plan) {
     let Some(current) = three_way::export(object, store) else {
         return plan.fail(Failure::own(format!("{name} cannot be patched")));
     };
+    if args.of_scale {
+        return patch_scale(args, object, &current, &name, plan);
+    }
     if args.patch_type == PatchType::Strategic && current.stored_kind().is_some_and(|kind| !kind.is_built_in()) {
         // Merge keys are known of built-in types alone.
         let text = "the body of the request was in an unknown format - accepted media types include: \
@@ -67,6 +70,53 @@ fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut Plan) {
         }),
         None => plan.fail(Failure::own(format!("{name} cannot be patched"))),
     }
+}
+
+/// What becomes of an object of whose subresource `scale` something is patched: nothing but its size.
+///
+/// # Source
+/// kube-apiserver, `ScaleREST.Update`, `ValidateScale`.
+fn patch_scale(args: &PatchArgs, object: &Found, current: &Object, name: &str, plan: &mut Plan) {
+    let Found::Workload(_, id) = object else { return no_scale(plan) };
+    if !super::scale::has_scale(*id) {
+        return no_scale(plan);
+    }
+    let whole = current.to_value();
+    let replicas = whole.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(1);
+    let metadata = &whole["metadata"];
+    let before = json!({
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": metadata["name"], "namespace": metadata["namespace"]},
+        "spec": {"replicas": replicas},
+    });
+    let after = match patched(&before, args) {
+        Ok(after) => after,
+        Err(failure) => return plan.fail(failure),
+    };
+    let wanted = match &after["spec"]["replicas"] {
+        Value::Null => 0,
+        wanted => match wanted.as_i64().and_then(|wanted| i32::try_from(wanted).ok()) {
+            Some(wanted) => wanted,
+            None => return plan.fail(unreadable(args, &after, "invalid type: string, expected i32")),
+        },
+    };
+    if wanted < 0 {
+        let text = format!(
+            "The Scale \"{}\" is invalid: spec.replicas: Invalid value: {wanted}: must be greater than or equal to 0",
+            current.metadata().name
+        );
+        return plan.fail(Failure::line(text));
+    }
+    let unchanged = Some(format!("{name} patched (no change)"));
+    let request = Request::Scale { workload: *id, replicas: wanted };
+    plan.call(Step { unchanged, ..Step::new(request, format!("{name} patched")) });
+}
+
+fn no_scale(plan: &mut Plan) {
+    // There is no subresource of that name.
+    let text = "the server could not find the requested resource";
+    plan.fail(Failure::refusal(&ApiError::new(ErrorReason::NotFound, text), None));
 }
 
 /// An object as the patch leaves it.
@@ -183,8 +233,6 @@ pub(super) fn go_text(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

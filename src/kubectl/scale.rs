@@ -42,6 +42,10 @@ pub(super) fn plan(args: &ScaleArgs, store: &Store, plan: &mut Plan) {
         if let Some(wanted) = args.current.filter(|wanted| i64::from(*wanted) != replicas) {
             return plan.fail(Failure::own(format!("Expected replicas to be {wanted}, was {replicas}")));
         }
+        let version = store.workload_meta(id).map_or(0, |meta| meta.version).to_string();
+        if let Some(wanted) = args.resource_version.as_ref().filter(|wanted| **wanted != version) {
+            return plan.fail(Failure::own(format!("Expected resource version to be {wanted}, was {version}")));
+        }
         value["spec"]["replicas"] = args.replicas.into();
         let done = format!("{} scaled", object.printed(store));
         apply_value(value, done.clone(), Some(done), plan);
@@ -50,6 +54,6 @@ pub(super) fn plan(args: &ScaleArgs, store: &Store, plan: &mut Plan) {
 }
 
 /// Whether a kind of workload has a subresource `scale`.
-fn has_scale(id: WorkloadId) -> bool {
+pub(super) fn has_scale(id: WorkloadId) -> bool {
     matches!(id, WorkloadId::Deployment(_) | WorkloadId::ReplicaSet(_) | WorkloadId::StatefulSet(_))
 }

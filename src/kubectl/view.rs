@@ -24,7 +24,7 @@ pub(super) struct Clock(pub i64);
 
 impl Clock {
     /// A time stamp of the API, in whole seconds.
-    fn stamp(self, at: SimTime) -> Value {
+    pub(super) fn stamp(self, at: SimTime) -> Value {
         rfc3339_from_unix_nanos(at.as_nanos().saturating_add(self.0)).into()
     }
 }
@@ -88,7 +88,7 @@ fn status_text(is_so: bool) -> &'static str {
     if is_so { "True" } else { "False" }
 }
 
-fn of_status(status: Status) -> &'static str {
+pub(super) fn of_status(status: Status) -> &'static str {
     match status {
         Status::True => "True",
         Status::False => "False",
@@ -394,7 +394,11 @@ fn other(
             (metadata_of(&volume.meta, store, clock), json!({"phase": phase}))
         }
         Kind::Stored(kind) => match store.stored.get(&(kind.printed(), namespace, name)) {
-            Some(stored) => (metadata_of(&stored.meta, store, clock), Value::Null),
+            Some(stored) => {
+                let status = store.autoscalers.get(&(namespace, name)).filter(|_| kind.is_autoscaler());
+                let status = status.map_or(Value::Null, |found| super::autoscaler::status(found, clock));
+                (metadata_of(&stored.meta, store, clock), status)
+            }
             None => (Value::Null, Value::Null),
         },
         _ => (Value::Null, Value::Null),

@@ -1,6 +1,5 @@
 //! How long a pod's steps take: the scenario's latencies, unless annotations of the workload say otherwise.
 
-use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use rustc_hash::FxHashMap;
@@ -9,6 +8,7 @@ use super::Kubelets;
 use crate::arena::Symbol;
 use crate::component::{Ctx, Latencies};
 use crate::engine::Distribution;
+use crate::model::read_usage;
 use crate::state::Pod;
 use crate::units::{Quantity, SimDuration, SimTime};
 
@@ -250,7 +250,7 @@ impl Usages {
 }
 
 fn usage_of_text(text: Symbol) -> Option<Usage> {
-    let written: BTreeMap<String, Quantity> = serde_saphyr::from_str(text.as_str()).ok()?;
+    let written = read_usage(text.as_str())?;
     let of = |resource: &str| written.get(resource).map_or(0, |amount| amount.value());
     let volume =
         |(name, amount): (&String, &Quantity)| Some((Symbol::new(name.strip_prefix("volumes/")?), amount.value()));

@@ -132,6 +132,12 @@ impl StoredKind {
         KINDS.iter().any(|(kind, group, ..)| self.kind == *kind && self.group == *group)
     }
 
+    /// Whether its objects, which are stored besides, scale workloads.
+    #[must_use]
+    pub fn is_autoscaler(self) -> bool {
+        self.kind == "HorizontalPodAutoscaler" && self.group == "autoscaling"
+    }
+
     /// As printed: `networkpolicy.networking.k8s.io`.
     #[must_use]
     pub fn printed(self) -> Symbol {

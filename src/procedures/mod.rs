@@ -5,8 +5,6 @@
 
 mod cluster_autoscaler;
 mod drain;
-mod horizontal_pod_autoscaler;
-mod load_curve;
 mod node_repair;
 mod note;
 mod rolling_reboot;
@@ -14,8 +12,6 @@ mod rolling_upgrade;
 mod spec;
 
 pub use cluster_autoscaler::{AutoscalerTag, AutoscalerTimer, ClusterAutoscaler, EXPANDERS};
-pub use horizontal_pod_autoscaler::{HorizontalPodAutoscalers, HpaTimer};
-pub use load_curve::{LoadCurve, LoadPoint};
 pub use node_repair::{NodeRepair, RepairTag, RepairTimer};
 pub use rolling_reboot::{RebootTag, RebootTimer, RollingReboots};
 pub use rolling_upgrade::{RollingUpgrades, UpgradeTag, UpgradeTimer};
@@ -23,7 +19,9 @@ pub use spec::{
     HorizontalPodAutoscalerSpec, NodeRepairSpec, RollingRebootSpec, RollingUpgradeSpec, UndrainableNodeBehavior,
 };
 
-use crate::component::PoolPlan;
+use std::sync::Arc;
+
+use crate::component::{Load, LoadCurve, PoolPlan};
 use crate::engine::Distribution;
 use crate::model::config::{self, FlagMap, KubernetesVersion};
 use crate::units::SimDuration;
@@ -39,7 +37,7 @@ pub struct ProcedurePlan {
     pub reboots: Vec<RollingRebootSpec>,
     /// Node auto-repair, if there is one.
     pub repair: Option<NodeRepairSpec>,
-    /// Autoscalers of workloads.
+    /// Loads on workloads, and how they are followed.
     pub workload_autoscalers: Vec<HorizontalPodAutoscalerSpec>,
     /// The autoscaler of nodes, if there is one.
     pub autoscaler: Option<AutoscalerPlan>,
@@ -78,6 +76,17 @@ pub struct AutoscaledPool {
 }
 
 impl ProcedurePlan {
+    /// What is known of the loads on workloads.
+    #[must_use]
+    pub fn loads(&self) -> Arc<[Load]> {
+        let load = |spec: &HorizontalPodAutoscalerSpec| {
+            let (kind, namespace, name) = spec.target_parts()?;
+            let curve = LoadCurve::from(spec.load.as_slice());
+            Some(Load { kind, namespace, name, per_replica: spec.per_replica, curve })
+        };
+        self.workload_autoscalers.iter().filter_map(load).collect()
+    }
+
     /// The position of the pool of that name.
     #[must_use]
     pub fn pool(&self, name: &str) -> Option<usize> {

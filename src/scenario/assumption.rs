@@ -11,7 +11,9 @@ use super::objects::pod_template;
 use super::schema::Spec;
 use crate::arena::Symbol;
 use crate::component::Latencies;
-use crate::model::{ManifestObject, Object, PodSpec, requests, zone_of};
+use crate::model::{
+    HorizontalPodAutoscaler, ManifestObject, MetricSpec, Object, PodSpec, requests, stated_usage, zone_of,
+};
 
 /// Objects that an assumption names; the others are counted.
 const NAMED_MAX: usize = 5;
@@ -76,6 +78,7 @@ pub(super) fn of(spec: &Spec, played: &Latencies, objects: &[ManifestObject]) ->
         ready_times(spec, objects),
         foreign_owners(objects),
         runtime_classes(objects),
+        autoscalers(spec, objects),
         start_times(objects),
         latencies(spec, played),
     ];
@@ -268,6 +271,50 @@ fn ready_times(spec: &Spec, objects: &[ManifestObject]) -> Option<Assumption> {
     );
     let (timed, _) = timed_by_probes(objects);
     let assumption = assumption.about(timed.into_iter().map(Object::label));
+    Some(assumption).filter(|assumption| assumption.count > 0)
+}
+
+/// Autoscalers of which a metric is told by nobody: neither a load nor an annotation of the pods says what these use.
+fn autoscalers(spec: &Spec, objects: &[ManifestObject]) -> Option<Assumption> {
+    let is_loaded = |object: &HorizontalPodAutoscaler| {
+        let target = &object.spec.scale_target_ref;
+        let namespace = object.metadata.namespace;
+        spec.horizontal_pod_autoscalers
+            .iter()
+            .filter_map(|load| load.target_parts())
+            .any(|(kind, place, name)| target.kind == kind && namespace == place && target.name == name)
+    };
+    let usage = |object: &HorizontalPodAutoscaler| {
+        let target = &object.spec.scale_target_ref;
+        let is_it = |other: &&ManifestObject| {
+            let metadata = other.object.metadata();
+            target.kind == other.object.kind().as_str()
+                && (metadata.namespace, metadata.name) == (object.metadata.namespace, target.name)
+        };
+        let template = objects.iter().find(is_it).and_then(|target| pod_template(&target.object))?;
+        stated_usage(&template.metadata.annotations)
+    };
+    let is_blind = |object: &HorizontalPodAutoscaler| {
+        let (is_loaded, usage) = (is_loaded(object), usage(object).unwrap_or_default());
+        let mut with_defaults = object.clone();
+        with_defaults.apply_defaults();
+        let is_known = |metric: &MetricSpec| {
+            let source = metric.resource.as_ref().or(metric.container_resource.as_ref());
+            let name = source.map_or("", |source| source.name.as_str());
+            (name == "cpu" && is_loaded) || usage.contains_key(name)
+        };
+        !with_defaults.spec.metrics.iter().all(is_known)
+    };
+    let blind = objects
+        .iter()
+        .filter(|object| matches!(&object.object, Object::HorizontalPodAutoscaler(object) if is_blind(object)));
+    let assumption = Assumption::new(
+        "autoscalerMetrics",
+        "autoscalers of whose metrics nothing is known hold their workloads between their bounds, and otherwise as they are",
+        "how many replicas follow the load",
+        "horizontalPodAutoscalers with the load, or the annotation kubesquall.sim/usage on the pods",
+    );
+    let assumption = assumption.about(blind.map(|object| object.object.label()));
     Some(assumption).filter(|assumption| assumption.count > 0)
 }
 

@@ -12,6 +12,7 @@ mod dump;
 mod epoch;
 mod expect;
 mod files;
+mod foresight;
 mod input;
 mod kube_scheduler;
 mod lock;

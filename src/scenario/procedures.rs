@@ -12,6 +12,7 @@ use super::validate::Inventory;
 use super::workloads;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
+use crate::model::{ManifestObject, Object};
 use crate::procedures::{EXPANDERS, HorizontalPodAutoscalerSpec, RollingRebootSpec, RollingUpgradeSpec};
 use crate::units::{IntOrPercent, SimDuration};
 
@@ -149,7 +150,58 @@ pub(super) fn check_workload_autoscalers(
                     .help("remove one of the two"),
             );
         }
+        check_follower(root, &path, autoscaler, scenario, diagnostics);
         check_workload_autoscaler(root, &path, autoscaler, diagnostics);
+    }
+}
+
+/// Who follows the load is said once: here, or by an object.
+fn check_follower(
+    root: &Node,
+    path: &str,
+    autoscaler: &HorizontalPodAutoscalerSpec,
+    scenario: &ResolvedScenario,
+    diagnostics: &mut Diagnostics,
+) {
+    let Some((kind, namespace, name)) = autoscaler.target_parts() else { return };
+    let scales = |object: &&ManifestObject| {
+        matches!(&object.object, Object::HorizontalPodAutoscaler(object) if object.metadata.namespace == namespace
+            && object.spec.scale_target_ref.kind == kind
+            && object.spec.scale_target_ref.name == name)
+    };
+    let object = scenario.objects.iter().find(scales);
+    let place = |field: &str| root.locate_text(&format!("{path}.{field}"));
+    let said = [
+        ("minReplicas", autoscaler.min_replicas.is_some()),
+        ("maxReplicas", autoscaler.max_replicas.is_some()),
+        ("targetUtilization", autoscaler.target_utilization.is_some()),
+    ];
+    match object {
+        Some(object) => {
+            for (field, _) in said.into_iter().filter(|(_, is_said)| *is_said) {
+                let message = format!("`{field}` of `{}` is said twice", autoscaler.target);
+                diagnostics.push(
+                    Diagnostic::error("scenario::duplicate_name", message)
+                        .at(place(field), "here")
+                        .at(object.source.clone(), "and by this HorizontalPodAutoscaler")
+                        .help("take it out here: the object scales the workload, the scenario gives the load alone"),
+                );
+            }
+        }
+        None if autoscaler.max_replicas.is_some() != autoscaler.target_utilization.is_some() => {
+            let missing = if autoscaler.max_replicas.is_some() { "targetUtilization" } else { "maxReplicas" };
+            let help = "write both, or neither if an object or a line of the timeline scales the workload";
+            let message = format!("`{missing}` is missing");
+            diagnostics.push(bad_value(message, root.locate_text(&format!("{path}.target")), "", help));
+        }
+        None if autoscaler.max_replicas.is_none() => {
+            let message = format!("nothing scales `{}` by its load yet", autoscaler.target);
+            diagnostics.push(Diagnostic::warning("scenario::bad_value", message).at(place("target"), "").help(
+                "add `maxReplicas` and `targetUtilization`, a HorizontalPodAutoscaler to the manifests, or a line \
+                     `kubectl autoscale` to the timeline",
+            ));
+        }
+        None => {}
     }
 }
 
@@ -160,22 +212,22 @@ fn check_workload_autoscaler(
     diagnostics: &mut Diagnostics,
 ) {
     let place = |field: &str| root.locate_text(&format!("{path}.{field}"));
-    let (min, max) = (autoscaler.min_replicas, autoscaler.max_replicas);
+    let (min, max) = (autoscaler.min_replicas.unwrap_or(1), autoscaler.max_replicas);
     if min < 1 {
         let help = "at least one replica stays, as there would be nothing to measure";
         diagnostics.push(bad_value(format!("`minReplicas` is {min}"), place("minReplicas"), "", help));
     }
-    if min > max {
+    if let Some(max) = max.filter(|max| min > *max) {
         let message = format!("`minReplicas` is {min}, more than `maxReplicas`, which is {max}");
         let help = "the workload is kept between both";
         diagnostics.push(bad_value(message, place("maxReplicas"), "less than the fewest", help));
     }
-    if max > objects::PODS_MAX as i32 {
+    if let Some(max) = max.filter(|max| *max > objects::PODS_MAX as i32) {
         let help = format!("at most {} can be played; Kubernetes itself is made for 150000", objects::PODS_MAX);
         let diagnostic = Diagnostic::error("scenario::too_many", format!("this asks for {max} pods"));
         diagnostics.push(diagnostic.at(place("maxReplicas"), "").help(help));
     }
-    if autoscaler.target_utilization == 0 {
+    if autoscaler.target_utilization == Some(0) {
         let help = "write a percentage of what a pod requests, such as `60`";
         diagnostics.push(bad_value("a target of 0 % can never be met", place("targetUtilization"), "", help));
     }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ResolvedScenario;
 use super::document::Node;
 use super::resolve::word_in;
 use super::schema::Spec;
 use super::validate::Inventory;
+use super::{ResolvedScenario, foresight};
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, nearest};
 use crate::kubectl::{Command, Kind, RunbookLine, Selection, commands};
@@ -42,8 +42,16 @@ pub(super) fn check(
     let mut lines: Vec<_> = written.into_iter().zip(&scenario.kubectl.lines).collect();
     lines.sort_by_key(|((_, at, _), _)| *at);
     let mut names = Names::new(scenario, inventory);
+    let mut earlier: Vec<&RunbookLine> = Vec::new();
     for ((index, _, text), line) in lines {
         names.add_made_by(line);
+        if let Some((problem, help)) = foresight::problem(line, &earlier, scenario) {
+            let place = root.locate_text(&format!("spec.timeline[{index}].kubectl"));
+            let verb = if matches!(line.command, Command::Drain(_)) { "drain" } else { "undo" };
+            let diagnostic = Diagnostic::warning("scenario::kubectl_refuses", problem);
+            diagnostics.push(diagnostic.at(word_in(&place, text, verb), "as things are at the start").help(help));
+        }
+        earlier.push(line);
         let Some(selection) = selection(&line.command) else { continue };
         let place = root.locate_text(&format!("spec.timeline[{index}].kubectl"));
         for (word, problem, help) in names.slips(selection, inventory) {

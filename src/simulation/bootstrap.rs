@@ -19,10 +19,11 @@ use crate::controllers::node_lifecycle::condition_taints;
 use crate::engine::{Distribution, Streams};
 use crate::kubelet::PoolTemplate;
 use crate::model::{
-    AccessMode, Object, ObjectReference, PersistentVolume, PersistentVolumeClaim, StorageClass,
-    UNSPECIFIED_PROVISIONER, VolumeBindingMode,
+    AccessMode, HorizontalPodAutoscaler, Object, ObjectReference, PersistentVolume, PersistentVolumeClaim,
+    StorageClass, UNSPECIFIED_PROVISIONER, VolumeBindingMode,
 };
 use crate::observe::Observers;
+use crate::procedures::ProcedurePlan;
 use crate::scenario::{self, Bootstrap, ResolvedScenario};
 use crate::state::{Machine, NodeCondition, NodeConditionKind, Status, Store, TaintOnNode};
 use crate::units::{Quantity, SimDuration, SimTime};
@@ -90,6 +91,8 @@ impl Prepared {
         let mut objects: Vec<&Object> = scenario.objects.iter().map(|o| &o.object).collect();
         let implied = if gaps == Gaps::Filled { implied_storage(&objects) } else { Vec::new() };
         objects.extend(&implied);
+        let autoscalers = implied_autoscalers(&scenario.procedures, &objects);
+        objects.extend(&autoscalers);
         let namespaces = implied_namespaces(&objects);
         objects.extend(&namespaces);
         objects.sort_by_key(|o| rank(o));
@@ -118,7 +121,10 @@ impl Prepared {
     fn settle(&mut self, watch: fn(&mut Simulation)) -> Result<(), Violation> {
         let (streams, begin) = (Streams::new(BOOTSTRAP_SEED), SimTime::ZERO - SETTLE_FOR);
         let config = Arc::new(unhurried(&self.config));
-        let inputs = Arc::new(Inputs::default());
+        // Workloads have long had the size that their load at t=0 asks for.
+        let workload_autoscalers = self.inputs.procedures.workload_autoscalers.clone();
+        let procedures = Arc::new(ProcedurePlan { workload_autoscalers, ..ProcedurePlan::default() });
+        let inputs = Arc::new(Inputs { procedures, ..Inputs::default() });
         let components = Components::new(&config, &inputs);
         let store = std::mem::take(&mut self.store);
         let api = std::mem::take(&mut self.api);
@@ -204,6 +210,19 @@ impl Prepared {
     pub fn config(&self) -> &Config {
         &self.config
     }
+}
+
+/// What follows the loads of the scenario, where the objects do not say what does.
+fn implied_autoscalers(procedures: &ProcedurePlan, objects: &[&Object]) -> Vec<Object> {
+    let is_said = |implied: &HorizontalPodAutoscaler| {
+        objects.iter().any(|object| {
+            matches!(object, Object::HorizontalPodAutoscaler(there) if there.metadata.namespace == implied.metadata.namespace
+                && there.spec.scale_target_ref.kind == implied.spec.scale_target_ref.kind
+                && there.spec.scale_target_ref.name == implied.spec.scale_target_ref.name)
+        })
+    };
+    let implied = procedures.workload_autoscalers.iter().filter_map(|spec| spec.object());
+    implied.filter(|implied| !is_said(implied)).map(Object::from).collect()
 }
 
 /// Puts objects into the store as they are, and ties them to their owners.

@@ -237,14 +237,18 @@ components! {
         |config, _| Controller::new(Default::default(), config);
     Namespaces namespaces: Controller<crate::controllers::namespace::Namespaces> =
         |config, _| Controller::new(Default::default(), config);
+    ServiceAccounts service_accounts: Controller<crate::controllers::service_account::ServiceAccounts> =
+        |config, _| Controller::new(Default::default(), config);
     PersistentVolumes persistent_volumes: Controller<crate::controllers::persistent_volume::PersistentVolumes> =
         |config, _| Controller::new(Default::default(), config);
     AttachDetach attach_detach: crate::controllers::attach_detach::AttachDetach = |_, _| Default::default();
     Scheduler scheduler: crate::scheduler::Scheduler = |config, _| crate::scheduler::Scheduler::new(config);
     RollingUpgrades rolling_upgrades: crate::procedures::RollingUpgrades =
         |_, inputs| crate::procedures::RollingUpgrades::new(std::sync::Arc::clone(&inputs.procedures));
-    HorizontalPodAutoscalers horizontal_pod_autoscalers: crate::procedures::HorizontalPodAutoscalers =
-        |_, inputs| crate::procedures::HorizontalPodAutoscalers::new(std::sync::Arc::clone(&inputs.procedures));
+    HorizontalPodAutoscalers horizontal_pod_autoscalers:
+        crate::controllers::horizontal_pod_autoscaler::HorizontalPodAutoscalers = |_, inputs| {
+        crate::controllers::horizontal_pod_autoscaler::HorizontalPodAutoscalers::new(inputs.procedures.loads())
+    };
     NodeRepair node_repair: crate::procedures::NodeRepair =
         |_, inputs| crate::procedures::NodeRepair::new(std::sync::Arc::clone(&inputs.procedures));
     RollingReboots rolling_reboots: crate::procedures::RollingReboots =
@@ -280,6 +284,7 @@ fn is_enabled(which: Which, config: &Config) -> bool {
         Which::EndpointSlices => "endpointslice-controller",
         Which::GarbageCollector => "garbage-collector-controller",
         Which::Namespaces => "namespace-controller",
+        Which::ServiceAccounts => "serviceaccount-controller",
         Which::PersistentVolumes => "persistentvolume-binder-controller",
         Which::AttachDetach => "persistentvolume-attach-detach-controller",
         Which::HorizontalPodAutoscalers => "horizontal-pod-autoscaler-controller",

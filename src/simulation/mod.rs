@@ -55,7 +55,6 @@ impl Inputs {
         match which {
             Which::RollingUpgrades => !self.procedures.upgrades.is_empty(),
             Which::RollingReboots => !self.procedures.reboots.is_empty(),
-            Which::HorizontalPodAutoscalers => !self.procedures.workload_autoscalers.is_empty(),
             Which::NodeRepair => self.procedures.repair.is_some(),
             Which::ClusterAutoscaler => self.procedures.autoscaler.is_some(),
             _ => true,

@@ -97,10 +97,11 @@ pub(super) enum Resource {
     PersistentVolumeClaims,
     StorageClasses,
     VolumeAttachments,
+    HorizontalPodAutoscalers,
 }
 
 impl Resource {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::Pods,
         Self::Nodes,
         Self::Leases,
@@ -118,6 +119,7 @@ impl Resource {
         Self::PersistentVolumeClaims,
         Self::StorageClasses,
         Self::VolumeAttachments,
+        Self::HorizontalPodAutoscalers,
     ];
 
     fn of(changed: &Changed) -> Self {
@@ -143,6 +145,7 @@ impl Resource {
             Changed::ClaimChanged(_) | Changed::ClaimRemoved(_) => Self::PersistentVolumeClaims,
             Changed::StorageChanged => Self::StorageClasses,
             Changed::AttachmentChanged { .. } => Self::VolumeAttachments,
+            Changed::AutoscalerChanged(_) | Changed::AutoscalerRemoved(_) => Self::HorizontalPodAutoscalers,
         }
     }
 
@@ -166,6 +169,7 @@ impl Resource {
             Self::PersistentVolumeClaims => "persistentvolumeclaims",
             Self::StorageClasses => "storageclasses",
             Self::VolumeAttachments => "volumeattachments",
+            Self::HorizontalPodAutoscalers => "horizontalpodautoscalers",
         }
     }
 }

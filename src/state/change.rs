@@ -3,6 +3,7 @@
 use std::ops::BitOr;
 use std::sync::Arc;
 
+use super::autoscaler::AutoscalerKey;
 use super::nodes::{Node, NodeId};
 use super::pods::{Pod, PodId};
 use super::volumes::{PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId};
@@ -177,6 +178,10 @@ pub enum Changed {
     ServiceRemoved(ServiceId),
     /// An EndpointSlice of a service was written.
     EndpointsChanged(ServiceId),
+    /// A HorizontalPodAutoscaler appeared, or its spec changed.
+    AutoscalerChanged(AutoscalerKey),
+    /// A HorizontalPodAutoscaler left the API.
+    AutoscalerRemoved(AutoscalerKey),
     /// A namespace was created, changed, or its deletion was asked for.
     NamespaceChanged(NamespaceId),
     /// A namespace left the API.

@@ -4,6 +4,7 @@
 //! (faults, kubelets) writes machines; every other room reads. Nothing in this room decides anything, knows a clock or
 //! queues an event, and nothing in it derives serde: what a user sees is made by `observe` and `scenario`.
 
+mod autoscaler;
 mod change;
 mod heartbeat;
 mod machines;
@@ -15,6 +16,7 @@ mod stored;
 mod volumes;
 mod workloads;
 
+pub use autoscaler::{Autoscaler, AutoscalerCondition, AutoscalerKey, AutoscalerStatus, MetricValue};
 pub use change::{CauseId, Change, Changed, NodeDelta, ObjectDelta, PodDelta};
 pub use heartbeat::{Heartbeat, HeartbeatLoop};
 pub use machines::{ContainerFate, ControlPlaneProcess, Machine, MachineChange, Power, ReportedConditions, Usage};

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use super::autoscaler::{Autoscaler, AutoscalerKey};
 use super::heartbeat::Heartbeat;
 use super::machines::Machine;
 use super::meta::Owner;
@@ -56,6 +57,8 @@ pub struct Store {
     pub services: Table<Service>,
     /// Objects of kinds that decide nothing, by printed kind, namespace and name; forks of a run share them.
     pub stored: Arc<BTreeMap<(Symbol, Symbol, Symbol), Stored>>,
+    /// HorizontalPodAutoscalers, by namespace and name.
+    pub autoscalers: BTreeMap<AutoscalerKey, Autoscaler>,
     /// PersistentVolumes, claims, classes, attachments.
     pub volumes: Volumes,
     pods: Table<Pod>,

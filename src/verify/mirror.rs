@@ -157,6 +157,8 @@ impl Mirror {
             | Changed::ServiceChanged(_)
             | Changed::ServiceRemoved(_)
             | Changed::EndpointsChanged(_)
+            | Changed::AutoscalerChanged(_)
+            | Changed::AutoscalerRemoved(_)
             | Changed::NamespaceChanged(_)
             | Changed::NamespaceRemoved(_)
             | Changed::VolumeChanged(_)

@@ -155,6 +155,8 @@ pub struct ScaleArgs {
     pub replicas: i32,
     /// `--current-replicas`.
     pub current: Option<i32>,
+    /// `--resource-version`.
+    pub resource_version: Option<String>,
 }
 
 /// What `label` and `annotate` change.
@@ -285,6 +287,8 @@ pub struct PatchArgs {
     pub patch: serde_json::Value,
     /// `--patch-file`, whose content takes the place of `patch`.
     pub patch_file: Option<String>,
+    /// `--subresource=scale`: of the size alone.
+    pub of_scale: bool,
 }
 
 /// Arguments of `create KIND` and `run`: an object made from flags.

@@ -11,8 +11,8 @@ mod setting;
 mod shell;
 mod verbs;
 
-pub use args::Selection;
 pub(super) use args::*;
+pub use args::{DrainArgs, RolloutArgs, RolloutVerb, Selection};
 pub use pipeline::{Input, Stage};
 pub use script::commands;
 pub use shell::Source;

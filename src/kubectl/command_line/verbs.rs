@@ -320,7 +320,9 @@ fn scale(arguments: &mut Arguments, line: &str) -> Result<Command, Stop> {
     }
     let without = all_or_refused(arguments)?;
     let selection = arguments.selection(without)?;
-    Ok(Command::Scale(ScaleArgs { selection, replicas, current: current.filter(|current| *current >= 0) }))
+    let resource_version = arguments.text("resource-version").filter(|text| !text.is_empty()).map(str::to_owned);
+    let current = current.filter(|current| *current >= 0);
+    Ok(Command::Scale(ScaleArgs { selection, replicas, current, resource_version }))
 }
 
 fn all_or_refused(arguments: &Arguments) -> Result<WithoutNames, CommandLineError> {
@@ -594,7 +596,8 @@ fn patch(arguments: &mut Arguments) -> Result<Command, Stop> {
     check_subresource(arguments)?;
     let patch = patch_value(&text)?;
     let selection = arguments.selection(WithoutNames::Refused)?;
-    Ok(Command::Patch(PatchArgs { selection, patch_type, patch, patch_file: file }))
+    let of_scale = arguments.text("subresource") == Some("scale");
+    Ok(Command::Patch(PatchArgs { selection, patch_type, patch, patch_file: file, of_scale }))
 }
 
 /// Reads a patch: JSON, or YAML.

@@ -87,3 +87,58 @@ fn custom_resources_know_no_strategic_patches_and_their_lists_are_replaced() {
     let key = (Symbol::new("widget.x.io"), Symbol::new("default"), Symbol::new("w"));
     assert_eq!(desk.store.stored[&key].fields["spec"], serde_json::json!({"ports": [{"port": 2}]}));
 }
+
+const AUTOSCALER: &str = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web, namespace: default}, \
+                          spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 2, maxReplicas: 5}}";
+
+#[test]
+fn autoscalers_have_their_columns_and_are_changed_as_what_they_are() {
+    let (_, out, ..) = run("get hpa", &[], &[AUTOSCALER]);
+    let words =
+        |line: &str| line.split("   ").map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    let headings: Vec<String> = words(&out[0]);
+    assert_eq!(headings, ["NAME", "REFERENCE", "TARGETS", "MINPODS", "MAXPODS", "REPLICAS", "AGE"]);
+    let row: Vec<String> = words(&out[1]);
+    assert_eq!(row[..6], ["web", "Deployment/web", "cpu: <unknown>/80%", "2", "5", "0"]);
+    let key = (Symbol::new("default"), Symbol::new("web"));
+    let (exit, out, err, desk) = run(r#"patch hpa web -p '{"spec":{"maxReplicas":9}}'"#, &[], &[AUTOSCALER]);
+    assert_eq!((exit, out), (0, vec!["horizontalpodautoscaler.autoscaling/web patched".to_owned()]), "{err:?}");
+    assert_eq!(desk.store.autoscalers[&key].spec.max_replicas, 9);
+    let (exit, _, err, desk) = run(r#"patch hpa web -p '{"spec":{"minReplicas":7}}'"#, &[], &[AUTOSCALER]);
+    let why = "The HorizontalPodAutoscaler \"web\" is invalid: spec.maxReplicas: Invalid value: 5: must be greater than or equal \
+               to `minReplicas`";
+    assert_eq!((exit, err), (1, vec![why.to_owned()]));
+    assert_eq!(desk.store.autoscalers[&key].spec.min_replicas, Some(2));
+    let first = AUTOSCALER
+        .replace("autoscaling/v2", "autoscaling/v1")
+        .replace("5}}", "5, targetCPUUtilizationPercentage: 80}}");
+    let (_, out, ..) =
+        run("get hpa web -o jsonpath={.spec.metrics[0].resource.target.averageUtilization}", &[], &[&first]);
+    assert_eq!(out, ["80"]);
+    let (_, out, _, desk) = run("delete hpa web", &[], &[AUTOSCALER]);
+    assert_eq!(out, ["horizontalpodautoscaler.autoscaling \"web\" deleted from default namespace"]);
+    assert!(desk.store.autoscalers.is_empty());
+}
+
+#[test]
+fn the_size_alone_is_patched_and_versions_are_compared() {
+    let web = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: default}, spec: {replicas: 3, selector: \
+               {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}";
+    let replicas = |desk: &Desk| desk.store.deployments.iter().next().and_then(|(_, web)| web.spec.replicas);
+    let patch = r#"patch deploy web --subresource=scale -p '{"spec":{"replicas":5,"paused":true}}'"#;
+    let (_, out, _, desk) = run(patch, &[], &[web]);
+    assert_eq!((out, replicas(&desk)), (vec!["deployment.apps/web patched".to_owned()], Some(5)));
+    assert!(desk.store.deployments.iter().all(|(_, web)| !web.spec.paused));
+    let (exit, _, err, _) = run(r#"patch deploy web --subresource=scale -p '{"spec":{"replicas":-5}}'"#, &[], &[web]);
+    let why = "The Scale \"web\" is invalid: spec.replicas: Invalid value: -5: must be greater than or equal to 0";
+    assert_eq!((exit, err), (1, vec![why.to_owned()]));
+    let (exit, _, err, _) = run(r#"patch cm c --subresource=scale -p '{"spec":{"replicas":5}}'"#, &[], &[CONFIG]);
+    let why = "Error from server (NotFound): the server could not find the requested resource";
+    assert_eq!((exit, err), (1, vec![why.to_owned()]));
+    let (_, out, ..) = run("get deploy web -o jsonpath={.metadata.resourceVersion}", &[], &[web]);
+    let version = &out[0];
+    let (_, _, _, desk) = run(&format!("scale deploy web --replicas=1 --resource-version={version}"), &[], &[web]);
+    assert_eq!(replicas(&desk), Some(1));
+    let (exit, _, err, _) = run("scale deploy web --replicas=1 --resource-version=77", &[], &[web]);
+    assert_eq!((exit, err), (1, vec![format!("error: Expected resource version to be 77, was {version}")]));
+}

@@ -85,6 +85,7 @@ const PLAYED: &[&str] = &[
     "pod-garbage-collector-controller",
     "replicaset-controller",
     "replicationcontroller-controller",
+    "serviceaccount-controller",
     "statefulset-controller",
     "taint-eviction-controller",
     "ttl-after-finished-controller",

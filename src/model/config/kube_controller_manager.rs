@@ -61,6 +61,12 @@ component_flags! {
         /// For how long the largest recommendation keeps a workload from being scaled down.
         horizontal_pod_autoscaler_downscale_stabilization: SimDuration =
             "horizontal-pod-autoscaler-downscale-stabilization", |_version| "5m";
+        /// For how long after its start a pod's use of the CPU counts only while it is Ready.
+        horizontal_pod_autoscaler_cpu_initialization_period: SimDuration =
+            "horizontal-pod-autoscaler-cpu-initialization-period", |_version| "5m";
+        /// Readiness that changes within this time of a pod's start counts as its first.
+        horizontal_pod_autoscaler_initial_readiness_delay: SimDuration =
+            "horizontal-pod-autoscaler-initial-readiness-delay", |_version| "30s";
         /// Whether dependents of deleted owners are removed.
         enable_garbage_collector: bool = "enable-garbage-collector", |_version| "true";
         /// Feature gates set by hand, as `Name=true` joined by commas.

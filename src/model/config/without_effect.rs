@@ -68,8 +68,6 @@ pub(super) const KUBE_CONTROLLER_MANAGER: &[&str] = &[
     "external-cloud-volume-plugin",
     "flex-volume-plugin-dir",
     "help",
-    "horizontal-pod-autoscaler-cpu-initialization-period",
-    "horizontal-pod-autoscaler-initial-readiness-delay",
     "http2-max-streams-per-connection",
     "kube-api-content-type",
     "kubeconfig",

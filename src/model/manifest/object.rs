@@ -163,6 +163,13 @@ fn text<'a>(value: &'a serde_json::Value, field: &str) -> &'a str {
 }
 
 impl Object {
+    /// Turns what an older version of the kind says into the words of today's.
+    pub(super) fn convert(&mut self) {
+        if let Self::HorizontalPodAutoscaler(autoscaler) = self {
+            autoscaler.convert();
+        }
+    }
+
     /// Fills in what the API server would. Doing it twice changes nothing.
     pub fn apply_defaults(&mut self) {
         match self {
@@ -207,6 +214,7 @@ impl Object {
             Self::Job(object) => object.status = Default::default(),
             Self::CronJob(object) => object.status = Default::default(),
             Self::PodDisruptionBudget(object) => object.status = Default::default(),
+            Self::HorizontalPodAutoscaler(object) => object.status = Default::default(),
             Self::Namespace(_)
             | Self::Node(_)
             | Self::PriorityClass(_)
@@ -218,7 +226,6 @@ impl Object {
             | Self::PersistentVolumeClaim(_)
             | Self::Service(_)
             | Self::ControllerRevision(_)
-            | Self::HorizontalPodAutoscaler(_)
             | Self::Stored(_) => {}
         }
         let metadata = self.metadata_mut();
@@ -270,7 +277,9 @@ impl Object {
                 super::from_value(&self.0)
             }
         }
-        kind.read(Tree(value))
+        let mut object = kind.read(Tree(value))?;
+        object.convert();
+        Ok(object)
     }
 
     /// The kind, if objects of it are stored without effect.

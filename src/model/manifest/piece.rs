@@ -609,6 +609,7 @@ fn settle(object: &mut Object, api_version: &str) {
     if takes_labels_of_template {
         select_by_labels_of_template(object);
     }
+    object.convert();
     let labels = match object {
         // An empty selector selected nothing before `policy/v1`.
         Object::PodDisruptionBudget(budget) if api_version == "policy/v1beta1" => {

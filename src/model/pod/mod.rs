@@ -2,6 +2,7 @@
 
 mod defaults;
 mod requests;
+mod usage;
 
 use super::api_type::{api_enums, api_open_enums, api_structs};
 use super::meta::{Labels, ObjectMeta, Opaque};
@@ -16,6 +17,7 @@ use crate::units::Quantity;
 pub use defaults::image_tag;
 pub(super) use requests::container_requests;
 pub use requests::{non_zero_container_requests, non_zero_requests, qos, requests};
+pub use usage::{read_usage, stated_usage};
 
 api_structs! {
     /// A pod.

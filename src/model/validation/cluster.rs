@@ -1,4 +1,4 @@
-//! What stands beside workloads: budgets, priority classes, services, autoscalers, nodes.
+//! What stands beside workloads: budgets, priority classes, services, nodes.
 
 use super::error::{Errors, Json, Raw};
 use super::format;
@@ -9,8 +9,8 @@ use super::selector::label_selector;
 use super::workloads::{int_or_percent, not_more_than_all};
 use super::{affinity, metadata};
 use crate::model::{
-    HIGHEST_USER_PRIORITY, HorizontalPodAutoscaler, Node, PodDisruptionBudget, PreemptionPolicy, PriorityClass,
-    ResourceRequirements, RuntimeClass, SYSTEM_PRIORITY_CLASSES, Service, Taint,
+    HIGHEST_USER_PRIORITY, Node, PodDisruptionBudget, PreemptionPolicy, PriorityClass, ResourceRequirements,
+    RuntimeClass, SYSTEM_PRIORITY_CLASSES, Service, Taint,
 };
 
 /// Words that a Service's type may be.
@@ -149,35 +149,6 @@ pub(super) fn service_update(new: &Service, old: &Service, e: &mut Errors) {
         }
     }
     service(new, e);
-}
-
-/// # Source
-///
-/// kube-apiserver, `validateHorizontalPodAutoscalerSpec`; metrics and behavior are not modelled.
-pub(super) fn autoscaler(autoscaler: &HorizontalPodAutoscaler, e: &mut Errors) {
-    let path = Path::ROOT.child("spec");
-    let spec = &autoscaler.spec;
-    let min = spec.min_replicas.unwrap_or(1);
-    if min < 1 {
-        e.invalid(&path.child("minReplicas"), &min, "must be greater than or equal to 1");
-    }
-    let max_path = path.child("maxReplicas");
-    match spec.max_replicas {
-        0 => e.required(&max_path, "must be set and greater than 0"),
-        max if max < 0 => e.invalid(&max_path, &max, "must be greater than or equal to 1"),
-        _ => {}
-    }
-    if spec.max_replicas < min {
-        e.invalid(&max_path, &spec.max_replicas, "must be greater than or equal to `minReplicas`");
-    }
-    let target = path.child("scaleTargetRef");
-    for (field, value) in [("kind", spec.scale_target_ref.kind), ("name", spec.scale_target_ref.name)] {
-        if value.is_empty() {
-            e.required(&target.child(field), "");
-        } else {
-            e.texts(&target.child(field), value.as_str(), format::path_segment(value.as_str()));
-        }
-    }
 }
 
 /// # Source

@@ -8,6 +8,7 @@
 //! status.
 
 mod affinity;
+mod autoscaler;
 mod claim;
 mod cluster;
 mod container;
@@ -78,7 +79,7 @@ pub fn validate(object: &Object) -> Vec<FieldError> {
         Object::ReplicationController(object) => workloads::replication_controller(object, e),
         Object::CronJob(object) => job::cron_job(object, e),
         Object::Job(object) => job::job(object, e),
-        Object::HorizontalPodAutoscaler(object) => cluster::autoscaler(object, e),
+        Object::HorizontalPodAutoscaler(object) => autoscaler::validate(object, None, e),
         Object::Pod(object) => pod::validate(object, e),
     }
     errors.0
@@ -112,7 +113,9 @@ pub fn validate_update(new: &Object, old: &Object) -> Vec<FieldError> {
         (Object::ReplicationController(new), _) => workloads::replication_controller(new, e),
         (Object::CronJob(new), Object::CronJob(old)) => job::cron_job_update(new, old, e),
         (Object::Job(new), Object::Job(old)) => job::job_update(new, old, e),
-        (Object::HorizontalPodAutoscaler(new), _) => cluster::autoscaler(new, e),
+        (Object::HorizontalPodAutoscaler(new), Object::HorizontalPodAutoscaler(old)) => {
+            autoscaler::validate(new, Some(old), e);
+        }
         (Object::Pod(new), Object::Pod(old)) => pod::validate_update(new, old, e),
         _ => {}
     }

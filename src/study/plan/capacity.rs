@@ -92,8 +92,15 @@ pub(super) struct Demand(Amount);
 impl Demand {
     pub(super) fn of(store: &Store, scenario: &ResolvedScenario, priority: i32) -> Self {
         let autoscalers = &scenario.procedures.workload_autoscalers;
+        let objects = store.autoscalers.iter().filter_map(|((namespace, _), autoscaler)| {
+            let target = &autoscaler.spec.scale_target_ref;
+            let kinds = ["Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"];
+            let kind = kinds.into_iter().find(|kind| target.kind == *kind)?;
+            Some((kind, *namespace, target.name))
+        });
         let scaled: Vec<WorkloadId> = (autoscalers.iter())
             .filter_map(|spec| spec.target_parts())
+            .chain(objects)
             .filter_map(|(kind, namespace, name)| store.find_workload(kind, namespace, name))
             .collect();
         let is_scaled = |workload: WorkloadId| scaled.contains(&workload);

@@ -1,7 +1,8 @@
-//! The load on a workload over time, as straight lines between points.
+//! The load on a workload over time, as straight lines between points: what nobody knows of a cluster but the scenario.
 
 use serde::{Deserialize, Serialize};
 
+use crate::arena::Symbol;
 use crate::units::{SimDuration, SimTime, with_days};
 
 /// The load at an instant.
@@ -18,6 +19,21 @@ pub struct LoadPoint {
 /// Points in order of time; before the first and after the last one the load stays as it is there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadCurve(Vec<(SimTime, f64)>);
+
+/// The load on a workload, and how much of it a pod carries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    /// The workload's kind.
+    pub kind: &'static str,
+    /// Its namespace.
+    pub namespace: Symbol,
+    /// Its name.
+    pub name: Symbol,
+    /// The load under which a pod uses the CPU that it requests.
+    pub per_replica: f64,
+    /// The load over time.
+    pub curve: LoadCurve,
+}
 
 impl From<&[LoadPoint]> for LoadCurve {
     fn from(points: &[LoadPoint]) -> Self {
@@ -40,24 +56,19 @@ impl LoadCurve {
         }
     }
 
-    /// About when the load is below `low` or above `high` for the first time after `now`; none if never.
+    /// The instants after `now` at which the load changes its course, in order.
+    pub fn turns_after(&self, now: SimTime) -> impl Iterator<Item = SimTime> + '_ {
+        self.0.iter().map(|(at, _)| *at).filter(move |at| *at > now)
+    }
+
+    /// The load just before an instant: what it jumps from, if it jumps there.
     #[must_use]
-    pub fn leaves(&self, low: f64, high: f64, now: SimTime) -> Option<SimTime> {
-        let is_out = |load: f64| load < low || load > high;
-        let (mut from, mut before) = (now, self.at(now));
-        if is_out(before) {
-            return Some(now);
+    pub fn before(&self, at: SimTime) -> f64 {
+        let first = self.0.partition_point(|(point, _)| *point < at);
+        match self.0.get(first) {
+            Some((point, load)) if *point == at => *load,
+            _ => self.at(at),
         }
-        for &(to, after) in self.0.iter().filter(|(at, _)| *at > now) {
-            if is_out(after) {
-                let limit = if after > high { high } else { low };
-                let part = if after == before { 1.0 } else { ((limit - before) / (after - before)).clamp(0.0, 1.0) };
-                let length = to.saturating_since(from).as_nanos() as f64;
-                return Some(from + SimDuration::from_nanos((length * part) as u64));
-            }
-            (from, before) = (to, after);
-        }
-        None
     }
 }
 
@@ -81,14 +92,9 @@ mod tests {
     }
 
     #[test]
-    fn the_first_instant_outside_of_limits_is_found() {
-        let check = |low, high, now, expected: Option<u64>| {
-            assert_eq!(curve().leaves(low, high, secs(now)), expected.map(secs), "{low} to {high} from {now}");
-        };
-        check(0.0, 15.0, 0, Some(150));
-        check(0.0, 15.0, 160, Some(160));
-        check(0.0, 30.0, 0, Some(200));
-        check(5.0, 60.0, 0, Some(290));
-        check(0.0, 60.0, 0, None);
+    fn turns_and_jumps_are_known() {
+        let turns: Vec<SimTime> = curve().turns_after(secs(100)).collect();
+        assert_eq!(turns, [secs(200), secs(200), secs(300)]);
+        assert_eq!([150, 200, 300].map(|at| curve().before(secs(at))), [15.0, 20.0, 0.0]);
     }
 }

@@ -1,0 +1,282 @@
+//! The horizontal pod autoscaler: workloads between their bounds, by what their pods use.
+//!
+//! It syncs on a grid. A sync that would find nothing to do is not played: changes of pods, of the workload and of the
+//! autoscaler call for the next one, and the load on a workload tells when it will ask for another size.
+
+mod calculator;
+mod metrics;
+mod pace;
+mod sync;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::arena::Symbol;
+use crate::component::{Answer, ClientLimit, Component, Config, Ctx, Load, Start};
+use crate::engine::Ticket;
+use crate::model::ObjectReference;
+use crate::state::{
+    AutoscalerKey, AutoscalerStatus, Change, Changed, ControlPlaneProcess, Owner, Pod, PodDelta, Store, WorkloadId,
+};
+use crate::units::{SimDuration, SimTime};
+use pace::Past;
+
+/// A sync of an autoscaler.
+#[derive(Copy, Clone, Debug)]
+pub struct Timer(AutoscalerKey);
+
+/// What an answer was for.
+#[derive(Copy, Clone, Debug)]
+pub enum Tag {
+    /// The size of the target.
+    Scale(AutoscalerKey),
+    /// The autoscaler's status.
+    Status(AutoscalerKey),
+}
+
+/// Kind, namespace and name of a workload, whether there is one or not.
+type TargetName = (&'static str, Symbol, Symbol);
+
+/// What the controller remembers of an autoscaler.
+#[derive(Clone, Debug, Default)]
+struct Memory {
+    /// Syncs lie on a grid from here.
+    anchor: SimTime,
+    armed: Option<(Ticket, SimTime)>,
+    last_sync: Option<SimTime>,
+    past: Past,
+    /// What it is to scale.
+    target: Option<TargetName>,
+    /// The same, as it was found last.
+    workload: Option<WorkloadId>,
+    /// The new size is on its way.
+    scaling: Option<Box<Scaling>>,
+    /// What was told last of metrics that cannot be had: it is told once.
+    told: Option<String>,
+}
+
+/// A new size on its way to the API server.
+#[derive(Clone, Debug)]
+struct Scaling {
+    from: i32,
+    to: i32,
+    reason: String,
+    status: AutoscalerStatus,
+}
+
+/// The horizontal pod autoscaler.
+///
+/// # Source
+/// kube-controller-manager, horizontal-pod-autoscaler-controller: `reconcileAutoscaler`.
+///
+/// # Differs
+/// What pods use is what the scenario says: a load on a workload, shared by its Ready pods alike, or an annotation of the pod.
+/// Metrics of other sources than resources have no adapter. That metrics cannot be had is told once, and not at each sync.
+#[derive(Clone, Debug, Default)]
+pub struct HorizontalPodAutoscalers {
+    loads: Arc<[Load]>,
+    memories: FxHashMap<AutoscalerKey, Memory>,
+    /// Who scales a workload of that name.
+    by_target: FxHashMap<TargetName, SmallVec<[AutoscalerKey; 1]>>,
+    /// Who scales a workload that was found.
+    by_workload: FxHashMap<WorkloadId, SmallVec<[AutoscalerKey; 1]>>,
+}
+
+/// The kind of a target that can be scaled; none of kinds that are not modelled.
+fn target_kind(target: &ObjectReference) -> Option<&'static str> {
+    Some(match (target.kind.as_str(), target.api_version.as_str()) {
+        ("Deployment", _) => "Deployment",
+        ("ReplicaSet", _) => "ReplicaSet",
+        ("StatefulSet", _) => "StatefulSet",
+        ("ReplicationController", _) => "ReplicationController",
+        _ => return None,
+    })
+}
+
+impl HorizontalPodAutoscalers {
+    /// A controller that has not started; what is known of the loads on workloads.
+    #[must_use]
+    pub fn new(loads: Arc<[Load]>) -> Self {
+        Self { loads, ..Self::default() }
+    }
+
+    /// Arms the first sync at or after an instant, unless an earlier one is armed.
+    fn arm(&mut self, key: AutoscalerKey, at: SimTime, ctx: &mut Ctx<'_, Self>) {
+        let period = ctx.config.kube_controller_manager.horizontal_pod_autoscaler_sync_period.as_nanos().max(1);
+        let Some(memory) = self.memories.get_mut(&key) else { return };
+        let after_last = memory.last_sync.map_or(at, |last| at.max(last + SimDuration::from_nanos(1)));
+        let steps = after_last.max(ctx.now).saturating_since(memory.anchor).as_nanos().div_ceil(period);
+        let at = memory.anchor + SimDuration::from_nanos(steps * period);
+        if memory.armed.is_some_and(|(_, armed)| armed <= at) {
+            return;
+        }
+        if let Some((ticket, _)) = memory.armed.take() {
+            ctx.cancel(ticket);
+        }
+        memory.armed = Some((ctx.arm(at, Timer(key)), at));
+    }
+
+    /// An autoscaler appeared or changed; its syncs begin a while after.
+    ///
+    /// # Source
+    /// `enqueueHPA`: the queue's limiter adds every key after the sync period.
+    fn take_up(&mut self, key: AutoscalerKey, anchor: SimTime, ctx: &mut Ctx<'_, Self>) {
+        let Some(autoscaler) = ctx.store.autoscalers.get(&key) else { return };
+        let is_new = !self.memories.contains_key(&key);
+        if is_new {
+            self.memories.insert(key, Memory { anchor, ..Memory::default() });
+        }
+        let target = &autoscaler.spec.scale_target_ref;
+        let target = target_kind(target).map(|kind| (kind, key.0, target.name));
+        if let Some(memory) = self.memories.get_mut(&key)
+            && memory.target != target
+        {
+            let (name, workload) = (std::mem::replace(&mut memory.target, target), memory.workload.take());
+            self.unlink(key, name, workload);
+            if let Some(target) = target {
+                self.by_target.entry(target).or_default().push(key);
+            }
+        }
+        let at = if is_new { anchor } else { ctx.now };
+        self.arm(key, at, ctx);
+    }
+
+    fn forget(&mut self, key: AutoscalerKey, ctx: &mut Ctx<'_, Self>) {
+        let Some(memory) = self.memories.remove(&key) else { return };
+        if let Some((ticket, _)) = memory.armed {
+            ctx.cancel(ticket);
+        }
+        self.unlink(key, memory.target, memory.workload);
+    }
+
+    fn unlink(&mut self, key: AutoscalerKey, target: Option<TargetName>, workload: Option<WorkloadId>) {
+        let of_name = target.and_then(|target| self.by_target.get_mut(&target));
+        let of_workload = workload.and_then(|workload| self.by_workload.get_mut(&workload));
+        for keys in of_name.into_iter().chain(of_workload) {
+            keys.retain(|other| *other != key);
+        }
+    }
+
+    fn arm_all(&mut self, keys: &[AutoscalerKey], ctx: &mut Ctx<'_, Self>) {
+        for key in keys {
+            self.arm(*key, ctx.now, ctx);
+        }
+    }
+
+    fn workload_changed(&mut self, workload: WorkloadId, ctx: &mut Ctx<'_, Self>) {
+        let Some(meta) = ctx.store.workload_meta(workload) else { return };
+        let is_controller = matches!(workload, WorkloadId::ReplicaSet(id)
+            if ctx.store.replica_sets.get(id).is_some_and(|set| set.is_replication_controller));
+        let kind = if is_controller { "ReplicationController" } else { workload.kind() };
+        if let Some(keys) = self.by_target.get(&(kind, meta.namespace, meta.name)).cloned() {
+            self.arm_all(&keys, ctx);
+        }
+    }
+
+    fn pod_changed(&mut self, pod: &Pod, ctx: &mut Ctx<'_, Self>) {
+        if self.by_workload.is_empty() {
+            return;
+        }
+        let owner = match pod.owner {
+            Some(Owner::ReplicaSet(id)) if !self.by_workload.contains_key(&WorkloadId::ReplicaSet(id)) => {
+                ctx.store.replica_sets.get(id).and_then(|set| set.meta.owner)
+            }
+            other => other,
+        };
+        let workload = owner.and_then(WorkloadId::from_owner);
+        if let Some(keys) = workload.and_then(|workload| self.by_workload.get(&workload)).cloned() {
+            self.arm_all(&keys, ctx);
+        }
+    }
+
+    /// Who else scales pods that this selector selects.
+    fn rivals(&self, workload: WorkloadId) -> &[AutoscalerKey] {
+        self.by_workload.get(&workload).map_or(&[], |keys| keys.as_slice())
+    }
+}
+
+impl Component for HorizontalPodAutoscalers {
+    type Timer = Timer;
+    type Tag = Tag;
+    const NAME: &'static str = "horizontal-pod-autoscaler";
+    const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+
+    fn is_live(timer: &Timer, store: &Store) -> bool {
+        store.autoscalers.contains_key(&timer.0)
+    }
+
+    fn clients(config: &Config) -> Vec<ClientLimit> {
+        vec![config.controller_client()]
+    }
+
+    fn watches(changed: &Changed) -> bool {
+        match changed {
+            Changed::PodAdded(_) | Changed::PodRemoved { .. } => true,
+            Changed::PodUpdated { delta, .. } => {
+                delta.touches(PodDelta::READY | PodDelta::PHASE | PodDelta::DELETION | PodDelta::ANNOTATIONS)
+            }
+            Changed::WorkloadAdded(_) | Changed::WorkloadUpdated(..) | Changed::WorkloadRemoved(_) => true,
+            Changed::AutoscalerChanged(_) | Changed::AutoscalerRemoved(_) => true,
+            _ => false,
+        }
+    }
+
+    fn started(&mut self, start: Start, ctx: &mut Ctx<'_, Self>) {
+        let period = ctx.config.kube_controller_manager.horizontal_pod_autoscaler_sync_period;
+        let keys: Vec<AutoscalerKey> = ctx.store.autoscalers.keys().copied().collect();
+        for key in keys {
+            let anchor = match start {
+                // It has been running for long: the phase is anybody's guess.
+                Start::Initial => {
+                    let entity = format!("{}/{}", key.0, key.1);
+                    let part = ctx.streams.stream("horizontal-pod-autoscaler", &entity).unit();
+                    ctx.now + SimDuration::from_nanos((period.as_nanos() as f64 * part) as u64)
+                }
+                Start::Fresh => ctx.now + period,
+            };
+            self.take_up(key, anchor, ctx);
+        }
+    }
+
+    fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Self>) {
+        match &change.what {
+            Changed::PodAdded(pod) | Changed::PodUpdated { pod, .. } => {
+                if let Some(pod) = ctx.store.pod(*pod) {
+                    self.pod_changed(pod, ctx);
+                }
+            }
+            Changed::PodRemoved { last, .. } => self.pod_changed(last, ctx),
+            Changed::WorkloadAdded(workload) | Changed::WorkloadUpdated(workload, _) => {
+                self.workload_changed(*workload, ctx);
+            }
+            Changed::WorkloadRemoved(workload) => {
+                let keys = self.by_workload.remove(workload).unwrap_or_default();
+                self.arm_all(&keys, ctx);
+            }
+            Changed::AutoscalerChanged(key) => {
+                let period = ctx.config.kube_controller_manager.horizontal_pod_autoscaler_sync_period;
+                self.take_up(*key, ctx.now + period, ctx);
+            }
+            Changed::AutoscalerRemoved(key) => self.forget(*key, ctx),
+            _ => {}
+        }
+    }
+
+    fn fired(&mut self, Timer(key): Timer, ctx: &mut Ctx<'_, Self>) {
+        self.sync(key, ctx);
+    }
+
+    fn answered(&mut self, tag: Tag, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
+        match tag {
+            Tag::Scale(key) => self.was_scaled(key, answer, ctx),
+            // Lost to somebody else's write, or to an API server that is away: the next sync writes it.
+            Tag::Status(key) => {
+                if answer.is_err() {
+                    self.arm(key, ctx.now, ctx);
+                }
+            }
+        }
+    }
+}

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::grid::{Axis, Setting, Variant};
+use super::problems::Problems;
 use super::variants;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::model::is_dns_subdomain;
@@ -165,7 +166,7 @@ const VARIANTS_MAX: u64 = 10_000;
 ///
 /// # Errors
 ///
-/// Everything that is wrong with the study, or with the first of its scenarios that cannot be used.
+/// Everything that is wrong with the study and with its scenarios, as far as one problem does not hide another.
 pub fn load(path: &Path) -> Result<Study, Invalid> {
     load_with(path, &Overrides::none())
 }
@@ -174,16 +175,16 @@ pub fn load(path: &Path) -> Result<Study, Invalid> {
 ///
 /// # Errors
 ///
-/// Everything that is wrong with the study, or with the first of its scenarios that cannot be used.
+/// Everything that is wrong with the study and with its scenarios, as far as one problem does not hide another.
 pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Study, Invalid> {
     let name = path.to_string_lossy().into_owned();
     let text = scenario::read_text(path)?;
-    let OwnDocument { value, root, mut diagnostics } = scenario::read_own::<StudyDocument>(&name, &text, "Study")?;
-    let sources = Sources::from_iter([Source::new(name.as_str(), text.as_str())]);
-    let Some(StudyDocument { metadata, spec, .. }) = value else { return Err(Invalid { diagnostics, sources }) };
+    let OwnDocument { value, root, diagnostics } = scenario::read_own::<StudyDocument>(&name, &text, "Study")?;
+    let mut problems = Problems::of(Source::new(name.as_str(), text.as_str()), diagnostics);
+    let Some(StudyDocument { metadata, spec, .. }) = value else { return Err(problems.refuse()) };
     let place = |path: &str| root.locate_text(path);
     let mut problem = |diagnostic: Diagnostic, path: &str, label: &str| {
-        diagnostics.push(diagnostic.at(place(path), label));
+        problems.push(diagnostic.at(place(path), label));
     };
     if !is_dns_subdomain(&metadata.name) {
         let message = format!("`{}` cannot be the name of a study", metadata.name);
@@ -192,20 +193,24 @@ pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Study, Invalid> {
     }
     let axes = axes(&spec, &place, &mut problem);
     let prices = prices(&spec, &mut problem);
-    check_size(&spec, &axes, &mut problem);
+    let is_too_large = check_size(&spec, &axes, &mut problem);
     let baseline = baseline(&spec, &axes, &mut problem);
-    if diagnostics.has_errors() {
-        diagnostics.sort();
-        return Err(Invalid { diagnostics, sources });
-    }
-    let base_dir = path.parent().unwrap_or(Path::new(""));
-    let scenario_path = base_dir.join(&spec.scenario);
+    warn_of_detection(&spec, &prices, &mut problem);
+    let scenario_path = path.parent().unwrap_or(Path::new("")).join(&spec.scenario);
     if !scenario_path.is_file() {
         let message = format!("there is no scenario `{}`", scenario_path.display());
-        let diagnostic = Diagnostic::error("study::unreadable", message).at(place("spec.scenario"), "");
-        return Err(Invalid { diagnostics: diagnostic.into(), sources });
+        problem(Diagnostic::error("study::unreadable", message), "spec.scenario", "");
+        problems.sort();
+        return Err(problems.refuse());
     }
-    let grid = variants::resolve(axes, &baseline, &scenario_path, &sources, overrides)?;
+    problems.sort();
+    // To try all values of too large a grid would take as long as it is large.
+    if is_too_large {
+        return Err(problems.refuse());
+    }
+    let grid = variants::resolve(axes, &baseline, &scenario_path, &mut problems, overrides);
+    let (warnings, sources) = problems.end()?;
+    let grid = grid.expect("there are errors where there is none");
     let is_antithetic = spec.seeds == Seeds::Antithetic;
     // Neither prices nor the number of replications change what a run gives.
     let columns = (super::metric_names(), super::WORKLOAD_METRICS);
@@ -222,12 +227,34 @@ pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Study, Invalid> {
         prices,
         tuned: grid.tuned,
         allows_undone: spec.allow_undone,
-        warnings: diagnostics,
+        warnings,
         sources,
     })
 }
 
-fn check_size(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &str, &str)) {
+/// Fields that decide how soon a lost node is found.
+const DETECTION: [&str; 4] =
+    ["node-monitor-grace-period", "node-monitor-period", "nodeStatusUpdateFrequency", "nodeLeaseDurationSeconds"];
+
+/// Where detection is varied, what the API shows tells nothing of a loss that nobody has found yet.
+fn warn_of_detection(spec: &Spec, prices: &[(&str, f64)], problem: &mut dyn FnMut(Diagnostic, &str, &str)) {
+    let has_price = |metric: &str| prices.iter().any(|(name, price)| *name == metric && *price > 0.0);
+    if !has_price(super::UNREADY) || has_price("lost_traffic_s") {
+        return;
+    }
+    let varied = spec.vary.iter().zip(0..).find_map(|(vary, index)| {
+        let path = vary.path.as_deref()?;
+        DETECTION.iter().any(|field| path.ends_with(field)).then_some((path, index))
+    });
+    let Some((path, index)) = varied else { return };
+    let message = format!("`{path}` decides when a loss is found, and unready replica-seconds count from then on only");
+    let help = "price `lostTrafficSeconds`, which counts what services lose on machines that are down, found or not";
+    let diagnostic = Diagnostic::warning("study::detection", message).help(help);
+    problem(diagnostic, &format!("spec.vary[{index}].path"), "the later, the cheaper it looks");
+}
+
+/// Whether the grid is too large to be looked at.
+fn check_size(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> bool {
     if spec.replications == 0 {
         let diagnostic = Diagnostic::error("study::bad_value", "a study needs at least one replication");
         problem(diagnostic.help("200 tell small differences; 20 are enough to try"), "spec.replications", "zero");
@@ -238,7 +265,8 @@ fn check_size(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &s
     }
     let combinations = axes.iter().map(|axis| axis.settings.len() as u64).try_fold(1, u64::checked_mul);
     let runs = combinations.and_then(|count| count.checked_mul(spec.replications.into()));
-    if combinations.is_none_or(|count| count > VARIANTS_MAX) {
+    let is_too_large = combinations.is_none_or(|count| count > VARIANTS_MAX);
+    if is_too_large {
         let diagnostic =
             Diagnostic::error("study::too_large", format!("the grid has more than {VARIANTS_MAX} variants"));
         problem(diagnostic.help("take fewer values"), "spec.vary", "multiplied");
@@ -246,6 +274,7 @@ fn check_size(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &s
         let diagnostic = Diagnostic::error("study::too_large", format!("the grid has more than {RUNS_MAX} runs"));
         problem(diagnostic.help("take fewer values or replications"), "spec.vary", "multiplied");
     }
+    is_too_large
 }
 
 fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Vec<Axis> {
@@ -442,7 +471,8 @@ fn same_words(metric: &str) -> String {
 
 /// The position of the value that `baseline` names, by axis; none where it names none.
 fn baseline(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Vec<Option<usize>> {
-    for name in spec.baseline.keys().filter(|name| axes.iter().all(|axis| axis.name != **name)) {
+    // One whose values are wrong is none of the axes, but named.
+    for name in spec.baseline.keys().filter(|name| spec.vary.iter().all(|vary| vary.name != **name)) {
         let diagnostic = Diagnostic::error("study::unknown_name", format!("nothing that is varied is called `{name}`"));
         problem(diagnostic, &format!("spec.baseline.{name}"), "unknown");
     }

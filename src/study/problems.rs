@@ -22,6 +22,11 @@ impl Problems {
         }
     }
 
+    /// Orders those that were found so far by file and position; those of scenarios come behind, as each is told.
+    pub(super) fn sort(&mut self) {
+        self.diagnostics.sort();
+    }
+
     /// Adds what is wrong with a scenario; says how much of it was new.
     pub(super) fn absorb(&mut self, diagnostics: &Diagnostics, sources: &Sources) -> usize {
         let before = self.diagnostics.len();
@@ -42,7 +47,7 @@ impl Problems {
 
     /// All of them, as an error.
     pub(super) fn refuse(self) -> Invalid {
-        Invalid { diagnostics: self.diagnostics.sorted(), sources: self.sources }
+        Invalid { diagnostics: self.diagnostics, sources: self.sources }
     }
 
     /// The warnings with the texts they are about, if there is nothing worse.

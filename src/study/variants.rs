@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::edit;
 use super::grid::{Axis, Setting, TODAY, Variant};
-use crate::diagnostics::{Diagnostic, Location, Sources};
+use super::problems::Problems;
+use crate::diagnostics::Diagnostic;
 use crate::scenario::{self, Invalid, Overrides, Reader, ResolvedScenario};
 
 /// All variants of a study.
@@ -25,34 +26,39 @@ const OBSERVED: [&str; 3] = ["deployment/", "replicaset/", "statefulset/"];
 
 const DAEMON_SET: &str = "daemonset/";
 
+/// More variants that cannot be played than this need not be tried: what is wrong has been said.
+const FAILED_MAX: usize = 30;
+
 /// Resolves the scenarios of all variants. `baseline` has the position of the value that is the baseline, by axis; where it has
-/// none, the scenario's own value is.
-///
-/// # Errors
-///
-/// What is wrong with the first scenario that cannot be used, or with an axis.
+/// none, the scenario's own value is. None if something is wrong, which the problems then tell; they also have the warnings.
 pub(super) fn resolve(
     mut axes: Vec<Axis>,
     baseline: &[Option<usize>],
     scenario_path: &Path,
-    sources: &Sources,
+    problems: &mut Problems,
     overrides: &Overrides,
-) -> Result<Grid, Invalid> {
-    let mut bases = Bases { reader: Reader::open(scenario_path, overrides)?, found: BTreeMap::new() };
+) -> Option<Grid> {
+    let reader = problems.take(Reader::open(scenario_path, overrides))?;
+    let mut bases = Bases { reader, found: BTreeMap::new() };
     let as_it_is = vec![None; axes.len()];
-    let (today, digest) = bases.get(&axes, &as_it_is)?;
-    let refuse = |diagnostic: Diagnostic, location: &Location| Invalid {
-        diagnostics: diagnostic.at(location.clone(), "").into(),
-        sources: sources.clone(),
-    };
+    let (today, digest) = problems.take(bases.get(&axes, &as_it_is))?;
+    problems.absorb(&today.warnings, &today.sources);
     for index in 0..axes.len() {
-        check_values(&axes[index]).map_err(|diagnostic| refuse(diagnostic, &axes[index].location))?;
-        axes[index].today = position_today(&axes, index, &mut bases, &today, digest)
-            .map_err(|diagnostic| refuse(diagnostic, &axes[index].location))?;
+        let found = check_values(&axes[index]);
+        let found = found.and_then(|()| position_today(&axes, index, &mut bases, &today, digest));
+        match found {
+            Ok(position) => axes[index].today = position,
+            Err(diagnostic) => problems.push(diagnostic.at(axes[index].location.clone(), "")),
+        }
     }
     for (index, axis) in axes.iter().enumerate() {
-        let found = overlap(&axes[..index], axis, &today).or_else(|| of_daemon_sets(axis, &today));
-        found.map_or(Ok(()), |diagnostic| Err(refuse(diagnostic, &axis.location)))?;
+        for diagnostic in overlap(&axes[..index], axis, &today).into_iter().chain(of_daemon_sets(axis, &today)) {
+            problems.push(diagnostic.at(axis.location.clone(), ""));
+        }
+    }
+    if problems.has_errors() {
+        tell_of_paths(&axes, &mut bases, problems);
+        return None;
     }
     let mut choices: Vec<Vec<Option<usize>>> =
         Axis::combinations(&axes).into_iter().map(|choice| choice.into_iter().map(Some).collect()).collect();
@@ -61,14 +67,63 @@ pub(super) fn resolve(
         choices.push(wanted);
         choices.len() - 1
     });
-    let variants: Result<Vec<Variant>, Invalid> =
-        choices.into_iter().map(|choice| variant(&axes, choice, &mut bases, sources)).collect();
-    let variants = variants?;
-    try_edits(&axes, &variants).map_err(|(variant, message, axis)| {
-        refuse(cannot_be_played(&axes, &variants[variant].labels, &message), &axes[axis].location)
-    })?;
+    let variants = variants(&axes, choices, &mut bases, problems)?;
+    if let Err((variant, message, axis)) = try_edits(&axes, &variants) {
+        let diagnostic = cannot_be_played(&axes, &variants[variant].labels, &message);
+        problems.push(diagnostic.at(axes[axis].location.clone(), ""));
+        return None;
+    }
     let tuned = tuned(&axes, &today);
-    Ok(Grid { axes, variants, baseline, tuned, digests: bases.found.into_values().map(|(_, digest)| digest).collect() })
+    let digests = bases.found.into_values().map(|(_, digest)| digest).collect();
+    Some(Grid { axes, variants, baseline, tuned, digests })
+}
+
+/// Says what is wrong with paths of which no value can be used, where variants are not tried, as something else is wrong.
+fn tell_of_paths(axes: &[Axis], bases: &mut Bases, problems: &mut Problems) {
+    for (position, axis) in axes.iter().enumerate() {
+        let mut alone = |value: usize| {
+            let mut choice = vec![None; axes.len()];
+            choice[position] = Some(value);
+            bases.get(axes, &choice).err()
+        };
+        let failures: Vec<Invalid> = (0..axis.settings.len()).map_while(&mut alone).collect();
+        if failures.len() == axis.settings.len() {
+            for invalid in failures {
+                problems.absorb(&invalid.diagnostics, &invalid.sources);
+            }
+        }
+    }
+}
+
+/// All variants; none if some cannot be played. Those that cannot for what has been said of others are not named.
+fn variants(
+    axes: &[Axis],
+    choices: Vec<Vec<Option<usize>>>,
+    bases: &mut Bases,
+    problems: &mut Problems,
+) -> Option<Vec<Variant>> {
+    let (mut variants, mut failed) = (Vec::with_capacity(choices.len()), 0);
+    for choice in choices {
+        let labels = labels(axes, &choice);
+        match bases.get(axes, &choice) {
+            Ok((base, _)) => {
+                problems.absorb(&base.warnings, &base.sources);
+                let chosen = axes.iter().zip(&choice);
+                let settings = chosen.filter_map(|(axis, index)| Some(axis.settings[(*index)?].clone())).collect();
+                variants.push(Variant { labels, choice, base, settings });
+            }
+            Err(invalid) => {
+                if problems.absorb(&invalid.diagnostics, &invalid.sources) > 0 {
+                    problems.push(cannot_be_played(axes, &labels, "its scenario is invalid, as said above"));
+                }
+                failed += 1;
+            }
+        }
+        if failed == FAILED_MAX {
+            break;
+        }
+    }
+    (failed == 0).then_some(variants)
 }
 
 impl Grid {
@@ -208,24 +263,11 @@ fn position_today(
     Ok(digests.iter().position(|found| *found == Some(digest)))
 }
 
-fn variant(
-    axes: &[Axis],
-    choice: Vec<Option<usize>>,
-    bases: &mut Bases,
-    sources: &Sources,
-) -> Result<Variant, Invalid> {
+fn labels(axes: &[Axis], choice: &[Option<usize>]) -> Vec<String> {
     let label = |(axis, index): (&Axis, &Option<usize>)| {
         index.map_or_else(|| TODAY.to_owned(), |index| axis.labels[index].clone())
     };
-    let labels: Vec<String> = axes.iter().zip(&choice).map(label).collect();
-    let (base, _) = bases.get(axes, &choice).map_err(|mut invalid| {
-        invalid.diagnostics.push(cannot_be_played(axes, &labels, "its scenario is invalid, as said above"));
-        invalid.sources.insert_all(sources);
-        invalid
-    })?;
-    let settings =
-        axes.iter().zip(&choice).filter_map(|(axis, index)| Some(axis.settings[(*index)?].clone())).collect();
-    Ok(Variant { labels, choice, base, settings })
+    axes.iter().zip(choice).map(label).collect()
 }
 
 fn cannot_be_played(axes: &[Axis], labels: &[String], message: &str) -> Diagnostic {

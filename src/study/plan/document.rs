@@ -157,6 +157,7 @@ pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Plan, Invalid> {
     checker.name(&metadata.name);
     checker.pools(&spec);
     checker.cases(&spec);
+    checker.problems.sort();
     let found = loader.load(&spec.scenario, &Overrides::none(), "spec.scenario");
     let written = checker.problems.take(found);
     let (pools, priority) = match &written {

@@ -1,0 +1,297 @@
+//! Which `tolerationSeconds` is best for each workload, and what the rest of the grid adds to that.
+//!
+//! A grid sets all workloads of an axis alike. What a value costs *one* of them is told apart: its own missing replicas, its own
+//! evictions. The values recommended may thus differ from workload to workload although no variant mixed them; the mixture is
+//! then played on seeds that the choice has not seen, against the scenario as it is.
+
+mod combination;
+mod recommended;
+mod workload;
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::comparison::Contest;
+use super::estimate::{RestsOnUnseen, Series};
+use super::results::Results;
+use super::statistics::Interval;
+use super::undone::{LeftUndone, reason};
+use super::{INDIFFERENCE, WORKLOAD_METRICS};
+use combination::Combination;
+
+/// What is recommended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tuning {
+    /// The values of what is not `tolerationSeconds`: axis and value.
+    pub others: Vec<(String, String)>,
+    /// Whether these differ from the baseline's.
+    pub changes_others: bool,
+    /// What the data cannot tell from the cheapest of these, the cheapest itself among them if others have fewer changes.
+    pub alike_others: Vec<String>,
+    /// What would be cheaper as far as was seen, and is not recommended for what was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_for_unseen: Option<KeptForUnseen>,
+    /// Metrics that have a price and belong to no workload, for which `tolerationSeconds`, too, are chosen for the cluster as a whole.
+    pub whole_for: Vec<String>,
+    /// For each workload; none where `tolerationSeconds` are chosen for the cluster as a whole, and are among `others`.
+    pub workloads: Vec<WorkloadChoice>,
+    /// A variant that has `others`.
+    #[serde(skip)]
+    variant: usize,
+    /// The variant that is what is recommended; none if workloads get values of their own.
+    #[serde(skip)]
+    of_grid: Option<usize>,
+}
+
+/// Values that cost less in the runs that were played, of which none or hardly any shows what may go wrong.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KeptForUnseen {
+    /// `nodes=6, grace=40s`.
+    pub values: String,
+    /// What the saving rests on.
+    #[serde(flatten)]
+    pub unseen: RestsOnUnseen,
+}
+
+/// What is recommended for one workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkloadChoice {
+    /// `kind/namespace/name`.
+    pub workload: String,
+    /// The value that costs it least.
+    pub best: String,
+    /// Its value in the baseline.
+    pub today: String,
+    /// Whether the data tell that the former costs less than the latter, by enough to be worth a change.
+    pub is_clear: bool,
+    /// Whether they tell that it costs less, but by too little.
+    pub is_slight: bool,
+    /// What its saving rests on if runs that nobody has seen decide whether it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rests_on_unseen: Option<RestsOnUnseen>,
+    /// What the best value costs.
+    pub cost: Interval,
+    /// What the baseline's costs.
+    pub cost_today: Interval,
+    /// What the best costs more than the baseline's, run by run; negative if it saves. Holds for all pairs of values at once.
+    pub against_today: Interval,
+    /// The value with the second-lowest cost.
+    pub runner_up: Option<String>,
+    /// Values that the data cannot tell from the best.
+    pub alike: Vec<String>,
+    /// Values that no other one beats in both unavailability and needless evictions.
+    pub front: Vec<String>,
+    /// Every value.
+    pub values: Vec<ValueOutcome>,
+    #[serde(skip)]
+    axis: usize,
+    #[serde(skip)]
+    level: usize,
+}
+
+/// What a value means for one workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ValueOutcome {
+    /// The value.
+    pub value: String,
+    /// What it costs.
+    pub cost: Interval,
+    /// Mean of missing ready pods times seconds.
+    pub unready_replica_s: f64,
+    /// Mean number of evictions.
+    pub evictions: f64,
+    /// Mean number of evictions after which the node came back before the replacement was Ready.
+    pub needless_evictions: f64,
+    /// What the cluster leaves undone under it that it gets done under the baseline.
+    pub left_undone: Vec<LeftUndone>,
+    /// Whether it cannot be recommended for that.
+    pub ruled_out: bool,
+}
+
+/// Whether a saving is worth a change of what costs so much today.
+pub(super) fn matters(difference: Interval, cost_today: f64) -> bool {
+    -difference.mean >= INDIFFERENCE * cost_today.abs()
+}
+
+/// Who recommends, and the workloads whose `tolerationSeconds` are chosen apart; those of others are chosen as everything else is.
+struct Tuner<'a> {
+    results: &'a Results,
+    tuned: &'a [(String, usize)],
+}
+
+impl std::ops::Deref for Tuner<'_> {
+    type Target = Results;
+
+    fn deref(&self) -> &Results {
+        self.results
+    }
+}
+
+impl Results {
+    /// Metrics that have a price and differ with `tolerationSeconds`, but are no workload's own: what a value costs one workload cannot
+    /// be told of these.
+    fn priced_of_no_workload(&self) -> Vec<String> {
+        // The nodes at t=0 are what they are, however long pods tolerate their loss.
+        let is_own = |name: &str| WORKLOAD_METRICS.contains(&name) || name == "node_h";
+        let priced = self.prices.iter().filter(|(name, price)| *price > 0.0 && !is_own(name));
+        priced.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// What is recommended; none if nothing has a price or nothing was played.
+    #[must_use]
+    pub fn tuning(&self) -> Option<Tuning> {
+        if self.prices.is_empty() || self.runs.iter().any(Vec::is_empty) {
+            return None;
+        }
+        let whole_for = self.priced_of_no_workload();
+        let whole = || Tuner { results: self, tuned: &[] }.tuning();
+        if self.tuned.is_empty() {
+            return whole();
+        }
+        if !whole_for.is_empty() {
+            return whole().map(|whole| Tuning { whole_for, ..whole });
+        }
+        let apart = Tuner { results: self, tuned: &self.tuned }.tuning()?;
+        if apart.changes() {
+            return Some(apart);
+        }
+        // What is not told of any workload may be told of all of them together.
+        whole().filter(Tuning::changes).or(Some(apart))
+    }
+}
+
+impl Tuner<'_> {
+    fn tuning(&self) -> Option<Tuning> {
+        let is_out = self.ruled_out();
+        let combinations = self.combinations(&is_out);
+        let at_best: Vec<Series> = combinations.iter().map(|of| of.at_best.clone()).collect();
+        let contest = self.contest(&at_best, &combinations.iter().map(|of| of.is_ruled_out).collect::<Vec<_>>());
+        let key_today = self.others(self.baseline);
+        let today = combinations.iter().position(|of| of.key == key_today)?;
+        let chosen = self.worth_a_change(&combinations, &contest, today);
+        let told = |&other: &usize| {
+            let values = self.others_named(&combinations[other].key);
+            values.into_iter().map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(", ")
+        };
+        let alike = contest.alike.iter().chain(contest.order.first()).filter(|other| **other != chosen);
+        let of = &combinations[chosen];
+        let choices: Vec<WorkloadChoice> =
+            (0..self.tuned.len()).map(|workload| self.workload_choice(workload, of, &is_out)).collect();
+        Some(Tuning {
+            others: self.others_named(&of.key),
+            changes_others: today != chosen,
+            alike_others: alike.map(told).collect(),
+            kept_for_unseen: (chosen == today)
+                .then(|| self.kept_for_unseen(&at_best, &contest, today))
+                .flatten()
+                .filter(|_| !combinations[contest.order[0]].is_ruled_out)
+                .map(|unseen| KeptForUnseen { values: told(&contest.order[0]), unseen }),
+            whole_for: Vec::new(),
+            of_grid: self.of_grid(&of.key, &choices),
+            workloads: choices,
+            variant: of.variant,
+        })
+    }
+
+    /// The variant that is what is recommended: the values of `key`, and those of the workloads if all of an axis have the same.
+    fn of_grid(&self, key: &[Option<usize>], choices: &[WorkloadChoice]) -> Option<usize> {
+        let today = self.choice(self.baseline);
+        let mut wanted = key.to_vec();
+        for axis in (0..wanted.len()).filter(|&axis| self.is_of_tolerations(axis)) {
+            let value = |of: &WorkloadChoice| if of.is_clear { Some(of.level) } else { today[axis] };
+            let mut values = choices.iter().filter(|of| of.axis == axis).map(value);
+            let first = values.next()?;
+            if values.any(|other| other != first) {
+                return None;
+            }
+            wanted[axis] = first;
+        }
+        (0..self.variants.len()).find(|&variant| self.choice(variant) == wanted)
+    }
+
+    /// The cheapest combination, if the data tell that it costs less than what is there, by more than is worth a change; else what
+    /// is there. Of those that the data tell to cost as much as the cheapest, but for what nobody would notice, the one that changes
+    /// least.
+    ///
+    /// # Source
+    /// Schuirmann, A comparison of the two one-sided tests procedure, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987):
+    /// two are alike if the interval of their difference lies within what makes no difference, not if it is wide.
+    fn worth_a_change(&self, all: &[Combination], contest: &Contest, today: usize) -> usize {
+        let (cheapest, columns) = (contest.order[0], all.iter().map(|of| of.at_best.clone()).collect::<Vec<_>>());
+        let estimate = self.estimate_at(contest.confidence).with_unseen(&columns, self.is_chancy);
+        let against = |one: usize, other: usize| estimate.between(&columns, one, other);
+        let mean = |column: usize| estimate.mean(&columns[column]).mean;
+        let is_better = |one: usize| {
+            let difference = against(one, today);
+            difference.high < 0.0 && matters(difference, mean(today))
+        };
+        if cheapest == today || all[cheapest].is_ruled_out || !is_better(cheapest) {
+            return today;
+        }
+        let is_as_cheap = |&other: &usize| {
+            other == cheapest
+                || (is_better(other) && against(other, cheapest).high < INDIFFERENCE * mean(cheapest).abs())
+        };
+        let changes = |other: &usize| all[*other].key.iter().zip(&all[today].key).filter(|(a, b)| a != b).count();
+        contest.order.iter().copied().filter(is_as_cheap).min_by_key(changes).unwrap_or(cheapest)
+    }
+
+    /// What the saving of the cheapest column against that of today rests on, if it is not told for what was not seen.
+    fn kept_for_unseen(&self, columns: &[Series], contest: &Contest, today: usize) -> Option<RestsOnUnseen> {
+        let estimate = self.estimate_at(contest.confidence).with_unseen(columns, self.is_chancy);
+        estimate.rests_on_unseen(columns, contest.order[0], today)
+    }
+}
+
+impl Tuning {
+    /// The variant of the grid that is recommended, be it the baseline; none if workloads get values of their own.
+    #[must_use]
+    pub fn recommended_variant(&self) -> Option<usize> {
+        self.of_grid
+    }
+
+    /// Whether anything is to be changed.
+    #[must_use]
+    pub fn changes(&self) -> bool {
+        self.changes_others || self.workloads.iter().any(|choice| choice.is_clear)
+    }
+
+    /// A variant of the grid that has the recommended values of what is not `tolerationSeconds`.
+    #[must_use]
+    pub fn combination(&self) -> usize {
+        self.variant
+    }
+
+    /// `tuning.csv`: a row for each workload and value.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let mut text = String::from(
+            "workload,value,today,best,cost,low,high,unready_replica_s,evictions,needless_evictions,ruled_out\n",
+        );
+        let finite = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
+        for choice in &self.workloads {
+            for of in &choice.values {
+                let _ = writeln!(
+                    text,
+                    "{},{},{},{},{},{},{},{},{},{},{}",
+                    choice.workload,
+                    of.value,
+                    choice.today,
+                    choice.best,
+                    of.cost.mean,
+                    finite(of.cost.low),
+                    finite(of.cost.high),
+                    of.unready_replica_s,
+                    of.evictions,
+                    of.needless_evictions,
+                    if of.ruled_out { reason(&of.left_undone) } else { String::new() },
+                );
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

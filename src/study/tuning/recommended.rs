@@ -1,0 +1,58 @@
+//! What is recommended as a variant that can be played, and as changes that can be applied.
+
+use super::super::document::Study;
+use super::super::grid::{Axis, Setting, Variant};
+use super::super::patch::{self, Patches};
+use super::{Tuning, WorkloadChoice};
+
+impl Study {
+    /// The variant that is recommended: for each workload its best value, where the data tell that it is cheaper; none if
+    /// everything is to stay as it is.
+    #[must_use]
+    pub fn recommended(&self, tuning: &Tuning) -> Option<Variant> {
+        let changed: Vec<&WorkloadChoice> = tuning.workloads.iter().filter(|choice| choice.is_clear).collect();
+        if changed.is_empty() && !tuning.changes_others {
+            return None;
+        }
+        let from = if tuning.changes_others { &self.variants[tuning.variant] } else { &self.variants[self.baseline] };
+        let is_tuned = |axis: usize| tuning.workloads.iter().any(|choice| choice.axis == axis);
+        let mut settings = Vec::new();
+        for (axis, index) in from.choice.iter().enumerate() {
+            let Some(index) = *index else { continue };
+            // A baseline that the study names may differ from what the scenario has; workloads that are not changed keep it.
+            let kept = if is_tuned(axis) { self.variants[self.baseline].choice[axis] } else { Some(index) };
+            let kept = kept.filter(|index| self.axes[axis].today != Some(*index));
+            settings.extend(kept.map(|index| self.axes[axis].settings[index].clone()));
+        }
+        for choice in changed {
+            let Setting::TolerationSeconds { taints, seconds, .. } = &self.axes[choice.axis].settings[choice.level]
+            else {
+                continue;
+            };
+            let workloads = vec![choice.workload.clone()];
+            settings.push(Setting::TolerationSeconds { workloads, taints: taints.clone(), seconds: *seconds });
+        }
+        let labels = vec!["recommended".to_owned(); self.axes.len()];
+        Some(Variant { labels, choice: vec![None; self.axes.len()], base: std::sync::Arc::clone(&from.base), settings })
+    }
+
+    /// What turns the scenario's cluster into the recommended one.
+    #[must_use]
+    pub fn patches(&self, recommended: Option<&Variant>) -> Patches {
+        let today = &self.variants[self.baseline].base;
+        let Some(recommended) = recommended else { return patch::patches(&[], &[], &[]) };
+        let is_new = |axis: &Axis, setting: &Setting| {
+            matches!(setting, Setting::Path { value, .. } if axis.today.is_none_or(|index| {
+                !matches!(&axis.settings[index], Setting::Path { value: same, .. } if same == value)
+            }))
+        };
+        let of_path = |axis: &Axis| {
+            let own = recommended.settings.iter().find(|setting| axis.has(setting));
+            own.filter(|setting| is_new(axis, setting)).cloned()
+        };
+        let told: Vec<Setting> = self.axes.iter().filter_map(of_path).collect();
+        // It has been tried when the study was loaded.
+        let wanted = recommended.scenario().map(|scenario| scenario.objects).unwrap_or_default();
+        patch::patches(&today.objects, &wanted, &told)
+    }
+}

@@ -10,7 +10,7 @@ use crate::component::{ApiError, Config, ErrorReason};
 use crate::model::{
     self, Labels, PodSpec, PodTemplateSpec, PreemptionPolicy, TaintEffect, Toleration, TolerationOperator,
 };
-use crate::state::{AdmittedSpec, JOB_TRACKING, Store, TaintOnNode};
+use crate::state::{AdmittedSpec, JOB_TRACKING, PriorityClass, Store, TaintOnNode};
 
 /// Admitted specs by template, so that the pods of one template share one.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +30,8 @@ pub(super) struct Subject<'a> {
     pub(super) name: &'a str,
     /// Whether it is only now made, or comes with a dump: then it has been admitted long ago.
     pub(super) is_new: bool,
+    /// Whether it is asked for in a run; else it comes with the input, and what admission would refuse of it is taken as it is.
+    pub(super) is_asked: bool,
 }
 
 impl Subject<'_> {
@@ -84,9 +86,9 @@ impl AdmissionCache {
             .filter(|(key, _)| key.as_str().starts_with("kubesquall.sim/") || key.as_str().starts_with("controller."))
             .map(|(key, value)| (*key, *value))
             .collect();
-        let text =
-            serde_json::to_string(&(&spec, &annotations, &metadata.finalizers, subject.is_new, metadata.namespace))
-                .unwrap_or_default();
+        let identity =
+            (&spec, &annotations, &metadata.finalizers, subject.is_new, subject.is_asked, metadata.namespace);
+        let text = serde_json::to_string(&identity).unwrap_or_default();
         if let Some(shared) = self.by_content.get(&text) {
             return Ok(Arc::clone(shared));
         }
@@ -149,47 +151,83 @@ fn admit(
     })
 }
 
-/// # Source
-/// Admission plugin Priority: the class decides; without one the global default, else 0.
-fn resolve_priority(store: &Store, spec: &mut PodSpec, subject: &Subject<'_>) -> Result<i32, ApiError> {
-    let built_in = |name: &str| match name {
-        "system-node-critical" => Some(2_000_001_000),
-        "system-cluster-critical" => Some(2_000_000_000),
-        _ => None,
-    };
-    let mut never = false;
-    let value = match spec.priority_class_name {
-        Some(name) => match (store.priority_class(name), built_in(name.as_str())) {
-            (Some(class), _) => {
-                never = class.never_preempts;
-                class.value
-            }
-            (None, Some(value)) => value,
-            (None, None) => match spec.priority.filter(|_| !subject.is_new) {
-                Some(priority) => priority,
-                None => return Err(subject.forbidden(&format!("no PriorityClass with name {name} was found"))),
-            },
-        },
-        None => match spec.priority {
-            // A dump holds resolved priorities whose class may not be part of it.
-            Some(priority) => priority,
-            None => store
-                .priority_classes
-                .iter()
-                .map(|(_, class)| class)
-                .filter(|class| class.global_default)
-                .map(|class| class.value)
-                .min()
-                .unwrap_or(0),
-        },
-    };
-    spec.priority = Some(value);
-    if spec.preemption_policy.is_none() {
-        spec.preemption_policy =
-            Some(if never { PreemptionPolicy::Never } else { PreemptionPolicy::PreemptLowerPriority });
+/// What a class says of the pods that name it.
+struct Established {
+    value: i32,
+    policy: PreemptionPolicy,
+}
+
+impl Established {
+    fn by(class: &PriorityClass) -> Self {
+        let policy =
+            if class.never_preempts { PreemptionPolicy::Never } else { PreemptionPolicy::PreemptLowerPriority };
+        Self { value: class.value, policy }
     }
+
+    fn built_in(name: Symbol) -> Option<Self> {
+        let (_, value) = model::SYSTEM_PRIORITY_CLASSES.into_iter().find(|(known, _)| name == *known)?;
+        Some(Self { value, policy: PreemptionPolicy::PreemptLowerPriority })
+    }
+}
+
+/// # Source
+/// Admission plugin Priority: the class decides; without one the global default, of several that of the lowest value, else 0.
+/// What a new pod says itself of priority and policy must be the same.
+fn resolve_priority(store: &Store, spec: &mut PodSpec, subject: &Subject<'_>) -> Result<i32, ApiError> {
+    // A dump holds resolved priorities whose class may have changed since, or is not part of it.
+    let own = spec.priority.filter(|_| !subject.is_new || (spec.priority_class_name.is_none() && !subject.is_asked));
+    let established = match spec.priority_class_name {
+        Some(name) => match store.priority_class(name).map(Established::by).or_else(|| Established::built_in(name)) {
+            Some(established) => established,
+            None if own.is_some() => Established { value: 0, policy: PreemptionPolicy::PreemptLowerPriority },
+            None => return Err(subject.forbidden(&format!("no PriorityClass with name {name} was found"))),
+        },
+        None if own.is_some() => Established { value: 0, policy: PreemptionPolicy::PreemptLowerPriority },
+        None => match global_default(store) {
+            Some(class) => {
+                spec.priority_class_name = Some(class.name);
+                Established::by(class)
+            }
+            None => Established { value: 0, policy: PreemptionPolicy::PreemptLowerPriority },
+        },
+    };
+    if subject.is_new && subject.is_asked {
+        must_be_the_same(spec, &established, subject)?;
+    }
+    let value = own.unwrap_or(established.value);
+    spec.priority = Some(value);
+    spec.preemption_policy.get_or_insert(established.policy);
     Ok(value)
 }
+
+/// The class of pods that name none.
+pub(super) fn global_default(store: &Store) -> Option<&PriorityClass> {
+    let defaults = store.priority_classes.iter().map(|(_, class)| class).filter(|class| class.global_default);
+    defaults.min_by_key(|class| class.value)
+}
+
+fn must_be_the_same(spec: &PodSpec, established: &Established, subject: &Subject<'_>) -> Result<(), ApiError> {
+    let computed = "priority admission controller computed";
+    if let Some(own) = spec.priority.filter(|own| *own != established.value) {
+        return Err(subject.forbidden(&format!(
+            "the integer value of priority ({own}) must not be provided in pod spec; {computed} {} from the given \
+             PriorityClass name",
+            established.value
+        )));
+    }
+    if let Some(own) = spec.preemption_policy.filter(|own| *own != established.policy) {
+        return Err(subject.forbidden(&format!(
+            "the string value of PreemptionPolicy ({own}) must not be provided in pod spec; {computed} {} from the given \
+             PriorityClass name",
+            established.policy
+        )));
+    }
+    Ok(())
+}
+
+/// Why a pod may not name an overhead of its own.
+const OVERHEAD_WITHOUT_CLASS: &str =
+    "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
 
 /// # Source
 /// Admission plugin RuntimeClass: the class's overhead, node selector and tolerations become the pod's.
@@ -198,15 +236,19 @@ fn resolve_priority(store: &Store, spec: &mut PodSpec, subject: &Subject<'_>) ->
 /// A class that is not in the input is taken to exist and to add nothing: dumps seldom hold classes. Of tolerations that cover
 /// one another both stay.
 fn runtime_class(store: &Store, spec: &mut PodSpec, subject: &Subject<'_>) -> Result<(), ApiError> {
-    let Some(class) = spec.runtime_class_name.and_then(|name| store.runtime_classes.get(&name)) else { return Ok(()) };
+    let Some(class) = spec.runtime_class_name.and_then(|name| store.runtime_classes.get(&name)) else {
+        if spec.runtime_class_name.is_none() && !spec.overhead.is_empty() && subject.is_asked {
+            return Err(subject.forbidden(OVERHEAD_WITHOUT_CLASS));
+        }
+        return Ok(());
+    };
     match &class.overhead {
         Some(overhead) if spec.overhead.is_empty() => spec.overhead = overhead.pod_fixed.clone(),
         Some(overhead) if spec.overhead != overhead.pod_fixed => {
             return Err(subject.forbidden("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"));
         }
         None if !spec.overhead.is_empty() => {
-            let why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
-            return Err(subject.forbidden(why));
+            return Err(subject.forbidden(OVERHEAD_WITHOUT_CLASS));
         }
         _ => {}
     }

@@ -40,6 +40,8 @@ pub struct ApiServer {
     epoch_unix_nanos: Option<i64>,
     /// The input is in: nodes that are created from now on are new.
     has_loaded: bool,
+    /// An object of the input is being taken as it is.
+    is_restoring: bool,
 }
 
 /// How far a request has come.
@@ -107,7 +109,10 @@ impl ApiServer {
         object: Object,
         changed: &mut Vec<Changed>,
     ) -> Answer {
-        self.create(&mut Session { store, config, streams, now, changed }, object)
+        self.is_restoring = true;
+        let answer = self.create(&mut Session { store, config, streams, now, changed }, object);
+        self.is_restoring = false;
+        answer
     }
 
     /// Takes the next step of a request that continues.

@@ -9,15 +9,15 @@ use super::admission::Subject;
 use super::autoscalers;
 use super::{ApiServer, Session, already_exists, not_found, volumes};
 use crate::arena::Symbol;
-use crate::component::{Answer, NodeRegistration, Reply};
+use crate::component::{Answer, ApiError, ErrorReason, NodeRegistration, Reply};
 use crate::model::{self, ConditionStatus, LabelSelector, NodeConditionType, Object, ObjectMeta, PodConditionType};
 use crate::state::{
     Autoscaler, Changed, ContainerState, ContainerStatus, ControllerRevision, CronJob, DaemonSet, DaemonSetStatus,
     Deletion, DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, DisruptionReason, DisruptionTarget,
-    Endpoint, JOB_TRACKING, Job, JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind, NotScheduled,
-    NotScheduledReason, ObjectDelta, Owner, Pod, PodCondition, PodDisruptionBudget, PodDisruptionBudgetStatus,
-    PodPhase, PriorityClass, ReplicaSet, ReplicaSetStatus, Service, ServiceId, StatefulSet, StatefulSetStatus, Status,
-    Stored, Uid, WorkloadId,
+    EndReason, Ending, Endpoint, JOB_TRACKING, Job, JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind,
+    NotScheduled, NotScheduledReason, ObjectDelta, Owner, Pod, PodCondition, PodDisruptionBudget,
+    PodDisruptionBudgetStatus, PodPhase, PriorityClass, ReplicaSet, ReplicaSetStatus, Service, ServiceId, StatefulSet,
+    StatefulSetStatus, Status, Stored, Uid, WorkloadId,
 };
 use crate::units::SimDuration;
 
@@ -36,7 +36,7 @@ impl ApiServer {
             Object::Job(o) => self.put_job(s, *o, Existing::Refuse),
             Object::CronJob(o) => self.put_cron_job(s, *o, Existing::Refuse),
             Object::PodDisruptionBudget(o) => self.put_budget(s, *o, Existing::Refuse),
-            Object::PriorityClass(o) => self.put_priority_class(s, &o),
+            Object::PriorityClass(o) => self.put_priority_class(s, &o, Existing::Refuse),
             Object::RuntimeClass(o) => self.put_runtime_class(s, *o, Existing::Refuse),
             Object::Service(o) => self.put_service(s, *o, Existing::Refuse),
             Object::PersistentVolume(o) => self.put_volume(s, *o),
@@ -64,6 +64,7 @@ impl ApiServer {
             Object::PodDisruptionBudget(o) => self.put_budget(s, *o, Existing::Replace),
             Object::Service(o) => self.put_service(s, *o, Existing::Replace),
             Object::RuntimeClass(o) => self.put_runtime_class(s, *o, Existing::Replace),
+            Object::PriorityClass(o) => self.put_priority_class(s, &o, Existing::Replace),
             Object::Pod(o) => self.apply_pod(s, *o),
             Object::Node(o) => self.apply_node(s, *o),
             Object::PersistentVolumeClaim(o) => self.apply_claim(s, *o),
@@ -74,7 +75,7 @@ impl ApiServer {
                 volumes::apply_storage(s, object)
             }
             other => match self.create(s, other) {
-                Err(error) if error.reason == crate::component::ErrorReason::AlreadyExists => Ok(Reply::Unchanged),
+                Err(error) if error.reason == ErrorReason::AlreadyExists => Ok(Reply::Unchanged),
                 answer => answer,
             },
         }
@@ -211,7 +212,8 @@ impl ApiServer {
         }
         let name_of = if metadata.name.is_empty() { metadata.generate_name } else { metadata.name };
         let is_new = metadata.uid.is_none_or(|uid| uid.as_str().is_empty());
-        let subject = Subject { namespace: metadata.namespace, name: name_of.as_str(), is_new };
+        let subject =
+            Subject { namespace: metadata.namespace, name: name_of.as_str(), is_new, is_asked: !self.is_restoring };
         let admitted = self.admission.admit_own(s, spec, metadata, &subject)?;
         let created_at = self.instant(metadata.creation_timestamp, s.now);
         let started_at = status.start_time.map(|_| self.instant(status.start_time, created_at));
@@ -282,11 +284,14 @@ impl ApiServer {
     }
 
     fn container_status(&self, c: &model::ContainerStatus, otherwise: crate::units::SimTime) -> ContainerStatus {
+        let ending = |ended: &model::ContainerStateTerminated| {
+            let exit = Ending::exit(ended.exit_code, self.instant(ended.finished_at, otherwise));
+            Ending { reason: EndReason::parse(ended.reason.as_str()).unwrap_or(exit.reason), ..exit }
+        };
         let state = if let Some(running) = &c.state.running {
             ContainerState::Running { since: self.instant(running.started_at, otherwise) }
         } else if let Some(ended) = &c.state.terminated {
-            let finished_at = self.instant(ended.finished_at, otherwise);
-            ContainerState::Terminated { exit_code: ended.exit_code, finished_at }
+            ContainerState::Terminated(ending(ended))
         } else {
             match c.state.waiting.as_ref().map_or("", |waiting| waiting.reason.as_str()) {
                 "CrashLoopBackOff" => ContainerState::CrashLoopBackOff,
@@ -299,7 +304,8 @@ impl ApiServer {
                 _ => ContainerState::Waiting,
             }
         };
-        ContainerStatus { state, ready: c.ready, restarts: c.restart_count.unsigned_abs() }
+        let last = c.last_state.terminated.as_deref().map(ending);
+        ContainerStatus { state, ready: c.ready, restarts: c.restart_count.unsigned_abs(), last }
     }
 
     fn put_deployment(&mut self, s: &mut Session<'_>, mut o: model::Deployment, existing: Existing) -> Answer {
@@ -535,13 +541,36 @@ impl ApiServer {
         Ok(Reply::Done)
     }
 
-    fn put_priority_class(&mut self, s: &mut Session<'_>, o: &model::PriorityClass) -> Answer {
-        if s.store.priority_class(o.metadata.name).is_some() {
-            return Err(already_exists("priorityclasses.scheduling.k8s.io", o.metadata.name.as_str()));
+    /// # Source
+    /// Admission plugin Priority: one class at most is the default of all. Of several that the input has none is refused.
+    fn put_priority_class(&mut self, s: &mut Session<'_>, o: &model::PriorityClass, existing: Existing) -> Answer {
+        const RESOURCE: &str = "priorityclasses.scheduling.k8s.io";
+        let name = o.metadata.name;
+        let found = s.store.priority_classes.iter().find(|(_, class)| class.name == name).map(|(id, _)| id);
+        if found.is_some() {
+            existing.check(RESOURCE, name)?;
+        }
+        if o.global_default
+            && !self.is_restoring
+            && s.config.kube_apiserver.admits_with("Priority")
+            && let Some(other) = super::admission::global_default(s.store).filter(|other| other.name != name)
+        {
+            let why = format!("PriorityClass {} is already marked as default. Only one default can exist", other.name);
+            let message = format!("{RESOURCE} \"{name}\" is forbidden: {why}");
+            return Err(ApiError::new(ErrorReason::Forbidden, message));
+        }
+        if let Some(id) = found {
+            // Value and policy stay as they are.
+            let old = &mut s.store.priority_classes[id];
+            if std::mem::replace(&mut old.global_default, o.global_default) == o.global_default {
+                return Ok(Reply::Unchanged);
+            }
+            self.admission.clear();
+            return Ok(Reply::Done);
         }
         self.admission.clear();
         s.store.priority_classes.insert(PriorityClass {
-            name: o.metadata.name,
+            name,
             value: o.value,
             global_default: o.global_default,
             never_preempts: o.preemption_policy == Some(model::PreemptionPolicy::Never),
@@ -582,12 +611,13 @@ impl ApiServer {
         Ok(Reply::Done)
     }
 
-    fn put_service(&mut self, s: &mut Session<'_>, o: model::Service, existing: Existing) -> Answer {
+    fn put_service(&mut self, s: &mut Session<'_>, mut o: model::Service, existing: Existing) -> Answer {
         let (namespace, name) = (o.metadata.namespace, o.metadata.name);
         let found = s.store.services.iter().find(|(_, x)| x.meta.namespace == namespace && x.meta.name == name);
         if let Some(id) = found.map(|(id, _)| id) {
             existing.check("services", name)?;
             let old = &mut s.store.services[id];
+            o.spec.drop_type_dependent(&old.spec);
             if replace(&mut old.meta, &o.metadata, &mut old.spec, o.spec).is_none() {
                 return Ok(Reply::Unchanged);
             }
@@ -623,7 +653,7 @@ enum Existing {
 }
 
 impl Existing {
-    fn check(self, resource: &str, name: Symbol) -> Result<(), crate::component::ApiError> {
+    fn check(self, resource: &str, name: Symbol) -> Result<(), ApiError> {
         match self {
             Self::Refuse => Err(already_exists(resource, name.as_str())),
             Self::Replace => Ok(()),

@@ -9,8 +9,8 @@ use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
 use crate::model::{Labels, ObjectKind, PodSpec};
 use crate::state::{
-    Changed, Deletion, DeletionCause, DisruptionTarget, JobId, NodeId, NotScheduled, NotScheduledReason, Owner, Pod,
-    PodCondition, PodDelta, PodId, PodPhase,
+    Changed, ContainerState, ContainerStatus, CrashLoop, Deletion, DeletionCause, DisruptionTarget, JobId, NodeId,
+    NotScheduled, NotScheduledReason, Owner, Pod, PodCondition, PodDelta, PodId, PodPhase, Store,
 };
 use crate::units::SimDuration;
 
@@ -20,8 +20,12 @@ impl ApiServer {
             PodName::Exact(name) => name,
             PodName::Generate(prefix) => prefix.as_str(),
         };
-        let subject = Subject { namespace: draft.namespace, name, is_new: true };
-        let spec = self.admission.admit(s, &draft.template, draft.pinned_node.is_some(), &subject)?;
+        let subject = Subject { namespace: draft.namespace, name, is_new: true, is_asked: true };
+        let mut spec = self.admission.admit(s, &draft.template, draft.pinned_node.is_some(), &subject)?;
+        if let Some(crash_loop) = crash_loop(s.store, &draft) {
+            let admitted = Arc::make_mut(&mut spec);
+            Arc::make_mut(&mut admitted.annotations).extend(crash_loop.annotations.iter().copied());
+        }
         let (name, uid) = match draft.name {
             PodName::Exact(name) if s.store.find_pod(draft.namespace, &name).is_some() => {
                 return Err(already_exists("pods", &name));
@@ -66,6 +70,35 @@ impl ApiServer {
         s.changed.push(Changed::PodAdded(id));
         Ok(Reply::Pod(id))
     }
+}
+
+/// Why a new pod is going to crash, if the pods that it comes after did.
+fn crash_loop<'a>(store: &'a Store, draft: &PodDraft) -> Option<&'a CrashLoop> {
+    if store.crash_loops.is_empty() {
+        return None;
+    }
+    let (kind, name) = match draft.owner.as_ref()? {
+        Owner::ReplicaSet(id) => {
+            let set = store.replica_sets.get(*id)?;
+            match set.meta.owner {
+                Some(Owner::Deployment(id)) => ("Deployment", store.deployments.get(id)?.meta.name),
+                _ if set.is_replication_controller => ("ReplicationController", set.meta.name),
+                _ => ("ReplicaSet", set.meta.name),
+            }
+        }
+        Owner::DaemonSet(id) => ("DaemonSet", store.daemon_sets.get(*id)?.meta.name),
+        Owner::StatefulSet(id) => ("StatefulSet", store.stateful_sets.get(*id)?.meta.name),
+        Owner::Job(id) => ("Job", store.jobs.get(*id)?.meta.name),
+        Owner::Deployment(_) | Owner::CronJob(_) | Owner::Node(_) | Owner::Foreign { .. } => return None,
+    };
+    let spec = &draft.template.spec;
+    let images = || spec.init_containers.iter().chain(&spec.containers).map(|container| container.image);
+    store.crash_loops.iter().find(|known| {
+        known.kind == kind
+            && known.name == name
+            && known.namespace == draft.namespace
+            && known.images.iter().copied().eq(images())
+    })
 }
 
 /// What a new pod says about its scheduling.
@@ -201,6 +234,20 @@ pub(super) fn patch_status(s: &mut Session<'_>, id: PodId, patch: PodStatusPatch
     Ok(Reply::Pod(id))
 }
 
+/// How a container ended before stays told until it ends again.
+///
+/// # Source
+/// kubelet, `convertToAPIContainerStatuses`: the end before the present state, from the dead container that is still there.
+fn keep_last_states(new: &mut [ContainerStatus], old: &[ContainerStatus]) {
+    for (new, old) in new.iter_mut().zip(old) {
+        let before = match old.state {
+            ContainerState::Terminated(ending) if new.restarts > old.restarts => Some(ending),
+            _ => old.last,
+        };
+        new.last = new.last.or(before);
+    }
+}
+
 fn write_status(pod: &mut Pod, patch: PodStatusPatch, now: crate::units::SimTime) -> PodDelta {
     let mut delta = PodDelta::NONE;
     let mut set = |differs: bool, part: PodDelta| {
@@ -228,11 +275,13 @@ fn write_status(pod: &mut Pod, patch: PodStatusPatch, now: crate::units::SimTime
         pod.started_at = Some(at);
         set(true, PodDelta::CONTAINERS);
     }
-    if let Some(containers) = patch.containers {
+    if let Some(mut containers) = patch.containers {
+        keep_last_states(&mut containers, &pod.containers);
         set(pod.containers != containers, PodDelta::CONTAINERS);
         pod.containers = containers;
     }
-    if let Some(containers) = patch.init_containers {
+    if let Some(mut containers) = patch.init_containers {
+        keep_last_states(&mut containers, &pod.init_containers);
         set(pod.init_containers != containers, PodDelta::CONTAINERS);
         pod.init_containers = containers;
     }

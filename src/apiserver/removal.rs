@@ -23,6 +23,11 @@ pub(super) fn delete_other(s: &mut Session<'_>, kind: &'static str, namespace: S
             s.changed.push(Changed::ServiceRemoved(id));
         }
         "PriorityClass" => {
+            if crate::model::SYSTEM_PRIORITY_CLASSES.iter().any(|(system, _)| name == *system) {
+                let why = "this is a system priority class and cannot be deleted";
+                let message = format!("priorityclasses.scheduling.k8s.io \"{name}\" is forbidden: {why}");
+                return Err(ApiError::new(ErrorReason::Forbidden, message));
+            }
             let found = s.store.priority_classes.iter().find(|(_, c)| c.name == name).map(|(id, _)| id);
             let id = found.ok_or_else(|| not_found("priorityclasses.scheduling.k8s.io", name.as_str()))?;
             s.store.priority_classes.remove(id);

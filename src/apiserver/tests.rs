@@ -44,6 +44,7 @@ impl Api {
             kubelet: KubeletConfiguration::default().resolve(version),
             latency: Latencies::default(),
             round_trip: SimDuration::from_millis(10),
+            epoch_unix_s: 0,
         };
         let now = SimTime::from_secs(100);
         Self { api: ApiServer::new(), store: Store::default(), config, now, changed: Vec::new() }
@@ -253,6 +254,112 @@ fn pods_of_a_priority_class_that_was_deleted_are_forbidden_those_of_a_dump_are_n
     let old = format!("{{metadata: {{name: old, uid: u}}, spec: {{priorityClassName: hi, priority: 1000, {ONE}}}}}");
     let id = api.pod(&old);
     assert_eq!(api.get(id).spec.priority, 1000);
+}
+
+#[test]
+fn a_new_pod_has_the_priority_and_the_policy_of_its_class_and_no_other() {
+    let mut api = Api::new();
+    let class = "{metadata: {name: hi}, value: 1000, preemptionPolicy: Never}";
+    let class: model::PriorityClass = serde_saphyr::from_str(class).expect("a class");
+    api.create(Object::PriorityClass(Box::new(class))).expect("a new class");
+    let asked = |api: &mut Api, spec: &str| {
+        let text = format!("{{metadata: {{name: p, namespace: default}}, spec: {{{spec}, {ONE}}}}}");
+        let pod: model::Pod = serde_saphyr::from_str(&text).expect("a pod");
+        api.ask(Request::DryRun(Box::new(Request::Create(Box::new(Object::from(pod))))))
+    };
+    let mut check = |spec: &str, why: Option<&str>| match (asked(&mut api, spec), why) {
+        (Ok(_), None) => {}
+        (Err(error), Some(why)) => assert_eq!(error.message, format!("pods \"p\" is forbidden: {why}")),
+        (answer, why) => panic!("{spec}: {answer:?} instead of {why:?}"),
+    };
+    const RULE: &str = "from the given PriorityClass name";
+    let integer = |own: i32, computed: i32| {
+        format!(
+            "the integer value of priority ({own}) must not be provided in pod spec; priority admission controller computed \
+             {computed} {RULE}"
+        )
+    };
+    check("priority: 0", None);
+    check("priority: 5", Some(&integer(5, 0)));
+    check("priorityClassName: hi, priority: 1000, preemptionPolicy: Never", None);
+    check("priorityClassName: hi, priority: 7", Some(&integer(7, 1000)));
+    let policy = "the string value of PreemptionPolicy (PreemptLowerPriority) must not be provided in pod spec; priority \
+                  admission controller computed Never from the given PriorityClass name";
+    check("priorityClassName: hi, preemptionPolicy: PreemptLowerPriority", Some(policy));
+    let overhead = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
+    check("overhead: {cpu: 1}", Some(overhead));
+    // What is there at the beginning has been admitted somewhere, somehow.
+    let id = api.pod(&format!("{{metadata: {{name: old}}, spec: {{priority: 500, {ONE}}}}}"));
+    assert_eq!(api.get(id).spec.priority, 500);
+}
+
+#[test]
+fn one_priority_class_at_most_is_the_default_of_all() {
+    let mut api = Api::new();
+    let class = |name: &str, value: i32, is_default: bool| {
+        let text = format!("{{metadata: {{name: {name}}}, value: {value}, globalDefault: {is_default}}}");
+        let class: model::PriorityClass = serde_saphyr::from_str(&text).expect("a class");
+        Box::new(Object::PriorityClass(Box::new(class)))
+    };
+    api.ask(Request::Create(class("one", 70, true))).expect("a class");
+    let expected = "priorityclasses.scheduling.k8s.io \"two\" is forbidden: PriorityClass one is already marked as default. \
+                    Only one default can exist";
+    let (reason, message) = api.refusal(Request::Create(class("two", 60, true)));
+    assert_eq!((reason, message.as_str()), (ErrorReason::Forbidden, expected));
+    api.ask(Request::Create(class("two", 60, false))).expect("a class");
+    assert_eq!(api.refusal(Request::Apply(class("two", 60, true))).1, expected);
+    let pod = |api: &mut Api, name: &str| api.pod(&format!("{{metadata: {{name: {name}}}, spec: {{{ONE}}}}}"));
+    let id = pod(&mut api, "a");
+    assert_eq!((api.get(id).spec.priority, api.get(id).spec.priority_class_name), (70, Some(Symbol::new("one"))));
+    assert!(matches!(api.ask(Request::Apply(class("one", 70, false))), Ok(Reply::Done)));
+    api.ask(Request::Apply(class("two", 60, true))).expect("the only default");
+    let id = pod(&mut api, "b");
+    assert_eq!(api.get(id).spec.priority, 60);
+    let delete = |name: &str| Request::DeleteOther {
+        kind: "PriorityClass",
+        namespace: Symbol::empty(),
+        name: Symbol::new(name),
+    };
+    let (reason, message) = api.refusal(delete("system-node-critical"));
+    let expected = "priorityclasses.scheduling.k8s.io \"system-node-critical\" is forbidden: this is a system priority class \
+                    and cannot be deleted";
+    assert_eq!((reason, message.as_str()), (ErrorReason::Forbidden, expected));
+}
+
+#[test]
+fn pods_that_come_after_a_crash_loop_crash_until_their_image_is_another() {
+    let mut api = Api::new();
+    let text = "{metadata: {name: web, namespace: default}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: \
+                {a: b}}, spec: {containers: [{name: c, image: i}]}}}}";
+    let set: model::ReplicaSet = serde_saphyr::from_str(text).expect("a set");
+    let Ok(Reply::Workload(WorkloadId::ReplicaSet(set))) = api.create(Object::ReplicaSet(Box::new(set))) else {
+        panic!("a new set")
+    };
+    api.store.crash_loops = Arc::from([crate::state::CrashLoop {
+        namespace: Symbol::new("default"),
+        kind: Symbol::new("ReplicaSet"),
+        name: Symbol::new("web"),
+        images: vec![Symbol::new("i")],
+        annotations: vec![(Symbol::new("kubesquall.sim/exit-code"), Symbol::new("3"))],
+    }]);
+    let mut made = |image: &str| {
+        let text = format!("{{spec: {{containers: [{{name: c, image: {image}}}]}}}}");
+        let template: PodTemplateSpec = serde_saphyr::from_str(&text).expect("a template");
+        let draft = PodDraft {
+            namespace: Symbol::new("default"),
+            name: PodName::Generate(Symbol::new("web-")),
+            template: Arc::new(template),
+            extra_labels: smallvec::SmallVec::new(),
+            owner: Some(crate::state::Owner::ReplicaSet(set)),
+            pinned_node: None,
+            job_tracking: false,
+        };
+        let Ok(Reply::Pod(id)) = api.ask(Request::CreatePod(Box::new(draft))) else { panic!("a new pod") };
+        api.get(id).spec.annotations.get(&Symbol::new("kubesquall.sim/exit-code")).map(|code| code.as_str())
+    };
+    assert_eq!(made("i"), Some("3"));
+    assert_eq!(made("j"), None);
+    assert_eq!(made("i"), Some("3"));
 }
 
 #[test]

@@ -103,8 +103,8 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     }
     let outcomes: Vec<ExpectationOutcome> =
         scenario.expectations.iter().map(|e| e.judge(&played.observed.summary.metrics)).collect();
-    let summary = &played.observed.summary;
-    let summary_json = run_files::summary_json(&scenario, summary, &outcomes, &changes, &played.storms);
+    let summary_json =
+        run_files::summary_json(&scenario, &played.observed, sample, &outcomes, &changes, &played.storms);
     run_files::write(&scenario, &played.observed, &summary_json, &out)?;
     if !arguments.no_charts {
         for (name, picture) in draw_charts(out.path(), &inspect::summary(out.path())?)?.drawn {

@@ -1,11 +1,13 @@
 //! The files of a run's directory besides its tables and charts.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::model::NotModelled;
 use crate::model::config::KubernetesVersion;
 use crate::observe::{Observed, Sentence, Summary};
-use crate::report::{OutputDir, OutputError, write_tables};
+use crate::report::{OutputDir, OutputError, row_counts, write_tables};
 use crate::scenario::{Assumption, ExpectationOutcome, Input, ResolvedScenario, lock_file};
 use crate::simulation::Storm;
 use crate::units::SimDuration;
@@ -39,6 +41,11 @@ struct SummaryFile<'a> {
     #[serde(flatten)]
     summary: &'a Summary,
     expectations: &'a [ExpectationOutcome],
+    /// Rows of each table: one that has others was cut.
+    rows: BTreeMap<&'static str, usize>,
+    /// `--sample`: at most one row of cluster.csv per so many seconds; absent if all were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sample_s: Option<f64>,
     input: &'a Input,
     assumed: &'a [Assumption],
     unsettled: &'a [Storm],
@@ -47,11 +54,15 @@ struct SummaryFile<'a> {
 /// The text of `summary.json`.
 pub(super) fn summary_json(
     scenario: &ResolvedScenario,
-    summary: &Summary,
+    observed: &Observed,
+    sample: SimDuration,
     expectations: &[ExpectationOutcome],
     overrides: &[String],
     unsettled: &[Storm],
 ) -> String {
+    let summary = &observed.summary;
+    let mut rows = row_counts(observed);
+    rows.insert("not-modelled.csv", scenario.not_modelled.len());
     let file = SummaryFile {
         scenario: &scenario.name,
         seed: scenario.seed,
@@ -63,6 +74,8 @@ pub(super) fn summary_json(
         verdict: &summary.verdict,
         summary,
         expectations,
+        rows,
+        sample_s: (!sample.is_zero()).then(|| sample.as_secs_f64()),
         input: &scenario.input,
         assumed: &scenario.assumed,
         unsettled,

@@ -76,6 +76,8 @@ pub struct Config {
     pub latency: Latencies,
     /// An API call's way there and back.
     pub round_trip: SimDuration,
+    /// The Unix time of t=0 in seconds, for what goes by the calendar; 0 if the input has no time stamps.
+    pub epoch_unix_s: i64,
 }
 
 impl Latencies {

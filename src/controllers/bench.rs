@@ -154,6 +154,7 @@ pub(super) fn config() -> Config {
         kubelet: KubeletConfiguration::default().resolve(version),
         latency: Latencies::default(),
         round_trip: SimDuration::from_millis(10),
+        epoch_unix_s: 0,
     }
 }
 

@@ -73,6 +73,33 @@ fn each_slot_becomes_a_job_named_by_its_minute() {
 }
 
 #[test]
+fn slots_are_those_of_the_clock_of_the_zone() {
+    // In 1970 Kathmandu was five hours and a half ahead.
+    let mut calendar = Calendar::new("schedule: '40 5 * * *', timeZone: Asia/Kathmandu");
+    calendar.cluster.start();
+    calendar.run_until(20.0);
+    assert_eq!(calendar.slots(), [10]);
+    let mut calendar = Calendar::new("schedule: '5 0 * * *', timeZone: Nowhere/Land");
+    calendar.cluster.start();
+    calendar.run_until(20.0);
+    assert!(calendar.slots().is_empty());
+    assert_eq!(
+        calendar.messages("UnknownTimeZone")[0],
+        "invalid timeZone: \"Nowhere/Land\": unknown time zone Nowhere/Land"
+    );
+}
+
+#[test]
+fn with_time_stamps_the_calendar_is_that_of_the_input() {
+    let mut calendar = Calendar::new("schedule: '0 12 * * *'");
+    // A minute before noon.
+    calendar.cluster.config.epoch_unix_s = 11 * 3600 + 59 * 60;
+    calendar.cluster.start();
+    calendar.run_until(5.0);
+    assert_eq!(calendar.slots(), [12 * 60]);
+}
+
+#[test]
 fn of_slots_missed_while_nobody_looked_the_last_becomes_a_job() {
     let mut calendar = Calendar::new("schedule: '*/10 * * * *'");
     calendar.cluster.now = MIDNIGHT + SimDuration::from_secs(45 * 60);

@@ -229,7 +229,7 @@ fn disrupted(work: &mut Work, pod: PodId) {
 }
 
 fn exit(work: &mut Work, pod: PodId, exit_code: i32) {
-    let state = ContainerState::Terminated { exit_code, finished_at: work.cluster.now };
+    let state = ContainerState::Terminated(crate::state::Ending::exit(exit_code, work.cluster.now));
     let containers = Some([ContainerStatus { state, ..ContainerStatus::default() }].into_iter().collect());
     work.cluster.patch(pod, PodStatusPatch { containers, ..PodStatusPatch::default() });
 }

@@ -22,13 +22,18 @@ pub(super) fn plan(args: &ApplyArgs, objects: &[Written], plan: &mut Plan) {
 }
 
 /// What one object of a file asks for, as things are when its turn comes.
-pub(super) fn plan_one(args: &ApplyArgs, Written { file, object, .. }: &Written, store: &Store, plan: &mut Plan) {
+pub(super) fn plan_one(args: &ApplyArgs, written: &Written, store: &Store, plan: &mut Plan) {
+    let Written { file, object, .. } = written;
     let verb = args.verb;
     let metadata = object.metadata();
     let kind = Kind::of(object);
     let name = format!("{}/{}", kind.map_or_else(|| printed(object), |k| k.printed().to_owned()), metadata.name);
     let exists = kind.and_then(|k| find_one(k, metadata.namespace, metadata.name.as_str(), store));
-    if verb == ApplyVerb::Create || exists.is_none() {
+    let is_new = verb == ApplyVerb::Create || exists.is_none();
+    if !written.is_taken(if is_new { "creating" } else { "patching" }, args.validation, plan) {
+        return;
+    }
+    if is_new {
         let request = match verb {
             ApplyVerb::Create => Request::Create(Box::new(object.clone())),
             ApplyVerb::Apply => Request::Apply(Box::new(three_way::remembered(object))),

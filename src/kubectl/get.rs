@@ -222,9 +222,6 @@ fn row(found: &Found, args: &GetArgs, with_kind: bool, store: &Store, now: SimTi
 ///
 /// # Source
 /// kube-apiserver, `printPod`: later rules hide what earlier ones say, and of the containers the first speaks last.
-///
-/// # Differs
-/// A container that ended with another status than 0 is in `Error`, whatever ended it.
 fn status(pod: &Pod) -> String {
     if pod.deletion.is_some() && pod.reason.as_str() == "NodeLost" {
         return "Unknown".to_owned();
@@ -244,8 +241,12 @@ fn status(pod: &Pod) -> String {
     for container in pod.containers.iter().rev() {
         match container.state {
             ContainerState::Running { .. } => runs |= container.ready,
-            ContainerState::Terminated { exit_code: 0, .. } => status = "Completed",
-            ContainerState::Terminated { .. } => (status, error) = ("Error", Some("Error")),
+            ContainerState::Terminated(ending) => {
+                status = ending.reason.as_str();
+                if ending.exit_code != 0 {
+                    error = Some(status);
+                }
+            }
             waiting => status = waiting_for(waiting, pod),
         }
     }
@@ -280,14 +281,14 @@ fn waiting_for(state: ContainerState, pod: &Pod) -> &'static str {
 fn initializing(pod: &Pod) -> Option<String> {
     let containers = pod.spec.init_containers.iter().zip(&pod.init_containers).enumerate();
     let open = |(_, (container, status)): &(usize, (&Container, &ContainerStatus))| match status.state {
-        ContainerState::Terminated { exit_code: 0, .. } => false,
+        ContainerState::Terminated(ending) if ending.exit_code == 0 => false,
         ContainerState::Running { .. } => !container.is_sidecar(),
         _ => true,
     };
     let (index, (_, status)) = { containers }.find(open)?;
     let count = pod.spec.init_containers.len();
     Some(match status.state {
-        ContainerState::Terminated { .. } => "Init:Error".to_owned(),
+        ContainerState::Terminated(ending) => format!("Init:{}", ending.reason.as_str()),
         ContainerState::Running { .. } | ContainerState::Waiting => format!("Init:{index}/{count}"),
         waiting => format!("Init:{}", waiting_for(waiting, pod)),
     })
@@ -297,24 +298,27 @@ fn initializing(pod: &Pod) -> Option<String> {
 ///
 /// # Source
 /// kube-apiserver, `printPod`: who runs and is ready, of the containers and those init containers that go on running.
-fn ready_and_restarts(pod: &Pod) -> [String; 2] {
+fn ready_and_restarts(pod: &Pod, now: SimTime) -> [String; 2] {
     let runs = |status: &&ContainerStatus| status.ready && matches!(status.state, ContainerState::Running { .. });
     let init = || pod.spec.init_containers.iter().zip(&pod.init_containers);
     let sidecars = || init().filter(|(container, _)| container.is_sidecar()).map(|(_, status)| status);
     let is_initializing = initializing(pod).is_some();
     let own = pod.containers.iter().filter(|_| !is_initializing);
     let ready = own.clone().filter(runs).count() + sidecars().filter(runs).count();
-    let restarts: u32 = if is_initializing {
-        init().map(|(_, status)| status.restarts).sum()
-    } else {
-        own.chain(sidecars()).map(|status| status.restarts).sum()
+    let counted: Vec<&ContainerStatus> =
+        if is_initializing { init().map(|(_, status)| status).collect() } else { own.chain(sidecars()).collect() };
+    let restarts: u32 = counted.iter().map(|status| status.restarts).sum();
+    let last = counted.iter().filter_map(|status| status.last).map(|ending| ending.finished_at).max();
+    let restarts = match last.filter(|_| restarts != 0) {
+        Some(last) => format!("{restarts} ({} ago)", age(last, now)),
+        None => restarts.to_string(),
     };
     let side = pod.spec.init_containers.iter().filter(|container| container.is_sidecar()).count();
-    [format!("{ready}/{}", pod.spec.containers.len() + side), restarts.to_string()]
+    [format!("{ready}/{}", pod.spec.containers.len() + side), restarts]
 }
 
 fn pod_cells(pod: &Pod, wide: bool, store: &Store, now: SimTime) -> Vec<String> {
-    let [ready, restarts] = ready_and_restarts(pod);
+    let [ready, restarts] = ready_and_restarts(pod, now);
     let node =
         |node: Option<crate::state::NodeId>| node.map_or("<none>".to_owned(), |node| store.node_name(node).to_string());
     let mut cells = vec![ready, status(pod), restarts, age(pod.created_at, now)];

@@ -44,8 +44,8 @@ use std::sync::Arc;
 
 use crate::arena::{Id, Symbol, Table};
 use crate::component::{
-    Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventDraft, Message, ObjectRef, Record,
-    Reply, Request, Start, Transcript, TypedCommand, typed,
+    Answer, ApiError, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventDraft, Message, ObjectRef,
+    Record, Reply, Request, Start, Transcript, TypedCommand, typed,
 };
 use crate::model::{ManifestObject, Object};
 use crate::state::{
@@ -54,12 +54,12 @@ use crate::state::{
 };
 use crate::units::{SimDuration, SimTime};
 
-use command_line::DeleteArgs;
 pub(crate) use command_line::patch_value;
 pub use command_line::{
     Command, CommandLine, CommandLineError, DrainArgs, Input, RolloutArgs, RolloutVerb, Selection, Source, Stage,
     commands, parse,
 };
+use command_line::{DeleteArgs, FieldValidation};
 use drain::Drain;
 use failure::Failure;
 use pipeline::Pipe;
@@ -80,13 +80,46 @@ pub struct Written {
     pub object: Object,
     /// Whether the file names its namespace; else a command may give it one.
     pub names_namespace: bool,
+    /// What the file says that is no field of the API.
+    pub unknown_fields: Vec<String>,
 }
 
 impl Written {
+    /// Whether the API server takes it with what is no field of the API: else that is told as its refusal, or as warnings.
+    ///
+    /// # Source
+    /// kube-apiserver, field validation (strict, if kubectl does not say otherwise); kubectl, `AddSourceToErr`.
+    fn is_taken(&self, doing: &str, validation: FieldValidation, plan: &mut Plan) -> bool {
+        let said = || self.unknown_fields.iter().map(|path| format!("unknown field {path:?}"));
+        match validation {
+            _ if self.unknown_fields.is_empty() => true,
+            FieldValidation::Ignore => true,
+            FieldValidation::Warn => {
+                plan.warnings.extend(said().map(|text| format!("Warning: {text}")));
+                true
+            }
+            FieldValidation::Strict => {
+                let kind = self.object.kind().as_str();
+                let value = self.object.to_value();
+                let version = value["apiVersion"].as_str().unwrap_or_default();
+                let version = version.rsplit_once('/').map_or(version, |(_, version)| version);
+                let said: Vec<String> = said().collect();
+                let message = format!(
+                    "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {}",
+                    said.join(", ")
+                );
+                let error = ApiError::new(ErrorReason::BadRequest, message);
+                plan.fail(Failure::refusal(&error, Some((doing, &self.file))));
+                false
+            }
+        }
+    }
+
     /// An object of a file.
     #[must_use]
     pub fn new(file: &Arc<str>, loaded: ManifestObject) -> Self {
-        Self { file: Arc::clone(file), object: loaded.object, names_namespace: loaded.names_namespace }
+        let ManifestObject { object, names_namespace, unknown_fields, .. } = loaded;
+        Self { file: Arc::clone(file), object, names_namespace, unknown_fields }
     }
 }
 

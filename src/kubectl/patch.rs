@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::resource::{Found, find_or_fail};
 use super::{Plan, Step, json_patch, strategic, three_way};
 use crate::component::{ApiError, ErrorReason, Request};
-use crate::model::{Object, validation};
+use crate::model::{Object, api_fields, validation};
 use crate::state::Store;
 
 /// Plans the write of a changed object.
@@ -58,6 +58,11 @@ fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut Plan) {
     if identity(&after, "namespace") != identity(&before, "namespace") {
         let text = "the namespace of the provided object does not match the namespace sent on the request";
         return plan.fail(Failure::refusal(&ApiError::new(ErrorReason::BadRequest, text), None));
+    }
+    if api_fields::knows(after["apiVersion"].as_str().unwrap_or_default(), current.kind().as_str()) {
+        // A patch does not ask for strictness.
+        let unknown = api_fields::unknown_in(current.kind().as_str(), &after);
+        plan.warnings.extend(unknown.iter().map(|path| format!("Warning: unknown field {path:?}")));
     }
     match Object::from_any(after.clone()) {
         Some(Ok(patched)) => plan.call(Step {

@@ -22,7 +22,8 @@ pub(super) fn plan(args: &ReplaceArgs, objects: &[Written], store: &Store, plan:
         }
         return make_anew(objects, store, plan);
     }
-    for Written { file, object, .. } in objects {
+    for written in objects {
+        let Written { file, object, .. } = written;
         let Some(kind) = Kind::of(object) else { continue };
         let metadata = object.metadata();
         if let Some(failure) = of_another_namespace(metadata.namespace, args.namespace.as_deref()) {
@@ -32,6 +33,9 @@ pub(super) fn plan(args: &ReplaceArgs, objects: &[Written], store: &Store, plan:
         if find_one(kind, metadata.namespace, metadata.name.as_str(), store).is_none() {
             let error = not_found(kind, metadata.name.as_str());
             plan.fail(Failure::refusal(&error, Some(("replacing", file))));
+            continue;
+        }
+        if !written.is_taken("replacing", args.validation, plan) {
             continue;
         }
         let line = format!("{}/{} replaced", kind.printed(), metadata.name);

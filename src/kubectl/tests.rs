@@ -86,6 +86,7 @@ impl Desk {
             kubelet: KubeletConfiguration::default().resolve(version),
             latency: Latencies::default(),
             round_trip: SimDuration::from_millis(10),
+            epoch_unix_s: 0,
         };
         let mut line = runbook_line(line);
         line.objects = files.iter().map(|(file, text)| written(file, text)).collect();
@@ -324,7 +325,7 @@ fn from_file(file: &str, text: &str) -> Written {
 }
 
 fn written(file: &str, text: &str) -> Written {
-    Written { file: file.into(), object: object(text), names_namespace: true }
+    Written { file: file.into(), object: object(text), names_namespace: true, unknown_fields: Vec::new() }
 }
 
 #[track_caller]

@@ -10,8 +10,8 @@ use super::resource::{Found, Kind};
 use super::three_way;
 use crate::model::Object;
 use crate::state::{
-    ContainerState, ContainerStatus, JobStatus, Meta, Node, NodeConditionKind, NotScheduled, Owner, Pod, Status, Store,
-    Uid, WorkloadId,
+    ContainerState, ContainerStatus, Ending, JobStatus, Meta, Node, NodeConditionKind, NotScheduled, Owner, Pod,
+    Status, Store, Uid, WorkloadId,
 };
 use crate::units::{SimTime, rfc3339_from_unix_nanos};
 
@@ -180,6 +180,7 @@ fn pod_status(pod: &Pod, store: &Store, clock: Clock) -> Value {
                 json!({
                     "name": container.name, "image": container.image, "ready": status.ready,
                     "restartCount": status.restarts, "state": container_state(status.state, clock),
+                    "lastState": status.last.map(|ending| ended(ending, clock)),
                 })
             })
             .collect();
@@ -206,12 +207,13 @@ fn container_state(state: ContainerState, clock: Clock) -> Value {
         ContainerState::ImagePullBackOff => waiting("ImagePullBackOff"),
         ContainerState::ErrImageNeverPull => waiting("ErrImageNeverPull"),
         ContainerState::Running { since } => json!({"running": {"startedAt": clock.stamp(since)}}),
-        ContainerState::Terminated { exit_code, finished_at } => {
-            let reason = if exit_code == 0 { "Completed" } else { "Error" };
-            let finished_at = clock.stamp(finished_at);
-            json!({"terminated": {"exitCode": exit_code, "reason": reason, "finishedAt": finished_at}})
-        }
+        ContainerState::Terminated(ending) => ended(ending, clock),
     }
+}
+
+fn ended(ending: Ending, clock: Clock) -> Value {
+    let (reason, finished_at) = (ending.reason.as_str(), clock.stamp(ending.finished_at));
+    json!({"terminated": {"exitCode": ending.exit_code, "reason": reason, "finishedAt": finished_at}})
 }
 
 fn amounts(resources: &crate::model::Resources, pods: i64) -> Value {

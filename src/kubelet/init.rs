@@ -8,7 +8,7 @@ use super::pull::Start;
 use super::restart::back_off_text;
 use super::{Kubelets, Timer, settings};
 use crate::component::{Ctx, EventDraft, Latencies, ObjectRef, PodStatusPatch};
-use crate::state::{ContainerState, ContainerStatus, Pod, PodId, Status};
+use crate::state::{ContainerState, ContainerStatus, Ending, Pod, PodId, Status};
 use crate::units::{SimDuration, SimTime};
 
 /// How an init sequence ends.
@@ -60,9 +60,9 @@ pub(super) fn run_inits(pod: &Pod, restarts: u32, begin: SimTime, ctx: &Ctx<'_, 
 /// Init containers when the regular ones start: sidecars run, the others are done.
 pub(super) fn done_statuses(pod: &Pod, restarts: u32, now: SimTime) -> SmallVec<[ContainerStatus; 0]> {
     let status = |is_sidecar: bool| {
-        let done = ContainerState::Terminated { exit_code: 0, finished_at: now };
+        let done = ContainerState::Terminated(Ending::exit(0, now));
         let state = if is_sidecar { ContainerState::Running { since: now } } else { done };
-        ContainerStatus { state, ready: true, restarts }
+        ContainerStatus { state, ready: true, restarts, last: None }
     };
     pod.spec.init_containers.iter().map(|c| status(c.is_sidecar())).collect()
 }
@@ -78,7 +78,8 @@ impl Kubelets {
         let Some(node) = object.node else { return };
         let Some(worker) = self.workers.get_mut(&pod) else { return };
         worker.ticket = None;
-        let ended = ContainerState::Terminated { exit_code: code, finished_at: ctx.now };
+        let ending = Ending::exit(code, ctx.now);
+        let ended = ContainerState::Terminated(ending);
         let mut patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
         if !restarts_after(object.spec.restart_policy, code) {
             let inits = statuses(object, index, ended, worker.init_restarts, ctx.now);
@@ -101,7 +102,11 @@ impl Kubelets {
         }
         let wait = settings::synced(object, wait, "init-sync", count.into(), ctx);
         worker.ticket = Some(ctx.arm_in(wait, Timer::InitRestart(pod)));
-        patch.init_containers = Some(statuses(object, index, ContainerState::CrashLoopBackOff, count, ctx.now));
+        let mut inits = statuses(object, index, ContainerState::CrashLoopBackOff, count, ctx.now);
+        if let Some(status) = inits.get_mut(index) {
+            status.last = Some(ending);
+        }
+        patch.init_containers = Some(inits);
         let text = back_off_text(name, object);
         self.event(node, EventDraft::warning("BackOff", ObjectRef::pod(object), text), ctx);
         self.post_if_heard(pod, patch, ctx);
@@ -128,7 +133,7 @@ fn statuses(
     for (position, status) in statuses.iter_mut().enumerate().skip(index) {
         let state = if position == index { state } else { ContainerState::Waiting };
         let restarts = if position == index { restarts } else { 0 };
-        *status = ContainerStatus { state, ready: false, restarts };
+        *status = ContainerStatus { state, ready: false, restarts, last: None };
     }
     statuses
 }

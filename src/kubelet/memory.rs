@@ -5,10 +5,16 @@ use super::{Kubelets, Timer, settings};
 use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::model::Container;
-use crate::state::{Pod, PodId, PodPhase};
+use crate::state::{EndReason, Ending, Pod, PodId, PodPhase};
+use crate::units::SimTime;
 
 /// Exit code of a container that the kernel has killed.
 const OOM_KILLED: i32 = 137;
+
+/// The end of a container that the kernel has killed.
+pub(super) fn out_of_memory(now: SimTime) -> Ending {
+    Ending { exit_code: OOM_KILLED, reason: EndReason::OomKilled, finished_at: now }
+}
 
 /// How much memory the pod's containers may use together; none if one of them may use any amount.
 fn limit(pod: &Pod) -> Option<i64> {
@@ -54,7 +60,7 @@ impl Kubelets {
             worker.end = None;
         }
         if ctx.store.pod(pod).is_some_and(is_over_limit) {
-            self.container_ended(pod, Some(OOM_KILLED), ctx);
+            self.container_ended(pod, Some(out_of_memory(ctx.now)), ctx);
         } else {
             self.arm_end(pod, ctx);
         }

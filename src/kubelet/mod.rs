@@ -36,8 +36,8 @@ use crate::component::{
 };
 use crate::engine::Ticket;
 use crate::state::{
-    CauseId, Change, Changed, ContainerFate, ControlPlaneProcess, MachineChange, NodeDelta, NodeId, PersistentVolumeId,
-    PodDelta, PodId, Power, Store,
+    CauseId, Change, Changed, ContainerFate, ControlPlaneProcess, Ending, MachineChange, NodeDelta, NodeId,
+    PersistentVolumeId, PodDelta, PodId, Power, Store,
 };
 use crate::units::SimDuration;
 use pod_worker::Worker;
@@ -436,11 +436,11 @@ impl Component for Kubelets {
             MachineChange::Burdened { node, .. } => self.watch_usage(node, ctx),
             MachineChange::ShutdownBegins(node) => self.shutdown_begins(node, ctx),
             MachineChange::ContainerEnds { pod, fate } => {
-                let code = match fate {
-                    ContainerFate::Exit(code) => code,
-                    ContainerFate::OomKilled => 137,
+                let ending = match fate {
+                    ContainerFate::Exit(code) => Ending::exit(code, ctx.now),
+                    ContainerFate::OomKilled => memory::out_of_memory(ctx.now),
                 };
-                self.container_ended(pod, Some(code), ctx);
+                self.container_ended(pod, Some(ending), ctx);
             }
             MachineChange::ProcessDown(ControlPlaneProcess::KubeApiserver) => self.api_stopped(ctx),
             MachineChange::ProcessUp(ControlPlaneProcess::KubeApiserver) => self.api_started(ctx),

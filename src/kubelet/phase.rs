@@ -1,7 +1,7 @@
 //! The phase of a pod, from what its containers do.
 
 use crate::model::{PodSpec, RestartPolicy};
-use crate::state::{ContainerState, ContainerStatus, PodPhase};
+use crate::state::{ContainerState, ContainerStatus, Ending, PodPhase};
 
 /// Whether a container that ended with this code is started again.
 pub(super) fn restarts_after(policy: RestartPolicy, code: i32) -> bool {
@@ -30,8 +30,8 @@ pub(super) fn phase(spec: &PodSpec, inits: &[ContainerStatus], containers: &[Con
     let mut are_inits_open = false;
     for (index, container) in spec.init_containers.iter().enumerate().filter(|(_, c)| !c.is_sidecar()) {
         match inits.get(index).map(|status| status.state) {
-            Some(ContainerState::Terminated { exit_code: 0, .. }) => {}
-            Some(ContainerState::Terminated { exit_code, .. }) if !restarts_after(policy, exit_code) => {
+            Some(ContainerState::Terminated(Ending { exit_code: 0, .. })) => {}
+            Some(ContainerState::Terminated(Ending { exit_code, .. })) if !restarts_after(policy, exit_code) => {
                 debug_assert!(!container.is_sidecar());
                 return PodPhase::Failed;
             }
@@ -42,7 +42,7 @@ pub(super) fn phase(spec: &PodSpec, inits: &[ContainerStatus], containers: &[Con
     for status in containers {
         match status.state {
             ContainerState::Running { .. } => running += 1,
-            ContainerState::Terminated { exit_code, .. } => {
+            ContainerState::Terminated(Ending { exit_code, .. }) => {
                 stopped += 1;
                 ended += u32::from(!restarts_after(policy, exit_code));
                 succeeded += u32::from(exit_code == 0);
@@ -68,7 +68,7 @@ mod tests {
     const RUNS: ContainerState = ContainerState::Running { since: SimTime::ZERO };
 
     fn ended(exit_code: i32) -> ContainerState {
-        ContainerState::Terminated { exit_code, finished_at: SimTime::ZERO }
+        ContainerState::Terminated(Ending::exit(exit_code, SimTime::ZERO))
     }
 
     #[track_caller]
@@ -76,8 +76,10 @@ mod tests {
         let list = vec!["{}"; containers.len()].join(",");
         let json = format!(r#"{{"restartPolicy":"{policy}","containers":[{list}]}}"#);
         let spec: PodSpec = serde_json::from_str(&json).expect("a spec");
-        let statuses: Vec<ContainerStatus> =
-            containers.iter().map(|&(state, restarts)| ContainerStatus { state, ready: false, restarts }).collect();
+        let statuses: Vec<ContainerStatus> = containers
+            .iter()
+            .map(|&(state, restarts)| ContainerStatus { state, ready: false, restarts, last: None })
+            .collect();
         assert_eq!(phase(&spec, &[], &statuses, fate), expected, "{policy} {containers:?}");
     }
 
@@ -110,7 +112,7 @@ mod tests {
         let check = |policy: &str, state: ContainerState, expected: PodPhase| {
             let json = format!(r#"{{"restartPolicy":"{policy}","initContainers":[{{}}],"containers":[{{}}]}}"#);
             let spec: PodSpec = serde_json::from_str(&json).expect("a spec");
-            let status = |state| ContainerStatus { state, ready: false, restarts: 0 };
+            let status = |state| ContainerStatus { state, ready: false, restarts: 0, last: None };
             let regular = if state == ended(0) { RUNS } else { ContainerState::Waiting };
             assert_eq!(phase(&spec, &[status(state)], &[status(regular)], Fate::Open), expected, "{policy} {state:?}");
         };

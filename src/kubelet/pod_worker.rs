@@ -16,7 +16,7 @@ use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch, Request};
 use crate::engine::Ticket;
 use crate::model::config::KubernetesVersion;
 use crate::model::{Container, SYSTEM_CRITICAL_PRIORITY};
-use crate::state::{ContainerState, ContainerStatus, NodeId, Pod, PodId, PodPhase, Status};
+use crate::state::{ContainerState, ContainerStatus, Ending, NodeId, Pod, PodId, PodPhase, Status};
 use crate::units::{SimDuration, SimTime};
 
 /// How long a kubelet takes to notice what its containers do and to post it.
@@ -73,8 +73,10 @@ pub(super) struct Worker {
     pub(super) unposted: Option<Box<PodStatusPatch>>,
     /// What is posted when the containers have stopped, instead of removing the object: the kubelet itself ends the pod.
     pub(super) last_status: Option<Box<PodStatusPatch>>,
-    /// Containers ended with this code while no kubelet ran to see it.
-    pub(super) ended_unseen: Option<i32>,
+    /// Containers ended so while no kubelet ran to see it.
+    pub(super) ended_unseen: Option<Ending>,
+    /// How the containers ended before they were restarted.
+    pub(super) ended: Option<Ending>,
 }
 
 impl Worker {
@@ -99,6 +101,7 @@ impl Worker {
             unposted: None,
             last_status: None,
             ended_unseen: None,
+            ended: None,
         }
     }
 
@@ -156,7 +159,7 @@ impl Kubelets {
         let Some(node) = object.node.filter(|&node| ctx.store.machine(node).kubelet_alive()) else { return };
         let is_down = |c: &ContainerStatus| match c.state {
             ContainerState::Running { .. } => false,
-            ContainerState::Terminated { exit_code, .. } => restarts_after(object.spec.restart_policy, exit_code),
+            ContainerState::Terminated(ending) => restarts_after(object.spec.restart_policy, ending.exit_code),
             _ => true,
         };
         if object.containers.iter().any(is_down) {
@@ -323,7 +326,8 @@ impl Kubelets {
         let delay = settings::ready_latency(object, restarts, ctx.now, ctx);
         let is_killed = is_over_limit(object);
         let is_ready = delay == SimDuration::ZERO && !is_killed;
-        let status = ContainerStatus { state: ContainerState::Running { since: ctx.now }, ready: is_ready, restarts };
+        let state = ContainerState::Running { since: ctx.now };
+        let status = ContainerStatus { state, ready: is_ready, restarts, last: worker.ended };
         let patch = PodStatusPatch {
             phase: Some(PodPhase::Running),
             ready: Some(if is_ready && are_gates_met { Status::True } else { Status::False }),
@@ -404,7 +408,8 @@ impl Kubelets {
         let worker = self.workers.get(&id);
         if let Some((worker, since)) = worker.and_then(|worker| Some((worker, worker.since?))) {
             let restarts = worker.restarts.max(pod.restarts_max());
-            let status = ContainerStatus { state: ContainerState::Running { since }, ready, restarts };
+            let state = ContainerState::Running { since };
+            let status = ContainerStatus { state, ready, restarts, last: worker.ended };
             return pod.spec.containers.iter().map(|_| status).collect();
         }
         let unposted = worker.and_then(|worker| worker.unposted.as_ref()?.containers.as_ref());

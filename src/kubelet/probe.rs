@@ -5,7 +5,7 @@ use super::termination::stop_time;
 use super::{Kubelets, Timer, settings};
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::model::{Container, Probe};
-use crate::state::{Pod, PodId, Status};
+use crate::state::{Ending, Pod, PodId, Status};
 use crate::units::{SimDuration, SimTime};
 
 /// Exit code of a container that ended at SIGTERM.
@@ -191,7 +191,7 @@ impl Kubelets {
                 ctx.cancel(ticket);
             }
         }
-        self.container_ended(pod, Some(code), ctx);
+        self.container_ended(pod, Some(Ending::exit(code, ctx.now)), ctx);
     }
 
     /// The pod is taken out of traffic.

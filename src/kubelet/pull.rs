@@ -144,7 +144,8 @@ impl Kubelets {
         let begun = self.workers.get(&pod).map_or(0, |worker| worker.begun);
         let status = |container: &crate::model::Container, old: Option<&ContainerStatus>, begun: u32| {
             let state = if container.image == image { state } else { ContainerState::Waiting };
-            ContainerStatus { state, ready: false, restarts: old.map_or(0, |old| old.restarts).max(begun) }
+            let restarts = old.map_or(0, |old| old.restarts).max(begun);
+            ContainerStatus { state, ready: false, restarts, last: None }
         };
         let regular = object.spec.containers.iter().enumerate();
         let containers =

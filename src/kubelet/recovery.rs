@@ -5,7 +5,7 @@ use super::restart::BackOff;
 use super::{Kubelets, Timer, heartbeat, settings, tell};
 use crate::component::{Ctx, EventDraft, Latencies, ObjectRef, PodStatusPatch, Request};
 use crate::model::RestartPolicy;
-use crate::state::{ContainerState, ContainerStatus, NodeId, PodId, PodPhase, Status};
+use crate::state::{ContainerState, ContainerStatus, EndReason, Ending, NodeId, PodId, PodPhase, Status};
 use crate::units::{SimDuration, SimTime};
 
 /// Exit code of a container that was not found again.
@@ -18,6 +18,11 @@ pub enum Away {
     Link,
     /// Nobody answered it.
     ApiServer,
+}
+
+/// The end of a container that nobody saw.
+fn lost(now: SimTime) -> Ending {
+    Ending { exit_code: LOST, reason: EndReason::ContainerStatusUnknown, finished_at: now }
 }
 
 impl Kubelets {
@@ -124,7 +129,7 @@ impl Kubelets {
                 // Nothing is left to stop.
                 self.stop_in(pod, SimDuration::ZERO, ctx);
                 if let Some(worker) = self.workers.get_mut(&pod) {
-                    worker.ended_unseen = Some(LOST);
+                    worker.ended_unseen = Some(lost(ctx.now));
                 }
             }
             return;
@@ -145,12 +150,8 @@ impl Kubelets {
         }
         self.watch_deadline(pod, ctx);
         let never = object.spec.restart_policy == RestartPolicy::Never;
-        let state = if never {
-            ContainerState::Terminated { exit_code: LOST, finished_at: ctx.now }
-        } else {
-            ContainerState::Waiting
-        };
-        let ended = ContainerStatus { state, ready: false, restarts: object.restarts_max() };
+        let state = if never { ContainerState::Terminated(lost(ctx.now)) } else { ContainerState::Waiting };
+        let ended = ContainerStatus { state, ready: false, restarts: object.restarts_max(), last: None };
         let patch = PodStatusPatch {
             phase: never.then_some(PodPhase::Failed),
             ready: Some(Status::False),
@@ -324,8 +325,8 @@ impl Kubelets {
         if let Some(worker) = self.workers.get_mut(&pod) {
             worker.back_off = BackOff::default();
             worker.forget_pulls();
-            if let Some(code) = worker.ended_unseen.take() {
-                self.container_ended(pod, Some(code), ctx);
+            if let Some(ending) = worker.ended_unseen.take() {
+                self.container_ended(pod, Some(ending), ctx);
                 return;
             }
             if matches!(worker.stage, Stage::Starting | Stage::BackingOff) {

@@ -8,7 +8,7 @@ use super::pod_worker::{Stage, Worker};
 use super::pull::Start;
 use super::{Kubelets, Timer, settings, tell};
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch, Request};
-use crate::state::{ContainerState, ContainerStatus, Pod, PodId, PodPhase, Power, Status};
+use crate::state::{ContainerState, ContainerStatus, Ending, Pod, PodId, PodPhase, Power, Status};
 use crate::units::{SimDuration, SimTime};
 
 /// First wait of a container that crashed again; doubled up to the longest.
@@ -49,8 +49,8 @@ impl BackOff {
 }
 
 impl Kubelets {
-    /// A container of the pod ended: with the given code, or with the one its annotation names.
-    pub(super) fn container_ended(&mut self, pod: PodId, code: Option<i32>, ctx: &mut Ctx<'_, Self>) {
+    /// A container of the pod ended: as is given, or with the code that its annotation names.
+    pub(super) fn container_ended(&mut self, pod: PodId, ending: Option<Ending>, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
         let machine = ctx.store.machine(node);
@@ -59,9 +59,10 @@ impl Kubelets {
         if !runs || object.phase.is_terminal() || machine.power != Power::On {
             return;
         }
-        let code = code.unwrap_or_else(|| settings::exit_code(object));
+        let ending = ending.unwrap_or_else(|| ends_by_itself(object, ctx.now));
+        let code = ending.exit_code;
         if !machine.kubelet_running {
-            self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running)).ended_unseen = Some(code);
+            self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running)).ended_unseen = Some(ending);
             return;
         }
         if self.workers.get(&pod).is_some_and(|w| matches!(w.stage, Stage::Stopping | Stage::Stopped)) {
@@ -73,7 +74,7 @@ impl Kubelets {
         });
         let started_at = self.workers.get(&pod).and_then(|w| w.since).unwrap_or(started_at);
         let restarts = restarts_after(object.spec.restart_policy, code);
-        let ended = ContainerState::Terminated { exit_code: code, finished_at: ctx.now };
+        let ended = ContainerState::Terminated(ending);
         let mut patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
         if !restarts {
             let count = self.workers.get(&pod).map_or(0, |w| w.restarts).max(object.restarts_max());
@@ -89,7 +90,7 @@ impl Kubelets {
         let wait = worker.back_off.next(started_at, ctx.now, ctx.config.kubelet.restart_period_max);
         // The start of this run may not have reached the API yet.
         let count = worker.restarts.max(object.restarts_max());
-        (worker.begun, worker.restarts) = (count, count + 1);
+        (worker.begun, worker.restarts, worker.ended) = (count, count + 1, Some(ending));
         if wait == SimDuration::ZERO {
             self.post_if_heard(pod, patch, ctx);
             self.restart(pod, ctx);
@@ -98,7 +99,9 @@ impl Kubelets {
         let wait = settings::synced(object, wait, "restart-sync", count.into(), ctx);
         let ticket = ctx.arm_in(wait, Timer::Restart(pod));
         worker.replace(Stage::BackingOff, Some(ticket), ctx);
-        patch.containers = Some(containers(object, ContainerState::CrashLoopBackOff, count));
+        let mut statuses = containers(object, ContainerState::CrashLoopBackOff, count);
+        statuses.iter_mut().for_each(|status| status.last = Some(ending));
+        patch.containers = Some(statuses);
         let names: Vec<&str> = object.spec.containers.iter().map(|c| c.name.as_str()).collect();
         let message = back_off_text(names.first().copied().unwrap_or(""), object);
         self.event(node, EventDraft::warning("BackOff", ObjectRef::pod(object), message), ctx);
@@ -171,6 +174,16 @@ impl Kubelets {
     }
 }
 
+/// The end that annotations name. A pod of a dump that was killed for its memory with that code is so again.
+fn ends_by_itself(pod: &Pod, now: SimTime) -> Ending {
+    let ending = Ending::exit(settings::exit_code(pod), now);
+    let was = pod.containers.iter().find_map(|status| status.last);
+    match was.filter(|was| was.exit_code == ending.exit_code && ending.exit_code != 0) {
+        Some(was) => Ending { reason: was.reason, ..ending },
+        None => ending,
+    }
+}
+
 /// What the event of a back-off says.
 pub(super) fn back_off_text(container: &str, pod: &Pod) -> String {
     let (name, namespace, uid) = (&pod.name, pod.namespace, &pod.uid);
@@ -194,7 +207,7 @@ fn merge(older: &mut PodStatusPatch, newer: PodStatusPatch) {
 
 /// All containers of the pod in one state, with their restarts.
 pub(super) fn containers(pod: &Pod, state: ContainerState, restarts: u32) -> SmallVec<[ContainerStatus; 1]> {
-    pod.spec.containers.iter().map(|_| ContainerStatus { state, ready: false, restarts }).collect()
+    pod.spec.containers.iter().map(|_| ContainerStatus { state, ready: false, restarts, last: None }).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::pod_worker::{Stage, Worker};
 use super::probe::{KILLED, TERMINATED};
 use super::{Kubelets, Timer, init, restart, settings, tell};
 use crate::component::{Ctx, DeleteOptions, EventDraft, ObjectRef, PodStatusPatch, Request};
-use crate::state::{ContainerState, NodeId, Owner, Pod, PodId, PodPhase, Status};
+use crate::state::{ContainerState, Ending, NodeId, Owner, Pod, PodId, PodPhase, Status};
 use crate::units::SimDuration;
 
 /// The shortest grace.
@@ -104,8 +104,8 @@ impl Kubelets {
         } else if !was_over && (matches!(object.owner, Some(Owner::Job(_))) || (has_run && !is_stand_in)) {
             // Of pods that never ran, only a Job asks how they ended before they are gone; a stand-in tells nobody else.
             let inits = init::done_statuses(object, 0, ctx.now);
-            let exit_code = lost.unwrap_or_else(|| exit_code(object, ctx));
-            let ended = ContainerState::Terminated { exit_code, finished_at: ctx.now };
+            let ending = lost.unwrap_or_else(|| Ending::exit(exit_code(object, ctx), ctx.now));
+            let ended = ContainerState::Terminated(Ending { finished_at: ctx.now, ..ending });
             let containers = restart::containers(object, ended, restarts);
             let patch = PodStatusPatch {
                 phase: Some(phase(&object.spec, &inits, &containers, Fate::Sealed)),

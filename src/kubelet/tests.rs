@@ -743,6 +743,8 @@ fn a_container_that_uses_more_memory_than_its_limit_is_killed_and_restarted() {
     bench.run_until(60.0);
     assert!(bench.pod("p").restarts_max() >= 2 && !bench.pod("p").is_ready());
     assert!(!bench.events("BackOff").is_empty());
+    let last = bench.pod("p").containers[0].last.expect("it was killed before");
+    assert_eq!((last.exit_code, last.reason), (137, crate::state::EndReason::OomKilled));
 }
 
 #[test]

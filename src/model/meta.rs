@@ -224,6 +224,15 @@ impl Opaque {
         self.0.is_none()
     }
 
+    /// The value after a change; nothing stays nothing.
+    #[must_use]
+    pub fn map(self, change: impl FnOnce(&mut serde_json::Value)) -> Self {
+        // What is kept is JSON that was read.
+        let mut value = serde_json::from_str(self.as_json()).unwrap_or_default();
+        change(&mut value);
+        Self::from(&value)
+    }
+
     /// The value as JSON on one line; `null` if nothing was written.
     #[must_use]
     pub fn as_json(self) -> &'static str {

@@ -4,6 +4,7 @@
 //! manifest loader. Rules here are pure functions of one object: defaults, requests, matching, quality of service. Nothing
 //! here knows time, other objects or the cluster's state, and nothing reads files but the manifest loader.
 
+pub(crate) mod api_fields;
 pub(crate) mod api_type;
 pub mod field_path;
 pub(crate) mod yaml;
@@ -32,6 +33,7 @@ mod secret;
 pub mod service;
 pub mod stateful_set;
 pub mod stored;
+pub mod time_zone;
 pub(crate) mod yaml_text;
 
 pub mod config;
@@ -60,4 +62,5 @@ pub use service::*;
 pub use stateful_set::*;
 pub use stored::{StoredKind, StoredObject};
 pub use taint::*;
+pub use time_zone::TimeZone;
 pub use volume::*;

@@ -33,6 +33,20 @@ api_structs! {
         pub azure_disk: Opaque,
         pub rbd: Opaque,
         pub iscsi: Opaque,
+        pub glusterfs: Opaque,
+        pub flocker: Opaque,
+        pub quobyte: Opaque,
+        pub cephfs: Opaque,
+        pub cinder: Opaque,
+        pub fc: Opaque,
+        pub flex_volume: Opaque,
+        pub azure_file: Opaque,
+        pub vsphere_volume: Opaque,
+        pub photon_persistent_disk: Opaque,
+        pub portworx_volume: Opaque,
+        #[serde(rename = "scaleIO")]
+        pub scale_io: Opaque,
+        pub storageos: Opaque,
     }
 
     /// A volume of a CSI driver.

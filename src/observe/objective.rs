@@ -11,6 +11,15 @@ pub enum MinReady {
     Percent(i32),
 }
 
+impl std::fmt::Display for MinReady {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Count(count) => write!(formatter, "{count}"),
+            Self::Percent(percent) => write!(formatter, "{percent} %"),
+        }
+    }
+}
+
 impl Serialize for MinReady {
     /// As scenarios write it: `2`, `"80%"`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

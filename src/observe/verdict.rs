@@ -358,15 +358,24 @@ fn orders(sentences: &mut Vec<Sentence>, orders: &[Order], (failed, unfinished):
 }
 
 fn objectives(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
-    let missed: Vec<String> =
-        workloads.iter().filter(|of| of.objective_met == Some(false)).map(WorkloadOutcome::object).collect();
+    let missed: Vec<&WorkloadOutcome> = workloads.iter().filter(|of| of.objective_met == Some(false)).collect();
     if missed.is_empty() {
         return;
     }
-    let objectives =
-        if missed.len() == 1 { "1 objective was".to_owned() } else { format!("{} objectives were", missed.len()) };
-    let text = format!("{objectives} missed: {}", names(&missed));
-    sentences.push(sentence(Matter::ObjectiveMissed, Tone::Bad, text, missed));
+    let count = |of: &WorkloadOutcome| 1 + of.other_objectives.iter().filter(|other| !other.objective_met).count();
+    let objects: Vec<String> = missed.iter().map(|of| of.object()).collect();
+    let named: Vec<String> = missed
+        .iter()
+        .zip(&objects)
+        .map(|(of, object)| match count(of) {
+            1 => object.clone(),
+            several => format!("{object} ({several})"),
+        })
+        .collect();
+    let total: usize = missed.iter().map(|of| count(of)).sum();
+    let objectives = if total == 1 { "1 objective was".to_owned() } else { format!("{total} objectives were") };
+    let text = format!("{objectives} missed: {}", names(&named));
+    sentences.push(sentence(Matter::ObjectiveMissed, Tone::Bad, text, objects));
 }
 
 fn whole(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {

@@ -1,5 +1,7 @@
 //! The rows of a run as CSV, one function a file. Columns are fixed; `design` names them.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -80,6 +82,23 @@ pub fn write_tables(observed: &Observed, out: &OutputDir) -> Result<(), OutputEr
     out.write("services.csv", &services(&observed.services))?;
     out.write("causes.csv", &causes(&observed.causes))?;
     out.write("transcript.jsonl", &transcript(&observed.transcript))
+}
+
+/// How many rows each table has, by the names of the files: what reads them back sees by it whether they are whole.
+#[must_use]
+pub fn row_counts(observed: &Observed) -> BTreeMap<&'static str, usize> {
+    BTreeMap::from([
+        ("events.csv", observed.events.len()),
+        ("pods.csv", observed.pods.len()),
+        ("readiness.csv", observed.readiness.len()),
+        ("nodes.csv", observed.nodes.len()),
+        ("workloads.csv", observed.workloads.len()),
+        ("cluster.csv", observed.cluster.len()),
+        ("zones.csv", observed.zones.len()),
+        ("services.csv", observed.services.len()),
+        ("causes.csv", observed.causes.len()),
+        ("transcript.jsonl", observed.transcript.len()),
+    ])
 }
 
 fn events(rows: &[EventRow]) -> Vec<u8> {

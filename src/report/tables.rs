@@ -2,6 +2,7 @@
 //!
 //! A table that is not whole is refused: a picture of a part of a run looks like a picture of the run.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -113,6 +114,13 @@ impl Table {
         if !text.ends_with('\n') {
             return Err(wrong(Some(line_of(&bytes)), "the file ends within this line".to_owned()));
         }
+        if let Some(written) = rows_written(path).filter(|written| *written != rows.len() as u64) {
+            let problem = format!(
+                "there are {} rows, of {written} that the run wrote by its summary.json: somebody has cut or changed the file",
+                rows.len()
+            );
+            return Err(wrong(None, problem));
+        }
         Ok(Self { header, rows })
     }
 
@@ -128,6 +136,17 @@ impl Table {
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
+}
+
+/// How many rows a table had when it was written; none if the directory's summary does not say.
+fn rows_written(table: &Path) -> Option<u64> {
+    #[derive(serde::Deserialize)]
+    struct Counted {
+        rows: BTreeMap<String, u64>,
+    }
+    let summary = fs::read(table.parent()?.join("summary.json")).ok()?;
+    let counted: Counted = serde_json::from_slice(&summary).ok()?;
+    counted.rows.get(table.file_name()?.to_str()?).copied()
 }
 
 /// The line of a row in its file, from 1.
@@ -194,6 +213,22 @@ mod tests {
         check(b"time_s,left_s,on\n1.000,nan,true\n", Some((Some(2), "a number or nothing")));
         check(b"time_s,left_s,on\n1.000,,yes\n", Some((Some(2), "`true` or `false`")));
         check(b"time_s,left_s,on\n1.000,,true\n\xff\n", Some((Some(3), "UTF-8")));
+    }
+
+    #[test]
+    fn a_table_has_the_rows_that_the_summary_tells_of() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("nodes.csv");
+        fs::write(&path, "time_s\n1.000\n2.000\n").expect("a file");
+        let read = |summary: &str| {
+            fs::write(dir.path().join("summary.json"), summary).expect("a file");
+            Table::read(&path, &[("time_s", Cells::Number)]).map(|table| table.rows().count())
+        };
+        for fine in [r#"{"rows": {"nodes.csv": 2}}"#, r#"{"rows": {"pods.csv": 9}}"#, "{}", "no json"] {
+            assert_eq!(read(fine), Ok(2), "{fine}");
+        }
+        let problem = read(r#"{"rows": {"nodes.csv": 3}}"#).expect_err("a row is missing").problem;
+        assert!(problem.starts_with("there are 2 rows, of 3 that the run wrote"), "{problem}");
     }
 
     #[test]

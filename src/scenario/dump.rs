@@ -9,6 +9,7 @@ use crate::model::{
     ConditionStatus, ContainerStatus, ManifestObject, Node, Object, Pod, PodConditionType, has_control_plane_role,
     runs_control_plane,
 };
+use crate::state::CrashLoop;
 use crate::units::{SimDuration, unix_nanos_from_rfc3339};
 
 const RUN_FOR: &str = "kubesquall.sim/run-for";
@@ -51,6 +52,54 @@ pub(super) fn keep_crash_loops(objects: &mut [ManifestObject]) {
         keep(pod, RUN_FOR, EXIT_CODE, |pod| &pod.status.container_statuses);
         keep(pod, INIT, INIT_EXIT_CODE, |pod| &pod.status.init_container_statuses);
     }
+}
+
+/// Workloads of which every pod with the same images was in a crash loop. It is the image's fault or the template's, so that
+/// pods made anew crash as well until they have other images. Of pods that `keep_crash_loops` has seen.
+#[must_use]
+pub fn crash_loops(objects: &[ManifestObject]) -> Vec<CrashLoop> {
+    let deployments: BTreeMap<(Symbol, Symbol), Symbol> = objects
+        .iter()
+        .filter_map(|object| match &object.object {
+            Object::ReplicaSet(set) => {
+                let owner = set.metadata.owner_references.iter().find(|o| o.controller && o.kind == "Deployment")?;
+                Some(((set.metadata.namespace, set.metadata.name), owner.name))
+            }
+            _ => None,
+        })
+        .collect();
+    // By workload and images: what tells of the loop, unless a pod was seen that is not in one.
+    let mut found: BTreeMap<(Symbol, Symbol, Symbol, Vec<Symbol>), Option<Vec<(Symbol, Symbol)>>> = BTreeMap::new();
+    for pod in pods(objects).filter(|pod| pod.metadata.deletion_timestamp.is_none() && !pod.status.phase.is_terminal())
+    {
+        let metadata = &pod.metadata;
+        let Some(owner) = metadata.owner_references.iter().find(|owner| owner.controller) else { continue };
+        let deployment = deployments.get(&(metadata.namespace, owner.name)).filter(|_| owner.kind == "ReplicaSet");
+        let (kind, name) = match deployment {
+            Some(deployment) => (Symbol::new("Deployment"), *deployment),
+            None => (owner.kind, owner.name),
+        };
+        let images = pod.spec.init_containers.iter().chain(&pod.spec.containers).map(|container| container.image);
+        let key = (metadata.namespace, kind, name, images.collect());
+        let statuses = || pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses);
+        if !statuses().any(|status| waits_for(status) == Some("CrashLoopBackOff")) {
+            // One that does not run yet tells nothing.
+            if statuses().any(|status| status.state.running.is_some()) {
+                found.insert(key, None);
+            }
+            continue;
+        }
+        let told = [RUN_FOR, EXIT_CODE, INIT, INIT_EXIT_CODE].map(Symbol::new);
+        let told = told.into_iter().filter_map(|key| Some((key, *metadata.annotations.get(&key)?)));
+        found.entry(key).or_insert_with(|| Some(told.collect()));
+    }
+    found
+        .into_iter()
+        .filter_map(|((namespace, kind, name, images), annotations)| {
+            let annotations = annotations.filter(|annotations| !annotations.is_empty())?;
+            Some(CrashLoop { namespace, kind, name, images, annotations })
+        })
+        .collect()
 }
 
 fn keep(pod: &mut Pod, length: &'static str, code: &'static str, statuses: fn(&Pod) -> &[ContainerStatus]) {
@@ -114,7 +163,8 @@ fn unready_pods(objects: &[ManifestObject]) -> Option<Assumption> {
     let assumption = Assumption::new(
         "unreadyPods",
         text,
-        "who is short at t=0; the others come up if nothing hinders them, and so does what replaces a pod in a crash loop",
+        "who is short at t=0; the others come up if nothing hinders them. What replaces a pod in a crash loop crashes as well if \
+         all pods of its workload with these images did, until the image is another",
         "kubesquall.sim/exit-code, run-for and ready in the pod template, an ImagePullFailure fault, or a dump of a later moment",
     );
     Some(assumption.about(names))
@@ -256,5 +306,33 @@ mod tests {
         let bare = "{name: c, state: {waiting: {reason: CrashLoopBackOff}}}";
         check(&pod("a", &format!("{SPEC}\nstatus: {{containerStatuses: [{bare}]}}")), [Some("1s"), Some("1")]);
         check(&pod("a", &format!("{SPEC}\nstatus: {{containerStatuses: [{{name: c}}]}}")), [None, None]);
+    }
+
+    #[test]
+    fn a_workload_crashes_if_all_its_pods_of_the_same_images_do() {
+        let set = "---\napiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: web-1, ownerReferences: [{apiVersion: apps/v1, kind: \
+                   Deployment, name: web, uid: d, controller: true}]}\nspec: {selector: {matchLabels: {a: b}}, template: {metadata: \
+                   {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}\n";
+        let pod = |name: &str, state: &str| {
+            format!(
+                "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, uid: u-{name}, ownerReferences: [{{apiVersion: apps/v1, \
+                 kind: ReplicaSet, name: web-1, uid: r, controller: true}}]}}\n{SPEC}\nstatus: {{containerStatuses: [{{name: c, \
+                 state: {{{state}}}}}]}}\n"
+            )
+        };
+        const LOOPS: &str = "waiting: {reason: CrashLoopBackOff}";
+        let found = |pods: &[String]| {
+            let mut objects = load_text("x.yaml", &format!("{set}{}", pods.concat())).objects;
+            keep_crash_loops(&mut objects);
+            crash_loops(&objects)
+        };
+        let both = found(&[pod("a", LOOPS), pod("b", LOOPS)]);
+        assert_eq!(both.len(), 1);
+        assert_eq!((both[0].kind.as_str(), both[0].name.as_str(), both[0].images.len()), ("Deployment", "web", 1));
+        assert_eq!(both[0].annotations.len(), 2);
+        assert_eq!(found(&[pod("a", LOOPS), pod("b", "waiting: {reason: ContainerCreating}")]).len(), 1);
+        assert_eq!(found(&[pod("a", LOOPS), pod("b", "running: {}")]).len(), 0);
+        assert_eq!(found(&[pod("b", "running: {}"), pod("a", LOOPS)]).len(), 0);
+        assert_eq!(found(&[pod("b", "running: {}")]).len(), 0);
     }
 }

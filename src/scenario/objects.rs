@@ -1,7 +1,7 @@
 //! Checks of the objects of the manifests against each other, and that they are not more than can be played. What the API
 //! server refuses of each by itself is told where it is read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::ResolvedScenario;
@@ -11,7 +11,7 @@ use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::engine::Distribution;
 use crate::kubectl::{Command, Written};
-use crate::model::{ManifestObject, Object, ObjectKind, ObjectMeta, PodSpec, PodTemplateSpec, SYSTEM_PRIORITY_CLASSES};
+use crate::model::{ManifestObject, Object, ObjectMeta, PodSpec, PodTemplateSpec, SYSTEM_PRIORITY_CLASSES};
 use crate::units::{Quantity, SimDuration};
 
 /// The most pods that are played. Kubernetes is tested with 150,000.
@@ -46,13 +46,13 @@ const ANNOTATIONS: [&str; 10] = [
 /// Checks each object by itself, and that they are not more than can be played.
 pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnostics: &mut Diagnostics) {
     check_pod_count(scenario, inventory, diagnostics);
-    let classes: BTreeSet<Symbol> = scenario
-        .objects
-        .iter()
-        .filter(|object| object.object.kind() == ObjectKind::PriorityClass)
-        .map(|object| object.object.metadata().name)
-        .chain(["system-cluster-critical", "system-node-critical"].map(Symbol::new))
-        .collect();
+    let written = scenario.objects.iter().filter_map(|object| match &object.object {
+        Object::PriorityClass(class) => Some((class.metadata.name, class.value)),
+        _ => None,
+    });
+    let system = SYSTEM_PRIORITY_CLASSES.map(|(name, value)| (Symbol::new(name), value));
+    let classes: BTreeMap<Symbol, i32> = system.into_iter().chain(written).collect();
+    let default = check_global_defaults(scenario, diagnostics);
     for object in &scenario.objects {
         let label = || object.object.label();
         match &object.object {
@@ -94,6 +94,7 @@ pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnost
                 if let Some(template) = pod_template(other) {
                     check_annotations(&template.metadata, object, diagnostics);
                     check_class(&template.spec, object, &classes, false, diagnostics);
+                    check_priority(&template.spec, object, &classes, default, diagnostics);
                 }
             }
         }
@@ -300,16 +301,64 @@ fn check_length(text: &str) -> Result<(), String> {
     }
 }
 
+/// Warns of all but one of several classes that are the default of pods that name none; the value of the one that counts.
+///
+/// # Source
+///
+/// Admission plugin Priority: a second one is refused; of several that got in the lowest counts.
+fn check_global_defaults(scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) -> i32 {
+    let defaults = scenario.objects.iter().filter_map(|object| match &object.object {
+        Object::PriorityClass(class) if class.global_default => Some((class, object)),
+        _ => None,
+    });
+    let defaults: Vec<_> = defaults.collect();
+    let Some((lowest, _)) = defaults.iter().min_by_key(|(class, _)| class.value) else { return 0 };
+    for (class, object) in defaults.iter().filter(|(class, _)| class.metadata.name != lowest.metadata.name) {
+        let counts = lowest.metadata.name;
+        let message = format!("PriorityClass {} and {counts} are both the `globalDefault`", class.metadata.name);
+        let label = format!("the API server refuses a second one; here `{counts}` counts, whose value is lower");
+        diagnostics.push(
+            Diagnostic::warning("scenario::second_default", message)
+                .at(object.source.clone(), label)
+                .help("set `globalDefault` of one class only"),
+        );
+    }
+    lowest.value
+}
+
+/// Whether pods of a template would be admitted with the priority that it names itself.
+fn check_priority(
+    spec: &PodSpec,
+    object: &ManifestObject,
+    classes: &BTreeMap<Symbol, i32>,
+    default: i32,
+    diagnostics: &mut Diagnostics,
+) {
+    let established = match spec.priority_class_name {
+        Some(class) => classes.get(&class).copied(),
+        None => Some(default),
+    };
+    let (Some(own), Some(established)) = (spec.priority, established) else { return };
+    if own != established {
+        let message = format!("{} has the priority {own}, and its class {established}", object.object.label());
+        diagnostics.push(
+            Diagnostic::warning("scenario::priority_without_class", message)
+                .at(object.source.clone(), "its pods are refused by the API server")
+                .help("say `priorityClassName`, and leave `priority` to the API server"),
+        );
+    }
+}
+
 /// Whether the priority class of pods exists.
 fn check_class(
     spec: &PodSpec,
     object: &ManifestObject,
-    classes: &BTreeSet<Symbol>,
+    classes: &BTreeMap<Symbol, i32>,
     is_pod: bool,
     diagnostics: &mut Diagnostics,
 ) {
     let label = object.object.label();
-    let Some(class) = spec.priority_class_name.filter(|class| !class.is_empty() && !classes.contains(class)) else {
+    let Some(class) = spec.priority_class_name.filter(|class| !class.is_empty() && !classes.contains_key(class)) else {
         return;
     };
     let message = format!("{label} has the priority class `{class}`, which does not exist");
@@ -319,7 +368,7 @@ fn check_class(
         Diagnostic::warning("scenario::unknown_name", message)
     };
     let diagnostic = diagnostic.at(object.source.clone(), "its pods are refused by the API server");
-    diagnostics.push(match nearest(class.as_str(), classes.iter().map(|class| class.as_str())) {
+    diagnostics.push(match nearest(class.as_str(), classes.keys().map(|class| class.as_str())) {
         Some(nearest) => diagnostic.help(format!("the nearest is `{nearest}`")),
         None => diagnostic.help("add the PriorityClass to the manifests"),
     });

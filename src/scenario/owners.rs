@@ -99,7 +99,7 @@ impl<'a> Orphans<'a> {
 
     fn written(&self, object: impl Into<Object>) -> ManifestObject {
         let source = self.newest().written.source.clone();
-        ManifestObject { object: object.into(), source, names_namespace: true }
+        ManifestObject { object: object.into(), source, names_namespace: true, unknown_fields: Vec::new() }
     }
 }
 
@@ -424,7 +424,7 @@ fn deployment((namespace, _, name): Key, sets: &[(&ReplicaSet, &ManifestObject)]
     };
     let deployment = Deployment { metadata, spec, ..Deployment::default() };
     let source = written.source.clone();
-    Some(ManifestObject { object: deployment.into(), source, names_namespace: true })
+    Some(ManifestObject { object: deployment.into(), source, names_namespace: true, unknown_fields: Vec::new() })
 }
 
 fn daemon_set(orphans: &Orphans<'_>, objects: &[ManifestObject]) -> ManifestObject {
@@ -578,7 +578,10 @@ fn priority_classes(objects: &[ManifestObject], present: &BTreeSet<Key>) -> Vec<
             PriorityClass { value, preemption_policy: pod.spec.preemption_policy, ..PriorityClass::default() };
         class.metadata.name = name;
         let source = written.source.clone();
-        made.insert(name, ManifestObject { object: class.into(), source, names_namespace: true });
+        made.insert(
+            name,
+            ManifestObject { object: class.into(), source, names_namespace: true, unknown_fields: Vec::new() },
+        );
     }
     made.into_values().collect()
 }

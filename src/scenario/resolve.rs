@@ -333,14 +333,14 @@ impl Resolver<'_> {
         files: &mut Files<'_>,
     ) -> ResolvedScenario {
         let ScenarioDocument { metadata, spec, .. } = document;
-        let config = self.configuration(root, &spec, files);
+        let mut config = self.configuration(root, &spec, files);
         not_modelled.extend(control_plane::gated_fields(&objects, &config));
         let pools = self.pools(root, &spec, &config, &objects);
         for (index, pool) in pools.iter().enumerate() {
             let source = root.locate_text(&format!("spec.cluster.nodePools[{index}].name"));
             objects.extend((0..pool.count).map(|index| {
                 let object = Object::from(pool.node(index));
-                ManifestObject { object, source: source.clone(), names_namespace: true }
+                ManifestObject { object, source: source.clone(), names_namespace: true, unknown_fields: Vec::new() }
             }));
         }
         let mut chaos = ChaosPlan {
@@ -349,6 +349,7 @@ impl Resolver<'_> {
             ..ChaosPlan::default()
         };
         let epoch_unix_nanos = epoch(&objects);
+        config.epoch_unix_s = epoch_unix_nanos.unwrap_or(0).div_euclid(1_000_000_000);
         let mut runbook = Runbook { epoch_unix_nanos: epoch_unix_nanos.unwrap_or(0), ..Runbook::default() };
         let mut procedures = ProcedurePlan { pools: chaos.pools.clone(), ..ProcedurePlan::default() };
         let mut plans = Plans { chaos: &mut chaos, runbook: &mut runbook, procedures: &mut procedures };
@@ -423,6 +424,7 @@ impl Resolver<'_> {
             kubelet: control_plane.kubelet.resolve(version),
             latency: self.latencies(root, spec, files),
             round_trip: Config::ROUND_TRIP,
+            epoch_unix_s: 0,
         }
     }
 

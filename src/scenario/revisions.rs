@@ -95,7 +95,12 @@ pub(super) fn missing(objects: &[ManifestObject]) -> Vec<ManifestObject> {
         let owner = Owner::of(&object.object).filter(|owner| owner.is_up_to_date && !known.contains(&owner.key()))?;
         let revision = owner.revision(newest.get(&owner.key())?.1)?;
         let source = object.source.clone();
-        Some(ManifestObject { object: Object::from(revision), source, names_namespace: true })
+        Some(ManifestObject {
+            object: Object::from(revision),
+            source,
+            names_namespace: true,
+            unknown_fields: Vec::new(),
+        })
     });
     lacking.collect()
 }

@@ -20,7 +20,7 @@ use crate::engine::{Distribution, Streams};
 use crate::kubelet::PoolTemplate;
 use crate::model::{
     AccessMode, HorizontalPodAutoscaler, Object, ObjectReference, PersistentVolume, PersistentVolumeClaim,
-    StorageClass, UNSPECIFIED_PROVISIONER, VolumeBindingMode,
+    PriorityClass, SYSTEM_PRIORITY_CLASSES, StorageClass, UNSPECIFIED_PROVISIONER, VolumeBindingMode,
 };
 use crate::observe::Observers;
 use crate::procedures::ProcedurePlan;
@@ -88,13 +88,15 @@ impl Prepared {
         let mut api = ApiServer::new();
         api.set_epoch(scenario.epoch_unix_nanos);
         let mut store = Store::default();
+        store.crash_loops = scenario::crash_loops(&scenario.objects).into();
         let mut objects: Vec<&Object> = scenario.objects.iter().map(|o| &o.object).collect();
         let implied = if gaps == Gaps::Filled { implied_storage(&objects) } else { Vec::new() };
         objects.extend(&implied);
         let autoscalers = implied_autoscalers(&scenario.procedures, &objects);
         objects.extend(&autoscalers);
-        let namespaces = implied_namespaces(&objects);
-        objects.extend(&namespaces);
+        let mut system = implied_namespaces(&objects);
+        system.extend(implied_classes(&objects));
+        objects.extend(&system);
         objects.sort_by_key(|o| rank(o));
         let begin = SimTime::ZERO - SETTLE_FOR;
         let (now, later) = match scenario.bootstrap {
@@ -271,6 +273,23 @@ fn implied_namespaces(objects: &[&Object]) -> Vec<Object> {
             let mut namespace = crate::model::Namespace::default();
             namespace.metadata.name = name;
             Object::Namespace(Box::new(namespace))
+        })
+        .collect()
+}
+
+/// The priority classes that every cluster has, where the input does not hold them.
+///
+/// # Source
+/// kube-apiserver, the post-start hook of the scheduling API, `AddSystemPriorityClasses`.
+fn implied_classes(objects: &[&Object]) -> Vec<Object> {
+    let is_there =
+        |name: &str| objects.iter().any(|o| matches!(o, Object::PriorityClass(class) if class.metadata.name == name));
+    let missing = SYSTEM_PRIORITY_CLASSES.into_iter().filter(|(name, _)| !is_there(name));
+    missing
+        .map(|(name, value)| {
+            let mut class = PriorityClass { value, ..PriorityClass::default() };
+            class.metadata.name = Symbol::new(name);
+            Object::PriorityClass(Box::new(class))
         })
         .collect()
 }

@@ -23,8 +23,9 @@ pub use machines::{ContainerFate, ControlPlaneProcess, Machine, MachineChange, P
 pub use meta::{Meta, Owner, Propagation, Uid};
 pub use nodes::{Node, NodeCondition, NodeConditionKind, NodeConditions, NodeId, NodeSlot, Status, TaintOnNode};
 pub use pods::{
-    AdmittedSpec, ContainerState, ContainerStatus, Deletion, DeletionCause, DisruptionReason, DisruptionTarget,
-    JOB_TRACKING, NotScheduled, NotScheduledReason, Pod, PodClaim, PodCondition, PodId, PodPhase,
+    AdmittedSpec, ContainerState, ContainerStatus, CrashLoop, Deletion, DeletionCause, DisruptionReason,
+    DisruptionTarget, EndReason, Ending, JOB_TRACKING, NotScheduled, NotScheduledReason, Pod, PodClaim, PodCondition,
+    PodId, PodPhase,
 };
 pub use store::{Store, Tally};
 pub use stored::Stored;

@@ -236,12 +236,64 @@ pub enum ContainerState {
         since: SimTime,
     },
     /// Ended.
-    Terminated {
-        /// Exit code.
-        exit_code: i32,
-        /// `finishedAt`.
-        finished_at: SimTime,
-    },
+    Terminated(Ending),
+}
+
+/// How a container ended.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// Exit code.
+    pub exit_code: i32,
+    /// What the kubelet says of it.
+    pub reason: EndReason,
+    /// `finishedAt`.
+    pub finished_at: SimTime,
+}
+
+impl Ending {
+    /// The end of a container by itself, or by a signal.
+    ///
+    /// # Source
+    /// kubelet and container runtime: `Completed` if the exit code is 0, else `Error`.
+    #[must_use]
+    pub fn exit(exit_code: i32, finished_at: SimTime) -> Self {
+        let reason = if exit_code == 0 { EndReason::Completed } else { EndReason::Error };
+        Self { exit_code, reason, finished_at }
+    }
+}
+
+/// `state.terminated.reason`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum EndReason {
+    /// With exit code 0.
+    Completed,
+    /// With another.
+    Error,
+    /// The kernel killed it for its memory.
+    OomKilled,
+    /// Nobody saw it end.
+    ContainerStatusUnknown,
+}
+
+impl EndReason {
+    const ALL: [Self; 4] = [Self::Completed, Self::Error, Self::OomKilled, Self::ContainerStatusUnknown];
+
+    /// The kubelet's word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "Completed",
+            Self::Error => "Error",
+            Self::OomKilled => "OOMKilled",
+            Self::ContainerStatusUnknown => "ContainerStatusUnknown",
+        }
+    }
+
+    /// The reason of that word, if it is one of those told apart.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == word)
+    }
 }
 
 impl ContainerState {
@@ -253,9 +305,24 @@ impl ContainerState {
             Self::ErrImagePull => Some("ErrImagePull"),
             Self::ImagePullBackOff => Some("ImagePullBackOff"),
             Self::ErrImageNeverPull => Some("ErrImageNeverPull"),
-            Self::Waiting | Self::Running { .. } | Self::Terminated { .. } => None,
+            Self::Waiting | Self::Running { .. } | Self::Terminated(_) => None,
         }
     }
+}
+
+/// Pods of a workload that crash whenever they run, for as long as they have these images.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrashLoop {
+    /// Namespace of the workload.
+    pub namespace: Symbol,
+    /// Kind of the workload; of a ReplicaSet of a Deployment that is the Deployment.
+    pub kind: Symbol,
+    /// Name of the workload.
+    pub name: Symbol,
+    /// Images of all containers in order, those of init containers first.
+    pub images: Vec<Symbol>,
+    /// Annotations that tell for how long containers run, and how they end.
+    pub annotations: Vec<(Symbol, Symbol)>,
 }
 
 /// The status of one container.
@@ -267,6 +334,8 @@ pub struct ContainerStatus {
     pub ready: bool,
     /// How often it was restarted.
     pub restarts: u32,
+    /// `lastState.terminated`: how it ended before it was restarted.
+    pub last: Option<Ending>,
 }
 
 /// A pod object.

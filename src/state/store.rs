@@ -16,7 +16,7 @@ use super::heartbeat::Heartbeat;
 use super::machines::Machine;
 use super::meta::Owner;
 use super::nodes::{Node, NodeId, NodeSlot};
-use super::pods::{Pod, PodId};
+use super::pods::{CrashLoop, Pod, PodId};
 use super::stored::Stored;
 use super::volumes::Volumes;
 use super::workloads::{
@@ -61,6 +61,8 @@ pub struct Store {
     pub autoscalers: BTreeMap<AutoscalerKey, Autoscaler>,
     /// PersistentVolumes, claims, classes, attachments.
     pub volumes: Volumes,
+    /// Workloads whose pods crash; forks of a run share them.
+    pub crash_loops: Arc<[CrashLoop]>,
     pods: Table<Pod>,
     nodes: Table<NodeSlot>,
     machines: Vec<Machine>,

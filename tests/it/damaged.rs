@@ -105,7 +105,14 @@ fn a_cause_that_is_not_there_is_no_end_of_a_chain() {
     let lines: Vec<&str> = whole.lines().collect();
     let without = [&lines[..1], &lines[2..]].concat().join("\n") + "\n";
     fs::write(&path, without).expect("a damaged file");
-    let (status, text) = said(dir.path(), &["explain", "run", "node/worker-0"]);
+    let explain = || said(dir.path(), &["explain", "run", "node/worker-0"]);
+    let (status, text) = explain();
+    assert_eq!(status, 2, "{text}");
+    assert!(text.contains("causes.csv`: there are ") && text.contains(" that the run wrote"), "{text}");
+    let summary = dir.path().join("run/summary.json");
+    let text = fs::read_to_string(&summary).expect("a summary").replace("\"causes.csv\":", "\"nothing.csv\":");
+    fs::write(&summary, text).expect("a summary that does not count them");
+    let (status, text) = explain();
     assert_eq!(status, 2, "{text}");
     assert!(text.contains("causes.csv`, line ") && text.contains("is no earlier effect"), "{text}");
 }

@@ -20,7 +20,7 @@ fn play(replicas: u32, timeline: &str) -> Observed {
          kubernetes.io/hostname, operator: In, values: [n-0]}}]}}}}]}}, podAntiAffinity: {{preferredDuringSchedulingIgnoredDuringExecution: \
          [{{weight: 100, podAffinityTerm: {{topologyKey: kubernetes.io/hostname, labelSelector: {{matchLabels: {{app: web}}}}}}}}]}}}}, \
          containers: [{{name: c, image: i}}]}}}}}}}}\n---\n\
-         {{apiVersion: v1, kind: Service, metadata: {{name: web, namespace: default}}, spec: {{selector: {{app: web}}}}}}\n"
+         {{apiVersion: v1, kind: Service, metadata: {{name: web, namespace: default}}, spec: {{selector: {{app: web}}, ports: [{{port: 80}}]}}}}\n"
     );
     let scenario = scenario::load_text("services.yaml", &text, Path::new("absent"), &Overrides::none())
         .unwrap_or_else(|invalid| panic!("{invalid:?}\n{text}"));

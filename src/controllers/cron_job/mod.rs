@@ -9,7 +9,7 @@ use crate::component::{
     Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Planned, Reconcile, Reply,
     Request, Start, StatusUpdate,
 };
-use crate::model::ConcurrencyPolicy;
+use crate::model::{ConcurrencyPolicy, TimeZone};
 use crate::state::{Change, Changed, CronJob, CronJobId, Job, JobId, Owner, Propagation, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 use schedule::Schedule;
@@ -37,14 +37,51 @@ pub enum Memo {
 /// kube-controller-manager, cronjob-controller.
 ///
 /// # Differs
-/// t=0 stands for midnight (UTC) of 1970-01-01, a Thursday, and `timeZone` has no effect.
+/// t=0 is the instant of the input's latest time stamp; without any, midnight (UTC) of 1970-01-01, a Thursday.
 #[derive(Clone, Debug, Default)]
 pub struct CronJobs {
     owners: FxHashMap<JobId, CronJobId>,
 }
 
-fn unix_s(at: SimTime) -> i64 {
-    at.as_nanos().div_euclid(1_000_000_000)
+fn unix_s(at: SimTime, config: &Config) -> i64 {
+    at.as_nanos().div_euclid(1_000_000_000) + config.epoch_unix_s
+}
+
+/// A CronJob's schedule; what keeps it from having one is told as an event.
+///
+/// # Source
+/// cronjob-controller, `syncCronJob` and `formatSchedule`.
+fn schedule(cron_job: &CronJob, about: &ObjectRef, ctx: &mut Ctx<'_, Controller<CronJobs>>) -> Option<Schedule> {
+    let text = cron_job.spec.schedule.as_str();
+    let mut zone = None;
+    if let Some(name) = cron_job.spec.time_zone {
+        let Some(found) = TimeZone::named(name.as_str()) else {
+            let message = format!("invalid timeZone: {:?}: unknown time zone {name}", name.as_str());
+            ctx.event(EventDraft::warning("UnknownTimeZone", about.clone(), message));
+            return None;
+        };
+        zone = Some(found);
+    }
+    if cron_job.spec.suspend == Some(true) {
+        return None;
+    }
+    if text.contains("TZ") {
+        let message = format!(
+            "CRON_TZ or TZ used in schedule {text:?} is not officially supported, see \
+             https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+        );
+        ctx.event(EventDraft::warning("UnsupportedSchedule", about.clone(), message));
+        zone = None;
+    }
+    let Some(schedule) = Schedule::parse(text) else {
+        let message = format!("unparseable schedule: {text:?}");
+        ctx.event(EventDraft::warning("UnparseableSchedule", about.clone(), message));
+        return None;
+    };
+    Some(match zone {
+        Some(zone) => schedule.in_zone(zone),
+        None => schedule,
+    })
 }
 
 fn finished(job: &Job) -> Option<(&'static str, SimTime)> {
@@ -163,23 +200,19 @@ impl CronJobs {
         plan: &mut Plan<Memo>,
     ) {
         let store = ctx.store;
-        if cron_job.meta.deleting.is_some() || cron_job.spec.suspend == Some(true) {
+        if cron_job.meta.deleting.is_some() {
             return;
         }
         let Some(about) = ObjectRef::workload(store, WorkloadId::CronJob(id)) else { return };
-        let Some(schedule) = Schedule::parse(cron_job.spec.schedule.as_str()) else {
-            let message = format!("unparseable schedule: {:?}", cron_job.spec.schedule.as_str());
-            ctx.event(EventDraft::warning("UnparseableSchedule", about, message));
-            return;
-        };
-        let now_s = unix_s(ctx.now);
-        let mut since_s = unix_s(cron_job.last_scheduled_at.unwrap_or(cron_job.meta.created_at));
+        let Some(schedule) = schedule(cron_job, &about, ctx) else { return };
+        let now_s = unix_s(ctx.now, ctx.config);
+        let mut since_s = unix_s(cron_job.last_scheduled_at.unwrap_or(cron_job.meta.created_at), ctx.config);
         let deadline_s = cron_job.spec.starting_deadline_seconds;
         if let Some(deadline_s) = deadline_s {
             since_s = since_s.max(now_s - deadline_s);
         }
         if let Some(next_s) = schedule.next(now_s) {
-            let until_slot = SimTime::from_secs(next_s).saturating_since(ctx.now);
+            let until_slot = SimTime::from_secs(next_s - ctx.config.epoch_unix_s).saturating_since(ctx.now);
             plan.requeue_after = Some(until_slot + AFTER_SLOT);
         }
         let Some((slot_s, missed)) = schedule.latest(since_s, now_s) else { return };
@@ -208,7 +241,7 @@ impl CronJobs {
             }
             ConcurrencyPolicy::Forbid | ConcurrencyPolicy::Allow => {}
         }
-        let scheduled_at = SimTime::from_secs(slot_s);
+        let scheduled_at = SimTime::from_secs(slot_s - ctx.config.epoch_unix_s);
         plan.then(Request::CreateJob { cron_job: id, name, scheduled_at }, Memo::Create);
     }
 }

@@ -1,8 +1,17 @@
 //! Cron schedules: which minutes they name.
 
-/// A schedule in UTC, to the minute.
+use crate::model::TimeZone;
+
+/// A schedule by the clock of a zone, to the minute.
+#[derive(Clone, Debug)]
+pub(super) struct Schedule {
+    times: Times,
+    /// UTC if there is none.
+    zone: Option<TimeZone>,
+}
+
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Schedule {
+enum Times {
     /// Bits of the minutes, hours, days, months and weekdays that match.
     Calendar(Calendar),
     /// `@every`: a fixed number of seconds.
@@ -10,7 +19,7 @@ pub(super) enum Schedule {
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) struct Calendar {
+struct Calendar {
     minutes: u64,
     hours: u64,
     days: u64,
@@ -29,9 +38,79 @@ impl Schedule {
     ///
     /// # Source
     /// cronjob-controller: standard five fields, or `@hourly`, `@daily` (`@midnight`), `@weekly`, `@monthly`, `@yearly`
-    /// (`@annually`), `@every 5m`.
+    /// (`@annually`), `@every 5m`; `TZ=<zone>` or `CRON_TZ=<zone>` may stand before them.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
+        let Some(rest) = text.strip_prefix("TZ=").or_else(|| text.strip_prefix("CRON_TZ=")) else {
+            return Some(Self { times: Times::parse(text)?, zone: None });
+        };
+        let (zone, rest) = rest.split_once(' ')?;
+        Some(Self { times: Times::parse(rest.trim())?, zone: Some(TimeZone::named(zone)?) })
+    }
+
+    /// The same by the clock of a zone.
+    pub(super) fn in_zone(self, zone: TimeZone) -> Self {
+        Self { zone: Some(zone), ..self }
+    }
+
+    /// The first time after `after_s`, in Unix seconds; none within five years. An hour that a change of the clock leaves out
+    /// has no times, one that it repeats has them twice.
+    ///
+    /// # Source
+    /// robfig/cron v3, `SpecSchedule.Next`.
+    pub(super) fn next(&self, after_s: i64) -> Option<i64> {
+        let (Times::Calendar(calendar), Some(zone)) = (self.times, &self.zone) else { return self.times.next(after_s) };
+        let mut after_s = after_s;
+        let limit_s = after_s.saturating_add(1830 * DAY_S);
+        while after_s < limit_s {
+            let offset_s = zone.offset_s(after_s);
+            let change_s = zone.next_change_s(after_s);
+            let found = calendar.next(after_s + offset_s).map(|local_s| local_s - offset_s);
+            match change_s {
+                // From there on the clock shows another time.
+                Some(change_s) if found.is_none_or(|found| found >= change_s) => {
+                    let offset_s = zone.offset_s(change_s);
+                    if calendar.next(change_s + offset_s - 1) == Some(change_s + offset_s) {
+                        return Some(change_s);
+                    }
+                    after_s = change_s;
+                }
+                _ => return found,
+            }
+        }
+        None
+    }
+
+    /// The last time in `(after_s, until_s]`, and how many there are (of a long stretch only the end is looked at).
+    pub(super) fn latest(&self, after_s: i64, until_s: i64) -> Option<(i64, u32)> {
+        for window_s in [3600, DAY_S, 32 * DAY_S, 367 * DAY_S, 1830 * DAY_S] {
+            let from = after_s.max(until_s - window_s);
+            let mut found = None;
+            let mut at = from;
+            while let Some(next) = self.next(at).filter(|next| *next <= until_s) {
+                found = Some(next);
+                at = next;
+            }
+            if found.is_some() || from == after_s {
+                return found.map(|latest| (latest, self.missed(after_s, until_s)));
+            }
+        }
+        None
+    }
+
+    /// How many times have passed, as far as the pause between the first two tells.
+    ///
+    /// # Source
+    /// cronjob-controller, `mostRecentScheduleTime`.
+    fn missed(&self, after_s: i64, until_s: i64) -> u32 {
+        let Some(first) = self.next(after_s).filter(|first| *first <= until_s) else { return 0 };
+        let Some(second) = self.next(first) else { return 1 };
+        u32::try_from((until_s - first) / (second - first).max(1) + 1).unwrap_or(u32::MAX)
+    }
+}
+
+impl Times {
+    fn parse(text: &str) -> Option<Self> {
         if let Some(every) = text.strip_prefix("@every ") {
             let every: crate::units::SimDuration = every.trim().parse().ok()?;
             return Some(Self::Every(i64::try_from(every.as_secs()).ok()?.max(1)));
@@ -60,39 +139,11 @@ impl Schedule {
         }))
     }
 
-    /// The first time after `after_s`, in Unix seconds; none within five years.
-    pub(super) fn next(&self, after_s: i64) -> Option<i64> {
+    fn next(&self, after_s: i64) -> Option<i64> {
         match self {
             Self::Every(seconds) => Some(after_s + seconds),
             Self::Calendar(calendar) => calendar.next(after_s),
         }
-    }
-
-    /// The last time in `(after_s, until_s]`, and how many there are (of a long stretch only the end is looked at).
-    pub(super) fn latest(&self, after_s: i64, until_s: i64) -> Option<(i64, u32)> {
-        for window_s in [3600, DAY_S, 32 * DAY_S, 367 * DAY_S, 1830 * DAY_S] {
-            let from = after_s.max(until_s - window_s);
-            let mut found = None;
-            let mut at = from;
-            while let Some(next) = self.next(at).filter(|next| *next <= until_s) {
-                found = Some(next);
-                at = next;
-            }
-            if found.is_some() || from == after_s {
-                return found.map(|latest| (latest, self.missed(after_s, until_s)));
-            }
-        }
-        None
-    }
-
-    /// How many times have passed, as far as the pause between the first two tells.
-    ///
-    /// # Source
-    /// cronjob-controller, `mostRecentScheduleTime`.
-    fn missed(&self, after_s: i64, until_s: i64) -> u32 {
-        let Some(first) = self.next(after_s).filter(|first| *first <= until_s) else { return 0 };
-        let Some(second) = self.next(first) else { return 1 };
-        u32::try_from((until_s - first) / (second - first).max(1) + 1).unwrap_or(u32::MAX)
     }
 }
 
@@ -202,8 +253,33 @@ mod tests {
     #[test]
     fn what_is_no_schedule_is_refused() {
         for text in ["", "* * * *", "60 * * * *", "* * * * 8", "*/0 * * * *", "5-1 * * * *", "@never"] {
-            assert_eq!(Schedule::parse(text), None, "{text}");
+            assert!(Schedule::parse(text).is_none(), "{text}");
         }
+    }
+
+    #[test]
+    fn the_clock_of_a_zone_goes_forward_and_back() {
+        let berlin = |text: &str| {
+            let zone = TimeZone::named("Europe/Berlin").expect("a zone");
+            Schedule::parse(text).expect("a schedule").in_zone(zone)
+        };
+        // 2026-03-29 00:00 UTC; at 01:00 the clocks go from two to three.
+        let day = 20_541;
+        assert_eq!(berlin("30 1 * * *").next(at(day, 0, 0)), Some(at(day, 0, 30)));
+        assert_eq!(berlin("30 3 * * *").next(at(day, 0, 0)), Some(at(day, 1, 30)));
+        assert_eq!(berlin("0 3 * * *").next(at(day, 0, 0)), Some(at(day, 1, 0)));
+        // There is no half past two on that day.
+        assert_eq!(berlin("30 2 * * *").next(at(day, 0, 0)), Some(at(day + 1, 0, 30)));
+        // 2026-10-25 01:00 UTC: the clocks go from three to two, and it is half past two twice.
+        let day = 20_751;
+        assert_eq!(berlin("30 2 * * *").next(at(day, 0, 0)), Some(at(day, 0, 30)));
+        assert_eq!(berlin("30 2 * * *").next(at(day, 0, 30)), Some(at(day, 1, 30)));
+        assert_eq!(berlin("30 2 * * *").next(at(day, 1, 30)), Some(at(day + 1, 1, 30)));
+        assert_eq!(berlin("@daily").next(at(0, 0, 0)), Some(at(0, 23, 0)));
+        assert_eq!(berlin("@every 90s").next(10), Some(100));
+        let written = Schedule::parse("CRON_TZ=Asia/Kolkata 0 6 * * *").expect("a schedule");
+        assert_eq!(written.next(at(0, 0, 0)), Some(at(0, 0, 30)));
+        assert!(Schedule::parse("TZ=Mars/Olympus 0 6 * * *").is_none());
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn end_of(pod: &Pod) -> SimTime {
         .containers
         .iter()
         .map(|container| match container.state {
-            ContainerState::Terminated { finished_at, .. } => Some(finished_at),
+            ContainerState::Terminated(ending) => Some(ending.finished_at),
             _ => None,
         })
         .collect();

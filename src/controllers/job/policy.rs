@@ -78,7 +78,7 @@ pub(super) fn fail_job_message<'a>(spec: &JobSpec, pods: impl Iterator<Item = &'
 fn matches(rule: &PodFailurePolicyRule, pod: &Pod, names: &[Symbol]) -> Option<Matched> {
     if let Some(codes) = &rule.on_exit_codes {
         let failed = |status: &ContainerStatus| match status.state {
-            ContainerState::Terminated { exit_code, .. } if exit_code != 0 => Some(exit_code),
+            ContainerState::Terminated(ending) if ending.exit_code != 0 => Some(ending.exit_code),
             _ => None,
         };
         let listed = |code: i32| match codes.operator {

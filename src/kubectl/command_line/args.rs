@@ -33,6 +33,20 @@ pub struct ApplyArgs {
     pub selector: Option<LabelSelector>,
     /// `--force`: what cannot be changed is deleted and made anew.
     pub force: bool,
+    /// `--validate`.
+    pub validation: FieldValidation,
+}
+
+/// What the API server does about what is no field of an object.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub enum FieldValidation {
+    /// It refuses the object.
+    #[default]
+    Strict,
+    /// It warns, and drops the field.
+    Warn,
+    /// It drops the field.
+    Ignore,
 }
 
 /// What a command works on: named objects, or a selection.
@@ -384,6 +398,8 @@ pub struct ReplaceArgs {
     pub namespace: Option<String>,
     /// `--force`: the objects are deleted and made anew.
     pub force: bool,
+    /// `--validate`.
+    pub validation: FieldValidation,
 }
 
 /// Which columns `get` prints.

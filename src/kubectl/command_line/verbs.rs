@@ -8,9 +8,9 @@ use super::super::printing::{DryRun, Output, Printing};
 use super::flags::{Arguments, subcommands};
 use super::resources::{WithoutNames, kind_of};
 use super::{
-    ApplyArgs, ApplyVerb, Command, CommandLineError, CordonArgs, DeleteArgs, DrainArgs, LabelArgs, MetadataPart,
-    PatchArgs, PatchType, ReplaceArgs, RolloutArgs, RolloutVerb, ScaleArgs, SetImageArgs, Stop, TaintArgs, error,
-    looking, making, setting,
+    ApplyArgs, ApplyVerb, Command, CommandLineError, CordonArgs, DeleteArgs, DrainArgs, FieldValidation, LabelArgs,
+    MetadataPart, PatchArgs, PatchType, ReplaceArgs, RolloutArgs, RolloutVerb, ScaleArgs, SetImageArgs, Stop,
+    TaintArgs, error, looking, making, setting,
 };
 use crate::kubectl::resource::Kind;
 use crate::model::{LabelSelector, TaintArgument};
@@ -163,7 +163,8 @@ fn replace(arguments: &Arguments) -> Result<Command, Stop> {
     check_kustomize(arguments)?;
     check_subresource(arguments)?;
     let namespace = arguments.has("namespace").then(|| arguments.namespace());
-    Ok(Command::Replace(ReplaceArgs { namespace, force }))
+    let validation = field_validation(arguments)?;
+    Ok(Command::Replace(ReplaceArgs { namespace, force, validation }))
 }
 
 fn certificate(arguments: &mut Arguments) -> Result<Command, Stop> {
@@ -226,7 +227,23 @@ fn apply(arguments: &Arguments, verb: ApplyVerb, line: &str) -> Result<Command, 
     let namespace = arguments.has("namespace").then(|| arguments.namespace());
     let selector = arguments.label_selector()?;
     let force = arguments.switch("force", false)?;
-    Ok(Command::Apply(ApplyArgs { verb, files, namespace, selector, force }))
+    let validation = field_validation(arguments)?;
+    Ok(Command::Apply(ApplyArgs { verb, files, namespace, selector, force, validation }))
+}
+
+/// `--validate`.
+///
+/// # Source
+/// kubectl, `GetValidationDirective`.
+fn field_validation(arguments: &Arguments) -> Result<FieldValidation, Stop> {
+    match arguments.text("validate").unwrap_or("strict") {
+        "" | "strict" | "true" => Ok(FieldValidation::Strict),
+        "warn" => Ok(FieldValidation::Warn),
+        "ignore" | "false" => Ok(FieldValidation::Ignore),
+        other => Err(Stop::error(format!(
+            "invalid - validate option {other:?}; must be one of: strict (or true), warn, ignore (or false)"
+        ))),
+    }
 }
 
 /// # Source

@@ -171,9 +171,18 @@ fn the_columns_of_pods_read_as_the_server_prints_them() {
     check("", "", &of("Running", running, &ended(1, false)), "1/2 Error 2");
     check("", "", &of("Running", running, &ended(0, false)), "1/2 NotReady 2");
     check("", "", "phase: Failed, reason: Evicted", "0/2 Evicted 0");
+    let killed = ended(137, false).replace("exitCode: 137", "exitCode: 137, reason: OOMKilled");
+    check("", "", &of("Running", running, &killed), "1/2 OOMKilled 2");
+    let before = "lastState: {terminated: {exitCode: 1, finishedAt: '1970-01-01T00:00:30Z'}}";
+    let again =
+        ended(0, true).replace("state: {terminated: {exitCode: 0}}", &format!("state: {{running: {{}}}}, {before}"));
+    check("", "", &of("Running", running, &again), "2/2 Running 2");
     let waiting = |reason: &str| format!("{{name: d, state: {{waiting: {{reason: {reason}}}}}}}");
     check("", "", &of("Running", running, &waiting("CrashLoopBackOff")), "1/2 CrashLoopBackOff 0");
     let init = ", initContainers: [{name: a, image: i}, {name: s, image: i, restartPolicy: Always}]";
+    let killed =
+        "phase: Pending, initContainerStatuses: [{name: a, state: {terminated: {exitCode: 137, reason: OOMKilled}}}]";
+    check(init, "", killed, "0/3 Init:OOMKilled 0");
     check(init, "", "phase: Pending, initContainerStatuses: [{name: a, state: {running: {}}}]", "0/3 Init:0/2 0");
     check(
         init,

@@ -91,7 +91,8 @@ fn without_an_api_server_nothing_is_known() {
     desk.check(1, &[], &[LOST]);
 }
 
-const SERVICE: &str = "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: default}, spec: {}}";
+const SERVICE: &str =
+    "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: default}, spec: {ports: [{port: 80}]}}";
 const BUDGET: &str = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: default}, \
                       spec: {selector: {matchLabels: {app: a}}, minAvailable: 1}}";
 const SPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: far}}";
@@ -192,6 +193,31 @@ fn an_object_needs_its_namespace() {
     }
     let mut desk = Desk::new("scale deploy/web --replicas=2 -n far");
     desk.check(1, &[], &["Error from server (NotFound): namespaces \"far\" not found"]);
+}
+
+#[test]
+fn what_is_no_field_is_refused_unless_somebody_does_not_mind() {
+    let text = SERVICE.replace("spec: {", "spec: {bogus: 1, ");
+    let check = |line: &str, exit: i32, stdout: &[&str], stderr: &[&str]| {
+        let mut desk = Desk::new(line);
+        let line = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
+        let loaded = crate::model::manifest::load_text("x", &text).objects.pop().expect("an object");
+        Arc::make_mut(line).objects = vec![super::super::Written::new(&"x".into(), loaded)];
+        desk.check(exit, stdout, stderr);
+    };
+    let refusal = "Error from server (BadRequest): error when creating \"x\": Service in version \"v1\" cannot be handled as a \
+                   Service: strict decoding error: unknown field \"spec.bogus\"";
+    check("create -f x", 1, &[], &[refusal]);
+    check("apply -f x --validate=strict", 1, &[], &[refusal]);
+    check("apply -f x --validate=warn", 0, &["service/s created"], &["Warning: unknown field \"spec.bogus\""]);
+    check("create -f x --validate=false", 0, &["service/s created"], &[]);
+}
+
+#[test]
+fn a_patch_is_warned_of_what_is_no_field() {
+    let mut desk = Desk::new("patch service s -p '{\"spec\":{\"bogus\":1}}'");
+    desk.create(object(SERVICE));
+    desk.check(0, &["service/s patched (no change)"], &["Warning: unknown field \"spec.bogus\""]);
 }
 
 /// Types `apply -f x` of these objects.
@@ -466,7 +492,7 @@ fn a_wait_for_what_does_not_go_ends_with_its_timeout() {
 
 #[test]
 fn a_file_of_another_namespace_is_refused() {
-    let text = "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: shop}, spec: {}}";
+    let text = "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: shop}, spec: {ports: [{port: 80}]}}";
     let why = "error: the namespace from the provided object \"shop\" does not match the namespace \"far\". You must pass \
                '--namespace=shop' to perform this operation.";
     for line in ["apply -f x -n far", "create -n far -f x", "delete -n far -f x"] {
@@ -558,8 +584,12 @@ fn kinds_without_effect_are_there_for_commands() {
     let type_with = |desk: &mut Desk, line: &str, texts: &[&str]| -> (i32, Vec<String>, Vec<String>) {
         desk.type_line(line);
         let line = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
-        let objects =
-            texts.iter().map(|text| Written { file: "x".into(), object: loaded(text), names_namespace: true });
+        let objects = texts.iter().map(|text| Written {
+            file: "x".into(),
+            object: loaded(text),
+            names_namespace: true,
+            unknown_fields: Vec::new(),
+        });
         Arc::make_mut(line).objects = objects.collect();
         desk.play(2.0);
         let said = desk.transcripts.last().expect("an end");

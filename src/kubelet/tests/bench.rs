@@ -96,6 +96,7 @@ fn config() -> Config {
             ..Latencies::default()
         },
         round_trip: SimDuration::from_millis(10),
+        epoch_unix_s: 0,
     }
 }
 
@@ -144,8 +145,24 @@ impl Bench {
         let pod: model::Pod = serde_saphyr::from_str(pod).expect("a pod");
         let mut pod = pod;
         pod.apply_defaults();
+        if let Some(value) = pod.spec.priority {
+            pod.spec.priority_class_name = Some(self.class(value));
+        }
         let request = Request::Create(Box::new(Object::Pod(Box::new(pod))));
         self.queue.push(secs(at_s), Event::Arrive(request, None));
+    }
+
+    /// A priority class of that value: without one no pod has it.
+    fn class(&mut self, value: i32) -> Symbol {
+        let name = match model::SYSTEM_PRIORITY_CLASSES.iter().find(|(_, known)| *known == value) {
+            Some((name, _)) => (*name).to_owned(),
+            None => format!("of-{value}"),
+        };
+        let mut class = model::PriorityClass { value, ..model::PriorityClass::default() };
+        class.metadata.name = Symbol::new(&name);
+        let object = Object::PriorityClass(Box::new(class));
+        let _ = self.api.restore(&mut self.store, &self.config, &self.streams, self.now, object, &mut self.changed);
+        Symbol::new(&name)
     }
 
     pub(super) fn delete(&mut self, at_s: f64, pod: &str, grace_s: Option<i64>) {

@@ -41,7 +41,10 @@ fn a_failing_init_container_fails_a_pod_that_never_restarts() {
     bench.run_until(60.0);
     assert_eq!(bench.pod("p").phase, PodPhase::Failed);
     assert_eq!(bench.finished_at("p").map(f64::round), Some(12.0));
-    assert!(matches!(bench.pod("p").init_containers[0].state, ContainerState::Terminated { exit_code: 3, .. }));
+    assert!(matches!(
+        bench.pod("p").init_containers[0].state,
+        ContainerState::Terminated(crate::state::Ending { exit_code: 3, .. })
+    ));
 }
 
 #[test]
@@ -54,7 +57,10 @@ fn what_follows_a_sidecar_waits_for_its_startup_probe() {
     // Its probe runs at 0, 5 and 10 s and may from 7 s on; then comes the init container, then the start.
     assert_eq!(bench.ready_changes("p")[0].0.round() as i64, 15);
     assert!(matches!(bench.pod("p").init_containers[0].state, ContainerState::Running { .. }));
-    assert!(matches!(bench.pod("p").init_containers[1].state, ContainerState::Terminated { exit_code: 0, .. }));
+    assert!(matches!(
+        bench.pod("p").init_containers[1].state,
+        ContainerState::Terminated(crate::state::Ending { exit_code: 0, .. })
+    ));
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub struct ManifestObject {
     pub source: Location,
     /// Whether the namespace is written; else it is the one that is implied.
     pub names_namespace: bool,
+    /// What is written and is no field of the API, as paths. Nothing, of objects that a server has taken.
+    pub unknown_fields: Vec<String>,
 }
 
 /// Something of the input that has no effect on a run.

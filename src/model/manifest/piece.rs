@@ -9,6 +9,7 @@ use super::object::{Object, ObjectKind, ReadAs, Scope};
 use super::{ManifestObject, NotModelled, SkipReason, for_people, recognize};
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Location, Severity, suggest};
+use crate::model::api_fields;
 use crate::model::field_path::FieldPath;
 use crate::model::selector::LabelSelector;
 use crate::model::validation::{self, ErrorKind};
@@ -291,10 +292,47 @@ impl TextPiece<'_> {
         }
         self.list_refused(file, &object, reading);
         ignored.retain(|path| !matches!(path.to_string().as_str(), "apiVersion" | "kind"));
+        let unknown_fields = self.list_unknown(file, &object, header.api_version().as_str(), &ignored, reading);
         object.opaque_parts(&mut |path| ignored.push(path.clone()));
         reading.without_effect = ignored;
-        reading.object =
-            Some(ManifestObject { object, source: self.location(file, None, reading.line), names_namespace });
+        let source = self.location(file, None, reading.line);
+        reading.object = Some(ManifestObject { object, source, names_namespace, unknown_fields });
+    }
+
+    /// Warns of what is no field of the API. What a server has taken had none, in its version.
+    ///
+    /// # Differs
+    /// Below what the model keeps as it is written, or does not read, nothing is looked at.
+    fn list_unknown(
+        &self,
+        file: &File<'_>,
+        object: &Object,
+        api_version: &str,
+        ignored: &[FieldPath],
+        reading: &mut Reading,
+    ) -> Vec<String> {
+        let kind = object.kind().as_str();
+        let is_stored = object.metadata().uid.is_some_and(|uid| !uid.is_empty());
+        if ignored.is_empty() || is_stored || !api_fields::knows(api_version, kind) {
+            return Vec::new();
+        }
+        let mut paths = Vec::new();
+        for path in ignored {
+            let Some(unknown) = api_fields::unknown(kind, path) else { continue };
+            let path: FieldPath = path.steps()[..unknown.length].iter().copied().collect();
+            let name = path.steps().last().and_then(|step| step.key()).unwrap_or_default();
+            let place = self.locate(std::iter::once(&path), 1)[0];
+            let location = self.location(file, place.map(|at| (at.line_index, at.column_index)), reading.line);
+            let message = format!("{}: `{name}` is not a field of {}", reading.label, unknown.of);
+            let diagnostic = Diagnostic::warning("manifest::unknown_field", message)
+                .at(location, "the API server drops this, and kubectl refuses it unless `--validate=false`");
+            reading.diagnostics.push(match unknown.nearest {
+                Some(nearest) => diagnostic.help(format!("the nearest field is `{nearest}`")),
+                None => diagnostic,
+            });
+            paths.push(path.to_string());
+        }
+        paths
     }
 
     /// What the API server would refuse, each at its field, or at the nearest thing around it that is written.
@@ -364,7 +402,7 @@ impl TextPiece<'_> {
             _ => {}
         }
         let source = self.location(file, None, line);
-        Some(ManifestObject { object: Object::Stored(object), source, names_namespace })
+        Some(ManifestObject { object: Object::Stored(object), source, names_namespace, unknown_fields: Vec::new() })
     }
 
     fn check_names(&self, file: &File<'_>, object: &Object, line: u32) -> Option<Diagnostic> {

@@ -248,3 +248,19 @@ fn what_the_server_refuses_is_told_at_the_field_or_at_what_is_around_it() {
     assert!(found[0].starts_with("error 1:83+"), "{found:?}");
     assert!(found[0].contains("metadata.taints[0].key: Invalid value: \"-\""), "{found:?}");
 }
+
+#[test]
+fn what_is_no_field_of_the_api_is_warned_of_with_the_nearest() {
+    let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: c, image: i}]\n  tolerations:\n  - key: x\n    \
+                operator: Exists\n    tolerationSecond: 60\n";
+    let loaded = load_text("pod.yaml", text);
+    let said: Vec<&Diagnostic> = loaded.diagnostics.iter().collect();
+    assert_eq!(said.len(), 1);
+    assert_eq!((said[0].code, said[0].labels[0].location.line), ("manifest::unknown_field", 9));
+    assert_eq!(said[0].message, "Pod default/a: `tolerationSecond` is not a field of Toleration");
+    assert_eq!(loaded.objects[0].unknown_fields, ["spec.tolerations[0].tolerationSecond"]);
+    // A server has taken it.
+    let stored = text.replace("{name: a}", "{name: a, uid: u}");
+    let loaded = load_text("pod.yaml", &stored);
+    assert!(loaded.diagnostics.iter().next().is_none() && loaded.objects[0].unknown_fields.is_empty());
+}

@@ -7,7 +7,7 @@ use super::selector::{Values, label_selector, node_selector_term};
 use super::{format, volumes};
 use crate::arena::Symbol;
 use crate::model::{
-    AccessMode, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimPhase, PersistentVolumeClaimSpec,
+    AccessMode, Opaque, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimPhase, PersistentVolumeClaimSpec,
     PersistentVolumeSpec, ReclaimPolicy, StorageClass,
 };
 use crate::units::Quantity;
@@ -89,7 +89,7 @@ pub(super) fn validate_update(new: &PersistentVolumeClaim, old: &PersistentVolum
 
 /// # Source
 ///
-/// kube-apiserver, `ValidatePersistentVolume`. That it has a type of volume is not asked: some are not modelled.
+/// kube-apiserver, `ValidatePersistentVolume`.
 pub(super) fn volume(volume: &PersistentVolume, e: &mut Errors) {
     let path = &Path::ROOT.child("spec");
     let spec = &volume.spec;
@@ -130,20 +130,38 @@ pub(super) fn volume(volume: &PersistentVolume, e: &mut Errors) {
     }
 }
 
-fn volume_source(spec: &PersistentVolumeSpec, path: &Path<'_>, e: &mut Errors) {
-    let sources = [
-        ("hostPath", !spec.host_path.is_none()),
-        ("gcePersistentDisk", !spec.gce_persistent_disk.is_none()),
-        ("awsElasticBlockStore", !spec.aws_elastic_block_store.is_none()),
-        ("nfs", !spec.nfs.is_none()),
-        ("rbd", !spec.rbd.is_none()),
-        ("iscsi", !spec.iscsi.is_none()),
-        ("azureDisk", !spec.azure_disk.is_none()),
-        ("local", !spec.local.is_none()),
+/// Sources of a volume by the names of their fields, in the order in which the server looks at them.
+fn sources(spec: &PersistentVolumeSpec) -> [(&'static str, bool); 22] {
+    let is_set = |source: Opaque| !source.is_none();
+    [
+        ("hostPath", is_set(spec.host_path)),
+        ("gcePersistentDisk", is_set(spec.gce_persistent_disk)),
+        ("awsElasticBlockStore", is_set(spec.aws_elastic_block_store)),
+        ("glusterfs", is_set(spec.glusterfs)),
+        ("flocker", is_set(spec.flocker)),
+        ("nfs", is_set(spec.nfs)),
+        ("rbd", is_set(spec.rbd)),
+        ("quobyte", is_set(spec.quobyte)),
+        ("cephFS", is_set(spec.cephfs)),
+        ("iscsi", is_set(spec.iscsi)),
+        ("cinder", is_set(spec.cinder)),
+        ("fc", is_set(spec.fc)),
+        ("flexVolume", is_set(spec.flex_volume)),
+        ("azureFile", is_set(spec.azure_file)),
+        ("vsphereVolume", is_set(spec.vsphere_volume)),
+        ("photonPersistentDisk", is_set(spec.photon_persistent_disk)),
+        ("portworxVolume", is_set(spec.portworx_volume)),
+        ("azureDisk", is_set(spec.azure_disk)),
+        ("scaleIO", is_set(spec.scale_io)),
+        ("local", is_set(spec.local)),
+        ("storageos", is_set(spec.storageos)),
         ("csi", spec.csi.is_some()),
-    ];
-    let mut set = sources.into_iter().filter(|(_, is_set)| *is_set).map(|(field, _)| field);
-    let Some(first) = set.next() else { return };
+    ]
+}
+
+fn volume_source(spec: &PersistentVolumeSpec, path: &Path<'_>, e: &mut Errors) {
+    let mut set = sources(spec).into_iter().filter(|(_, is_set)| *is_set).map(|(field, _)| field);
+    let Some(first) = set.next() else { return e.required(path, "must specify a volume type") };
     let here = path.child(first);
     match (first, &spec.csi) {
         ("hostPath", _) => {
@@ -173,7 +191,8 @@ fn volume_source(spec: &PersistentVolumeSpec, path: &Path<'_>, e: &mut Errors) {
         }
         _ => {}
     }
-    for other in set {
+    // Beside a flexVolume the server allows others before it, not after it.
+    for other in set.filter(|other| *other != "flexVolume") {
         e.forbidden(&path.child(other), "may not specify more than 1 volume type");
     }
 }

@@ -1,4 +1,4 @@
-//! What stands beside workloads: budgets, priority classes, services, nodes.
+//! What stands beside workloads: budgets, priority classes, nodes.
 
 use super::error::{Errors, Json, Raw};
 use super::format;
@@ -10,11 +10,8 @@ use super::workloads::{int_or_percent, not_more_than_all};
 use super::{affinity, metadata};
 use crate::model::{
     HIGHEST_USER_PRIORITY, Node, PodDisruptionBudget, PreemptionPolicy, PriorityClass, ResourceRequirements,
-    RuntimeClass, SYSTEM_PRIORITY_CLASSES, Service, Taint,
+    RuntimeClass, SYSTEM_PRIORITY_CLASSES, Taint,
 };
-
-/// Words that a Service's type may be.
-const SERVICE_TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 
 /// # Source
 ///
@@ -96,59 +93,6 @@ pub(super) fn runtime_class_update(new: &RuntimeClass, old: &RuntimeClass, e: &m
         let handler = Written::of(new.handler);
         e.invalid(&Path::ROOT.child("handler"), handler.as_str().unwrap_or_default(), "field is immutable");
     }
-}
-
-/// # Source
-///
-/// kube-apiserver, `validateService`; ports and addresses are not modelled.
-pub(super) fn service(service: &Service, e: &mut Errors) {
-    let path = Path::ROOT.child("spec");
-    let spec = &service.spec;
-    metadata::labels(&spec.selector, &path.child("selector"), e);
-    let service_type = spec.service_type.map_or("ClusterIP", |word| word.as_str());
-    let is_headless = spec.cluster_ip.is_some_and(|address| address == "None");
-    if is_headless && matches!(service_type, "LoadBalancer" | "NodePort") {
-        let detail = std::format!("may not be set to 'None' for {service_type} services");
-        e.invalid(&path.child("clusterIPs").index(0), "None", detail);
-    }
-    if !SERVICE_TYPES.contains(&service_type) {
-        e.not_supported(&path.child("type"), service_type, &SERVICE_TYPES);
-    }
-    if let Some(address) = spec.cluster_ip.filter(|address| !matches!(address.as_str(), "" | "None")) {
-        if service_type == "ExternalName" {
-            e.forbidden(&path.child("clusterIPs"), "may not be set for ExternalName services");
-        } else if address.as_str().parse::<std::net::IpAddr>().is_err() {
-            let detail = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-            e.invalid(&path.child("clusterIPs").index(0), &address, detail);
-        }
-    }
-}
-
-/// # Source
-///
-/// kube-apiserver, `ValidateServiceUpdate` and `validateUpgradeDowngradeClusterIPs`. An address that is not written stays,
-/// and so does one that is not known.
-pub(super) fn service_update(new: &Service, old: &Service, e: &mut Errors) {
-    let is_external = |service: &Service| service.spec.service_type.is_some_and(|word| word == "ExternalName");
-    let written = |service: &Service| service.spec.cluster_ip.filter(|address| !address.is_empty());
-    let is_headless = |service: &Service| written(service).is_some_and(|address| address == "None");
-    if !is_external(new) && !is_external(old) {
-        let path = Path::ROOT.child("spec");
-        let path = path.child("clusterIPs");
-        match (written(new), written(old)) {
-            (Some(now), before)
-                if before.is_some_and(|before| before != now) || (before.is_none() && now == "None") =>
-            {
-                e.invalid(&path.index(0), &Json(&[now]), "may not change once set");
-            }
-            (None, Some(_)) if is_headless(old) => {
-                let none: [&str; 0] = [];
-                e.invalid(&path.index(0), &Json(&none), "primary clusterIP can not be unset");
-            }
-            _ => {}
-        }
-    }
-    service(new, e);
 }
 
 /// # Source

@@ -2,6 +2,7 @@
 
 use super::error::Errors;
 use super::path::Path;
+use crate::model::TimeZone;
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
@@ -112,7 +113,7 @@ fn integer(text: &str) -> Result<u32, String> {
 
 /// # Source
 ///
-/// kube-apiserver, `validateTimeZone`. Whether a zone of a good name exists is not known here.
+/// kube-apiserver, `validateTimeZone`.
 pub(super) fn time_zone(zone: &str, path: &Path<'_>, e: &mut Errors) {
     if zone.is_empty() {
         return e.invalid(path, zone, "timeZone must be nil or non-empty string");
@@ -129,6 +130,12 @@ pub(super) fn time_zone(zone: &str, path: &Path<'_>, e: &mut Errors) {
     if zone.eq_ignore_ascii_case("local") {
         let detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
         e.invalid(path, zone, detail);
+        if zone == "Local" {
+            return;
+        }
+    }
+    if TimeZone::named(zone).is_none() {
+        e.invalid(path, zone, format!("unknown time zone {zone}"));
     }
 }
 

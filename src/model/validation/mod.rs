@@ -3,9 +3,8 @@
 //! Pure: objects in, errors out. The rules are those of Kubernetes 1.36 with its default feature gates; one file a kind or a
 //! concern. An object that nothing is wrong with costs no allocation but for the parts that the model keeps as text.
 //!
-//! Not looked at: ports and addresses of Services beside `clusterIP`, metrics and behavior of autoscalers, profiles of
-//! seccomp and AppArmor, options of Windows, cloud disks beyond that a volume has one source, whether a time zone exists,
-//! status.
+//! Not looked at: address families of Services, metrics and behavior of autoscalers, profiles of seccomp and AppArmor,
+//! options of Windows, cloud disks beyond that a volume has one source, status.
 
 mod affinity;
 mod autoscaler;
@@ -24,6 +23,7 @@ mod path;
 mod pod;
 mod resources;
 mod selector;
+mod service;
 mod volumes;
 mod words;
 mod workloads;
@@ -70,7 +70,7 @@ pub fn validate(object: &Object) -> Vec<FieldError> {
         Object::StorageClass(object) => claim::class(object, e),
         Object::PersistentVolume(object) => claim::volume(object, e),
         Object::PersistentVolumeClaim(object) => claim::validate(object, e),
-        Object::Service(object) => cluster::service(object, e),
+        Object::Service(object) => service::validate(object, e),
         Object::PodDisruptionBudget(object) => cluster::budget(object, e),
         Object::Deployment(object) => workloads::deployment(object, e),
         Object::ReplicaSet(object) => workloads::replica_set(object, e),
@@ -104,7 +104,7 @@ pub fn validate_update(new: &Object, old: &Object) -> Vec<FieldError> {
         (Object::StorageClass(new), Object::StorageClass(old)) => claim::class_update(new, old, e),
         (Object::PersistentVolume(new), Object::PersistentVolume(old)) => claim::volume_update(new, old, e),
         (Object::PersistentVolumeClaim(new), Object::PersistentVolumeClaim(old)) => claim::validate_update(new, old, e),
-        (Object::Service(new), Object::Service(old)) => cluster::service_update(new, old, e),
+        (Object::Service(new), Object::Service(old)) => service::validate_update(new, old, e),
         (Object::PodDisruptionBudget(new), _) => cluster::budget(new, e),
         (Object::Deployment(new), Object::Deployment(old)) => workloads::deployment_update(new, old, e),
         (Object::ReplicaSet(new), Object::ReplicaSet(old)) => workloads::replica_set_update(new, old, e),

@@ -593,3 +593,67 @@ fn a_pod_keeps_all_but_images_tolerations_gates_and_a_shorter_deadline() {
         &["spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds"],
     );
 }
+
+#[test]
+fn services_have_ports_unless_nothing_listens_at_their_address() {
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "default"},
+        "spec": {"selector": {"a": "b"}, "ports": [{"port": 80}]}});
+    let check = |spec: Value, expected: &[&str]| refuses(&service, &[("/spec", spec)], expected);
+    refuses(&service, &[], &[]);
+    check(json!({"selector": {"a": "b"}}), &["spec.ports: Required value"]);
+    check(json!({"clusterIP": "None", "selector": {"a": "b"}}), &[]);
+    check(json!({"type": "ExternalName", "externalName": "example.com."}), &[]);
+    check(json!({"type": "ExternalName"}), &["spec.externalName: Required value"]);
+    let range = "must be between 1 and 65535, inclusive";
+    check(json!({"ports": [{"port": 0}]}), &[&format!("spec.ports[0].port: Invalid value: 0: {range}")]);
+    check(
+        json!({"ports": [{"port": 80, "targetPort": 70000, "nodePort": 30000}, {"port": 80, "name": "A"}]}),
+        &[
+            "spec.ports[0].name: Required value",
+            &format!("spec.ports[0].targetPort: Invalid value: 70000: {range}"),
+            "spec.ports[1].name: Invalid value: \"A\": a lowercase RFC 1123 label must consist of lower case alphanumeric \
+             characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex \
+             used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+            "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
+            "spec.ports[1]: Duplicate value: {\"Name\":\"\",\"Protocol\":\"TCP\",\"AppProtocol\":null,\"Port\":80,\
+             \"TargetPort\":0,\"NodePort\":0}",
+        ],
+    );
+    check(
+        json!({"ports": [{"port": 80}], "sessionAffinity": "Client", "externalTrafficPolicy": "Local"}),
+        &[
+            "spec.sessionAffinity: Unsupported value: \"Client\": supported values: \"ClientIP\", \"None\"",
+            "spec.externalTrafficPolicy: Invalid value: \"Local\": may only be set for externally-accessible services",
+        ],
+    );
+    let balanced =
+        json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local", "ports": [{"port": 80, "nodePort": 30000}]});
+    check(balanced.clone(), &[]);
+    // What the other type needed goes with it.
+    let old = object(with(service.clone(), &[("/spec", balanced.clone())]));
+    let new = object(with(service.clone(), &[("/spec", with(balanced, &[("/type", json!("ClusterIP"))]))]));
+    assert_eq!(found(&validate_update(&new, &old)), Vec::<String>::new());
+}
+
+#[test]
+fn a_volume_has_one_source() {
+    let volume = json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {
+        "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/x"}}});
+    refuses(&volume, &[], &[]);
+    refuses(&volume, &[("/spec/hostPath", json!(null))], &["spec: Required value: must specify a volume type"]);
+    let cinder = [("/spec/hostPath", json!(null)), ("/spec/cinder", json!({"volumeID": "x"}))];
+    refuses(&volume, &cinder, &[]);
+    refuses(
+        &volume,
+        &[("/spec/vsphereVolume", json!({"volumePath": "x"}))],
+        &["spec.vsphereVolume: Forbidden: may not specify more than 1 volume type"],
+    );
+}
+
+#[test]
+fn time_zones_are_those_of_the_tz_database() {
+    let check = |zone: &str, expected: &[&str]| refuses(&cron_job(), &[("/spec/timeZone", json!(zone))], expected);
+    check("Europe/Berlin", &[]);
+    check("Mars/Olympus", &["spec.timeZone: Invalid value: \"Mars/Olympus\": unknown time zone Mars/Olympus"]);
+    check("europe/berlin", &["spec.timeZone: Invalid value: \"europe/berlin\": unknown time zone europe/berlin"]);
+}

@@ -565,7 +565,7 @@ fn substitution(script: &str, syntax: Syntax) -> Option<Substitution> {
     }
     let [pattern, with, flags] = parts.as_slice() else { return None };
     let pattern = Pattern::parse(pattern, syntax, false)?;
-    let with = pieces(&with, pattern.groups())?;
+    let with = pieces(with, pattern.groups())?;
     let is_global = match flags.as_str() {
         "" => false,
         "g" => true,

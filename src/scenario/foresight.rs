@@ -46,11 +46,12 @@ fn drain(args: &DrainArgs, earlier: &[&RunbookLine], scenario: &ResolvedScenario
         let full = || format!("{}/{}", object.object.metadata().namespace, object.object.metadata().name);
         match &object.object {
             Object::DaemonSet(set)
-                if !args.ignore_daemon_sets && !has_deleted && selects(&set.spec.template.metadata.labels) =>
+                if !args.ignore_daemon_sets
+                    && !has_deleted
+                    && selects(&set.spec.template.metadata.labels)
+                    && nodes.iter().any(|node| runs_on(set, node)) =>
             {
-                if nodes.iter().any(|node| runs_on(set, node)) {
-                    found.entry("--ignore-daemonsets").or_default().insert(full());
-                }
+                found.entry("--ignore-daemonsets").or_default().insert(full());
             }
             Object::Pod(pod) if !has_moved && selects(&pod.metadata.labels) => {
                 let is_there = nodes.iter().any(|node| pod.spec.node_name == Some(node.metadata.name));

@@ -112,7 +112,7 @@ pub(super) fn proposal(
         (used, sample.requested)
     };
     // At a ratio of exactly one nothing is put in the place of what is missing.
-    let missing = of(Standing::Missing).filter(|_| first < 1.0 || first > 1.0).map(stand_in);
+    let missing = of(Standing::Missing).filter(|_| first.total_cmp(&1.0).is_ne()).map(stand_in);
     let unready = of(Standing::Unready).filter(|_| takes_up_unready).map(|sample| (0, sample.requested));
     let all: Vec<(i64, i64)> = counted().chain(missing).chain(unready).collect();
     let (second, ..) = ratio(all.iter().copied(), goal)?;

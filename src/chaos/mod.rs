@@ -130,7 +130,8 @@ impl Chaos {
         let (_, pool, count) = plan.add_nodes[index];
         let name = plan.pools[pool].name;
         let next = plan.pools[pool].next_number(ctx.store);
-        note(ctx, Severity::Normal, "AddNodes", name.as_str(), format!("{count} machines join pool {name}"));
+        let machines = if count == 1 { "1 machine joins".to_owned() } else { format!("{count} machines join") };
+        note(ctx, Severity::Normal, "AddNodes", name.as_str(), format!("{machines} pool {name}"));
         for number in next..next + u64::from(count) {
             let name = plan.pools[pool].node_name(number);
             ctx.change_machine(MachineChange::InstanceCreated { name, pool: pool as u32 });

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::faults::Damage;
-use super::spec::{FaultKind, FaultProcessSpec};
+use super::spec::FaultProcessSpec;
 use super::{Chaos, Severity, Timer, faults, note, target};
 use crate::component::Ctx;
 use crate::engine::Stream;
@@ -19,6 +19,10 @@ struct Instance {
     /// Nodes of the present failure.
     hit: Vec<NodeId>,
     stream: Stream,
+    /// How often it has failed: each failure draws anew whom it hits.
+    failures: u32,
+    /// Its machine is gone, so that it does not fail again unless one of that name joins.
+    is_over: bool,
 }
 
 /// A process and its instances.
@@ -54,7 +58,7 @@ impl FaultProcess {
     /// of its life, its first wait is what is left then of a time to failure.
     pub(super) fn begin(process: u32, spec: &FaultProcessSpec, ctx: &mut Ctx<'_, Chaos>) -> Self {
         let mut this = Self::default();
-        for node in target::candidates(&spec.nodes, ctx) {
+        for node in target::select(&spec.nodes, &format!("process/{}", spec.name), ctx) {
             this.add(process, node, spec, Age::Grown, ctx);
         }
         if this.instances.is_empty() {
@@ -72,9 +76,11 @@ impl FaultProcess {
     /// A Node object appeared: its machine fails like the others from now on. Where a failure ends an instance for good its age
     /// counts from its start; any other machine comes from a stock that is in use.
     pub(super) fn joins(&mut self, process: u32, node: NodeId, spec: &FaultProcessSpec, ctx: &mut Ctx<'_, Chaos>) {
-        if target::matches(&spec.nodes, node, ctx) {
-            let ends_instances = matches!(spec.kind, FaultKind::InstanceGone | FaultKind::SpotInterruption);
-            let age = if ends_instances && spec.domain.is_none() { Age::New } else { Age::Grown };
+        // Those that a count or a fraction draws are drawn once.
+        let is_drawn = spec.nodes.count.is_some() || spec.nodes.fraction.is_some();
+        let is_known = || instance_name(spec, node, ctx).is_some_and(|name| self.by_name.contains_key(&name));
+        if target::matches(&spec.nodes, node, ctx) && (!is_drawn || is_known()) {
+            let age = if spec.kind.ends_machines() && spec.domain.is_none() { Age::New } else { Age::Grown };
             self.add(process, node, spec, age, ctx);
         }
     }
@@ -82,16 +88,19 @@ impl FaultProcess {
     fn add(&mut self, process: u32, node: NodeId, spec: &FaultProcessSpec, age: Age, ctx: &mut Ctx<'_, Chaos>) {
         let Some(name) = instance_name(spec, node, ctx) else { return };
         if let Some(&index) = self.by_name.get(&name) {
-            let nodes = &mut self.instances[index].nodes;
-            if !nodes.contains(&node) {
-                nodes.push(node);
+            let instance = &mut self.instances[index];
+            if !instance.nodes.contains(&node) {
+                instance.nodes.push(node);
+            }
+            if std::mem::take(&mut instance.is_over) {
+                self.next_failure(process, index as u32, spec, age, ctx);
             }
             return;
         }
         let stream = ctx.streams.stream(&format!("fault/{}", spec.name), &name);
         let index = self.instances.len();
         self.by_name.insert(name.clone(), index);
-        self.instances.push(Instance { name, nodes: vec![node], hit: Vec::new(), stream });
+        self.instances.push(Instance { name, nodes: vec![node], hit: Vec::new(), stream, failures: 0, is_over: false });
         self.next_failure(process, index as u32, spec, age, ctx);
     }
 
@@ -102,6 +111,14 @@ impl FaultProcess {
             Age::Grown => spec.time_to_failure.sample_rest(stream),
         };
         ctx.arm_in(wait, Timer::Fails(process, index));
+    }
+
+    /// Names what a failure draws.
+    fn draw_name(&self, index: u32, name: &str) -> String {
+        match self.instances[index as usize].failures {
+            1 => name.to_owned(),
+            failure => format!("{name}#{failure}"),
+        }
     }
 
     fn event_name(&self, index: u32, spec: &FaultProcessSpec) -> String {
@@ -118,13 +135,35 @@ impl FaultProcess {
     ) {
         let name = self.event_name(index, spec);
         let instance = &mut self.instances[index as usize];
-        let repair = spec.time_to_repair.sample(&mut instance.stream);
         instance.hit = instance.nodes.iter().copied().filter(|&node| ctx.store.machine(node).exists).collect();
+        if spec.kind.needs_nodes() && instance.hit.is_empty() {
+            // What is gone cannot fail.
+            instance.is_over = true;
+            return;
+        }
+        instance.failures += 1;
+        let draw_name = self.draw_name(index, &name);
+        let instance = &mut self.instances[index as usize];
         let fault = spec.fault();
-        let what = faults::describe(&fault, &name, &instance.hit, ctx);
-        note(ctx, Severity::Normal, "FaultBegan", &name, what.unwrap_or_else(|| spec.kind.as_str().to_owned()));
-        faults::begin(&fault, &name, &instance.hit, damage, ctx);
-        ctx.arm_in(repair, Timer::Repaired(process, index));
+        let what = faults::describe(&fault, &draw_name, &instance.hit, ctx);
+        let what = what.unwrap_or_else(|| spec.kind.as_str().to_owned());
+        note(ctx, Severity::Normal, "FaultBegan", &name, what.clone());
+        faults::begin(&fault, &draw_name, &instance.hit, damage, ctx);
+        if spec.kind.lasts() {
+            if let Some(repair) = &spec.time_to_repair {
+                let repair = repair.sample(&mut instance.stream);
+                ctx.arm_in(repair, Timer::Repaired(process, index));
+            } else {
+                instance.is_over = true;
+            }
+            return;
+        }
+        note(ctx, Severity::Normal, "FaultEnded", &name, what);
+        instance.hit.clear();
+        instance.is_over = spec.kind.ends_machines();
+        if !instance.is_over {
+            self.next_failure(process, index, spec, Age::New, ctx);
+        }
     }
 
     pub(super) fn repaired(
@@ -138,13 +177,12 @@ impl FaultProcess {
         let name = self.event_name(index, spec);
         let hit = std::mem::take(&mut self.instances[index as usize].hit);
         let fault = spec.fault();
-        // Pods that were hit may be others by now.
-        let hits_pods = fault.pods.is_some() || (!fault.kind.lasts() && !fault.kind.needs_nodes());
-        let what = if hits_pods { None } else { faults::describe(&fault, &name, &hit, ctx) };
+        let what = faults::describe(&fault, &name, &hit, ctx);
         faults::end(&fault, &hit, damage, ctx);
         note(ctx, Severity::Normal, "FaultEnded", &name, what.unwrap_or_else(|| spec.kind.as_str().to_owned()));
         // A reclaimed instance is replaced by one of another name, which fails by itself.
-        let is_over = spec.kind == FaultKind::SpotInterruption && spec.domain.is_none();
+        let is_over = spec.kind.ends_machines() && spec.domain.is_none();
+        self.instances[index as usize].is_over = is_over;
         if !is_over {
             self.next_failure(process, index, spec, Age::New, ctx);
         }

@@ -93,6 +93,18 @@ impl FaultKind {
     pub fn lasts(self) -> bool {
         !matches!(self, Self::Reboot | Self::InstanceGone | Self::ContainerCrash | Self::OomKill | Self::PodKill)
     }
+
+    /// Whether a random process of it has to say how long a repair takes. Spot instances may go without a replacement.
+    #[must_use]
+    pub fn needs_repair(self) -> bool {
+        self.lasts() && self != Self::SpotInterruption
+    }
+
+    /// Whether it ends machines for good.
+    #[must_use]
+    pub fn ends_machines(self) -> bool {
+        matches!(self, Self::InstanceGone | Self::SpotInterruption)
+    }
 }
 
 /// A process of the control plane, by its name.
@@ -239,8 +251,10 @@ pub struct FaultProcessSpec {
     pub images: Vec<String>,
     /// From repair to the next failure.
     pub time_to_failure: Distribution,
-    /// From failure to repair.
-    pub time_to_repair: Distribution,
+    /// From failure to repair. None for kinds that are over at once ([`FaultKind::lasts`]), and for a spot instance that is not
+    /// replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_to_repair: Option<Distribution>,
 }
 
 impl FaultProcessSpec {

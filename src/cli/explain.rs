@@ -10,6 +10,7 @@ use super::ui::Ui;
 use super::words::{counted, cut, moment};
 use super::{Ending, Output};
 use crate::inspect::{self, Chapter, Explanation, Extent, Link};
+use crate::kubectl::Kind;
 
 /// Steps that are told in short.
 const CHAPTERS_MAX: usize = 25;
@@ -44,12 +45,25 @@ pub(super) struct ExplainArgs {
 
 pub(super) fn explain(arguments: &ExplainArgs, ui: &Ui) -> Result<Ending, Failure> {
     let extent = if arguments.all { Extent::All } else { Extent::Short };
-    let explanation = inspect::explain(&arguments.dir, &arguments.object, extent)?;
+    let explanation = inspect::explain(&arguments.dir, &in_full(&arguments.object), extent)?;
     match arguments.output {
         Output::Text => ui.out(&text(&explanation, extent))?,
         Output::Json => ui.json(&explanation)?,
     }
     Ok(Ending::Done)
+}
+
+/// An object with its kind as results name it, in place of a plural, a short name or one with its group: `deploy/web`.
+fn in_full(object: &str) -> String {
+    let Some((word, rest)) = object.split_once('/') else { return object.to_owned() };
+    match Kind::parse(word) {
+        // What no table has may be a namespace.
+        Some(Kind::Stored(_)) | None => object.to_owned(),
+        Some(kind) => {
+            let printed = kind.printed();
+            format!("{}/{rest}", printed.split_once('.').map_or(printed, |(name, _)| name))
+        }
+    }
 }
 
 fn line(link: &Link) -> String {
@@ -104,5 +118,22 @@ fn because(text: &mut String, chapter: &Chapter, last: &[Link], extent: Extent) 
         if place < LINKS_MAX - 1 || place >= LINKS_MAX - 1 + hidden {
             let _ = writeln!(text, "            because {}", cut(line(link).trim_start(), LINE_LENGTH_MAX));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_may_be_written_as_kubectl_takes_them() {
+        let check = |written: &str, expected: &str| assert_eq!(in_full(written), expected);
+        check("deploy/shop/web", "deployment/shop/web");
+        check("deployments.apps/web", "deployment/web");
+        check("PVC/shop/data", "persistentvolumeclaim/shop/data");
+        check("cj/web", "cronjob/web");
+        check("po/web-5d-a", "pod/web-5d-a");
+        check("shop/web-5d-a", "shop/web-5d-a");
+        check("web", "web");
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct ImportArgs {
     #[arg(long, value_name = "KIND", default_value = "Crash", value_parser = fault_kind)]
     fault: FaultKind,
     /// How many nodes were watched, those that never failed among them [default: those that failed]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = nodes, allow_hyphen_values = true)]
     nodes: Option<u32>,
     /// When the observation began [default: with the first record]
     #[arg(long, value_name = "INSTANT")]
@@ -53,6 +53,10 @@ pub(super) struct ImportArgs {
     /// Replace the file if it is there
     #[arg(long)]
     force: bool,
+}
+
+fn nodes(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("a number of nodes is a whole number from 0 to {}", u32::MAX))
 }
 
 fn fault_kind(text: &str) -> Result<FaultKind, String> {
@@ -125,6 +129,7 @@ pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure>
     let options = FaultOptions {
         name: arguments.name.clone(),
         kind: arguments.fault.as_str().to_owned(),
+        is_repaired: arguments.fault.lasts(),
         since: arguments.since.clone(),
         until: arguments.until.clone(),
         nodes: arguments.nodes,

@@ -31,7 +31,7 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Threads [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::sweep::jobs, allow_hyphen_values = true)]
     jobs: Option<std::num::NonZeroUsize>,
     /// Play the loss of every node and set of nodes, even of those that are alike
     #[arg(long)]

@@ -34,7 +34,7 @@ pub(super) struct RunArgs {
     #[arg(long)]
     allow_partial: bool,
     /// What chance is drawn from, in place of the scenario's seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed, allow_hyphen_values = true)]
     seed: Option<u64>,
     /// Where to write; by default reports/<scenario name>, with --set or --until a directory of its own beside it
     #[arg(long, value_name = "DIR")]
@@ -43,7 +43,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
     /// End earlier than the scenario says, such as at 10m
-    #[arg(long, value_name = "T", value_parser = duration)]
+    #[arg(long, value_name = "T", value_parser = duration, allow_hyphen_values = true)]
     until: Option<SimDuration>,
     /// Draw no charts
     #[arg(long)]
@@ -57,11 +57,15 @@ pub(super) struct RunArgs {
     #[arg(long)]
     force: bool,
     /// Keep at most one row of cluster.csv per this length of time
-    #[arg(long, value_name = "T", value_parser = duration)]
+    #[arg(long, value_name = "T", value_parser = duration, allow_hyphen_values = true)]
     sample: Option<SimDuration>,
     /// What to print
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
 }
 
 fn duration(text: &str) -> Result<SimDuration, String> {
@@ -85,6 +89,9 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
         // The lock file then says what was played.
         scenario.duration = until;
         changes.push(format!("spec.duration={until}"));
+    }
+    if let Some(until) = arguments.until.filter(|until| *until > scenario.duration) {
+        ui.note(format_args!("--until {until} has no effect: the scenario ends at {}", scenario.duration));
     }
     let scenario = Arc::new(scenario);
     ui.diagnostics(&scenario.warnings, &scenario.sources);

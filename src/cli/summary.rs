@@ -390,6 +390,9 @@ fn waiting(text: &mut String, observed: &Observed, end: SimTime, paint: Paint) {
             (Some(_), _) if let Some((reason, message)) = warnings.get(&name) => format!("{reason}: {message}"),
             (Some(_), _) => "bound to a node, its containers have not started".to_owned(),
             (None, Some(message)) => (*message).to_owned(),
+            (None, None) if !observed.schedulers.contains(&pod.scheduler()) => {
+                format!("names a scheduler that is not there: `{}`", pod.scheduler())
+            }
             (None, None) => "not yet looked at by the scheduler".to_owned(),
         };
         reasons.entry(reason).or_default().push(pod);

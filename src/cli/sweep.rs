@@ -36,17 +36,17 @@ pub(super) struct SweepArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Threads [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = jobs, allow_hyphen_values = true)]
     jobs: Option<NonZeroUsize>,
     /// Go on where an interrupted sweep stopped, or from the results of a finished one, such as merged parts
     #[arg(long)]
     resume: bool,
     /// Play one part of the study, such as 2/4; `merge` puts the parts together
-    #[arg(long, value_name = "I/N")]
+    #[arg(long, value_name = "I/N", allow_hyphen_values = true)]
     pub(super) shard: Option<Shard>,
     /// Add replications until the interval of each variant's cost is at most so wide on either side, such as 5%; the
     /// study's `replications` are then the most. Intervals are widened for having looked more than once
-    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "shard")]
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true, conflicts_with = "shard")]
     precision: Option<f64>,
     /// Let a variant win that leaves more undone than the baseline: commands, upgrades and reboots that fail or do not end, pods
     /// lost for good, failed Jobs
@@ -185,6 +185,11 @@ impl<'a> Sweep<'a> {
         write(results, summary, chart, extra, &self.place, self.overwrite)?;
         Ok(self.journal.close()?)
     }
+}
+
+/// A number of threads.
+pub(super) fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "a number of threads is a whole number of at least 1".to_owned())
 }
 
 /// The threads that play: at most one a core, as more take memory and gain no time.

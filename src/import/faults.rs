@@ -25,6 +25,8 @@ pub struct FaultOptions {
     pub name: String,
     /// Kind of the fault.
     pub kind: String,
+    /// Whether a fault of the kind goes on until it is repaired, so that repairs are of interest.
+    pub is_repaired: bool,
     /// From when on nodes were watched.
     pub since: Option<String>,
     /// Until when.
@@ -91,9 +93,10 @@ pub fn fault_model(mut records: Records, options: &FaultOptions, stem: &str) -> 
     let notes = left_out(records.without_end);
     let mut files = Vec::new();
     let mut models = Vec::new();
-    for (field, part, observations) in
-        [("timeToFailure", "failure", records.to_failure), ("timeToRepair", "repair", records.to_repair)]
-    {
+    let repairs = ("timeToRepair", "repair", records.to_repair);
+    let fields =
+        [("timeToFailure", "failure", records.to_failure)].into_iter().chain(options.is_repaired.then_some(repairs));
+    for (field, part, observations) in fields {
         let file = format!("{stem}-{part}.csv");
         let model = model(field, observations, options.wanted, &file)?;
         if let Distribution::Empirical { .. } = model.taken {
@@ -121,6 +124,9 @@ fn model(
     file: &str,
 ) -> Result<FaultModel, String> {
     let ended = observations.iter().filter(|observation| !observation.is_censored).count();
+    if observations.iter().all(|observation| observation.seconds <= 0.0) && ended > 0 {
+        return Err(format!("every length for {field} is zero: how long they are is not in the records"));
+    }
     if ended < 2 {
         let found = if ended == 1 { "is 1 whole length".to_owned() } else { format!("are {ended} whole lengths") };
         return Err(format!("there {found} for {field}; at least 2 are needed"));
@@ -319,7 +325,13 @@ mod tests {
     fn imported(wanted: Wanted) -> Result<Imported, String> {
         let mut records = Records::default();
         records.add_table("time_to_failure,time_to_repair\n10h,60\n20h,120\n40h,240\n80h,480\n").expect("a table");
-        let options = FaultOptions { name: "crashes".into(), kind: "Crash".into(), wanted, ..FaultOptions::default() };
+        let options = FaultOptions {
+            name: "crashes".into(),
+            kind: "Crash".into(),
+            is_repaired: true,
+            wanted,
+            ..FaultOptions::default()
+        };
         fault_model(records, &options, "out")
     }
 
@@ -338,6 +350,20 @@ mod tests {
         let found = imported(Wanted::Empirical).expect("a model");
         assert!(found.document.contains("timeToRepair: {empirical: {file: out-repair.csv}}"), "{}", found.document);
         assert_eq!(found.files[1], ("out-repair.csv".to_owned(), "seconds\n60\n120\n240\n480\n".to_owned()));
+    }
+
+    #[test]
+    fn lengths_of_nothing_alone_say_nothing() {
+        let mut records = Records::default();
+        records.add_table("time_to_failure,time_to_repair\n10h,0\n20h,0\n40h,0s\n").expect("a table");
+        let options =
+            FaultOptions { name: "a".into(), kind: "Crash".into(), is_repaired: true, ..FaultOptions::default() };
+        let refused = fault_model(records.clone(), &options, "out").expect_err("nothing to fit");
+        assert!(refused.contains("every length for timeToRepair is zero"), "{refused}");
+        // Nobody repairs what is over at once.
+        let options = FaultOptions { is_repaired: false, ..options };
+        let found = fault_model(records, &options, "out").expect("a model");
+        assert!(!found.document.contains("timeToRepair"), "{}", found.document);
     }
 
     #[test]

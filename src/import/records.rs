@@ -229,7 +229,11 @@ fn joined(mut outages: Vec<(f64, Option<f64>)>) -> Vec<(f64, End)> {
 fn lift_zeros(observations: &mut [Observation]) {
     let positive = observations.iter().map(|observation| observation.seconds).filter(|seconds| *seconds > 0.0);
     let shortest = positive.fold(f64::INFINITY, f64::min);
-    let half = if shortest.is_finite() { shortest / 2.0 } else { 0.5 };
+    // Where all are nothing, nothing is known of any.
+    if !shortest.is_finite() {
+        return;
+    }
+    let half = shortest / 2.0;
     for observation in observations.iter_mut().filter(|observation| observation.seconds <= 0.0) {
         observation.seconds = half;
     }

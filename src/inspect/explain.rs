@@ -186,36 +186,9 @@ fn gist(what: &str) -> Option<&str> {
     (!is_stage).then_some(gist)
 }
 
-/// Kinds by the short names that kubectl knows.
-const SHORT_KINDS: [(&str, &str); 18] = [
-    ("po", "pod"),
-    ("pods", "pod"),
-    ("no", "node"),
-    ("nodes", "node"),
-    ("deploy", "deployment"),
-    ("deployments", "deployment"),
-    ("sts", "statefulset"),
-    ("statefulsets", "statefulset"),
-    ("ds", "daemonset"),
-    ("daemonsets", "daemonset"),
-    ("rs", "replicaset"),
-    ("replicasets", "replicaset"),
-    ("rc", "replicationcontroller"),
-    ("svc", "service"),
-    ("services", "service"),
-    ("jobs", "job"),
-    ("cj", "cronjob"),
-    ("replicationcontrollers", "replicationcontroller"),
-];
-
 /// The one object that is meant by a name, or by its kind and name, or by all of it.
 fn resolve(known: &BTreeMap<String, String>, object: &str) -> Result<String, InspectError> {
-    let mut wanted = object.to_ascii_lowercase();
-    if let Some((kind, rest)) = wanted.split_once('/')
-        && let Some((_, long)) = SHORT_KINDS.iter().find(|(short, _)| *short == kind)
-    {
-        wanted = format!("{long}/{rest}");
-    }
+    let wanted = object.to_ascii_lowercase();
     if let Some(found) = known.get(&wanted) {
         return Ok(found.clone());
     }
@@ -370,8 +343,8 @@ mod tests {
         for (object, expected) in [
             ("n1", "node/n1"),
             ("web-5d-a", "pod/shop/web-5d-a"),
-            ("deploy/web", "deployment/shop/web"),
-            ("svc/shop/web", "service/shop/web"),
+            ("deployment/web", "deployment/shop/web"),
+            ("Service/shop/web", "service/shop/web"),
             ("shop/web-5d-a", "pod/shop/web-5d-a"),
         ] {
             assert_eq!(found(object).ok().as_deref(), Some(expected), "{object}");

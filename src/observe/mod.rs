@@ -28,6 +28,7 @@ mod waiting;
 mod workload;
 mod workloads;
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 pub use causes::CauseRow;
@@ -86,6 +87,8 @@ pub struct Observers {
     orders: orders::Orders,
     counts: summary::Tallies,
     recoveries: replacements::Recoveries,
+    /// Names of the scheduler's profiles.
+    schedulers: Vec<Symbol>,
     /// Only where files are kept: nobody reads the lines of a study's runs.
     traps: Option<traps::Traps>,
 }
@@ -113,6 +116,8 @@ pub struct Observed {
     pub transcript: Vec<TranscriptRow>,
     /// `causes.csv`.
     pub causes: Vec<CauseRow>,
+    /// Names of the scheduler's profiles.
+    pub schedulers: Vec<Symbol>,
     /// What `summary.json` tells of the run itself.
     pub summary: Summary,
     /// Whether rows of `cluster.csv` and `zones.csv` were left out.
@@ -141,6 +146,7 @@ impl Observers {
             orders: orders::Orders::default(),
             counts: summary::Tallies::default(),
             recoveries: replacements::Recoveries::default(),
+            schedulers: Vec::new(),
             traps: None,
         }
     }
@@ -160,6 +166,8 @@ impl Observers {
         if self.detail == Detail::Nothing {
             return;
         }
+        let profiles = config.kube_scheduler.profiles.iter();
+        self.schedulers = profiles.filter_map(|profile| profile.scheduler_name).collect();
         self.slo.begin(store);
         self.jobs.begin(store);
         self.faults.begin(store);
@@ -311,6 +319,7 @@ impl Observers {
                 faults: &faults,
                 traps: &summary.traps,
                 standing: &standing,
+                unserved: unserved(&pods, &self.schedulers),
             };
             summary.verdict = verdict::verdict(&evidence, end, store);
         }
@@ -325,10 +334,23 @@ impl Observers {
             services,
             transcript: self.transcript.finish(),
             causes: self.causes.finish(),
+            schedulers: self.schedulers,
             summary,
             is_thinned,
         }
     }
+}
+
+/// Pods that wait at the end for a scheduler that is not there, by its name.
+fn unserved(pods: &[PodRow], schedulers: &[Symbol]) -> BTreeMap<Symbol, Vec<String>> {
+    let mut unserved: BTreeMap<Symbol, Vec<String>> = BTreeMap::new();
+    for pod in pods.iter().filter(|pod| pod.is_there() && pod.scheduled_at.is_none()) {
+        let wanted = pod.scheduler();
+        if !schedulers.contains(&wanted) {
+            unserved.entry(wanted).or_default().push(format!("pod/{}/{}", pod.namespace, pod.name));
+        }
+    }
+    unserved
 }
 
 /// A node's zone, or empty.

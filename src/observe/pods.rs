@@ -65,6 +65,8 @@ pub struct PodRow {
     pub former_workloads: Vec<(SimTime, WorkloadKey)>,
     /// Whether nothing that is modelled makes it anew when it is gone: it has no controller, or one that is not in the cluster.
     pub is_loose: bool,
+    /// The scheduler that `spec.schedulerName` names; the default one if none.
+    pub scheduler: Option<Symbol>,
     /// What its containers wait for, if they wait for more than their turn.
     pub waiting: Option<Waiting>,
     /// Whether it had ended by itself before its deletion was asked for: what deletes it then takes nothing away.
@@ -158,6 +160,12 @@ impl PodRow {
         self.gone_at.is_none() && self.deletion_at.is_none() && self.finished_at.is_none()
     }
 
+    /// The scheduler that it waits for until it is bound.
+    #[must_use]
+    pub fn scheduler(&self) -> Symbol {
+        self.scheduler.filter(|name| !name.is_empty()).unwrap_or_else(|| Symbol::new("default-scheduler"))
+    }
+
     /// What took it away, if anything did: the cause of its deletion or of its end, if that was neither its owner's wish nor an
     /// operator's, and it had not ended before.
     #[must_use]
@@ -215,6 +223,7 @@ fn row(pod: &Pod, store: &Store, at: SimTime, initial: bool) -> PodRow {
         workload: WorkloadKey::of_pod(pod, store),
         former_workloads: Vec::new(),
         is_loose: is_loose(pod),
+        scheduler: pod.spec.scheduler_name,
         waiting: Waiting::of(pod, CauseId::NONE),
         had_ended: pod.phase.is_terminal() && pod.deletion.is_none(),
         namespace: pod.namespace,

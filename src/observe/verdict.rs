@@ -10,6 +10,7 @@ use super::orders::{Order, Shortcoming};
 use super::outcome::WorkloadOutcome;
 use super::traps::Trap;
 use super::waiting::Standing;
+use crate::arena::Symbol;
 use crate::state::{NodeId, Pod, PodPhase, Power, Status, Store};
 use crate::units::{SimDuration, SimTime};
 
@@ -107,6 +108,8 @@ pub(super) struct Evidence<'a> {
     pub(super) traps: &'a [Trap],
     pub(super) faults: &'a Missed,
     pub(super) standing: &'a [Standing<'a>],
+    /// Pods that wait for a scheduler that is not there, by its name.
+    pub(super) unserved: BTreeMap<Symbol, Vec<String>>,
 }
 
 /// The verdict on a run that has ended with this cluster.
@@ -165,6 +168,7 @@ fn still_broken(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>, end: Sim
     nodes(sentences, store);
     unnoticed(sentences, store);
     pending(sentences, store);
+    unserved(sentences, &evidence.unserved);
     waiting(sentences, evidence.standing);
     let is_stuck = |pod: &Pod| pod.is_terminating() && pod.deletion.is_some_and(|d| end > d.deadline + SLACK);
     let stuck: Vec<String> = store.pods().filter(|(_, pod)| is_stuck(pod)).map(|(_, pod)| pod_name(pod)).collect();
@@ -217,6 +221,15 @@ fn unnoticed(sentences: &mut Vec<Sentence>, store: &Store) {
         names(&nodes)
     );
     sentences.push(sentence(Matter::MachinesUnnoticed, Tone::Bad, text, nodes));
+}
+
+/// Pods that nobody looks at.
+fn unserved(sentences: &mut Vec<Sentence>, unserved: &BTreeMap<Symbol, Vec<String>>) {
+    for (scheduler, pods) in unserved {
+        let subject = if pods.len() == 1 { "1 pod names".to_owned() } else { format!("{} pods name", pods.len()) };
+        let text = format!("{subject} a scheduler that is not there (`{scheduler}`): {}", names(pods));
+        sentences.push(sentence(Matter::PodsPending, Tone::Bad, text, pods.clone()));
+    }
 }
 
 /// Pods that wait on their nodes, by reason and by what it follows from.

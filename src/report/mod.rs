@@ -5,6 +5,7 @@
 
 mod charts;
 mod csv;
+mod ours;
 mod run_dir;
 mod tables;
 

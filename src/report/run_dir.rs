@@ -1,11 +1,13 @@
 //! A result's directory: written beside its place and moved there when it is complete.
 //!
 //! A killed run leaves a directory whose name says that it is unfinished, never a half-written result that looks whole.
-//! A directory that is not one of ours is not touched unless the user insists.
+//! A directory that is not one of ours is not touched unless the user insists, and what else stands in one of ours stays there.
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+
+use super::ours::{self, LOCK};
 
 /// What to do with a directory that is not one of ours.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -19,8 +21,12 @@ pub enum Overwrite {
 /// Why an output directory cannot be written.
 #[derive(Debug)]
 pub enum OutputError {
-    /// It exists and has no `summary.json`.
+    /// It exists and has no `summary.json` that this program wrote.
     NotOurs(PathBuf),
+    /// What stands where the result is made, or moved aside, is not of this program.
+    InTheWay(PathBuf),
+    /// It is a link to something that is not there, or no place for a directory.
+    NoPlace(PathBuf),
     /// Another run that has not ended writes to the same place.
     Busy(PathBuf),
     /// The operating system refused.
@@ -39,8 +45,18 @@ impl std::fmt::Display for OutputError {
         match self {
             Self::NotOurs(path) => write!(
                 f,
-                "{} exists and is not a result of kubesquall (it has no summary.json); choose another --out, or --force to \
-                 replace it",
+                "{} exists and is not a result of kubesquall (it has no summary.json of ours); choose another --out, or --force \
+                 to replace it",
+                path.display()
+            ),
+            Self::InTheWay(path) => write!(
+                f,
+                "{} is in the way: results are made there, and it is not what a killed run has left; move it, or choose another --out",
+                path.display()
+            ),
+            Self::NoPlace(path) => write!(
+                f,
+                "{} cannot become a directory of results: it is a link to nothing, or has no name of its own; choose another --out",
                 path.display()
             ),
             Self::Busy(path) => {
@@ -54,7 +70,7 @@ impl std::fmt::Display for OutputError {
 impl std::error::Error for OutputError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::NotOurs(_) | Self::Busy(_) => None,
+            Self::NotOurs(_) | Self::InTheWay(_) | Self::NoPlace(_) | Self::Busy(_) => None,
             Self::Io { source, .. } => Some(source),
         }
     }
@@ -73,15 +89,38 @@ pub struct OutputDir {
     /// Locked as long as this run lives, so that no other takes its directory for that of a killed one.
     lock: Option<fs::File>,
     is_finished: bool,
+    /// Whether what the old result has beside its own files goes with it.
+    overwrite: Overwrite,
 }
-
-/// The file that is locked.
-const LOCK: &str = "lock.tmp";
 
 /// Removes a directory with all that is in it, or a file.
 fn remove(path: &Path) -> Result<(), OutputError> {
     let is_dir = fs::symlink_metadata(path).map_err(io_error("read", path))?.is_dir();
     if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) }.map_err(io_error("remove", path))
+}
+
+/// A sibling of the place: its name with something behind it.
+fn beside(place: &Path, ending: &str) -> PathBuf {
+    let mut name = place.file_name().unwrap_or_else(|| "out".as_ref()).to_owned();
+    name.push(ending);
+    place.with_file_name(name)
+}
+
+/// Removes what an earlier run has left at a place that is ours to make; refuses anything else.
+fn clear(leftover: &Path) -> Result<(), OutputError> {
+    let Ok(metadata) = fs::symlink_metadata(leftover) else { return Ok(()) };
+    let is_ours = metadata.is_dir() && ours::foreign(leftover).map_err(io_error("read", leftover))?.is_empty();
+    if is_ours { remove(leftover) } else { Err(OutputError::InTheWay(leftover.to_owned())) }
+}
+
+/// The directory itself, where the place is a link to one or has no name of its own.
+fn followed(place: &Path) -> Result<PathBuf, OutputError> {
+    let is_link = fs::symlink_metadata(place).is_ok_and(|metadata| metadata.is_symlink());
+    if !is_link && place.file_name().is_some() {
+        return Ok(place.to_owned());
+    }
+    let real = fs::canonicalize(place).ok().filter(|real| real.file_name().is_some());
+    real.ok_or_else(|| OutputError::NoPlace(place.to_owned()))
 }
 
 /// Whether a run that has not ended writes to an unfinished directory.
@@ -97,29 +136,29 @@ impl OutputDir {
     /// If `place` is not ours to replace, or a directory cannot be made.
     pub fn begin(place: &Path, overwrite: Overwrite) -> Result<Self, OutputError> {
         Self::check(place, overwrite)?;
-        let mut name = place.file_name().unwrap_or_else(|| "out".as_ref()).to_owned();
-        name.push(".unfinished.tmp");
-        let building = place.with_file_name(name);
-        if building.exists() {
-            if is_busy(&building) {
-                return Err(OutputError::Busy(place.to_owned()));
-            }
-            remove(&building)?;
+        let place = &followed(place)?;
+        let building = beside(place, ".unfinished.tmp");
+        if is_busy(&building) {
+            return Err(OutputError::Busy(place.to_owned()));
         }
+        clear(&building)?;
+        // Seen now rather than when everything has been played.
+        clear(&beside(place, ".replaced.tmp"))?;
         fs::create_dir_all(&building).map_err(io_error("create", &building))?;
         let lock_path = building.join(LOCK);
         let lock = fs::File::create(&lock_path).map_err(io_error("create", &lock_path))?;
         // A file system without locks only loses the protection from a second run at the same time.
         let _ = lock.try_lock();
-        Ok(Self { place: place.to_owned(), building, lock: Some(lock), is_finished: false })
+        Ok(Self { place: place.to_owned(), building, lock: Some(lock), is_finished: false, overwrite })
     }
 
     /// Checks that `place` may be written.
     ///
     /// # Errors
-    /// If `place` is not ours to replace.
+    /// If `place` is not ours to replace, or no place for a directory.
     pub fn check(place: &Path, overwrite: Overwrite) -> Result<(), OutputError> {
-        let is_ours = place.join("summary.json").is_file();
+        followed(place)?;
+        let is_ours = ours::is_result(place);
         let is_empty_dir = place.is_dir() && fs::read_dir(place).map_err(io_error("read", place))?.next().is_none();
         if place.exists() && !is_ours && !is_empty_dir && overwrite == Overwrite::OnlyOurs {
             return Err(OutputError::NotOurs(place.to_owned()));
@@ -150,6 +189,7 @@ impl OutputDir {
         name: &str,
         content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
     ) -> Result<(), OutputError> {
+        debug_assert!(ours::is_name(Path::new(name)), "{name} would be taken for a file of the user");
         let path = self.building.join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(io_error("create", parent))?;
@@ -161,7 +201,8 @@ impl OutputDir {
         written.map_err(io_error("write", &path))
     }
 
-    /// Moves the complete result to its place, replacing what was there.
+    /// Moves the complete result to its place, replacing what was there. Files there that are not of a result stay, unless the user
+    /// insisted on replacing everything.
     ///
     /// # Errors
     /// If the operating system refuses; what was there before is then still there.
@@ -170,12 +211,8 @@ impl OutputDir {
         remove(&self.building.join(LOCK))?;
         let mut old = None;
         if self.place.exists() {
-            let mut name = self.place.file_name().unwrap_or_else(|| "out".as_ref()).to_owned();
-            name.push(".replaced.tmp");
-            let aside = self.place.with_file_name(name);
-            if aside.exists() {
-                remove(&aside)?;
-            }
+            let aside = beside(&self.place, ".replaced.tmp");
+            clear(&aside)?;
             fs::rename(&self.place, &aside).map_err(io_error("move", &self.place))?;
             old = Some(aside);
         }
@@ -187,9 +224,24 @@ impl OutputDir {
         }
         self.is_finished = true;
         if let Some(aside) = old {
+            if self.overwrite == Overwrite::OnlyOurs {
+                self.keep_foreign(&aside)?;
+            }
             remove(&aside)?;
         }
         Ok(self.place.clone())
+    }
+
+    /// Moves what is not of a result from the old directory into the new one.
+    fn keep_foreign(&self, aside: &Path) -> Result<(), OutputError> {
+        for name in ours::foreign(aside).map_err(io_error("read", aside))? {
+            let (from, to) = (aside.join(&name), self.place.join(&name));
+            if let Some(parent) = to.parent() {
+                fs::create_dir_all(parent).map_err(io_error("create", parent))?;
+            }
+            fs::rename(&from, &to).map_err(io_error("move", &from))?;
+        }
+        Ok(())
     }
 }
 
@@ -205,6 +257,67 @@ impl Drop for OutputDir {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SUMMARY: &[u8] = br#"{"scenario": "a", "version": "0.1.0"}"#;
+
+    #[test]
+    fn files_of_others_in_a_result_of_ours_stay_when_it_is_replaced() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let place = root.path().join("run");
+        let write = |name: &str| {
+            let out = OutputDir::begin(&place, Overwrite::OnlyOurs).expect("ours to replace");
+            out.write("summary.json", SUMMARY).expect("a file");
+            out.write(name, b"1").expect("a file");
+            out.finish().expect("the result in its place");
+        };
+        write("events.csv");
+        fs::create_dir(place.join("notes")).expect("a directory");
+        fs::write(place.join("notes/thesis.txt"), "years of work").expect("a file");
+        write("pods.csv");
+        assert_eq!(fs::read(place.join("notes/thesis.txt")).expect("still there"), b"years of work");
+        assert!(place.join("pods.csv").exists() && !place.join("events.csv").exists());
+    }
+
+    #[test]
+    fn a_summary_of_others_marks_nothing() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let place = root.path().join("accounts");
+        fs::create_dir(&place).expect("a directory");
+        fs::write(place.join("summary.json"), "{\"total\": 3}").expect("a file");
+        assert!(matches!(OutputDir::begin(&place, Overwrite::OnlyOurs), Err(OutputError::NotOurs(_))));
+    }
+
+    #[test]
+    fn what_the_user_calls_unfinished_is_not_wiped() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        for name in ["run.unfinished.tmp", "run.replaced.tmp"] {
+            let theirs = root.path().join(name);
+            fs::create_dir(&theirs).expect("a directory");
+            fs::write(theirs.join("draft.txt"), "years of work").expect("a file");
+            for overwrite in [Overwrite::OnlyOurs, Overwrite::Anything] {
+                let refused = OutputDir::begin(&root.path().join("run"), overwrite);
+                assert!(matches!(refused, Err(OutputError::InTheWay(_))), "{name}");
+            }
+            assert!(theirs.join("draft.txt").exists());
+            fs::remove_dir_all(&theirs).expect("removed");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_those_to_nothing_are_refused_at_once() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let link = root.path().join("link");
+        std::os::unix::fs::symlink(root.path().join("real"), &link).expect("a link");
+        for overwrite in [Overwrite::OnlyOurs, Overwrite::Anything] {
+            assert!(matches!(OutputDir::begin(&link, overwrite), Err(OutputError::NoPlace(_))));
+        }
+        fs::create_dir(root.path().join("real")).expect("a directory");
+        let out = OutputDir::begin(&link, Overwrite::OnlyOurs).expect("an empty directory");
+        out.write("summary.json", SUMMARY).expect("a file");
+        out.finish().expect("the result in its place");
+        assert!(link.is_symlink() && root.path().join("real/summary.json").exists());
+    }
 
     #[test]
     fn a_foreign_directory_is_refused_and_left_alone() {
@@ -224,7 +337,7 @@ mod tests {
         let first = OutputDir::begin(&place, Overwrite::OnlyOurs).expect("a new place");
         let second = OutputDir::begin(&place, Overwrite::Anything);
         assert!(matches!(second, Err(OutputError::Busy(_))));
-        first.write("summary.json", b"1").expect("a file");
+        first.write("summary.json", SUMMARY).expect("a file");
         first.finish().expect("the result in its place");
         let names: Vec<_> =
             fs::read_dir(&place).expect("the result").map(|entry| entry.expect("a file").file_name()).collect();
@@ -264,11 +377,11 @@ mod tests {
         let root = tempfile::tempdir().expect("a temporary directory");
         let place = root.path().join("run");
         let first = OutputDir::begin(&place, Overwrite::OnlyOurs).expect("a new place");
-        first.write("summary.json", b"1").expect("a file");
+        first.write("summary.json", SUMMARY).expect("a file");
         first.finish().expect("the result in its place");
         let second = OutputDir::begin(&place, Overwrite::OnlyOurs).expect("ours to replace");
         second.write("summary.json", b"2").expect("a file");
         drop(second);
-        assert_eq!(fs::read(place.join("summary.json")).expect("the first result"), b"1");
+        assert_eq!(fs::read(place.join("summary.json")).expect("the first result"), SUMMARY);
     }
 }

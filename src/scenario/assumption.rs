@@ -87,6 +87,11 @@ pub(super) fn of(spec: &Spec, played: &Latencies, objects: &[ManifestObject]) ->
 
 /// The specifications of pods that are written: of workloads, and of pods without one that is written.
 fn pod_specs(objects: &[ManifestObject]) -> impl Iterator<Item = (&Object, &PodSpec)> {
+    placed_pod_specs(objects).map(|(object, spec)| (&object.object, spec))
+}
+
+/// The same, each with the place of its object.
+pub(super) fn placed_pod_specs(objects: &[ManifestObject]) -> impl Iterator<Item = (&ManifestObject, &PodSpec)> {
     let workloads: BTreeSet<(&str, Symbol, Symbol)> = objects
         .iter()
         .filter(|object| pod_template(&object.object).is_some())
@@ -103,8 +108,8 @@ fn pod_specs(objects: &[ManifestObject]) -> impl Iterator<Item = (&Object, &PodS
         match &object.object {
             _ if is_owned => None,
             Object::Pod(pod) if pod.status.phase.is_terminal() => None,
-            Object::Pod(pod) => Some((&object.object, &pod.spec)),
-            other => Some((other, &pod_template(other)?.spec)),
+            Object::Pod(pod) => Some((object, &pod.spec)),
+            other => Some((object, &pod_template(other)?.spec)),
         }
     })
 }

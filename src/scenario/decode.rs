@@ -183,9 +183,15 @@ pub(crate) fn decode<T: DeserializeOwned>(root: &mut Node, diagnostics: &mut Dia
 }
 
 fn is_consequence(root: &Node, culprit: *const Node, error: &DecodeError) -> bool {
-    let Problem::MissingField(field) = error.problem else { return false };
+    let is_meant = |entry: &Entry| match &error.problem {
+        Problem::MissingField(field) => &*entry.key == *field,
+        // What a map or a list as a whole is said to lack may be what has been taken out of it.
+        Problem::Invalid(_) => true,
+        Problem::UnknownField { .. } | Problem::UnknownVariant { .. } => false,
+    };
     find(root, culprit).is_some_and(|node| match &node.value {
-        Value::Map(entries) => entries.iter().any(|entry| &*entry.key == field && entry.node.is_removed()),
+        Value::Map(entries) => entries.iter().any(|entry| is_meant(entry) && entry.node.is_removed()),
+        Value::List(items) => matches!(error.problem, Problem::Invalid(_)) && items.iter().any(Node::is_removed),
         _ => false,
     })
 }
@@ -269,10 +275,11 @@ fn diagnostic(error: &DecodeError, location: Location, root: &Node, culprit: *co
 fn names_in(node: &Node) -> Option<String> {
     match &node.value {
         Value::List(items) => {
-            let names: Option<Vec<&str>> = items.iter().map(Node::text).collect();
+            let name = |item: &'_ Node| item.text().filter(|text| number(text).is_none()).map(str::to_owned);
+            let names: Option<Vec<String>> = items.iter().map(name).collect();
             names.map(|names| names.join(", "))
         }
-        _ => node.text().map(str::to_owned),
+        _ => node.text().filter(|text| number(text).is_none()).map(str::to_owned),
     }
 }
 
@@ -375,6 +382,23 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// A whole number, which may be written with an exponent.
+    fn visit_whole<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        /// Up to here every whole number has a float of its own.
+        const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+        let Value::Scalar { text, is_plain: true } = &self.node.value else { return self.visit(visitor) };
+        match number(text) {
+            Some(Number::Float(value)) if value.fract() == 0.0 && value.abs() <= EXACT_MAX => {
+                if value < 0.0 {
+                    visitor.visit_i64(value as i64)
+                } else {
+                    visitor.visit_u64(value as u64)
+                }
+            }
+            _ => self.visit(visitor),
+        }
+    }
+
     fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match &self.node.value {
             Value::Scalar { text, is_plain } => Self::visit_scalar(text, *is_plain, visitor),
@@ -393,6 +417,14 @@ macro_rules! visit_as_written {
     )+ };
 }
 
+macro_rules! visit_whole_number {
+    ($($method:ident)+) => { $(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+            self.visit_whole(visitor).map_err(|error| error.at(self.node))
+        }
+    )+ };
+}
+
 macro_rules! visit_map_or_nothing {
     ($visitor:ident, $self:ident) => {
         if $self.node.is_null() {
@@ -407,8 +439,12 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
     type Error = DecodeError;
 
     visit_as_written! {
-        deserialize_any deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_u8
-        deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64 deserialize_unit
+        deserialize_any deserialize_f32 deserialize_f64 deserialize_unit
+    }
+
+    visit_whole_number! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_u8 deserialize_u16
+        deserialize_u32 deserialize_u64 deserialize_u128
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {

@@ -92,6 +92,19 @@ impl Node {
         entries.iter().any(|entry| entry.node.is_removed() && is_near(entry))
     }
 
+    /// Whether something within the value at a path has been found wrong and taken out, so that it is less than was written.
+    pub(crate) fn has_lost(&self, path: &str) -> bool {
+        fn is_less(node: &Node) -> bool {
+            match &node.value {
+                Value::Removed => true,
+                Value::List(items) => items.iter().any(is_less),
+                Value::Map(entries) => entries.iter().any(|entry| is_less(&entry.node)),
+                Value::Scalar { .. } => false,
+            }
+        }
+        super::overrides::parse_path(path).is_ok_and(|path| self.find(&path).is_some_and(is_less))
+    }
+
     /// The keys of a map, without those that have been taken out.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         let entries = if let Value::Map(entries) = &self.value { entries.as_slice() } else { &[] };

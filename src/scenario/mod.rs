@@ -9,6 +9,7 @@ mod control_plane;
 mod decode;
 mod document;
 mod dump;
+mod effects;
 mod epoch;
 mod expect;
 mod files;

@@ -162,7 +162,7 @@ pub(crate) fn pod_template_mut(object: &mut Object) -> Option<&mut PodTemplateSp
 }
 
 /// How many pods an object wants.
-fn pods_wanted(object: &Object, node_count: u64) -> u64 {
+pub(super) fn pods_wanted(object: &Object, node_count: u64) -> u64 {
     let count = |count: Option<i32>, default: u64| count.map_or(default, |count| count.max(0).unsigned_abs().into());
     match object {
         Object::Deployment(object) => count(object.spec.replicas, 1),
@@ -257,9 +257,9 @@ fn check_annotations(metadata: &ObjectMeta, object: &ManifestObject, diagnostics
                 ),
                 Ok(()) | Err(_) => continue,
             },
-            "exit-code" | "init-exit-code" if value.as_str().parse::<i32>().is_ok() => continue,
+            "exit-code" | "init-exit-code" if value.as_str().parse::<u8>().is_ok() => continue,
             "exit-code" | "init-exit-code" => {
-                (format!("`{value}` is not an exit code"), "write a whole number in quotes")
+                (format!("`{value}` is not an exit code"), "write a whole number from 0 to 255 in quotes")
             }
             "usage" => match serde_saphyr::from_str::<BTreeMap<String, Quantity>>(value.as_str()) {
                 Ok(_) => continue,

@@ -9,6 +9,7 @@ use super::control_plane;
 use super::decode::{Decoded, decode};
 use super::document::{self, Node, Value};
 use super::dump;
+use super::effects;
 use super::epoch::epoch;
 use super::files::{self, Files, Manifests};
 use super::input::{self, Input};
@@ -127,7 +128,9 @@ impl Resolver<'_> {
         let document = value?;
         let mut files = Files::new(self.base_dir, self.kept, document.spec.files.clone());
         let mut not_modelled = self.ignored_fields(&root, &ignored, &document.metadata.name);
-        not_modelled.extend(self.ignored_fields(&root, &control_plane::without_effect(&root), &document.metadata.name));
+        let mut idle = control_plane::without_effect(&root);
+        idle.extend(effects::of_processes(&document.spec));
+        not_modelled.extend(self.ignored_fields(&root, &idle, &document.metadata.name));
         let objects = self.load_objects(&root, &document.spec, &rest, &mut not_modelled);
         if !self.can_have_nodes(&root, &document.spec) {
             return None;
@@ -360,8 +363,8 @@ impl Resolver<'_> {
         for (index, process) in chaos.processes.iter_mut().enumerate() {
             let at = |field: &str| root.locate_text(&format!("spec.faults[{index}].{field}"));
             self.observations(&mut process.time_to_failure, at("timeToFailure"), files);
-            self.observations(&mut process.time_to_repair, at("timeToRepair"), files);
-            for (distribution, field) in [(&mut process.boot, "boot"), (&mut process.delay, "delay")] {
+            let repair = (&mut process.time_to_repair, "timeToRepair");
+            for (distribution, field) in [repair, (&mut process.boot, "boot"), (&mut process.delay, "delay")] {
                 if let Some(distribution) = distribution {
                     self.observations(distribution, at(field), files);
                 }

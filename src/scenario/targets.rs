@@ -3,7 +3,7 @@
 use super::document::Node;
 use super::validate::Inventory;
 use crate::arena::Symbol;
-use crate::chaos::{FaultKind, NodeTarget, PodTarget, ProcessName};
+use crate::chaos::{FaultKind, FaultSpec, NodeTarget, PodTarget};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, nearest};
 use crate::model::{LabelSelector, Labels, zone_of};
 
@@ -11,11 +11,11 @@ use crate::model::{LabelSelector, Labels, zone_of};
 pub(super) struct Fault<'a> {
     /// Where it is written.
     pub(super) path: String,
-    pub(super) kind: FaultKind,
-    pub(super) nodes: &'a NodeTarget,
-    pub(super) pods: Option<&'a PodTarget>,
-    pub(super) components: &'a [ProcessName],
+    pub(super) spec: &'a FaultSpec,
 }
+
+/// The highest exit code of a process.
+const EXIT_CODE_MAX: i32 = 255;
 
 /// Fields that only the random form has.
 const PROCESS_FIELDS: [&str; 4] = ["name", "domain", "timeToFailure", "timeToRepair"];
@@ -24,8 +24,9 @@ const PROCESS_FIELDS: [&str; 4] = ["name", "domain", "timeToFailure", "timeToRep
 pub(super) fn check(root: &Node, fault: &Fault<'_>, inventory: &Inventory, diagnostics: &mut Diagnostics) {
     check_fields(root, fault, diagnostics);
     check_components(root, fault, diagnostics);
-    check_nodes(root, &format!("{}.nodes", fault.path), fault.nodes, inventory, diagnostics);
-    if fault.kind == FaultKind::GracefulShutdown && !inventory.has_graceful_shutdown() {
+    check_nodes(root, &format!("{}.nodes", fault.path), &fault.spec.nodes, inventory, diagnostics);
+    check_amounts(root, fault, diagnostics);
+    if fault.spec.kind == FaultKind::GracefulShutdown && !inventory.has_graceful_shutdown() {
         let message = "GracefulShutdown is a plain crash here: the kubelets have no `shutdownGracePeriod`";
         diagnostics.push(
             Diagnostic::warning("scenario::no_grace_period", message)
@@ -33,7 +34,7 @@ pub(super) fn check(root: &Node, fault: &Fault<'_>, inventory: &Inventory, diagn
                 .help("add `kubelet: {shutdownGracePeriod: 30s, shutdownGracePeriodCriticalPods: 10s}` under `spec.controlPlane`"),
         );
     }
-    if let Some(pods) = fault.pods {
+    if let Some(pods) = &fault.spec.pods {
         check_pods(root, &format!("{}.pods", fault.path), pods, inventory, diagnostics);
     }
 }
@@ -64,8 +65,8 @@ fn check_fields(root: &Node, fault: &Fault<'_>, diagnostics: &mut Diagnostics) {
     let Some(node) = root.find(&path) else { return };
     let super::document::Value::Map(entries) = &node.value else { return };
     let is_process = entries.iter().any(|entry| &*entry.key == "timeToFailure");
-    let fields = fields_of(fault.kind);
-    let kind = fault.kind.as_str();
+    let fields = fields_of(fault.spec.kind);
+    let kind = fault.spec.kind.as_str();
     for entry in entries.iter().filter(|entry| !entry.node.is_removed()) {
         let key = &*entry.key;
         let is_known =
@@ -100,6 +101,46 @@ fn check_fields(root: &Node, fault: &Fault<'_>, diagnostics: &mut Diagnostics) {
             diagnostics.push(Diagnostic::error("scenario::missing_field", message).at(location, "").help(help));
         }
     }
+    let is_repaired = entries.iter().any(|entry| &*entry.key == "timeToRepair") || node.has_removed("timeToRepair");
+    if is_process && fault.spec.kind.needs_repair() && !is_repaired {
+        let message = format!("`timeToRepair` is missing: {kind} goes on until it is repaired");
+        let location = root.locate_text(&format!("{}.kind", fault.path));
+        let help = "add `timeToRepair: {lognormal: {median: 10m, p99: 6h}}` or another distribution";
+        diagnostics.push(Diagnostic::error("scenario::missing_field", message).at(location, "").help(help));
+    }
+}
+
+/// Amounts that no process ends with, or that are not what the fault's condition goes by.
+fn check_amounts(root: &Node, fault: &Fault<'_>, diagnostics: &mut Diagnostics) {
+    if let Some(code) = fault.spec.exit_code.filter(|code| !(0..=EXIT_CODE_MAX).contains(code)) {
+        let location = root.locate_text(&format!("{}.exitCode", fault.path));
+        let message = format!("no container exits with {code}");
+        let diagnostic = Diagnostic::error("scenario::bad_value", message).at(location, "not an exit code");
+        diagnostics.push(diagnostic.help(format!("write 0 to {EXIT_CODE_MAX}; 1 if left out")));
+    }
+    let resource = match fault.spec.kind {
+        FaultKind::MemoryPressure => "memory",
+        FaultKind::DiskPressure => "ephemeral-storage",
+        FaultKind::PidPressure => "pids",
+        _ => return,
+    };
+    const MEASURED: [&str; 3] = ["memory", "ephemeral-storage", "pids"];
+    let usage = &fault.spec.usage;
+    let place = |field: &str| root.locate_text(&format!("{}.usage{field}", fault.path));
+    for (name, _) in usage.iter().filter(|(name, _)| !MEASURED.contains(&name.as_str())) {
+        let diagnostic = unknown("resource that kubelets watch", name.as_str(), MEASURED.into_iter());
+        diagnostics.push(diagnostic.at(place(&format!("[\"{name}\"]")), "nothing measures it"));
+    }
+    let is_known = |name: Symbol| MEASURED.contains(&name.as_str());
+    if !usage.is_empty() && usage.iter().all(|(name, _)| is_known(name)) && !usage.contains(Symbol::new(resource)) {
+        let kind = fault.spec.kind.as_str();
+        let message = format!("{kind} with usage of something else than `{resource}`: this alone brings no {kind}");
+        diagnostics.push(
+            Diagnostic::warning("scenario::no_effect", message)
+                .at(place(""), "the kubelet's thresholds decide, each about what is used of its own resource")
+                .help(format!("add `{resource}`, or take the kind that goes with what is used")),
+        );
+    }
 }
 
 /// An outage of no process is none.
@@ -109,7 +150,7 @@ fn check_components(root: &Node, fault: &Fault<'_>, diagnostics: &mut Diagnostic
     let node = super::overrides::parse_path(&path).ok().and_then(|path| root.find(&path));
     let is_empty =
         node.is_some_and(|node| matches!(&node.value, super::document::Value::List(items) if items.is_empty()));
-    if fault.kind == FaultKind::ControlPlaneOutage && fault.components.is_empty() && is_empty {
+    if fault.spec.kind == FaultKind::ControlPlaneOutage && fault.spec.components.is_empty() && is_empty {
         diagnostics.push(
             Diagnostic::error("scenario::missing_field", "this names no component that is down")
                 .at(root.locate_text(&path), "")

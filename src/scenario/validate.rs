@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 use super::assumption;
 use super::control_plane;
 use super::document::Node;
+use super::effects;
 use super::objects;
 use super::procedures;
 use super::runbook;
@@ -159,6 +160,7 @@ pub(super) fn validate(
     procedures::check_autoscaler(root, spec, scenario, inventory, diagnostics);
     check_objectives(root, spec, scenario, diagnostics);
     check_ready_times(root, spec, scenario, diagnostics);
+    effects::check(root, spec, scenario, inventory, diagnostics);
 }
 
 /// A latency that is written down and applies to no pod.
@@ -347,10 +349,7 @@ fn check_timeline(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: 
                 .push(Diagnostic::error("scenario::bad_entry", message).at(root.locate_text(&path), "").help(help));
         }
         if let Some(fault) = &entry.fault {
-            let path = format!("{path}.fault");
-            let (pods, components) = (fault.pods.as_ref(), &fault.components[..]);
-            let checked = Fault { path, kind: fault.kind, nodes: &fault.nodes, pods, components };
-            targets::check(root, &checked, inventory, diagnostics);
+            targets::check(root, &Fault { path: format!("{path}.fault"), spec: fault }, inventory, diagnostics);
             if fault.length == Some(SimDuration::ZERO) {
                 let message = format!("this {} ends in the instant in which it begins", fault.kind.as_str());
                 let place = root.locate_text(&format!("spec.timeline[{index}].fault.for"));
@@ -399,9 +398,7 @@ fn check_processes(
         } else {
             first_places.insert(&process.name, place("name"));
         }
-        let components = &process.components[..];
-        let checked = Fault { path: path.clone(), kind: process.kind, nodes: &process.nodes, pods: None, components };
-        targets::check(root, &checked, inventory, diagnostics);
+        targets::check(root, &Fault { path: path.clone(), spec: &process.fault() }, inventory, diagnostics);
         if process.time_to_failure.is_zero() {
             let message = format!("random process `{}` fails again at once, without end", process.name);
             diagnostics
@@ -432,7 +429,11 @@ fn check_processes(
 
 /// About how often a random process fails in a time.
 fn failures(process: &FaultProcessSpec, inventory: &Inventory, duration: SimDuration) -> Option<f64> {
-    let cycle = process.time_to_failure.mean()?.as_secs_f64() + process.time_to_repair.mean()?.as_secs_f64();
+    let repair = match process.time_to_repair.as_ref().filter(|_| process.kind.lasts()) {
+        Some(repair) => repair.mean()?.as_secs_f64(),
+        None => 0.0,
+    };
+    let cycle = process.time_to_failure.mean()?.as_secs_f64() + repair;
     let instances = if process.kind.needs_nodes() { inventory.nodes().count() } else { 1 };
     Some(instances as f64 * duration.as_secs_f64() / cycle.max(1e-9))
 }

@@ -159,6 +159,9 @@ const PRICED: [(&str, &str); 10] = [
 /// More runs than this are a slip of the pen.
 const RUNS_MAX: u64 = 10_000_000;
 
+/// What is said of lists in which nothing is written.
+const EMPTY: &str = "empty";
+
 /// More variants than this fill the memory, as each has a cluster of its own.
 const VARIANTS_MAX: u64 = 10_000;
 
@@ -184,6 +187,10 @@ pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Study, Invalid> {
     let Some(StudyDocument { metadata, spec, .. }) = value else { return Err(problems.refuse()) };
     let place = |path: &str| root.locate_text(path);
     let mut problem = |diagnostic: Diagnostic, path: &str, label: &str| {
+        // What is empty because all of it was wrong has been reported.
+        if label == EMPTY && root.has_lost(path) {
+            return;
+        }
         problems.push(diagnostic.at(place(path), label));
     };
     if !is_dns_subdomain(&metadata.name) {
@@ -280,7 +287,7 @@ fn check_size(spec: &Spec, axes: &[Axis], problem: &mut dyn FnMut(Diagnostic, &s
 fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Vec<Axis> {
     if spec.vary.is_empty() {
         let diagnostic = Diagnostic::error("study::empty_grid", "nothing is varied");
-        problem(diagnostic.help("name at least one value, such as `- {name: grace, path: spec.controlPlane.kubeControllerManager.node-monitor-grace-period, values: [40s, 50s]}`"), "spec.vary", "empty");
+        problem(diagnostic.help("name at least one value, such as `- {name: grace, path: spec.controlPlane.kubeControllerManager.node-monitor-grace-period, values: [40s, 50s]}`"), "spec.vary", EMPTY);
     }
     let mut axes: Vec<Axis> = Vec::new();
     for (index, vary) in spec.vary.iter().enumerate() {
@@ -313,7 +320,7 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
         match settings(vary, &at, place) {
             Ok(axis) if axis.settings.is_empty() => {
                 let diagnostic = Diagnostic::error("study::empty_grid", format!("`{}` has no values", vary.name));
-                problem(diagnostic.help("give it the values to be tried"), &at, "empty");
+                problem(diagnostic.help("give it the values to be tried"), &at, EMPTY);
             }
             Ok(axis) => axes.push(axis),
             Err(message) => problem(Diagnostic::error("study::bad_vary", message), &at, ""),

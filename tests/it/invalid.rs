@@ -31,7 +31,7 @@ fn header<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 fn earlier_result(root: &Path) -> PathBuf {
     let place = root.join("reports");
     fs::create_dir(&place).expect("a directory");
-    fs::write(place.join("summary.json"), "{\"scenario\": \"earlier\"}\n").expect("a file");
+    fs::write(place.join("summary.json"), "{\"scenario\": \"earlier\", \"version\": \"0.1.0\"}\n").expect("a file");
     fs::write(place.join("events.csv"), "time_s\n1.000\n").expect("a file");
     place
 }

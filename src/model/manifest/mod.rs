@@ -3,6 +3,7 @@
 //! What cannot be read becomes a diagnostic and the rest is read on, so that all problems of all files show at once.
 //! What is read but has no effect (kinds and fields that are not modelled) is listed, not dropped in silence.
 
+mod as_json;
 mod files;
 mod for_people;
 mod locate;
@@ -10,6 +11,8 @@ mod object;
 mod piece;
 mod recognize;
 mod split;
+mod typed;
+mod wording;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -6,9 +6,10 @@ use serde_saphyr::UserMessageFormatter;
 
 use super::locate::{self, Place, Wanted};
 use super::object::{Object, ObjectKind, ReadAs, Scope};
+use super::wording::{nearest_word, reword, syntax_error};
 use super::{ManifestObject, NotModelled, SkipReason, for_people, recognize};
 use crate::arena::Symbol;
-use crate::diagnostics::{Diagnostic, Location, Severity, suggest};
+use crate::diagnostics::{Diagnostic, Location, Severity};
 use crate::model::api_fields;
 use crate::model::field_path::FieldPath;
 use crate::model::selector::LabelSelector;
@@ -135,12 +136,14 @@ impl Header {
 /// What parsers say is wrong, and where.
 #[derive(Debug)]
 pub(super) struct ReadError {
-    message: String,
+    pub message: String,
     /// Lines and characters before the place, within the piece.
-    place: Option<(usize, usize)>,
-    is_repeated_key: bool,
+    pub place: Option<(usize, usize)>,
+    pub is_repeated_key: bool,
     /// Whether the text is not YAML or JSON at all.
-    is_syntax: bool,
+    pub is_syntax: bool,
+    /// What to write instead, where that is known.
+    pub help: Option<String>,
 }
 
 impl TextPiece<'_> {
@@ -267,7 +270,14 @@ impl TextPiece<'_> {
 
     fn read_object(&self, file: &File<'_>, kind: ObjectKind, header: &Header, reading: &mut Reading) {
         let mut ignored = Vec::new();
-        let mut result = kind.read(Source { piece: self, ignored: &mut ignored, options: yaml::options });
+        let mut doubt = None;
+        let mut result = self.read_as_kubernetes(kind, &mut ignored, &mut doubt);
+        if let Some(doubt) = doubt {
+            let mut diagnostic = self.diagnose(file, &doubt);
+            diagnostic.severity = Severity::Warning;
+            diagnostic.code = "manifest::letter";
+            reading.diagnostics.push(diagnostic);
+        }
         if let Err(error) = &result
             && error.is_repeated_key
         {
@@ -278,7 +288,8 @@ impl TextPiece<'_> {
                     .help("remove one of the two; `kubectl apply` refuses the manifest"),
             );
             ignored.clear();
-            result = kind.read(Source { piece: self, ignored: &mut ignored, options: yaml::options_with_duplicates });
+            let options = yaml::options_with_duplicates;
+            result = kind.read(Source { piece: self, ignored: &mut ignored, options, as_json: None });
         }
         let mut object = match result {
             Ok(object) => object,
@@ -383,6 +394,9 @@ impl TextPiece<'_> {
             value_excerpt: kind.as_str().to_owned(),
             count: 1,
         });
+        if let Some(error) = self.mistaken_in_stored(header) {
+            return reading.refuse(self, file, &error);
+        }
         reading.object = self.stored(file, header, reading.line);
     }
 
@@ -392,7 +406,7 @@ impl TextPiece<'_> {
             return None;
         }
         let options = yaml::options_with_duplicates;
-        let read = ObjectKind::Stored.read(Source { piece: self, ignored: &mut Vec::new(), options });
+        let read = ObjectKind::Stored.read(Source { piece: self, ignored: &mut Vec::new(), options, as_json: None });
         let Ok(Object::Stored(mut object)) = read else { return None };
         object.take_for(header.kind(), header.api_version());
         let names_namespace = !object.metadata.namespace.is_empty();
@@ -501,11 +515,24 @@ impl TextPiece<'_> {
     }
 
     fn parse_json<T: DeserializeOwned>(&self, ignored: &mut dyn FnMut(FieldPath)) -> Result<T, ReadError> {
-        read_json(&self.piece.text, &mut |path| ignored(FieldPath::from(&path))).map_err(|error| {
+        Self::parse_json_text(&self.piece.text, ignored)
+    }
+
+    pub(super) fn parse_json_text<T: DeserializeOwned>(
+        text: &str,
+        ignored: &mut dyn FnMut(FieldPath),
+    ) -> Result<T, ReadError> {
+        read_json(text, &mut |path| ignored(FieldPath::from(&path))).map_err(|error| {
             let text = error.to_string();
             let message = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]).to_owned();
             let place = (error.line() > 0).then(|| (error.line() - 1, error.column().saturating_sub(1)));
-            ReadError { message, place, is_repeated_key: false, is_syntax: error.is_syntax() || error.is_eof() }
+            ReadError {
+                message,
+                place,
+                is_repeated_key: false,
+                is_syntax: error.is_syntax() || error.is_eof(),
+                help: None,
+            }
         })
     }
 
@@ -544,7 +571,7 @@ impl TextPiece<'_> {
         let message = reword(&error.message, &written.collect::<String>());
         let message = if path.steps().is_empty() { message } else { format!("{path}: {message}") };
         let diagnostic = Diagnostic::error("manifest::wrong_value", message).at(location, "this value");
-        match nearest_word(&error.message) {
+        match error.help.clone().or_else(|| nearest_word(&error.message)) {
             Some(help) => diagnostic.help(help),
             None => diagnostic,
         }
@@ -555,45 +582,13 @@ fn saturating_u32(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Says what parsers say without the names of Rust types.
-fn reword(message: &str, written: &str) -> String {
-    let plain = |name: &str| match name {
-        "i32" | "i64" | "u32" | "u64" | "integer" => "a whole number".to_owned(),
-        "f64" | "floating point" => "a number".to_owned(),
-        "bool" | "boolean" | "a boolean" => "`true` or `false`".to_owned(),
-        "map" => "a map".to_owned(),
-        "a sequence" | "sequence" => "a list".to_owned(),
-        name if name.starts_with("struct ") => "a map of fields".to_owned(),
-        name => name.to_owned(),
-    };
-    if let Some((found, expected)) =
-        message.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "))
-    {
-        return format!("found {found}, expected {}", plain(expected));
-    }
-    match message.strip_prefix("invalid ").map(plain) {
-        Some(expected) if expected.starts_with(['a', '`']) => format!("`{written}` is not {expected}"),
-        _ => match message {
-            "expected mapping start" => format!("found `{written}`, expected a map of fields"),
-            "expected sequence start" => format!("found `{written}`, expected a list"),
-            _ => message.to_owned(),
-        },
-    }
-}
-
-/// The nearest of the words that an error about an unknown one lists.
-fn nearest_word(message: &str) -> Option<String> {
-    let (written, words) = message.split_once(" is not one of ")?;
-    let words: Vec<&str> = words.split('`').skip(1).step_by(2).collect();
-    let nearest = suggest::nearest(written.trim_matches('`'), words.iter().copied());
-    nearest.map(|word| format!("the nearest value is `{word}`"))
-}
-
 /// One parse of a piece as some kind.
-struct Source<'a, 'p> {
-    piece: &'a TextPiece<'p>,
-    ignored: &'a mut Vec<FieldPath>,
-    options: fn(&str) -> serde_saphyr::Options,
+pub(super) struct Source<'a, 'p> {
+    pub piece: &'a TextPiece<'p>,
+    pub ignored: &'a mut Vec<FieldPath>,
+    pub options: fn(&str) -> serde_saphyr::Options,
+    /// What is read instead of the piece's own text.
+    pub as_json: Option<&'a str>,
 }
 
 impl ReadAs for Source<'_, '_> {
@@ -601,6 +596,9 @@ impl ReadAs for Source<'_, '_> {
 
     fn read_as<T: DeserializeOwned>(self) -> Result<T, ReadError> {
         let ignored = &mut |path| self.ignored.push(path);
+        if let Some(text) = self.as_json {
+            return TextPiece::parse_json_text(text, ignored);
+        }
         match self.piece.syntax {
             Syntax::Yaml => self.piece.parse_yaml(self.options, ignored),
             Syntax::Json => self.piece.parse_json(ignored),
@@ -631,7 +629,7 @@ pub(super) fn read_error_of_yaml(error: &serde_saphyr::Error) -> ReadError {
             | serde_saphyr::Error::NonFiniteFloat { .. }
             | serde_saphyr::Error::UnexpectedValueForUnit { .. }
     );
-    ReadError { message: message.to_owned(), place, is_repeated_key, is_syntax }
+    ReadError { message: message.to_owned(), place, is_repeated_key, is_syntax, help: None }
 }
 
 /// Brings what older API versions meant, and what is implied, into the form of today.
@@ -676,23 +674,4 @@ fn select_by_labels_of_template(object: &mut Object) {
         _ => return,
     };
     selector.get_or_insert_with(|| LabelSelector::from_labels(&template.metadata.labels));
-}
-
-/// What to say about a text that cannot be read at all, from what its parser says.
-fn syntax_error(message: &str, location: Location) -> Diagnostic {
-    if message.starts_with("EOF") {
-        return Diagnostic::error("manifest::syntax", "this JSON ends in the middle")
-            .at(location, "here")
-            .help("the file is incomplete: write it again");
-    }
-    if message.contains("limits breached") {
-        return Diagnostic::error("manifest::too_many_values", "the aliases of this document multiply without end")
-            .at(location, "here it has more values than its text has characters")
-            .help("write out what the aliases stand for");
-    }
-    if message.contains("recursion limit") {
-        let diagnostic = Diagnostic::error("manifest::too_deep", "values are nested too deep");
-        return diagnostic.at(location, "no object of Kubernetes is nested like this");
-    }
-    Diagnostic::error("manifest::syntax", message).at(location, "here")
 }

@@ -43,8 +43,8 @@ fn documents_lists_and_json_become_objects_with_their_lines() {
     check(POD, &["1 Pod default/a"]);
     check(&format!("# comment\n---\n{POD}---\n\n{POD}  namespace: b\n"), &["3 Pod default/a", "9 Pod b/a"]);
     check(
-        "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Node\n  metadata: {name: n}\n- apiVersion: policy/v1beta1\n  kind: PodDisruptionBudget\n  metadata:\n    name: p\n",
-        &["4 Node n", "7 PodDisruptionBudget default/p"],
+        "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Node\n  metadata: {name: m}\n- apiVersion: policy/v1beta1\n  kind: PodDisruptionBudget\n  metadata:\n    name: p\n",
+        &["4 Node m", "7 PodDisruptionBudget default/p"],
     );
     check("apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a}\n", &["4 Pod default/a"]);
     check("kind: List\napiVersion: v1\nitems: [{kind: Node, apiVersion: v1, metadata: {name: one}}]", &["1 Node one"]);
@@ -143,7 +143,7 @@ fn problems_name_place_and_text_and_do_not_hide_each_other() {
     fn check(text: &str, expected: &[&str]) {
         assert_eq!(problems(text), expected, "{text}");
     }
-    let node = |body: &str| format!("---\napiVersion: v1\nkind: Node\nmetadata: {{name: {}}}\n{body}", body.len());
+    let node = |body: &str| format!("---\napiVersion: v1\nkind: Node\nmetadata: {{name: \"{}\"}}\n{body}", body.len());
     check(
         &[
             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replicas: three\n".to_owned(),
@@ -236,7 +236,7 @@ fn what_the_server_refuses_is_told_at_the_field_or_at_what_is_around_it() {
         let loaded = load_text("x.yaml", text);
         loaded.diagnostics.iter().map(describe).collect()
     };
-    let pod = "spec:\n  nodeName: n\n  containers:\n  - name: c\n    ports:\n    - containerPort: 70000\n";
+    let pod = "spec:\n  nodeName: m\n  containers:\n  - name: c\n    ports:\n    - containerPort: 70000\n";
     let expected = [
         "error 8:5+5 Pod default/a is invalid: spec.containers[0].image: Required value [add `image`]",
         "error 10:22+5 Pod default/a is invalid: spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be \
@@ -263,4 +263,35 @@ fn what_is_no_field_of_the_api_is_warned_of_with_the_nearest() {
     let stored = text.replace("{name: a}", "{name: a, uid: u}");
     let loaded = load_text("pod.yaml", &stored);
     assert!(loaded.diagnostics.iter().next().is_none() && loaded.objects[0].unknown_fields.is_empty());
+}
+
+#[test]
+fn letters_that_are_booleans_for_kubernetes_are_text_and_said_to_be() {
+    let text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: y, labels: {a: 'n'}}\nspec: {paused: y}\n";
+    assert_eq!(
+        problems(text),
+        [
+            "warning 3:18+1 metadata.name: `y` is a boolean for Kubernetes, which refuses it; here it is read as text [write it in quotes]"
+        ]
+    );
+    let Object::Deployment(deployment) = load_text("x.yaml", text).objects.remove(0).object else {
+        panic!("a Deployment")
+    };
+    assert_eq!((deployment.metadata.name.as_str(), deployment.spec.paused), ("y", true));
+    assert_eq!(deployment.metadata.labels.to_string(), "a=n");
+}
+
+#[test]
+fn names_and_words_of_kinds_without_effect_are_strings_too() {
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {port: 8080}\n---\napiVersion: example.com/v1\nkind: Own\n\
+                metadata: {name: 1.10}\ndata: {port: 8080}\n";
+    let strings = "write it in quotes; the API server takes no number and no boolean for a string";
+    let longer = "write it in quotes: YAML as Kubernetes reads it takes it for 1.1, and the API server then refuses it";
+    assert_eq!(
+        problems(text),
+        [
+            format!("error 4:14+4 data.port: found integer `8080`, expected a string [{strings}]"),
+            format!("error 8:18+4 metadata.name: found floating point `1.1`, expected a string [{longer}]"),
+        ]
+    );
 }

@@ -17,14 +17,23 @@ const SETS_MAX: u64 = 200_000;
 /// More nodes than this are not searched for.
 const COUNT_MAX: u32 = 5_000;
 
+/// What is said of lists in which nothing is written.
+const EMPTY: &str = "empty";
+
 /// Collects what is wrong with the plan itself.
 pub(super) struct Checker<'a> {
     pub(super) problems: Problems,
     pub(super) place: &'a dyn Fn(&str) -> Location,
+    /// Whether something within the value at a path was wrong and has been taken out.
+    pub(super) has_lost: &'a dyn Fn(&str) -> bool,
 }
 
 impl Checker<'_> {
     fn problem(&mut self, diagnostic: Diagnostic, path: &str, label: &str) {
+        // What is empty because all of it was wrong has been reported.
+        if label == EMPTY && (self.has_lost)(path) {
+            return;
+        }
         self.problems.push(diagnostic.at((self.place)(path), label));
     }
 
@@ -40,7 +49,7 @@ impl Checker<'_> {
         if spec.pools.is_empty() {
             let diagnostic = Diagnostic::error("plan::no_pools", "no pool is named whose count is to be found");
             let help = "name at least one node pool of the scenario, such as `- {name: worker, min: 3, max: 30}`";
-            self.problem(diagnostic.help(help), "spec.pools", "empty");
+            self.problem(diagnostic.help(help), "spec.pools", EMPTY);
         }
         for (index, pool) in spec.pools.iter().enumerate() {
             let at = |field: &str| format!("spec.pools[{index}].{field}");
@@ -70,7 +79,7 @@ impl Checker<'_> {
             let diagnostic = Diagnostic::error("plan::no_cases", "there is nothing to survive");
             let help =
                 "name at least one case: `zone`, `node`, `nodes: 2`, `rollingUpgrade`, or the file of a scenario";
-            self.problem(diagnostic.help(help), "spec.survive", "empty");
+            self.problem(diagnostic.help(help), "spec.survive", EMPTY);
         }
         for (index, case) in spec.survive.iter().enumerate() {
             if spec.survive[..index].contains(case) {

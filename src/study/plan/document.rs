@@ -153,7 +153,7 @@ pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Plan, Invalid> {
     let place = |path: &str| root.locate_text(path);
     let sources = Sources::from_iter([Source::new(name.as_str(), text.as_str())]);
     let loader = Loader { dir: path.parent().unwrap_or(Path::new("")), place: &place, sources: &sources, overrides };
-    let mut checker = Checker { problems, place: &place };
+    let mut checker = Checker { problems, place: &place, has_lost: &|path| root.has_lost(path) };
     checker.name(&metadata.name);
     checker.pools(&spec);
     checker.cases(&spec);

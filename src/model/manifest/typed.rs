@@ -1,0 +1,173 @@
+//! Reading objects as Kubernetes does, which tells numbers and booleans from strings.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::as_json::{self, Letters};
+use super::locate;
+use super::object::{Object, ObjectKind};
+use super::piece::{Header, ReadError, Source, Syntax, TextPiece};
+use super::wording::reword_type;
+use crate::arena::Symbol;
+use crate::model::ObjectMeta;
+use crate::model::field_path::FieldPath;
+use crate::model::yaml;
+
+impl TextPiece<'_> {
+    /// Reads an object by way of JSON, as Kubernetes does. Of what that refuses, a number or a boolean taken for a string, or the other
+    /// way round, is told here; anything else is left to the reader of YAML, which says better what is wrong. A single letter that
+    /// Kubernetes takes for a boolean is read as the text that is most likely meant; `doubt` says where.
+    pub(super) fn read_as_kubernetes(
+        &self,
+        kind: ObjectKind,
+        ignored: &mut Vec<FieldPath>,
+        doubt: &mut Option<ReadError>,
+    ) -> Result<Object, ReadError> {
+        let options = yaml::options;
+        let text: &str = &self.piece.text;
+        let as_json = match self.syntax {
+            Syntax::Yaml => as_json::as_json(text, Letters::Text),
+            Syntax::Json => None,
+        };
+        let Some(json) = as_json else {
+            return kind.read(Source { piece: self, ignored, options, as_json: None });
+        };
+        let read = kind.read(Source { piece: self, ignored, options, as_json: Some(&json.text) });
+        let error = match (read, json.misplaced) {
+            (Ok(object), None) => {
+                if json.has_letters {
+                    *doubt = self.read_with_booleans(kind, &mut Vec::new()).err();
+                }
+                return Ok(object);
+            }
+            (Ok(_), Some(place)) => return Err(self.misplaced(place)),
+            (Err(error), _) => error,
+        };
+        ignored.clear();
+        let with_booleans = json.has_letters.then(|| self.read_with_booleans(kind, ignored));
+        if let Some(Ok(Some(object))) = with_booleans {
+            return Ok(object);
+        }
+        if let Some(error) = self.mistaken(&error, &json.text) {
+            return Err(error);
+        }
+        *doubt = with_booleans.and_then(Result::err);
+        ignored.clear();
+        kind.read(Source { piece: self, ignored, options, as_json: None })
+    }
+
+    /// The object if its letters are the booleans that they are for Kubernetes; what to say of the first letter that cannot be one.
+    fn read_with_booleans(&self, kind: ObjectKind, ignored: &mut Vec<FieldPath>) -> Result<Option<Object>, ReadError> {
+        let Some(json) = as_json::as_json(&self.piece.text, Letters::Booleans) else { return Ok(None) };
+        match kind.read(Source { piece: self, ignored, options: yaml::options, as_json: Some(&json.text) }) {
+            Ok(object) => Ok(Some(object)),
+            Err(error) => match self.mistaken(&error, &json.text).and_then(|error| self.in_doubt(error)) {
+                Some(error) => Err(error),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// A number or a boolean where a string belongs, or the other way round, as reading the piece as JSON has found it.
+    fn mistaken(&self, error: &ReadError, json: &str) -> Option<ReadError> {
+        let (found, expected) = error.message.strip_prefix("invalid type: ")?.split_once(", expected ")?;
+        let is_string = found.starts_with("string ");
+        let is_mistaken = match found.split(' ').next()? {
+            "integer" | "floating" | "boolean" => is_text(expected),
+            _ => {
+                is_string
+                    && matches!(reword_type(expected).as_str(), "a whole number" | "a number" | "`true` or `false`")
+            }
+        };
+        if !is_mistaken {
+            return None;
+        }
+        let (_, column) = error.place?;
+        let path = locate::path_at(json, 0, json.get(..column).map_or(column, |before| before.chars().count()));
+        let place = self.locate(std::iter::once(&path), 1)[0]?.value;
+        let expected = reword_type(expected);
+        let written = self.written_at(place);
+        // Words where a number belongs are told by the reader of YAML.
+        if is_string && !written.starts_with(['"', '\'']) {
+            return None;
+        }
+        let help = match found.split_once('`').map(|(_, value)| value.trim_end_matches('`')) {
+            _ if is_string => format!("write it without quotes; the API server takes no string for {expected}"),
+            Some(value) if written != value => {
+                format!(
+                    "write it in quotes: YAML as Kubernetes reads it takes it for {value}, and the API server then refuses it"
+                )
+            }
+            _ => "write it in quotes; the API server takes no number and no boolean for a string".to_owned(),
+        };
+        Some(ReadError {
+            message: error.message.clone(),
+            place: Some(place),
+            is_repeated_key: false,
+            is_syntax: false,
+            help: Some(help),
+        })
+    }
+
+    /// What is said of a letter that is read as text; none if it is not one.
+    fn in_doubt(&self, error: ReadError) -> Option<ReadError> {
+        let letter = self.written_at(error.place?);
+        let message = format!("`{letter}` is a boolean for Kubernetes, which refuses it; here it is read as text");
+        (letter.len() == 1).then(|| ReadError { message, help: Some("write it in quotes".to_owned()), ..error })
+    }
+
+    /// The word that stands at a place.
+    fn written_at(&self, (line, column): (usize, usize)) -> String {
+        let line = self.piece.text.lines().nth(line).unwrap_or_default();
+        line.chars().skip(column).take_while(|character| !" ,]}\t".contains(*character)).collect()
+    }
+
+    /// A number or a boolean as an argument, or in the environment, of a program.
+    fn misplaced(&self, place: (usize, usize)) -> ReadError {
+        ReadError {
+            message: "found a number or a boolean, expected a string".to_owned(),
+            place: Some(place),
+            is_repeated_key: false,
+            is_syntax: false,
+            help: Some("write it in quotes; the API server takes no number and no boolean for a string".to_owned()),
+        }
+    }
+
+    /// What the API server would not take of an object of which only the name and labels, or words, are typed here.
+    pub(super) fn mistaken_in_stored(&self, header: &Header) -> Option<ReadError> {
+        /// # Source
+        /// `ConfigMap` and `Secret` of the core API.
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Words {
+            #[serde(rename = "metadata")]
+            _metadata: Option<ObjectMeta>,
+            #[serde(rename = "data")]
+            _data: Option<BTreeMap<Symbol, Option<Symbol>>>,
+            #[serde(rename = "stringData")]
+            _string_data: Option<BTreeMap<Symbol, Option<Symbol>>>,
+        }
+        #[derive(Deserialize)]
+        struct Named {
+            #[serde(rename = "metadata")]
+            _metadata: Option<ObjectMeta>,
+        }
+        if self.syntax == Syntax::Json {
+            return None;
+        }
+        let json = as_json::as_json(&self.piece.text, Letters::Text)?.text;
+        let is_words = header.api_version() == "v1" && matches!(header.kind().as_str(), "ConfigMap" | "Secret");
+        let read = if is_words {
+            Self::parse_json_text::<Words>(&json, &mut |_| {}).err()
+        } else {
+            Self::parse_json_text::<Named>(&json, &mut |_| {}).err()
+        };
+        self.mistaken(&read?, &json)
+    }
+}
+
+/// Whether what a type expects is a string, in its words.
+fn is_text(expected: &str) -> bool {
+    expected == "a text" || expected.contains("string")
+}

@@ -1,0 +1,108 @@
+//! Which files are results of ours: what a new result may replace, and what belongs to the user and stays.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Every file that a result can have, besides its charts.
+const NAMES: [&str; 23] = [
+    "blast-radius.csv",
+    "cases.csv",
+    "causes.csv",
+    "cluster.csv",
+    "events.csv",
+    "nodes.csv",
+    "not-modelled.csv",
+    "patch.sh",
+    "patch.yaml",
+    "plan.csv",
+    "pods.csv",
+    "readiness.csv",
+    "report.html",
+    "runs.csv",
+    "scenario.lock.yaml",
+    "services.csv",
+    "summary.json",
+    "transcript.jsonl",
+    "tuning.csv",
+    "variants.csv",
+    "workloads.csv",
+    "zones.csv",
+    LOCK,
+];
+
+/// The file that a run in progress keeps locked.
+pub(super) const LOCK: &str = "lock.tmp";
+
+/// Where the pictures are.
+const CHARTS: &str = "charts";
+
+/// Whether a result can have a file of that name, relative to its directory.
+pub(super) fn is_name(name: &Path) -> bool {
+    if name.parent() == Some(Path::new(CHARTS)) {
+        return name.extension().is_some_and(|extension| extension == "svg");
+    }
+    NAMES.iter().any(|known| name == Path::new(known))
+}
+
+/// Whether a directory holds a result: a summary that this program wrote.
+pub(super) fn is_result(place: &Path) -> bool {
+    let text = fs::read(place.join("summary.json")).unwrap_or_default();
+    let summary: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    summary["scenario"].is_string() || summary["plan"].is_string() || summary["study"]["study"].is_string()
+}
+
+/// The files below a directory that no result can have, relative to it; directories without files do not count.
+pub(super) fn foreign(place: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut left = vec![PathBuf::new()];
+    while let Some(below) = left.pop() {
+        for entry in fs::read_dir(place.join(&below))? {
+            let entry = entry?;
+            let name = below.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                left.push(name);
+            } else if !is_name(&name) {
+                found.push(name);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_summary_of_ours_marks_a_result() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let check = |text: &str, expected: bool| {
+            fs::write(root.path().join("summary.json"), text).expect("a file");
+            assert_eq!(is_result(root.path()), expected, "{text}");
+        };
+        check("", false);
+        check("{}", false);
+        check("[1]", false);
+        check("{\"scenario\": 3}", false);
+        check("{\"study\": \"mine\"}", false);
+        check("{\"version\": \"1\", \"total\": 3}", false);
+        check("{\"scenario\": \"a\", \"version\": \"0.1.0\"}", true);
+        check("{\"plan\": \"a\", \"version\": \"0.1.0\"}", true);
+        check("{\"study\": {\"study\": \"a\", \"version\": \"0.1.0\"}}", true);
+    }
+
+    #[test]
+    fn files_of_others_are_told_from_ours() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        for directory in ["charts", "notes", "empty"] {
+            fs::create_dir(root.path().join(directory)).expect("a directory");
+        }
+        for name in ["events.csv", "charts/nodes.svg", "charts/mine.png", "notes/events.csv", "thesis.txt"] {
+            fs::write(root.path().join(name), "x").expect("a file");
+        }
+        let found = foreign(root.path()).expect("it can be read");
+        assert_eq!(found, ["charts/mine.png", "notes/events.csv", "thesis.txt"].map(PathBuf::from));
+    }
+}

@@ -75,7 +75,7 @@ fn a_run_ends_with_a_summary_for_people() {
 fn a_job_that_is_over_is_not_short_of_ready_pods() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let text = "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {name: batch}\nspec: {duration: 5m, cluster: {nodePools: \
-                [{name: one, count: 1, template: {status: {allocatable: {cpu: '4', memory: 8Gi, pods: '20'}}}}]}}\n---\n{apiVersion: \
+                [{name: n, count: 1, template: {status: {allocatable: {cpu: '4', memory: 8Gi, pods: '20'}}}}]}}\n---\n{apiVersion: \
                 batch/v1, kind: Job, metadata: {name: j}, spec: {template: {metadata: {annotations: {kubesquall.sim/run-for: 20s}}, \
                 spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}\n";
     fs::write(dir.path().join("batch.yaml"), text).expect("a scenario");
@@ -286,10 +286,10 @@ const STATE: &str = "---
 {apiVersion: v1, kind: Node, metadata: {name: one}, status: {allocatable: {cpu: 2, memory: 4Gi, pods: 10}, \
 conditions: [{type: Ready, status: 'True'}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: bound}, spec: {nodeName: n, containers: [{name: c, image: i}]}, \
+{apiVersion: v1, kind: Pod, metadata: {name: bound}, spec: {nodeName: one, containers: [{name: c, image: i}]}, \
 status: {phase: Running}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: done}, spec: {nodeName: n, restartPolicy: Never, containers: [{name: c, image: i}]}, \
+{apiVersion: v1, kind: Pod, metadata: {name: done}, spec: {nodeName: one, restartPolicy: Never, containers: [{name: c, image: i}]}, \
 status: {phase: Succeeded}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: gated}, spec: {schedulingGates: [{name: example.com/quota}], \

@@ -245,7 +245,15 @@ impl ApiServer {
             statuses.into_iter().map(|status| self.container_status(status, created_at)).collect()
         };
         let init_containers = containers(&status.init_container_statuses, &o.spec.init_containers);
-        let containers = containers(&status.container_statuses, &o.spec.containers);
+        let mut containers = containers(&status.container_statuses, &o.spec.containers);
+        if status.phase == model::PodPhase::Running && status.container_statuses.is_empty() {
+            // A status that somebody has cut short: who runs has containers.
+            let since = started_at.unwrap_or(created_at);
+            let is_ready = ready.is_none_or(|condition| condition.status == Status::True);
+            let runs =
+                ContainerStatus { state: ContainerState::Running { since }, ready: is_ready, restarts: 0, last: None };
+            containers = o.spec.containers.iter().map(|_| runs).collect();
+        }
         let pod = Pod {
             namespace: metadata.namespace,
             name,

@@ -143,6 +143,9 @@ impl Kubelets {
             PodPhase::Running => {
                 if object.containers.iter().any(|status| status.state == ContainerState::CrashLoopBackOff) {
                     self.goes_on_backing_off(pod, ctx);
+                } else if let Some(ending) = ended_for_good(object) {
+                    self.container_ended(pod, Some(ending), ctx);
+                    return;
                 } else {
                     self.go_on(pod, ctx);
                 }
@@ -461,6 +464,19 @@ fn are_containers_ready(pod: &Pod) -> bool {
 /// What the event of a container's start says; since 1.35 it no longer names the container.
 fn started_text(container: &Container, version: KubernetesVersion) -> String {
     if version.at_least(35) { "Container started".to_owned() } else { format!("Started container {}", container.name) }
+}
+
+/// How a pod's containers have ended that are not started again, if all have; the kubelet has not said so yet.
+fn ended_for_good(pod: &Pod) -> Option<Ending> {
+    let endings = pod.containers.iter().map(|container| match container.state {
+        ContainerState::Terminated(ending) => Some(ending),
+        _ => None,
+    });
+    let endings: SmallVec<[Ending; 2]> = endings.collect::<Option<_>>()?;
+    if endings.iter().any(|ending| restarts_after(pod.spec.restart_policy, ending.exit_code)) {
+        return None;
+    }
+    endings.iter().find(|ending| ending.exit_code != 0).or(endings.first()).copied()
 }
 
 /// Since when the pod's containers run, as far as its status says.

@@ -164,7 +164,8 @@ impl Kubelets {
         }
     }
 
-    /// The kubelet process is gone: nothing is started or killed until it runs again; containers go on.
+    /// The kubelet process is gone: nothing is started or killed until it runs again; containers go on, but for those that it
+    /// was about to end by itself.
     pub(super) fn kubelet_stopped(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         self.forget_shortages(node, ctx);
         for pod in Self::pods_on(node, ctx) {
@@ -174,6 +175,11 @@ impl Kubelets {
                 ctx.cancel(ticket);
             }
             worker.stops_at = None;
+            if worker.last_status.take().is_some() {
+                // That it wanted to end the pod is forgotten with it; the containers have their signal.
+                let ending = Ending::exit(LOST, ctx.now);
+                (worker.stage, worker.ended_unseen) = (Stage::Running, Some(ending));
+            }
         }
     }
 

@@ -54,6 +54,9 @@ pub(super) fn keep_crash_loops(objects: &mut [ManifestObject]) {
     }
 }
 
+/// Namespace, kind and name of a workload, and the images of some of its pods.
+type PodsAlike = (Symbol, Symbol, Symbol, Vec<Symbol>);
+
 /// Workloads of which every pod with the same images was in a crash loop. It is the image's fault or the template's, so that
 /// pods made anew crash as well until they have other images. Of pods that `keep_crash_loops` has seen.
 #[must_use]
@@ -69,7 +72,7 @@ pub fn crash_loops(objects: &[ManifestObject]) -> Vec<CrashLoop> {
         })
         .collect();
     // By workload and images: what tells of the loop, unless a pod was seen that is not in one.
-    let mut found: BTreeMap<(Symbol, Symbol, Symbol, Vec<Symbol>), Option<Vec<(Symbol, Symbol)>>> = BTreeMap::new();
+    let mut found: BTreeMap<PodsAlike, Option<Vec<(Symbol, Symbol)>>> = BTreeMap::new();
     for pod in pods(objects).filter(|pod| pod.metadata.deletion_timestamp.is_none() && !pod.status.phase.is_terminal())
     {
         let metadata = &pod.metadata;

@@ -160,7 +160,10 @@ impl Budgets {
                 losses.total += 1;
                 continue;
             }
-            check_evicted(budget, known)?;
+            // Whose containers have ended is evicted without a word to its budget, although it still counts as Ready.
+            if !known.phase.is_terminal() {
+                check_evicted(budget, known)?;
+            }
         }
         Ok(())
     }

@@ -213,7 +213,11 @@ fn manifests(dice: &mut Dice, names: &mut Names) -> String {
         }
         if number % 2 == 0 {
             head(&mut text, "v1", "Service", &app, namespace);
-            let _ = writeln!(text, "spec: {{selector: {{app: {app}}}, publishNotReadyAddresses: {}}}", number == 4);
+            let _ = writeln!(
+                text,
+                "spec: {{selector: {{app: {app}}}, ports: [{{port: 80}}], publishNotReadyAddresses: {}}}",
+                number == 4
+            );
         }
     }
     text

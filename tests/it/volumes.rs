@@ -277,9 +277,10 @@ fn claim(name: &str, spec: &str) -> String {
 }
 
 fn volume(name: &str, labels: &str, spec: &str) -> String {
+    let source = if spec.contains("csi: ") { "" } else { "hostPath: {path: /data}, " };
     format!(
         "{{apiVersion: v1, kind: PersistentVolume, metadata: {{name: {name}, labels: {{{labels}}}}}, spec: {{capacity: {{storage: 5Gi}}, \
-         accessModes: [ReadWriteOnce], {spec}}}}}"
+         accessModes: [ReadWriteOnce], {source}{spec}}}}}"
     )
 }
 

@@ -371,7 +371,9 @@ impl TextPiece<'_> {
                 ErrorKind::NotSupported if is_listed_as_supported(&error) => diagnostic.help(
                     "the API server knows the value, and takes it only with a feature gate that is off by default",
                 ),
-                ErrorKind::Required if !field.ends_with(']') => diagnostic.help(format!("add `{field}`")),
+                ErrorKind::Required if error.detail.is_empty() && !field.ends_with(']') => {
+                    diagnostic.help(format!("add `{field}`"))
+                }
                 _ => diagnostic,
             });
         }

@@ -2,8 +2,9 @@
 
 use std::hash::Hash;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::state::PodId;
 use crate::units::{SimDuration, SimTime};
 
 /// Expectations per owner key.
@@ -14,6 +15,10 @@ use crate::units::{SimDuration, SimTime};
 #[derive(Clone, Debug)]
 pub struct Expectations<K> {
     by_key: FxHashMap<K, Counts>,
+    /// Pods that had gone when their creation was told of: nobody could see whose they were.
+    created: FxHashSet<PodId>,
+    /// The same for those whose deletion was asked for.
+    deleted: FxHashSet<PodId>,
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -27,7 +32,7 @@ const TIMEOUT: SimDuration = SimDuration::from_secs(300);
 
 impl<K: Copy + Eq + Hash> Default for Expectations<K> {
     fn default() -> Self {
-        Self { by_key: FxHashMap::default() }
+        Self { by_key: FxHashMap::default(), created: FxHashSet::default(), deleted: FxHashSet::default() }
     }
 }
 
@@ -41,6 +46,28 @@ impl<K: Copy + Eq + Hash> Expectations<K> {
     pub fn creation_observed(&mut self, key: K) {
         if let Some(counts) = self.by_key.get_mut(&key) {
             counts.creations -= 1;
+        }
+    }
+
+    /// A creation is told of, and the pod has gone already. It counts with the removal, which names the owner.
+    pub fn created_and_gone(&mut self, pod: PodId) {
+        self.created.insert(pod);
+    }
+
+    /// That a pod is to be deleted is told of, and it has gone already. It counts with the removal, too.
+    pub fn deleted_and_gone(&mut self, pod: PodId) {
+        self.deleted.insert(pod);
+    }
+
+    /// A pod's removal is told of, after all else that happened to it.
+    pub fn removed(&mut self, pod: PodId, owner: Option<K>) {
+        let (is_creation, is_deletion) = (self.created.remove(&pod), self.deleted.remove(&pod));
+        let Some(owner) = owner else { return };
+        if is_creation {
+            self.creation_observed(owner);
+        }
+        if is_deletion {
+            self.deletion_observed(owner);
         }
     }
 
@@ -80,6 +107,20 @@ mod tests {
         e.creation_observed(1);
         e.creation_observed(1);
         assert!(e.satisfied(1, SimTime::ZERO));
+    }
+
+    #[test]
+    fn pods_that_have_gone_count_with_their_removal() {
+        let (mut e, pod) = (Expectations::default(), PodId::MIN);
+        e.set(1, 1, 1, SimTime::ZERO);
+        e.created_and_gone(pod);
+        e.deleted_and_gone(pod);
+        assert!(!e.satisfied(1, SimTime::ZERO));
+        e.removed(pod, Some(1));
+        assert!(e.satisfied(1, SimTime::ZERO));
+        e.set(1, 1, 0, SimTime::ZERO);
+        e.removed(pod, Some(1));
+        assert!(!e.satisfied(1, SimTime::ZERO), "each counts once");
     }
 
     #[test]

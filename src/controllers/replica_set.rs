@@ -127,7 +127,10 @@ impl Reconcile for ReplicaSets {
                 self.failing.remove(id);
             }
             Changed::PodAdded(id) => {
-                let Some(pod) = ctx.store.pod(*id) else { return };
+                let Some(pod) = ctx.store.pod(*id) else {
+                    self.expectations.created_and_gone(*id);
+                    return;
+                };
                 match pod.owner {
                     Some(Owner::ReplicaSet(set)) => {
                         self.expectations.creation_observed(set);
@@ -165,6 +168,7 @@ impl Reconcile for ReplicaSets {
             }
             Changed::PodRemoved { pod, last } => {
                 self.deletion_seen(*pod);
+                self.expectations.removed(*pod, owner_set(last.owner));
                 if let Some(set) = owner_set(last.owner) {
                     queue.now(set);
                 }

@@ -312,7 +312,10 @@ impl Reconcile for DaemonSets {
             }
             Changed::NodeRemoved { node, .. } => self.placements.node_came_or_went(*node),
             Changed::PodAdded(id) => {
-                let Some(pod) = ctx.store.pod(*id) else { return };
+                let Some(pod) = ctx.store.pod(*id) else {
+                    self.expectations.created_and_gone(*id);
+                    return;
+                };
                 match pod.owner {
                     Some(Owner::DaemonSet(set)) => {
                         self.expectations.creation_observed(set);
@@ -328,7 +331,12 @@ impl Reconcile for DaemonSets {
                 }
             }
             Changed::PodUpdated { pod, delta, before } => {
-                let Some(object) = ctx.store.pod(*pod) else { return };
+                let Some(object) = ctx.store.pod(*pod) else {
+                    if delta.touches(PodDelta::DELETION) {
+                        self.expectations.deleted_and_gone(*pod);
+                    }
+                    return;
+                };
                 if let Some(old) = before.as_ref().and_then(|b| owner_set(b.owner)) {
                     queue.now(Key::Set(old));
                 }
@@ -354,6 +362,7 @@ impl Reconcile for DaemonSets {
             }
             Changed::PodRemoved { pod, last, .. } => {
                 self.unseen.remove(pod);
+                self.expectations.removed(*pod, owner_set(last.owner));
                 if let Some(set) = owner_set(last.owner) {
                     if last.deletion.is_none_or(|d| d.grace == SimDuration::ZERO) {
                         self.expectations.deletion_observed(set);

@@ -553,7 +553,10 @@ impl Reconcile for Jobs {
                 enqueue_held(*id, ctx.store, queue);
             }
             Changed::PodAdded(pod) => {
-                let Some(object) = ctx.store.pod(*pod) else { return };
+                let Some(object) = ctx.store.pod(*pod) else {
+                    self.expectations.created_and_gone(*pod);
+                    return;
+                };
                 match object.owner {
                     Some(Owner::Job(id)) => {
                         self.expectations.creation_observed(id);
@@ -592,7 +595,12 @@ impl Reconcile for Jobs {
             Changed::PodRemoved { pod, last } => {
                 self.released.remove(pod);
                 self.blamed.remove(pod);
-                if let Some(Owner::Job(id)) = last.owner {
+                let job = match last.owner {
+                    Some(Owner::Job(id)) => Some(id),
+                    _ => None,
+                };
+                self.expectations.removed(*pod, job);
+                if let Some(id) = job {
                     self.deletion_seen(last.owner);
                     queue.after(Key::Job(id), BATCH_PERIOD);
                 }

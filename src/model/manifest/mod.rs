@@ -167,12 +167,12 @@ pub fn files(path: &Path) -> Vec<PathBuf> {
 /// ```
 /// use kubesquall::model::manifest::{Object, load_text};
 ///
-/// let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: web, image: web}], hostName: x}\n";
+/// let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: web, image: web}], dnsPolicy: Default}\n";
 /// let loaded = load_text("pod.yaml", text);
 /// assert!(loaded.diagnostics.is_empty());
 /// assert!(matches!(&loaded.objects[0].object, Object::Pod(pod) if pod.metadata.namespace == "default"));
 /// let row = &loaded.not_modelled[0];
-/// assert_eq!((row.line, row.path.as_str()), (4, "spec.hostName"));
+/// assert_eq!((row.line, row.path.as_str()), (4, "spec.dnsPolicy"));
 /// ```
 #[must_use]
 pub fn load_text(name: &str, text: &str) -> Loaded {

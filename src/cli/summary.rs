@@ -261,7 +261,8 @@ fn objectives(text: &mut String, outcomes: &[WorkloadOutcome], paint: Paint) {
     if judged.is_empty() {
         return;
     }
-    judged.sort_by_key(|judged| judged.is_met);
+    let short_by = |judged: &Judged<'_>| judged.objective - judged.availability;
+    judged.sort_by(|a, b| a.is_met.cmp(&b.is_met).then_with(|| short_by(b).total_cmp(&short_by(a))));
     heading(text, "Objectives", paint);
     for judged in judged.iter().take(LISTED_MAX) {
         let (found, wanted) = percent_against(judged.availability, judged.objective);

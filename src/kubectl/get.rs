@@ -379,7 +379,8 @@ fn workload_cells(id: WorkloadId, store: &Store, now: SimTime) -> Option<Vec<Str
             let suspend = if cron_job.spec.suspend == Some(true) { "True" } else { "False" };
             let active = cron_job.active.len().to_string();
             let schedule = cron_job.spec.schedule.to_string();
-            vec![schedule, "<none>".to_owned(), suspend.to_owned(), active, last, age]
+            let zone = cron_job.spec.time_zone.map_or("<none>".to_owned(), |zone| zone.to_string());
+            vec![schedule, zone, suspend.to_owned(), active, last, age]
         }
     })
 }

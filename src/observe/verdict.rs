@@ -371,10 +371,12 @@ fn orders(sentences: &mut Vec<Sentence>, orders: &[Order], (failed, unfinished):
 }
 
 fn objectives(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
-    let missed: Vec<&WorkloadOutcome> = workloads.iter().filter(|of| of.objective_met == Some(false)).collect();
+    let mut missed: Vec<&WorkloadOutcome> = workloads.iter().filter(|of| of.objective_met == Some(false)).collect();
     if missed.is_empty() {
         return;
     }
+    let short_by = |of: &WorkloadOutcome| of.objective.unwrap_or_default() - of.availability;
+    missed.sort_by(|a, b| short_by(b).total_cmp(&short_by(a)));
     let count = |of: &WorkloadOutcome| 1 + of.other_objectives.iter().filter(|other| !other.objective_met).count();
     let objects: Vec<String> = missed.iter().map(|of| of.object()).collect();
     let named: Vec<String> = missed

@@ -149,6 +149,11 @@ impl HorizontalPodAutoscalers {
             ctx.cancel(ticket);
         }
         self.unlink(key, memory.target, memory.workload);
+        // Who was held up because two scaled the same pods is so no more.
+        if let Some(workload) = memory.workload {
+            let rivals = self.rivals(workload).to_vec();
+            self.arm_all(&rivals, ctx);
+        }
     }
 
     fn unlink(&mut self, key: AutoscalerKey, target: Option<TargetName>, workload: Option<WorkloadId>) {

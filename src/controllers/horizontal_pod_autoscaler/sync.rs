@@ -193,7 +193,7 @@ impl HorizontalPodAutoscalers {
             Ok(target) => target,
             Err(problem) => return self.without_target(key, status, autoscaler, &problem, ctx),
         };
-        self.found(key, target.workload);
+        self.found(key, target.workload, ctx);
         let able = "the HPA controller was able to get the target's current scale";
         status.set_condition("AbleToScale", true, "SucceededGetScale", able, ctx.now);
         let Some(memory) = self.memories.get_mut(&key) else { return };
@@ -223,7 +223,7 @@ impl HorizontalPodAutoscalers {
     }
 
     /// Remembers whose pods tell of an autoscaler's target.
-    fn found(&mut self, key: AutoscalerKey, workload: WorkloadId) {
+    fn found(&mut self, key: AutoscalerKey, workload: WorkloadId, ctx: &mut Ctx<'_, Self>) {
         let Some(memory) = self.memories.get_mut(&key) else { return };
         if let Some(old) = memory.workload.replace(workload).filter(|old| *old != workload)
             && let Some(keys) = self.by_workload.get_mut(&old)
@@ -232,8 +232,11 @@ impl HorizontalPodAutoscalers {
         }
         let keys = self.by_workload.entry(workload).or_default();
         if !keys.contains(&key) {
+            // Others that scale the same pods are held up from now on.
+            let rivals = keys.to_vec();
             keys.push(key);
             keys.sort_unstable();
+            self.arm_all(&rivals, ctx);
         }
     }
 

@@ -42,6 +42,17 @@ fn a_jump_of_the_load_is_followed_by_at_most_doubling_at_each_sync() {
 }
 
 #[test]
+fn an_autoscaler_goes_on_when_its_rival_has_gone() {
+    let lines = "timeline: [{at: 1m, kubectl: autoscale deployment web --name=web2 --min=2 --max=5 --cpu-percent=50}, \
+                 {at: 3m, kubectl: delete hpa web2}]";
+    let spec = spec("{at: 0s, load: 500}, {at: 5m, load: 500}", "10m").replace("timeline: []", lines);
+    let found = sizes(&play(&spec, &[&deployment("web", 2, "500m")], &mut |_| {}));
+    // The rival takes it down to its own limit; then neither scales, until there is one again.
+    let [(down, 5), (up, 10)] = found[..] else { panic!("{found:?}") };
+    assert!((60.0..=80.0).contains(&down) && (180.0..=196.0).contains(&up), "{found:?}");
+}
+
+#[test]
 fn a_load_that_falls_is_followed_after_five_minutes() {
     let played = follow("{at: 0s, load: 500}, {at: 10m, load: 500}, {at: 10m, load: 150}", "20m");
     // The cluster has long had the size of its load.

@@ -70,7 +70,7 @@ api_structs! {
     pub struct HPAScalingRules {
         pub stabilization_window_seconds: Option<i32>,
         pub select_policy: Option<ScalingPolicySelect> = "crate::model::api_type::empty_is_none",
-        pub policies: Vec<HPAScalingPolicy>,
+        pub policies: Option<Vec<HPAScalingPolicy>>,
         pub tolerance: Option<Quantity>,
     }
 
@@ -193,9 +193,13 @@ impl HorizontalPodAutoscaler {
 impl HPAScalingRules {
     fn fill(&mut self, policies: &[HPAScalingPolicy]) {
         self.select_policy.get_or_insert(ScalingPolicySelect::Max);
-        if self.policies.is_empty() {
-            self.policies = policies.to_vec();
-        }
+        self.policies.get_or_insert_with(|| policies.to_vec());
+    }
+
+    /// What limits a step; none before the defaults are applied, if none is written.
+    #[must_use]
+    pub fn policies(&self) -> &[HPAScalingPolicy] {
+        self.policies.as_deref().unwrap_or_default()
     }
 }
 
@@ -228,8 +232,24 @@ mod tests {
             read("behavior: {scaleDown: {policies: [{type: Pods, value: 1, periodSeconds: 60}]}}").spec.behavior;
         let behavior = behavior.expect("behavior");
         let (up, down) = (behavior.scale_up.expect("up"), behavior.scale_down.expect("down"));
-        assert_eq!((up.stabilization_window_seconds, up.policies.len()), (Some(0), 2));
+        assert_eq!((up.stabilization_window_seconds, up.policies().len()), (Some(0), 2));
         // The flag of the controller says for how long scaling down waits.
-        assert_eq!((down.stabilization_window_seconds, down.policies.len()), (None, 1));
+        assert_eq!((down.stabilization_window_seconds, down.policies().len()), (None, 1));
+    }
+
+    #[test]
+    fn only_an_empty_list_of_policies_that_is_written_is_refused() {
+        let errors = |rules: &str| {
+            let read: HorizontalPodAutoscaler = serde_saphyr::from_str(&format!(
+                "{{metadata: {{name: a, namespace: default}}, spec: {{maxReplicas: 3, scaleTargetRef: {{apiVersion: \
+                 apps/v1, kind: Deployment, name: d}}, behavior: {{scaleDown: {rules}}}}}}}"
+            ))
+            .expect("one");
+            crate::model::validation::validate(&crate::model::Object::from(read)).len()
+        };
+        for rules in ["{}", "{stabilizationWindowSeconds: 300}", "{selectPolicy: Disabled}", "{policies: null}"] {
+            assert_eq!(errors(rules), 0, "{rules}");
+        }
+        assert_eq!(errors("{policies: []}"), 1);
     }
 }

@@ -84,8 +84,9 @@ impl<'de> Deserialize<'de> for ResourceList {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ResourceList, A::Error> {
                 let mut list = ResourceList::default();
-                while let Some((name, amount)) = map.next_entry::<Symbol, Quantity>()? {
-                    list.insert(name, amount);
+                while let Some((name, amount)) = map.next_entry::<Symbol, Option<Quantity>>()? {
+                    // The API server reads `null` as zero.
+                    list.insert(name, amount.unwrap_or_default());
                 }
                 Ok(list)
             }

@@ -113,6 +113,10 @@ impl Visitor<'_> for IntOrPercentVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<IntOrPercent, E> {
+        let is_count = text.parse::<i32>().is_ok();
+        if is_count || text.starts_with('+') {
+            return Err(E::custom(format_args!("`{text}` in quotes is no percentage; write a count without quotes")));
+        }
         text.parse().map_err(E::custom)
     }
 }
@@ -148,8 +152,7 @@ mod tests {
         };
         check("3", IntOrPercent::Int(3), "3");
         check("\"25%\"", IntOrPercent::Percent(25), "\"25%\"");
-        check("\"5\"", IntOrPercent::Int(5), "5");
-        for wrong in ["\"\"", "\"%\"", "\"2.5%\"", "\"many\"", "2.5", "4294967296"] {
+        for wrong in ["\"5\"", "\"-1\"", "\"+5%\"", "\"\"", "\"%\"", "\"2.5%\"", "\"many\"", "2.5", "4294967296"] {
             assert!(serde_json::from_str::<IntOrPercent>(wrong).is_err(), "{wrong}");
         }
         assert_eq!(serde_saphyr::from_str::<IntOrPercent>("25%").unwrap(), IntOrPercent::Percent(25));

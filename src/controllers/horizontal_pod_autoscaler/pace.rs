@@ -176,7 +176,7 @@ impl Past {
         if select == ScalingPolicySelect::Disabled {
             return current;
         }
-        let proposals = rules.policies.iter().map(|policy| {
+        let proposals = rules.policies().iter().map(|policy| {
             let period = SimDuration::from_secs(policy.period_seconds.max(0).unsigned_abs().into());
             let done = |events: &[(SimTime, i32)]| -> i32 {
                 events.iter().filter(|(at, _)| *at + period > now).map(|(_, by)| *by).sum()
@@ -211,7 +211,7 @@ impl Past {
         } else {
             (&mut self.downs, &behavior.scale_down, from - to)
         };
-        let policies = rules.iter().flat_map(|rules| &rules.policies);
+        let policies = rules.iter().flat_map(|rules| rules.policies());
         let longest = policies.map(|policy| policy.period_seconds.max(0).unsigned_abs()).max().unwrap_or(0);
         events.retain(|(at, _)| *at + SimDuration::from_secs(longest.into()) >= now);
         events.push((now, by));

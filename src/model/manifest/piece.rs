@@ -396,6 +396,14 @@ impl TextPiece<'_> {
             value_excerpt: kind.as_str().to_owned(),
             count: 1,
         });
+        if let Some(right) = of_another_group(header) {
+            let (kind, version) = (header.kind(), header.api_version());
+            let message = format!("no matches for kind \"{kind}\" in version \"{version}\"");
+            let diagnostic = Diagnostic::warning("manifest::no_match", message)
+                .at(self.location(file, None, reading.line), "the API server has no such kind; it has no effect here")
+                .help(format!("{kind} is of `{right}`"));
+            reading.diagnostics.push(diagnostic);
+        }
         if let Some(error) = self.mistaken_in_stored(header) {
             return reading.refuse(self, file, &error);
         }
@@ -578,6 +586,18 @@ impl TextPiece<'_> {
             None => diagnostic,
         }
     }
+}
+
+/// The `apiVersion` of a kind that is written with that of another built-in group. Custom groups may have kinds of the same
+/// name.
+fn of_another_group(header: &Header) -> Option<&'static str> {
+    fn group(version: &str) -> &str {
+        version.split_once('/').map_or("", |(group, _)| group)
+    }
+    let (version, name) = (header.api_version(), header.kind());
+    let known = ObjectKind::ALL.iter().find(|kind| kind.as_str() == name.as_str())?;
+    let is_built_in = ObjectKind::ALL.iter().any(|kind| group(kind.api_version()) == group(version.as_str()));
+    is_built_in.then_some(known.api_version())
 }
 
 fn saturating_u32(count: usize) -> u32 {

@@ -295,3 +295,27 @@ fn names_and_words_of_kinds_without_effect_are_strings_too() {
         ]
     );
 }
+
+#[test]
+fn a_kind_of_another_group_is_warned_of() {
+    let said = |version: &str| -> Vec<String> {
+        let text = format!("apiVersion: {version}\nkind: Deployment\nmetadata: {{name: d}}\n");
+        load_text("d.yaml", &text).diagnostics.iter().map(|diagnostic| diagnostic.message.clone()).collect()
+    };
+    assert_eq!(said("v1"), ["no matches for kind \"Deployment\" in version \"v1\""]);
+    assert!(said("example.com/v1").is_empty(), "a custom resource");
+}
+
+#[test]
+fn an_amount_that_is_null_is_zero() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - {name: c, image: i, resources: {requests: {cpu: null}}}\n";
+    for text in
+        [pod.to_owned(), serde_json::to_string(&serde_saphyr::from_str::<serde_json::Value>(pod).unwrap()).unwrap()]
+    {
+        let loaded = load_text("p", &text);
+        let Object::Pod(pod) = &loaded.objects[0].object else { panic!("{:?}", loaded.diagnostics) };
+        let requests: Vec<_> =
+            pod.spec.containers[0].resources.requests.iter().map(|(name, amount)| format!("{name}={amount}")).collect();
+        assert_eq!(requests, ["cpu=0"]);
+    }
+}

@@ -208,10 +208,11 @@ fn scaling_rules(rules: &HPAScalingRules, path: &Path<'_>, e: &mut Errors) {
         _ => {}
     }
     let policies = path.child("policies");
-    if rules.policies.is_empty() {
+    // What is not written is filled in before anything is looked at.
+    if rules.policies.as_ref().is_some_and(Vec::is_empty) {
         e.required(&policies, "must specify at least one Policy");
     }
-    for (index, policy) in rules.policies.iter().enumerate() {
+    for (index, policy) in rules.policies().iter().enumerate() {
         let path = policies.index(index);
         if policy.policy_type.is_none() {
             e.not_supported(&path.child("type"), "", &["Percent", "Pods"]);

@@ -315,6 +315,17 @@ fn volumes_are_there_before_they_are_mounted() {
     );
     refuses(&set, &[], &[]);
     refuses(
+        &workload("StatefulSet"),
+        &[(
+            "/spec/volumeClaimTemplates",
+            json!([{"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}]),
+        )],
+        &[
+            "spec.template.spec.volumes[0].persistentVolumeClaim.claimName: Required value",
+            "spec.template.spec.volumes[0].name: Required value",
+        ],
+    );
+    refuses(
         &pod(),
         &[("/spec/containers/0/env", json!([{"name": "A", "value": 1}]))],
         &["spec.containers[0].env[0].value: Invalid value: 1: must be text; write it in quotes"],

@@ -66,9 +66,18 @@ impl<'a> Volumes<'a> {
     ///
     /// # Source
     ///
-    /// kube-apiserver, `ValidateVolumes`.
+    /// kube-apiserver, `ValidateVolumes`; `volumesToAddForTemplates`: a volume of each claim comes first.
     pub(super) fn validate(volumes: &'a [Volume], claims: Vec<&'a str>, path: &Path<'_>, e: &mut Errors) -> Self {
         let mut good: Vec<&Volume> = Vec::with_capacity(volumes.len());
+        for (index, name) in claims.iter().enumerate().filter(|(index, name)| !claims[..*index].contains(name)) {
+            let path = &path.index(index);
+            if name.is_empty() {
+                e.required(&path.child("persistentVolumeClaim").child("claimName"), "");
+                e.required(&path.child("name"), "");
+            } else {
+                e.texts(&path.child("name"), name, format::dns_label(name));
+            }
+        }
         for (index, volume) in volumes.iter().enumerate() {
             let name = volume.name.as_str();
             if claims.contains(&name) {

@@ -68,6 +68,7 @@ pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
     let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&plan.name));
     let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
     // Before anything is played, so that a refusal costs no time.
+    OutputDir::spare_inputs(&place, overwrite, plan.inputs().chain([arguments.plan.as_path()]))?;
     check_place(&place, overwrite, &plan.name)?;
     check_questions(&plan, arguments)?;
     let threads = super::sweep::threads(arguments.jobs)?;

@@ -84,6 +84,10 @@ struct Played {
 pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     let path = documents::find(&arguments.scenario, DocumentKind::Scenario)?;
     let mut scenario = scenario::load(&path, &overrides(arguments))?;
+    if arguments.until == Some(SimDuration::ZERO) {
+        let help = "--until is the length of the run, such as 10m";
+        return Err(Failure::input("a run of no duration shows nothing", help));
+    }
     let mut changes = arguments.set.clone();
     if let Some(until) = arguments.until.filter(|until| *until < scenario.duration) {
         // The lock file then says what was played.
@@ -99,6 +103,7 @@ pub(super) fn run(arguments: &RunArgs, ui: &Ui) -> Result<Ending, Failure> {
     let place = places::of_run(arguments.out.as_deref(), &scenario.name, &changes);
     let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
     // Before anything is played, so that a refusal costs no time.
+    OutputDir::spare_inputs(&place, overwrite, scenario.inputs().chain([path.as_path()]))?;
     let out = OutputDir::begin(&place, overwrite)?;
     let sample = arguments.sample.unwrap_or(SimDuration::ZERO);
     // First of all, as a run that never ends says nothing.

@@ -121,6 +121,7 @@ impl<'a> Sweep<'a> {
         let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&study.name));
         let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
         let shard = arguments.shard.unwrap_or(Shard::WHOLE);
+        OutputDir::spare_inputs(&place, overwrite, study.inputs().chain([arguments.study.as_path()]))?;
         check_place(&place, overwrite, &study.name, shard)?;
         if !tunes && !arguments.force && !arguments.resume && place.join("patch.sh").exists() {
             let message = format!("{} holds what `tune` recommended, which `sweep` would remove", place.display());
@@ -338,6 +339,7 @@ pub(super) fn merge(arguments: &MergeArgs, ui: &Ui) -> Result<Ending, Failure> {
     let parts: Result<Vec<Results>, Failure> = arguments.parts.iter().map(|dir| read(dir)).collect();
     let help = "name the directories of all parts, 1/N to N/N, of one study";
     let whole = Results::merge(parts?).map_err(|message| Failure::input(message, help))?;
+    OutputDir::spare_inputs(&arguments.out, overwrite, arguments.parts.iter().map(PathBuf::as_path))?;
     check_place(&arguments.out, overwrite, &whole.study, Shard::WHOLE)?;
     let place = write(&whole, &whole.summary_json(None, None), &chart_of(&whole), &[], &arguments.out, overwrite)?;
     ui.note(format_args!("{} in {}", counted(whole.run_count(), "run", "runs"), place.display()));

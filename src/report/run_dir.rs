@@ -27,6 +27,15 @@ pub enum OutputError {
     InTheWay(PathBuf),
     /// It is a link to something that is not there, or no place for a directory.
     NoPlace(PathBuf),
+    /// Replacing it would remove what nobody means to be removed.
+    Holds {
+        /// The directory.
+        place: PathBuf,
+        /// What is there.
+        what: &'static str,
+        /// Where that is.
+        held: PathBuf,
+    },
     /// Another run that has not ended writes to the same place.
     Busy(PathBuf),
     /// The operating system refused.
@@ -59,6 +68,15 @@ impl std::fmt::Display for OutputError {
                 "{} cannot become a directory of results: it is a link to nothing, or has no name of its own; choose another --out",
                 path.display()
             ),
+            Self::Holds { place, what, held } if place == held => {
+                write!(f, "{} is {what}, which is never replaced; choose another --out", place.display())
+            }
+            Self::Holds { place, what, held } => write!(
+                f,
+                "{} holds {what}, {}, and is never replaced; choose another --out",
+                place.display(),
+                held.display()
+            ),
             Self::Busy(path) => {
                 write!(f, "another run is writing to {}; wait for it, or choose another --out", path.display())
             }
@@ -70,7 +88,7 @@ impl std::fmt::Display for OutputError {
 impl std::error::Error for OutputError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::NotOurs(_) | Self::InTheWay(_) | Self::NoPlace(_) | Self::Busy(_) => None,
+            Self::NotOurs(_) | Self::InTheWay(_) | Self::NoPlace(_) | Self::Holds { .. } | Self::Busy(_) => None,
             Self::Io { source, .. } => Some(source),
         }
     }
@@ -123,6 +141,25 @@ fn followed(place: &Path) -> Result<PathBuf, OutputError> {
     real.ok_or_else(|| OutputError::NoPlace(place.to_owned()))
 }
 
+/// Refuses a place that is or contains one of these paths, through links as well.
+fn spare<'a>(place: &Path, what: &'static str, paths: impl IntoIterator<Item = &'a Path>) -> Result<(), OutputError> {
+    let Ok(real) = fs::canonicalize(place) else { return Ok(()) };
+    for path in paths {
+        // A link goes with the directory that it stands in, what it leads to with that one's.
+        let parent = path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+        let link =
+            parent.zip(path.file_name()).and_then(|(parent, name)| Some(fs::canonicalize(parent).ok()?.join(name)));
+        let target = fs::canonicalize(path);
+        if !path.exists() {
+            continue;
+        }
+        if let Some(held) = link.into_iter().chain(target).find(|held| held.starts_with(&real)) {
+            return Err(OutputError::Holds { place: real, what, held });
+        }
+    }
+    Ok(())
+}
+
 /// Whether a run that has not ended writes to an unfinished directory.
 fn is_busy(building: &Path) -> bool {
     let lock = fs::File::open(building.join(LOCK));
@@ -157,6 +194,11 @@ impl OutputDir {
     /// # Errors
     /// If `place` is not ours to replace, or no place for a directory.
     pub fn check(place: &Path, overwrite: Overwrite) -> Result<(), OutputError> {
+        if overwrite == Overwrite::Anything {
+            spare(place, "the root directory", [Path::new("/")])?;
+            spare(place, "your home directory", std::env::home_dir().as_deref())?;
+            spare(place, "the working directory", std::env::current_dir().ok().as_deref())?;
+        }
         followed(place)?;
         let is_ours = ours::is_result(place);
         let is_empty_dir = place.is_dir() && fs::read_dir(place).map_err(io_error("read", place))?.next().is_none();
@@ -164,6 +206,18 @@ impl OutputDir {
             return Err(OutputError::NotOurs(place.to_owned()));
         }
         Ok(())
+    }
+
+    /// Refuses a place that is or contains a file of the input, if everything there would go.
+    ///
+    /// # Errors
+    /// If one of the inputs is there.
+    pub fn spare_inputs<'a>(
+        place: &Path,
+        overwrite: Overwrite,
+        inputs: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<(), OutputError> {
+        if overwrite == Overwrite::OnlyOurs { Ok(()) } else { spare(place, "a file that is read", inputs) }
     }
 
     /// Where to write now.
@@ -370,6 +424,49 @@ mod tests {
         let forced = OutputDir::begin(&place, Overwrite::Anything).expect("forced");
         forced.finish().expect("the result in its place");
         assert!(place.is_dir());
+    }
+
+    #[test]
+    fn not_even_force_replaces_directories_that_are_lived_in() {
+        let home = std::env::home_dir().filter(|home| home.is_dir());
+        let here = std::env::current_dir().expect("a working directory");
+        let above = here.parent().map(Path::to_owned);
+        for place in [Some(PathBuf::from("/")), home, above, Some(here), Some(PathBuf::from("."))].into_iter().flatten()
+        {
+            let refused = OutputDir::check(&place, Overwrite::Anything);
+            assert!(matches!(refused, Err(OutputError::Holds { .. })), "{}", place.display());
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn not_even_force_replaces_what_is_read() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let (place, file) = (root.path().join("shop"), root.path().join("shop/manifests/web.yaml"));
+        fs::create_dir_all(place.join("manifests")).expect("a directory");
+        fs::write(&file, "years of work").expect("a file");
+        fs::create_dir(root.path().join("other")).expect("a directory");
+        let (link, to_file) = (root.path().join("link"), root.path().join("other/web.yaml"));
+        std::os::unix::fs::symlink(&place, &link).expect("a link");
+        std::os::unix::fs::symlink(&file, &to_file).expect("a link");
+        let check = |place: &Path, input: &Path, is_refused: bool| {
+            let said = OutputDir::spare_inputs(place, Overwrite::Anything, [input]);
+            assert_eq!(
+                matches!(said, Err(OutputError::Holds { .. })),
+                is_refused,
+                "{} {}",
+                place.display(),
+                input.display()
+            );
+            assert!(OutputDir::spare_inputs(place, Overwrite::OnlyOurs, [input]).is_ok());
+        };
+        check(&place, &file, true);
+        check(&file, &file, true);
+        check(&link, &file, true);
+        check(&place, &to_file, true);
+        check(&root.path().join("other"), &to_file, true);
+        check(&root.path().join("other"), &file, false);
+        check(&root.path().join("new"), &file, false);
     }
 
     #[test]

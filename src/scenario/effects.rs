@@ -104,6 +104,16 @@ fn check_least_ready(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diag
                 let diagnostic = Diagnostic::error("scenario::bad_value", message).at(place(), "more than all");
                 diagnostics.push(diagnostic.help("write at most `100%`"));
             }
+            MinReady::Percent(percent) if percent < 0 => {
+                let message = format!("no workload has {percent}% of its pods ready");
+                let diagnostic = Diagnostic::error("scenario::bad_value", message).at(place(), "less than none");
+                diagnostics.push(diagnostic.help("write a percentage from `0%` to `100%`"));
+            }
+            MinReady::Count(count) if count < 0 => {
+                let message = format!("no workload has {count} pods ready");
+                let diagnostic = Diagnostic::error("scenario::bad_value", message).at(place(), "less than none");
+                diagnostics.push(diagnostic.help("write a count of pods such as `2`, or a percentage such as `80%`"));
+            }
             MinReady::Count(count) => check_count(objective, count, spec, scenario, &place(), diagnostics),
             MinReady::Percent(_) => {}
         }

@@ -31,7 +31,7 @@ mod targets;
 mod validate;
 mod workloads;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub use schema::{API_VERSION, Bootstrap, KINDS};
 
 use crate::chaos::ChaosPlan;
 use crate::component::Config;
-use crate::diagnostics::{Diagnostic, Diagnostics, Source, Sources};
+use crate::diagnostics::{Diagnostic, Diagnostics, Source, Sources, nearest};
 use crate::kubectl::Runbook;
 use crate::model::{ManifestObject, NotModelled};
 use crate::observe::Objective;
@@ -115,6 +115,15 @@ pub struct ResolvedScenario {
     pub sources: Sources,
     /// Texts of files that paths of the document mean, by path; manifests of the cluster are not among them.
     files: BTreeMap<String, String>,
+    /// The files that were read, itself among them.
+    inputs: BTreeSet<PathBuf>,
+}
+
+impl ResolvedScenario {
+    /// The files that it was read from, itself among them. Some of these may not exist, such as standard input.
+    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
+        self.inputs.iter().map(PathBuf::as_path)
+    }
 }
 
 /// Why a document cannot be used.
@@ -302,6 +311,30 @@ impl DocumentKind {
     }
 }
 
+/// What is wrong with a document that has a kind of ours and nearly our group; none if it is somebody else's.
+fn misspelt(name: &str, text: &str, head: &str, group: &str) -> Option<Invalid> {
+    let is_near = |found: &str| nearest(found.split('/').next().unwrap_or(found), [group]).is_some();
+    let values = head.split("apiVersion").skip(1).filter_map(|rest| {
+        let value = rest.trim_start_matches(['"', '\'']).trim_start().strip_prefix(':')?;
+        value.split(['\n', ',', '}', '#']).next().map(|value| value.trim().trim_matches(['"', '\'']))
+    });
+    // Dumps can be large, and almost all of them stop here.
+    if !values.into_iter().any(is_near) {
+        return None;
+    }
+    let root = document::parse_first(&name.into(), text).ok()?.root;
+    let field = |name: &str| root.get(name).and_then(document::Node::text).unwrap_or_default();
+    let (found, kind) = (field("apiVersion"), field("kind"));
+    if !is_near(found) || !KINDS.contains(&kind) {
+        return None;
+    }
+    let message = format!("there is no {kind} in `{found}`");
+    let diagnostic = Diagnostic::error("scenario::unknown_version", message)
+        .at(root.locate_text("apiVersion"), "unknown group")
+        .help(format!("the nearest is `{API_VERSION}`"));
+    Some(Invalid { diagnostics: diagnostic.into(), sources: Sources::from_iter([Source::new(name, text)]) })
+}
+
 /// What a text says it is, by the `apiVersion` and `kind` of its first document.
 ///
 /// # Errors
@@ -311,8 +344,9 @@ pub fn recognize(name: &str, text: &str) -> Result<DocumentKind, Invalid> {
     // Dumps can be large: only what mentions us is parsed for the question.
     let group = API_VERSION.split('/').next().unwrap_or(API_VERSION);
     let head_end = text.char_indices().nth(64 * 1024).map_or(text.len(), |(index, _)| index);
-    if !text[..head_end].contains(group) {
-        return Ok(DocumentKind::Manifest);
+    let head = &text[..head_end];
+    if !head.contains(group) {
+        return misspelt(name, text, head, group).map_or(Ok(DocumentKind::Manifest), Err);
     }
     let in_source = |diagnostic: Diagnostic| Invalid {
         diagnostics: diagnostic.into(),

@@ -1,7 +1,7 @@
 //! From the tree to a scenario with nothing left open.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::assumption::{self, Assumption};
@@ -71,7 +71,11 @@ pub(super) fn resolve(
     diagnostics.sort();
     match resolved {
         Some(scenario) if !diagnostics.has_errors() => {
-            Ok(ResolvedScenario { warnings: diagnostics, sources, ..scenario })
+            let objects = scenario.objects.chunk_by(|a, b| a.source.file == b.source.file);
+            let manifests = objects.map(|objects| &*objects[0].source.file).filter(|file| *file != name);
+            let read = manifests.chain(scenario.files.keys().map(String::as_str));
+            let inputs = read.map(|file| base_dir.join(file)).chain([PathBuf::from(name)]).collect();
+            Ok(ResolvedScenario { warnings: diagnostics, sources, inputs, ..scenario })
         }
         _ => Err(Invalid { diagnostics, sources }),
     }
@@ -403,6 +407,7 @@ impl Resolver<'_> {
             warnings: Diagnostics::new(),
             sources: Sources::new(),
             files: std::collections::BTreeMap::new(),
+            inputs: std::collections::BTreeSet::new(),
         };
         let inventory = Inventory::new(&scenario);
         validate::validate(root, &spec, &scenario, &inventory, &mut self.diagnostics);

@@ -6,9 +6,10 @@ use rustc_hash::FxHashSet;
 
 use super::assumption;
 use super::control_plane;
-use super::document::Node;
+use super::document::{Node, Value};
 use super::effects;
 use super::objects;
+use super::overrides::parse_path;
 use super::procedures;
 use super::runbook;
 use super::schema::{Spec, TimelineEntry};
@@ -20,7 +21,9 @@ use crate::chaos::FaultProcessSpec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::model::field_path::Step;
 use crate::model::manifest::DUMP_COMMAND;
-use crate::model::{LabelSelector, Labels, Object, ObjectKind, domain_of, is_dns_subdomain, validation, zone_of};
+use crate::model::{
+    LabelSelector, Labels, Object, ObjectKind, domain_of, is_dns_subdomain, is_label_value, validation, zone_of,
+};
 use crate::observe::METRICS;
 use crate::units::SimDuration;
 
@@ -219,6 +222,33 @@ fn check_has_nodes(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagno
     );
 }
 
+/// Whether YAML takes a value for a number or a boolean.
+fn is_no_string(node: &Node) -> bool {
+    let Value::Scalar { text, is_plain: true } = &node.value else { return false };
+    let is_number = text.contains(|c: char| c.is_ascii_digit()) && text.parse::<f64>().is_ok_and(f64::is_finite);
+    is_number || matches!(&**text, "true" | "false")
+}
+
+/// Zones become values of the label `topology.kubernetes.io/zone`, and one of nothing would be no zone.
+fn check_zones(root: &Node, pool: usize, zones: &[Symbol], diagnostics: &mut Diagnostics) {
+    for (index, zone) in zones.iter().enumerate() {
+        let path = format!("spec.cluster.nodePools[{pool}].zones[{index}]");
+        let written = parse_path(&path).ok().and_then(|path| root.find(&path));
+        let help = if written.is_some_and(Node::is_null) {
+            "write a name, or leave the zone out"
+        } else if written.is_some_and(is_no_string) {
+            "write it in quotes; the API server takes no number and no boolean for a string"
+        } else if zone.is_empty() || !is_label_value(zone.as_str()) {
+            "use up to 63 letters, digits, `-`, `_` and `.`, a letter or digit first and last"
+        } else {
+            continue;
+        };
+        let message = format!("`{zone}` cannot be the name of a zone");
+        let diagnostic = Diagnostic::error("scenario::bad_name", message);
+        diagnostics.push(diagnostic.at(root.locate_text(&path), "it becomes the label of a node").help(help));
+    }
+}
+
 fn check_pools(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
     let mut first_places: BTreeMap<Symbol, Location> = BTreeMap::new();
     for (index, entry) in spec.cluster.node_pools.iter().enumerate() {
@@ -245,6 +275,7 @@ fn check_pools(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostic
             let location = place("template.metadata.name");
             diagnostics.push(Diagnostic::warning("scenario::unused", message).at(location, label));
         }
+        check_zones(root, index, &entry.zones, diagnostics);
         check_template(root, index, &entry.template, diagnostics);
         let status = &entry.template.status;
         for (field, resources) in [("allocatable", &status.allocatable), ("capacity", &status.capacity)] {

@@ -45,6 +45,11 @@ pub struct Study {
 }
 
 impl Study {
+    /// The files that its scenario was read from.
+    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
+        self.variants.first().into_iter().flat_map(|variant| variant.base.inputs())
+    }
+
     /// Whether runs of its variants last differently long: sums over them do not compare.
     #[must_use]
     pub fn varies_length(&self) -> bool {

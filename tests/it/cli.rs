@@ -165,6 +165,35 @@ fn a_directory_that_is_not_ours_is_replaced_only_by_force() {
 }
 
 #[test]
+fn what_is_read_and_where_one_works_is_replaced_not_even_by_force() {
+    let dir = small();
+    fs::create_dir_all(dir.path().join("shop/manifests")).expect("a directory");
+    let scenario = fs::read_to_string(dir.path().join("small.yaml")).expect("the scenario");
+    fs::write(dir.path().join("shop/small.yaml"), scenario).expect("a file");
+    let before = files(dir.path());
+    for place in [".", "small.yaml", "shop/.."] {
+        let said = kubesquall(dir.path(), &format!("run small.yaml --no-charts --force --out {place}"));
+        assert!(said.status == 2 && said.stderr.contains("never replaced"), "{place}: {}", said.stderr);
+    }
+    let said = kubesquall(dir.path(), "run shop/small.yaml --no-charts --force --out shop");
+    assert!(said.status == 2 && said.stderr.contains("small.yaml"), "{}", said.stderr);
+    assert!(files(dir.path()) == before, "nothing is changed");
+}
+
+#[test]
+fn a_scenario_of_a_group_that_is_nearly_ours_is_no_manifest() {
+    let dir = small();
+    let scenario = fs::read_to_string(dir.path().join("small.yaml")).expect("the scenario");
+    fs::write(dir.path().join("near.yaml"), scenario.replace("kubesquall.sim/", "kubesqual.sim/")).expect("a file");
+    let said = kubesquall(dir.path(), "check near.yaml");
+    assert_eq!(said.status, 2);
+    assert!(said.stderr.contains("the nearest is `kubesquall.sim/v1alpha1`"), "{}", said.stderr);
+    fs::write(dir.path().join("far.yaml"), "apiVersion: upgrade.cattle.io/v1\nkind: Plan\nmetadata: {name: p}\n")
+        .expect("a file");
+    assert!(!kubesquall(dir.path(), "check far.yaml").stderr.contains("nearest"));
+}
+
+#[test]
 fn what_a_run_is_compared_with_stays_where_it_is() {
     let dir = small();
     assert_eq!(kubesquall(dir.path(), "run small.yaml --no-charts -q").status, 0);

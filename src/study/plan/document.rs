@@ -35,6 +35,13 @@ pub struct Plan {
     pub sources: Sources,
 }
 
+impl Plan {
+    /// The files that its cluster was read from.
+    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
+        self.base.inputs()
+    }
+}
+
 /// A pool whose count is searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolRange {

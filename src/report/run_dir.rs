@@ -197,7 +197,7 @@ impl OutputDir {
         if overwrite == Overwrite::Anything {
             spare(place, "the root directory", [Path::new("/")])?;
             spare(place, "your home directory", std::env::home_dir().as_deref())?;
-            spare(place, "the working directory", std::env::current_dir().ok().as_deref())?;
+            spare(place, "the working directory", fs::canonicalize(".").ok().as_deref())?;
         }
         followed(place)?;
         let is_ours = ours::is_result(place);
@@ -429,7 +429,7 @@ mod tests {
     #[test]
     fn not_even_force_replaces_directories_that_are_lived_in() {
         let home = std::env::home_dir().filter(|home| home.is_dir());
-        let here = std::env::current_dir().expect("a working directory");
+        let here = fs::canonicalize(".").expect("a working directory");
         let above = here.parent().map(Path::to_owned);
         for place in [Some(PathBuf::from("/")), home, above, Some(here), Some(PathBuf::from("."))].into_iter().flatten()
         {

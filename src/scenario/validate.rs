@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::assumption;
 use super::control_plane;
-use super::document::{Node, Value};
+use super::document::Node;
 use super::effects;
 use super::objects;
 use super::overrides::parse_path;
@@ -222,13 +222,6 @@ fn check_has_nodes(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagno
     );
 }
 
-/// Whether YAML takes a value for a number or a boolean.
-fn is_no_string(node: &Node) -> bool {
-    let Value::Scalar { text, is_plain: true } = &node.value else { return false };
-    let is_number = text.contains(|c: char| c.is_ascii_digit()) && text.parse::<f64>().is_ok_and(f64::is_finite);
-    is_number || matches!(&**text, "true" | "false")
-}
-
 /// Zones become values of the label `topology.kubernetes.io/zone`, and one of nothing would be no zone.
 fn check_zones(root: &Node, pool: usize, zones: &[Symbol], diagnostics: &mut Diagnostics) {
     for (index, zone) in zones.iter().enumerate() {
@@ -236,8 +229,6 @@ fn check_zones(root: &Node, pool: usize, zones: &[Symbol], diagnostics: &mut Dia
         let written = parse_path(&path).ok().and_then(|path| root.find(&path));
         let help = if written.is_some_and(Node::is_null) {
             "write a name, or leave the zone out"
-        } else if written.is_some_and(is_no_string) {
-            "write it in quotes; the API server takes no number and no boolean for a string"
         } else if zone.is_empty() || !is_label_value(zone.as_str()) {
             "use up to 63 letters, digits, `-`, `_` and `.`, a letter or digit first and last"
         } else {

@@ -1,4 +1,5 @@
-//! What is written and well formed, and yet does nothing, or less than it seems. Each is a warning, as a run of it is true.
+//! What is written and well formed, and yet does nothing, or less than it seems: a warning, as a run of it is true, or an error where
+//! no run could mean anything.
 
 use std::collections::BTreeMap;
 
@@ -97,26 +98,27 @@ fn check_schedulers(scenario: &ResolvedScenario, inventory: &Inventory, diagnost
 /// Objectives that want more ready pods than a workload has.
 fn check_least_ready(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
     for (index, objective) in scenario.objectives.iter().enumerate() {
-        let place = || root.locate_text(&format!("spec.slo[{index}].minReady"));
-        match objective.min_ready {
+        let place = root.locate_text(&format!("spec.slo[{index}].minReady"));
+        let (amount, label, help) = match objective.min_ready {
             MinReady::Percent(percent) if percent > 100 => {
-                let message = format!("no workload ever has {percent}% of its pods ready");
-                let diagnostic = Diagnostic::error("scenario::bad_value", message).at(place(), "more than all");
-                diagnostics.push(diagnostic.help("write at most `100%`"));
+                (format!("ever has {percent}% of its pods"), "more than all", "write at most `100%`")
             }
             MinReady::Percent(percent) if percent < 0 => {
-                let message = format!("no workload has {percent}% of its pods ready");
-                let diagnostic = Diagnostic::error("scenario::bad_value", message).at(place(), "less than none");
-                diagnostics.push(diagnostic.help("write a percentage from `0%` to `100%`"));
+                let help = "write a percentage from `0%` to `100%`";
+                (format!("has {percent}% of its pods"), "less than none", help)
             }
             MinReady::Count(count) if count < 0 => {
-                let message = format!("no workload has {count} pods ready");
-                let diagnostic = Diagnostic::error("scenario::bad_value", message).at(place(), "less than none");
-                diagnostics.push(diagnostic.help("write a count of pods such as `2`, or a percentage such as `80%`"));
+                let help = "write a count of pods such as `2`, or a percentage such as `80%`";
+                (format!("has {count} pods"), "less than none", help)
             }
-            MinReady::Count(count) => check_count(objective, count, spec, scenario, &place(), diagnostics),
-            MinReady::Percent(_) => {}
-        }
+            MinReady::Count(count) => {
+                check_count(objective, count, spec, scenario, &place, diagnostics);
+                continue;
+            }
+            MinReady::Percent(_) => continue,
+        };
+        let diagnostic = Diagnostic::error("scenario::bad_value", format!("no workload {amount} ready"));
+        diagnostics.push(diagnostic.at(place, label).help(help));
     }
 }
 

@@ -225,11 +225,8 @@ impl HorizontalPodAutoscalers {
     /// Remembers whose pods tell of an autoscaler's target.
     fn found(&mut self, key: AutoscalerKey, workload: WorkloadId, ctx: &mut Ctx<'_, Self>) {
         let Some(memory) = self.memories.get_mut(&key) else { return };
-        if let Some(old) = memory.workload.replace(workload).filter(|old| *old != workload)
-            && let Some(keys) = self.by_workload.get_mut(&old)
-        {
-            keys.retain(|other| *other != key);
-        }
+        let old = memory.workload.replace(workload).filter(|old| *old != workload);
+        self.unlink(key, None, old);
         let keys = self.by_workload.entry(workload).or_default();
         if !keys.contains(&key) {
             // Others that scale the same pods are held up from now on.
@@ -256,11 +253,19 @@ impl HorizontalPodAutoscalers {
 
     /// Warns of something that keeps the autoscaler from its work, once.
     fn tell(&mut self, key: AutoscalerKey, reason: &'static str, message: String, ctx: &mut Ctx<'_, Self>) {
-        let Some(memory) = self.memories.get_mut(&key) else { return };
-        if memory.told.as_deref() != Some(message.as_str()) {
-            memory.told = Some(message.clone());
+        if self.is_news(key, &message) {
             ctx.event(EventDraft::warning(reason, reference(key), message));
         }
+    }
+
+    /// Whether something else keeps the autoscaler from its work than was told last; from now on this was.
+    fn is_news(&mut self, key: AutoscalerKey, problem: &str) -> bool {
+        let Some(memory) = self.memories.get_mut(&key) else { return false };
+        let is_new = memory.told.as_deref() != Some(problem);
+        if is_new {
+            memory.told = Some(problem.to_owned());
+        }
+        is_new
     }
 
     /// Sets the size by the metrics.
@@ -337,13 +342,13 @@ impl HorizontalPodAutoscalers {
         status: &mut AutoscalerStatus,
         ctx: &mut Ctx<'_, Self>,
     ) {
-        let Some(memory) = self.memories.get_mut(&key) else { return };
         let Some((reason, own, all)) = &findings.failure else {
-            memory.told = None;
+            if let Some(memory) = self.memories.get_mut(&key) {
+                memory.told = None;
+            }
             return;
         };
-        let is_new = memory.told.as_ref() != Some(all);
-        memory.told = Some(all.clone());
+        let is_new = self.is_news(key, all);
         if is_new {
             ctx.event(EventDraft::warning(reason, reference(key), own.clone()));
         }

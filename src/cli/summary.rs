@@ -9,7 +9,9 @@ use super::table::NameTable;
 use super::words::{counted, cut, grouped, length, percent_against};
 use crate::arena::Symbol;
 use crate::diagnostics::Style;
-use crate::observe::{EventRow, Matter, MinReady, Observed, PodRow, ServiceOutcome, Tone, Trap, WorkloadOutcome};
+use crate::observe::{
+    EventRow, JudgedObjective, Matter, Observed, PodRow, ServiceOutcome, Tone, Trap, WorkloadOutcome,
+};
 use crate::scenario::{ExpectationOutcome, ResolvedScenario};
 use crate::state::PodPhase;
 use crate::units::SimTime;
@@ -225,58 +227,29 @@ fn workloads(text: &mut String, outcomes: &[WorkloadOutcome], paint: Paint) {
     let _ = writeln!(text, "  READY: of those wanted, at the end; MISSING: most at once; LONGEST, IN ALL: time short");
 }
 
-/// An objective and how a workload fared by it.
-struct Judged<'a> {
-    outcome: &'a WorkloadOutcome,
-    /// What tells it from the others of the workload.
-    min_ready: Option<MinReady>,
-    availability: f64,
-    objective: f64,
-    is_met: bool,
-}
-
-/// Every objective of a workload, the one that is missed by most first.
-fn judged(outcome: &WorkloadOutcome) -> impl Iterator<Item = Judged<'_>> {
-    let has_others = !outcome.other_objectives.is_empty();
-    let first = outcome.objective.map(|objective| Judged {
-        outcome,
-        min_ready: outcome.min_ready.filter(|_| has_others),
-        availability: outcome.availability,
-        objective,
-        is_met: outcome.objective_met != Some(false),
-    });
-    let others = outcome.other_objectives.iter().map(move |other| Judged {
-        outcome,
-        min_ready: Some(other.min_ready),
-        availability: other.availability,
-        objective: other.objective,
-        is_met: other.objective_met,
-    });
-    first.into_iter().chain(others)
-}
-
 /// Objectives, the missed ones first.
 fn objectives(text: &mut String, outcomes: &[WorkloadOutcome], paint: Paint) {
-    let mut judged: Vec<Judged<'_>> = outcomes.iter().flat_map(judged).collect();
+    let mut judged: Vec<(JudgedObjective, &WorkloadOutcome)> =
+        outcomes.iter().flat_map(|outcome| outcome.judged().map(move |judged| (judged, outcome))).collect();
     if judged.is_empty() {
         return;
     }
-    let short_by = |judged: &Judged<'_>| judged.objective - judged.availability;
-    judged.sort_by(|a, b| a.is_met.cmp(&b.is_met).then_with(|| short_by(b).total_cmp(&short_by(a))));
+    judged.sort_by(|(a, _), (b, _)| a.objective_met.cmp(&b.objective_met).then_with(|| a.worst_first(b)));
     heading(text, "Objectives", paint);
-    for judged in judged.iter().take(LISTED_MAX) {
+    for (judged, outcome) in judged.iter().take(LISTED_MAX) {
         let (found, wanted) = percent_against(judged.availability, judged.objective);
-        let of = match judged.min_ready {
-            Some(min_ready) => format!(" with {min_ready} ready"),
-            None => String::new(),
+        // What tells it from the others of the workload.
+        let of = match outcome.other_objectives.is_empty() {
+            true => String::new(),
+            false => format!(" with {} ready", judged.min_ready),
         };
-        let object = judged.outcome.object();
-        let _ = match judged.is_met {
+        let object = outcome.object();
+        let _ = match judged.objective_met {
             false => writeln!(text, "  {} {object}{of}: {found} of {wanted}", paint.bad("MISSED")),
             true => writeln!(text, "  {}   {object}{of}: {found} of {wanted}", paint.good("kept")),
         };
     }
-    let missed = judged.iter().skip(LISTED_MAX).filter(|judged| !judged.is_met).count();
+    let missed = judged.iter().skip(LISTED_MAX).filter(|(judged, _)| !judged.objective_met).count();
     let kept = judged.len().saturating_sub(LISTED_MAX) - missed;
     let parts: Vec<String> = [(missed, "missed"), (kept, "kept")]
         .into_iter()

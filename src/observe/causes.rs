@@ -92,7 +92,7 @@ impl Causes {
         let what = root.what.strip_prefix(NAMED)?;
         // Of a fault, its kind is enough: events.csv says what it hit.
         let what = if what.starts_with("kubectl ") { what } else { what.split(' ').next().unwrap_or(what) };
-        Some(format!("{what} of {}", root.at.saturating_since(SimTime::ZERO)))
+        Some(format!("{what} of {}", root.at.moment()))
     }
 
     /// The rows. What began of itself, was named by nothing and led to nothing, as the typing of a line that has to wait for

@@ -39,7 +39,7 @@ pub use jobs::FailedJob;
 pub use nodes::NodeRow;
 pub use objective::{MinReady, Objective, workload_matches};
 pub use orders::{Order, Shortcoming};
-pub use outcome::{OffMachines, OtherObjective, WorkloadOutcome};
+pub use outcome::{JudgedObjective, OffMachines, WorkloadOutcome};
 pub use pods::PodRow;
 pub use readiness::ReadinessRow;
 pub use services::{ServiceOutcome, ServiceRow, Traffic};

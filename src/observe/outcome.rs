@@ -61,12 +61,12 @@ pub struct WorkloadOutcome {
     pub objective_met: Option<bool>,
     /// The other objectives that speak of it; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub other_objectives: Vec<OtherObjective>,
+    pub other_objectives: Vec<JudgedObjective>,
 }
 
-/// An objective that a workload fared better by than by the one that its outcome tells of.
+/// An objective, and how a workload fared by it.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
-pub struct OtherObjective {
+pub struct JudgedObjective {
     /// How many ready pods it asks for.
     pub min_ready: MinReady,
     /// The share of time that has to be good, 0 to 1.
@@ -75,6 +75,14 @@ pub struct OtherObjective {
     pub availability: f64,
     /// Whether it holds.
     pub objective_met: bool,
+}
+
+impl JudgedObjective {
+    /// The worst first: whatever is missed by most, or met by least.
+    pub fn worst_first(&self, other: &Self) -> Ordering {
+        let missed_by = |judged: &Self| judged.objective - judged.availability;
+        missed_by(other).total_cmp(&missed_by(self))
+    }
 }
 
 /// Pods of a DaemonSet on machines that were off: they did not run, and soon Kubernetes does not want them there either, so that
@@ -104,6 +112,17 @@ impl WorkloadOutcome {
     #[must_use]
     pub fn was_short(&self) -> bool {
         self.below_desired_s > 0.0 || self.is_short()
+    }
+
+    /// Every objective that speaks of it, the worst first.
+    pub fn judged(&self) -> impl Iterator<Item = JudgedObjective> {
+        let worst = self.min_ready.zip(self.objective).map(|(min_ready, objective)| JudgedObjective {
+            min_ready,
+            objective,
+            availability: self.availability,
+            objective_met: self.availability >= objective,
+        });
+        worst.into_iter().chain(self.other_objectives.iter().copied())
     }
 
     /// `deployment/NS/NAME`.

@@ -1,10 +1,12 @@
 //! What a workload's users felt: how long it had fewer ready pods than wanted.
 
+use std::cmp::Ordering;
+
 use rustc_hash::FxHashMap;
 
 use super::cause::is_loss;
 use super::objective::Objective;
-use super::outcome::{OtherObjective, WorkloadOutcome};
+use super::outcome::{JudgedObjective, WorkloadOutcome};
 use super::pods::shown_cause;
 use super::workload::{WorkloadKey, root_of};
 use super::workloads::WorkloadRow;
@@ -438,25 +440,23 @@ impl Slo {
 fn outcome(t: Tracked, objectives: &[Objective]) -> WorkloadOutcome {
     let lived = t.lived.as_secs_f64();
     let mut judged = t.judged;
-    // By how much each is missed. The sort is stable: of those that are missed alike the first of the scenario is told.
-    let missed_by = |judged: &Judged| {
-        judged.objective.map_or(0.0, |objective| objectives[objective].objective) - judged.availability(lived)
-    };
-    judged.sort_by(|a, b| missed_by(b).total_cmp(&missed_by(a)));
-    let worst = &judged[0];
-    let availability = worst.availability(lived);
-    let objective = worst.objective.map(|o| objectives[o].objective);
-    let other = |judged: &Judged| {
+    let by_objective = |judged: &Judged| {
         let objective = &objectives[judged.objective?];
         let availability = judged.availability(lived);
-        let objective_met = availability >= objective.objective;
-        Some(OtherObjective {
+        Some(JudgedObjective {
             min_ready: objective.min_ready,
             objective: objective.objective,
             availability,
-            objective_met,
+            objective_met: availability >= objective.objective,
         })
     };
+    // The sort is stable: of those that are missed alike the first of the scenario is told.
+    judged.sort_by(|a, b| match (by_objective(a), by_objective(b)) {
+        (Some(a), Some(b)) => a.worst_first(&b),
+        _ => Ordering::Equal,
+    });
+    let worst = &judged[0];
+    let objective = by_objective(worst);
     let (longest, from) = t.longest_short;
     WorkloadOutcome {
         kind: t.key.kind.as_str(),
@@ -478,11 +478,11 @@ fn outcome(t: Tracked, objectives: &[Objective]) -> WorkloadOutcome {
         preemptions: 0,
         lost: 0,
         off_machines: None,
-        availability,
-        min_ready: worst.objective.map(|o| objectives[o].min_ready),
-        objective,
-        objective_met: objective.map(|o| availability >= o),
-        other_objectives: judged[1..].iter().filter_map(other).collect(),
+        availability: worst.availability(lived),
+        min_ready: objective.map(|of| of.min_ready),
+        objective: objective.map(|of| of.objective),
+        objective_met: objective.map(|of| of.objective_met),
+        other_objectives: judged[1..].iter().filter_map(by_objective).collect(),
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::faults::Missed;
 use super::jobs::FailedJob;
 use super::orders::{Order, Shortcoming};
-use super::outcome::WorkloadOutcome;
+use super::outcome::{JudgedObjective, WorkloadOutcome};
 use super::traps::Trap;
 use super::waiting::Standing;
 use crate::arena::Symbol;
@@ -339,7 +339,7 @@ fn faults(sentences: &mut Vec<Sentence>, missed: &Missed) {
             "The control plane went on although no node that bears it ({}) was left at {}; add a ControlPlaneOutage fault to \
              play its loss",
             names(nodes),
-            at.saturating_since(SimTime::ZERO)
+            at.moment()
         );
         sentences.push(sentence(Matter::ControlPlaneNodesLost, Tone::Bad, text, nodes.clone()));
     }
@@ -358,7 +358,7 @@ fn orders(sentences: &mut Vec<Sentence>, orders: &[Order], (failed, unfinished):
             Shortcoming::Unfinished => (unfinished, "NOT DONE when the run ended"),
         };
         let why = if order.why.is_empty() { String::new() } else { format!(": {}", order.why) };
-        let text = format!("{what}: {} of {}{why}", order.what, order.at.saturating_since(SimTime::ZERO));
+        let text = format!("{what}: {} of {}{why}", order.what, order.at.moment());
         sentences.push(sentence(kind, Tone::Bad, text, vec![order.what.to_string()]));
     }
     if others > 0 {
@@ -371,23 +371,24 @@ fn orders(sentences: &mut Vec<Sentence>, orders: &[Order], (failed, unfinished):
 }
 
 fn objectives(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]) {
-    let mut missed: Vec<&WorkloadOutcome> = workloads.iter().filter(|of| of.objective_met == Some(false)).collect();
+    let missed_of = |of: &WorkloadOutcome| of.judged().filter(|judged| !judged.objective_met).count();
+    let worst_of = |of: &WorkloadOutcome| of.judged().next().filter(|worst| !worst.objective_met);
+    let mut missed: Vec<(JudgedObjective, &WorkloadOutcome)> =
+        workloads.iter().filter_map(|of| Some((worst_of(of)?, of))).collect();
     if missed.is_empty() {
         return;
     }
-    let short_by = |of: &WorkloadOutcome| of.objective.unwrap_or_default() - of.availability;
-    missed.sort_by(|a, b| short_by(b).total_cmp(&short_by(a)));
-    let count = |of: &WorkloadOutcome| 1 + of.other_objectives.iter().filter(|other| !other.objective_met).count();
-    let objects: Vec<String> = missed.iter().map(|of| of.object()).collect();
+    missed.sort_by(|(a, _), (b, _)| a.worst_first(b));
+    let objects: Vec<String> = missed.iter().map(|(_, of)| of.object()).collect();
     let named: Vec<String> = missed
         .iter()
         .zip(&objects)
-        .map(|(of, object)| match count(of) {
+        .map(|((_, of), object)| match missed_of(of) {
             1 => object.clone(),
             several => format!("{object} ({several})"),
         })
         .collect();
-    let total: usize = missed.iter().map(|of| count(of)).sum();
+    let total: usize = missed.iter().map(|(_, of)| missed_of(of)).sum();
     let objectives = if total == 1 { "1 objective was".to_owned() } else { format!("{total} objectives were") };
     let text = format!("{objectives} missed: {}", names(&named));
     sentences.push(sentence(Matter::ObjectiveMissed, Tone::Bad, text, objects));

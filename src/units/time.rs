@@ -65,6 +65,14 @@ impl SimTime {
         if self.0 > earlier.0 { SimDuration::from_nanos(self.0.abs_diff(earlier.0)) } else { SimDuration::ZERO }
     }
 
+    /// The instant as sentences show it: how long after the start, to the millisecond; zero before the start.
+    #[must_use]
+    pub const fn moment(self) -> SimDuration {
+        const NANOS_PER_MILLISECOND: u64 = 1_000_000;
+        let since = self.saturating_since(Self::ZERO).as_nanos();
+        SimDuration::from_nanos(since / NANOS_PER_MILLISECOND * NANOS_PER_MILLISECOND)
+    }
+
     /// The instant as output files show it: seconds with three decimals.
     #[must_use]
     pub fn seconds_text(self) -> String {

@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::command_line::{AutoscaleArgs, ExposeArgs, JobFromArgs, MakeArgs, Selection};
+use super::command_line::{AutoscaleArgs, ExposeArgs, JobFromArgs, MakeArgs, Selection, UsageTarget};
 use super::failure::Failure;
+use super::printing::DryRun;
 use super::resource::{Found, Kind, find_or_fail};
-use super::{Plan, Step};
+use super::three_way::export;
+use super::{Item, Plan, Step};
 use crate::component::{Request, export_workload};
 use crate::model::Object;
 use crate::model::manifest::load_text;
@@ -13,12 +15,19 @@ use crate::state::{Store, WorkloadId};
 
 /// Plans the creation of an object; `failed` stands before the server's refusal.
 fn create(object: Object, done: &str, failed: &str, plan: &mut Plan) {
+    let failed = Some(failed.to_owned()).filter(|failed| !failed.is_empty());
+    if let Some(step) = step(object, done) {
+        plan.call(Step { failed, ..step });
+    }
+}
+
+/// The creation of an object of a kind that kubectl knows.
+fn step(object: Object, done: &str) -> Option<Step> {
     let metadata = object.metadata();
-    let Some(kind) = Kind::of(&object) else { return };
+    let kind = Kind::of(&object)?;
     let line = format!("{}/{} {done}", kind.printed(), metadata.name);
     let home = Some(metadata.namespace).filter(|namespace| kind.is_namespaced() && !namespace.is_empty());
-    let failed = Some(failed.to_owned()).filter(|failed| !failed.is_empty());
-    plan.call(Step { home, failed, ..Step::new(Request::Create(Box::new(object)), line) });
+    Some(Step { home, ..Step::new(Request::Create(Box::new(object)), line) })
 }
 
 pub(super) fn plan(args: &MakeArgs, plan: &mut Plan) {
@@ -134,45 +143,96 @@ pub(super) fn expose(args: &ExposeArgs, store: &Store, plan: &mut Plan) {
 
 /// # Source
 /// kubectl, `AutoscaleOptions.Run`.
-pub(super) fn autoscale(args: &AutoscaleArgs, store: &Store, plan: &mut Plan) {
+pub(super) fn autoscale(args: &AutoscaleArgs, dry_run: DryRun, store: &Store, plan: &mut Plan) {
+    if args.is_deprecated {
+        let text = "Flag --cpu-percent has been deprecated, Use --cpu with percentage or resource quantity format (e.g., '70%' \
+                    for utilization or '500m' for milliCPU).";
+        plan.warnings.push(text.to_owned());
+    }
+    let done = if dry_run == DryRun::Client { "created" } else { "autoscaled" };
     for found in find_or_fail(&args.selection, store, plan) {
+        let kind = found.kind().group_kind();
+        let plain = kind.split('.').next().unwrap_or(&kind);
         let is_scalable = matches!(
             found,
             Found::Workload(_, WorkloadId::Deployment(_) | WorkloadId::ReplicaSet(_) | WorkloadId::StatefulSet(_))
         );
         if !is_scalable {
-            let kind = found.kind().group_kind();
-            let plain = kind.split('.').next().unwrap_or(&kind);
-            plan.fail(Failure::own(format!("cannot autoscale a {plain}: selector for {kind} not implemented")));
+            let version = export(&found, store).map_or_else(|| "v1".to_owned(), |object| version_of(&object));
+            // The group is empty for kinds of the first API.
+            let version = if version.contains('/') { version } else { format!("/{version}") };
+            let resource = found.kind().resource();
+            let resource = resource.split('.').next().unwrap_or(resource);
+            let why =
+                format!("could not find scale subresource for {version}, Resource={resource} in discovery information");
+            plan.fail(Failure::own(format!("cannot autoscale a {plain}: {why}")));
             continue;
         }
         let name = args.name.clone().unwrap_or_else(|| found.name(store));
-        let kind = found.kind().group_kind();
         let mut spec = json!({
             "maxReplicas": args.max,
             "scaleTargetRef": {
-                "apiVersion": if kind.contains('.') { "apps/v1" } else { "v1" },
-                "kind": kind.split('.').next().unwrap_or(&kind),
-                "name": found.name(store),
+                "apiVersion": if kind.contains('.') { "apps/v1" } else { "v1" }, "kind": plain, "name": found.name(store),
             },
         });
         if args.min > 0 {
             spec["minReplicas"] = json!(args.min);
         }
-        if let Some(cpu) = args.cpu.as_ref().and_then(|cpu| cpu.trim_end_matches('%').parse::<i64>().ok()) {
-            let target = json!({"type": "Utilization", "averageUtilization": cpu});
-            spec["metrics"] = json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]);
+        let of_version = |version: &str, spec: &Value| {
+            object(&json!({
+                "apiVersion": version, "kind": "HorizontalPodAutoscaler",
+                "metadata": {"name": name, "namespace": found.namespace(store)}, "spec": spec,
+            }))
+        };
+        let plain_spec = spec.clone();
+        let metrics = metrics(args);
+        if !metrics.is_empty() {
+            spec["metrics"] = Value::Array(metrics);
         }
-        let autoscaler = json!({
-            "apiVersion": "autoscaling/v2",
-            "kind": "HorizontalPodAutoscaler",
-            "metadata": {"name": name, "namespace": found.namespace(store)},
-            "spec": spec,
-        });
-        if let Some(autoscaler) = object(&autoscaler) {
-            create(autoscaler, "autoscaled", "", plan);
+        let Some(autoscaler) = of_version("autoscaling/v2", &spec) else { continue };
+        let otherwise = match no_older_version(args) {
+            Some(why) => Item::Fail(Failure::own(format!(
+                "failed to create autoscaling/v2 HPA and the configuration is incompatible with autoscaling/v1: {why}"
+            ))),
+            None => match of_version("autoscaling/v1", &plain_spec).and_then(|older| step(older, done)) {
+                Some(older) => Item::Call(Box::new(older)),
+                None => continue,
+            },
+        };
+        if let Some(step) = step(autoscaler, done) {
+            plan.call(Step { otherwise: vec![otherwise], ..step });
         }
     }
+}
+
+/// What the flags say of metrics, as an autoscaler has it.
+fn metrics(args: &AutoscaleArgs) -> Vec<Value> {
+    let percent = args.cpu_percent.map(|percent| ("cpu", UsageTarget::Utilization(percent)));
+    let given = percent.into_iter().chain(args.cpu.map(|cpu| ("cpu", cpu)));
+    let metric = |(name, target)| {
+        let target = match target {
+            UsageTarget::Utilization(percent) => json!({"type": "Utilization", "averageUtilization": percent}),
+            UsageTarget::Average(amount) => json!({"type": "AverageValue", "averageValue": amount.to_string()}),
+        };
+        json!({"type": "Resource", "resource": {"name": name, "target": target}})
+    };
+    given.chain(args.memory.map(|memory| ("memory", memory))).map(metric).collect()
+}
+
+/// Why kubectl does not try the first version of the API after the second one refused; none if it does.
+///
+/// # Source
+/// kubectl, `AutoscaleOptions.canCreateHPAV1`: it reads `--cpu` again, whether it was given or not.
+fn no_older_version(args: &AutoscaleArgs) -> Option<&'static str> {
+    match (args.cpu, args.memory) {
+        (None, _) => Some("empty input"),
+        (Some(UsageTarget::Utilization(_)), None) => None,
+        _ => Some("%!w(<nil>)"),
+    }
+}
+
+fn version_of(object: &Object) -> String {
+    object.to_value()["apiVersion"].as_str().unwrap_or_default().to_owned()
 }
 
 /// # Source

@@ -249,7 +249,7 @@ struct Step {
     home: Option<Symbol>,
     /// An object that has gone meanwhile is no failure.
     may_be_gone: bool,
-    /// What is done instead if the server finds it invalid, or in conflict with what there is.
+    /// What is done instead if the server finds it invalid, there already, or in conflict with what there is.
     otherwise: Vec<Item>,
 }
 
@@ -533,7 +533,10 @@ impl Kubectl {
             Err(error) if step.may_be_gone && error.reason == ErrorReason::NotFound => {}
             Err(error)
                 if !step.otherwise.is_empty()
-                    && matches!(error.reason, ErrorReason::Invalid | ErrorReason::Conflict) =>
+                    && matches!(
+                        error.reason,
+                        ErrorReason::Invalid | ErrorReason::Conflict | ErrorReason::AlreadyExists
+                    ) =>
             {
                 step.otherwise.into_iter().rev().for_each(|item| process.items.push_front(item));
             }
@@ -645,7 +648,7 @@ fn plan_more(line: &RunbookLine, clock: Clock, ctx: &Ctx<'_, Kubectl>, plan: &mu
         Command::Make(args) => making::plan(args, plan),
         Command::JobFrom(args) => making::job_from(args, store, plan),
         Command::Expose(args) => making::expose(args, store, plan),
-        Command::Autoscale(args) => making::autoscale(args, store, plan),
+        Command::Autoscale(args) => making::autoscale(args, line.printing.dry_run, store, plan),
         Command::Set(args) => setting::plan(args, store, plan),
         Command::Replace(args) => replace::plan(args, &line.objects, store, plan),
         Command::Certificate(selection, done) => making::certificate(selection, done, store, plan),

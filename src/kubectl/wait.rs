@@ -28,7 +28,24 @@ pub(super) struct Wait {
     missing: Vec<usize>,
 }
 
-/// A condition's status, in lower case; none if the object has no such condition.
+/// Whether an object has a condition, and its status is the one that is waited for.
+///
+/// # Source
+/// kubectl wait, `ConditionalWait.checkCondition`: neither cares for case.
+fn has_condition(found: &Found, name: &str, value: &str, store: &Store, clock: Clock) -> bool {
+    if let Some(status) = condition(found, name, store) {
+        return status == value;
+    }
+    let Some(object) = view::object(found, store, clock) else { return false };
+    let is_it = |condition: &Value, field: &str, text: &str| {
+        condition.get(field).and_then(Value::as_str).is_some_and(|found| found.eq_ignore_ascii_case(text))
+    };
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+    let found = conditions.into_iter().flatten().find(|condition| is_it(condition, "type", name));
+    found.is_some_and(|condition| is_it(condition, "status", value))
+}
+
+/// The status, in lower case, of a condition that is found without making the whole object; none of others.
 fn condition(found: &Found, name: &str, store: &Store) -> Option<&'static str> {
     let text = |status: Status| match status {
         Status::True => "true",
@@ -80,7 +97,7 @@ fn is_met(args: &WaitArgs, found: &Found, store: &Store, clock: Clock) -> Result
     Ok(match &args.what {
         WaitFor::Deletion => !exists,
         WaitFor::Creation => exists,
-        WaitFor::Condition(name, value) => exists && condition(found, name, store) == Some(value.as_str()),
+        WaitFor::Condition(name, value) => exists && has_condition(found, name, value, store, clock),
         WaitFor::Path(path, value) => match view::object(found, store, clock) {
             Some(object) => leads_to(path, value.as_deref(), &object)?,
             None => false,

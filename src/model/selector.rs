@@ -1,5 +1,7 @@
 //! Label selectors and node selectors.
 
+use std::fmt::{Display, Formatter};
+
 use super::api_type::{api_enums, api_structs};
 use super::meta::Labels;
 use crate::arena::Symbol;
@@ -147,6 +149,35 @@ impl LabelSelector {
             }
         }
         Ok(selector)
+    }
+}
+
+/// As requests and messages of the API write it: `app=web,tier in (a,b),!canary`, by key.
+///
+/// # Source
+/// API machinery, `LabelSelectorAsSelector` and the selector's `String`.
+impl Display for LabelSelector {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let labels = self.match_labels.iter().map(|(key, value)| (key, format!("{key}={value}")));
+        let expressions = self.match_expressions.iter().map(|requirement| (requirement.key, requirement.to_string()));
+        let mut all: Vec<(Symbol, String)> = labels.chain(expressions).collect();
+        all.sort_by_key(|(key, _)| *key);
+        let texts: Vec<&str> = all.iter().map(|(_, text)| text.as_str()).collect();
+        f.write_str(&texts.join(","))
+    }
+}
+
+impl Display for LabelSelectorRequirement {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let mut values: Vec<&str> = self.values.iter().map(|value| value.as_str()).collect();
+        values.sort_unstable();
+        let (key, values) = (self.key, values.join(","));
+        match self.operator {
+            LabelSelectorOperator::In => write!(f, "{key} in ({values})"),
+            LabelSelectorOperator::NotIn => write!(f, "{key} notin ({values})"),
+            LabelSelectorOperator::Exists => write!(f, "{key}"),
+            LabelSelectorOperator::DoesNotExist => write!(f, "!{key}"),
+        }
     }
 }
 
@@ -420,6 +451,18 @@ mod tests {
         check("!a", "a=b", false);
         check("! a", "", true);
         check("example.com/tier=web", "example.com/tier=web", true);
+    }
+
+    #[test]
+    fn a_selector_is_written_by_its_keys() {
+        for (text, written) in [
+            ("app=web,a=b", "a=b,app=web"),
+            ("tier in (b,a),app=web", "app=web,tier in (a,b)"),
+            ("!canary,app=web,z notin (a)", "app=web,!canary,z notin (a)"),
+            ("app", "app"),
+        ] {
+            assert_eq!(LabelSelector::parse(text).expect(text).to_string(), written);
+        }
     }
 
     #[test]

@@ -6,22 +6,23 @@
 mod calculator;
 mod metrics;
 mod pace;
+mod rivals;
 mod sync;
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 use crate::arena::Symbol;
 use crate::component::{Answer, ClientLimit, Component, Config, Ctx, Load, Start};
 use crate::engine::Ticket;
 use crate::model::ObjectReference;
 use crate::state::{
-    AutoscalerKey, AutoscalerStatus, Change, Changed, ControlPlaneProcess, Owner, Pod, PodDelta, Store, WorkloadId,
+    AutoscalerKey, AutoscalerStatus, Change, Changed, ControlPlaneProcess, Pod, PodDelta, Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 use pace::Past;
+use rivals::{Keys, Selectors};
 
 /// A sync of an autoscaler.
 #[derive(Copy, Clone, Debug)]
@@ -42,19 +43,27 @@ type TargetName = (&'static str, Symbol, Symbol);
 /// What the controller remembers of an autoscaler.
 #[derive(Clone, Debug, Default)]
 struct Memory {
-    /// Syncs lie on a grid from here.
-    anchor: SimTime,
+    /// When the queue hands it out next, if a sync that finds nothing to do is taken to need no time.
+    next: SimTime,
     armed: Option<(Ticket, SimTime)>,
+    /// A sync goes on: what it asked of the API server is not answered yet. Then, when something called for another one first.
+    under_way: Option<Option<SimTime>>,
     last_sync: Option<SimTime>,
+    /// Whether the last sync came to recommend a size.
+    recommended: bool,
     past: Past,
     /// What it is to scale.
     target: Option<TargetName>,
     /// The same, as it was found last.
     workload: Option<WorkloadId>,
-    /// The new size is on its way.
+    /// Who selects its pods, itself among them, if others do.
+    rivals: Keys,
+    /// The new size on its way.
     scaling: Option<Box<Scaling>>,
-    /// What was told last of metrics that cannot be had: it is told once.
-    told: Option<String>,
+    /// What the last sync warned of: that is no news.
+    told: Vec<(&'static str, String)>,
+    /// What this sync warns of.
+    telling: Vec<(&'static str, String)>,
 }
 
 /// A new size on its way to the API server.
@@ -73,15 +82,17 @@ struct Scaling {
 ///
 /// # Differs
 /// What pods use is what the scenario says: a load on a workload, shared by its Ready pods alike, or an annotation of the pod.
-/// Metrics of other sources than resources have no adapter. That metrics cannot be had is told once, and not at each sync.
+/// Metrics of other sources than resources have no adapter. What keeps an autoscaler from its work is told once, and not at each sync;
+/// while the API server is away only those that want another size notice.
 #[derive(Clone, Debug, Default)]
 pub struct HorizontalPodAutoscalers {
     loads: Arc<[Load]>,
     memories: FxHashMap<AutoscalerKey, Memory>,
     /// Who scales a workload of that name.
-    by_target: FxHashMap<TargetName, SmallVec<[AutoscalerKey; 1]>>,
+    by_target: FxHashMap<TargetName, Keys>,
     /// Who scales a workload that was found.
-    by_workload: FxHashMap<WorkloadId, SmallVec<[AutoscalerKey; 1]>>,
+    by_workload: FxHashMap<WorkloadId, Keys>,
+    selectors: Selectors,
 }
 
 /// The kind of a target that can be scaled; none of kinds that are not modelled.
@@ -103,12 +114,18 @@ impl HorizontalPodAutoscalers {
     }
 
     /// Arms the first sync at or after an instant, unless an earlier one is armed.
+    ///
+    /// # Source
+    /// `enqueueHPA`, `processNextWorkItem`: every key waits for the sync period, and who waits already does not wait anew.
     fn arm(&mut self, key: AutoscalerKey, at: SimTime, ctx: &mut Ctx<'_, Self>) {
         let period = ctx.config.kube_controller_manager.horizontal_pod_autoscaler_sync_period.as_nanos().max(1);
         let Some(memory) = self.memories.get_mut(&key) else { return };
-        let after_last = memory.last_sync.map_or(at, |last| at.max(last + SimDuration::from_nanos(1)));
-        let steps = after_last.max(ctx.now).saturating_since(memory.anchor).as_nanos().div_ceil(period);
-        let at = memory.anchor + SimDuration::from_nanos(steps * period);
+        if let Some(called) = &mut memory.under_way {
+            *called = Some(called.map_or(at, |first| first.min(at)));
+            return;
+        }
+        let steps = at.max(ctx.now).saturating_since(memory.next).as_nanos().div_ceil(period);
+        let at = memory.next + SimDuration::from_nanos(steps * period);
         if memory.armed.is_some_and(|(_, armed)| armed <= at) {
             return;
         }
@@ -118,16 +135,22 @@ impl HorizontalPodAutoscalers {
         memory.armed = Some((ctx.arm(at, Timer(key)), at));
     }
 
-    /// An autoscaler appeared or changed; its syncs begin a while after.
-    ///
-    /// # Source
-    /// `enqueueHPA`: the queue's limiter adds every key after the sync period.
-    fn take_up(&mut self, key: AutoscalerKey, anchor: SimTime, ctx: &mut Ctx<'_, Self>) {
-        let Some(autoscaler) = ctx.store.autoscalers.get(&key) else { return };
-        let is_new = !self.memories.contains_key(&key);
-        if is_new {
-            self.memories.insert(key, Memory { anchor, ..Memory::default() });
+    /// A sync is over: the next one follows a period later, and is played if something called for it.
+    fn over(&mut self, key: AutoscalerKey, ctx: &mut Ctx<'_, Self>) {
+        let period = ctx.config.kube_controller_manager.horizontal_pod_autoscaler_sync_period;
+        let Some(memory) = self.memories.get_mut(&key) else { return };
+        memory.next = ctx.now + period;
+        memory.told = std::mem::take(&mut memory.telling);
+        if let Some(at) = memory.under_way.take().flatten() {
+            self.arm(key, at, ctx);
         }
+    }
+
+    /// An autoscaler appeared or changed; its syncs begin a while after. One that was deleted and made anew before its next sync
+    /// is taken for the same.
+    fn take_up(&mut self, key: AutoscalerKey, next: SimTime, ctx: &mut Ctx<'_, Self>) {
+        let Some(autoscaler) = ctx.store.autoscalers.get(&key) else { return };
+        self.memories.entry(key).or_insert_with(|| Memory { next, ..Memory::default() });
         let target = &autoscaler.spec.scale_target_ref;
         let target = target_kind(target).map(|kind| (kind, key.0, target.name));
         if let Some(memory) = self.memories.get_mut(&key)
@@ -139,21 +162,35 @@ impl HorizontalPodAutoscalers {
                 self.by_target.entry(target).or_default().push(key);
             }
         }
-        let at = if is_new { anchor } else { ctx.now };
-        self.arm(key, at, ctx);
+        self.arm(key, ctx.now, ctx);
     }
 
-    fn forget(&mut self, key: AutoscalerKey, ctx: &mut Ctx<'_, Self>) {
-        let Some(memory) = self.memories.remove(&key) else { return };
-        if let Some((ticket, _)) = memory.armed {
-            ctx.cancel(ticket);
+    /// An autoscaler is gone. Who was held up because both selected the same pods is so no more.
+    ///
+    /// # Source
+    /// `deleteHPA` lets go of the selector alone; what was recommended is forgotten by the sync that misses the autoscaler.
+    fn removed(&mut self, key: AutoscalerKey, ctx: &mut Ctx<'_, Self>) {
+        self.selectors.remove(key);
+        let Some(memory) = self.memories.get_mut(&key) else { return };
+        let (target, workload) = (memory.target.take(), memory.workload.take());
+        let rivals = std::mem::take(&mut memory.rivals);
+        memory.told.clear();
+        self.unlink(key, target, workload);
+        self.arm_all(&rivals, ctx);
+        self.arm(key, ctx.now, ctx);
+    }
+
+    /// Remembers who selects the pods of an autoscaler, and has the others look again if that is news.
+    fn met(&mut self, key: AutoscalerKey, found: Keys, ctx: &mut Ctx<'_, Self>) {
+        let Some(memory) = self.memories.get_mut(&key) else { return };
+        let found = if found.len() > 1 { found } else { Keys::new() };
+        if memory.rivals == found {
+            return;
         }
-        self.unlink(key, memory.target, memory.workload);
-        // Who was held up because two scaled the same pods is so no more.
-        if let Some(workload) = memory.workload {
-            let rivals = self.rivals(workload).to_vec();
-            self.arm_all(&rivals, ctx);
-        }
+        let mut others = std::mem::replace(&mut memory.rivals, found.clone());
+        others.extend(found);
+        others.retain(|other| *other != key);
+        self.arm_all(&others, ctx);
     }
 
     fn unlink(&mut self, key: AutoscalerKey, target: Option<TargetName>, workload: Option<WorkloadId>) {
@@ -180,25 +217,19 @@ impl HorizontalPodAutoscalers {
         }
     }
 
+    /// Who selects a pod looks at it; who looks at no metrics has no need to.
     fn pod_changed(&mut self, pod: &Pod, ctx: &mut Ctx<'_, Self>) {
-        if self.by_workload.is_empty() {
-            return;
-        }
-        let owner = match pod.owner {
-            Some(Owner::ReplicaSet(id)) if !self.by_workload.contains_key(&WorkloadId::ReplicaSet(id)) => {
-                ctx.store.replica_sets.get(id).and_then(|set| set.meta.owner)
-            }
-            other => other,
-        };
-        let workload = owner.and_then(WorkloadId::from_owner);
-        if let Some(keys) = workload.and_then(|workload| self.by_workload.get(&workload)).cloned() {
-            self.arm_all(&keys, ctx);
-        }
+        let keys = self.selectors.that_select(pod);
+        self.arm_all(&keys, ctx);
     }
 
-    /// Who else scales pods that this selector selects.
-    fn rivals(&self, workload: WorkloadId) -> &[AutoscalerKey] {
-        self.by_workload.get(&workload).map_or(&[], |keys| keys.as_slice())
+    /// A controller that has been running for long knows what its autoscalers select.
+    fn recall(&mut self, key: AutoscalerKey, store: &Store) {
+        let autoscaler = store.autoscalers.get(&key);
+        let target = autoscaler.and_then(|autoscaler| sync::find_target(key, &autoscaler.spec, store).ok());
+        if let Some(selector) = target.filter(|target| target.replicas > 0).and_then(|target| target.selector) {
+            self.selectors.put(key, &selector);
+        }
     }
 }
 
@@ -232,7 +263,7 @@ impl Component for HorizontalPodAutoscalers {
         let period = ctx.config.kube_controller_manager.horizontal_pod_autoscaler_sync_period;
         let keys: Vec<AutoscalerKey> = ctx.store.autoscalers.keys().copied().collect();
         for key in keys {
-            let anchor = match start {
+            let next = match start {
                 // It has been running for long: the phase is anybody's guess.
                 Start::Initial => {
                     let entity = format!("{}/{}", key.0, key.1);
@@ -241,7 +272,10 @@ impl Component for HorizontalPodAutoscalers {
                 }
                 Start::Fresh => ctx.now + period,
             };
-            self.take_up(key, anchor, ctx);
+            if start == Start::Initial {
+                self.recall(key, ctx.store);
+            }
+            self.take_up(key, next, ctx);
         }
     }
 
@@ -264,7 +298,7 @@ impl Component for HorizontalPodAutoscalers {
                 let period = ctx.config.kube_controller_manager.horizontal_pod_autoscaler_sync_period;
                 self.take_up(*key, ctx.now + period, ctx);
             }
-            Changed::AutoscalerRemoved(key) => self.forget(*key, ctx),
+            Changed::AutoscalerRemoved(key) => self.removed(*key, ctx),
             _ => {}
         }
     }
@@ -276,11 +310,12 @@ impl Component for HorizontalPodAutoscalers {
     fn answered(&mut self, tag: Tag, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         match tag {
             Tag::Scale(key) => self.was_scaled(key, answer, ctx),
-            // Lost to somebody else's write, or to an API server that is away: the next sync writes it.
             Tag::Status(key) => {
+                // Lost to somebody else's write, or to an API server that is away: the next sync writes it.
                 if answer.is_err() {
                     self.arm(key, ctx.now, ctx);
                 }
+                self.over(key, ctx);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! One sync of an autoscaler.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::calculator::{Goal, Proposal, Tolerances, proposal};
@@ -7,16 +8,16 @@ use super::metrics::{Pressure, View, samples};
 use super::pace::Wish;
 use super::{HorizontalPodAutoscalers, Scaling, Tag, target_kind};
 use crate::arena::Symbol;
-use crate::component::{Answer, Ctx, EventDraft, Load, LoadCurve, ObjectRef, Request, StatusUpdate};
+use crate::component::{Answer, Ctx, ErrorReason, EventDraft, Load, LoadCurve, ObjectRef, Request, StatusUpdate};
 use crate::model::{HorizontalPodAutoscalerSpec, LabelSelector, MetricSourceType, MetricSpec, MetricTarget};
 use crate::state::{Autoscaler, AutoscalerKey, AutoscalerStatus, MetricValue, Pod, PodId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
 /// What is scaled.
-struct Target {
+pub(super) struct Target {
     workload: WorkloadId,
-    replicas: i32,
-    selector: Option<LabelSelector>,
+    pub(super) replicas: i32,
+    pub(super) selector: Option<LabelSelector>,
 }
 
 /// What the metrics of an autoscaler say together.
@@ -24,8 +25,10 @@ struct Findings {
     /// The size that is asked for, and by which metric; none if too little is known.
     replicas: Option<(i32, String)>,
     values: Vec<Option<MetricValue>>,
-    /// How the first metric that cannot be had fails: the reason, its own words, and those of them all.
-    failure: Option<(&'static str, String, String)>,
+    /// How each metric that cannot be had fails: the reason and the words.
+    failures: Vec<(&'static str, String)>,
+    /// What is said of them all, if there are any.
+    all: String,
 }
 
 /// What a sync looks at.
@@ -37,7 +40,11 @@ struct Scene<'a> {
     namespace: Symbol,
 }
 
-fn find_target(key: AutoscalerKey, spec: &HorizontalPodAutoscalerSpec, store: &Store) -> Result<Target, String> {
+pub(super) fn find_target(
+    key: AutoscalerKey,
+    spec: &HorizontalPodAutoscalerSpec,
+    store: &Store,
+) -> Result<Target, String> {
     let reference = &spec.scale_target_ref;
     let Some(kind) = target_kind(reference) else {
         let group = reference.api_version.as_str().split_once('/').map_or("", |(group, _)| group);
@@ -82,7 +89,7 @@ impl Scene<'_> {
     /// `computeReplicasForMetrics`: the largest size of all metrics counts; if one cannot be had, none may scale down.
     fn findings(&self, pressure: Option<Pressure>) -> Findings {
         let specs = &self.spec.metrics;
-        let (mut best, mut values, mut failure, mut failed) = (None::<(i32, String)>, Vec::new(), None, 0);
+        let (mut best, mut values, mut failures, mut first) = (None::<(i32, String)>, Vec::new(), Vec::new(), None);
         for spec in specs {
             match self.metric(spec, pressure) {
                 Ok((name, found)) => {
@@ -94,17 +101,15 @@ impl Scene<'_> {
                 }
                 Err((reason, own, outer)) => {
                     values.push(None);
-                    failed += 1;
-                    failure.get_or_insert((reason, own, outer));
+                    failures.push((reason, own));
+                    first.get_or_insert(outer);
                 }
             }
         }
-        let failure = failure.map(|(reason, own, outer)| {
-            let all = format!("invalid metrics ({failed} invalid out of {}), first error is: {outer}", specs.len());
-            (reason, own, all)
-        });
-        let replicas = best.filter(|(replicas, _)| failure.is_none() || *replicas >= self.current);
-        Findings { replicas, values, failure }
+        let (failed, first) = (failures.len(), first.unwrap_or_default());
+        let all = format!("invalid metrics ({failed} invalid out of {}), first error is: {first}", specs.len());
+        let replicas = best.filter(|(replicas, _)| failed == 0 || *replicas >= self.current);
+        Findings { replicas, values, failures, all }
     }
 
     /// What one metric asks for, and its name; else the reason, and how the failure is told.
@@ -178,22 +183,23 @@ impl HorizontalPodAutoscalers {
     pub(super) fn sync(&mut self, key: AutoscalerKey, ctx: &mut Ctx<'_, Self>) {
         let Some(memory) = self.memories.get_mut(&key) else { return };
         memory.armed = None;
-        if memory.scaling.is_some() {
+        let Some(autoscaler) = ctx.store.autoscalers.get(&key) else {
+            self.memories.remove(&key);
             return;
-        }
+        };
         let period = ctx.config.kube_controller_manager.horizontal_pod_autoscaler_sync_period;
-        if memory.last_sync.is_some_and(|last| last < ctx.now - period) {
+        // Syncs that were not played did what the last one did.
+        if memory.recommended && memory.last_sync.is_some_and(|last| last < ctx.now - period) {
             memory.past.went_on(ctx.now - period);
         }
-        memory.last_sync = Some(ctx.now);
+        (memory.last_sync, memory.recommended, memory.under_way) = (Some(ctx.now), false, Some(None));
         let store = ctx.store;
-        let Some(autoscaler) = store.autoscalers.get(&key) else { return };
         let mut status = autoscaler.status.clone();
         let target = match find_target(key, &autoscaler.spec, store) {
             Ok(target) => target,
             Err(problem) => return self.without_target(key, status, autoscaler, &problem, ctx),
         };
-        self.found(key, target.workload, ctx);
+        self.found(key, target.workload);
         let able = "the HPA controller was able to get the target's current scale";
         status.set_condition("AbleToScale", true, "SucceededGetScale", able, ctx.now);
         let Some(memory) = self.memories.get_mut(&key) else { return };
@@ -223,17 +229,14 @@ impl HorizontalPodAutoscalers {
     }
 
     /// Remembers whose pods tell of an autoscaler's target.
-    fn found(&mut self, key: AutoscalerKey, workload: WorkloadId, ctx: &mut Ctx<'_, Self>) {
+    fn found(&mut self, key: AutoscalerKey, workload: WorkloadId) {
         let Some(memory) = self.memories.get_mut(&key) else { return };
         let old = memory.workload.replace(workload).filter(|old| *old != workload);
         self.unlink(key, None, old);
         let keys = self.by_workload.entry(workload).or_default();
         if !keys.contains(&key) {
-            // Others that scale the same pods are held up from now on.
-            let rivals = keys.to_vec();
             keys.push(key);
             keys.sort_unstable();
-            self.arm_all(&rivals, ctx);
         }
     }
 
@@ -251,21 +254,14 @@ impl HorizontalPodAutoscalers {
         self.write(key, autoscaler, status, ctx);
     }
 
-    /// Warns of something that keeps the autoscaler from its work, once.
+    /// Warns of something that keeps the autoscaler from its work, unless its last sync did.
     fn tell(&mut self, key: AutoscalerKey, reason: &'static str, message: String, ctx: &mut Ctx<'_, Self>) {
-        if self.is_news(key, &message) {
-            ctx.event(EventDraft::warning(reason, reference(key), message));
+        let Some(memory) = self.memories.get_mut(&key) else { return };
+        let warning = (reason, message);
+        if !memory.told.contains(&warning) {
+            ctx.event(EventDraft::warning(reason, reference(key), warning.1.clone()));
         }
-    }
-
-    /// Whether something else keeps the autoscaler from its work than was told last; from now on this was.
-    fn is_news(&mut self, key: AutoscalerKey, problem: &str) -> bool {
-        let Some(memory) = self.memories.get_mut(&key) else { return false };
-        let is_new = memory.told.as_deref() != Some(problem);
-        if is_new {
-            memory.told = Some(problem.to_owned());
-        }
-        is_new
+        memory.telling.push(warning);
     }
 
     /// Sets the size by the metrics.
@@ -280,9 +276,22 @@ impl HorizontalPodAutoscalers {
         let (now, store, config) = (ctx.now, ctx.store, ctx.config);
         let spec = &*autoscaler.spec;
         status.current_replicas = target.replicas;
-        let Some(selector) = target.selector.as_ref().filter(|_| self.rivals(target.workload).len() < 2) else {
-            return self.without_selector(key, target, autoscaler, status, ctx);
+        let Some(selector) = &target.selector else {
+            let condition = "the HPA target's scale is missing a selector".to_owned();
+            let said = ("SelectorRequired", "selector is required".to_owned());
+            return self.without_selector(key, said, ("InvalidSelector", condition), autoscaler, status, ctx);
         };
+        let pods = pods(key.0, selector, store);
+        self.selectors.put(key, selector);
+        let rivals = self.selectors.that_select_any(&pods);
+        self.met(key, rivals.clone(), ctx);
+        if rivals.len() > 1 {
+            let rivals: Vec<String> = rivals.iter().map(|(namespace, name)| format!("{namespace}/{name}")).collect();
+            let rivals = rivals.join(" ");
+            let text = format!("pods by selector {selector} are controlled by multiple HPAs: [{rivals}]");
+            let said = ("AmbiguousSelector", text.clone());
+            return self.without_selector(key, said, ("AmbiguousSelector", text), autoscaler, status, ctx);
+        }
         let kind = target_kind(&spec.scale_target_ref).unwrap_or_default();
         let loads = Arc::clone(&self.loads);
         let load = find_load(&loads, kind, key.0, spec.scale_target_ref.name);
@@ -290,7 +299,7 @@ impl HorizontalPodAutoscalers {
         let scene = Scene {
             spec,
             current: target.replicas,
-            views: pods(key.0, selector, store).into_iter().map(|pod| View::new(pod, store, config, now)).collect(),
+            views: pods.into_iter().map(|pod| View::new(pod, store, config, now)).collect(),
             tolerances: tolerances(spec, config.kube_controller_manager.horizontal_pod_autoscaler_tolerance),
             namespace: key.0,
         };
@@ -307,13 +316,18 @@ impl HorizontalPodAutoscalers {
             Wish { current: target.replicas, proposed, min: spec.min_replicas.unwrap_or(1), max: spec.max_replicas };
         let window = config.kube_controller_manager.horizontal_pod_autoscaler_downscale_stabilization;
         let Some(memory) = self.memories.get_mut(&key) else { return };
+        memory.recommended = true;
         let normal = memory.past.normalize(wish, spec.behavior.as_ref(), window, now);
         status.set_condition("AbleToScale", true, normal.able.0, normal.able.1, now);
         let (is_limited, why) = normal.limited;
         status.set_condition("ScalingLimited", is_limited, why.0, why.1, now);
         if normal.desired != target.replicas {
-            let above = proposed > target.replicas;
-            let reason = if above { format!("{metric} above target") } else { "All metrics below target".to_owned() };
+            // None, if it is another recommendation of late that counts.
+            let reason = match proposed.cmp(&target.replicas) {
+                Ordering::Greater => format!("{metric} above target"),
+                Ordering::Less => "All metrics below target".to_owned(),
+                Ordering::Equal => String::new(),
+            };
             return self.scale(key, target, normal.desired, reason, status, ctx);
         }
         status.desired_replicas = target.replicas;
@@ -342,55 +356,31 @@ impl HorizontalPodAutoscalers {
         status: &mut AutoscalerStatus,
         ctx: &mut Ctx<'_, Self>,
     ) {
-        let Some((reason, own, all)) = &findings.failure else {
-            if let Some(memory) = self.memories.get_mut(&key) {
-                memory.told = None;
-            }
-            return;
-        };
-        let is_new = self.is_news(key, all);
-        if is_new {
-            ctx.event(EventDraft::warning(reason, reference(key), own.clone()));
+        for (reason, own) in &findings.failures {
+            self.tell(key, reason, own.clone(), ctx);
         }
-        if findings.replicas.is_none() {
-            if is_new {
-                ctx.event(EventDraft::warning("FailedComputeMetricsReplicas", reference(key), all.clone()));
-            }
+        if let (None, Some((reason, own))) = (&findings.replicas, findings.failures.first()) {
+            self.tell(key, "FailedComputeMetricsReplicas", findings.all.clone(), ctx);
             let message = format!("the HPA was unable to compute the replica count: {own}");
             status.set_condition("ScalingActive", false, reason, &message, ctx.now);
         }
     }
 
-    /// The target's pods cannot be told apart from others'.
+    /// The target's pods cannot be told apart from others'; what is said of that as an event, and as a condition.
     ///
     /// # Source
     /// `validateAndParseSelector`.
     fn without_selector(
         &mut self,
         key: AutoscalerKey,
-        target: &Target,
+        (event, message): (&'static str, String),
+        (reason, condition): (&'static str, String),
         autoscaler: &Autoscaler,
         mut status: AutoscalerStatus,
         ctx: &mut Ctx<'_, Self>,
     ) {
-        let (event, reason, message, condition) = match &target.selector {
-            None => {
-                let condition = "the HPA target's scale is missing a selector";
-                ("SelectorRequired", "InvalidSelector", "selector is required".to_owned(), condition.to_owned())
-            }
-            Some(selector) => {
-                let rivals: Vec<String> =
-                    self.rivals(target.workload).iter().map(|(n, name)| format!("{n}/{name}")).collect();
-                let selector: Vec<String> = selector.match_labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
-                let text = format!(
-                    "pods by selector {} are controlled by multiple HPAs: [{}]",
-                    selector.join(","),
-                    rivals.join(" ")
-                );
-                ("AmbiguousSelector", "AmbiguousSelector", text.clone(), text)
-            }
-        };
-        self.tell(key, event, message, ctx);
+        self.tell(key, event, message.clone(), ctx);
+        self.tell(key, "FailedComputeMetricsReplicas", message, ctx);
         status.metrics = Vec::new();
         status.set_condition("ScalingActive", false, reason, &condition, ctx.now);
         self.write(key, autoscaler, status, ctx);
@@ -420,9 +410,15 @@ impl HorizontalPodAutoscalers {
     pub(super) fn was_scaled(&mut self, key: AutoscalerKey, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         let Some(scaling) = self.memories.get_mut(&key).and_then(|memory| memory.scaling.take()) else { return };
         let Scaling { from, to, reason, mut status } = *scaling;
-        let Some(autoscaler) = ctx.store.autoscalers.get(&key) else { return };
+        let Some(autoscaler) = ctx.store.autoscalers.get(&key) else { return self.over(key, ctx) };
         status.current_replicas = from;
         match answer {
+            // It could not even have looked how many there are.
+            Err(error) if error.reason == ErrorReason::Unavailable => {
+                let status = autoscaler.status.clone();
+                self.arm(key, ctx.now, ctx);
+                return self.without_target(key, status, autoscaler, &error.message, ctx);
+            }
             Ok(_) => {
                 let message = format!("the HPA controller was able to update the target scale to {to}");
                 status.set_condition("AbleToScale", true, "SucceededRescale", &message, ctx.now);
@@ -441,22 +437,18 @@ impl HorizontalPodAutoscalers {
                 status.set_condition("AbleToScale", false, "FailedUpdateScale", &message, ctx.now);
             }
         }
+        self.arm(key, ctx.now, ctx);
         self.write(key, autoscaler, status, ctx);
-        let period = ctx.config.kube_controller_manager.horizontal_pod_autoscaler_sync_period;
-        // The next sync follows a period after this one's end.
-        if let Some(memory) = self.memories.get_mut(&key) {
-            memory.anchor = ctx.now;
-        }
-        self.arm(key, ctx.now + period, ctx);
     }
 
     /// # Source
     /// `updateStatusIfNeeded`.
-    fn write(&self, key: AutoscalerKey, old: &Autoscaler, status: AutoscalerStatus, ctx: &mut Ctx<'_, Self>) {
-        if old.status != status {
-            let update = StatusUpdate::Autoscaler(key, Box::new(status));
-            ctx.call(Request::UpdateStatus(update), Tag::Status(key));
+    fn write(&mut self, key: AutoscalerKey, old: &Autoscaler, status: AutoscalerStatus, ctx: &mut Ctx<'_, Self>) {
+        if old.status == status {
+            return self.over(key, ctx);
         }
+        let update = StatusUpdate::Autoscaler(key, Box::new(status));
+        ctx.call(Request::UpdateStatus(update), Tag::Status(key));
     }
 }
 

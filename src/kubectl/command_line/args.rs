@@ -9,7 +9,7 @@ use super::super::printing::DryRun;
 use super::super::resource::{Kind, Target};
 use crate::model::{LabelSelector, Object, TaintArgument};
 use crate::state::Propagation;
-use crate::units::SimDuration;
+use crate::units::{Quantity, SimDuration};
 
 /// Whether `apply` or `create`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -353,8 +353,23 @@ pub struct AutoscaleArgs {
     pub min: i32,
     /// `--max`.
     pub max: i32,
-    /// `--cpu` or `--cpu-percent`.
-    pub cpu: Option<String>,
+    /// `--cpu-percent`, if it is positive.
+    pub cpu_percent: Option<i32>,
+    /// `--cpu`.
+    pub cpu: Option<UsageTarget>,
+    /// `--memory`.
+    pub memory: Option<UsageTarget>,
+    /// Whether `--cpu-percent` was given, which kubectl advises against.
+    pub is_deprecated: bool,
+}
+
+/// How much of a resource an autoscaler is to have pods use.
+#[derive(Copy, Clone, Debug)]
+pub enum UsageTarget {
+    /// Percent of what they request.
+    Utilization(i32),
+    /// On average.
+    Average(Quantity),
 }
 
 /// Arguments of `set` but for images.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::args::{AutoscaleArgs, ExposeArgs, JobFromArgs, MakeArgs};
+use super::args::{AutoscaleArgs, ExposeArgs, JobFromArgs, MakeArgs, UsageTarget};
 use super::flags::Arguments;
 use super::resources::WithoutNames;
 use super::{Command, CommandLineError, Stop, error};
@@ -343,6 +343,7 @@ pub(super) fn autoscale(arguments: &mut Arguments) -> Result<Command, Stop> {
     required(arguments, "max")?;
     let max = arguments.number::<i32>("max")?.unwrap_or(-1);
     let min = arguments.number::<i32>("min")?.unwrap_or(-1);
+    let cpu_percent = arguments.number::<i32>("cpu-percent")?.filter(|percent| *percent > 0);
     if max < 1 {
         return Err(Stop::error(format!("--max=MAXPODS is required and must be at least 1, max: {max}")));
     }
@@ -350,11 +351,38 @@ pub(super) fn autoscale(arguments: &mut Arguments) -> Result<Command, Stop> {
         let text = format!("--max=MAXPODS must be larger or equal to --min=MINPODS, max: {max}, min: {min}");
         return Err(Stop::error(text));
     }
-    if arguments.has("cpu-percent") && arguments.has("cpu") {
+    let given = |flag: &str| arguments.text(flag).filter(|text| !text.is_empty());
+    if cpu_percent.is_some() && given("cpu").is_some() {
         return Err(Stop::error("--cpu-percent and --cpu are mutually exclusive"));
     }
-    let name = arguments.text("name").filter(|name| !name.is_empty()).map(str::to_owned);
-    let cpu = arguments.text("cpu-percent").or(arguments.text("cpu")).map(str::to_owned);
+    let cpu = given("cpu").map(|text| usage_target(text, "cpu", "m")).transpose()?;
+    let memory = given("memory").map(|text| usage_target(text, "memory", "Mi")).transpose()?;
+    let name = given("name").map(str::to_owned);
+    let is_deprecated = arguments.has("cpu-percent");
     let selection = arguments.selection(WithoutNames::Refused)?;
-    Ok(Command::Autoscale(AutoscaleArgs { selection, name, min, max, cpu }))
+    Ok(Command::Autoscale(AutoscaleArgs { selection, name, min, max, cpu_percent, cpu, memory, is_deprecated }))
+}
+
+/// `70%`, `500m`, `2Gi`; a bare number is in thousandths of a core, or in mebibytes.
+///
+/// # Source
+/// kubectl autoscale, `parseResourceInput`.
+fn usage_target(text: &str, resource: &str, unit: &str) -> Result<UsageTarget, Stop> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Stop::error("empty input"));
+    }
+    if let Some(percent) = text.strip_suffix('%') {
+        let found = percent.parse().ok().filter(|percent| *percent >= 0);
+        let invalid = || Stop::error(format!("invalid percentage value: {percent}"));
+        return found.map(UsageTarget::Utilization).ok_or_else(invalid);
+    }
+    let (amount, invalid) = match text.parse::<f64>() {
+        Ok(number) => (
+            format!("{number}{unit}"),
+            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'".to_owned(),
+        ),
+        Err(_) => (text.to_owned(), format!("invalid resource {resource} value: {text}")),
+    };
+    amount.parse().map(UsageTarget::Average).map_err(|_| Stop::error(invalid))
 }

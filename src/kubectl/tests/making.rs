@@ -42,12 +42,71 @@ fn objects_are_made_from_flags() {
         ("create role r --verb=get --resource=pods", "role.rbac.authorization.k8s.io/r created"),
         ("create rolebinding r --role=r --user=u", "rolebinding.rbac.authorization.k8s.io/r created"),
         ("create ingress i --rule=a/b=c:80", "ingress.networking.k8s.io/i created"),
-        ("autoscale rs web --min=2 --max=5 --cpu-percent=80", "horizontalpodautoscaler.autoscaling/web autoscaled"),
+        ("autoscale rs web --min=2 --max=5 --cpu=80%", "horizontalpodautoscaler.autoscaling/web autoscaled"),
+        ("autoscale rs web --max=5 --dry-run=client", "horizontalpodautoscaler.autoscaling/web created (dry run)"),
         ("expose rs web --port=80", "service/web exposed"),
         ("create deployment d --image=i --dry-run=client", "deployment.apps/d created (dry run)"),
     ] {
         check(line, 0, &[printed], &[]);
     }
+}
+
+/// What an autoscaler that a line makes says of metrics.
+fn metrics_of(flags: &str) -> String {
+    let mut desk = Desk::new(&format!("autoscale rs web --max=5 {flags}"));
+    desk.web("p");
+    desk.play(1.0);
+    desk.type_line("get hpa web -o jsonpath='{.spec.metrics}'");
+    desk.play(1.0);
+    assert_eq!(desk.transcripts[0].exit, Some(0), "{flags}: {:?}", desk.transcripts[0]);
+    desk.transcripts[1].stdout.join("")
+}
+
+#[test]
+fn autoscalers_are_made_of_percentages_and_amounts() {
+    let metric = |name: &str, field: &str, value: &str, kind: &str| {
+        format!(
+            r#"{{"resource":{{"name":"{name}","target":{{"{field}":{value},"type":"{kind}"}}}},"type":"Resource"}}"#
+        )
+    };
+    let percent = |name: &str, value: &str| metric(name, "averageUtilization", value, "Utilization");
+    let amount = |name: &str, value: &str| metric(name, "averageValue", &format!("{value:?}"), "AverageValue");
+    for (flags, expected) in [
+        ("", vec![percent("cpu", "80")]),
+        ("--cpu-percent=50", vec![percent("cpu", "50")]),
+        ("--cpu-percent=-1 --cpu=60%", vec![percent("cpu", "60")]),
+        ("--cpu=100m", vec![amount("cpu", "100m")]),
+        ("--cpu=500", vec![amount("cpu", "500m")]),
+        ("--cpu=1500", vec![amount("cpu", "1500m")]),
+        ("--memory=70%", vec![percent("memory", "70")]),
+        ("--memory=200", vec![amount("memory", "200Mi")]),
+        ("--cpu=2 --memory=1Gi", vec![amount("cpu", "2m"), amount("memory", "1Gi")]),
+    ] {
+        assert_eq!(metrics_of(flags), format!("[{}]", expected.join(",")), "{flags}");
+    }
+}
+
+#[test]
+fn autoscale_falls_back_to_the_older_api_as_kubectl_does() {
+    let again = |flags: &str| {
+        let mut desk = Desk::new("autoscale rs web --max=5");
+        desk.web("p");
+        desk.play(1.0);
+        desk.type_line(&format!("autoscale rs web --max=5 {flags}"));
+        desk.play(1.0);
+        desk.transcripts[1].stderr.clone()
+    };
+    let incompatible =
+        "error: failed to create autoscaling/v2 HPA and the configuration is incompatible with autoscaling/v1";
+    let exists = "Error from server (AlreadyExists): horizontalpodautoscalers.autoscaling \"web\" already exists";
+    assert_eq!(again(""), [format!("{incompatible}: empty input")]);
+    assert_eq!(again("--cpu=100m"), [format!("{incompatible}: %!w(<nil>)")]);
+    assert_eq!(again("--cpu=70% --memory=1Gi"), [format!("{incompatible}: %!w(<nil>)")]);
+    assert_eq!(again("--cpu=70%"), [exists]);
+    // No percentage is what the older API takes for none given.
+    assert!(metrics_of("--cpu=0%").contains("\"averageUtilization\":80"));
+    let deprecated = again("--cpu-percent=7");
+    assert!(deprecated[0].starts_with("Flag --cpu-percent has been deprecated, Use --cpu with"), "{deprecated:?}");
 }
 
 #[test]
@@ -60,6 +119,10 @@ fn what_cannot_be_made_is_told_as_kubectl_tells_it() {
             "autoscale rs web --min=3 --max=2",
             "error: --max=MAXPODS must be larger or equal to --min=MINPODS, max: 2, min: 3",
         ),
+        ("autoscale rs web --max=0", "error: --max=MAXPODS is required and must be at least 1, max: 0"),
+        ("autoscale rs web --max=2 --cpu-percent=5 --cpu=5%", "error: --cpu-percent and --cpu are mutually exclusive"),
+        ("autoscale rs web --max=2 --cpu=-5%", "error: invalid percentage value: -5"),
+        ("autoscale rs web --max=2 --memory=much", "error: invalid resource memory value: much"),
         ("create pdb b --min-available=1", "error: a selector must be specified"),
         ("create job j", "error: either --image or --from must be specified"),
     ] {
@@ -68,6 +131,9 @@ fn what_cannot_be_made_is_told_as_kubectl_tells_it() {
     }
     let missing = "Error from server (NotFound): deployments.apps \"no\" not found";
     check("autoscale deploy no --max=2", 1, &[], &[missing]);
+    let unscalable = "error: cannot autoscale a Pod: could not find scale subresource for /v1, Resource=pods in discovery \
+                      information";
+    check("autoscale pod p --max=2", 1, &[], &[unscalable]);
     check("expose rs web", 1, &[], &["error: couldn't find port via --port flag or introspection"]);
     let mut desk = Desk::new("create deployment d --image=i");
     desk.play(1.0);

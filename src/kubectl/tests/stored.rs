@@ -92,6 +92,27 @@ const AUTOSCALER: &str = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutosc
                           spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 2, maxReplicas: 5}}";
 
 #[test]
+fn conditions_of_autoscalers_can_be_waited_for() {
+    let status = "maxReplicas: 5}, status: {conditions: [{type: ScalingActive, status: 'True', reason: ValidMetricFound}, {type: \
+                  AbleToScale, status: 'False', reason: FailedGetScale}]}}";
+    let written = AUTOSCALER.replace("maxReplicas: 5}}", status);
+    let wait = |what: &str| run(&format!("wait hpa/web --for=condition={what} --timeout=5s"), &[], &[&written]);
+    for met in ["ScalingActive", "scalingactive=TRUE", "AbleToScale=false"] {
+        let (exit, out, err, _) = wait(met);
+        assert_eq!(
+            (exit, out),
+            (0, vec!["horizontalpodautoscaler.autoscaling/web condition met".to_owned()]),
+            "{err:?}"
+        );
+    }
+    for unmet in ["AbleToScale", "ScalingActive=False", "ScalingLimited"] {
+        let (exit, _, err, _) = wait(unmet);
+        let late = "error: timed out waiting for the condition on horizontalpodautoscalers/web".to_owned();
+        assert_eq!((exit, err), (1, vec![late]), "{unmet}");
+    }
+}
+
+#[test]
 fn autoscalers_have_their_columns_and_are_changed_as_what_they_are() {
     let (_, out, ..) = run("get hpa", &[], &[AUTOSCALER]);
     let words =

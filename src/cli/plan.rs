@@ -27,6 +27,9 @@ pub(super) struct PlanArgs {
     /// Go on without objects that cannot be read, that the API server would refuse, or that are written twice
     #[arg(long)]
     allow_partial: bool,
+    /// What chance is drawn from, in place of the seeds of the plan's scenarios
+    #[arg(long, value_name = "N", value_parser = super::run::seed, allow_hyphen_values = true)]
+    seed: Option<u64>,
     /// The directory of the results [default: reports/<plan name>]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -60,10 +63,11 @@ impl Progress for Bar {
 }
 
 pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let plan = plan::load_with(
-        &documents::find(&arguments.plan, DocumentKind::Plan)?,
-        &Overrides::allowing_partial(arguments.allow_partial),
-    )?;
+    let mut overrides = Overrides::allowing_partial(arguments.allow_partial);
+    if let Some(seed) = arguments.seed {
+        overrides.set("spec.seed", &seed.to_string());
+    }
+    let plan = plan::load_with(&documents::find(&arguments.plan, DocumentKind::Plan)?, &overrides)?;
     ui.diagnostics(&plan.warnings, &plan.sources);
     let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&plan.name));
     let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };

@@ -8,6 +8,7 @@ use super::paint::Paint;
 use super::words::counted;
 use crate::diagnostics::Style;
 use crate::study::plan::{Blast, Candidate, Failure, Headroom, PlanResults, ShortfallKind, Verdict};
+use crate::units::{SimDuration, SimTime};
 
 /// Counts shown in the table.
 const ROWS_MAX: usize = 12;
@@ -77,6 +78,7 @@ fn bindings(results: &PlanResults, text: &mut String) {
             let more = if others > 0 { format!(" (and {})", counted(others, "more", "more")) } else { String::new() };
             let what = match shortfall.kind {
                 ShortfallKind::Pending => "stays Pending",
+                ShortfallKind::Waited => "has no node",
                 ShortfallKind::LeftBehind => "stays on a lost node",
                 ShortfallKind::NotStarted => "does not start",
                 ShortfallKind::NotDrained => "is not drained",
@@ -84,7 +86,8 @@ fn bindings(results: &PlanResults, text: &mut String) {
                 ShortfallKind::Objective => "misses its objective",
                 ShortfallKind::Expectation => "is not as expected",
             };
-            let _ = writeln!(text, "  {case}, {lost}: {} {what}{more}\n    {}", shortfall.object, shortfall.why);
+            let wait = shortfall.wait.map_or_else(String::new, |wait| format!(" {wait}"));
+            let _ = writeln!(text, "  {case}, {lost}: {} {what}{wait}{more}\n    {}", shortfall.object, shortfall.why);
             if stuck > 0 && !matches!(shortfall.kind, ShortfallKind::Pending | ShortfallKind::LeftBehind) {
                 let _ = writeln!(text, "    {}", stuck_line(stuck));
             }
@@ -179,19 +182,20 @@ fn verdict(candidate: &Candidate, case: Option<usize>) -> String {
 
 fn margin(results: &PlanResults, answer: &Candidate) -> String {
     let mut text = String::new();
-    if let Some(play) = answer.tightest() {
-        let outcome = &play.outcome;
+    if let Some((play, margin)) = answer.tightest().and_then(|play| Some((play, play.outcome.margin?))) {
         let gib = |bytes: i64| format!("{:.1}", bytes as f64 / f64::from(1 << 30));
         let _ = writeln!(
             text,
-            "Margin: without {}, {} of {} CPU, {} of {} GiB of memory and {} of {} places for pods stay free on the nodes left",
-            play.lost.label,
-            outcome.free_cpu_milli as f64 / 1000.0,
-            outcome.cpu_milli as f64 / 1000.0,
-            gib(outcome.free_memory),
-            gib(outcome.memory),
-            outcome.free_pods,
-            outcome.pods
+            "Margin: {}, where it is tightest ({} after the start), {} of {} CPU, {} of {} GiB of memory and {} of {} places for pods \
+             stay free on the nodes that pods can go to",
+            results.in_which(play),
+            SimDuration::from_secs(margin.at.saturating_since(SimTime::ZERO).as_secs()),
+            margin.free_cpu_milli as f64 / 1000.0,
+            margin.cpu_milli as f64 / 1000.0,
+            gib(margin.free_memory),
+            gib(margin.memory),
+            margin.free_pods,
+            margin.pods
         );
     }
     for headroom in &results.headroom {
@@ -203,7 +207,19 @@ fn margin(results: &PlanResults, answer: &Candidate) -> String {
     let stuck =
         answer.plays().iter().max_by_key(|play| (play.outcome.stuck, std::cmp::Reverse(play.lost.label.as_str())));
     if let Some(play) = stuck.filter(|play| play.outcome.stuck > 0) {
-        let _ = writeln!(text, "Beware: without {}, {}", play.lost.label, stuck_line(play.outcome.stuck));
+        let _ = writeln!(text, "Beware: {}, {}", results.in_which(play), stuck_line(play.outcome.stuck));
+    }
+    let waited = answer.plays().iter().max_by_key(|play| (play.outcome.waited_beyond_help, play.outcome.longest_wait));
+    if let Some((play, first)) = waited.and_then(|play| Some((play, play.outcome.first_beyond_help.as_ref()?))) {
+        let pods = counted(play.outcome.waited_beyond_help as usize, "pod waits", "pods wait");
+        let wait = first.wait.map_or_else(String::new, |wait| format!(" {wait}"));
+        let _ = writeln!(
+            text,
+            "Beware: {}, {pods} for a node that no node more would be, {} the longest,{wait}: {}",
+            results.in_which(play),
+            first.object,
+            first.why
+        );
     }
     let lost =
         answer.plays().iter().max_by_key(|play| (play.outcome.lost, std::cmp::Reverse(play.lost.label.as_str())));
@@ -211,17 +227,17 @@ fn margin(results: &PlanResults, answer: &Candidate) -> String {
         let pods = counted(play.outcome.lost as usize, "pod is lost", "pods are lost");
         let _ = writeln!(
             text,
-            "Beware: without {}, {pods} for good, as of {first}: nothing makes them anew; more nodes change nothing",
-            play.lost.label
+            "Beware: {}, {pods} for good, as of {first}: nothing makes them anew; more nodes change nothing",
+            results.in_which(play)
         );
     }
     let plays: usize = results.candidates.iter().map(|candidate| candidate.plays().len()).sum();
     let _ = writeln!(
         text,
-        "{} played, each once, with seed {}: another seed places pods otherwise and may",
+        "{} played, each once, with seed {}: another seed decides ties between nodes otherwise and may answer otherwise",
         counted(plays, "case", "cases"),
         results.seed
     );
-    text.push_str("answer otherwise; a node more than the answer is no luxury\n");
+    text.push_str("(try `--seed` with another number); a node more than the answer is no luxury\n");
     text
 }

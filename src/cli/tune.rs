@@ -9,9 +9,10 @@ use super::failure::Failure;
 use super::sweep::{Sweep, SweepArgs, chart_of, drawn, front, load, spread, table, unseen_told};
 use super::ui::Ui;
 use super::undone;
+use super::words::counted;
 use super::{Ending, Output};
 use crate::report::{StudyChart, WorkloadCurve};
-use crate::study::{Confirmation, INDIFFERENCE, KeptForUnseen, Results, Tuning, Verdict, WorkloadChoice};
+use crate::study::{Confirmation, INDIFFERENCE, KeptForUnseen, Results, Together, Tuning, Verdict, WorkloadChoice};
 
 /// Find the values of a study that cost least
 ///
@@ -73,7 +74,7 @@ fn curve(choice: &WorkloadChoice) -> WorkloadCurve {
         workload: choice.workload.clone(),
         labels: choice.values.iter().map(|of| of.value.clone()).collect(),
         costs: choice.values.iter().map(|of| drawn(of.cost)).collect(),
-        best: value(if choice.is_clear { &choice.best } else { &choice.today }),
+        best: value(&choice.recommended),
         today: choice.cost_today.mean,
         is_ruled_out: choice.values.iter().map(|of| of.ruled_out).collect(),
     }
@@ -86,6 +87,9 @@ fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>)
     }
     if tuning.workloads.is_empty() && !results.tuned.is_empty() {
         let reason = match tuning.whole_for.join(", ") {
+            _ if tuning.beats_each => {
+                "a variant is told to be cheaper than a value of its own for each workload".to_owned()
+            }
             metrics if metrics.is_empty() => "none of the workloads shows alone what all of them show".to_owned(),
             metrics => format!("{metrics} has a price and is no workload's own"),
         };
@@ -99,7 +103,15 @@ fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>)
             let _ = writeln!(text, "  cannot be told from: {}", tuning.alike_others.join("; "));
         }
     }
-    let kept = tuning.workloads.iter().filter(|choice| !choice.is_clear && choice.best != choice.today);
+    for Together { value, today, workloads, against_today } in &tuning.together {
+        let _ = writeln!(
+            text,
+            "{value} instead of {today} for {} of which none shows alone that it pays: together they do, {} a run",
+            counted(workloads.len(), "workload", "workloads"),
+            spread(*against_today)
+        );
+    }
+    let kept = tuning.workloads.iter().filter(|choice| !choice.changes() && choice.best != choice.today);
     for WorkloadChoice { workload, best, today, is_slight, rests_on_unseen, .. } in kept {
         let _ = if *is_slight {
             let least = INDIFFERENCE * 100.0;
@@ -113,7 +125,7 @@ fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>)
         let _ = writeln!(text, "NOT TOLD whether {values} would pay: {}", unseen_told(unseen));
     }
     // What a workload's value costs others is not counted when it is chosen; everything else is chosen by the whole cost.
-    let changes_workloads = tuning.workloads.iter().any(|choice| choice.is_clear);
+    let changes_workloads = tuning.workloads.iter().any(WorkloadChoice::changes);
     match confirmation {
         None => text.push_str("Nothing is to be changed: nothing is told to be cheaper than what is there.\n"),
         Some(found) => {
@@ -169,12 +181,22 @@ fn verdict(found: &Confirmation, changes_workloads: bool) -> String {
 fn workloads(tuning: &Tuning) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
-    table.set_header(["WORKLOAD", "TODAY", "BEST", "COST", "AGAINST TODAY", "RUNNER-UP", "CANNOT BE TOLD FROM"]);
+    table.set_header([
+        "WORKLOAD",
+        "TODAY",
+        "RECOMMENDED",
+        "CHEAPEST SEEN",
+        "ITS COST",
+        "AGAINST TODAY",
+        "RUNNER-UP",
+        "CANNOT BE TOLD FROM",
+    ]);
     for choice in &tuning.workloads {
         let alike = if choice.alike.is_empty() { "-".to_owned() } else { choice.alike.join(" ") };
         table.add_row([
             choice.workload.clone(),
             choice.today.clone(),
+            if choice.changes() { choice.recommended.clone() } else { format!("{} (stays)", choice.today) },
             choice.best.clone(),
             spread(choice.cost),
             spread(choice.against_today),
@@ -182,7 +204,7 @@ fn workloads(tuning: &Tuning) -> String {
             alike,
         ]);
     }
-    for column in table.column_iter_mut().skip(1).take(4) {
+    for column in table.column_iter_mut().skip(1).take(5) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table.trim_fmt()

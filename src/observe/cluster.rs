@@ -51,6 +51,8 @@ pub(super) struct Extremes {
     pub(super) max: ClusterRow,
     pub(super) min: ClusterRow,
     pub(super) end: ClusterRow,
+    /// Node objects times how long there were so many.
+    pub(super) node_ns: u128,
 }
 
 impl Extremes {
@@ -146,6 +148,12 @@ pub(super) struct Cluster {
     is_dirty: bool,
     /// When the pending row began; rows of one instant are one.
     pending_at: SimTime,
+    /// Node objects.
+    node_count: u64,
+    /// Since when there are so many.
+    node_count_since: SimTime,
+    /// Node objects times how long there were so many, until then.
+    node_ns: u128,
 }
 
 impl Cluster {
@@ -162,11 +170,22 @@ impl Cluster {
             dirty_zones: Vec::new(),
             is_dirty: false,
             pending_at: SimTime::ZERO,
+            node_count: 0,
+            node_count_since: SimTime::ZERO,
+            node_ns: 0,
         }
+    }
+
+    /// From now on there are so many Node objects.
+    fn count_nodes(&mut self, at: SimTime, count: u64) {
+        let passed = at.saturating_since(self.node_count_since);
+        self.node_ns += u128::from(passed.as_nanos()) * u128::from(self.node_count);
+        (self.node_count, self.node_count_since) = (count, at);
     }
 
     pub(super) fn begin(&mut self, store: &Store) {
         let nodes: Vec<_> = store.nodes().map(|(id, _)| id).collect();
+        self.count_nodes(SimTime::ZERO, nodes.len() as u64);
         for id in nodes {
             self.set_node(id, store);
         }
@@ -178,6 +197,11 @@ impl Cluster {
 
     pub(super) fn changed(&mut self, change: &Change, store: &Store) {
         self.flush(change.at);
+        match &change.what {
+            Changed::NodeAdded(_) => self.count_nodes(change.at, self.node_count + 1),
+            Changed::NodeRemoved { .. } => self.count_nodes(change.at, self.node_count.saturating_sub(1)),
+            _ => {}
+        }
         match &change.what {
             Changed::PodAdded(pod) | Changed::PodUpdated { pod, .. } => {
                 self.set_pod(*pod, store.pod(*pod).map(part_of).unwrap_or_default());
@@ -319,6 +343,8 @@ impl Cluster {
         self.flush(end + SimDuration::from_nanos(1));
         let mut extremes = self.extremes.take().unwrap_or_default();
         extremes.end = ClusterRow { at: end, ..self.now.clone() };
+        self.count_nodes(end, 0);
+        extremes.node_ns = self.node_ns;
         if self.rows.last().is_none_or(|row| row.at < end) {
             self.rows.push(ClusterRow { at: end, ..self.now.clone() });
             self.zone_rows.extend(self.zones_now.iter().map(|zone| ZoneRow { at: end, ..zone.clone() }));

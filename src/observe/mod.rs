@@ -25,6 +25,7 @@ mod transcript;
 mod traps;
 mod verdict;
 mod waiting;
+mod waits;
 mod workload;
 mod workloads;
 
@@ -48,6 +49,7 @@ pub use transcript::TranscriptRow;
 pub use traps::{Trap, TrapKind};
 pub use verdict::{Matter, Sentence, Tone};
 pub use waiting::Waiting;
+pub use waits::Waits;
 pub use workload::WorkloadKey;
 pub use workloads::WorkloadRow;
 
@@ -91,6 +93,8 @@ pub struct Observers {
     schedulers: Vec<Symbol>,
     /// Only where files are kept: nobody reads the lines of a study's runs.
     traps: Option<traps::Traps>,
+    /// Only where somebody asks.
+    waits: Option<Waits>,
 }
 
 /// Everything a finished run has to tell.
@@ -148,7 +152,20 @@ impl Observers {
             recoveries: replacements::Recoveries::default(),
             schedulers: Vec::new(),
             traps: None,
+            waits: None,
         }
+    }
+
+    /// The same, and they watch which pods fit nowhere for so long or longer.
+    #[must_use]
+    pub fn watching_waits(self, least: SimDuration) -> Self {
+        Self { waits: Some(Waits::new(least)), ..self }
+    }
+
+    /// Pods that fit nowhere, if they are watched.
+    #[must_use]
+    pub fn waits(&self) -> Option<&Waits> {
+        self.waits.as_ref()
     }
 
     /// Observers that keep nothing.
@@ -175,6 +192,9 @@ impl Observers {
         self.cluster.begin(store);
         self.recoveries.begin(store);
         self.services.begin(self.files(), store, &self.slo);
+        if let Some(waits) = &mut self.waits {
+            waits.begin(store);
+        }
         if self.files() {
             self.daemons.begin(store);
             self.readiness.begin(store);
@@ -227,6 +247,9 @@ impl Observers {
         }
         if let Some(traps) = &mut self.traps {
             traps.changed(change, store);
+        }
+        if let Some(waits) = &mut self.waits {
+            waits.changed(change, store);
         }
     }
 

@@ -37,6 +37,9 @@ pub struct WorkloadOutcome {
     pub longest_gap_s: f64,
     /// Missing ready pods times seconds.
     pub unready_replica_s: f64,
+    /// Wanted pods times seconds, as many as were wanted at each instant.
+    #[serde(skip)]
+    pub wanted_replica_s: f64,
     /// Pods that the cluster took away: evictions and preemptions.
     pub disruptions: u32,
     /// Those evicted: by taints, the eviction API, pod GC and kubelets.

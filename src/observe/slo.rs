@@ -39,6 +39,8 @@ struct Tracked {
     longest_short: (SimDuration, SimTime),
     /// Missing pods times nanoseconds.
     unready_ns: u128,
+    /// Wanted pods times how long.
+    wanted_ns: u128,
 }
 
 /// How a workload fares by one objective.
@@ -86,6 +88,7 @@ impl Tracked {
             short_since: None,
             longest_short: (SimDuration::ZERO, at),
             unready_ns: 0,
+            wanted_ns: 0,
         }
     }
 
@@ -401,6 +404,7 @@ impl Slo {
         let missing = tracked.desired - tracked.ready;
         // What is mended and broken again at one instant was never whole.
         if !passed.is_zero() {
+            tracked.wanted_ns += u128::from(passed.as_nanos()) * u128::from(tracked.desired.max(0).unsigned_abs());
             if missing > 0 {
                 tracked.below_desired += passed;
                 tracked.unready_ns += u128::from(passed.as_nanos()) * u128::from(missing.unsigned_abs());
@@ -472,6 +476,7 @@ fn outcome(t: Tracked, objectives: &[Objective]) -> WorkloadOutcome {
         below_min_ready_s: worst.below_min.as_secs_f64(),
         longest_gap_s: worst.longest_gap.as_secs_f64(),
         unready_replica_s: t.unready_ns as f64 / 1e9,
+        wanted_replica_s: t.wanted_ns as f64 / 1e9,
         disruptions: 0,
         evictions: 0,
         needless_evictions: 0,

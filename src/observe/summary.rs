@@ -92,6 +92,9 @@ pub struct Summary {
     pub counts: Counts,
     /// The end state and extremes of the cluster.
     pub metrics: BTreeMap<&'static str, f64>,
+    /// Node objects times seconds, as many as there were at each instant.
+    #[serde(skip)]
+    pub node_s: f64,
     /// Per workload, the worst first.
     pub workloads: Vec<WorkloadOutcome>,
     /// Jobs that failed; absent if none did.
@@ -161,6 +164,7 @@ impl Tallies {
         metrics.insert("rescheduling_p99_s", rescheduling.p99_s.unwrap_or(0.0));
         debug_assert!(METRICS.iter().all(|name| metrics.contains_key(name)) && metrics.len() == METRICS.len());
         Summary {
+            node_s: extremes.node_ns as f64 / 1e9,
             verdict: Vec::new(),
             counts: self.counts,
             metrics,
@@ -235,7 +239,7 @@ fn counted(metrics: &mut Metrics, counts: &Counts, jobs: &[FailedJob]) {
 
 fn of_cluster(metrics: &mut Metrics, extremes: &Extremes) {
     type Field = fn(&ClusterRow) -> i64;
-    let Extremes { max, min, end } = extremes;
+    let Extremes { max, min, end, .. } = extremes;
     let all: [(&'static str, Field, &ClusterRow); 12] = [
         ("refusals", |row| row.refusals, end),
         ("pods_pending_max", |row| row.pods_pending, max),

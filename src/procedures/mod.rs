@@ -11,7 +11,7 @@ mod rolling_reboot;
 mod rolling_upgrade;
 mod spec;
 
-pub use cluster_autoscaler::{AutoscalerTag, AutoscalerTimer, ClusterAutoscaler, EXPANDERS};
+pub use cluster_autoscaler::{AutoscalerTag, AutoscalerTimer, ClusterAutoscaler, EXPANDERS, fit_on_one_more};
 pub use node_repair::{NodeRepair, RepairTag, RepairTimer};
 pub use rolling_reboot::{RebootTag, RebootTimer, RollingReboots};
 pub use rolling_upgrade::{RollingUpgrades, UpgradeTag, UpgradeTimer};

@@ -22,15 +22,16 @@ use watches::{WatchId, Watcher, Watches};
 pub use bootstrap::Prepared;
 pub use settling::Storm;
 
+use crate::arena::Symbol;
 use crate::chaos::{self, ChaosPlan};
-use crate::component::{Config, Message, Start};
+use crate::component::{Config, Message, PoolPlan, Start};
 use crate::engine::Streams;
 use crate::kubectl::{self, Runbook};
 use crate::kubelet::PoolTemplate;
 use crate::observe::Observers;
 use crate::procedures::{self, ProcedurePlan};
 use crate::scenario::TimelineAction;
-use crate::state::{CauseId, Changed, ControlPlaneProcess, MachineChange, Store};
+use crate::state::{CauseId, Changed, ControlPlaneProcess, MachineChange, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 use crate::verify::Violation;
 
@@ -141,6 +142,28 @@ impl Simulation {
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.kernel.store
+    }
+
+    /// What has been observed so far.
+    #[must_use]
+    pub fn observers(&self) -> &Observers {
+        &self.kernel.observers
+    }
+
+    /// Of each pod, whether it would fit on a node more of one of the pools that are named, if that came up now. Nodes that `is_lost`
+    /// says of, by pool and zone, could not come up.
+    #[must_use]
+    pub fn fit_on_one_more(
+        &self,
+        pods: &[PodId],
+        pools: &[Symbol],
+        is_lost: &dyn Fn(Symbol, Option<Symbol>) -> bool,
+    ) -> Vec<bool> {
+        let Kernel { store, config, now, .. } = &self.kernel;
+        let named: Vec<&PoolPlan> =
+            self.inputs.procedures.pools.iter().filter(|pool| pools.contains(&pool.name)).collect();
+        let mut what_if = crate::scheduler::Scheduler::what_if(store, config);
+        procedures::fit_on_one_more(pods, &named, is_lost, (store, config, *now), what_if.as_mut())
     }
 
     /// Events played so far.

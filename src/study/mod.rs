@@ -33,7 +33,7 @@ pub use results::{Precision, Results};
 pub use runner::{Progress, RunRow, Runner, Shard, confirm};
 pub use statistics::{Interval, Sample};
 pub use tables::{Statistic, VariantStatistics};
-pub use tuning::{KeptForUnseen, Tuning, ValueOutcome, WorkloadChoice};
+pub use tuning::{KeptForUnseen, Together, Tuning, ValueOutcome, WorkloadChoice};
 pub use undone::{DoneElsewhere, LeftUndone};
 
 use crate::observe::METRICS;

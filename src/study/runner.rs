@@ -86,14 +86,14 @@ pub trait Progress: Sync {
     fn advance(&self);
 }
 
+const HOUR_S: f64 = 3600.0;
+
 /// A variant's cluster at t=0, and what its runs are judged by.
 #[derive(Debug)]
 struct Settled {
     prepared: Prepared,
     objectives: Vec<Objective>,
     end: SimTime,
-    /// Length of the run in hours times nodes at t=0.
-    node_hours: f64,
 }
 
 impl Settled {
@@ -101,9 +101,7 @@ impl Settled {
         // Every variant has been tried when the study was loaded.
         let scenario = variant.scenario().expect("the variant's changes can be made");
         let prepared = Prepared::new(&scenario);
-        let hours = scenario.duration.as_secs_f64() / 3600.0;
-        let node_hours = prepared.store().node_count() as f64 * hours;
-        Self { prepared, objectives: scenario.objectives, end: SimTime::ZERO + scenario.duration, node_hours }
+        Self { prepared, objectives: scenario.objectives, end: SimTime::ZERO + scenario.duration }
     }
 }
 
@@ -207,17 +205,17 @@ impl<'a> Runner<'a> {
         run.run_until(settled.end);
         let finished = run.finish();
         let summary = finished.observers.finish(settled.end, &finished.store, finished.events).summary;
-        let hours = settled.end.saturating_since(SimTime::ZERO).as_secs_f64() / 3600.0;
-        let replica_hours = summary.workloads.iter().map(|of| f64::from(of.desired)).sum::<f64>() * hours;
+        // One after the other from 0, as a sum of nothing is -0.
+        let replica_s = summary.workloads.iter().fold(0.0, |sum, of| sum + of.wanted_replica_s);
         let metric = |name: &str| match name {
-            "replica_h" => replica_hours,
-            "node_h" => settled.node_hours,
+            "replica_h" => replica_s / HOUR_S,
+            "node_h" => summary.node_s / HOUR_S,
             name => summary.metrics.get(name).copied().unwrap_or(0.0),
         };
         let own = super::metric_names();
         let metrics = own[..own.len() - 1].iter().map(|name| metric(name)).chain([0.0]).collect();
         debug_assert!(own.starts_with(&METRICS), "the summary's metrics come first");
-        let workloads = of_workloads(study, &summary.workloads, hours).into();
+        let workloads = of_workloads(study, &summary.workloads).into();
         let mut row = RunRow { variant: self.number(variant), replication, metrics, workloads };
         row.price(&study.prices);
         row
@@ -300,10 +298,10 @@ pub fn confirm(
 }
 
 /// What each tuned workload has of [`super::WORKLOAD_METRICS`], but for its cost.
-fn of_workloads(study: &Study, outcomes: &[WorkloadOutcome], hours: f64) -> Vec<f64> {
+fn of_workloads(study: &Study, outcomes: &[WorkloadOutcome]) -> Vec<f64> {
     let of_one = |path: &str| {
         let of = outcomes.iter().find(|of| is_path_of(path, of));
-        WORKLOAD_METRICS.map(|name| of.map_or(0.0, |of| metric_of(of, name, hours)))
+        WORKLOAD_METRICS.map(|name| of.map_or(0.0, |of| metric_of(of, name)))
     };
     study.tuned.iter().flat_map(|(path, _)| of_one(path)).collect()
 }
@@ -316,7 +314,7 @@ fn is_path_of(path: &str, of: &WorkloadOutcome) -> bool {
 }
 
 /// A metric of the summary as far as it is one workload's; 0 for what is the whole cluster's.
-fn metric_of(of: &WorkloadOutcome, name: &str, hours: f64) -> f64 {
+fn metric_of(of: &WorkloadOutcome, name: &str) -> f64 {
     match name {
         "unready_replica_s" => of.unready_replica_s,
         "evictions" => of.evictions.into(),
@@ -326,7 +324,7 @@ fn metric_of(of: &WorkloadOutcome, name: &str, hours: f64) -> f64 {
         "objectives_missed" => f64::from(u8::from(of.objective_met == Some(false))),
         "below_desired_s" => of.below_desired_s,
         "below_min_ready_s" => of.below_min_ready_s,
-        "replica_h" => f64::from(of.desired) * hours,
+        "replica_h" => of.wanted_replica_s / HOUR_S,
         _ => 0.0,
     }
 }

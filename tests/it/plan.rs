@@ -317,3 +317,100 @@ fn pods_that_no_node_helps_stand_beside_the_verdict_and_places_for_pods_in_the_m
     assert!(cases.lines().next().is_some_and(|header| header.ends_with("why,lost_for_good,free_pods")), "{cases}");
     assert!(cases.lines().skip(1).any(|row| row.contains(",true,") && row.rsplit(',').nth(1) == Some("1")), "{cases}");
 }
+
+/// What a plan says, with its summary and its table of cases; the exit status is not looked at.
+fn told(dir: &Path, plan: &Path, more: &[&str]) -> (String, serde_json::Value, String) {
+    let out = dir.join("told");
+    let (path, place) = (plan.display().to_string(), out.display().to_string());
+    let arguments: Vec<&str> =
+        ["plan", &path, "--force", "--out", &place].into_iter().chain(more.iter().copied()).collect();
+    let ended = kubesquall(&arguments).assert();
+    let said = String::from_utf8_lossy(&ended.get_output().stdout).into_owned();
+    (said, summary(&out), fs::read_to_string(out.join("cases.csv")).expect("a table"))
+}
+
+#[test]
+fn pods_that_wait_while_the_load_peaks_are_short_of_nodes() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let web = deployment("web", 2, "1", "");
+    // Two pods for most of the time, five from the fifth to the tenth minute, and a little longer.
+    let load = "  horizontalPodAutoscalers:\n  - {target: deployment/default/web, minReplicas: 2, maxReplicas: 8, targetUtilization: \
+                60, perReplica: 100, load: [{at: 0s, load: 100}, {at: 5m, load: 100}, {at: 5m, load: 300}, {at: 8m, load: 300}, \
+                {at: 8m, load: 100}]}\n";
+    let plan = plan_with(dir.path(), "[{name: a, min: 1, max: 6}]", "[node]", load, &[&web]);
+    let (said, summary, cases) = told(dir.path(), &plan, &[]);
+    // Three nodes of two have to be left.
+    assert_eq!(summary["answer"]["counts"]["a"], 4, "{said}");
+    let failure = &summary["binding"][0]["failures"][0];
+    assert_eq!((&failure["case"], &failure["shortfall"]["kind"]), (&"node".into(), &"Waited".into()), "{failure}");
+    let seconds = |of: &str| failure["shortfall"]["wait"][of].as_f64().expect("seconds");
+    let (since, until) = (seconds("sinceSeconds"), seconds("untilSeconds"));
+    assert!((300.0..420.0).contains(&since) && until - since >= 60.0 && until < 1200.0, "{failure}");
+    assert!(said.contains("node, a-0: pod/default/web-") && said.contains(" has no node for "), "{said}");
+    // Nothing needs to be lost: two nodes do not hold the peak.
+    let calm: Vec<&str> = cases.lines().filter(|row| row.starts_with("2,calm,")).collect();
+    assert!(calm.len() == 1 && calm[0].contains(",false,") && calm[0].contains(",Waited,"), "{cases}");
+    // At the peak, not at the end, where two pods are left on three nodes.
+    assert_eq!(summary["answer"]["tightest"]["freeCpuMilli"], 1000, "{said}");
+}
+
+#[test]
+fn what_no_node_more_would_take_is_no_fault_of_the_counts() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (web, bound) = (deployment("web", 3, "1", ""), "nodeSelector: {topology.kubernetes.io/zone: x},");
+    let bound = deployment("bound", 1, "100m", bound);
+    let plan = plan_with(dir.path(), "[{name: a, min: 2, max: 8}]", "[own.yaml]", "", &[&web, &bound]);
+    let own = fs::read_to_string(dir.path().join("own.yaml")).expect("a scenario");
+    let crash = own.replace("nodes: {names: [a-0]}", "nodes: {zone: x}, for: 9m");
+    assert_ne!(crash, own);
+    fs::write(dir.path().join("own.yaml"), &crash).expect("a scenario");
+    let (said, summary, cases) = told(dir.path(), &plan, &[]);
+    // The two nodes in the other zone hold the three pods that can go there until the zone is back.
+    assert_eq!(summary["answer"]["counts"]["a"], 4, "{said}");
+    assert_eq!(summary["answer"]["waitedBeyondHelpMax"], 1, "{said}");
+    assert!(said.contains("but for up to 1 pod that no number of nodes helps"), "{said}");
+    let beware = "Beware: in the case own, which plays the scenario four, 1 pod waits";
+    assert!(said.contains(beware) && said.contains("pod/default/bound-"), "{said}");
+    assert!(cases.lines().any(|row| row.starts_with("3,own,") && row.contains(",Waited,")), "{cases}");
+    // A node that is named is lost alone: another one in its zone would have taken the pod.
+    let plan = plan_with(
+        dir.path(),
+        "[{name: a, min: 2, max: 8}]",
+        "[own.yaml]",
+        "",
+        &[&deployment("web", 1, "1", ""), &bound],
+    );
+    let own = fs::read_to_string(dir.path().join("own.yaml")).expect("a scenario");
+    fs::write(dir.path().join("own.yaml"), own.replace("[a-0]}", "[a-0]}, for: 9m")).expect("a scenario");
+    let (said, summary, _) = told(dir.path(), &plan, &[]);
+    assert_eq!(
+        (&summary["answer"]["counts"]["a"], &summary["answer"]["waitedBeyondHelpMax"]),
+        (&3.into(), &0.into()),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_margin_is_that_of_the_tightest_case_whatever_it_is() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let web = deployment("web", 2, "1", "");
+    let plan = plan_with(dir.path(), "[{name: a, min: 4, max: 4}]", "[node, own.yaml]", "", &[&web]);
+    let own = fs::read_to_string(dir.path().join("own.yaml")).expect("a scenario");
+    fs::write(dir.path().join("own.yaml"), own.replace("[a-0]", "[a-0, a-1]")).expect("a scenario");
+    let (said, summary, _) = told(dir.path(), &plan, &[]);
+    let tightest = &summary["answer"]["tightest"];
+    assert_eq!((&tightest["case"], &tightest["freeCpuMilli"]), (&"own".into(), &2000.into()), "{said}");
+    assert!(said.contains("Margin: in the case own, which plays the scenario four, where it is tightest ("), "{said}");
+}
+
+#[test]
+fn a_plan_is_played_with_another_seed_if_one_is_given() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let plan = plan(dir.path(), "[node, four.yaml]", 4);
+    let (said, summary, _) = told(dir.path(), &plan, &["--seed", "7"]);
+    assert!(said.contains("each once, with seed 7: "), "{said}");
+    assert_eq!(summary["seed"], 7);
+    let refused = kubesquall(&["plan", &plan.display().to_string(), "--seed", "-1"]).assert().code(2);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(said.contains("a seed is a whole number from 0 to"), "{said}");
+}

@@ -1,7 +1,7 @@
 //! The minimum of a plan is that of brute force: every count, every set of nodes, each from a scenario of its own.
 //!
 //! The brute force shares the simulation with plans and nothing else: it writes a whole scenario for each play, settles it anew,
-//! lets a timeline entry take the nodes, and looks at the pods that are left with a few rules of its own.
+//! lets a timeline entry take the nodes, and looks at the pods, each second and when all is over, with a few rules of its own.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use std::path::Path;
 use kubesquall::observe::{Detail, Observers};
 use kubesquall::scenario::{self, Overrides};
 use kubesquall::simulation::Prepared;
-use kubesquall::state::{PodPhase, Store};
+use kubesquall::state::{Pod, PodPhase, Store};
 use kubesquall::study::Progress;
 use kubesquall::study::plan::{self, Symmetry};
 use kubesquall::units::{SimDuration, SimTime};
@@ -50,10 +50,17 @@ struct Problem {
     slo: String,
     cases: Vec<&'static str>,
     priority: Option<i32>,
+    /// Whether the load on the first workload rises for some minutes. Nothing but room decides then where pods can go.
+    has_peak: bool,
 }
+
+/// How long a pod may wait once the scheduler has said that it fits nowhere.
+const WAIT_S: i64 = 60;
 
 impl Problem {
     fn new(seed: u64) -> Self {
+        // Of chance of its own, so that the other problems are what they are.
+        let has_peak = Dice(seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x7065_616b).percent(30);
         let dice = &mut Dice(seed.wrapping_mul(0x9e6c_63d0_876a_68de) ^ 0x706c_616e);
         let zones = dice.between(2, 3) as usize;
         let mut pools = Vec::new();
@@ -78,6 +85,7 @@ impl Problem {
             slo: String::new(),
             cases: Vec::new(),
             priority: None,
+            has_peak,
         };
         for number in 0..dice.between(1, 4) {
             problem.workload(dice, number);
@@ -134,7 +142,8 @@ impl Problem {
         });
         let class = dice.maybe(40, |_| "priorityClassName: high, ".to_owned());
         let pinned = dice.maybe(10, |_| "nodeSelector: {kubernetes.io/hostname: small-0}, ".to_owned());
-        let kind = if dice.percent(12) { "StatefulSet" } else { "Deployment" };
+        let kind = if dice.percent(12) && !self.has_peak { "StatefulSet" } else { "Deployment" };
+        let (spread, affinity, pinned) = if self.has_peak { Default::default() } else { (spread, affinity, pinned) };
         let service = if kind == "StatefulSet" { "serviceName: s, podManagementPolicy: Parallel, " } else { "" };
         let _ = write!(
             self.manifests,
@@ -143,7 +152,9 @@ impl Problem {
              {{{spread}{affinity}{class}{pinned}containers: [{{name: c, image: c, resources: {{requests: {{cpu: {cpu}m, memory: \
              200Mi}}}}}}]}}}}}}\n"
         );
-        if dice.percent(25) {
+        // How many pods of it there are is the autoscaler's to say.
+        let is_scaled = self.has_peak && number == 0;
+        if dice.percent(25) && !is_scaled {
             let healthy = dice.between(1, replicas);
             let _ = write!(
                 self.manifests,
@@ -152,7 +163,7 @@ impl Problem {
             );
             self.budgets.push((app.clone(), healthy as i64));
         }
-        if dice.percent(15) {
+        if dice.percent(15) && !is_scaled {
             let _ = writeln!(
                 self.slo,
                 "  - {{workload: {}/default/{app}, minReady: {}, objective: {}%}}",
@@ -181,6 +192,13 @@ impl Problem {
                 text,
                 "  timeline:\n  - {{at: 0s, fault: {{kind: Crash, nodes: {{names: [{}]}}}}}}",
                 lost.join(", ")
+            );
+        }
+        if self.has_peak {
+            text.push_str(
+                "  horizontalPodAutoscalers:\n  - {target: deployment/default/app0, minReplicas: 1, maxReplicas: 8, targetUtilization: \
+                 60, perReplica: 100, load: [{at: 0s, load: 60}, {at: 6m, load: 60}, {at: 6m, load: 300}, {at: 10m, load: 300}, \
+                 {at: 10m, load: 60}]}\n",
             );
         }
         if !self.slo.is_empty() {
@@ -248,17 +266,39 @@ impl Problem {
         let resolved = scenario::load_text("random.yaml", &text, Path::new(""), &Overrides::none());
         let resolved = resolved.unwrap_or_else(|invalid| panic!("{invalid}\n{text}"));
         let prepared = Prepared::new(&resolved);
-        if lost.is_empty() {
-            return self.is_whole(prepared.store(), lost);
+        if lost.is_empty() && !self.is_whole(prepared.store(), lost) {
+            return false;
         }
         let observers = Observers::new(Detail::Summary, resolved.objectives.clone(), SimDuration::ZERO);
         let mut run = prepared.start(resolved.seed, observers);
         let end = SimTime::ZERO + resolved.duration;
-        run.run_until(end);
+        let mut waiting: BTreeMap<String, i64> = BTreeMap::new();
+        for second in 0..=(resolved.duration.as_secs() as i64) {
+            run.run_until(SimTime::from_secs(second));
+            if self.has_waited(run.store(), second, &mut waiting) {
+                return false;
+            }
+        }
         let finished = run.finish();
         let observed = finished.observers.finish(end, &finished.store, finished.events);
         let misses = observed.summary.workloads.iter().any(|workload| workload.objective_met == Some(false));
         !misses && self.is_whole(&finished.store, lost)
+    }
+
+    /// Whether a pod that counts has been known to fit nowhere for too long; `waiting` holds since when.
+    fn has_waited(&self, store: &Store, now: i64, waiting: &mut BTreeMap<String, i64>) -> bool {
+        let counts = |pod: &Pod| {
+            pod.node.is_none()
+                && pod.deletion.is_none()
+                && pod.not_scheduled.is_some()
+                && self.priority.is_none_or(|priority| pod.spec.priority >= priority)
+        };
+        let there: BTreeMap<String, i64> = (store.pods())
+            .filter(|(_, pod)| counts(pod))
+            .map(|(_, pod)| (pod.name.to_string(), waiting.get(&*pod.name).copied().unwrap_or(now)))
+            .collect();
+        *waiting = there;
+        waiting.values().any(|since| now - since >= WAIT_S)
     }
 
     /// Every pod that counts is on a node that is left, and every budget has its pods.

@@ -526,3 +526,28 @@ fn what_never_ends_is_weighed_if_it_has_a_price() {
     check("0.01", 0);
     check("100000", 1);
 }
+
+#[test]
+fn replicas_and_nodes_are_paid_for_as_long_as_they_are_there() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let scenario = "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {name: grows}\nspec:\n  duration: 1h\n  cluster:\n    \
+                    nodePools:\n    - {name: worker, count: 3, template: {status: {allocatable: {cpu: \"4\", memory: 8Gi, pods: \
+                    \"110\"}}}}\n  timeline:\n  - {at: 15m, kubectl: scale deployment web --replicas=6}\n  - {at: 45m, kubectl: scale \
+                    deployment web --replicas=1}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: \
+                    2, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, \
+                    image: c}]}}}\n";
+    fs::write(dir.path().join("grows.yaml"), scenario).expect("a scenario");
+    let spec = "  scenario: grows.yaml\n  replications: 2\n  vary:\n  - {name: nodes, path: 'spec.cluster.nodePools[0].count', values: \
+                [3, 4]}\n  cost: {replicaHours: 1, nodeHours: 10}\n";
+    let study = load(&write_study(dir.path(), "paid", spec));
+    let found = play(dir.path(), &study);
+    let at = |name: &str| study::metric_names().iter().position(|known| *known == name).expect("a metric");
+    for (variant, nodes) in [(0, 3.0), (1, 4.0)] {
+        for run in &found.runs[variant] {
+            // Two for a quarter of the hour, six for half of it, and one; a line takes a moment to be typed.
+            let (replicas, of_nodes) = (run.metrics[at("replica_h")], run.metrics[at("node_h")]);
+            assert!((replicas - (0.5 + 3.0 + 0.25)).abs() < 0.01, "{replicas}");
+            assert!((of_nodes - nodes).abs() < 1e-9, "{of_nodes}");
+        }
+    }
+}

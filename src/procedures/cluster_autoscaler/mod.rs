@@ -7,6 +7,7 @@ mod deletion;
 mod drainability;
 mod expander;
 mod group;
+mod one_more;
 mod scale_down;
 mod scale_up;
 
@@ -25,6 +26,7 @@ use crate::units::{SimDuration, SimTime};
 use deletion::{Call, Deletion};
 pub use expander::EXPANDERS;
 use group::Group;
+pub use one_more::fit_on_one_more;
 use scale_down::Unremovable;
 
 /// What the autoscaler waits for.

@@ -23,7 +23,7 @@ const PRIORITY_CUTOFF: i32 = -10;
 const NEW: SimDuration = SimDuration::from_secs(2);
 
 /// Nodes of a pool that might be.
-struct NewNodes<'a> {
+pub(super) struct NewNodes<'a> {
     pool: &'a PoolPlan,
     config: &'a Config,
     now: SimTime,
@@ -33,13 +33,13 @@ struct NewNodes<'a> {
 
 impl<'a> NewNodes<'a> {
     /// Nodes from a number on.
-    fn from(pool: &'a PoolPlan, next: u64, store: &Store, config: &'a Config, now: SimTime) -> Self {
+    pub(super) fn from(pool: &'a PoolPlan, next: u64, store: &Store, config: &'a Config, now: SimTime) -> Self {
         let name = pool.node_name(next);
         let node = template_node(pool, name, config, now);
         Self { pool, config, now, next, daemons: daemon_pods(pool, name, &node, store) }
     }
 
-    fn add(&mut self, what_if: &mut dyn WhatIf) -> NodeId {
+    pub(super) fn add(&mut self, what_if: &mut dyn WhatIf) -> NodeId {
         let name = self.pool.node_name(self.next);
         self.next += 1;
         what_if.add_node(name, template_node(self.pool, name, self.config, self.now), &self.daemons)

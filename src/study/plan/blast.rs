@@ -6,6 +6,7 @@ use super::cases::{self, LostSet, Symmetry};
 use super::document::Plan;
 use super::play::{self, Outcome};
 use super::search::{Search, Trial};
+use super::waits::Reach;
 use crate::arena::Symbol;
 use crate::model::Object;
 use crate::simulation::Prepared;
@@ -49,6 +50,7 @@ pub fn blast_radius(
     let store = settled.store();
     let of_kind =
         |kind: &str, sets: Vec<LostSet>| sets.into_iter().map(|set| (kind.to_owned(), set)).collect::<Vec<_>>();
+    let is_group = |kind: &str| kind != "node" && kind != "pair";
     let mut losses = of_kind("node", cases::sets_of(store, 1, &search.mentioned, symmetry));
     losses.extend(of_kind("pair", cases::sets_of(store, 2, &search.mentioned, symmetry)));
     losses.extend(of_kind("zone", cases::zones(store)));
@@ -57,7 +59,9 @@ pub fn blast_radius(
         losses.extend(of_kind(label, cases::domains(store, label, name)));
     }
     let play = |(kind, lost): (String, LostSet)| {
-        let outcome = search.judge.play(&scenario, &settled, play::loss(&scenario, &lost));
+        let reach = if is_group(&kind) { Reach::Groups } else { Reach::Named };
+        let script = play::loss(&scenario, &lost);
+        let outcome = search.judge.play(&scenario, &settled, script, search.watch(reach));
         progress.advance();
         Blast { kind, lost, outcome }
     };
@@ -90,6 +94,7 @@ pub fn blast_csv(blasts: &[Blast]) -> Vec<u8> {
     ];
     writer.write_record(header).expect("writing to memory");
     for Blast { kind, lost, outcome } in blasts {
+        let margin = outcome.margin.unwrap_or_default();
         let row = [
             kind.clone(),
             lost.label.clone(),
@@ -99,8 +104,8 @@ pub fn blast_csv(blasts: &[Blast]) -> Vec<u8> {
             outcome.workloads_below.to_string(),
             outcome.pending.to_string(),
             outcome.stuck.to_string(),
-            outcome.free_cpu_milli.to_string(),
-            outcome.free_memory.to_string(),
+            margin.free_cpu_milli.to_string(),
+            margin.free_memory.to_string(),
         ];
         writer.write_record(row).expect("writing to memory");
     }

@@ -4,22 +4,26 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::capacity::{Amount, stays_for_ever, unreachable};
+use super::capacity::{stays_for_ever, unreachable};
 use super::cases::LostSet;
+use super::margin::{Margin, is_lost};
+use super::waits::{WAIT_MAX, Wait, Waited, Watch};
 use crate::arena::Symbol;
 use crate::chaos::{ChaosPlan, FaultKind, FaultSpec, NodeTarget};
 use crate::model::TaintEffect;
 use crate::observe::{Detail, Objective, Observers};
 use crate::scenario::{ResolvedScenario, TimelineAction};
 use crate::simulation::{Prepared, Script, Simulation};
-use crate::state::{Node, NodeId, Owner, Pod, PodPhase, Store};
+use crate::state::{Node, Owner, Pod, PodPhase, Store};
 use crate::units::{SimDuration, SimTime};
 
-/// Something that is not as it has to be at the end of a case. What comes first in this list says most.
+/// Something that is not as it has to be at the end of a case, or, of pods that wait, in it. What comes first in this list says most.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum ShortfallKind {
     /// A pod has no node.
     Pending,
+    /// A pod had none for a whole minute, though the scheduler looked for one.
+    Waited,
     /// A pod is still counted on a lost node.
     LeftBehind,
     /// A pod has a node and has not started there.
@@ -43,10 +47,20 @@ pub struct Shortfall {
     pub object: String,
     /// Why, as far as the cluster says.
     pub why: String,
+    /// From when until when a pod fitted nowhere, if that took long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Wait>,
+}
+
+impl Shortfall {
+    /// One that is no wait.
+    pub(super) fn new(kind: ShortfallKind, object: String, why: String) -> Self {
+        Self { kind, object, why, wait: None }
+    }
 }
 
 /// What a play leaves.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Everything that is not as it has to be, the most telling first; none if the case is survived.
     pub shortfalls: Vec<Shortfall>,
@@ -57,6 +71,14 @@ pub struct Outcome {
     pub workloads_below: u64,
     /// Pods of the given priority without a node at the end.
     pub pending: u64,
+    /// Pods of the given priority that fitted nowhere for a whole minute, at any time, though a node more would have taken them.
+    pub waited: u64,
+    /// The longest such wait.
+    pub longest_wait: SimDuration,
+    /// Pods that fitted nowhere for a whole minute, and on a node more neither: what they wait for is the end of the case itself.
+    pub waited_beyond_help: u64,
+    /// The longest of these waits.
+    pub first_beyond_help: Option<Shortfall>,
     /// Pods that hang on lost nodes at the end and that Kubernetes does not replace before the node is back: those of StatefulSets,
     /// and those that tolerate the loss without end.
     pub stuck: u64,
@@ -64,18 +86,9 @@ pub struct Outcome {
     pub lost: u64,
     /// The first workload that has lost such pods.
     pub lost_first: Option<String>,
-    /// CPU that is free on the nodes left, in thousandths.
-    pub free_cpu_milli: i64,
-    /// Memory that is free on them, in bytes.
-    pub free_memory: i64,
-    /// CPU they give.
-    pub cpu_milli: i64,
-    /// Memory they give.
-    pub memory: i64,
-    /// Pods that they have room for besides those that are there.
-    pub free_pods: i64,
-    /// Pods that they hold at most.
-    pub pods: i64,
+    /// The least that was free, of what was seen at the start, at the end and at least once a minute between; none if pods could go to
+    /// no node then.
+    pub margin: Option<Margin>,
 }
 
 impl Outcome {
@@ -88,22 +101,30 @@ impl Outcome {
     /// What is left when more nodes are lost than there are.
     pub(super) fn nothing_left(count: u32) -> Self {
         let why = format!("the cluster has no {count} nodes to lose");
-        let shortfall = Shortfall { kind: ShortfallKind::LeftBehind, object: "cluster".to_owned(), why };
+        let shortfall = Shortfall::new(ShortfallKind::LeftBehind, "cluster".to_owned(), why);
         Self { shortfalls: vec![shortfall], ..Self::default() }
+    }
+
+    /// Adds what had to wait. A pod that has no node at the end is told of once, with the time since when.
+    fn add_waits(&mut self, waited: Waited) {
+        let Waited { short, beyond_help } = waited;
+        self.waited = short.len() as u64;
+        self.longest_wait = short.first().and_then(|first| first.wait).map_or(SimDuration::ZERO, Wait::length);
+        self.waited_beyond_help = beyond_help.len() as u64;
+        self.first_beyond_help = beyond_help.first().cloned();
+        for known in self.shortfalls.iter_mut().filter(|known| known.kind == ShortfallKind::Pending) {
+            let mut waits = short.iter().chain(&beyond_help);
+            known.wait = waits.find(|wait| wait.object == known.object).and_then(|found| found.wait);
+        }
+        let is_new = |wait: &Shortfall| self.shortfalls.iter().all(|known| known.object != wait.object);
+        let new: Vec<Shortfall> = short.into_iter().filter(is_new).collect();
+        self.shortfalls.extend(new);
     }
 
     /// Pods that no number of nodes helps.
     #[must_use]
     pub fn beyond_help(&self) -> u64 {
-        self.stuck + self.lost
-    }
-
-    /// The share of the scarcest of CPU, memory and pod slots that is free.
-    #[must_use]
-    pub fn free_share(&self) -> f64 {
-        let share = |free: i64, all: i64| if all > 0 { free as f64 / all as f64 } else { 0.0 };
-        let of_resources = share(self.free_cpu_milli, self.cpu_milli).min(share(self.free_memory, self.memory));
-        of_resources.min(share(self.free_pods, self.pods))
+        self.stuck + self.lost + self.waited_beyond_help
     }
 }
 
@@ -114,41 +135,69 @@ pub(super) struct Judge {
     pub(super) priority: i32,
 }
 
+/// A script in which these faults happen at t=0, and whatever the scenario's loads and schedules bring.
+fn script(scenario: &ResolvedScenario, chaos: ChaosPlan) -> Script {
+    let timeline = (0..chaos.faults.len()).map(|index| (SimTime::ZERO, TimelineAction::Fault(index))).collect();
+    let chaos = ChaosPlan { pools: scenario.chaos.pools.clone(), ..chaos };
+    let procedures = Arc::clone(&scenario.procedures);
+    Script { chaos: Arc::new(chaos), procedures, timeline, ..Script::default() }
+}
+
 /// A cluster that is lost nodes of for as long as the play lasts.
 pub(super) fn loss(scenario: &ResolvedScenario, lost: &LostSet) -> Script {
     let names = lost.nodes.iter().map(|name| name.as_str().to_owned()).collect();
     let nodes = NodeTarget { names, ..NodeTarget::default() };
     let fault = FaultSpec { nodes, ..FaultSpec::new(FaultKind::Crash) };
-    let chaos =
-        ChaosPlan { faults: vec![(SimTime::ZERO, fault)], pools: scenario.chaos.pools.clone(), ..ChaosPlan::default() };
-    Script {
-        chaos: Arc::new(chaos),
-        procedures: Arc::clone(&scenario.procedures),
-        timeline: vec![(SimTime::ZERO, TimelineAction::Fault(0))],
-        ..Script::default()
-    }
+    script(scenario, ChaosPlan { faults: vec![(SimTime::ZERO, fault)], ..ChaosPlan::default() })
 }
 
 impl Judge {
-    /// Plays a script on a settled cluster until nothing is left to happen, or the scenario is over.
-    pub(super) fn play(self, scenario: &ResolvedScenario, settled: &Prepared, script: Script) -> Outcome {
-        let observers = observers(&scenario.objectives);
-        let end = SimTime::ZERO + scenario.duration;
-        self.end(scenario, settled.start_script(script, scenario.seed, observers), end)
+    /// Whether a pod must have its place.
+    pub(super) fn counts(self, pod: &Pod) -> bool {
+        pod.is_active() && pod.spec.priority >= self.priority && pod.spec.scheduling_gates.is_empty()
+    }
+
+    /// What is left, and what had to wait, if nothing happens but what the scenario's loads and schedules bring.
+    pub(super) fn play_calm(self, scenario: &ResolvedScenario, settled: &Prepared, watch: Watch<'_>) -> Outcome {
+        let at_start = self.judge(settled.store());
+        if !at_start.is_survived() {
+            return Outcome { margin: Margin::of(settled.store(), SimTime::ZERO), ..at_start };
+        }
+        self.play(scenario, settled, script(scenario, ChaosPlan::default()), watch)
+    }
+
+    /// Plays a script on a settled cluster until the scenario is over.
+    pub(super) fn play(
+        self,
+        scenario: &ResolvedScenario,
+        settled: &Prepared,
+        script: Script,
+        watch: Watch<'_>,
+    ) -> Outcome {
+        let run = settled.start_script(script, scenario.seed, observers(&scenario.objectives));
+        self.end(scenario, run, watch, SimTime::ZERO + scenario.duration)
     }
 
     /// Plays what happens in the scenario itself.
-    pub(super) fn play_own(self, scenario: &ResolvedScenario, settled: &Prepared) -> Outcome {
-        let observers = observers(&scenario.objectives);
-        let end = SimTime::ZERO + scenario.duration;
-        self.end(scenario, settled.start(scenario.seed, observers), end)
+    pub(super) fn play_own(self, scenario: &ResolvedScenario, settled: &Prepared, watch: Watch<'_>) -> Outcome {
+        let run = settled.start(scenario.seed, observers(&scenario.objectives));
+        self.end(scenario, run, watch, SimTime::ZERO + scenario.duration)
     }
 
-    /// Plays a run up to its end, and says what is left.
-    pub(super) fn end(self, scenario: &ResolvedScenario, mut run: Simulation, end: SimTime) -> Outcome {
-        run.run_until(end);
+    /// Plays a run up to its end, and says what is left and what had to wait.
+    pub(super) fn end(
+        self,
+        scenario: &ResolvedScenario,
+        mut run: Simulation,
+        mut watch: Watch<'_>,
+        end: SimTime,
+    ) -> Outcome {
+        watch.play_until(&mut run, end);
+        let (margin, waited) = watch.end(&run, end);
         let finished = run.finish();
         let mut outcome = self.judge(&finished.store);
+        outcome.margin = margin;
+        outcome.add_waits(waited);
         let observed = finished.observers.finish(end, &finished.store, finished.events);
         let summary = observed.summary;
         for workload in &summary.workloads {
@@ -167,27 +216,25 @@ impl Judge {
                     workload.availability * 100.0,
                     workload.objective.unwrap_or(0.0) * 100.0
                 );
-                outcome.shortfalls.push(Shortfall { kind: ShortfallKind::Objective, object, why });
+                outcome.shortfalls.push(Shortfall::new(ShortfallKind::Objective, object, why));
             }
         }
         for expectation in &scenario.expectations {
             let found = expectation.judge(&summary.metrics);
             if !found.holds {
                 let why = format!("is {}, expected {} {}", found.found, found.op, found.value);
-                outcome.shortfalls.push(Shortfall { kind: ShortfallKind::Expectation, object: found.metric, why });
+                outcome.shortfalls.push(Shortfall::new(ShortfallKind::Expectation, found.metric, why));
             }
         }
         outcome.shortfalls.sort_by_key(|shortfall| shortfall.kind);
         outcome
     }
 
-    /// Pods that count, were made until then, and are not where they should be: the one that is hardest to place among the most
-    /// important ones comes first.
-    pub(super) fn misplaced(self, store: &Store, made_until: SimTime) -> Vec<Shortfall> {
+    /// Pods that count and are not where they should be: the one that is hardest to place among the most important ones comes first.
+    fn misplaced(self, store: &Store) -> Vec<Shortfall> {
         let mut pods: Vec<(ShortfallKind, &Pod, String)> = Vec::new();
-        for (_, pod) in store.pods().filter(|(_, pod)| pod.created_at <= made_until) {
-            let counts = pod.is_active() && pod.spec.priority >= self.priority && pod.spec.scheduling_gates.is_empty();
-            if let Some((kind, why)) = counts.then(|| misplaced(pod, store)).flatten() {
+        for (_, pod) in store.pods().filter(|(_, pod)| self.counts(pod)) {
+            if let Some((kind, why)) = misplaced(pod, store) {
                 pods.push((kind, pod, why));
             }
         }
@@ -197,19 +244,17 @@ impl Judge {
                 .then_with(|| urgency(b).cmp(&urgency(a)))
                 .then_with(|| (a.namespace, &a.name).cmp(&(b.namespace, &b.name)))
         });
-        let shortfall = |(kind, pod, why): (ShortfallKind, &Pod, String)| Shortfall {
-            kind,
-            object: format!("pod/{}/{}", pod.namespace, pod.name),
-            why,
+        let shortfall = |(kind, pod, why): (ShortfallKind, &Pod, String)| {
+            Shortfall::new(kind, format!("pod/{}/{}", pod.namespace, pod.name), why)
         };
         pods.into_iter().map(shortfall).collect()
     }
 
-    /// What is not as it has to be in a cluster, and how much of it is free.
+    /// What is not as it has to be in a cluster.
     pub(super) fn judge(self, store: &Store) -> Outcome {
         let mut outcome = Outcome::default();
         outcome.stuck = store.pods().filter(|(_, pod)| is_stuck(pod, store)).count() as u64;
-        outcome.shortfalls = self.misplaced(store, SimTime::MAX);
+        outcome.shortfalls = self.misplaced(store);
         outcome.pending = outcome.shortfalls.iter().filter(|found| found.kind == ShortfallKind::Pending).count() as u64;
         let mut budgets: Vec<Shortfall> = Vec::new();
         for (_, budget) in store.budgets.iter() {
@@ -218,23 +263,17 @@ impl Judge {
                 let object = format!("poddisruptionbudget/{}/{}", budget.meta.namespace, budget.meta.name);
                 let why =
                     format!("{} of {} pods that it wants are healthy", status.current_healthy, status.desired_healthy);
-                budgets.push(Shortfall { kind: ShortfallKind::Budget, object, why });
+                budgets.push(Shortfall::new(ShortfallKind::Budget, object, why));
             }
         }
         budgets.sort_by(|a, b| a.object.cmp(&b.object));
         outcome.shortfalls.extend(budgets);
-        measure(store, &mut outcome);
         outcome
     }
 }
 
 pub(super) fn observers(objectives: &[Objective]) -> Observers {
-    Observers::new(Detail::Summary, objectives.to_vec(), SimDuration::ZERO)
-}
-
-/// Whether the machine of a node is off or gone.
-fn is_lost(node: NodeId, store: &Store) -> bool {
-    !store.machine(node).kubelet_alive()
+    Observers::new(Detail::Summary, objectives.to_vec(), SimDuration::ZERO).watching_waits(WAIT_MAX)
 }
 
 /// A pod on a lost node that has an identity and waits for somebody to confirm that it is gone, or that is never evicted.
@@ -273,28 +312,5 @@ fn left_behind(name: Symbol, node: Option<&Node>) -> String {
         format!(
             "{name} is lost and not tainted for eviction: kube-controller-manager holds evictions back when most nodes of a zone are lost, or the play is too short"
         )
-    }
-}
-
-/// How much the nodes that pods can go to give, and how much of that is free.
-fn measure(store: &Store, outcome: &mut Outcome) {
-    let repels = |effect: TaintEffect| matches!(effect, TaintEffect::NoSchedule | TaintEffect::NoExecute);
-    for (id, node) in store.nodes() {
-        if is_lost(id, store) || node.unschedulable || node.taints.iter().any(|taint| repels(taint.effect)) {
-            continue;
-        }
-        let Amount { resources: given, pods } = Amount::of_node(node);
-        let mut free = given.clone();
-        let mut free_pods = pods;
-        for pod in store.pods_on(id).iter().filter_map(|pod| store.pod(*pod)).filter(|pod| !pod.phase.is_terminal()) {
-            free.sub(&pod.spec.requests);
-            free_pods -= 1;
-        }
-        outcome.pods += pods;
-        outcome.free_pods += free_pods;
-        outcome.cpu_milli += given.cpu_milli;
-        outcome.memory += given.memory;
-        outcome.free_cpu_milli += free.cpu_milli;
-        outcome.free_memory += free.memory;
     }
 }

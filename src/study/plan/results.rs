@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::cases::LostSet;
-use super::document::{Plan, PoolRange};
+use super::document::{CaseKind, Plan, PoolRange};
 use super::headroom::Headroom;
 use super::play::{Outcome, Shortfall};
 use super::search::price;
@@ -107,8 +107,9 @@ impl Candidate {
     /// The play with the least room left; ties go to the first.
     #[must_use]
     pub fn tightest(&self) -> Option<&PlayRecord> {
-        let losses = self.plays().iter().filter(|play| !play.lost.nodes.is_empty());
-        losses.min_by(|a, b| a.outcome.free_share().total_cmp(&b.outcome.free_share()))
+        let share = |play: &PlayRecord| play.outcome.margin.map(|margin| margin.free_share());
+        let measured = self.plays().iter().filter_map(|play| Some((share(play)?, play)));
+        measured.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, play)| play)
     }
 }
 
@@ -146,6 +147,8 @@ pub struct PlanResults {
     pub pools: Vec<PoolRange>,
     /// Names of the cases.
     pub cases: Vec<String>,
+    /// Which of them are upgrades.
+    pub is_upgrade: Vec<bool>,
     /// Which pods must have their place, as the document says it; none if all.
     pub priority: Option<String>,
     /// What was tried, in order.
@@ -165,6 +168,7 @@ impl PlanResults {
             seed: plan.base.seed,
             pools: plan.pools.clone(),
             cases: plan.cases.iter().map(|case| case.label.clone()).collect(),
+            is_upgrade: plan.cases.iter().map(|case| matches!(case.kind, CaseKind::RollingUpgrade(_))).collect(),
             priority: plan.priority_label.clone(),
             candidates,
             answer,
@@ -183,6 +187,17 @@ impl PlanResults {
     #[must_use]
     pub fn case_of(&self, play: &PlayRecord) -> &str {
         case_of(play, &self.cases)
+    }
+
+    /// In which play something is as it is, for the middle of a sentence: `without zone a`, `in the upgrade of pool worker`.
+    #[must_use]
+    pub fn in_which(&self, play: &PlayRecord) -> String {
+        match play.case {
+            None => "while nothing is lost".to_owned(),
+            Some(_) if !play.lost.nodes.is_empty() => format!("without {}", play.lost.label),
+            Some(case) if self.is_upgrade[case] => format!("in the case {}, of {}", self.cases[case], play.lost.label),
+            Some(case) => format!("in the case {}, which plays the scenario {}", self.cases[case], play.lost.label),
+        }
     }
 
     /// Counts in words: `8 of worker`, `3 of small and 2 of large`.
@@ -224,16 +239,17 @@ impl PlanResults {
     pub fn summary(&self) -> Value {
         let answer = self.answer().map(|answer| {
             let tightest = answer.tightest().map(|play| {
-                let outcome = &play.outcome;
+                let margin = play.outcome.margin.unwrap_or_default();
                 json!({
                     "case": self.case_of(play),
                     "lost": play.lost.label,
-                    "freeCpuMilli": outcome.free_cpu_milli,
-                    "cpuMilli": outcome.cpu_milli,
-                    "freeMemory": outcome.free_memory,
-                    "memory": outcome.memory,
-                    "freePods": outcome.free_pods,
-                    "pods": outcome.pods,
+                    "atSeconds": margin.at.as_secs_f64(),
+                    "freeCpuMilli": margin.free_cpu_milli,
+                    "cpuMilli": margin.cpu_milli,
+                    "freeMemory": margin.free_memory,
+                    "memory": margin.memory,
+                    "freePods": margin.free_pods,
+                    "pods": margin.pods,
                 })
             });
             let stuck = answer.plays().iter().map(|play| play.outcome.stuck).max();
@@ -244,6 +260,7 @@ impl PlanResults {
                 "plays": answer.plays().len(),
                 "tightest": tightest,
                 "stuckOnLostNodesMax": stuck,
+                "waitedBeyondHelpMax": answer.plays().iter().map(|play| play.outcome.waited_beyond_help).max(),
                 "lostForGoodMax": answer.plays().iter().map(|play| play.outcome.lost).max(),
             })
         });
@@ -270,6 +287,7 @@ impl PlanResults {
             "version": env!("CARGO_PKG_VERSION"),
             "pools": pools.collect::<Vec<Value>>(),
             "survive": self.cases,
+            "seed": self.seed,
             "priority": self.priority,
             "answer": answer,
             "binding": binding.collect::<Vec<Value>>(),
@@ -291,8 +309,9 @@ impl PlanResults {
             Verdict::Played { .. } => {
                 let first = self.failures(candidate).into_iter().next();
                 let why = first.map(|failure| {
-                    let Failure { case, lost, shortfall: Shortfall { kind, object, why }, .. } = failure;
-                    format!("{case}, {lost}: {object} {kind:?}: {why}")
+                    let Failure { case, lost, shortfall: Shortfall { kind, object, why, wait }, .. } = failure;
+                    let wait = wait.map_or_else(String::new, |wait| format!(" {wait}"));
+                    format!("{case}, {lost}: {object} {kind:?}{wait}: {why}")
                 });
                 ("fails", why.unwrap_or_default())
             }
@@ -341,6 +360,9 @@ impl PlanResults {
             "unready_replica_s",
             "free_cpu_milli",
             "free_memory",
+            "waited",
+            "longest_wait_s",
+            "waited_beyond_help",
             "kind",
             "object",
             "why",
@@ -351,6 +373,7 @@ impl PlanResults {
         for candidate in &self.candidates {
             for play in candidate.plays() {
                 let outcome = &play.outcome;
+                let margin = outcome.margin.unwrap_or_default();
                 let first = outcome.shortfalls.first();
                 let text = |part: fn(&Shortfall) -> String| first.map_or_else(String::new, part);
                 let row = [
@@ -363,13 +386,16 @@ impl PlanResults {
                     outcome.pending.to_string(),
                     outcome.stuck.to_string(),
                     format!("{:.3}", outcome.unready_replica_s),
-                    outcome.free_cpu_milli.to_string(),
-                    outcome.free_memory.to_string(),
+                    margin.free_cpu_milli.to_string(),
+                    margin.free_memory.to_string(),
+                    outcome.waited.to_string(),
+                    outcome.longest_wait.seconds_text(),
+                    outcome.waited_beyond_help.to_string(),
                     text(|shortfall| format!("{:?}", shortfall.kind)),
                     text(|shortfall| shortfall.object.clone()),
                     text(|shortfall| shortfall.why.clone()),
                     outcome.lost.to_string(),
-                    outcome.free_pods.to_string(),
+                    margin.free_pods.to_string(),
                 ];
                 let counts = candidate.counts.iter().map(u32::to_string);
                 writer.write_record(counts.chain(row)).expect("writing to memory");

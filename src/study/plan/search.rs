@@ -9,6 +9,7 @@ use super::document::{Case, CaseKind, Plan};
 use super::headroom::set_replicas;
 use super::play::{self, Judge, Outcome};
 use super::results::{Candidate, PlanResults, PlayRecord, Verdict};
+use super::waits::{Reach, Watch};
 use crate::arena::Symbol;
 use crate::scenario::ResolvedScenario;
 use crate::simulation::Prepared;
@@ -104,6 +105,8 @@ pub(super) struct Search<'a> {
     symmetry: Symmetry,
     demand: Demand,
     pub(super) mentioned: FxHashSet<Symbol>,
+    /// Names of the searched pools.
+    pools: Vec<Symbol>,
 }
 
 /// A cluster to be tried.
@@ -141,6 +144,7 @@ impl<'a> Search<'a> {
             symmetry,
             demand: Demand::of(settled.store(), &plan.base, plan.priority),
             mentioned: cases::mentioned(&plan.base.objects),
+            pools: plan.pools.iter().map(|pool| pool.name).collect(),
         }
     }
 
@@ -159,7 +163,7 @@ impl<'a> Search<'a> {
     pub(super) fn play(&self, trial: Trial<'_>, depth: Thoroughness) -> Verdict {
         let scenario = &trial.apply(self.plan, &self.plan.base);
         let settled = Prepared::new(scenario);
-        let calm = PlayRecord::calm(self.judge.judge(settled.store()));
+        let calm = PlayRecord::calm(self.judge.play_calm(scenario, &settled, self.watch(Reach::Named)));
         if !calm.outcome.is_survived() {
             return Verdict::Played { plays: vec![calm], is_cut_short: false };
         }
@@ -177,6 +181,11 @@ impl<'a> Search<'a> {
         Verdict::Played { plays, is_cut_short }
     }
 
+    /// Watches which pods have to wait for room.
+    pub(super) fn watch(&self, reach: Reach) -> Watch<'_> {
+        Watch::new(self.judge, &self.pools, reach)
+    }
+
     fn play_case(
         &self,
         index: usize,
@@ -189,14 +198,17 @@ impl<'a> Search<'a> {
         let record = |lost: LostSet, outcome: Outcome| PlayRecord { case: Some(index), lost, outcome };
         let all = |name: &str| LostSet { label: name.to_owned(), nodes: Vec::new(), alike: 1 };
         match &case.kind {
-            CaseKind::Zone => self.play_losses(index, cases::zones(settled.store()), scenario, settled, depth),
+            CaseKind::Zone => {
+                let zones = cases::zones(settled.store());
+                self.play_losses((index, Reach::Groups), zones, scenario, settled, depth)
+            }
             CaseKind::Nodes(count) => {
                 let sets = cases::sets_of(settled.store(), *count, &self.mentioned, self.symmetry);
                 if sets.is_empty() {
                     let lost = all(&format!("there are not {count} nodes"));
                     return PlayedCase::whole(vec![record(lost, Outcome::nothing_left(*count))]);
                 }
-                self.play_losses(index, sets, scenario, settled, depth)
+                self.play_losses((index, Reach::Named), sets, scenario, settled, depth)
             }
             CaseKind::RollingUpgrade(spec) => {
                 let upgraded: Vec<_> = self
@@ -206,14 +218,14 @@ impl<'a> Search<'a> {
                     .map(|(pool, _)| &scenario.pools[*pool])
                     .collect();
                 let played = upgraded.par_iter().with_max_len(1).map(|pool| {
-                    let outcome = self.judge.play_upgrade(scenario, settled, spec, pool);
+                    let outcome = self.judge.play_upgrade(scenario, settled, spec, pool, self.watch(Reach::Named));
                     record(all(&format!("pool {}", pool.name)), outcome)
                 });
                 PlayedCase::whole(played.collect())
             }
             CaseKind::Scenario(own) => {
                 let own = trial.apply(self.plan, own);
-                let outcome = self.judge.play_own(&own, &Prepared::new(&own));
+                let outcome = self.judge.play_own(&own, &Prepared::new(&own), self.watch(Reach::of(&own.chaos)));
                 PlayedCase::whole(vec![record(all(&own.name), outcome)])
             }
         }
@@ -222,14 +234,14 @@ impl<'a> Search<'a> {
     /// Plays the loss of each set of nodes.
     fn play_losses(
         &self,
-        index: usize,
+        (index, reach): (usize, Reach),
         sets: Vec<LostSet>,
         scenario: &ResolvedScenario,
         settled: &Prepared,
         depth: Thoroughness,
     ) -> PlayedCase {
         let play = |lost: LostSet| {
-            let outcome = self.judge.play(scenario, settled, play::loss(scenario, &lost));
+            let outcome = self.judge.play(scenario, settled, play::loss(scenario, &lost), self.watch(reach));
             PlayRecord { case: Some(index), lost, outcome }
         };
         if depth == Thoroughness::AllCases {

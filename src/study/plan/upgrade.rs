@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::play::{Judge, Outcome, Shortfall, ShortfallKind, observers};
+use super::waits::Watch;
 use crate::arena::Symbol;
 use crate::chaos::ChaosPlan;
 use crate::procedures::{ProcedurePlan, RollingUpgradeSpec};
@@ -16,9 +17,6 @@ const NODE_MAX: SimDuration = SimDuration::from_secs(3600);
 
 /// How often the progress of an upgrade is looked at.
 const LOOK: SimDuration = SimDuration::from_secs(30);
-
-/// A pod that has no node for so long has not been waiting for the scheduler, but for room.
-const WAIT_MAX: SimDuration = SimDuration::from_secs(60);
 
 /// How long the pods of the last node have to be Ready again.
 const AFTERMATH: SimDuration = SimDuration::from_secs(600);
@@ -60,14 +58,14 @@ impl OldNodes {
 }
 
 impl Judge {
-    /// Plays the upgrade of a pool until it is over, and at least as long as the scenario lasts. Pods must not only have their
-    /// place in the end: one that was drained and finds none while its node is away falls short, too.
+    /// Plays the upgrade of a pool until it is over, and at least as long as the scenario lasts.
     pub(super) fn play_upgrade(
         self,
         scenario: &ResolvedScenario,
         settled: &Prepared,
         spec: &RollingUpgradeSpec,
         pool: &NodePool,
+        mut watch: Watch<'_>,
     ) -> Outcome {
         let old = OldNodes::of(pool, settled.store());
         let (surge, unavailable) = spec.at_a_time(old.0.len());
@@ -76,29 +74,20 @@ impl Judge {
         let observers = observers(&scenario.objectives);
         let mut run = settled.start_script(script(scenario, spec, pool.name), scenario.seed, observers);
         let mut now = SimTime::ZERO;
-        let mut waiting: Vec<Shortfall> = Vec::new();
         while now < limit && !old.are_replaced(run.store()) {
             now += LOOK;
-            run.run_until(now);
-            if waiting.is_empty() {
-                waiting = self.misplaced(run.store(), now - WAIT_MAX);
-                waiting.retain(|shortfall| shortfall.kind == ShortfallKind::Pending);
-            }
+            watch.play_until(&mut run, now);
         }
         let left = old.left(run.store());
         let end = (now + AFTERMATH).max(SimTime::ZERO + scenario.duration);
-        let mut outcome = self.end(scenario, run, end);
+        let mut outcome = self.end(scenario, run, watch, end);
         // The first is the one that could not be drained; the others were not begun.
         if let Some(first) = left.first() {
             let (left, all) = (left.len(), old.0.len());
             let timeout = spec.drain_timeout;
             let why = format!("{left} of {all} nodes were not replaced: a drain did not end within {timeout}");
-            waiting.push(Shortfall { kind: ShortfallKind::NotDrained, object: format!("node/{first}"), why });
+            outcome.shortfalls.push(Shortfall::new(ShortfallKind::NotDrained, format!("node/{first}"), why));
         }
-        let is_new = |shortfall: &Shortfall| outcome.shortfalls.iter().all(|known| known.object != shortfall.object);
-        waiting.retain(is_new);
-        outcome.pending += waiting.iter().filter(|found| found.kind == ShortfallKind::Pending).count() as u64;
-        outcome.shortfalls.extend(waiting);
         outcome.shortfalls.sort_by_key(|shortfall| shortfall.kind);
         outcome
     }

@@ -16,6 +16,8 @@ pub(super) struct Combination {
     pub(super) variants: Vec<usize>,
     /// Costs of each workload, by the value of its axis.
     pub(super) costs: Vec<Vec<Series>>,
+    /// What belongs to none of the workloads.
+    pub(super) rest: Series,
     /// What the whole costs if every workload has its best value, or, where that cannot be told of the scenario as it is, what
     /// it costs with the scenario's own.
     pub(super) at_best: Series,
@@ -26,7 +28,7 @@ pub(super) struct Combination {
 }
 
 /// The sum of two series.
-fn sum(a: &[(u32, f64)], b: &[(u32, f64)]) -> Series {
+pub(super) fn sum(a: &[(u32, f64)], b: &[(u32, f64)]) -> Series {
     combined(a, b, |a, b| a + b)
 }
 
@@ -96,7 +98,7 @@ impl Tuner<'_> {
                 .fold(self.costs(variant), |rest, workload| combined(&rest, &own(workload), |a, b| a - b))
         });
         let rest = averaged(&rest.collect::<Vec<_>>());
-        let at_best = costs.iter().zip(self.tuned).fold(rest, |total, (levels, (_, axis))| {
+        let at_best = costs.iter().zip(self.tuned).fold(rest.clone(), |total, (levels, (_, axis))| {
             let best = self.contest(levels, &self.levels_ruled_out(&variants, *axis, is_out)).order[0];
             sum(&total, &levels[best])
         });
@@ -104,7 +106,7 @@ impl Tuner<'_> {
         // What is there already is no choice that could be refused.
         let changes = key != self.others(self.baseline);
         let is_ruled_out = changes && self.closest(variants.iter().copied()).is_some_and(|variant| is_out[variant]);
-        Combination { key, variant, variants, costs, at_best, is_ruled_out, is_outside: false }
+        Combination { key, variant, variants, costs, rest, at_best, is_ruled_out, is_outside: false }
     }
 
     /// Every combination that was played. That of the baseline is always among them: what is there must be beaten, also if the
@@ -136,13 +138,14 @@ impl Tuner<'_> {
                 of.at_best = self.costs(*like);
             }
         }
-        let costs = self.combination(today.clone(), of_grid.clone(), is_out).costs;
+        let Combination { costs, rest, .. } = self.combination(today.clone(), of_grid.clone(), is_out);
         let at_best = self.costs(self.baseline);
         found.push(Combination {
             key: today,
             variant: self.baseline,
             variants: of_grid,
             costs,
+            rest,
             at_best,
             is_ruled_out: false,
             is_outside: true,

@@ -6,8 +6,10 @@
 
 mod combination;
 mod recommended;
+mod together;
 mod workload;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -17,8 +19,12 @@ use super::estimate::{RestsOnUnseen, Series};
 use super::results::Results;
 use super::statistics::Interval;
 use super::undone::{LeftUndone, reason};
-use super::{INDIFFERENCE, WORKLOAD_METRICS};
+use super::{INDIFFERENCE, RunRow, WORKLOAD_METRICS, metric_names};
 use combination::Combination;
+pub use together::Together;
+
+/// The metric of what is paid for nodes.
+const NODE_H: &str = "node_h";
 
 /// What is recommended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,6 +40,10 @@ pub struct Tuning {
     pub kept_for_unseen: Option<KeptForUnseen>,
     /// Metrics that have a price and belong to no workload, for which `tolerationSeconds`, too, are chosen for the cluster as a whole.
     pub whole_for: Vec<String>,
+    /// Whether a variant is told to be cheaper than the best for each workload, so that that one is recommended.
+    pub beats_each: bool,
+    /// What workloads show together of which none shows it alone.
+    pub together: Vec<Together>,
     /// For each workload; none where `tolerationSeconds` are chosen for the cluster as a whole, and are among `others`.
     pub workloads: Vec<WorkloadChoice>,
     /// A variant that has `others`.
@@ -63,6 +73,9 @@ pub struct WorkloadChoice {
     pub best: String,
     /// Its value in the baseline.
     pub today: String,
+    /// The value that it is to have: the best if that is told to be cheaper than today's, by enough to be worth a change; one that pays
+    /// for several workloads together of which none shows it alone; else today's.
+    pub recommended: String,
     /// Whether the data tell that the former costs less than the latter, by enough to be worth a change.
     pub is_clear: bool,
     /// Whether they tell that it costs less, but by too little.
@@ -88,6 +101,14 @@ pub struct WorkloadChoice {
     axis: usize,
     #[serde(skip)]
     level: usize,
+}
+
+impl WorkloadChoice {
+    /// Whether it is to have another value than it has.
+    #[must_use]
+    pub fn changes(&self) -> bool {
+        self.recommended != self.today
+    }
 }
 
 /// What a value means for one workload.
@@ -132,10 +153,25 @@ impl Results {
     /// Metrics that have a price and differ with `tolerationSeconds`, but are no workload's own: what a value costs one workload cannot
     /// be told of these.
     fn priced_of_no_workload(&self) -> Vec<String> {
-        // The nodes at t=0 are what they are, however long pods tolerate their loss.
-        let is_own = |name: &str| WORKLOAD_METRICS.contains(&name) || name == "node_h";
+        // Without an autoscaler nodes are what they are, however long pods tolerate their loss.
+        let is_own = |name: &str| WORKLOAD_METRICS.contains(&name) || name == NODE_H && !self.nodes_follow_pods();
         let priced = self.prices.iter().filter(|(name, price)| *price > 0.0 && !is_own(name));
         priced.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Whether runs with one seed had other node-hours though nothing but `tolerationSeconds` differed.
+    fn nodes_follow_pods(&self) -> bool {
+        let tuner = Tuner { results: self, tuned: &self.tuned };
+        let Some(metric) = metric_names().iter().position(|name| *name == NODE_H) else { return false };
+        let mut known: BTreeMap<(Vec<Option<usize>>, u32), f64> = BTreeMap::new();
+        self.runs.iter().enumerate().any(|(variant, runs)| {
+            let others = tuner.others(variant);
+            let mut differs = |run: &RunRow| {
+                let found = run.metrics[metric];
+                known.insert((others.clone(), run.replication), found).is_some_and(|before| before != found)
+            };
+            runs.iter().any(&mut differs)
+        })
     }
 
     /// What is recommended; none if nothing has a price or nothing was played.
@@ -153,11 +189,13 @@ impl Results {
             return whole().map(|whole| Tuning { whole_for, ..whole });
         }
         let apart = Tuner { results: self, tuned: &self.tuned }.tuning()?;
-        if apart.changes() {
+        if apart.changes() && !apart.beats_each {
             return Some(apart);
         }
         // What is not told of any workload may be told of all of them together.
-        whole().filter(Tuning::changes).or(Some(apart))
+        let beats_each = apart.beats_each;
+        let whole = whole().filter(Tuning::changes).map(|whole| Tuning { beats_each, ..whole });
+        whole.or(Some(Tuning { beats_each: false, ..apart }))
     }
 }
 
@@ -176,9 +214,12 @@ impl Tuner<'_> {
         };
         let alike = contest.alike.iter().chain(contest.order.first()).filter(|other| **other != chosen);
         let of = &combinations[chosen];
-        let choices: Vec<WorkloadChoice> =
+        let mut choices: Vec<WorkloadChoice> =
             (0..self.tuned.len()).map(|workload| self.workload_choice(workload, of, &is_out)).collect();
+        let together = self.together(&mut choices, of, &is_out);
         Some(Tuning {
+            beats_each: !choices.is_empty() && self.is_beaten(&choices, of, &is_out),
+            together,
             others: self.others_named(&of.key),
             changes_others: today != chosen,
             alike_others: alike.map(told).collect(),
@@ -199,7 +240,7 @@ impl Tuner<'_> {
         let today = self.choice(self.baseline);
         let mut wanted = key.to_vec();
         for axis in (0..wanted.len()).filter(|&axis| self.is_of_tolerations(axis)) {
-            let value = |of: &WorkloadChoice| if of.is_clear { Some(of.level) } else { today[axis] };
+            let value = |of: &WorkloadChoice| if of.changes() { Some(of.level) } else { today[axis] };
             let mut values = choices.iter().filter(|of| of.axis == axis).map(value);
             let first = values.next()?;
             if values.any(|other| other != first) {
@@ -254,7 +295,7 @@ impl Tuning {
     /// Whether anything is to be changed.
     #[must_use]
     pub fn changes(&self) -> bool {
-        self.changes_others || self.workloads.iter().any(|choice| choice.is_clear)
+        self.changes_others || self.workloads.iter().any(WorkloadChoice::changes)
     }
 
     /// A variant of the grid that has the recommended values of what is not `tolerationSeconds`.
@@ -267,14 +308,14 @@ impl Tuning {
     #[must_use]
     pub fn csv(&self) -> String {
         let mut text = String::from(
-            "workload,value,today,best,cost,low,high,unready_replica_s,evictions,needless_evictions,ruled_out\n",
+            "workload,value,today,best,cost,low,high,unready_replica_s,evictions,needless_evictions,ruled_out,recommended\n",
         );
         let finite = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
         for choice in &self.workloads {
             for of in &choice.values {
                 let _ = writeln!(
                     text,
-                    "{},{},{},{},{},{},{},{},{},{},{}",
+                    "{},{},{},{},{},{},{},{},{},{},{},{}",
                     choice.workload,
                     of.value,
                     choice.today,
@@ -286,6 +327,7 @@ impl Tuning {
                     of.evictions,
                     of.needless_evictions,
                     if of.ruled_out { reason(&of.left_undone) } else { String::new() },
+                    choice.recommended,
                 );
             }
         }

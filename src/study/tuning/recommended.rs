@@ -6,11 +6,11 @@ use super::super::patch::{self, Patches};
 use super::{Tuning, WorkloadChoice};
 
 impl Study {
-    /// The variant that is recommended: for each workload its best value, where the data tell that it is cheaper; none if
+    /// The variant that is recommended: for each workload the recommended value; none if
     /// everything is to stay as it is.
     #[must_use]
     pub fn recommended(&self, tuning: &Tuning) -> Option<Variant> {
-        let changed: Vec<&WorkloadChoice> = tuning.workloads.iter().filter(|choice| choice.is_clear).collect();
+        let changed: Vec<&WorkloadChoice> = tuning.workloads.iter().filter(|choice| choice.changes()).collect();
         if changed.is_empty() && !tuning.changes_others {
             return None;
         }

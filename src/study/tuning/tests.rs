@@ -202,3 +202,68 @@ fn the_value_that_is_there_already_is_no_change() {
     let tuning = mixed(1).tuning().expect("priced");
     assert!(!tuning.workloads[0].is_clear && tuning.workloads[1].is_clear);
 }
+
+/// Workloads under two values, of which the second is today's: what each costs in the runs of each, and the rest.
+fn of_workloads(own: &[[[f64; 8]; 2]], rest: [f64; 2]) -> Results {
+    let total = |variant: usize| -> Vec<f64> {
+        (0..8).map(|run| rest[variant] + own.iter().map(|of| of[variant][run]).sum::<f64>()).collect()
+    };
+    let (first, second) = (total(0), total(1));
+    let mut grid = results(&[&first, &second]);
+    grid.tuned = (0..own.len()).map(|workload| (format!("deployment/d/{workload}"), 0)).collect();
+    for (variant, runs) in grid.runs.iter_mut().enumerate() {
+        for run in runs {
+            run.workloads = vec![0.0; own.len() * WORKLOAD_METRICS.len()].into();
+            for (workload, of) in own.iter().enumerate() {
+                run.workloads[workload * WORKLOAD_METRICS.len()] = of[variant][run.replication as usize];
+            }
+        }
+    }
+    grid.baseline = 1;
+    grid
+}
+
+const NOISE: [f64; 8] = [0.0, 1.0, -0.5, 0.2, -0.9, 0.4, 0.1, -0.3];
+
+#[test]
+fn what_several_workloads_show_together_each_of_them_gets() {
+    // The first pays for itself. Of the others each may or may not, but what one loses in a run the other one gains.
+    let own = [
+        [NOISE.map(|x| 5.0 + x), NOISE.map(|x| 20.0 - x)],
+        [NOISE.map(|x| 8.0 + 9.0 * x), NOISE.map(|x| 10.0 + 0.1 * x)],
+        [NOISE.map(|x| 8.0 - 9.0 * x), NOISE.map(|x| 10.0 - 0.1 * x)],
+    ];
+    let tuning = of_workloads(&own, [100.0, 100.0]).tuning().expect("priced");
+    let found: Vec<_> = tuning.workloads.iter().map(|of| (of.is_clear, of.recommended.as_str())).collect();
+    assert_eq!(found, [(true, "0"), (false, "0"), (false, "0")]);
+    let together = &tuning.together[0];
+    assert_eq!((together.value.as_str(), together.today.as_str(), together.workloads.len()), ("0", "1", 2));
+    assert!(together.against_today.high < 0.0 && tuning.recommended_variant() == Some(0));
+    // Where they do not make up for each other, they stay.
+    let own = [own[0], own[1], [NOISE.map(|x| 8.0 + 9.0 * x), NOISE.map(|x| 10.0 + 0.1 * x)]];
+    let tuning = of_workloads(&own, [100.0, 100.0]).tuning().expect("priced");
+    let found: Vec<_> = tuning.workloads.iter().map(|of| (of.changes(), of.recommended.as_str())).collect();
+    assert_eq!(found, [(true, "0"), (false, "1"), (false, "1")]);
+    assert!(tuning.together.is_empty() && tuning.csv().lines().any(|row| row.ends_with(",,1")));
+}
+
+#[test]
+fn no_variant_that_is_told_to_be_cheaper_stands_beside_the_recommendation() {
+    // The first pays for itself, the second does not say; what is no workload's own tells of the value for both.
+    let own = [[NOISE.map(|x| 5.0 + x), NOISE.map(|x| 20.0 - x)], [NOISE.map(|x| 9.9 + x), NOISE.map(|x| 10.0 - x)]];
+    let tuning = of_workloads(&own, [50.0, 100.0]).tuning().expect("priced");
+    assert!(tuning.beats_each && tuning.workloads.is_empty() && tuning.changes());
+    assert_eq!(tuning.recommended_variant(), Some(0));
+    let tuning = of_workloads(&own, [100.0, 100.0]).tuning().expect("priced");
+    assert_eq!((tuning.beats_each, tuning.workloads.len()), (false, 2));
+}
+
+#[test]
+fn nodes_that_follow_pods_are_no_reason_for_a_value_of_its_own() {
+    let mut results = mixed(2);
+    results.prices = vec![("evictions".into(), 1.0), ("node_h".into(), 1.0)];
+    assert!(results.tuning().expect("priced").whole_for.is_empty());
+    let metric = metric_names().iter().position(|name| *name == NODE_H).expect("a metric");
+    results.runs[1][3].metrics[metric] = 7.5;
+    assert_eq!(results.tuning().expect("priced").whole_for, [NODE_H]);
+}

@@ -36,12 +36,14 @@ impl Tuner<'_> {
         let point = |of: &ValueOutcome| (of.unready_replica_s, of.needless_evictions);
         let points = values.iter().map(|of| if of.ruled_out { (f64::NAN, f64::NAN) } else { point(of) });
         let points: Vec<(f64, f64)> = points.collect();
+        let is_clear = is_told && matters(against_today, cost_today.mean);
         WorkloadChoice {
             workload: path.clone(),
+            recommended: if is_clear { name(&level) } else { today.clone() },
             best: name(&level),
             today,
-            is_clear: is_told && matters(against_today, cost_today.mean),
-            is_slight: is_told && !matters(against_today, cost_today.mean),
+            is_clear,
+            is_slight: is_told && !is_clear,
             rests_on_unseen: if is_today { None } else { pairs.rests_on_unseen(&both, 0, 1) },
             cost: estimate.mean(&levels[level]),
             cost_today,

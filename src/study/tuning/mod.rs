@@ -308,7 +308,7 @@ impl Tuning {
     #[must_use]
     pub fn csv(&self) -> String {
         let mut text = String::from(
-            "workload,value,today,best,cost,low,high,unready_replica_s,evictions,needless_evictions,ruled_out,recommended\n",
+            "workload,value,today,best,cost,low,high,unready_replica_s,evictions,needless_evictions,recommended,ruled_out\n",
         );
         let finite = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
         for choice in &self.workloads {
@@ -326,8 +326,8 @@ impl Tuning {
                     of.unready_replica_s,
                     of.evictions,
                     of.needless_evictions,
-                    if of.ruled_out { reason(&of.left_undone) } else { String::new() },
                     choice.recommended,
+                    if of.ruled_out { reason(&of.left_undone) } else { String::new() },
                 );
             }
         }

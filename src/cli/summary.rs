@@ -326,7 +326,7 @@ fn end(text: &mut String, observed: &Observed, paint: Paint) {
     if last.nodes_unschedulable > 0 {
         let _ = write!(nodes, ", {} unschedulable", number(last.nodes_unschedulable));
     }
-    let mut pods = format!("{} pods Ready", number(last.pods_ready));
+    let mut pods = format!("{} {} Ready", number(last.pods_ready), if last.pods_ready == 1 { "pod" } else { "pods" });
     let others = [
         (last.pods_running - last.pods_ready, "running but not Ready"),
         (last.pods_pending, "Pending"),
@@ -347,23 +347,20 @@ fn waiting(text: &mut String, observed: &Observed, end: SimTime, paint: Paint) {
     if pods.is_empty() {
         return;
     }
-    let mut refusals: BTreeMap<(Symbol, &str), &str> = BTreeMap::new();
-    let mut warnings: BTreeMap<(Symbol, &str), (&str, &str)> = BTreeMap::new();
-    for event in observed.events.iter().filter(|event| event.kind == "Pod") {
-        if event.reason == "FailedScheduling" {
-            refusals.insert((event.namespace, &event.name), &event.message);
-        } else if event.event_type == "Warning" {
-            warnings.insert((event.namespace, &event.name), (event.reason, &event.message));
-        }
+    let mut warnings: BTreeMap<(Symbol, &str), (SimTime, &str, &str)> = BTreeMap::new();
+    for event in observed.events.iter().filter(|event| event.kind == "Pod" && event.event_type == "Warning") {
+        warnings.insert((event.namespace, &event.name), (event.at, event.reason, &event.message));
     }
     let mut reasons: BTreeMap<String, Vec<&PodRow>> = BTreeMap::new();
     for pod in &pods {
         let name = (pod.namespace, &*pod.name);
-        let reason = match (pod.scheduled_at, refusals.get(&name)) {
+        // One of the same name may have been there before it, and what was said before it was bound is over.
+        let warning = warnings.get(&name).filter(|(at, ..)| pod.scheduled_at.is_some_and(|bound| *at >= bound));
+        let reason = match (pod.scheduled_at, &pod.not_scheduled) {
             _ if let Some(waiting) = pod.waiting => format!("{} ({})", waiting.reason, waiting.subject),
-            (Some(_), _) if let Some((reason, message)) = warnings.get(&name) => format!("{reason}: {message}"),
+            (Some(_), _) if let Some((_, reason, message)) = warning => format!("{reason}: {message}"),
             (Some(_), _) => "bound to a node, its containers have not started".to_owned(),
-            (None, Some(message)) => (*message).to_owned(),
+            (None, Some(message)) => message.to_string(),
             (None, None) if !observed.schedulers.contains(&pod.scheduler()) => {
                 format!("names a scheduler that is not there: `{}`", pod.scheduler())
             }

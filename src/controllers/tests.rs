@@ -13,6 +13,7 @@ use crate::component::{
     PodName, PodStatusPatch, Reconcile, Reply, Request, Start, StatusUpdate, Timers,
 };
 use crate::engine::{EventQueue, Streams, Ticket};
+use crate::model::config::FeatureGates;
 use crate::model::{self, Object};
 use crate::state::{
     CauseId, Change, Changed, DeletionCause, DeploymentId, JobId, Owner, Pod, PodId, PodPhase, ReplicaSetId,
@@ -918,7 +919,7 @@ fn with_the_gate_an_update_takes_as_many_at_a_time_as_may_be_unavailable() {
     let check = |policy: &str, expected: [&[&str]; 3]| {
         let mut cluster = Cluster::new(StatefulSets::default());
         let gates = &mut cluster.config.kube_controller_manager.feature_gates;
-        gates.push(Symbol::new("MaxUnavailableStatefulSet=true"));
+        *gates = FeatureGates::of("MaxUnavailableStatefulSet=true").expect("gates");
         let update = "updateStrategy: {rollingUpdate: {partition: 3, maxUnavailable: 2}}";
         let spec = format!("replicas: 6, podManagementPolicy: {policy}, {update}");
         let id = stateful_set(&mut cluster, &spec);

@@ -20,6 +20,7 @@ mod readiness;
 mod replacements;
 mod services;
 mod slo;
+mod storms;
 mod summary;
 mod transcript;
 mod traps;
@@ -314,7 +315,7 @@ impl Observers {
     #[must_use]
     pub fn finish(self, end: SimTime, store: &Store, event_count: u64) -> Observed {
         let files = self.files();
-        let pods = self.pods.finish(end);
+        let pods = self.pods.finish(end, store);
         let is_thinned = self.cluster.is_thinned();
         let (cluster, zones, extremes) = self.cluster.finish(end);
         let (services, of_services) = self.services.finish(end);
@@ -335,6 +336,8 @@ impl Observers {
         if files {
             let standing = waiting::standing(&pods, &self.causes);
             let evidence = verdict::Evidence {
+                pods: &pods,
+                storms: storms::storms(&pods),
                 workloads: &summary.workloads,
                 jobs: &summary.failed_jobs,
                 commands: &orders.0,

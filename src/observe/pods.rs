@@ -69,6 +69,8 @@ pub struct PodRow {
     pub scheduler: Option<Symbol>,
     /// What its containers wait for, if they wait for more than their turn.
     pub waiting: Option<Waiting>,
+    /// Why it is not bound at the end of the run: the message of its condition PodScheduled.
+    pub not_scheduled: Option<Arc<str>>,
     /// Whether it had ended by itself before its deletion was asked for: what deletes it then takes nothing away.
     pub had_ended: bool,
 }
@@ -140,9 +142,13 @@ impl Pods {
         }
     }
 
-    pub(super) fn finish(mut self, end: SimTime) -> Vec<PodRow> {
+    pub(super) fn finish(mut self, end: SimTime, store: &Store) -> Vec<PodRow> {
         for row in &mut self.rows {
             row.close(end);
+        }
+        for (id, pod) in store.pods().filter(|(_, pod)| pod.node.is_none()) {
+            let why = pod.not_scheduled.as_ref().map(|why| Arc::clone(&why.message));
+            self.rows[*self.row_of.get(id)].not_scheduled = why;
         }
         self.rows
     }
@@ -225,6 +231,7 @@ fn row(pod: &Pod, store: &Store, at: SimTime, initial: bool) -> PodRow {
         is_loose: is_loose(pod),
         scheduler: pod.spec.scheduler_name,
         waiting: Waiting::of(pod, CauseId::NONE),
+        not_scheduled: None,
         had_ended: pod.phase.is_terminal() && pod.deletion.is_none(),
         namespace: pod.namespace,
         name: Arc::clone(&pod.name),

@@ -8,6 +8,8 @@ use super::faults::Missed;
 use super::jobs::FailedJob;
 use super::orders::{Order, Shortcoming};
 use super::outcome::{JudgedObjective, WorkloadOutcome};
+use super::pods::PodRow;
+use super::storms::Storm;
 use super::traps::Trap;
 use super::waiting::Standing;
 use crate::arena::Symbol;
@@ -25,6 +27,8 @@ const SLACK: SimDuration = SimDuration::from_secs(10);
 /// Seconds for which daemons may be off, besides those that count as short, until it is worth a sentence: it takes the control plane
 /// this long to notice that a machine is off, and as long for pods of what is gone to be collected.
 const HIDDEN_S: f64 = 120.0;
+/// A namespace goes when its pods have: after their grace periods, and some passes of its controller.
+const NAMESPACE_MAX: SimDuration = SimDuration::from_secs(120);
 
 /// What a sentence of the verdict speaks of, in the order of the verdict.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
@@ -44,8 +48,12 @@ pub enum Matter {
     MachinesUnnoticed,
     /// Pods of DaemonSets did not run on machines that were off, where they do not count as wanted.
     DaemonsOff,
+    /// A workload makes pod after pod, and none comes to run.
+    PodStorm,
     /// Pods are being deleted and do not go.
     PodsTerminating,
+    /// Namespaces are being deleted and do not go.
+    NamespacesTerminating,
     /// Pods are gone that nothing makes anew.
     PodsLost,
     /// A Job failed.
@@ -101,6 +109,8 @@ pub struct Sentence {
 
 /// What the verdict is made of.
 pub(super) struct Evidence<'a> {
+    pub(super) pods: &'a [PodRow],
+    pub(super) storms: Vec<Storm>,
     pub(super) workloads: &'a [WorkloadOutcome],
     pub(super) jobs: &'a [FailedJob],
     pub(super) commands: &'a [Order],
@@ -116,7 +126,7 @@ pub(super) struct Evidence<'a> {
 pub(super) fn verdict(evidence: &Evidence<'_>, end: SimTime, store: &Store) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     still_broken(&mut sentences, evidence, end, store);
-    lost(&mut sentences, evidence.workloads, evidence.jobs);
+    lost(&mut sentences, evidence);
     faults(&mut sentences, evidence.faults);
     orders(&mut sentences, evidence.commands, (Matter::CommandFailed, Matter::CommandUnfinished));
     orders(&mut sentences, evidence.procedures, (Matter::ProcedureFailed, Matter::ProcedureUnfinished));
@@ -170,12 +180,61 @@ fn still_broken(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>, end: Sim
     pending(sentences, store);
     unserved(sentences, &evidence.unserved);
     waiting(sentences, evidence.standing);
-    let is_stuck = |pod: &Pod| pod.is_terminating() && pod.deletion.is_some_and(|d| end > d.deadline + SLACK);
-    let stuck: Vec<String> = store.pods().filter(|(_, pod)| is_stuck(pod)).map(|(_, pod)| pod_name(pod)).collect();
+    storming(sentences, &evidence.storms);
+    terminating(sentences, end, store);
+}
+
+/// Workloads that made pod after pod.
+fn storming(sentences: &mut Vec<Sentence>, storms: &[Storm]) {
+    for storm in storms.iter().take(EACH_MAX) {
+        let reasons: Vec<String> = storm.reasons.iter().take(NAMED_MAX).map(|(reason, _)| reason.to_string()).collect();
+        let nodes: Vec<String> = storm.nodes.iter().map(|node| format!("node/{node}")).collect();
+        let object = storm.workload.to_string();
+        let text = format!(
+            "STORM: {object} made {} pods that failed before they ran, from {} to {}: {} on {}",
+            storm.pods,
+            since_start(storm.from),
+            since_start(storm.to),
+            reasons.join(", "),
+            names(&nodes),
+        );
+        sentences.push(sentence(Matter::PodStorm, Tone::Bad, text, vec![object]));
+    }
+    if let Some(more @ 1..) = storms.len().checked_sub(EACH_MAX) {
+        let objects = storms.iter().skip(EACH_MAX).map(|storm| storm.workload.to_string()).collect();
+        sentences.push(sentence(Matter::PodStorm, Tone::Bad, format!("STORM: of {more} more workloads"), objects));
+    }
+}
+
+/// A time of the run in whole seconds.
+fn since_start(at: SimTime) -> SimDuration {
+    SimDuration::from_secs(at.saturating_since(SimTime::ZERO).as_secs_f64() as u64)
+}
+
+/// What is being deleted, and does not go.
+fn terminating(sentences: &mut Vec<Sentence>, end: SimTime, store: &Store) {
+    let is_stuck = |pod: &Pod| pod.deletion.is_some_and(|deletion| end > deletion.deadline + SLACK);
+    let (ended, stuck): (Vec<&Pod>, Vec<&Pod>) =
+        store.pods().map(|(_, pod)| pod).filter(|pod| is_stuck(pod)).partition(|pod| pod.phase.is_terminal());
+    let kinds = [
+        (stuck, "Terminating and not gone, past the grace period"),
+        (ended, "Terminating and not gone, though ended: finalizers hold"),
+    ];
+    for (pods, what) in kinds.into_iter().filter(|(pods, _)| !pods.is_empty()) {
+        let objects: Vec<String> = pods.into_iter().map(pod_name).collect();
+        let text = format!("{} {what}: {}", are(objects.len(), "pod"), names(&objects));
+        sentences.push(sentence(Matter::PodsTerminating, Tone::Neutral, text, objects));
+    }
+    let is_stuck = |since: SimTime| end.saturating_since(since) > NAMESPACE_MAX;
+    let stuck: Vec<String> = store
+        .namespaces
+        .iter()
+        .filter(|(_, namespace)| namespace.deleting_since.is_some_and(is_stuck))
+        .map(|(_, namespace)| format!("namespace/{}", namespace.name))
+        .collect();
     if !stuck.is_empty() {
-        let text =
-            format!("{} Terminating and not gone, past the grace period: {}", are(stuck.len(), "pod"), names(&stuck));
-        sentences.push(sentence(Matter::PodsTerminating, Tone::Neutral, text, stuck));
+        let text = format!("{} being deleted and not gone: {}", are(stuck.len(), "namespace"), names(&stuck));
+        sentences.push(sentence(Matter::NamespacesTerminating, Tone::Neutral, text, stuck));
     }
 }
 
@@ -300,12 +359,19 @@ fn pod_name(pod: &Pod) -> String {
     format!("pod/{}/{}", pod.namespace, pod.name)
 }
 
-fn lost(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome], jobs: &[FailedJob]) {
-    let losers: Vec<&WorkloadOutcome> = workloads.iter().filter(|workload| workload.lost > 0).collect();
+/// `pod/default/web (NodePorts)`: a pod that nothing makes anew, and why it failed if its status says so.
+fn lost_pod(of: &WorkloadOutcome, pods: &[PodRow]) -> String {
+    let last = pods.iter().rfind(|pod| pod.workload == of.key() && !pod.reason.is_empty());
+    last.map_or_else(|| of.object(), |pod| format!("{} ({})", of.object(), pod.reason))
+}
+
+fn lost(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>) {
+    let jobs = evidence.jobs;
+    let losers: Vec<&WorkloadOutcome> = evidence.workloads.iter().filter(|workload| workload.lost > 0).collect();
     if !losers.is_empty() {
         let count: u32 = losers.iter().map(|of| of.lost).sum();
         let named = |of: &&WorkloadOutcome| match (of.kind, of.lost) {
-            ("Pod", _) => of.object(),
+            ("Pod", _) => lost_pod(of, evidence.pods),
             (_, 1) => format!("1 pod of {}", of.object()),
             (_, lost) => format!("{lost} pods of {}", of.object()),
         };
@@ -429,7 +495,11 @@ fn longest_shortage(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]
     let text = format!(
         "Longest shortage: {}, for {} from {} on, of up to {}",
         longest.object(),
-        whole_seconds(longest.longest_short_s),
+        if longest.longest_short_s < 1.0 {
+            "less than 1s".to_owned()
+        } else {
+            whole_seconds(longest.longest_short_s).to_string()
+        },
         whole_seconds(longest.longest_short_from_s.unwrap_or(0.0)),
         if longest.missing_max == 1 { "1 pod".to_owned() } else { format!("{} pods", longest.missing_max) },
     );

@@ -8,7 +8,8 @@ use crate::arena::Symbol;
 use crate::component::Config;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::model::config::{
-    AdmissionPlugins, ClusterAutoscaler, Controllers, KubeApiserver, KubeControllerManager, KubeletConfiguration,
+    AdmissionPlugins, ClusterAutoscaler, Controllers, FeatureGates, KubeApiserver, KubeControllerManager,
+    KubeletConfiguration,
 };
 use crate::model::field_path::FieldPath;
 use crate::model::{ManifestObject, NotModelled, Object};
@@ -72,8 +73,7 @@ pub(super) fn without_effect(root: &Node) -> Vec<FieldPath> {
 
 /// Fields of objects that decide nothing because their feature gate is off.
 pub(super) fn gated_fields(objects: &[ManifestObject], config: &Config) -> Vec<NotModelled> {
-    let gates = &config.kube_controller_manager.feature_gates;
-    if gates.iter().any(|gate| *gate == "MaxUnavailableStatefulSet=true") {
+    if config.kube_controller_manager.feature_gates.max_unavailable_stateful_set(config.version) {
         return Vec::new();
     }
     let rows = objects.iter().filter_map(|object| {
@@ -91,10 +91,11 @@ pub(super) fn gated_fields(objects: &[ManifestObject], config: &Config) -> Vec<N
     rows.collect()
 }
 
-/// Flags whose values name only controllers and admission plugins that are not played.
+/// Flags whose values name only controllers and admission plugins that are not played, or a feature gate that decides nothing.
 fn names_without_effect(root: &Node) -> Vec<FieldPath> {
     let flags = [
         ("kubeControllerManager[\"controllers\"]", Controllers::is_idle as fn(&str) -> bool),
+        ("kubeControllerManager[\"feature-gates\"]", FeatureGates::is_idle),
         ("kubeApiserver[\"enable-admission-plugins\"]", AdmissionPlugins::is_idle),
         ("kubeApiserver[\"disable-admission-plugins\"]", AdmissionPlugins::is_idle),
     ];
@@ -127,7 +128,7 @@ mod tests {
         );
         let scenario = load_text("s.yaml", &text, Path::new("."), &Overrides::none()).expect("a scenario");
         let mut paths: Vec<String> = scenario.not_modelled.iter().map(|row| row.path.clone()).collect();
-        paths.retain(|path| path.contains("maxUnavailable") || path.contains("controllers"));
+        paths.retain(|path| path.contains("maxUnavailable") || path.contains("controllers") || path.contains("gates"));
         paths
     }
 
@@ -136,6 +137,8 @@ mod tests {
         let max_unavailable = "spec.updateStrategy.rollingUpdate.maxUnavailable";
         assert_eq!(idle(""), [max_unavailable]);
         assert_eq!(idle("feature-gates: MaxUnavailableStatefulSet=true"), <[&str; 0]>::default());
+        assert_eq!(idle("feature-gates: 'MaxUnavailableStatefulSet=True'"), <[&str; 0]>::default());
+        assert!(idle("feature-gates: 'Sidecars=true,MaxUnavailableStatefulSet=true'")[0].contains("feature-gates"));
         assert_eq!(idle("controllers: '*,-podgc'"), [max_unavailable]);
         let idle = idle("controllers: '*,-ttl'");
         assert!(

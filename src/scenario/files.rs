@@ -4,8 +4,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::diagnostics::{Diagnostic, Diagnostics, Sources};
-use crate::model::manifest::{self, Loaded};
+use crate::model::manifest::{self, Loaded, ManifestObject};
 
 /// The text of a file, or why it cannot be had.
 pub(super) fn read(path: &Path, name: &str) -> Result<String, Diagnostic> {
@@ -59,7 +61,7 @@ impl<'a> Files<'a> {
             Some(text) => manifest::load_text(path, text),
             None => manifest::load(&[PathBuf::from(path)], self.base_dir),
         };
-        let objects = loaded.objects.iter().map(|object| object.object.to_value());
+        let objects = loaded.objects.iter().map(as_written);
         self.used.insert(path.to_owned(), crate::model::yaml_text::documents(objects));
         loaded
     }
@@ -73,6 +75,47 @@ impl<'a> Files<'a> {
     pub(super) fn into_used(self) -> BTreeMap<String, String> {
         self.used
     }
+}
+
+/// An object as its file says it, for kubectl: without the namespace that a line may give it, and with what is no field of the API.
+fn as_written(object: &ManifestObject) -> Value {
+    let mut value = object.object.to_value();
+    if !object.names_namespace
+        && let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut)
+    {
+        metadata.remove("namespace");
+    }
+    for path in &object.unknown_fields {
+        put(&mut value, path);
+    }
+    value
+}
+
+/// Puts something at a path such as `spec.taints[0].efect`, whose last step is not there.
+fn put(value: &mut Value, path: &str) {
+    let (parents, field) = path.rsplit_once('.').unwrap_or(("", path));
+    let mut place = value;
+    for step in parents.split('.').filter(|step| !step.is_empty()) {
+        let (name, indexes) =
+            step.split_once('[').map_or((step, ""), |(name, rest)| (name, rest.trim_end_matches(']')));
+        let Some(fields) = fields_of(place) else { return };
+        place = fields.entry(name).or_insert(Value::Null);
+        for index in indexes.split("][").filter_map(|index| index.parse::<usize>().ok()) {
+            let Some(item) = place.get_mut(index) else { return };
+            place = item;
+        }
+    }
+    if let Some(fields) = fields_of(place) {
+        fields.insert(field.to_owned(), Value::from(""));
+    }
+}
+
+/// The fields of a map; one that is left out as it says nothing that counts is made anew.
+fn fields_of(value: &mut Value) -> Option<&mut serde_json::Map<String, Value>> {
+    if value.is_null() {
+        *value = Value::Object(serde_json::Map::new());
+    }
+    value.as_object_mut()
 }
 
 /// Whether a path of manifests stands for anything.

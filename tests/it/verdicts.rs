@@ -198,3 +198,50 @@ fn a_service_whose_workload_was_scaled_away_is_told_from_one_that_lost_it() {
                 {at: 6m, kubectl: scale deployment web --replicas=2}";
     check(back, (360.0, 120.0));
 }
+
+#[test]
+fn a_workload_whose_pods_all_fail_before_they_run_storms() {
+    let picky = web(2).replace("containers:", "nodeName: n-1, nodeSelector: {disk: none}, containers:");
+    let timeline = format!("{{at: 1m, kubectl: 'apply -f - <<<\"{picky}\"'}}");
+    let observed = play("4m", &timeline, &[]);
+    let storm = said(&observed, Matter::PodStorm);
+    assert_eq!((storm.tone, storm.objects.as_slice()), (Tone::Bad, &["deployment/default/web".to_owned()][..]));
+    let failed = observed.pods.iter().filter(|pod| pod.finished_at.is_some()).count();
+    assert!(failed > 100, "{failed}");
+    let expected =
+        format!("STORM: deployment/default/web made {failed} pods that failed before they ran, from 1m0s to ");
+    assert!(storm.text.starts_with(&expected), "{storm:?}");
+    assert!(storm.text.ends_with(": NodeAffinity on node/n-1"), "{storm:?}");
+    // One that fails once is lost, not storming, and its reason is told.
+    let lost = pod("lonely", "").replace("containers:", "nodeSelector: {disk: none}, containers:");
+    let observed = play("4m", &format!("{{at: 1m, kubectl: 'apply -f - <<<\"{lost}\"'}}"), &[]);
+    assert_eq!(tone(&observed, Matter::PodStorm), None);
+    let text = &said(&observed, Matter::PodsLost).text;
+    assert!(text.ends_with(": pod/default/lonely (NodeAffinity)"), "{text}");
+}
+
+#[test]
+fn a_namespace_that_cannot_go_and_what_holds_it_are_named() {
+    let held = pod("held", ", finalizers: [example.com/backup]").replace("namespace: default", "namespace: shop");
+    let shop = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}";
+    let observed = play("10m", "{at: 1m, kubectl: delete namespace shop --wait=false}", &[shop, &held]);
+    let pods = said(&observed, Matter::PodsTerminating);
+    assert_eq!(pods.text, "1 pod is Terminating and not gone, though ended: finalizers hold: pod/shop/held");
+    let namespaces = said(&observed, Matter::NamespacesTerminating);
+    assert_eq!(namespaces.text, "1 namespace is being deleted and not gone: namespace/shop");
+    assert_eq!(namespaces.tone, Tone::Neutral);
+}
+
+#[test]
+fn why_a_pod_waits_at_the_end_is_what_its_condition_says() {
+    let gated = pod("gated", "").replace("nodeName: n-0,", "schedulingGates: [{name: example.com/g}],");
+    let observed = play("3m", "", &[&gated]);
+    let said_of =
+        |name: &str| observed.pods.iter().rfind(|pod| &*pod.name == name).and_then(|pod| pod.not_scheduled.clone());
+    assert_eq!(said_of("gated").as_deref(), Some("Scheduling is blocked due to non-empty scheduling gates"));
+    let observed =
+        play("3m", "{at: 1m, kubectl: cordon -l '!x'}, {at: 2m, kubectl: delete pods --all --wait=false}", &[&web(1)]);
+    let waits = observed.pods.last().and_then(|pod| pod.not_scheduled.clone()).unwrap_or_default();
+    assert!(waits.starts_with("0/3 nodes are available: 3 node(s) were unschedulable."), "{waits}");
+    assert_eq!(observed.pods.first().and_then(|pod| pod.not_scheduled.clone()), None, "it was bound");
+}

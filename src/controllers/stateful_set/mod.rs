@@ -108,8 +108,7 @@ fn claim(store: &Store, id: StatefulSetId, set: &StatefulSet, selector: &LabelSe
 }
 
 fn gate_is_on(config: &Config) -> bool {
-    let gates = &config.kube_controller_manager.feature_gates;
-    gates.iter().any(|gate| gate.as_str() == "MaxUnavailableStatefulSet=true")
+    config.kube_controller_manager.feature_gates.max_unavailable_stateful_set(config.version)
 }
 
 impl StatefulSets {

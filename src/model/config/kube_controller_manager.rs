@@ -1,9 +1,9 @@
 //! Flags of kube-controller-manager.
 
 use super::controllers::Controllers;
+use super::feature_gates::FeatureGates;
 use super::flags::component_flags;
 use super::without_effect;
-use crate::arena::Symbol;
 use crate::units::SimDuration;
 
 component_flags! {
@@ -69,8 +69,8 @@ component_flags! {
             "horizontal-pod-autoscaler-initial-readiness-delay", |_version| "30s";
         /// Whether dependents of deleted owners are removed.
         enable_garbage_collector: bool = "enable-garbage-collector", |_version| "true";
-        /// Feature gates set by hand, as `Name=true` joined by commas.
-        feature_gates: Vec<Symbol> = "feature-gates", |_version| "";
+        /// Feature gates set by hand.
+        feature_gates: FeatureGates = "feature-gates", |_version| "";
     }
 }
 

@@ -94,6 +94,8 @@ pub enum Timer {
     Ended(PodId),
     /// A probe has failed often enough.
     ProbeFailed(PodId, ProbeKind),
+    /// A probe runs and the application is not up yet.
+    ProbeEarly(PodId, ProbeKind),
     /// The containers that failed their probe have stopped, with this exit code.
     ProbeKilled(PodId, i32),
     /// The back-off before a restart is over.
@@ -225,6 +227,7 @@ impl Component for Kubelets {
             | Timer::GatesMet(pod)
             | Timer::Ended(pod)
             | Timer::ProbeFailed(pod, _)
+            | Timer::ProbeEarly(pod, _)
             | Timer::ProbeKilled(pod, _)
             | Timer::Restart(pod)
             | Timer::Resync(pod)
@@ -361,6 +364,7 @@ impl Component for Kubelets {
             Timer::GatesMet(pod) => self.gates_met(pod, ctx),
             Timer::Ended(pod) => self.container_ended(pod, None, ctx),
             Timer::ProbeFailed(pod, kind) => self.probe_failed(pod, kind, ctx),
+            Timer::ProbeEarly(pod, kind) => self.probe_early(pod, kind, ctx),
             Timer::ProbeKilled(pod, code) => self.probe_killed(pod, code, ctx),
             Timer::Restart(pod) => self.restart(pod, ctx),
             Timer::Resync(pod) => self.post_ready_again(pod, ctx),

@@ -55,6 +55,8 @@ pub(super) struct Worker {
     pub(super) probe: Option<Ticket>,
     /// How often each kind of probe has failed since the containers run.
     pub(super) misses: [u64; 3],
+    /// How many runs of a probe have found the application not up yet.
+    pub(super) early: u64,
     /// The readiness probe has failed for good: nobody answers it any more.
     pub(super) is_silent: bool,
     pub(super) restarts: u32,
@@ -89,6 +91,7 @@ impl Worker {
             end: None,
             probe: None,
             misses: [0; 3],
+            early: 0,
             is_silent: false,
             restarts: 0,
             begun: 0,
@@ -326,6 +329,7 @@ impl Kubelets {
         worker.begun = restarts;
         worker.is_silent = false;
         worker.misses = [0; 3];
+        worker.early = 0;
         let delay = settings::ready_latency(object, restarts, ctx.now, ctx);
         let is_killed = is_over_limit(object);
         let is_ready = delay == SimDuration::ZERO && !is_killed;

@@ -93,6 +93,25 @@ fn first_to_fail(pod: &Pod, kind: ProbeKind) -> Option<(&Container, &Probe)> {
     probed.min_by_key(|(_, probe)| seconds(probe.initial_delay_seconds) + period(probe) * threshold(probe))
 }
 
+/// The next run of a probe that finds the application not up yet, though in time: of the startup probe, or else of the readiness
+/// probe. An application that does not listen refuses at once.
+fn next_early(pod: &Pod, worker: &Worker, ctx: &Ctx<'_, Kubelets>) -> Option<(SimTime, ProbeKind)> {
+    let since = worker.since.filter(|_| worker.early < EVENTS_MAX)?;
+    let up_at = since + settings::application_latency(pod, worker.restarts, ctx);
+    let (first, period, kind) = match first_to_fail(pod, ProbeKind::Startup) {
+        Some((_, probe)) => {
+            let worker_at = pod.scheduled_at.unwrap_or(pod.created_at);
+            let first = next_run(probe, worker_at, since + seconds(probe.initial_delay_seconds));
+            (first, period(probe), ProbeKind::Startup)
+        }
+        None => {
+            let (_, probe) = first_to_fail(pod, ProbeKind::Readiness)?;
+            (since + seconds(probe.initial_delay_seconds), period(probe), ProbeKind::Readiness)
+        }
+    };
+    Some((first + period * worker.early, kind)).filter(|(at, _)| *at < up_at)
+}
+
 /// The next failed probe of this pod, given what has failed already.
 fn next_failure(
     pod: &Pod,
@@ -134,8 +153,11 @@ impl Kubelets {
         }
         let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
         let (restarts, since) = (worker.restarts, worker.since.unwrap_or(ctx.now));
-        let next = next_failure(object, worker, restarts, since, ctx);
-        let ticket = next.map(|(at, kind)| ctx.arm(at, Timer::ProbeFailed(pod, kind)));
+        let failure = next_failure(object, worker, restarts, since, ctx);
+        let is_startup = failure.is_some_and(|(_, kind)| kind == ProbeKind::Startup);
+        let early = next_early(object, worker, ctx).filter(|_| !is_startup);
+        let early = early.map(|(at, kind)| ctx.arm(at.max(ctx.now), Timer::ProbeEarly(pod, kind)));
+        let ticket = early.or_else(|| failure.map(|(at, kind)| ctx.arm(at, Timer::ProbeFailed(pod, kind))));
         if let Some(old) = std::mem::replace(&mut worker.probe, ticket) {
             ctx.cancel(old);
         }
@@ -149,8 +171,7 @@ impl Kubelets {
     /// grace, else the pod's, and then restarted as if it had ended.
     ///
     /// # Differs
-    /// Containers of a pod fail together, and events tell of one of them. Those of an application that is late, but not too late, are
-    /// not told.
+    /// Containers of a pod fail together, and events tell of one of them.
     pub(super) fn probe_failed(&mut self, pod: PodId, kind: ProbeKind, ctx: &mut Ctx<'_, Self>) {
         let Some(object) = ctx.store.pod(pod) else { return };
         let Some(node) = object.node else { return };
@@ -181,6 +202,18 @@ impl Kubelets {
         if let Some(worker) = self.workers.get_mut(&pod) {
             worker.probe = Some(ticket);
         }
+    }
+
+    /// A probe has found the application not up yet: it is told, and asked again a period later.
+    pub(super) fn probe_early(&mut self, pod: PodId, kind: ProbeKind, ctx: &mut Ctx<'_, Self>) {
+        let Some(object) = ctx.store.pod(pod) else { return };
+        let Some(node) = object.node else { return };
+        let Some(worker) = self.workers.get_mut(&pod).filter(|worker| worker.stage == Stage::Running) else { return };
+        worker.probe = None;
+        worker.early += 1;
+        let text = format!("{} probe failed: no answer", kind.words().0);
+        self.event(node, EventDraft::warning("Unhealthy", ObjectRef::pod(object), text), ctx);
+        self.watch_probes(pod, ctx);
     }
 
     /// The container that failed its probe has stopped.

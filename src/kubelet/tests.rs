@@ -167,6 +167,30 @@ fn an_application_that_hangs_without_a_liveness_probe_is_only_taken_out_of_traff
 }
 
 #[test]
+fn each_probe_of_an_application_that_is_not_up_yet_is_told() {
+    let check = |annotations: &str, probes: &str, unhealthy: &[f64], ready_s: f64| {
+        let mut bench = Bench::new();
+        let spec = format!("containers: [{{name: c, image: i, {probes}}}]");
+        bench.create(0.0, &bound(annotations, &spec));
+        bench.run_until(100.0);
+        assert_eq!(bench.events("Unhealthy"), unhealthy, "{annotations}, {probes}");
+        let first = bench.ready_changes("p").into_iter().find(|(_, ready)| *ready).map(|(at, _)| at);
+        assert!(first.is_some_and(|at| (ready_s..ready_s + 0.05).contains(&at)), "{first:?}: {annotations}, {probes}");
+        assert_eq!(bench.pod("p").restarts_max(), 0);
+    };
+    let slow = "kubesquall.sim/ready: 12s";
+    // Containers run from 2.005 s on.
+    let probe = "readinessProbe: {httpGet: {port: 80}, periodSeconds: 5}";
+    check(slow, probe, &[2.005, 7.005, 12.005], 17.0);
+    check("kubesquall.sim/ready: 10s", probe, &[2.005, 7.005], 12.0);
+    check(slow, "readinessProbe: {httpGet: {port: 80}, initialDelaySeconds: 11}", &[13.005], 23.0);
+    // The startup probe is asked first, on the beat of its worker.
+    let both = "startupProbe: {httpGet: {port: 80}, periodSeconds: 10, failureThreshold: 9}, readinessProbe: {httpGet: {port: 80}}";
+    check(slow, both, &[10.0], 20.0);
+    check("", probe, &[], 2.0);
+}
+
+#[test]
 fn an_application_without_probes_may_hang_for_ever() {
     let mut bench = Bench::new();
     bench.create(0.0, &bound("kubesquall.sim/healthy-for: 30s", ONE));

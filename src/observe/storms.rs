@@ -27,20 +27,23 @@ pub(super) struct Storm {
     pub(super) to: SimTime,
 }
 
+/// A pod that failed, and when.
+type Failed<'a> = (&'a PodRow, SimTime);
+
 /// What storms there were, the longest first: pods created in the run that their kubelets refused, or ended before a container ran.
 pub(super) fn storms(pods: &[PodRow]) -> Vec<Storm> {
-    let mut failed: BTreeMap<(Symbol, Symbol, Symbol), Vec<(&PodRow, SimTime)>> = BTreeMap::new();
+    let mut failed: BTreeMap<[Symbol; 3], Vec<Failed<'_>>> = BTreeMap::new();
     for pod in pods.iter().filter(|pod| !pod.initial && pod.phase == PodPhase::Failed && pod.started_at.is_none()) {
         let Some(at) = pod.finished_at else { continue };
         let of = pod.workload;
-        failed.entry((of.namespace, of.kind, of.name)).or_default().push((pod, at));
+        failed.entry([of.namespace, of.kind, of.name]).or_default().push((pod, at));
     }
     let mut storms: Vec<Storm> = failed.into_values().filter_map(|pods| storm(&pods)).collect();
     storms.sort_by_key(|storm| std::cmp::Reverse(storm.pods));
     storms
 }
 
-fn storm(pods: &[(&PodRow, SimTime)]) -> Option<Storm> {
+fn storm(pods: &[Failed<'_>]) -> Option<Storm> {
     if pods.len() < PODS_MIN {
         return None;
     }

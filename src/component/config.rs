@@ -15,6 +15,8 @@ pub struct Latencies {
     pub image_pull: Distribution,
     /// Running -> Ready, for pods without a readiness probe to time it.
     pub pod_ready: Distribution,
+    /// Running -> ended, for Jobs whose pods do not say it; without it, they run until they are stopped.
+    pub job_run: Option<Distribution>,
     /// SIGTERM -> exit, capped by the grace period.
     pub pod_stop: Distribution,
     /// Powered on -> kubelet registered and Ready.
@@ -42,6 +44,7 @@ impl Default for Latencies {
             },
             image_pull: s(0),
             pod_ready: s(0),
+            job_run: None,
             pod_stop: s(1),
             node_boot: s(90),
             kubelet_reconnect: Distribution::Uniform { min: SimDuration::ZERO, max: SimDuration::from_secs(60) },

@@ -9,12 +9,14 @@ use super::{Item, Plan, Step, Written, three_way};
 use crate::arena::Symbol;
 use crate::component::Request;
 use crate::model::Object;
+use crate::model::config::KubernetesVersion;
 use crate::state::Store;
 
-pub(super) fn plan(args: &ApplyArgs, objects: &[Written], plan: &mut Plan) {
+pub(super) fn plan(args: &ApplyArgs, objects: &[Written], version: KubernetesVersion, plan: &mut Plan) {
     let is_chosen = |object: &Object| args.selector.as_ref().is_none_or(|s| s.matches(&object.metadata().labels));
-    let chosen: Vec<usize> = (0..objects.len()).filter(|index| is_chosen(&objects[*index].object)).collect();
-    if chosen.is_empty() {
+    let chosen = (0..objects.len()).filter(|index| is_chosen(&objects[*index].object));
+    let chosen: Vec<usize> = chosen.filter(|index| objects[*index].is_served(version)).collect();
+    if chosen.is_empty() && plan.items.is_empty() {
         let verb = if args.verb == ApplyVerb::Create { "create" } else { "apply" };
         plan.fail(Failure::own(format!("no objects passed to {verb}")));
     }

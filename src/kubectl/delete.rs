@@ -9,11 +9,12 @@ use super::{Gone, Plan, Step, Written};
 use crate::arena::Symbol;
 use crate::component::{DeleteOptions, Request};
 use crate::model::Labels;
+use crate::model::config::KubernetesVersion;
 use crate::state::{DeletionCause, Propagation, Store};
 
 /// # Source
 /// kubectl delete, `DeleteResult`.
-pub(super) fn plan(args: &DeleteArgs, objects: &[Written], store: &Store, plan: &mut Plan) {
+pub(super) fn plan(args: &DeleteArgs, objects: &[Written], version: KubernetesVersion, store: &Store, plan: &mut Plan) {
     if args.force {
         plan.warnings.push(
             "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. \
@@ -26,7 +27,7 @@ pub(super) fn plan(args: &DeleteArgs, objects: &[Written], store: &Store, plan: 
     }
     let is_chosen = |labels: &Labels| args.selection.selector.as_ref().is_none_or(|selector| selector.matches(labels));
     let objects: Vec<&Written> = objects.iter().filter(|w| is_chosen(&w.object.metadata().labels)).collect();
-    for written in &objects {
+    for written in objects.iter().filter(|written| written.is_served(version)) {
         match of_another_namespace(written.object.metadata().namespace, args.selection.given_namespace()) {
             Some(failure) => plan.fail(failure),
             None => delete_written(args, written, store, plan),

@@ -87,11 +87,15 @@ pub(super) fn aggregated(errors: &[String]) -> String {
 pub(super) fn lines(failures: &[Failure]) -> Vec<String> {
     match failures {
         [Failure::Own(texts)] => match texts.as_slice() {
-            [text] if !text.starts_with("error: ") => vec![format!("error: {text}")],
+            [text] if !text.starts_with("error: ") => format!("error: {text}").lines().map(str::to_owned).collect(),
             texts => texts.to_vec(),
         },
         [Failure::Server { alone, .. }] => alone.lines().map(str::to_owned).collect(),
-        many => many.iter().map(Failure::among).collect(),
+        many => many
+            .iter()
+            .map(Failure::among)
+            .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+            .collect(),
     }
 }
 

@@ -47,7 +47,8 @@ use crate::component::{
     Answer, ApiError, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventDraft, Message, ObjectRef,
     Record, Reply, Request, Start, Transcript, TypedCommand, typed,
 };
-use crate::model::{ManifestObject, Object};
+use crate::model::config::KubernetesVersion;
+use crate::model::{ManifestObject, Object, is_served};
 use crate::state::{
     Change, Changed, ControlPlaneProcess, NamespaceId, NodeId, PersistentVolumeClaimId, PodId, ReplicaSet, Store,
     WorkloadId,
@@ -57,7 +58,7 @@ use crate::units::{SimDuration, SimTime};
 pub(crate) use command_line::patch_value;
 pub use command_line::{
     Command, CommandLine, CommandLineError, DrainArgs, Input, RolloutArgs, RolloutVerb, Selection, Source, Stage,
-    commands, parse,
+    commands, parse, placed_commands,
 };
 use command_line::{DeleteArgs, FieldValidation};
 use drain::Drain;
@@ -82,6 +83,8 @@ pub struct Written {
     pub names_namespace: bool,
     /// What the file says that is no field of the API.
     pub unknown_fields: Vec<String>,
+    /// `apiVersion` as the file has it; empty if it has none.
+    pub api_version: Symbol,
 }
 
 impl Written {
@@ -118,8 +121,39 @@ impl Written {
     /// An object of a file.
     #[must_use]
     pub fn new(file: &Arc<str>, loaded: ManifestObject) -> Self {
-        let ManifestObject { object, names_namespace, unknown_fields, .. } = loaded;
-        Self { file: Arc::clone(file), object, names_namespace, unknown_fields }
+        let ManifestObject { object, names_namespace, unknown_fields, api_version, .. } = loaded;
+        Self { file: Arc::clone(file), object, names_namespace, unknown_fields, api_version }
+    }
+
+    /// Whether a server of that version has such a kind.
+    fn is_served(&self, version: KubernetesVersion) -> bool {
+        let (kind, of_today) = match &self.object {
+            Object::Stored(object) => (object.kind.as_str(), object.api_version.as_str()),
+            modelled => (modelled.kind().as_str(), modelled.kind().api_version()),
+        };
+        let api_version = if self.api_version.is_empty() { of_today } else { self.api_version.as_str() };
+        is_served(api_version, kind, version)
+    }
+
+    /// What kubectl says of an object whose kind its server does not have.
+    ///
+    /// # Source
+    /// cli-runtime, `mapper.infoForData`.
+    fn no_match(&self) -> Failure {
+        let metadata = self.object.metadata();
+        let kind = match &self.object {
+            Object::Stored(object) => object.kind.as_str(),
+            modelled => modelled.kind().as_str(),
+        };
+        let namespace = if self.names_namespace { metadata.namespace } else { Symbol::empty() };
+        Failure::own(format!(
+            "resource mapping not found for name: {:?} namespace: {:?} from {:?}: no matches for kind {kind:?} in version \
+             {:?}\nensure CRDs are installed first",
+            metadata.name.as_str(),
+            namespace.as_str(),
+            &*self.file,
+            self.api_version.as_str(),
+        ))
     }
 }
 
@@ -428,9 +462,14 @@ impl Kubectl {
         let Some(process) = self.processes.get(id) else { return };
         let line = Arc::clone(&process.line);
         let mut plan = Plan::default();
+        let version = ctx.config.version;
+        let unserved = line.objects.iter().filter(|written| !written.is_served(version));
+        unserved.for_each(|written| plan.fail(written.no_match()));
         match &line.command {
-            Command::Apply(args) => apply::plan(args, &line.objects, &mut plan),
-            Command::Delete(args) => delete::plan(args, &line.objects, ctx.store, &mut plan),
+            Command::Apply(args) => apply::plan(args, &line.objects, version, &mut plan),
+            Command::Delete(args) => {
+                delete::plan(args, &line.objects, version, ctx.store, &mut plan);
+            }
             Command::Scale(args) => scale::plan(args, ctx.store, &mut plan),
             Command::Label(args) => label::plan(args, ctx.store, &mut plan),
             Command::Taint(args) => taint::plan(args, ctx.store, ctx.now, &mut plan),
@@ -650,7 +689,9 @@ fn plan_more(line: &RunbookLine, clock: Clock, ctx: &Ctx<'_, Kubectl>, plan: &mu
         Command::Expose(args) => making::expose(args, store, plan),
         Command::Autoscale(args) => making::autoscale(args, line.printing.dry_run, store, plan),
         Command::Set(args) => setting::plan(args, store, plan),
-        Command::Replace(args) => replace::plan(args, &line.objects, store, plan),
+        Command::Replace(args) => {
+            replace::plan(args, &line.objects, ctx.config.version, store, plan);
+        }
         Command::Certificate(selection, done) => making::certificate(selection, done, store, plan),
         Command::Get(args) => get::plan(args, store, ctx.now, clock, plan),
         Command::History(args) => get::history(args, store, plan),

@@ -7,20 +7,29 @@ use super::failure::Failure;
 use super::resource::{Kind, find_one, not_found, of_another_namespace};
 use super::{Item, Plan, Step, Written, delete};
 use crate::component::Request;
+use crate::model::config::KubernetesVersion;
 use crate::state::Store;
 
 /// # Source
 /// kubectl, `ReplaceOptions.Run`: what is not there is an error.
-pub(super) fn plan(args: &ReplaceArgs, objects: &[Written], store: &Store, plan: &mut Plan) {
+pub(super) fn plan(
+    args: &ReplaceArgs,
+    objects: &[Written],
+    version: KubernetesVersion,
+    store: &Store,
+    plan: &mut Plan,
+) {
     if objects.is_empty() {
         plan.fail(Failure::own("no objects passed to replace"));
     }
+    let served = |written: &&Written| written.is_served(version);
+    let objects: Vec<&Written> = objects.iter().filter(served).collect();
     if args.force {
-        let elsewhere = |w: &Written| of_another_namespace(w.object.metadata().namespace, args.namespace.as_deref());
+        let elsewhere = |w: &&Written| of_another_namespace(w.object.metadata().namespace, args.namespace.as_deref());
         if let Some(failure) = objects.iter().find_map(elsewhere) {
             return plan.fail(failure);
         }
-        return make_anew(objects, store, plan);
+        return make_anew(&objects, store, plan);
     }
     for written in objects {
         let Written { file, object, .. } = written;
@@ -48,7 +57,7 @@ pub(super) fn plan(args: &ReplaceArgs, objects: &[Written], store: &Store, plan:
 ///
 /// # Source
 /// kubectl, `ReplaceOptions.forceReplace`.
-fn make_anew(objects: &[Written], store: &Store, plan: &mut Plan) {
+fn make_anew(objects: &[&Written], store: &Store, plan: &mut Plan) {
     for Written { file, object, .. } in objects {
         let Some(kind) = Kind::of(object) else { continue };
         let metadata = object.metadata();

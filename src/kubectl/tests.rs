@@ -325,7 +325,13 @@ fn from_file(file: &str, text: &str) -> Written {
 }
 
 fn written(file: &str, text: &str) -> Written {
-    Written { file: file.into(), object: object(text), names_namespace: true, unknown_fields: Vec::new() }
+    Written {
+        file: file.into(),
+        object: object(text),
+        names_namespace: true,
+        unknown_fields: Vec::new(),
+        api_version: Symbol::empty(),
+    }
 }
 
 #[track_caller]

@@ -9,7 +9,7 @@ use crate::arena::Symbol;
 use crate::component::{Ctx, Latencies};
 use crate::engine::Distribution;
 use crate::model::read_usage;
-use crate::state::Pod;
+use crate::state::{Pod, WorkloadId};
 use crate::units::{Quantity, SimDuration, SimTime};
 
 const START: &str = "kubesquall.sim/start";
@@ -278,9 +278,14 @@ pub(super) fn exit_latency(pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
     draw(pod, STOP, "pod-stop", &ctx.config.latency.pod_stop, 0, ctx)
 }
 
-/// How long containers run before they end by themselves; none if they run until stopped.
+/// How long containers run before they end by themselves; none if they run until stopped. Those of Jobs that do not say it
+/// run as long as the scenario says of all Jobs.
 pub(super) fn run_for(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> Option<SimDuration> {
-    let distribution = distribution(pod, RUN_FOR)?;
+    let of_jobs = || {
+        let is_of_job = || matches!(pod.owner.and_then(WorkloadId::from_owner), Some(WorkloadId::Job(_)));
+        ctx.config.latency.job_run.clone().filter(|_| is_of_job())
+    };
+    let distribution = distribution(pod, RUN_FOR).or_else(of_jobs)?;
     Some(Latencies::draw(&distribution, ctx.streams, "pod-run-for", &entity(pod), u64::from(restarts)))
 }
 

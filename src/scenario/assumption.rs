@@ -4,6 +4,7 @@
 //! them all. Nothing here changes a run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +12,10 @@ use super::objects::pod_template;
 use super::schema::Spec;
 use crate::arena::Symbol;
 use crate::component::Latencies;
+use crate::kubectl::{Command, DryRun, Runbook, RunbookLine};
 use crate::model::{
-    HorizontalPodAutoscaler, ManifestObject, MetricSpec, Object, PodSpec, requests, stated_usage, zone_of,
+    HorizontalPodAutoscaler, ManifestObject, MetricSpec, Object, PodSpec, RestartPolicy, requests, stated_usage,
+    zone_of,
 };
 
 /// Objects that an assumption names; the others are counted.
@@ -65,13 +68,13 @@ impl Assumption {
 }
 
 /// What a run of these objects takes for granted, in the order in which it is likely to matter.
-pub(super) fn of(spec: &Spec, played: &Latencies, objects: &[ManifestObject]) -> Vec<Assumption> {
+pub(super) fn of(spec: &Spec, played: &Latencies, objects: &[ManifestObject], runbook: &Runbook) -> Vec<Assumption> {
     let all = [
         pod_requests(objects),
         node_capacity(objects),
         zones(objects),
         node_conditions(objects),
-        job_lengths(objects),
+        job_lengths(spec, objects, runbook),
         claims(objects),
         probes(objects),
         gates(objects),
@@ -177,25 +180,38 @@ fn node_conditions(objects: &[ManifestObject]) -> Option<Assumption> {
     Some(assumption).filter(|assumption| assumption.count > 0)
 }
 
-fn job_lengths(objects: &[ManifestObject]) -> Option<Assumption> {
+/// What makes pods that are to end, and does not say when: objects of the input, and of the lines of the timeline.
+fn job_lengths(spec: &Spec, objects: &[ManifestObject], runbook: &Runbook) -> Option<Assumption> {
     let run_for = Symbol::new("kubesquall.sim/run-for");
-    let endless = objects.iter().filter(|object| {
-        let is_job = match &object.object {
-            Object::Job(job) => !job.status.is_finished(),
-            Object::CronJob(_) => true,
+    let is_endless = |object: &&Object| {
+        let is_to_end = match object {
+            Object::Job(job) => spec.latency.job_run.is_none() && !job.status.is_finished(),
+            Object::CronJob(_) => spec.latency.job_run.is_none(),
+            Object::Pod(pod) => {
+                pod.metadata.owner_references.is_empty()
+                    && pod.spec.restart_policy != RestartPolicy::Always
+                    && !pod.status.phase.is_terminal()
+            }
             _ => false,
         };
-        let says =
-            pod_template(&object.object).is_some_and(|template| template.metadata.annotations.contains_key(&run_for));
-        is_job && !says
-    });
+        is_to_end && !annotations(object).contains_key(&run_for)
+    };
+    let makes =
+        |line: &&Arc<RunbookLine>| line.printing.dry_run == DryRun::None && !matches!(line.command, Command::Delete(_));
+    let made = runbook.lines.iter().filter(makes);
+    let made = made.flat_map(|line| line.command.made().into_iter().chain(line.objects.iter().map(|w| &w.object)));
+    let endless = objects.iter().map(|object| &object.object).chain(made).filter(is_endless);
+    // An object that is applied again is one object.
+    let endless: Vec<String> = endless.map(Object::label).collect();
+    let mut seen = BTreeSet::new();
+    let endless = endless.into_iter().filter(|label| seen.insert(label.clone()));
     let assumption = Assumption::new(
         "jobLengths",
-        "containers of Jobs that do not say how long they run never end",
+        "Jobs, and pods that are not restarted, never end unless they say how long they run",
         "Jobs do not complete, and hold their room",
-        "the annotation kubesquall.sim/run-for of the pod template",
+        "latency.jobRun for all Jobs, or the annotation kubesquall.sim/run-for of the pod template",
     );
-    let assumption = assumption.about(endless.map(|object| object.object.label()));
+    let assumption = assumption.about(endless);
     Some(assumption).filter(|assumption| assumption.count > 0)
 }
 
@@ -478,6 +494,40 @@ mod tests {
         check(all, &pod(&format!("a, {owned}"), "", enough), &[("foreignOwners", 1)]);
         let node = "---\napiVersion: v1\nkind: Node\nmetadata: {name: m}\nstatus: {capacity: {cpu: 1, memory: 1Gi}}\n";
         check(all, node, &[("zones", 1)]);
+        let job = |more: &str| {
+            format!(
+                "---\napiVersion: batch/v1\nkind: Job\nmetadata: {{name: j}}\nspec: {{template: {{metadata: {{{more}}}, spec: \
+                 {{restartPolicy: Never, containers: [{{name: c, image: i, resources: {{requests: {enough}}}}}]}}}}}}\n"
+            )
+        };
+        check(all, &job(""), &[("jobLengths", 1)]);
+        check(all, &job("annotations: {kubesquall.sim/run-for: 3s}"), &[]);
+        check(&all.replace("podStop", "jobRun: 3s, podStop"), &job(""), &[]);
+        check(all, &pod("a", "restartPolicy: OnFailure, ", enough), &[("jobLengths", 1)]);
+    }
+
+    #[test]
+    fn jobs_that_lines_make_are_said_like_those_of_the_input() {
+        let check = |lines: &str, expected: &[&str]| {
+            let spec = format!("timeline: [{{at: 1s, kubectl: {lines:?}}}]");
+            let loaded = load_text("x.yaml", &scenario(&spec, ""), Path::new(""), &Overrides::none()).unwrap();
+            let lengths = loaded.assumed.iter().find(|assumption| assumption.name == "jobLengths");
+            assert_eq!(lengths.map_or(&[][..], |lengths| &lengths.objects), expected, "{lines}");
+        };
+        check("create job a --image=i", &["Job default/a"]);
+        check("create job a --image=i --dry-run=client", &[]);
+        check(
+            "create cronjob a --image=i --schedule='* * * * *'\ncreate job b --from=cronjob/a",
+            &["CronJob default/a"],
+        );
+        check("run a --image=i --restart=Never", &["Pod default/a"]);
+        check("run a --image=i --restart=Never --annotations=kubesquall.sim/run-for=3s", &[]);
+        check("run a --image=i", &[]);
+        let job = "{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {spec: {restartPolicy: Never, \
+                   containers: [{name: c, image: i}]}}}}";
+        let text = |verb: &str| format!("{verb} -f - <<< '{job}'");
+        check(&format!("{}\n{}", text("apply"), text("apply")), &["Job default/a"]);
+        check(&text("delete"), &[]);
     }
 
     #[test]

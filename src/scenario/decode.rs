@@ -386,7 +386,7 @@ impl<'a> Cursor<'a> {
     fn visit_whole<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         /// Up to here every whole number has a float of its own.
         const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
-        let Value::Scalar { text, is_plain: true } = &self.node.value else { return self.visit(visitor) };
+        let Value::Scalar { text, is_plain: true, .. } = &self.node.value else { return self.visit(visitor) };
         match number(text) {
             Some(Number::Float(value)) if value.fract() == 0.0 && value.abs() <= EXACT_MAX => {
                 if value < 0.0 {
@@ -401,7 +401,7 @@ impl<'a> Cursor<'a> {
 
     fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match &self.node.value {
-            Value::Scalar { text, is_plain } => Self::visit_scalar(text, *is_plain, visitor),
+            Value::Scalar { text, is_plain, .. } => Self::visit_scalar(text, *is_plain, visitor),
             Value::List(items) => visitor.visit_seq(self.items(items)),
             Value::Map(entries) => visitor.visit_map(self.fields(entries)),
             Value::Removed => visitor.visit_unit(),
@@ -449,7 +449,7 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match &self.node.value {
-            Value::Scalar { text, is_plain: true } if boolean(text).is_some() => {
+            Value::Scalar { text, is_plain: true, .. } if boolean(text).is_some() => {
                 visitor.visit_bool(boolean(text) == Some(true))
             }
             _ => self.visit(visitor),

@@ -29,11 +29,21 @@ pub(crate) enum Value {
     Scalar {
         text: Arc<str>,
         is_plain: bool,
+        /// Where a block of lines (`|`), which keeps them as they are, begins.
+        block: Option<Block>,
     },
     List(Vec<Node>),
     Map(Vec<Entry>),
     /// Taken out, because it has been found wrong and reported.
     Removed,
+}
+
+/// Where the lines of a text stand that is written as a block: below each other, each as it is behind its indentation.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    first_line: u32,
+    /// Of the first character behind the indentation, counted from 1.
+    column: u32,
 }
 
 /// A field of a map.
@@ -70,7 +80,7 @@ impl Node {
 
     /// Whether nothing is written here, or `null`.
     pub(crate) fn is_null(&self) -> bool {
-        matches!(&self.value, Value::Scalar { text, is_plain: true } if matches!(&**text, "" | "~" | "null" | "Null" | "NULL"))
+        matches!(&self.value, Value::Scalar { text, is_plain: true, .. } if matches!(&**text, "" | "~" | "null" | "Null" | "NULL"))
     }
 
     /// The value of a key.
@@ -119,6 +129,31 @@ impl Node {
         }
     }
 
+    /// Where a stretch of the text is written, from a byte of it on: exactly, if the text is written on one line as it is,
+    /// or as a block of lines. Else it is the whole text.
+    pub(crate) fn locate_stretch(&self, offset: usize, stretch: &str) -> Location {
+        let Value::Scalar { text, block, .. } = &self.value else { return self.location.clone() };
+        let length = |text: &str| u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+        let stretch = stretch.lines().next().unwrap_or_default();
+        if let Some(block) = block {
+            let before = &text[..offset];
+            let line = block.first_line + u32::try_from(before.matches('\n').count()).unwrap_or(u32::MAX);
+            let column = block.column + length(before.rsplit('\n').next().unwrap_or_default());
+            return Location { line, column, length: length(stretch), ..self.location.clone() };
+        }
+        if stretch.is_empty() {
+            return self.location.clone();
+        }
+        // Quotes make the written text longer than the text it means by two; escapes by something else.
+        let quote = match self.location.length.checked_sub(length(text)) {
+            Some(0) => 0,
+            Some(2) => 1,
+            _ => return self.location.clone(),
+        };
+        let column = self.location.column + quote + length(&text[..offset]);
+        Location { column, length: length(stretch), ..self.location.clone() }
+    }
+
     /// The items that have not been taken out; none if this is no list.
     pub(crate) fn items(&self) -> impl Iterator<Item = &Self> {
         let items = if let Value::List(items) = &self.value { items.as_slice() } else { &[] };
@@ -155,6 +190,11 @@ impl Node {
         location.clone()
     }
 
+    /// [`Node::find`] for a path written as text.
+    pub(crate) fn find_text(&self, path: &str) -> Option<&Self> {
+        self.find(&super::overrides::parse_path(path).ok()?)
+    }
+
     /// [`Node::locate`] for a path written as text.
     pub(crate) fn locate_text(&self, path: &str) -> Location {
         // Our own paths are well formed, but for names of the user's in them.
@@ -179,6 +219,19 @@ impl Text<'_> {
         let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
         let line = number(self.line_offset + line.max(1));
         Location::new(Arc::clone(self.file), line, number(column_offset + column_index + 1), number(length))
+    }
+
+    /// Where the lines of a block stand that begins at or after a place; none if they are not found as they are.
+    fn block(&self, from: &Location, written: &str) -> Option<Block> {
+        let first = written.lines().position(|line| !line.trim().is_empty())?;
+        let line = written.lines().nth(first)?;
+        let skipped = (from.line as usize).checked_sub(self.line_offset + 1)?;
+        // The place may be that of the sign `|` or of the first line, be that blank or not.
+        let mut lines = self.text.lines().enumerate().skip(skipped).take(first + 2);
+        let (index, found) = lines.find(|(_, found)| found.ends_with(line))?;
+        let column = found[..found.len() - line.len()].chars().count() + 1;
+        let number = |value: usize| u32::try_from(value).ok();
+        Some(Block { first_line: number((self.line_offset + index + 1).checked_sub(first)?)?, column: number(column)? })
     }
 
     fn span(&self, span: &Span) -> Location {
@@ -207,7 +260,7 @@ pub(crate) fn parse(text: &Text<'_>) -> Result<Node, Box<Diagnostic>> {
         }
     }
     Ok(root.unwrap_or_else(|| {
-        let value = Value::Scalar { text: "".into(), is_plain: true };
+        let value = Value::Scalar { text: "".into(), is_plain: true, block: None };
         Node { value, location: text.location(1, 0, 0) }
     }))
 }
@@ -291,7 +344,8 @@ impl<'a> Reader<'a> {
         }
         let (value, anchor) = match event {
             Event::Scalar(text, style, anchor, _) => {
-                (Value::Scalar { text: text.as_ref().into(), is_plain: style == ScalarStyle::Plain }, anchor)
+                let block = if style == ScalarStyle::Literal { self.text.block(&location, &text) } else { None };
+                (Value::Scalar { text: text.as_ref().into(), is_plain: style == ScalarStyle::Plain, block }, anchor)
             }
             Event::SequenceStart(_, anchor, _) => {
                 let mut items = Vec::new();
@@ -333,7 +387,7 @@ impl<'a> Reader<'a> {
                 break;
             }
             let key = self.node(parser, event, &span, depth + 1)?;
-            let Value::Scalar { text, is_plain } = key.value else {
+            let Value::Scalar { text, is_plain, .. } = key.value else {
                 let diagnostic =
                     Diagnostic::error("scenario::syntax", "a field's name is one word here, not a map or a list");
                 return Err(Box::new(diagnostic.at(key.location, "")));

@@ -106,6 +106,7 @@ pub(super) fn latency(latencies: &Latencies) -> Value {
         pod_start,
         image_pull,
         pod_ready,
+        job_run,
         pod_stop,
         node_boot,
         kubelet_reconnect,
@@ -114,7 +115,7 @@ pub(super) fn latency(latencies: &Latencies) -> Value {
         volume_provision,
         watch,
     } = latencies;
-    json!({
+    let mut fields = json!({
         "podStart": pod_start,
         "imagePull": image_pull,
         "podReady": pod_ready,
@@ -125,7 +126,12 @@ pub(super) fn latency(latencies: &Latencies) -> Value {
         "volumeDetach": volume_detach,
         "volumeProvision": volume_provision,
         "watch": watch,
-    })
+    });
+    // Nothing is said where containers run until they are stopped.
+    if let Some(job_run) = job_run {
+        fields["jobRun"] = json!(job_run);
+    }
+    fields
 }
 
 fn entry(scenario: &ResolvedScenario, at: crate::units::SimTime, action: TimelineAction) -> Value {

@@ -99,7 +99,13 @@ impl<'a> Orphans<'a> {
 
     fn written(&self, object: impl Into<Object>) -> ManifestObject {
         let source = self.newest().written.source.clone();
-        ManifestObject { object: object.into(), source, names_namespace: true, unknown_fields: Vec::new() }
+        ManifestObject {
+            object: object.into(),
+            source,
+            names_namespace: true,
+            unknown_fields: Vec::new(),
+            api_version: Symbol::empty(),
+        }
     }
 }
 
@@ -424,7 +430,13 @@ fn deployment((namespace, _, name): Key, sets: &[(&ReplicaSet, &ManifestObject)]
     };
     let deployment = Deployment { metadata, spec, ..Deployment::default() };
     let source = written.source.clone();
-    Some(ManifestObject { object: deployment.into(), source, names_namespace: true, unknown_fields: Vec::new() })
+    Some(ManifestObject {
+        object: deployment.into(),
+        source,
+        names_namespace: true,
+        unknown_fields: Vec::new(),
+        api_version: Symbol::empty(),
+    })
 }
 
 fn daemon_set(orphans: &Orphans<'_>, objects: &[ManifestObject]) -> ManifestObject {
@@ -580,7 +592,13 @@ fn priority_classes(objects: &[ManifestObject], present: &BTreeSet<Key>) -> Vec<
         let source = written.source.clone();
         made.insert(
             name,
-            ManifestObject { object: class.into(), source, names_namespace: true, unknown_fields: Vec::new() },
+            ManifestObject {
+                object: class.into(),
+                source,
+                names_namespace: true,
+                unknown_fields: Vec::new(),
+                api_version: Symbol::empty(),
+            },
         );
     }
     made.into_values().collect()

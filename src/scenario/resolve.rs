@@ -20,6 +20,7 @@ use super::overrides::Overrides;
 use super::owners;
 use super::pools::NodePool;
 use super::revisions;
+use super::runbook::Typed;
 use super::schema::{API_VERSION, AutoscaledPoolEntry, KINDS, MissingOwners, ScenarioDocument, Spec};
 use super::validate::{self, Inventory};
 use super::{Invalid, ResolvedScenario, TimelineAction};
@@ -347,7 +348,13 @@ impl Resolver<'_> {
             let source = root.locate_text(&format!("spec.cluster.nodePools[{index}].name"));
             objects.extend((0..pool.count).map(|index| {
                 let object = Object::from(pool.node(index));
-                ManifestObject { object, source: source.clone(), names_namespace: true, unknown_fields: Vec::new() }
+                ManifestObject {
+                    object,
+                    source: source.clone(),
+                    names_namespace: true,
+                    unknown_fields: Vec::new(),
+                    api_version: Symbol::empty(),
+                }
             }));
         }
         let mut chaos = ChaosPlan {
@@ -382,7 +389,7 @@ impl Resolver<'_> {
         not_modelled.sort_by_key(|row| (row.file, row.line));
         let mut assumed = dump::assumptions(config.version, &objects);
         assumed.append(&mut self.assumed);
-        assumed.extend(assumption::of(&spec, &config.latency, &objects));
+        assumed.extend(assumption::of(&spec, &config.latency, &objects, &runbook));
         let assumed = spec.assumed.clone().unwrap_or(assumed);
         let input = spec.input.clone().unwrap_or_else(|| std::mem::take(&mut self.input));
         let scenario = ResolvedScenario {
@@ -498,6 +505,10 @@ impl Resolver<'_> {
                 self.observations(latency, root.locate_text(&format!("spec.latency.{field}")), files);
             }
         }
+        latencies.job_run.clone_from(&written.job_run);
+        if let Some(job_run) = &mut latencies.job_run {
+            self.observations(job_run, root.locate_text("spec.latency.jobRun"), files);
+        }
         latencies
     }
 
@@ -585,10 +596,10 @@ impl Resolver<'_> {
                     }
                 }
                 chaos.faults.push((at, fault));
-            } else if let Some(line) = &entry.kubectl {
-                let place = root.locate_text(&format!("spec.timeline[{index}].kubectl"));
-                for line in kubectl::commands(line) {
-                    let Some(mut line) = self.runbook_line(line, &place, not_modelled, files) else { continue };
+            } else if entry.kubectl.is_some() {
+                let text = root.find_text(&format!("spec.timeline[{index}].kubectl"));
+                for typed in text.into_iter().flat_map(Typed::all) {
+                    let Some(mut line) = self.runbook_line(&typed, not_modelled, files) else { continue };
                     let next = kubectl::ShellId(u32::try_from(shells.len()).unwrap_or(u32::MAX));
                     line.shell = Some(*shells.entry(at).or_insert(next));
                     timeline.push((at, TimelineAction::Kubectl(runbook.lines.len())));
@@ -612,17 +623,16 @@ impl Resolver<'_> {
     /// Reads a kubectl line and the files it names; none if it cannot be read.
     fn runbook_line(
         &mut self,
-        text: &str,
-        location: &Location,
+        typed: &Typed<'_>,
         not_modelled: &mut Vec<NotModelled>,
         files: &mut Files<'_>,
     ) -> Option<RunbookLine> {
-        let (trimmed, place) = kubectl::in_background(text.trim());
+        let (trimmed, place) = kubectl::in_background(typed.text);
         let CommandLine { mut command, printing, files: paths, input, rest } = match kubectl::parse(trimmed) {
             Ok(line) => line,
             Err(error) => {
                 let diagnostic = Diagnostic::error("scenario::bad_kubectl_line", error.message);
-                let mut diagnostic = diagnostic.at(word_in(location, text, &error.word), "");
+                let mut diagnostic = diagnostic.at(typed.place_of(&error.word), "");
                 diagnostic.help.extend(error.help);
                 self.diagnostics.push(diagnostic);
                 return None;
@@ -632,11 +642,11 @@ impl Resolver<'_> {
             let why = lines.first().map(|line| line.trim_start_matches("error: ")).unwrap_or_default();
             let diagnostic =
                 Diagnostic::warning("scenario::refused_kubectl_line", format!("kubectl refuses this line: {why}"));
-            self.diagnostics.push(diagnostic.at(location.clone(), ""));
+            self.diagnostics.push(diagnostic.at(typed.place(), ""));
         }
         let mut objects = Vec::new();
         for path in &paths {
-            let place = word_in(location, text, path);
+            let place = typed.place_of(path);
             let saved = address_name(path).map(|name| (name, files.is_there(name)));
             if let Some((name, is_there)) = saved {
                 self.diagnostics.push(of_address(path, name, is_there).at(place.clone(), ""));
@@ -646,7 +656,7 @@ impl Resolver<'_> {
             }
             let path = saved.map_or(path.as_str(), |(name, _)| name);
             if path == "-" {
-                let written = input.as_ref().map(|input| self.standard_input(input, &place, not_modelled, files));
+                let written = input.as_ref().map(|input| self.standard_input(input, typed, not_modelled, files));
                 objects.extend(written.into_iter().flatten());
                 continue;
             }
@@ -659,11 +669,11 @@ impl Resolver<'_> {
         if let Command::Patch(arguments) = &mut command
             && let Some(path) = &arguments.patch_file
         {
-            let place = word_in(location, text, path);
+            let place = typed.place_of(path);
             arguments.patch = self.patch_file(path, place, files)?;
         }
         kubectl::hand_over(&mut command, &mut objects);
-        objects::check_line(&command, &objects, location, &mut self.diagnostics);
+        objects::check_line(&command, &objects, &typed.place(), &mut self.diagnostics);
         let shown = trimmed.strip_prefix("kubectl ").map_or(trimmed, str::trim_start);
         Some(RunbookLine { text: shown.into(), command, printing, objects, shell: None, place, rest })
     }
@@ -674,7 +684,7 @@ impl Resolver<'_> {
     fn standard_input(
         &mut self,
         input: &kubectl::Input,
-        place: &Location,
+        typed: &Typed<'_>,
         not_modelled: &mut Vec<NotModelled>,
         files: &mut Files<'_>,
     ) -> Vec<Written> {
@@ -683,13 +693,25 @@ impl Resolver<'_> {
             kubectl::Source::File(path) => match files.text(path) {
                 Ok(text) => text,
                 Err(problem) => {
-                    self.diagnostics.push(problem.at(place.clone(), "named here"));
+                    self.diagnostics.push(problem.at(typed.place_of(path), "named here"));
                     return Vec::new();
                 }
             },
         };
-        let mut loaded = crate::model::manifest::load_text(kubectl::STANDARD_INPUT, &input.filtered(&text));
-        let placed = loaded.diagnostics.into_iter().map(|problem| problem.at(place.clone(), "this line reads it"));
+        let read = input.filtered(&text);
+        let mut loaded = crate::model::manifest::load_text(kubectl::STANDARD_INPUT, &read);
+        let placed = loaded.diagnostics.into_iter().map(|mut problem| {
+            // What stands in the line as it is read has a place of its own there.
+            let places: Option<Vec<_>> =
+                problem.labels.iter().map(|label| typed.place_within(&read, &label.location)).collect();
+            match places {
+                Some(places) => {
+                    problem.labels.iter_mut().zip(places).for_each(|(label, place)| label.location = place);
+                    problem
+                }
+                None => problem.at(typed.place(), "this line reads it"),
+            }
+        });
         loaded.diagnostics = placed.collect();
         let file: Arc<str> = kubectl::STANDARD_INPUT.into();
         let objects = self.take(loaded, not_modelled).into_iter();
@@ -746,20 +768,6 @@ fn remember_applied(objects: &mut [ManifestObject], runbook: &Runbook) {
             *object = kubectl::remembered(object);
         }
     }
-}
-
-/// Where a word of a text stands, if the text is written on one line as it is; else the whole text.
-pub(super) fn word_in(location: &Location, text: &str, word: &str) -> Location {
-    let Some(offset) = text.find(word).filter(|_| !word.is_empty()) else { return location.clone() };
-    let length = |text: &str| u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
-    // Quotes make the written text longer than the text it means by two; escapes by something else.
-    let quote = match location.length.checked_sub(length(text)) {
-        Some(0) => 0,
-        Some(2) => 1,
-        _ => return location.clone(),
-    };
-    let column = location.column + quote + length(&text[..offset]);
-    Location { column, length: length(word), ..location.clone() }
 }
 
 /// Problems with files that could not be read have no place of their own.

@@ -100,6 +100,7 @@ pub(super) fn missing(objects: &[ManifestObject]) -> Vec<ManifestObject> {
             source,
             names_namespace: true,
             unknown_fields: Vec::new(),
+            api_version: Symbol::empty(),
         })
     });
     lacking.collect()

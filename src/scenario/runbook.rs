@@ -3,14 +3,63 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::Node;
-use super::resolve::word_in;
 use super::schema::Spec;
 use super::validate::Inventory;
 use super::{ResolvedScenario, foresight};
 use crate::arena::Symbol;
-use crate::diagnostics::{Diagnostic, Diagnostics, nearest};
-use crate::kubectl::{Command, Kind, RunbookLine, Selection, commands};
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
+use crate::kubectl::{Command, Kind, RunbookLine, Selection, placed_commands};
 use crate::model::Object;
+
+/// A command of a text, as it is written.
+#[derive(Copy, Clone)]
+pub(super) struct Typed<'a> {
+    pub(super) text: &'a str,
+    /// The text that it is a command of.
+    node: &'a Node,
+    /// The byte of that text at which it begins.
+    offset: usize,
+}
+
+impl<'a> Typed<'a> {
+    /// The commands of a text, in order.
+    pub(super) fn all(node: &'a Node) -> impl Iterator<Item = Self> {
+        let text = node.text().unwrap_or_default();
+        placed_commands(text).into_iter().map(move |(offset, text)| Self { text, node, offset })
+    }
+
+    /// Where the command stands: its first line.
+    pub(super) fn place(&self) -> Location {
+        self.node.locate_stretch(self.offset, self.text)
+    }
+
+    /// Where a place in a text stands that is a part of the command, as a here-document is; none if it is no part.
+    pub(super) fn place_within(&self, part: &str, place: &Location) -> Option<Location> {
+        let start = self.text.find(part).filter(|_| !part.is_empty())?;
+        let before =
+            part.split_inclusive('\n').take((place.line as usize).checked_sub(1)?).map(str::len).sum::<usize>();
+        let characters =
+            |count: u32| move |text: &str| text.chars().take(count as usize).map(char::len_utf8).sum::<usize>();
+        let column = characters(place.column.checked_sub(1)?)(&part[before..]);
+        let at = before + column;
+        let length = characters(place.length)(&part[at..]);
+        Some(self.node.locate_stretch(self.offset + start + at, &part[at..at + length]))
+    }
+
+    /// Where a word of it stands; the command, if it is no word of it.
+    pub(super) fn place_of(&self, word: &str) -> Location {
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let is_whole = |at: &usize| {
+            let (before, after) = (&self.text[..*at], &self.text[at + word.len()..]);
+            !before.ends_with(is_part) && !after.starts_with(is_part)
+        };
+        let places = || self.text.match_indices(word).map(|(at, _)| at);
+        match places().find(is_whole).or_else(|| places().next()).filter(|_| !word.is_empty()) {
+            Some(at) => self.node.locate_stretch(self.offset + at, word),
+            None => self.place(),
+        }
+    }
+}
 
 /// The names that objects have or may have got, in the order of the lines.
 struct Names {
@@ -31,32 +80,31 @@ pub(super) fn check(
     inventory: &Inventory,
     diagnostics: &mut Diagnostics,
 ) {
-    let entries = spec.timeline.iter().enumerate();
-    let entries = entries.filter_map(|(index, entry)| Some((index, entry.at, entry.kubectl.as_deref()?)));
-    let each = |(index, at, text)| commands(text).into_iter().map(move |line| (index, at, line));
+    let entries = spec.timeline.iter().enumerate().filter(|(_, entry)| entry.kubectl.is_some());
+    let node = |index: usize| root.find_text(&format!("spec.timeline[{index}].kubectl"));
+    let entries = entries.filter_map(|(index, entry)| Some((entry.at, node(index)?)));
+    let each = |(at, node)| Typed::all(node).map(move |typed| (at, typed));
     let written: Vec<_> = entries.flat_map(each).collect();
     // Lines that cannot be read are errors of their own.
     if written.len() != scenario.kubectl.lines.len() {
         return;
     }
     let mut lines: Vec<_> = written.into_iter().zip(&scenario.kubectl.lines).collect();
-    lines.sort_by_key(|((_, at, _), _)| *at);
+    lines.sort_by_key(|((at, _), _)| *at);
     let mut names = Names::new(scenario, inventory);
     let mut earlier: Vec<&RunbookLine> = Vec::new();
-    for ((index, _, text), line) in lines {
+    for ((_, typed), line) in lines {
         names.add_made_by(line);
         if let Some((problem, help)) = foresight::problem(line, &earlier, scenario) {
-            let place = root.locate_text(&format!("spec.timeline[{index}].kubectl"));
             let verb = if matches!(line.command, Command::Drain(_)) { "drain" } else { "undo" };
             let diagnostic = Diagnostic::warning("scenario::kubectl_refuses", problem);
-            diagnostics.push(diagnostic.at(word_in(&place, text, verb), "as things are at the start").help(help));
+            diagnostics.push(diagnostic.at(typed.place_of(verb), "as things are at the start").help(help));
         }
         earlier.push(line);
         let Some(selection) = selection(&line.command) else { continue };
-        let place = root.locate_text(&format!("spec.timeline[{index}].kubectl"));
         for (word, problem, help) in names.slips(selection, inventory) {
             let diagnostic = Diagnostic::warning("scenario::unknown_name", problem);
-            let diagnostic = diagnostic.at(word_in(&place, text, &word), "this line will fail");
+            let diagnostic = diagnostic.at(typed.place_of(&word), "this line will fail");
             diagnostics.push(match help {
                 Some(near) => diagnostic.help(format!("the nearest is `{near}`")),
                 None => diagnostic,

@@ -146,6 +146,8 @@ pub(crate) struct Latency {
     pub(crate) pod_start: Option<Distribution>,
     pub(crate) image_pull: Option<Distribution>,
     pub(crate) pod_ready: Option<Distribution>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) job_run: Option<Distribution>,
     pub(crate) pod_stop: Option<Distribution>,
     pub(crate) node_boot: Option<Distribution>,
     pub(crate) kubelet_reconnect: Option<Distribution>,

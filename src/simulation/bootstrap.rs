@@ -494,6 +494,7 @@ fn unhurried(config: &Config) -> Config {
         pod_start: at_once(),
         image_pull: at_once(),
         pod_ready: at_once(),
+        job_run: config.latency.job_run.clone(),
         pod_stop: at_once(),
         node_boot: at_once(),
         kubelet_reconnect: at_once(),

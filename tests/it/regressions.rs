@@ -288,6 +288,30 @@ fn lines_of_an_entry_are_typed_one_after_the_other() {
     );
 }
 
+#[test]
+fn jobs_run_as_long_as_the_scenario_says_however_they_come_to_be() {
+    let outcome = |latency: &str| {
+        let text = format!(
+            "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: t}}\nspec: {{duration: 20m, latency: {{{latency}}}, cluster: \
+             {{nodePools: [{{name: n, count: 1, template: {{status: {{allocatable: {{cpu: '8', memory: 32Gi, pods: '60'}}}}}}}}]}}, timeline: \
+             [{{at: 60s, kubectl: \"create job made --image=i\\nwait --for=condition=complete job --all --timeout=5m\"}}]}}\n---\n\
+             apiVersion: batch/v1\nkind: Job\nmetadata: {{name: given}}\n\
+             spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: c, image: i}}]}}}}}}\n"
+        );
+        let scenario = scenario::load_text("t.yaml", &text, Path::new(""), &Overrides::none()).expect("a scenario");
+        let wait = verified::play(&scenario).transcript.pop().expect("two lines");
+        (wait.exit, wait.stdout, wait.done_at.expect("an end").as_secs_f64())
+    };
+    let (exit, stdout, at) = outcome("jobRun: 30s, podStart: 1s");
+    assert_eq!(
+        (exit, stdout),
+        (Some(0), vec!["job.batch/given condition met".into(), "job.batch/made condition met".into()])
+    );
+    assert!((91.0..94.0).contains(&at), "{at}");
+    let (exit, _, at) = outcome("podStart: 1s");
+    assert!(exit == Some(1) && at > 360.0, "they run until they are stopped: {exit:?} {at}");
+}
+
 /// Restarts of a pod that uses more than its limit, some minutes after it began.
 fn restarts_of_a_glutton(bootstrap: &str) -> u32 {
     let text = format!(

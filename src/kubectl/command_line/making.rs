@@ -296,6 +296,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Command, Stop> {
         "metadata": {"name": name, "namespace": arguments.namespace(), "labels": labels},
         "spec": {"containers": [container], "restartPolicy": restart},
     });
+    let annotations = arguments.texts("annotations").filter_map(|pair| pair.split_once('='));
+    let annotations: Map<String, Value> = annotations.map(|(key, value)| (key.to_owned(), json!(value))).collect();
+    if !annotations.is_empty() {
+        value["metadata"]["annotations"] = annotations.into();
+    }
     if let Some(text) = arguments.text("overrides") {
         let overrides: Value = serde_json::from_str(text).map_err(|_| error(text, "--overrides is no JSON"))?;
         merge(&mut value, &overrides);

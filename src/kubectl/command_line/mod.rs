@@ -14,13 +14,15 @@ mod verbs;
 pub(super) use args::*;
 pub use args::{DrainArgs, RolloutArgs, RolloutVerb, Selection};
 pub use pipeline::{Input, Stage};
-pub use script::commands;
+pub use script::{commands, placed_commands};
 pub use shell::Source;
 pub(crate) use verbs::patch_value;
 
 use super::Written;
 use super::printing::Printing;
 use super::resource::{Kind, Target};
+use crate::model::Object;
+use crate::model::config::KubernetesVersion;
 
 /// Why a line is not a kubectl line that can be played.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,6 +144,12 @@ impl CommandLine {
 }
 
 impl Command {
+    /// The object that it makes of its flags, if it makes one.
+    #[must_use]
+    pub fn made(&self) -> Option<&Object> {
+        if let Self::Make(args) = self { Some(&args.object) } else { None }
+    }
+
     /// What a command works on, if on objects of the cluster.
     #[must_use]
     pub fn selection(&self) -> Option<&Selection> {
@@ -208,7 +216,8 @@ impl Command {
         let reads_before = self.reads_before();
         let Some(selection) = self.selection_mut() else { return };
         selection.reads_before = reads_before;
-        for Written { object, .. } in objects {
+        // What no server has is told by itself.
+        for Written { object, .. } in objects.iter().filter(|written| written.is_served(KubernetesVersion::NEWEST)) {
             let metadata = object.metadata();
             if !reads_before && selection.selector.as_ref().is_some_and(|s| !s.matches(&metadata.labels)) {
                 continue;

@@ -11,16 +11,22 @@ struct Document<'a> {
 /// here-document joins. Blank lines and comments are none. A text without any is one command, which is empty.
 #[must_use]
 pub fn commands(text: &str) -> Vec<&str> {
-    let (mut found, mut rest) = (Vec::new(), text);
-    while !rest.is_empty() {
-        let (command, after) = rest.split_at(end_of_first(rest));
-        let command = command.trim();
+    placed_commands(text).into_iter().map(|(_, command)| command).collect()
+}
+
+/// The same, each with the byte of the text at which it begins.
+#[must_use]
+pub fn placed_commands(text: &str) -> Vec<(usize, &str)> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < text.len() {
+        let end = at + end_of_first(&text[at..]);
+        let command = text[at..end].trim_start();
         if !command.is_empty() && !command.starts_with('#') {
-            found.push(command);
+            found.push((end - command.len(), command.trim_end()));
         }
-        rest = after.strip_prefix('\n').unwrap_or(after);
+        at = end + usize::from(text[end..].starts_with('\n'));
     }
-    if found.is_empty() { vec![text] } else { found }
+    if found.is_empty() { vec![(0, text)] } else { found }
 }
 
 /// Where the first command ends.

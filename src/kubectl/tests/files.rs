@@ -219,3 +219,36 @@ fn kinds_that_nobody_makes_here_are_said_to_be_missing() {
         ]
     );
 }
+
+#[test]
+fn what_no_server_has_is_told_and_the_rest_of_the_file_goes_on() {
+    let budget =
+        "{apiVersion: policy/v1beta1, kind: PodDisruptionBudget, metadata: {name: p}, spec: {minAvailable: 1}}";
+    let old = deployment("web", "shop", "").replace("apps/v1", "apps/v1beta1");
+    let said = |name: &str, namespace: &str, kind: &str, version: &str| {
+        format!(
+            "resource mapping not found for name: \"{name}\" namespace: \"{namespace}\" from \"x.yaml\": no matches for kind \
+             \"{kind}\" in version \"{version}\""
+        )
+    };
+    let budget_said = format!("error: {}", said("p", "", "PodDisruptionBudget", "policy/v1beta1"));
+    let old_said = said("web", "shop", "Deployment", "apps/v1beta1");
+    let crds = "ensure CRDs are installed first";
+    for verb in ["apply", "create", "replace", "replace --force", "delete", "delete --ignore-not-found"] {
+        typed(&format!("{verb} -f x.yaml"), &[budget]).check(1, &[], &[&budget_said, crds]);
+    }
+    typed("label -f x.yaml a=b", &[budget]).check(1, &[], &[&budget_said, crds]);
+    let desk = &mut typed("apply -f x.yaml", &[budget, &deployment("web", "", "")]);
+    desk.check(1, &["deployment.apps/web created"], &[&budget_said, crds]);
+    assert_eq!(replicas(desk, "default"), Some(3));
+    let both = &[budget, old.as_str()];
+    let budget_said = budget_said.strip_prefix("error: ").expect("an error");
+    typed("apply -f x.yaml", both).check(1, &[], &[budget_said, crds, &old_said, crds]);
+    let custom = "{apiVersion: example.com/v1, kind: Kiwi, metadata: {name: k}}";
+    typed("apply -f x.yaml", &[custom]).check(0, &["kiwi.example.com/k created"], &[]);
+    let class = "{apiVersion: storage.k8s.io/v1, kind: VolumeAttributesClass, metadata: {name: c}, driverName: d}";
+    let desk = &mut typed("apply -f x.yaml", &[class]);
+    desk.config.version = "1.33".parse().expect("a version");
+    let class_said = format!("error: {}", said("c", "", "VolumeAttributesClass", "storage.k8s.io/v1"));
+    desk.check(1, &[], &[&class_said, crds]);
+}

@@ -589,6 +589,7 @@ fn kinds_without_effect_are_there_for_commands() {
             object: loaded(text),
             names_namespace: true,
             unknown_fields: Vec::new(),
+            api_version: Symbol::empty(),
         });
         Arc::make_mut(line).objects = objects.collect();
         desk.play(2.0);

@@ -40,6 +40,8 @@ pub struct ManifestObject {
     pub names_namespace: bool,
     /// What is written and is no field of the API, as paths. Nothing, of objects that a server has taken.
     pub unknown_fields: Vec<String>,
+    /// `apiVersion` as it is written; empty for what is written nowhere.
+    pub api_version: Symbol,
 }
 
 /// Something of the input that has no effect on a run.

@@ -10,11 +10,12 @@ use super::wording::{nearest_word, reword, syntax_error};
 use super::{ManifestObject, NotModelled, SkipReason, for_people, recognize};
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Location, Severity};
-use crate::model::api_fields;
+use crate::model::config::KubernetesVersion;
 use crate::model::field_path::FieldPath;
 use crate::model::selector::LabelSelector;
 use crate::model::validation::{self, ErrorKind};
 use crate::model::yaml::{self, Piece};
+use crate::model::{api_fields, is_served, served_as};
 
 /// Characters of a value that a row shows.
 const EXCERPT_LENGTH_MAX: usize = 60;
@@ -307,7 +308,9 @@ impl TextPiece<'_> {
         object.opaque_parts(&mut |path| ignored.push(path.clone()));
         reading.without_effect = ignored;
         let source = self.location(file, None, reading.line);
-        reading.object = Some(ManifestObject { object, source, names_namespace, unknown_fields });
+        self.warn_of_version(file, header, &object, reading);
+        let api_version = header.api_version();
+        reading.object = Some(ManifestObject { object, source, names_namespace, unknown_fields, api_version });
     }
 
     /// Warns of what is no field of the API. What a server has taken had none, in its version.
@@ -396,18 +399,37 @@ impl TextPiece<'_> {
             value_excerpt: kind.as_str().to_owned(),
             count: 1,
         });
-        if let Some(right) = of_another_group(header) {
-            let (kind, version) = (header.kind(), header.api_version());
-            let message = format!("no matches for kind \"{kind}\" in version \"{version}\"");
-            let diagnostic = Diagnostic::warning("manifest::no_match", message)
-                .at(self.location(file, None, reading.line), "the API server has no such kind; it has no effect here")
-                .help(format!("{kind} is of `{right}`"));
-            reading.diagnostics.push(diagnostic);
-        }
         if let Some(error) = self.mistaken_in_stored(header) {
             return reading.refuse(self, file, &error);
         }
         reading.object = self.stored(file, header, reading.line);
+        if let Some(object) = reading.object.as_ref().map(|written| written.object.clone()) {
+            self.warn_of_version(file, header, &object, reading);
+        }
+    }
+
+    /// Warns of a kind that no API server that is played serves in this version. What a server has taken was served there.
+    fn warn_of_version(&self, file: &File<'_>, header: &Header, object: &Object, reading: &mut Reading) {
+        let (kind, version) = (header.kind(), header.api_version());
+        let metadata = object.metadata();
+        let is_dumped = metadata.uid.is_some() || metadata.creation_timestamp.is_some();
+        let newest = KubernetesVersion::NEWEST;
+        if version.is_empty() || is_dumped || is_served(version.as_str(), kind.as_str(), newest) {
+            return;
+        }
+        let effect = match object {
+            Object::Stored(_) => "the API server has no such kind; it has no effect here".to_owned(),
+            modelled => {
+                format!("the API server has no such kind; a manifest is read as `{}`", modelled.kind().api_version())
+            }
+        };
+        let message = format!("no matches for kind \"{kind}\" in version \"{version}\"");
+        let diagnostic =
+            Diagnostic::warning("manifest::no_match", message).at(self.location(file, None, reading.line), effect);
+        reading.diagnostics.push(match served_as(kind.as_str(), newest) {
+            Some(right) => diagnostic.help(format!("{kind} is of `{right}`")),
+            None => diagnostic,
+        });
     }
 
     /// An object whose kind is not modelled, as far as commands can name it. Events are what a run makes.
@@ -426,7 +448,8 @@ impl TextPiece<'_> {
             _ => {}
         }
         let source = self.location(file, None, line);
-        Some(ManifestObject { object: Object::Stored(object), source, names_namespace, unknown_fields: Vec::new() })
+        let (object, unknown_fields, api_version) = (Object::Stored(object), Vec::new(), header.api_version());
+        Some(ManifestObject { object, source, names_namespace, unknown_fields, api_version })
     }
 
     fn check_names(&self, file: &File<'_>, object: &Object, line: u32) -> Option<Diagnostic> {
@@ -586,18 +609,6 @@ impl TextPiece<'_> {
             None => diagnostic,
         }
     }
-}
-
-/// The `apiVersion` of a kind that is written with that of another built-in group. Custom groups may have kinds of the same
-/// name.
-fn of_another_group(header: &Header) -> Option<&'static str> {
-    fn group(version: &str) -> &str {
-        version.split_once('/').map_or("", |(group, _)| group)
-    }
-    let (version, name) = (header.api_version(), header.kind());
-    let known = ObjectKind::ALL.iter().find(|kind| kind.as_str() == name.as_str())?;
-    let is_built_in = ObjectKind::ALL.iter().any(|kind| group(kind.api_version()) == group(version.as_str()));
-    is_built_in.then_some(known.api_version())
 }
 
 fn saturating_u32(count: usize) -> u32 {

@@ -43,7 +43,7 @@ fn documents_lists_and_json_become_objects_with_their_lines() {
     check(POD, &["1 Pod default/a"]);
     check(&format!("# comment\n---\n{POD}---\n\n{POD}  namespace: b\n"), &["3 Pod default/a", "9 Pod b/a"]);
     check(
-        "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Node\n  metadata: {name: m}\n- apiVersion: policy/v1beta1\n  kind: PodDisruptionBudget\n  metadata:\n    name: p\n",
+        "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Node\n  metadata: {name: m}\n- apiVersion: policy/v1\n  kind: PodDisruptionBudget\n  metadata:\n    name: p\n",
         &["4 Node m", "7 PodDisruptionBudget default/p"],
     );
     check("apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a}\n", &["4 Pod default/a"]);
@@ -303,7 +303,10 @@ fn a_kind_of_another_group_is_warned_of() {
         load_text("d.yaml", &text).diagnostics.iter().map(|diagnostic| diagnostic.message.clone()).collect()
     };
     assert_eq!(said("v1"), ["no matches for kind \"Deployment\" in version \"v1\""]);
+    assert_eq!(said("apps/v1beta2"), ["no matches for kind \"Deployment\" in version \"apps/v1beta2\""]);
     assert!(said("example.com/v1").is_empty(), "a custom resource");
+    let dumped = "apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {name: d, uid: u}\n";
+    assert!(load_text("d.yaml", dumped).diagnostics.is_empty(), "a server has taken it");
 }
 
 #[test]

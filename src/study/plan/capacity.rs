@@ -24,7 +24,13 @@ pub(super) fn with_counts(scenario: &ResolvedScenario, counts: &[(usize, u32)]) 
         let nodes = (0..pool.count).map(|index| Object::from(pool.node(index)));
         changed.objects.extend(nodes.map(|object| {
             let source = Location::file(scenario.name.as_str());
-            ManifestObject { object, source, names_namespace: true, unknown_fields: Vec::new() }
+            ManifestObject {
+                object,
+                source,
+                names_namespace: true,
+                unknown_fields: Vec::new(),
+                api_version: Symbol::empty(),
+            }
         }));
     }
     changed

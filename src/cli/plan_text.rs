@@ -47,7 +47,8 @@ fn headline(results: &PlanResults, style: Style) -> String {
         }
     };
     let mut text = format!("{}\n", Paint { style }.bold(&format!("{line}{exception}")));
-    let is_lowest = answer.counts.iter().zip(&results.pools).all(|(count, pool)| *count == pool.min);
+    let is_lowest = answer.counts.iter().zip(&results.pools).all(|(count, pool)| *count == pool.min)
+        && results.pools.iter().any(|pool| pool.min > 0);
     let now: Vec<u32> = results.pools.iter().map(|pool| pool.now).collect();
     if results.pools.len() > 1 {
         let before = match results.answer.unwrap_or(0) {
@@ -88,6 +89,9 @@ fn bindings(results: &PlanResults, text: &mut String) {
             };
             let wait = shortfall.wait.map_or_else(String::new, |wait| format!(" {wait}"));
             let _ = writeln!(text, "  {case}, {lost}: {} {what}{wait}{more}\n    {}", shortfall.object, shortfall.why);
+            if shortfall.is_beyond_help {
+                text.push_str("    a node more of what is searched would not take it either, so that a higher `max` does not help\n");
+            }
             if stuck > 0 && !matches!(shortfall.kind, ShortfallKind::Pending | ShortfallKind::LeftBehind) {
                 let _ = writeln!(text, "    {}", stuck_line(stuck));
             }
@@ -147,7 +151,7 @@ fn headroom_line(headroom: &Headroom) -> String {
 fn blast_table(blasts: &[Blast]) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
-    table.set_header(["LOST", "KIND", "ALIKE", "UNREADY REPLICA-S", "WORKLOADS BELOW", "PENDING"]);
+    table.set_header(["LOST", "KIND", "ALIKE", "UNREADY REPLICA-S", "WORKLOADS BELOW", "PENDING", "WAITED"]);
     for Blast { kind, lost, outcome } in blasts.iter().take(ROWS_MAX) {
         table.add_row([
             lost.label.clone(),
@@ -156,6 +160,7 @@ fn blast_table(blasts: &[Blast]) -> String {
             format!("{:.0}", outcome.unready_replica_s),
             outcome.workloads_below.to_string(),
             outcome.pending.to_string(),
+            outcome.waited.to_string(),
         ]);
     }
     for column in table.column_iter_mut().skip(2) {

@@ -400,7 +400,8 @@ pub(super) fn table(results: &Results) -> String {
     if !results.prices.is_empty() {
         header.push("COST".to_owned());
     }
-    header.push("AGAINST THE BASELINE".to_owned());
+    let of = if results.prices.is_empty() { "UNREADY AGAINST THE BASELINE" } else { "AGAINST THE BASELINE" };
+    header.push(of.to_owned());
     table.set_header(header);
     let columns = shown.map(|metric| results.of_metric(metric));
     let decisive = results.of_metric(results.decisive());

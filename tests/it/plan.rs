@@ -414,3 +414,21 @@ fn a_plan_is_played_with_another_seed_if_one_is_given() {
     let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     assert!(said.contains("a seed is a whole number from 0 to"), "{said}");
 }
+
+#[test]
+fn a_pod_that_no_count_helps_is_told_from_one_that_lacks_room() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let lonely = deployment("lonely", 1, "1", "nodeSelector: {disk: golden},");
+    let plan = plan_with(dir.path(), "[{name: a, min: 1, max: 2}]", "[node]", "", &[&lonely]);
+    let (said, summary, _) = told(dir.path(), &plan, &[]);
+    let failure = &summary["binding"][0]["failures"][0];
+    assert_eq!((&failure["case"], &failure["shortfall"]["isBeyondHelp"]), (&"calm".into(), &true.into()), "{failure}");
+    assert!(
+        said.contains(" stays Pending for 20m0s, from 0s on") && said.contains("a higher `max` does not help"),
+        "{said}"
+    );
+    // Room is what these lack.
+    let plan = plan_with(dir.path(), "[{name: a, min: 1, max: 2}]", "[node]", "", &[&deployment("web", 8, "1", "")]);
+    let (said, ..) = told(dir.path(), &plan, &[]);
+    assert!(said.contains(" stays Pending for ") && !said.contains("a higher `max`"), "{said}");
+}

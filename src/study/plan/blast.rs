@@ -91,6 +91,8 @@ pub fn blast_csv(blasts: &[Blast]) -> Vec<u8> {
         "stuck",
         "free_cpu_milli",
         "free_memory",
+        "waited",
+        "longest_wait_s",
     ];
     writer.write_record(header).expect("writing to memory");
     for Blast { kind, lost, outcome } in blasts {
@@ -106,6 +108,8 @@ pub fn blast_csv(blasts: &[Blast]) -> Vec<u8> {
             outcome.stuck.to_string(),
             margin.free_cpu_milli.to_string(),
             margin.free_memory.to_string(),
+            outcome.waited.to_string(),
+            outcome.longest_wait.seconds_text(),
         ];
         writer.write_record(row).expect("writing to memory");
     }

@@ -40,6 +40,7 @@ pub enum ShortfallKind {
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Shortfall {
     /// Which kind.
     pub kind: ShortfallKind,
@@ -50,12 +51,15 @@ pub struct Shortfall {
     /// From when until when a pod fitted nowhere, if that took long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
+    /// Whether it is a pod that no node more of a searched pool would take.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_beyond_help: bool,
 }
 
 impl Shortfall {
     /// One that is no wait.
     pub(super) fn new(kind: ShortfallKind, object: String, why: String) -> Self {
-        Self { kind, object, why, wait: None }
+        Self { kind, object, why, wait: None, is_beyond_help: false }
     }
 }
 
@@ -114,7 +118,9 @@ impl Outcome {
         self.first_beyond_help = beyond_help.first().cloned();
         for known in self.shortfalls.iter_mut().filter(|known| known.kind == ShortfallKind::Pending) {
             let mut waits = short.iter().chain(&beyond_help);
-            known.wait = waits.find(|wait| wait.object == known.object).and_then(|found| found.wait);
+            if let Some(found) = waits.find(|wait| wait.object == known.object) {
+                (known.wait, known.is_beyond_help) = (found.wait, found.is_beyond_help);
+            }
         }
         let is_new = |wait: &Shortfall| self.shortfalls.iter().all(|known| known.object != wait.object);
         let new: Vec<Shortfall> = short.into_iter().filter(is_new).collect();
@@ -159,10 +165,6 @@ impl Judge {
 
     /// What is left, and what had to wait, if nothing happens but what the scenario's loads and schedules bring.
     pub(super) fn play_calm(self, scenario: &ResolvedScenario, settled: &Prepared, watch: Watch<'_>) -> Outcome {
-        let at_start = self.judge(settled.store());
-        if !at_start.is_survived() {
-            return Outcome { margin: Margin::of(settled.store(), SimTime::ZERO), ..at_start };
-        }
         self.play(scenario, settled, script(scenario, ChaosPlan::default()), watch)
     }
 

@@ -309,7 +309,7 @@ impl PlanResults {
             Verdict::Played { .. } => {
                 let first = self.failures(candidate).into_iter().next();
                 let why = first.map(|failure| {
-                    let Failure { case, lost, shortfall: Shortfall { kind, object, why, wait }, .. } = failure;
+                    let Failure { case, lost, shortfall: Shortfall { kind, object, why, wait, .. }, .. } = failure;
                     let wait = wait.map_or_else(String::new, |wait| format!(" {wait}"));
                     format!("{case}, {lost}: {object} {kind:?}{wait}: {why}")
                 });

@@ -180,7 +180,8 @@ impl<'a> Watch<'a> {
         for Found { pod, since, object, why, is_short } in self.found {
             let until = run.observers().waits().and_then(|waits| waits.ended(pod, since)).unwrap_or(end);
             let wait = Some(Wait { since, until });
-            let shortfall = Shortfall { kind: ShortfallKind::Waited, object, why, wait };
+            let shortfall =
+                Shortfall { wait, is_beyond_help: !is_short, ..Shortfall::new(ShortfallKind::Waited, object, why) };
             if is_short { &mut waited.short } else { &mut waited.beyond_help }.push(shortfall);
         }
         let length = |of: &Shortfall| of.wait.map(|wait| (std::cmp::Reverse(wait.length()), wait.since));

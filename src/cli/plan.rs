@@ -84,6 +84,8 @@ pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
         let grown = |workload: &String| plan::headroom(&plan, symmetry, &answer, workload, &bar);
         let found = threads.install(|| arguments.headroom.iter().map(grown).collect());
         results.headroom = found;
+    } else if !arguments.headroom.is_empty() {
+        ui.note("no headroom was looked for, as nothing survives");
     }
     let blasts = threads.install(|| blast_radius(&plan, &results, arguments, symmetry, &bar));
     bar.0.finish_and_clear();

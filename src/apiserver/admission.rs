@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Session, opt_in};
+use super::{Session, limit_ranger, opt_in};
 use crate::arena::Symbol;
 use crate::component::{ApiError, Config, ErrorReason};
 use crate::model::{
@@ -117,7 +117,7 @@ fn drop_required_node_affinity(spec: &mut PodSpec) {
 fn admit(
     s: &Session<'_>,
     mut spec: PodSpec,
-    annotations: Arc<std::collections::BTreeMap<Symbol, Symbol>>,
+    mut annotations: Arc<std::collections::BTreeMap<Symbol, Symbol>>,
     labels: &Labels,
     subject: &Subject<'_>,
 ) -> Result<AdmittedSpec, ApiError> {
@@ -125,6 +125,9 @@ fn admit(
     spec.node_name = None;
     spec.apply_defaults();
     spec.apply_pod_defaults();
+    if subject.is_new {
+        limit_ranger::set_defaults(s, subject.namespace, &mut spec, &mut annotations);
+    }
     let priority =
         if runs("Priority") { resolve_priority(s.store, &mut spec, subject)? } else { spec.priority.unwrap_or(0) };
     if runs("DefaultTolerationSeconds") {

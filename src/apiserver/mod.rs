@@ -6,6 +6,7 @@
 mod admission;
 mod autoscalers;
 mod eviction;
+mod limit_ranger;
 mod links;
 mod names;
 mod namespaces;
@@ -14,6 +15,7 @@ mod objects;
 mod opt_in;
 mod pods;
 mod removal;
+mod resource_quota;
 mod updates;
 mod validation;
 mod volumes;
@@ -205,7 +207,9 @@ impl ApiServer {
                 nodes::patch_status(s, node, &conditions, base.as_ref())
             }
             Request::Scale { workload, replicas } => self.scale(s, workload, replicas),
-            Request::CreateReplicaSet(new) => self.create_replica_set(s, *new),
+            request @ (Request::CreateReplicaSet(_) | Request::CreateRevision(_) | Request::CreateJob { .. }) => {
+                self.create_for_owner(s, request)
+            }
             Request::UpdateReplicaSet { replica_set, base, replicas, annotations } => {
                 workloads::update_replica_set(s, replica_set, base, replicas, annotations)
             }
@@ -213,24 +217,22 @@ impl ApiServer {
                 workloads::set_annotations(s, workload, annotations)
             }
             Request::SetWorkloadOwner { workload, owner } => workloads::set_owner(s, workload, owner),
-            Request::CreateRevision(new) => self.create_revision(s, *new),
             Request::SetRevisionNumber { id, revision } => workloads::set_revision_number(s, id, revision),
             Request::DeleteRevision { id } => workloads::delete_revision(s, id),
             Request::SetRevisionOwner { id, owner } => workloads::set_revision_owner(s, id, owner),
             Request::UpdateStatus(update) => workloads::update_status(s, update),
             Request::DeleteWorkload { workload, propagation } => workloads::delete(s, workload, propagation),
             Request::FinalizeWorkload { workload } => workloads::finalize(s, workload),
-            Request::CreateJob { cron_job, name, scheduled_at } => self.create_job(s, cron_job, name, scheduled_at),
             Request::Apply(mut object) => {
                 object.forget_status();
-                validation::apply(s, &object).and_then(|()| self.apply(s, *object))
+                validation::apply(s, &object).and_then(|()| self.charged(s, Request::Apply(object)))
             }
             Request::Create(mut object) => {
                 object.forget_status();
-                validation::create(&object).and_then(|()| self.create(s, *object))
+                validation::create(&object).and_then(|()| self.charged(s, Request::Create(object)))
             }
             Request::DeleteOther { kind, namespace, name } => {
-                if kind == "PriorityClass" || kind.starts_with("runtimeclass") {
+                if kind == "PriorityClass" || kind.starts_with("runtimeclass") || kind == "limitrange" {
                     self.admission.clear();
                 }
                 removal::delete_other(s, kind, namespace, name)
@@ -246,6 +248,31 @@ impl ApiServer {
             }
             Request::FinalizeNamespace { name } => removal::finalize_namespace(s, name),
         })
+    }
+
+    /// What controllers make of what they own.
+    fn create_for_owner(&mut self, s: &mut Session<'_>, request: Request) -> Answer {
+        let charge = resource_quota::request(s, &request)?;
+        let answer = match request {
+            Request::CreateReplicaSet(new) => self.create_replica_set(s, *new),
+            Request::CreateRevision(new) => self.create_revision(s, *new),
+            Request::CreateJob { cron_job, name, scheduled_at } => self.create_job(s, cron_job, name, scheduled_at),
+            _ => Ok(Reply::Done),
+        }?;
+        charge.commit(s);
+        Ok(answer)
+    }
+
+    /// A whole object that is created or replaced; what it counts for in quotas is charged.
+    fn charged(&mut self, s: &mut Session<'_>, request: Request) -> Answer {
+        let charge = resource_quota::request(s, &request)?;
+        let answer = match request {
+            Request::Apply(object) => self.apply(s, *object),
+            Request::Create(object) => self.create(s, *object),
+            _ => Ok(Reply::Done),
+        }?;
+        charge.commit(s);
+        Ok(answer)
     }
 
     /// The instant of a time stamp; `otherwise` if there is none.

@@ -26,7 +26,7 @@ pub(super) fn admit(request: &Request, store: &Store) -> Result<(), ApiError> {
     Err(ApiError::new(ErrorReason::Forbidden, message))
 }
 
-fn content<'a>(request: &'a Request, store: &'a Store) -> Option<Content<'a>> {
+pub(super) fn content<'a>(request: &'a Request, store: &'a Store) -> Option<Content<'a>> {
     Some(match request {
         Request::CreatePod(draft) => {
             let name = match &draft.name {
@@ -72,6 +72,8 @@ fn of_object(object: &Object) -> Option<Content<'_>> {
         Object::PersistentVolumeClaim(_) => "persistentvolumeclaims",
         Object::ControllerRevision(_) => "controllerrevisions.apps",
         Object::HorizontalPodAutoscaler(_) => "horizontalpodautoscalers.autoscaling",
+        Object::LimitRange(_) => "limitranges",
+        Object::ResourceQuota(_) => "resourcequotas",
         Object::Stored(object) if object.stored_kind().is_namespaced => object.stored_kind().resource().as_str(),
         Object::Namespace(_)
         | Object::Node(_)
@@ -102,6 +104,9 @@ fn exists(object: &Object, store: &Store) -> bool {
         }
         Object::PersistentVolumeClaim(_) => store.volumes.find_claim(namespace, name).is_some(),
         Object::Stored(object) => store.stored.contains_key(&(object.stored_kind().printed(), namespace, name)),
+        Object::HorizontalPodAutoscaler(_) => store.autoscalers.contains_key(&(namespace, name)),
+        Object::LimitRange(_) => store.limit_ranges.contains_key(&(namespace, name)),
+        Object::ResourceQuota(_) => store.quotas.contains_key(&(namespace, name)),
         _ => store.find_workload(object.kind().as_str(), namespace, name).is_some(),
     }
 }

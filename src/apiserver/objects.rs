@@ -7,16 +7,16 @@ use smallvec::SmallVec;
 
 use super::admission::Subject;
 use super::autoscalers;
-use super::{ApiServer, Session, already_exists, not_found, volumes};
+use super::{ApiServer, Session, already_exists, limit_ranger, not_found, resource_quota, volumes};
 use crate::arena::Symbol;
-use crate::component::{Answer, ApiError, ErrorReason, NodeRegistration, Reply};
+use crate::component::{Answer, ApiError, Counted, ErrorReason, NodeRegistration, Reply, quota_usage};
 use crate::model::{self, ConditionStatus, LabelSelector, NodeConditionType, Object, ObjectMeta, PodConditionType};
 use crate::state::{
     Autoscaler, Changed, ContainerState, ContainerStatus, ControllerRevision, CronJob, DaemonSet, DaemonSetStatus,
     Deletion, DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, DisruptionReason, DisruptionTarget,
     EndReason, Ending, Endpoint, JOB_TRACKING, Job, JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind,
     NotScheduled, NotScheduledReason, ObjectDelta, Owner, Pod, PodCondition, PodDisruptionBudget,
-    PodDisruptionBudgetStatus, PodPhase, PriorityClass, ReplicaSet, ReplicaSetStatus, Service, ServiceId, StatefulSet,
+    PodDisruptionBudgetStatus, PodPhase, PriorityClass, Quota, ReplicaSet, ReplicaSetStatus, Service, ServiceId, StatefulSet,
     StatefulSetStatus, Status, Stored, Uid, WorkloadId,
 };
 use crate::units::SimDuration;
@@ -47,6 +47,8 @@ impl ApiServer {
             Object::Stored(o) => self.put_stored(s, &o, Existing::Refuse),
             Object::ControllerRevision(o) => self.put_revision(s, *o),
             Object::HorizontalPodAutoscaler(o) => self.put_autoscaler(s, *o, Existing::Refuse),
+            Object::LimitRange(o) => self.put_limit_range(s, *o, Existing::Refuse),
+            Object::ResourceQuota(o) => self.put_quota(s, *o, Existing::Refuse),
         }
     }
 
@@ -71,6 +73,8 @@ impl ApiServer {
             Object::PersistentVolume(o) => self.apply_volume(s, *o),
             Object::Stored(o) => self.put_stored(s, &o, Existing::Replace),
             Object::HorizontalPodAutoscaler(o) => self.put_autoscaler(s, *o, Existing::Replace),
+            Object::LimitRange(o) => self.put_limit_range(s, *o, Existing::Replace),
+            Object::ResourceQuota(o) => self.put_quota(s, *o, Existing::Replace),
             object @ (Object::StorageClass(_) | Object::CSIDriver(_) | Object::CSINode(_)) => {
                 volumes::apply_storage(s, object)
             }
@@ -215,6 +219,12 @@ impl ApiServer {
         let subject =
             Subject { namespace: metadata.namespace, name: name_of.as_str(), is_new, is_asked: !self.is_restoring };
         let admitted = self.admission.admit_own(s, spec, metadata, &subject)?;
+        let charge = if self.is_restoring {
+            resource_quota::Charge::default()
+        } else {
+            limit_ranger::check_pod(s, metadata.namespace, &name, &admitted)?;
+            resource_quota::pod(s, metadata.namespace, &name, &admitted)?
+        };
         let created_at = self.instant(metadata.creation_timestamp, s.now);
         let started_at = status.start_time.map(|_| self.instant(status.start_time, created_at));
         let ready = status.condition(PodConditionType::Ready).map(|c| PodCondition {
@@ -287,6 +297,7 @@ impl ApiServer {
         };
         let uid = generated_uid.unwrap_or_else(|| self.uid(s, "Pod", metadata));
         let id = s.store.insert_pod(Pod { uid, ..pod });
+        charge.commit(s);
         s.changed.push(Changed::PodAdded(id));
         Ok(Reply::Pod(id))
     }
@@ -619,18 +630,59 @@ impl ApiServer {
         Ok(Reply::Done)
     }
 
+    /// What it says counts for the pods and claims that come.
+    fn put_limit_range(&mut self, s: &mut Session<'_>, mut o: model::LimitRange, existing: Existing) -> Answer {
+        o.apply_defaults();
+        let (key, spec) = ((o.metadata.namespace, o.metadata.name), Arc::new(o.spec.clone()));
+        let stored = model::StoredObject::from(&Object::from(o));
+        let answer = self.put_stored(s, &stored, existing)?;
+        self.admission.clear();
+        s.store.limit_ranges.insert(key, spec);
+        Ok(answer)
+    }
+
+    /// One of the input has long been counted: what it allows is enforced from the start.
+    fn put_quota(&mut self, s: &mut Session<'_>, o: model::ResourceQuota, existing: Existing) -> Answer {
+        let (key, spec) = ((o.metadata.namespace, o.metadata.name), Arc::new(o.spec.clone()));
+        let (mut hard, mut used) = (o.status.hard.clone(), o.status.used.clone());
+        if self.is_restoring && hard.is_empty() {
+            hard.clone_from(&spec.hard);
+            used = quota_usage(s.store, key.0, &spec, s.now);
+        }
+        let stored = model::StoredObject::from(&Object::from(o));
+        if let Reply::Unchanged = self.put_stored(s, &stored, existing)? {
+            return Ok(Reply::Unchanged);
+        }
+        match s.store.quotas.get_mut(&key) {
+            Some(old) => {
+                old.spec = spec;
+                old.version += 1;
+            }
+            None => drop(s.store.quotas.insert(key, Quota { spec, hard, used, version: 1 })),
+        }
+        s.changed.push(Changed::QuotaChanged(key));
+        Ok(Reply::Done)
+    }
+
     fn put_service(&mut self, s: &mut Session<'_>, mut o: model::Service, existing: Existing) -> Answer {
         let (namespace, name) = (o.metadata.namespace, o.metadata.name);
         let found = s.store.services.iter().find(|(_, x)| x.meta.namespace == namespace && x.meta.name == name);
         if let Some(id) = found.map(|(id, _)| id) {
             existing.check("services", name)?;
+            o.spec.drop_type_dependent(&s.store.services[id].spec);
+            let (new, old) = (Counted::Service(&o.spec), Counted::Service(&s.store.services[id].spec));
+            let charge = resource_quota::charge(s, namespace, ("services", name.as_str()), new, Some(old))?;
+            charge.commit(s);
             let old = &mut s.store.services[id];
-            o.spec.drop_type_dependent(&old.spec);
             if replace(&mut old.meta, &o.metadata, &mut old.spec, o.spec).is_none() {
                 return Ok(Reply::Unchanged);
             }
             s.changed.push(Changed::ServiceChanged(id));
             return Ok(Reply::Done);
+        }
+        if !self.is_restoring {
+            let new = Counted::Service(&o.spec);
+            resource_quota::charge(s, namespace, ("services", name.as_str()), new, None)?.commit(s);
         }
         let meta = self.meta(s, "Service", &o.metadata);
         let id = s.store.services.insert(Service { meta, spec: Arc::new(o.spec), slices: BTreeMap::new() });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::admission::Subject;
-use super::{ApiServer, Session, already_exists, validation};
+use super::{ApiServer, Session, already_exists, limit_ranger, resource_quota, validation};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
 use crate::model::{Labels, ObjectKind, PodSpec};
@@ -36,6 +36,8 @@ impl ApiServer {
             }
             PodName::Generate(prefix) => self.generated_name(s, draft.namespace, prefix),
         };
+        limit_ranger::check_pod(s, draft.namespace, &name, &spec)?;
+        let charge = resource_quota::pod(s, draft.namespace, &name, &spec)?;
         let mut labels = draft.template.metadata.labels.clone();
         for (key, value) in draft.extra_labels {
             labels = labels.with(key, value);
@@ -67,6 +69,7 @@ impl ApiServer {
             resource_version: 1,
         };
         let id = s.store.insert_pod(pod);
+        charge.commit(s);
         s.changed.push(Changed::PodAdded(id));
         Ok(Reply::Pod(id))
     }

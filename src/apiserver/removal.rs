@@ -55,6 +55,11 @@ pub(super) fn delete_other(s: &mut Session<'_>, kind: &'static str, namespace: S
                 s.store.autoscalers.remove(&(namespace, name));
                 s.changed.push(Changed::AutoscalerRemoved((namespace, name)));
             }
+            match other {
+                "limitrange" => drop(s.store.limit_ranges.remove(&(namespace, name))),
+                "resourcequota" => drop(s.store.quotas.remove(&(namespace, name))),
+                _ => {}
+            }
             if other.starts_with("runtimeclass") {
                 s.store.runtime_classes.remove(&name);
             }
@@ -69,6 +74,8 @@ pub(super) fn finalize_namespace(s: &mut Session<'_>, name: Symbol) -> Answer {
     if s.store.stored.keys().any(|(_, namespace, _)| *namespace == name) {
         Arc::make_mut(&mut s.store.stored).retain(|(_, namespace, _), _| *namespace != name);
     }
+    s.store.limit_ranges.retain(|(namespace, _), _| *namespace != name);
+    s.store.quotas.retain(|(namespace, _), _| *namespace != name);
     let autoscalers: Vec<_> = s.store.autoscalers.keys().filter(|key| key.0 == name).copied().collect();
     for key in autoscalers {
         s.store.autoscalers.remove(&key);

@@ -21,6 +21,8 @@ use crate::state::{
 };
 use crate::units::{SimDuration, SimTime};
 
+mod limits;
+
 /// An API server with a cluster of its own.
 struct Api {
     api: ApiServer,

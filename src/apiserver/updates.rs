@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{ApiServer, Session, pods, validation};
+use super::{ApiServer, Session, limit_ranger, pods, resource_quota, validation};
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, ApiError, CLAIM_PROTECTION, ErrorReason, Reply, export_claim, export_node, export_pod, export_volume,
+    Answer, ApiError, CLAIM_PROTECTION, Counted, ErrorReason, Reply, export_claim, export_node, export_pod, export_volume,
 };
 use crate::model::{self, Object, PersistentVolumeClaimPhase, PodSpec};
 use crate::state::{
@@ -196,6 +196,10 @@ fn update_claim(s: &mut Session<'_>, id: PersistentVolumeClaimId, new: model::Pe
         return Ok(Reply::Unchanged);
     };
     check_resize(s, &new, &old)?;
+    limit_ranger::check_claim(s, &new)?;
+    let of = ("persistentvolumeclaims", new.metadata.name.as_str());
+    let (asked, had) = (Counted::Claim(&new.spec), Counted::Claim(&old.spec));
+    resource_quota::charge(s, new.metadata.namespace, of, asked, Some(had))?.commit(s);
     let volume = new.spec.volume_name.take();
     let Some(claim) = s.store.volumes.claim_mut(id) else { return Ok(Reply::Unchanged) };
     let is_same = claim.meta.labels == new.metadata.labels

@@ -76,6 +76,14 @@ fn live(store: &Store, object: &Object) -> Option<Object> {
             let spec = model::HorizontalPodAutoscalerSpec::clone(&store.autoscalers.get(&(namespace, name))?.spec);
             Object::from(model::HorizontalPodAutoscaler { spec, ..Default::default() })
         }
+        ObjectKind::ResourceQuota => {
+            let spec = model::ResourceQuotaSpec::clone(&store.quotas.get(&(namespace, name))?.spec);
+            Object::from(model::ResourceQuota { spec, ..Default::default() })
+        }
+        ObjectKind::LimitRange => {
+            let spec = model::LimitRangeSpec::clone(store.limit_ranges.get(&(namespace, name))?);
+            Object::from(model::LimitRange { spec, ..Default::default() })
+        }
         ObjectKind::Service => {
             let (_, service) = store.services.iter().find(|(_, service)| is_it(&service.meta))?;
             Object::from(model::Service { spec: model::ServiceSpec::clone(&service.spec), ..Default::default() })

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{ApiServer, Session, already_exists, not_found};
+use super::{ApiServer, Session, already_exists, limit_ranger, not_found, resource_quota};
 use crate::arena::Symbol;
-use crate::component::{Answer, ApiError, ErrorReason, Reply};
+use crate::component::{Answer, ApiError, Counted, ErrorReason, Reply};
 use crate::model::{self, Object, PersistentVolumeClaimPhase, PersistentVolumePhase};
 use crate::state::{
     Attachment, AttachmentPhase, Changed, NodeId, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimId,
@@ -52,6 +52,11 @@ impl ApiServer {
                 .or_else(|| default.map(|class| class.metadata.name));
         }
         let selected_node = annotation("volume.kubernetes.io/selected-node").map(|node| s.store.node_slot(node));
+        if !self.is_restoring {
+            limit_ranger::check_claim(s, &o)?;
+            let new = Counted::Claim(&o.spec);
+            resource_quota::charge(s, namespace, (CLAIMS, name.as_str()), new, None)?.commit(s);
+        }
         let volume = o.spec.volume_name.take();
         let meta = self.meta(s, "PersistentVolumeClaim", &o.metadata);
         let is_lost = o.status.phase == PersistentVolumeClaimPhase::Lost;

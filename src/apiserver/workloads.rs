@@ -140,12 +140,15 @@ fn unchanged_since(s: &Session<'_>, workload: WorkloadId, base: BaseVersion) -> 
     if base.is_none_or(|base| base == meta.version) {
         return Ok(());
     }
+    Err(modified(workload.resource(), meta.name))
+}
+
+/// 409 in the API's words.
+fn modified(resource: &str, name: Symbol) -> ApiError {
     let message = format!(
-        "Operation cannot be fulfilled on {} \"{}\": the object has been modified; please apply your changes to the latest version and try again",
-        workload.resource(),
-        meta.name
+        "Operation cannot be fulfilled on {resource} \"{name}\": the object has been modified; please apply your changes to the latest version and try again"
     );
-    Err(ApiError::new(ErrorReason::Conflict, message))
+    ApiError::new(ErrorReason::Conflict, message)
 }
 
 /// # Source
@@ -255,16 +258,23 @@ pub(super) fn update_status(s: &mut Session<'_>, update: StatusUpdate) -> Answer
             (WorkloadId::CronJob(id), s.store.cron_jobs.get_mut(id).map(strike))
         }
         StatusUpdate::Autoscaler(key, new) => return super::autoscalers::update_status(s, key, *new),
+        StatusUpdate::Quota(key, read_version, new) => {
+            let Some(quota) = s.store.quotas.get_mut(&key) else {
+                return Err(not_found("resourcequotas", key.1.as_str()));
+            };
+            if quota.version != read_version {
+                return Err(modified("resourcequotas", key.1));
+            }
+            (quota.hard, quota.used) = *new;
+            quota.version += 1;
+            return Ok(Reply::Done);
+        }
         StatusUpdate::Budget(id, read_version, new) => {
             let Some(budget) = s.store.budgets.get_mut(id) else {
                 return Err(not_found("poddisruptionbudgets.policy", ""));
             };
             if budget.resource_version != read_version {
-                let name = budget.meta.name;
-                let message = format!(
-                    "Operation cannot be fulfilled on poddisruptionbudgets.policy \"{name}\": the object has been modified; please apply your changes to the latest version and try again"
-                );
-                return Err(ApiError::new(ErrorReason::Conflict, message));
+                return Err(modified("poddisruptionbudgets.policy", budget.meta.name));
             }
             if set(&mut budget.status, *new).is_none() {
                 return Ok(Reply::Unchanged);

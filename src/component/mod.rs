@@ -13,6 +13,7 @@ mod load;
 mod message;
 mod ownership;
 mod pool;
+mod quota;
 mod record;
 mod request;
 mod revision;
@@ -34,6 +35,7 @@ pub use load::{Load, LoadCurve, LoadPoint};
 pub use message::{CommandEnd, Message, TypedCommand};
 pub use ownership::{Claim, controller_name, judge_claim};
 pub use pool::{PoolPlan, pool_number};
+pub use quota::{Counted, add_compute as add_quota_usage, is_live as is_counted, usage_in as quota_usage};
 pub use record::{EventDraft, EventRecorder, EventType, ObjectRef, Record, Transcript, typed};
 pub use request::{
     Answer, ApiError, BaseVersion, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet, NewRevision,

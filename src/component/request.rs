@@ -7,12 +7,12 @@ use smallvec::SmallVec;
 
 use crate::arena::Symbol;
 use crate::model::validation::{self, FieldError};
-use crate::model::{self, Labels, ObjectKind, PodTemplateSpec, Resources, TaintEffect};
+use crate::model::{self, Labels, ObjectKind, PodTemplateSpec, ResourceList, Resources, TaintEffect};
 use crate::state::{
     AttachmentPhase, AutoscalerKey, AutoscalerStatus, ContainerStatus, CronJobId, DaemonSetId, DaemonSetStatus,
     DeletionCause, DeploymentId, DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition,
     NodeConditionKind, NodeConditions, NodeId, NotScheduled, Owner, PersistentVolumeClaimId, PersistentVolumeId,
-    PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, ReplicaSetId, ReplicaSetStatus,
+    PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, QuotaKey, ReplicaSetId, ReplicaSetStatus,
     ServiceId, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
@@ -190,6 +190,8 @@ pub enum StatusUpdate {
     Budget(PodDisruptionBudgetId, u64, Box<PodDisruptionBudgetStatus>),
     /// HorizontalPodAutoscaler.
     Autoscaler(AutoscalerKey, Box<AutoscalerStatus>),
+    /// ResourceQuota: `hard` and `used`, with the version that the writer has read: 409 if it is no longer that.
+    Quota(QuotaKey, u64, Box<(ResourceList, ResourceList)>),
 }
 
 /// A request to the API server.

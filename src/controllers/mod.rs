@@ -17,6 +17,7 @@ pub mod node_lifecycle;
 pub mod persistent_volume;
 pub mod pod_gc;
 pub mod replica_set;
+pub mod resource_quota;
 pub mod service_account;
 pub mod stateful_set;
 pub mod taint_eviction;

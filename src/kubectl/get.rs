@@ -16,7 +16,7 @@ use super::view::{self, Clock};
 use super::{Item, Plan};
 use crate::arena::Symbol;
 use crate::model::{Container, StoredKind};
-use crate::state::{ContainerState, ContainerStatus, JobId, Pod, Status, Store, Stored, WorkloadId};
+use crate::state::{ContainerState, ContainerStatus, JobId, Pod, Quota, Status, Store, Stored, WorkloadId};
 use crate::units::SimTime;
 
 /// How old something is, as kubectl tells it.
@@ -188,6 +188,9 @@ fn headings(kind: Kind, args: &GetArgs) -> Vec<String> {
         Kind::PriorityClass => &["NAME", "VALUE", "GLOBAL-DEFAULT", "AGE"],
         Kind::Stored(kind) if kind.is_autoscaler() => {
             &["NAME", "REFERENCE", "TARGETS", "MINPODS", "MAXPODS", "REPLICAS", "AGE"]
+        }
+        Kind::Stored(kind) if kind.is_built_in() && kind.kind == "ResourceQuota" => {
+            &["NAME", "REQUEST", "LIMIT", "AGE"]
         }
         Kind::Stored(kind) if kind.is_built_in() && kind.kind == "ConfigMap" => &["NAME", "DATA", "AGE"],
         Kind::Stored(kind) if kind.is_built_in() && kind.kind == "Secret" => &["NAME", "TYPE", "DATA", "AGE"],
@@ -454,12 +457,25 @@ fn stored_cells(kind: StoredKind, stored: &Stored, store: &Store) -> Vec<String>
         }
         _ if !kind.is_built_in() => Vec::new(),
         "ConfigMap" => vec![count()],
+        "ResourceQuota" => quota_cells(store.quotas.get(&(stored.meta.namespace, stored.meta.name))),
         "Secret" => {
             let of_type = stored.fields.get("type").and_then(Value::as_str).unwrap_or("Opaque");
             vec![of_type.to_owned(), count()]
         }
         _ => Vec::new(),
     }
+}
+
+/// # Source
+/// kube-apiserver, `printResourceQuota`.
+fn quota_cells(quota: Option<&Quota>) -> Vec<String> {
+    let hard = quota.iter().flat_map(|quota| quota.hard.iter().map(|(name, hard)| (name, hard, quota.used.get(name))));
+    let (mut requests, mut limits) = (Vec::new(), Vec::new());
+    for (name, hard, used) in hard {
+        let cells = if name.as_str().starts_with("limits.") { &mut limits } else { &mut requests };
+        cells.push(format!("{name}: {}/{hard}", used.copied().unwrap_or_default()));
+    }
+    vec![requests.join(", "), limits.join(", ")]
 }
 
 /// # Source

@@ -68,6 +68,8 @@ const HAVE_SPECS: &[&str] = &[
     "CronJob",
     "PodDisruptionBudget",
     "HorizontalPodAutoscaler",
+    "LimitRange",
+    "ResourceQuota",
     "PersistentVolume",
     "PersistentVolumeClaim",
     "Ingress",

@@ -64,6 +64,11 @@ fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut Plan) {
         let unknown = api_fields::unknown_in(current.kind().as_str(), &after);
         plan.warnings.extend(unknown.iter().map(|path| format!("Warning: unknown field {path:?}")));
     }
+    if let Some(found) = api_fields::mistyped_in(current.kind().as_str(), &after)
+        && let Some(Ok(_)) = Object::from_any(after.clone())
+    {
+        return plan.fail(unreadable(args, &after, &found.message));
+    }
     match Object::from_any(after.clone()) {
         Some(Ok(patched)) => plan.call(Step {
             unchanged: Some(format!("{name} patched (no change)")),
@@ -203,6 +208,7 @@ fn unreadable(args: &PatchArgs, after: &Value, error: &str) -> Failure {
         "a string" | "a symbol" => ("string", ""),
         "a sequence" => ("slice", "slice from"),
         "a map" => ("map", "map from"),
+        "f64" => ("float64", ""),
         text if text.starts_with("struct") => ("struct", "struct from:"),
         _ => ("", ""),
     };

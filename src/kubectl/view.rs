@@ -399,6 +399,9 @@ fn other(
             Some(stored) => {
                 let status = store.autoscalers.get(&(namespace, name)).filter(|_| kind.is_autoscaler());
                 let status = status.map_or(Value::Null, |found| super::autoscaler::status(found, clock));
+                let is_quota = kind.is_built_in() && kind.kind == "ResourceQuota";
+                let quota = store.quotas.get(&(namespace, name)).filter(|_| is_quota);
+                let status = quota.map_or(status, |found| json!({"hard": found.hard, "used": found.used}));
                 (metadata_of(&stored.meta, store, clock), status)
             }
             None => (Value::Null, Value::Null),

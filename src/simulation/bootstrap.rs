@@ -379,7 +379,7 @@ fn pool_templates(scenario: &ResolvedScenario) -> Vec<PoolTemplate> {
 fn rank(object: &Object) -> u8 {
     match object {
         Object::Namespace(_) => 0,
-        Object::PriorityClass(_) | Object::RuntimeClass(_) => 1,
+        Object::PriorityClass(_) | Object::RuntimeClass(_) | Object::LimitRange(_) => 1,
         Object::StorageClass(_) | Object::CSIDriver(_) | Object::CSINode(_) => 2,
         Object::PersistentVolume(_) => 3,
         Object::Node(_) => rank_of_nodes(),
@@ -392,6 +392,8 @@ fn rank(object: &Object) -> u8 {
         | Object::StatefulSet(_)
         | Object::Job(_) => 9,
         Object::Pod(_) => 11,
+        // It counts what is there.
+        Object::ResourceQuota(_) => 12,
         _ => 10,
     }
 }

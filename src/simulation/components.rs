@@ -239,6 +239,8 @@ components! {
         |config, _| Controller::new(Default::default(), config);
     ServiceAccounts service_accounts: Controller<crate::controllers::service_account::ServiceAccounts> =
         |config, _| Controller::new(Default::default(), config);
+    ResourceQuotas resource_quotas: Controller<crate::controllers::resource_quota::ResourceQuotas> =
+        |config, _| Controller::new(Default::default(), config);
     PersistentVolumes persistent_volumes: Controller<crate::controllers::persistent_volume::PersistentVolumes> =
         |config, _| Controller::new(Default::default(), config);
     AttachDetach attach_detach: crate::controllers::attach_detach::AttachDetach = |_, _| Default::default();
@@ -285,6 +287,7 @@ fn is_enabled(which: Which, config: &Config) -> bool {
         Which::GarbageCollector => "garbage-collector-controller",
         Which::Namespaces => "namespace-controller",
         Which::ServiceAccounts => "serviceaccount-controller",
+        Which::ResourceQuotas => "resourcequota-controller",
         Which::PersistentVolumes => "persistentvolume-binder-controller",
         Which::AttachDetach => "persistentvolume-attach-detach-controller",
         Which::HorizontalPodAutoscalers => "horizontal-pod-autoscaler-controller",

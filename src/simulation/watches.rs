@@ -98,10 +98,11 @@ pub(super) enum Resource {
     StorageClasses,
     VolumeAttachments,
     HorizontalPodAutoscalers,
+    ResourceQuotas,
 }
 
 impl Resource {
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 19] = [
         Self::Pods,
         Self::Nodes,
         Self::Leases,
@@ -120,6 +121,7 @@ impl Resource {
         Self::StorageClasses,
         Self::VolumeAttachments,
         Self::HorizontalPodAutoscalers,
+        Self::ResourceQuotas,
     ];
 
     fn of(changed: &Changed) -> Self {
@@ -146,6 +148,7 @@ impl Resource {
             Changed::StorageChanged => Self::StorageClasses,
             Changed::AttachmentChanged { .. } => Self::VolumeAttachments,
             Changed::AutoscalerChanged(_) | Changed::AutoscalerRemoved(_) => Self::HorizontalPodAutoscalers,
+            Changed::QuotaChanged(_) => Self::ResourceQuotas,
         }
     }
 
@@ -170,6 +173,7 @@ impl Resource {
             Self::StorageClasses => "storageclasses",
             Self::VolumeAttachments => "volumeattachments",
             Self::HorizontalPodAutoscalers => "horizontalpodautoscalers",
+            Self::ResourceQuotas => "resourcequotas",
         }
     }
 }

@@ -4,6 +4,7 @@ use std::ops::BitOr;
 use std::sync::Arc;
 
 use super::autoscaler::AutoscalerKey;
+use super::quota::QuotaKey;
 use super::nodes::{Node, NodeId};
 use super::pods::{Pod, PodId};
 use super::volumes::{PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId};
@@ -182,6 +183,8 @@ pub enum Changed {
     AutoscalerChanged(AutoscalerKey),
     /// A HorizontalPodAutoscaler left the API.
     AutoscalerRemoved(AutoscalerKey),
+    /// A ResourceQuota appeared, or what it allows changed.
+    QuotaChanged(QuotaKey),
     /// A namespace was created, changed, or its deletion was asked for.
     NamespaceChanged(NamespaceId),
     /// A namespace left the API.

@@ -11,6 +11,7 @@ mod machines;
 mod meta;
 mod nodes;
 mod pods;
+mod quota;
 mod store;
 mod stored;
 mod volumes;
@@ -27,6 +28,7 @@ pub use pods::{
     DisruptionTarget, EndReason, Ending, JOB_TRACKING, NotScheduled, NotScheduledReason, Pod, PodClaim, PodCondition,
     PodId, PodPhase,
 };
+pub use quota::{Quota, QuotaKey};
 pub use store::{Store, Tally};
 pub use stored::Stored;
 pub use volumes::{

@@ -12,6 +12,7 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::autoscaler::{Autoscaler, AutoscalerKey};
+use super::quota::{Quota, QuotaKey};
 use super::heartbeat::Heartbeat;
 use super::machines::Machine;
 use super::meta::Owner;
@@ -24,7 +25,7 @@ use super::workloads::{
     PodDisruptionBudget, PriorityClass, ReplicaSet, ReplicaSetId, Service, StatefulSet, WorkloadId,
 };
 use crate::arena::{Symbol, Table};
-use crate::model::RuntimeClass;
+use crate::model::{LimitRangeSpec, RuntimeClass};
 
 type PodSet = IndexSet<PodId, FxBuildHasher>;
 
@@ -59,6 +60,10 @@ pub struct Store {
     pub stored: Arc<BTreeMap<(Symbol, Symbol, Symbol), Stored>>,
     /// HorizontalPodAutoscalers, by namespace and name.
     pub autoscalers: BTreeMap<AutoscalerKey, Autoscaler>,
+    /// LimitRanges, with all defaults, by namespace and name.
+    pub limit_ranges: BTreeMap<(Symbol, Symbol), Arc<LimitRangeSpec>>,
+    /// ResourceQuotas, by namespace and name.
+    pub quotas: BTreeMap<QuotaKey, Quota>,
     /// PersistentVolumes, claims, classes, attachments.
     pub volumes: Volumes,
     /// Workloads whose pods crash; forks of a run share them.

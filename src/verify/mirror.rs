@@ -159,6 +159,7 @@ impl Mirror {
             | Changed::EndpointsChanged(_)
             | Changed::AutoscalerChanged(_)
             | Changed::AutoscalerRemoved(_)
+            | Changed::QuotaChanged(_)
             | Changed::NamespaceChanged(_)
             | Changed::NamespaceRemoved(_)
             | Changed::VolumeChanged(_)

@@ -13,6 +13,7 @@ mod mutations;
 mod plan;
 mod plan_brute_force;
 mod procedures;
+mod quotas;
 mod random;
 mod random_oddities;
 mod random_scenario;

@@ -59,10 +59,12 @@ const PLAYED: &[&str] = &[
     "DefaultStorageClass",
     "DefaultTolerationSeconds",
     "LimitPodHardAntiAffinityTopology",
+    "LimitRanger",
     "NamespaceLifecycle",
     "PersistentVolumeClaimResize",
     "PodTolerationRestriction",
     "Priority",
+    "ResourceQuota",
     "RuntimeClass",
     "TaintNodesByCondition",
 ];

@@ -54,6 +54,10 @@ component_flags! {
         concurrent_gc_syncs: i64 = "concurrent-gc-syncs", |_version| "20";
         /// Namespaces emptied at a time.
         concurrent_namespace_syncs: i64 = "concurrent-namespace-syncs", |_version| "10";
+        /// Resource quotas counted at a time.
+        concurrent_resource_quota_syncs: i64 = "concurrent-resource-quota-syncs", |_version| "5";
+        /// Time between two counts of all resource quotas; 0 counts them only when something changes.
+        resource_quota_sync_period: SimDuration = "resource-quota-sync-period", |_version| "5m";
         /// Time between two looks of the horizontal pod autoscaler at a workload.
         horizontal_pod_autoscaler_sync_period: SimDuration = "horizontal-pod-autoscaler-sync-period", |_version| "15s";
         /// By how much use may differ from its target before a workload is scaled.

@@ -4,7 +4,7 @@ use crate::diagnostics::{Diagnostic, Location};
 
 /// The command that saves everything of a cluster that a run makes use of.
 pub const DUMP_COMMAND: &str = "kubectl get nodes,namespaces,pods,services,deployments,replicasets,statefulsets,daemonsets,\
-jobs,cronjobs,replicationcontrollers,controllerrevisions,poddisruptionbudgets,priorityclasses,horizontalpodautoscalers,\
+jobs,cronjobs,replicationcontrollers,controllerrevisions,poddisruptionbudgets,priorityclasses,horizontalpodautoscalers,limitranges,resourcequotas,\
 persistentvolumes,persistentvolumeclaims,storageclasses,runtimeclasses,csinodes,csidrivers -A -o yaml > cluster.yaml";
 
 /// What to say of a text that is no YAML of objects but what kubectl prints for people; nothing if it is another.

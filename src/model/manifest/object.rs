@@ -4,9 +4,9 @@ use crate::arena::Symbol;
 use crate::model::api_type::OpaqueParts;
 use crate::model::field_path::FieldPath;
 use crate::model::{
-    CSIDriver, CSINode, ControllerRevision, CronJob, DaemonSet, Deployment, HorizontalPodAutoscaler, Job, Namespace,
-    Node, ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass, ReplicaSet,
-    ReplicationController, RuntimeClass, Service, StatefulSet, StorageClass, StoredKind, StoredObject,
+    CSIDriver, CSINode, ControllerRevision, CronJob, DaemonSet, Deployment, HorizontalPodAutoscaler, Job, LimitRange,
+    Namespace, Node, ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass, ReplicaSet,
+    ReplicationController, ResourceQuota, RuntimeClass, Service, StatefulSet, StorageClass, StoredKind, StoredObject,
 };
 
 /// Something that can be read as any of the kinds: one parse of YAML, JSON or a tree.
@@ -156,6 +156,8 @@ objects! {
     ControllerRevision, Namespaced, "apps/v1", groups "apps";
     HorizontalPodAutoscaler, Namespaced, "autoscaling/v2", groups "autoscaling" | "extensions";
     Pod, Namespaced, "v1", groups "";
+    LimitRange, Namespaced, "v1", groups "";
+    ResourceQuota, Namespaced, "v1", groups "";
 }
 
 fn text<'a>(value: &'a serde_json::Value, field: &str) -> &'a str {
@@ -189,11 +191,13 @@ impl Object {
             Self::Job(object) => object.apply_defaults(),
             Self::HorizontalPodAutoscaler(object) => object.apply_defaults(),
             Self::Pod(object) => object.apply_defaults(),
+            Self::LimitRange(object) => object.apply_defaults(),
             Self::CSIDriver(_)
             | Self::CSINode(_)
             | Self::RuntimeClass(_)
             | Self::PodDisruptionBudget(_)
             | Self::ControllerRevision(_)
+            | Self::ResourceQuota(_)
             | Self::Stored(_) => {}
         }
     }
@@ -215,6 +219,7 @@ impl Object {
             Self::CronJob(object) => object.status = Default::default(),
             Self::PodDisruptionBudget(object) => object.status = Default::default(),
             Self::HorizontalPodAutoscaler(object) => object.status = Default::default(),
+            Self::ResourceQuota(object) => object.status = Default::default(),
             Self::Namespace(_)
             | Self::Node(_)
             | Self::PriorityClass(_)
@@ -225,6 +230,7 @@ impl Object {
             | Self::PersistentVolume(_)
             | Self::PersistentVolumeClaim(_)
             | Self::Service(_)
+            | Self::LimitRange(_)
             | Self::ControllerRevision(_)
             | Self::Stored(_) => {}
         }

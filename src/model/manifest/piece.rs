@@ -296,6 +296,14 @@ impl TextPiece<'_> {
             Ok(object) => object,
             Err(error) => return reading.refuse(self, file, &error),
         };
+        // What a server has taken is of the right types, in its version.
+        let is_stored = object.metadata().uid.is_some_and(|uid| !uid.is_empty());
+        if !is_stored
+            && api_fields::knows(header.api_version().as_str(), kind.as_str())
+            && let Some(error) = self.mistyped(kind)
+        {
+            return reading.refuse(self, file, &error);
+        }
         let names_namespace = !object.metadata().namespace.is_empty();
         settle(&mut object, header.api_version().as_str());
         reading.label = object.label();

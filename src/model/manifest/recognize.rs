@@ -17,8 +17,6 @@ const WITHOUT_EFFECT: &[Identity] = &[
     ("v1", "Secret"),
     ("v1", "ServiceAccount"),
     ("v1", "Endpoints"),
-    ("v1", "LimitRange"),
-    ("v1", "ResourceQuota"),
     ("discovery.k8s.io/v1", "EndpointSlice"),
     ("coordination.k8s.io/v1", "Lease"),
     ("networking.k8s.io/v1", "Ingress"),
@@ -85,6 +83,8 @@ fn fits(kind: &str, value: &Value) -> bool {
         "HorizontalPodAutoscaler" => has("/spec/scaleTargetRef"),
         "ControllerRevision" => has("/revision"),
         "CSINode" => has("/spec/drivers"),
+        "LimitRange" => has("/spec/limits"),
+        "ResourceQuota" => has("/spec/hard"),
         "Event" => has("/reason") || has("/involvedObject"),
         _ => has("/metadata/name"),
     }

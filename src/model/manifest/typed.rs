@@ -11,6 +11,7 @@ use super::piece::{Header, ReadError, Source, Syntax, TextPiece};
 use super::wording::reword_type;
 use crate::arena::Symbol;
 use crate::model::ObjectMeta;
+use crate::model::api_fields;
 use crate::model::field_path::FieldPath;
 use crate::model::yaml;
 
@@ -132,6 +133,41 @@ impl TextPiece<'_> {
             is_syntax: false,
             help: Some("write it in quotes; the API server takes no number and no boolean for a string".to_owned()),
         }
+    }
+
+    /// A value of a field that decides nothing here, or is kept as it is written, and that cannot be the field's: the server's decoder
+    /// refuses it as it does any other.
+    ///
+    /// # Source
+    ///
+    /// API machinery, the decoder of JSON: `cannot unmarshal … into Go struct field`.
+    pub(super) fn mistyped(&self, kind: ObjectKind) -> Option<ReadError> {
+        let text: &str = &self.piece.text;
+        let found = match self.syntax {
+            Syntax::Json => api_fields::mistyped(kind.as_str(), text)?,
+            Syntax::Yaml => {
+                let json = as_json::as_json(text, Letters::Text)?;
+                let found = api_fields::mistyped(kind.as_str(), &json.text)?;
+                if json.has_letters {
+                    let json = as_json::as_json(text, Letters::Booleans)?;
+                    api_fields::mistyped(kind.as_str(), &json.text)?;
+                }
+                found
+            }
+        };
+        let place = self.locate(std::iter::once(&found.path), 1)[0].map(|place| place.value);
+        let written = place.map(|place| self.written_at(place)).unwrap_or_default();
+        let is_quoted = written.starts_with(['"', '\'']);
+        let expected = found.message.rsplit_once(", expected ").map_or("", |(_, expected)| expected);
+        let help = match expected {
+            "a string" => Some("write it in quotes; the API server takes no number and no boolean for a string".to_owned()),
+            "i32" | "i64" | "f64" | "a boolean" if is_quoted => {
+                let expected = reword_type(expected);
+                Some(format!("write it without quotes; the API server takes no string for {expected}"))
+            }
+            _ => None,
+        };
+        Some(ReadError { message: found.message, place, is_repeated_key: false, is_syntax: false, help })
     }
 
     /// What the API server would not take of an object of which only the name and labels, or words, are typed here.

@@ -16,7 +16,7 @@ use crate::units::Quantity;
 
 pub use defaults::image_tag;
 pub(super) use requests::container_requests;
-pub use requests::{non_zero_container_requests, non_zero_requests, qos, requests};
+pub use requests::{limited, non_zero_container_requests, non_zero_requests, qos, requested, requests};
 pub use usage::{read_usage, stated_usage};
 
 api_structs! {

@@ -67,12 +67,8 @@ static UNNAMED: LazyLock<[(Symbol, Quantity); 2]> = LazyLock::new(|| {
 
 fn exact_requests(spec: &PodSpec, pod_level: PodLevel, unnamed: &[(Symbol, Quantity)]) -> Amounts {
     let mut total = container_requests(spec, unnamed);
-    if let (PodLevel::Counted, Some(resources)) = (pod_level, &spec.resources) {
-        for (name, amount) in resources.requests.iter() {
-            if is_pod_level_resource(name.as_str()) {
-                total.set(name, *amount);
-            }
-        }
+    if pod_level == PodLevel::Counted {
+        set_pod_level(&mut total, spec, |resources| &resources.requests);
     }
     total.add(&spec.overhead);
     total
@@ -113,6 +109,53 @@ pub(super) fn aggregate(spec: &PodSpec, of_container: impl Fn(&Container) -> Amo
     }
     total.raise_to(&initial_max);
     total
+}
+
+/// Exact requests of a pod, with what its runtime class costs if `with_overhead`.
+///
+/// # Source
+///
+/// kube-apiserver, `PodRequests`; LimitRanger has one of its own that knows no overhead.
+#[must_use]
+pub fn requested(spec: &PodSpec, with_overhead: bool) -> ResourceList {
+    let mut total = container_requests(spec, &[]);
+    set_pod_level(&mut total, spec, |resources| &resources.requests);
+    if with_overhead {
+        total.add(&spec.overhead);
+    }
+    total.iter().map(|(name, amount)| (name, *amount)).collect()
+}
+
+/// Exact limits of a pod, with what its runtime class costs if `with_overhead`.
+///
+/// # Source
+///
+/// kube-apiserver, `PodLimits`: overhead counts where there is a limit.
+#[must_use]
+pub fn limited(spec: &PodSpec, with_overhead: bool) -> ResourceList {
+    let mut total = aggregate(spec, |container| {
+        let mut amounts = Amounts::default();
+        amounts.add(&container.resources.limits);
+        amounts
+    });
+    set_pod_level(&mut total, spec, |resources| &resources.limits);
+    if with_overhead {
+        for (name, amount) in spec.overhead.iter() {
+            if total.get(name).is_some_and(|limit| !limit.is_zero()) {
+                total.add_one(name, amount);
+            }
+        }
+    }
+    total.iter().map(|(name, amount)| (name, *amount)).collect()
+}
+
+fn set_pod_level(total: &mut Amounts, spec: &PodSpec, list: fn(&ResourceRequirements) -> &ResourceList) {
+    let Some(resources) = &spec.resources else { return };
+    for (name, amount) in list(resources).iter() {
+        if is_pod_level_resource(name.as_str()) {
+            total.set(name, *amount);
+        }
+    }
 }
 
 /// The quality of service class of a pod.

@@ -17,6 +17,7 @@ mod error;
 mod format;
 mod handler;
 mod job;
+mod limits;
 mod metadata;
 mod opaque;
 mod path;
@@ -31,9 +32,10 @@ mod workloads;
 #[cfg(test)]
 mod tests;
 
-use super::{Labels, Object};
+use super::{Labels, Object, PodSpec};
 use error::Errors;
 use path::Path;
+use resources::Asker;
 
 pub use error::{ErrorKind, FieldError};
 pub use words::unknown_words;
@@ -81,6 +83,8 @@ pub fn validate(object: &Object) -> Vec<FieldError> {
         Object::Job(object) => job::job(object, e),
         Object::HorizontalPodAutoscaler(object) => autoscaler::validate(object, None, e),
         Object::Pod(object) => pod::validate(object, e),
+        Object::LimitRange(object) => limits::limit_range(object, e),
+        Object::ResourceQuota(object) => limits::quota(object, None, e),
     }
     errors.0
 }
@@ -117,6 +121,8 @@ pub fn validate_update(new: &Object, old: &Object) -> Vec<FieldError> {
             autoscaler::validate(new, Some(old), e);
         }
         (Object::Pod(new), Object::Pod(old)) => pod::validate_update(new, old, e),
+        (Object::LimitRange(new), _) => limits::limit_range(new, e),
+        (Object::ResourceQuota(new), Object::ResourceQuota(old)) => limits::quota(new, Some(old), e),
         _ => {}
     }
     errors.0
@@ -137,6 +143,21 @@ fn with_defaults(object: &Object) -> Object {
         _ => {}
     }
     defaulted
+}
+
+/// What is wrong with the resources of a pod's containers, once admission has set them.
+#[must_use]
+pub fn validate_resources(spec: &PodSpec) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    let path = Path::ROOT.child("spec");
+    for (field, containers) in [("containers", &spec.containers), ("initContainers", &spec.init_containers)] {
+        let path = path.child(field);
+        for (index, container) in containers.iter().enumerate() {
+            let path = path.index(index);
+            resources::requirements(&container.resources, Asker::Container, &path.child("resources"), &mut errors);
+        }
+    }
+    errors.0
 }
 
 /// What is wrong with labels, where nothing else of an object is changed.

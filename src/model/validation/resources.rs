@@ -10,7 +10,7 @@ use crate::units::Quantity;
 const HUGE_PAGES: &str = "hugepages-";
 
 /// Resources that are counted in whole pieces, beside extended ones.
-const WHOLE: [&str; 9] = [
+pub(super) const WHOLE: [&str; 9] = [
     "pods",
     "resourcequotas",
     "services",
@@ -23,7 +23,7 @@ const WHOLE: [&str; 9] = [
 ];
 
 /// Names without a domain that mean something somewhere.
-const STANDARD: [&str; 11] = [
+pub(super) const STANDARD: [&str; 11] = [
     "cpu",
     "memory",
     "ephemeral-storage",
@@ -42,6 +42,8 @@ const STANDARD: [&str; 11] = [
 pub(super) enum Asker {
     Container,
     Pod,
+    /// Somebody who may name whatever there is.
+    Anybody,
 }
 
 fn is_native(name: &str) -> bool {
@@ -60,14 +62,14 @@ fn is_extended(name: &str) -> bool {
     }
 }
 
-fn may_overcommit(name: &str) -> bool {
+pub(super) fn may_overcommit(name: &str) -> bool {
     is_native(name) && !is_huge_pages(name)
 }
 
 /// # Source
 ///
 /// kube-apiserver, `validateContainerResourceName` and `validatePodResourceName`.
-fn name(name: &str, asker: Asker, path: &Path<'_>, e: &mut Errors) {
+pub(super) fn name(name: &str, asker: Asker, path: &Path<'_>, e: &mut Errors) {
     let problems = format::qualified_name(name);
     let is_form = problems.is_empty();
     e.texts(path, name, problems);
@@ -95,7 +97,7 @@ fn name(name: &str, asker: Asker, path: &Path<'_>, e: &mut Errors) {
                 e.not_supported(path, name, &["cpu", "hugepages-", "memory"]);
             }
         }
-        Asker::Pod => {}
+        Asker::Pod | Asker::Anybody => {}
     }
 }
 

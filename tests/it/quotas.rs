@@ -1,0 +1,67 @@
+//! Limit ranges and resource quotas in a run: what they give to pods, and what a roll-out without room waits for.
+
+use std::path::Path;
+
+use kubesquall::observe::Observed;
+use kubesquall::scenario::{self, Overrides};
+
+use super::verified;
+
+/// A Deployment of three pods on two nodes, in a namespace with a quota of that many pods and a limit range.
+fn play(pods: u32, flags: &str, timeline: &str) -> Observed {
+    let text = format!(
+        "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: quotas}}\nspec: {{duration: 20m, seed: 1, cluster: \
+         {{nodePools: [{{name: n, count: 2, template: {{status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '20'}}}}}}}}]}}, \
+         controlPlane: {{kubeApiserver: {{{flags}}}}}, latency: {{podStart: {{constant: 1s}}, podStop: {{constant: 2s}}}}, timeline: \
+         [{timeline}]}}\n---\n\
+         {{apiVersion: v1, kind: Namespace, metadata: {{name: shop}}}}\n---\n\
+         {{apiVersion: v1, kind: ResourceQuota, metadata: {{name: q, namespace: shop}}, spec: {{hard: {{pods: {pods}, requests.cpu: \
+         4}}}}}}\n---\n\
+         {{apiVersion: v1, kind: LimitRange, metadata: {{name: l, namespace: shop}}, spec: {{limits: [{{type: Container, \
+         defaultRequest: {{cpu: 200m}}}}]}}}}\n---\n\
+         {{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, namespace: shop}}, spec: {{replicas: 3, selector: \
+         {{matchLabels: {{app: web}}}}, template: {{metadata: {{labels: {{app: web}}}}, spec: {{containers: [{{name: c, image: \
+         i}}]}}}}}}}}\n"
+    );
+    let scenario = scenario::load_text("quotas.yaml", &text, Path::new("absent"), &Overrides::none())
+        .unwrap_or_else(|invalid| panic!("{invalid:?}\n{text}"));
+    verified::play(&scenario)
+}
+
+/// When events of a reason came about the new replica set, and what the first said.
+fn events(observed: &Observed, reason: &str) -> (Vec<f64>, String) {
+    let found: Vec<_> =
+        observed.events.iter().filter(|row| row.reason == reason && row.component == "replicaset-controller").collect();
+    let first = found.first().map(|row| row.message.clone()).unwrap_or_default();
+    (found.iter().map(|row| row.at.as_secs_f64()).collect(), first)
+}
+
+const ROLL_OUT: &str = "{at: 60s, kubectl: 'set image deploy/web c=j -n shop'}";
+
+#[test]
+fn a_roll_out_without_room_for_its_surge_waits_for_the_quota_and_then_for_the_back_off() {
+    let raise = "{at: 300s, kubectl: 'patch quota q -n shop -p ''{\"spec\": {\"hard\": {\"pods\": 4}}}'''}";
+    let observed = play(3, "", &format!("{ROLL_OUT}, {raise}, {{at: 1000s, kubectl: get quota -n shop}}"));
+    let (failed, message) = events(&observed, "FailedCreate");
+    let (name, why) = message.split_once("\" is forbidden: ").expect("a refusal");
+    assert!(name.starts_with("Error creating: pods \"web-"), "{message}");
+    assert_eq!(why, "exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3");
+    let (created, _) = events(&observed, "SuccessfulCreate");
+    // Tries come 5 ms, 10 ms, … after one another: the sixteenth pause, of 164 s, begins before the quota grows.
+    assert!(failed.iter().filter(|at| **at < 300.0).count() == 16, "{failed:?}");
+    assert!(created.first().is_some_and(|at| (384.0..392.0).contains(at)), "{created:?}");
+    let whole = observed.workloads.last().expect("rows");
+    assert_eq!((whole.ready, whole.desired), (3, 3), "{whole:?}");
+    let told = observed.transcript.last().expect("a line");
+    assert_eq!(told.stdout[1].split_whitespace().take(5).collect::<Vec<_>>(), ["q", "pods:", "3/4,", "requests.cpu:", "600m/4"]);
+}
+
+#[test]
+fn with_room_the_roll_out_waits_for_nothing_and_plugins_can_be_left_out() {
+    let whole = |observed: &Observed| events(observed, "SuccessfulCreate").0.last().copied().unwrap_or_default();
+    let with_room = play(4, "", ROLL_OUT);
+    assert!(whole(&with_room) < 100.0 && whole(&with_room) > 60.0);
+    let without = play(3, "disable-admission-plugins: ResourceQuota", ROLL_OUT);
+    assert_eq!(events(&without, "FailedCreate").0, Vec::<f64>::new());
+    assert!(whole(&without) < 100.0 && whole(&without) > 60.0);
+}

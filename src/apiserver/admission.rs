@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::finalizers::foreign;
 use super::{Session, limit_ranger, opt_in};
 use crate::arena::Symbol;
 use crate::component::{ApiError, Config, ErrorReason};
 use crate::model::{
     self, Labels, PodSpec, PodTemplateSpec, PreemptionPolicy, TaintEffect, Toleration, TolerationOperator,
 };
-use crate::state::{AdmittedSpec, JOB_TRACKING, PriorityClass, Store, TaintOnNode};
+use crate::state::{AdmittedSpec, PriorityClass, Store, TaintOnNode};
 
 /// Admitted specs by template, so that the pods of one template share one.
 #[derive(Clone, Debug, Default)]
@@ -98,11 +99,6 @@ impl AdmissionCache {
         self.by_content.insert(text, Arc::clone(&admitted));
         Ok(admitted)
     }
-}
-
-/// The finalizers that nobody here takes off.
-pub(super) fn foreign(finalizers: &[Symbol]) -> Box<[Symbol]> {
-    finalizers.iter().copied().filter(|finalizer| *finalizer != JOB_TRACKING).collect()
 }
 
 /// Takes away the affinity that a daemon pod's own term replaces.

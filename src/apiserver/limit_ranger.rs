@@ -120,7 +120,12 @@ pub(super) fn check_claim(s: &Session<'_>, claim: &PersistentVolumeClaim) -> Res
 
 fn refuse(resource: &str, name: &str, mut errors: Vec<String>) -> Result<(), ApiError> {
     let mut seen: Vec<String> = Vec::new();
-    errors.retain(|error| !seen.contains(error) && { seen.push(error.clone()); true });
+    errors.retain(|error| {
+        !seen.contains(error) && {
+            seen.push(error.clone());
+            true
+        }
+    });
     let why = match errors.as_slice() {
         [] => return Ok(()),
         [one] => one.clone(),

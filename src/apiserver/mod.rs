@@ -6,6 +6,7 @@
 mod admission;
 mod autoscalers;
 mod eviction;
+mod finalizers;
 mod limit_ranger;
 mod links;
 mod names;
@@ -108,9 +109,10 @@ impl ApiServer {
         config: &Config,
         streams: &Streams,
         now: SimTime,
-        object: Object,
+        mut object: Object,
         changed: &mut Vec<Changed>,
     ) -> Answer {
+        crate::model::validation::drop_unknown(&mut object, config.version);
         self.is_restoring = true;
         let answer = self.create(&mut Session { store, config, streams, now, changed }, object);
         self.is_restoring = false;
@@ -225,11 +227,13 @@ impl ApiServer {
             Request::FinalizeWorkload { workload } => workloads::finalize(s, workload),
             Request::Apply(mut object) => {
                 object.forget_status();
+                crate::model::validation::drop_unknown(&mut object, s.config.version);
                 validation::apply(s, &object).and_then(|()| self.charged(s, Request::Apply(object)))
             }
             Request::Create(mut object) => {
                 object.forget_status();
-                validation::create(&object).and_then(|()| self.charged(s, Request::Create(object)))
+                crate::model::validation::drop_unknown(&mut object, s.config.version);
+                validation::create(s.config.version, &object).and_then(|()| self.charged(s, Request::Create(object)))
             }
             Request::DeleteOther { kind, namespace, name } => {
                 if kind == "PriorityClass" || kind.starts_with("runtimeclass") || kind == "limitrange" {

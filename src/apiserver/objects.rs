@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::admission::Subject;
 use super::autoscalers;
-use super::{ApiServer, Session, already_exists, limit_ranger, not_found, resource_quota, volumes};
+use super::{ApiServer, Session, already_exists, finalizers, limit_ranger, not_found, resource_quota, volumes};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, Counted, ErrorReason, NodeRegistration, Reply, quota_usage};
 use crate::model::{self, ConditionStatus, LabelSelector, NodeConditionType, Object, ObjectMeta, PodConditionType};
@@ -16,8 +16,8 @@ use crate::state::{
     Deletion, DeletionCause, Deployment, DeploymentCondition, DeploymentStatus, DisruptionReason, DisruptionTarget,
     EndReason, Ending, Endpoint, JOB_TRACKING, Job, JobStatus, Meta, Namespace, NodeCondition, NodeConditionKind,
     NotScheduled, NotScheduledReason, ObjectDelta, Owner, Pod, PodCondition, PodDisruptionBudget,
-    PodDisruptionBudgetStatus, PodPhase, PriorityClass, Quota, ReplicaSet, ReplicaSetStatus, Service, ServiceId, StatefulSet,
-    StatefulSetStatus, Status, Stored, Uid, WorkloadId,
+    PodDisruptionBudgetStatus, PodPhase, PriorityClass, Quota, ReplicaSet, ReplicaSetStatus, Service, ServiceId,
+    StatefulSet, StatefulSetStatus, Status, Stored, Uid, WorkloadId,
 };
 use crate::units::SimDuration;
 
@@ -95,7 +95,11 @@ impl ApiServer {
             created_at: self.instant(metadata.creation_timestamp, s.now),
             generation: metadata.generation.max(1),
             version: 1,
-            deleting: None,
+            deleting: metadata.deletion_timestamp.filter(|_| !metadata.finalizers.is_empty()).map(|_| {
+                let since = self.instant(metadata.deletion_timestamp, s.now);
+                (since, finalizers::propagation(&metadata.finalizers))
+            }),
+            finalizers: finalizers::foreign(&metadata.finalizers),
             owner: owner_by_name(metadata),
         }
     }
@@ -115,8 +119,21 @@ impl ApiServer {
                 return Err(already_exists("namespaces", name.as_str()));
             }
             let (old, annotations) = (&mut s.store.namespaces[id], o.metadata.annotations);
-            if old.labels == labels && *old.annotations == annotations {
+            if old.deleting_since.is_some() {
+                finalizers::refuse_new(
+                    model::ObjectKind::Namespace,
+                    name.as_str(),
+                    &o.metadata.finalizers,
+                    &old.finalizers,
+                )?;
+            }
+            let held_by = finalizers::foreign(&o.metadata.finalizers);
+            if old.labels == labels && *old.annotations == annotations && old.finalizers == held_by {
                 return Ok(Reply::Unchanged);
+            }
+            old.finalizers = held_by;
+            if old.is_emptied && old.finalizers.is_empty() {
+                return super::removal::finalize_namespace(s, name);
             }
             old.labels = labels;
             old.annotations = Arc::new(annotations);
@@ -126,7 +143,10 @@ impl ApiServer {
         }
         let uid = self.uid(s, "Namespace", &o.metadata);
         let annotations = Arc::new(o.metadata.annotations);
-        let id = s.store.namespaces.insert(Namespace { name, uid, labels, annotations, deleting_since: None });
+        let finalizers = finalizers::foreign(&o.metadata.finalizers);
+        let namespace =
+            Namespace { name, uid, labels, annotations, deleting_since: None, finalizers, is_emptied: false };
+        let id = s.store.namespaces.insert(namespace);
         s.changed.push(Changed::NamespaceChanged(id));
         Ok(Reply::Done)
     }
@@ -729,6 +749,11 @@ fn replace<T: PartialEq>(meta: &mut Meta, metadata: &ObjectMeta, old: &mut Arc<T
         meta.annotations = Arc::new(metadata.annotations.clone());
         delta = delta | ObjectDelta::METADATA;
     }
+    let finalizers = finalizers::foreign(&metadata.finalizers);
+    if meta.finalizers != finalizers {
+        meta.finalizers = finalizers;
+        delta = delta | ObjectDelta::METADATA;
+    }
     if **old != new {
         *old = Arc::new(new);
         meta.generation += 1;
@@ -746,6 +771,9 @@ fn added(s: &mut Session<'_>, id: WorkloadId) -> Answer {
 fn publish(s: &mut Session<'_>, id: WorkloadId, delta: ObjectDelta) -> Answer {
     if delta.is_none() {
         return Ok(Reply::Unchanged);
+    }
+    if s.store.workload_meta(id).is_some_and(finalizers::is_let_go) {
+        return super::workloads::remove(s, id);
     }
     s.changed.push(Changed::WorkloadUpdated(id, delta));
     Ok(Reply::Workload(id))

@@ -70,6 +70,11 @@ pub(super) fn delete_other(s: &mut Session<'_>, kind: &'static str, namespace: S
 
 pub(super) fn finalize_namespace(s: &mut Session<'_>, name: Symbol) -> Answer {
     let id = s.store.namespace(name).map(|(id, _)| id).ok_or_else(|| not_found("namespaces", name.as_str()))?;
+    let namespace = &mut s.store.namespaces[id];
+    if !namespace.finalizers.is_empty() {
+        namespace.is_emptied = true;
+        return Ok(Reply::Done);
+    }
     s.store.namespaces.remove(id);
     if s.store.stored.keys().any(|(_, namespace, _)| *namespace == name) {
         Arc::make_mut(&mut s.store.stored).retain(|(_, namespace, _), _| *namespace != name);

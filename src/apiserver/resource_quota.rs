@@ -82,9 +82,8 @@ pub(super) fn charge(
     if !runs(s) {
         return Ok(Charge::default());
     }
-    let forbidden = |why: String| {
-        Err(ApiError::new(ErrorReason::Forbidden, format!("{resource} \"{name}\" is forbidden: {why}")))
-    };
+    let forbidden =
+        |why: String| Err(ApiError::new(ErrorReason::Forbidden, format!("{resource} \"{name}\" is forbidden: {why}")));
     let mut interested = Vec::new();
     for (key, quota) in of_namespace(s.store, namespace) {
         let names: Vec<Symbol> = quota.hard.iter().map(|(name, _)| name).filter(|n| new.may_use(n.as_str())).collect();
@@ -143,10 +142,8 @@ fn more(usage: &ResourceList, before: Option<&ResourceList>, hard: &ResourceList
 }
 
 fn shown(list: &ResourceList, names: &[Symbol]) -> String {
-    let amounts: Vec<String> = names
-        .iter()
-        .filter_map(|name| list.get(*name).map(|amount| format!("{name}={amount}")))
-        .collect();
+    let amounts: Vec<String> =
+        names.iter().filter_map(|name| list.get(*name).map(|amount| format!("{name}={amount}"))).collect();
     amounts.join(",")
 }
 

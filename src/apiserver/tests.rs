@@ -21,6 +21,7 @@ use crate::state::{
 };
 use crate::units::{SimDuration, SimTime};
 
+mod finalizers;
 mod limits;
 
 /// An API server with a cluster of its own.

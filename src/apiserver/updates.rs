@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{ApiServer, Session, limit_ranger, pods, resource_quota, validation};
+use super::{ApiServer, Session, finalizers, limit_ranger, pods, resource_quota, validation};
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, ApiError, CLAIM_PROTECTION, Counted, ErrorReason, Reply, export_claim, export_node, export_pod, export_volume,
+    Answer, ApiError, CLAIM_PROTECTION, Counted, ErrorReason, Reply, VOLUME_PROTECTION, export_claim, export_node,
+    export_pod, export_volume,
 };
 use crate::model::{self, Object, PersistentVolumeClaimPhase, PodSpec};
 use crate::state::{
@@ -57,9 +58,12 @@ fn update_pod(s: &mut Session<'_>, id: PodId, mut new: model::Pod) -> Answer {
     new.apply_defaults();
     admit_again(s, &mut new.spec, &old.spec);
     let (new, old) = (Object::from(new), Object::from(old));
-    validation::change(&new, &old)?;
+    validation::change(s, &new, &old)?;
     let (Object::Pod(new), Object::Pod(old)) = (new, old) else { return Ok(Reply::Unchanged) };
-    refuse_new_finalizers(s, id, &new.metadata, &old.metadata)?;
+    if s.store.pod(id).is_some_and(|pod| pod.deletion.is_some()) {
+        let name = old.metadata.name.as_str();
+        finalizers::refuse_new(model::ObjectKind::Pod, name, &new.metadata.finalizers, &old.metadata.finalizers)?;
+    }
     let mut delta = PodDelta::NONE;
     let mut differs = |is_other: bool, what: PodDelta| {
         if is_other {
@@ -77,7 +81,7 @@ fn update_pod(s: &mut Session<'_>, id: PodId, mut new: model::Pod) -> Answer {
         s.store.update_pod(id, |pod| {
             pod.labels = new.metadata.labels;
             if new.metadata.finalizers != old.metadata.finalizers {
-                Arc::make_mut(&mut pod.spec).finalizers = super::admission::foreign(&new.metadata.finalizers);
+                Arc::make_mut(&mut pod.spec).finalizers = finalizers::foreign(&new.metadata.finalizers);
                 pod.job_tracking = new.metadata.finalizers.iter().any(|finalizer| *finalizer == JOB_TRACKING);
             }
             if new.metadata.annotations != old.metadata.annotations || new.spec != old.spec {
@@ -88,30 +92,6 @@ fn update_pod(s: &mut Session<'_>, id: PodId, mut new: model::Pod) -> Answer {
         });
     });
     pods::settle_finalizers(s, id, answer)
-}
-
-/// # Source
-/// API machinery, `ValidateNoNewFinalizers`.
-fn refuse_new_finalizers(
-    s: &Session<'_>,
-    id: PodId,
-    new: &model::ObjectMeta,
-    old: &model::ObjectMeta,
-) -> Result<(), ApiError> {
-    let mut extra: Vec<&str> =
-        new.finalizers.iter().filter(|name| !old.finalizers.contains(name)).map(|name| name.as_str()).collect();
-    if extra.is_empty() || s.store.pod(id).is_none_or(|pod| pod.deletion.is_none()) {
-        return Ok(());
-    }
-    extra.sort_unstable();
-    let names: Vec<String> = extra.iter().map(|name| format!("\"{name}\"")).collect();
-    let message = format!(
-        "Pod \"{}\" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object is being \
-         deleted, found new finalizers []string{{{}}}",
-        old.name,
-        names.join(", ")
-    );
-    Err(ApiError::new(ErrorReason::Invalid, message))
 }
 
 /// What admission puts back into a pod that is updated.
@@ -148,7 +128,7 @@ fn admit_again(s: &Session<'_>, new: &mut PodSpec, old: &PodSpec) {
 fn update_node(s: &mut Session<'_>, id: NodeId, mut new: model::Node) -> Answer {
     if let Some(old) = export_node(s.store, id) {
         new.status = model::NodeStatus::default();
-        validation::change(&Object::from(new.clone()), &Object::from(old))?;
+        validation::change(s, &Object::from(new.clone()), &Object::from(old))?;
     }
     super::nodes::update(s, id, |node| {
         let mut delta = NodeDelta::NONE;
@@ -184,14 +164,25 @@ fn update_node(s: &mut Session<'_>, id: NodeId, mut new: model::Node) -> Answer 
 fn update_claim(s: &mut Session<'_>, id: PersistentVolumeClaimId, new: model::PersistentVolumeClaim) -> Answer {
     let Some(old) = export_claim(s.store, id) else { return Ok(Reply::Unchanged) };
     let is_protected = new.metadata.finalizers.contains(&Symbol::new(CLAIM_PROTECTION));
-    if !is_protected && s.store.volumes.claim(id).is_some_and(|claim| claim.meta.deleting.is_some()) {
-        if let Some(claim) = s.store.volumes.remove_claim(id) {
-            s.changed.push(Changed::ClaimRemoved(Arc::new(claim)));
+    let held_by = finalizers::foreign(&new.metadata.finalizers);
+    if s.store.volumes.claim(id).is_some_and(|claim| claim.meta.deleting.is_some()) {
+        let name = old.metadata.name.as_str();
+        finalizers::refuse_new(
+            model::ObjectKind::PersistentVolumeClaim,
+            name,
+            &new.metadata.finalizers,
+            &old.metadata.finalizers,
+        )?;
+        let is_used = is_protected && !s.store.volumes.pods_using(old.metadata.namespace, old.metadata.name).is_empty();
+        if held_by.is_empty() && !is_used {
+            if let Some(claim) = s.store.volumes.remove_claim(id) {
+                s.changed.push(Changed::ClaimRemoved(Arc::new(claim)));
+            }
+            return Ok(Reply::Done);
         }
-        return Ok(Reply::Done);
     }
     let (new, old) = (Object::from(new), Object::from(old));
-    validation::change(&new, &old)?;
+    validation::change(s, &new, &old)?;
     let (Object::PersistentVolumeClaim(mut new), Object::PersistentVolumeClaim(old)) = (new, old) else {
         return Ok(Reply::Unchanged);
     };
@@ -204,6 +195,7 @@ fn update_claim(s: &mut Session<'_>, id: PersistentVolumeClaimId, new: model::Pe
     let Some(claim) = s.store.volumes.claim_mut(id) else { return Ok(Reply::Unchanged) };
     let is_same = claim.meta.labels == new.metadata.labels
         && *claim.meta.annotations == new.metadata.annotations
+        && claim.meta.finalizers == held_by
         && *claim.spec == new.spec
         && claim.volume == volume;
     if is_same {
@@ -211,6 +203,7 @@ fn update_claim(s: &mut Session<'_>, id: PersistentVolumeClaimId, new: model::Pe
     }
     claim.meta.labels = new.metadata.labels;
     claim.meta.annotations = Arc::new(new.metadata.annotations);
+    claim.meta.finalizers = held_by;
     claim.spec = Arc::new(new.spec);
     claim.volume = volume;
     s.changed.push(Changed::ClaimChanged(id));
@@ -252,12 +245,30 @@ fn update_volume(s: &mut Session<'_>, id: PersistentVolumeId, mut new: model::Pe
     new.apply_defaults();
     old.apply_defaults();
     let (new, old) = (Object::from(new), Object::from(old));
-    validation::change(&new, &old)?;
+    validation::change(s, &new, &old)?;
     let (Object::PersistentVolume(mut new), Object::PersistentVolume(old)) = (new, old) else {
         return Ok(Reply::Unchanged);
     };
+    let held_by = finalizers::foreign(&new.metadata.finalizers);
+    if let Some(meta) = s.store.volumes.volume(id).map(|volume| &volume.meta)
+        && meta.deleting.is_some()
+    {
+        finalizers::refuse_new(
+            model::ObjectKind::PersistentVolume,
+            meta.name.as_str(),
+            &new.metadata.finalizers,
+            &old.metadata.finalizers,
+        )?;
+        let is_protected = new.metadata.finalizers.contains(&Symbol::new(VOLUME_PROTECTION));
+        if held_by.is_empty() && !(is_protected && super::volumes::is_bound(s, id)) {
+            s.store.volumes.remove_volume(id);
+            s.changed.push(Changed::VolumeRemoved(id));
+            return Ok(Reply::Done);
+        }
+    }
     let is_same = new.metadata.labels == old.metadata.labels
         && new.metadata.annotations == old.metadata.annotations
+        && new.metadata.finalizers == old.metadata.finalizers
         && new.spec == old.spec;
     if is_same {
         return Ok(Reply::Unchanged);
@@ -268,6 +279,7 @@ fn update_volume(s: &mut Session<'_>, id: PersistentVolumeId, mut new: model::Pe
     s.store.volumes.change_volume(id, |volume| {
         volume.meta.labels = metadata.labels;
         volume.meta.annotations = Arc::new(metadata.annotations);
+        volume.meta.finalizers = held_by;
         volume.is_released &= is_released;
         volume.claim = claim.map(|claim| (claim.namespace, claim.name));
         volume.spec = Arc::new(spec);

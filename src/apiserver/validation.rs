@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::Session;
 use crate::arena::Symbol;
 use crate::component::{ApiError, export_workload};
+use crate::model::config::KubernetesVersion;
 use crate::model::validation::{self, FieldError};
 use crate::model::{self, Labels, Object, ObjectKind, PreemptionPolicy, VolumeBindingMode};
 use crate::state::{Meta, Store, WorkloadId};
@@ -16,8 +17,8 @@ use crate::state::{Meta, Store, WorkloadId};
 /// # Errors
 ///
 /// 422, if anything is wrong.
-pub(super) fn create(object: &Object) -> Result<(), ApiError> {
-    refuse(object.kind(), object.metadata().name, &validation::validate(object))
+pub(super) fn create(version: KubernetesVersion, object: &Object) -> Result<(), ApiError> {
+    refuse(object.kind(), object.metadata().name, &validation::validate_in(object, version))
 }
 
 /// PUT, or POST where there is none yet.
@@ -38,10 +39,15 @@ pub(super) fn apply(s: &Session<'_>, object: &Object) -> Result<(), ApiError> {
         // Asked where they are changed, once admission has put back what it adds.
         return Ok(());
     }
-    let Some(old) = live(s.store, object) else { return create(object) };
+    let Some(old) = live(s.store, object) else { return create(s.config.version, object) };
+    let id = s.store.find_workload(object.kind().as_str(), namespace, name);
+    if id.and_then(|id| s.store.workload_meta(id)).is_some_and(|meta| meta.deleting.is_some()) {
+        let (new, old) = (&object.metadata().finalizers, &old.metadata().finalizers);
+        super::finalizers::refuse_new(object.kind(), name.as_str(), new, old)?;
+    }
     let mut new = object.clone();
     inherit(&mut new, &old);
-    change(&new, &old)
+    change(s, &new, &old)
 }
 
 /// PUT of an object that is there, both as the server has them.
@@ -49,8 +55,8 @@ pub(super) fn apply(s: &Session<'_>, object: &Object) -> Result<(), ApiError> {
 /// # Errors
 ///
 /// 422, if anything is wrong with the object or with the change.
-pub(super) fn change(new: &Object, old: &Object) -> Result<(), ApiError> {
-    refuse(new.kind(), new.metadata().name, &validation::validate_update(new, old))
+pub(super) fn change(s: &Session<'_>, new: &Object, old: &Object) -> Result<(), ApiError> {
+    refuse(new.kind(), new.metadata().name, &validation::validate_update_in(new, old, s.config.version))
 }
 
 /// Labels of an object of which nothing else is changed.

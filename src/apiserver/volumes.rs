@@ -149,9 +149,10 @@ pub(super) fn put_csi_node(s: &mut Session<'_>, o: model::CSINode) -> Answer {
 pub(super) fn delete_claim(s: &mut Session<'_>, namespace: Symbol, name: Symbol) -> Result<(), ApiError> {
     let volumes = &s.store.volumes;
     let id = volumes.find_claim(namespace, name).ok_or_else(|| not_found(CLAIMS, name.as_str()))?;
-    let is_used = !volumes.pods_using(namespace, name).is_empty();
+    let is_held = volumes.claim(id).is_some_and(|claim| !claim.meta.finalizers.is_empty());
+    let is_used = is_protected(s) && !volumes.pods_using(namespace, name).is_empty();
     let volumes = &mut s.store.volumes;
-    if is_used {
+    if is_used || is_held {
         if let Some(claim) = volumes.claim_mut(id)
             && claim.meta.deleting.is_none()
         {
@@ -180,9 +181,35 @@ pub(super) fn pod_removed(s: &mut Session<'_>, pod: &crate::state::Pod) {
 
 pub(super) fn delete_volume(s: &mut Session<'_>, name: Symbol) -> Result<(), ApiError> {
     let id = s.store.volumes.find_volume(name).ok_or_else(|| not_found(VOLUMES, name.as_str()))?;
+    let is_held = s.store.volumes.volume(id).is_some_and(|volume| !volume.meta.finalizers.is_empty());
+    if is_held || (is_protected(s) && is_bound(s, id)) {
+        let now = s.now;
+        let mark = |volume: &mut PersistentVolume| {
+            volume.meta.deleting.get_or_insert((now, crate::state::Propagation::Background));
+        };
+        s.store.volumes.change_volume(id, mark);
+        s.changed.push(Changed::VolumeChanged(id));
+        return Ok(());
+    }
     s.store.volumes.remove_volume(id);
     s.changed.push(Changed::VolumeRemoved(id));
     Ok(())
+}
+
+/// # Source
+/// Admission plugin StorageObjectInUseProtection, which gives claims and volumes their finalizers.
+fn is_protected(s: &Session<'_>) -> bool {
+    s.config.kube_apiserver.admits_with("StorageObjectInUseProtection")
+}
+
+/// Whether a volume is bound to a claim that is there.
+///
+/// # Source
+/// kube-controller-manager, persistentvolume-protection-controller: `isBeingUsed`.
+pub(super) fn is_bound(s: &Session<'_>, id: PersistentVolumeId) -> bool {
+    let volumes = &s.store.volumes;
+    let claim = volumes.volume(id).filter(|volume| !volume.is_released).and_then(|volume| volume.claim);
+    claim.is_some_and(|(namespace, name)| volumes.volume_of(namespace, name) == Some(id))
 }
 
 pub(super) fn bind(s: &mut Session<'_>, claim: PersistentVolumeClaimId, volume: PersistentVolumeId) -> Answer {
@@ -230,6 +257,11 @@ pub(super) fn set_claim_owner(s: &mut Session<'_>, claim: PersistentVolumeClaimI
 pub(super) fn release(s: &mut Session<'_>, id: PersistentVolumeId) -> Answer {
     s.store.volumes.volume(id).ok_or_else(|| not_found(VOLUMES, ""))?;
     s.store.volumes.release_volume(id);
+    if s.store.volumes.volume(id).is_some_and(|volume| super::finalizers::is_let_go(&volume.meta)) {
+        s.store.volumes.remove_volume(id);
+        s.changed.push(Changed::VolumeRemoved(id));
+        return Ok(Reply::Done);
+    }
     s.changed.push(Changed::VolumeChanged(id));
     Ok(Reply::Done)
 }

@@ -31,6 +31,7 @@ impl ApiServer {
                 generation: 1,
                 version: 1,
                 deleting: None,
+                finalizers: Box::default(),
                 owner: Some(Owner::Deployment(new.deployment)),
             },
             is_replication_controller: false,
@@ -57,6 +58,7 @@ impl ApiServer {
             generation: 1,
             version: 1,
             deleting: None,
+            finalizers: Box::default(),
             owner: Some(new.owner.as_owner()),
         };
         let revision = ControllerRevision { meta, hash: new.hash, revision: new.revision, template: new.template };
@@ -86,6 +88,7 @@ impl ApiServer {
             generation: 1,
             version: 1,
             deleting: None,
+            finalizers: Box::default(),
             owner: Some(Owner::CronJob(id)),
         };
         let job = Job { meta, spec: Arc::new(template.spec), status: JobStatus::default() };
@@ -292,11 +295,12 @@ pub(super) fn update_status(s: &mut Session<'_>, update: StatusUpdate) -> Answer
 
 /// # Source
 /// apiserver, deletion of objects with dependents: background removes at once; foreground and orphan leave the object
-/// with a finalizer until the garbage collector has dealt with the dependents.
+/// with a finalizer until the garbage collector has dealt with the dependents. A finalizer of somebody else keeps it as well; its
+/// dependents are then left alone until it is gone.
 pub(super) fn delete(s: &mut Session<'_>, workload: WorkloadId, propagation: Propagation) -> Answer {
     let now = s.now;
     let Some(meta) = s.store.workload_meta_mut(workload) else { return Err(missing(workload)) };
-    if propagation == Propagation::Background {
+    if propagation == Propagation::Background && meta.finalizers.is_empty() {
         return remove(s, workload);
     }
     if meta.deleting.is_some() {
@@ -308,13 +312,19 @@ pub(super) fn delete(s: &mut Session<'_>, workload: WorkloadId, propagation: Pro
 }
 
 pub(super) fn finalize(s: &mut Session<'_>, workload: WorkloadId) -> Answer {
-    match s.store.workload_meta(workload) {
+    match s.store.workload_meta_mut(workload) {
         None => Err(missing(workload)),
+        // The finalizer of the garbage collector is off; those of others are not.
+        Some(meta) if !meta.finalizers.is_empty() => {
+            meta.deleting = meta.deleting.map(|(since, _)| (since, Propagation::Background));
+            publish(s, workload, ObjectDelta::METADATA)
+        }
         Some(_) => remove(s, workload),
     }
 }
 
-fn remove(s: &mut Session<'_>, workload: WorkloadId) -> Answer {
+/// Takes a workload out of the API.
+pub(super) fn remove(s: &mut Session<'_>, workload: WorkloadId) -> Answer {
     s.store.unindex_workload(workload);
     match workload {
         WorkloadId::Deployment(id) => drop(s.store.deployments.remove(id)),

@@ -90,8 +90,7 @@ pub fn export_node(store: &Store, id: NodeId) -> Option<model::Node> {
 #[must_use]
 pub fn export_claim(store: &Store, id: PersistentVolumeClaimId) -> Option<model::PersistentVolumeClaim> {
     let claim = store.volumes.claim(id)?;
-    let finalizers = vec![Symbol::new(CLAIM_PROTECTION)];
-    let metadata = ObjectMeta { finalizers, ..export_metadata(&claim.meta) };
+    let metadata = protected(&claim.meta, CLAIM_PROTECTION);
     let spec = model::PersistentVolumeClaimSpec {
         volume_name: claim.volume,
         ..model::PersistentVolumeClaimSpec::clone(&claim.spec)
@@ -128,11 +127,14 @@ pub fn export_volume(store: &Store, id: PersistentVolumeId) -> Option<model::Per
         uid,
     });
     let spec = model::PersistentVolumeSpec { claim_ref, ..model::PersistentVolumeSpec::clone(&volume.spec) };
-    Some(model::PersistentVolume { metadata: export_metadata(&volume.meta), spec, ..Default::default() })
+    Some(model::PersistentVolume { metadata: protected(&volume.meta, VOLUME_PROTECTION), spec, ..Default::default() })
 }
 
 /// The finalizer that keeps a claim while pods use it.
 pub const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
+
+/// The finalizer of every volume.
+pub const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
 
 /// Metadata as a manifest would have it.
 #[must_use]
@@ -142,6 +144,14 @@ pub fn export_metadata(meta: &Meta) -> ObjectMeta {
         namespace: meta.namespace,
         labels: meta.labels.clone(),
         annotations: BTreeMap::clone(&meta.annotations),
+        finalizers: meta.finalizers.to_vec(),
         ..ObjectMeta::default()
     }
+}
+
+/// The same with a finalizer that every object of the kind has.
+fn protected(meta: &Meta, finalizer: &str) -> ObjectMeta {
+    let mut metadata = export_metadata(meta);
+    metadata.finalizers.insert(0, Symbol::new(finalizer));
+    metadata
 }

@@ -28,7 +28,8 @@ pub use config::{Config, Latencies};
 pub use controller::{CACHE_SYNC, Controller, ControllerTag, ControllerTimer, Enqueue, Plan, Planned, Reconcile, Step};
 pub use expectations::Expectations;
 pub use export::{
-    CLAIM_PROTECTION, export_claim, export_metadata, export_node, export_pod, export_volume, export_workload,
+    CLAIM_PROTECTION, VOLUME_PROTECTION, export_claim, export_metadata, export_node, export_pod, export_volume,
+    export_workload,
 };
 pub use flow_control::{ClientLimit, TokenBucket};
 pub use load::{Load, LoadCurve, LoadPoint};

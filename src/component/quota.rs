@@ -134,8 +134,7 @@ impl Counted<'_> {
 /// `requests.example.com/gpu`.
 fn is_extended(name: &str) -> bool {
     let is_native = !name.contains('/') || name.contains("kubernetes.io/");
-    name.starts_with("requests.")
-        && (!is_native || name.starts_with("requests.deviceclass.resource.kubernetes.io/"))
+    name.starts_with("requests.") && (!is_native || name.starts_with("requests.deviceclass.resource.kubernetes.io/"))
 }
 
 /// What containers with these requests and limits count for.
@@ -322,7 +321,15 @@ mod tests {
 
     fn spec(text: &str) -> AdmittedSpec {
         let spec: PodSpec = serde_saphyr::from_str(text).expect("a spec");
-        AdmittedSpec { qos: model::qos(&spec), spec, ..AdmittedSpec::default() }
+        AdmittedSpec {
+            annotations: Arc::default(),
+            finalizers: Box::default(),
+            requests: model::requests(&spec),
+            non_zero_requests: model::non_zero_requests(&spec),
+            qos: model::qos(&spec),
+            priority: 0,
+            spec,
+        }
     }
 
     fn shown(list: &ResourceList) -> String {

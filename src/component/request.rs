@@ -12,8 +12,8 @@ use crate::state::{
     AttachmentPhase, AutoscalerKey, AutoscalerStatus, ContainerStatus, CronJobId, DaemonSetId, DaemonSetStatus,
     DeletionCause, DeploymentId, DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition,
     NodeConditionKind, NodeConditions, NodeId, NotScheduled, Owner, PersistentVolumeClaimId, PersistentVolumeId,
-    PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, QuotaKey, ReplicaSetId, ReplicaSetStatus,
-    ServiceId, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid, WorkloadId,
+    PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, QuotaKey, ReplicaSetId,
+    ReplicaSetStatus, ServiceId, StatefulSetId, StatefulSetStatus, Status, TaintOnNode, Uid, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 

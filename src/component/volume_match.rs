@@ -68,6 +68,7 @@ mod tests {
             generation: 1,
             version: 1,
             deleting: None,
+            finalizers: Box::default(),
             owner: None,
         }
     }

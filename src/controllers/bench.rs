@@ -74,6 +74,7 @@ pub(super) fn meta(name: &str, owner: Option<Owner>) -> Meta {
         generation: 1,
         version: 1,
         deleting: None,
+        finalizers: Box::default(),
         owner,
     }
 }

@@ -5,11 +5,14 @@ use crate::component::{
     Answer, ClientLimit, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, Plan, Planned, Reconcile,
     Request, Start, Step,
 };
-use crate::state::{Change, Changed, DeletionCause, Propagation, Store, WorkloadId};
+use crate::state::{Change, Changed, DeletionCause, Meta, Propagation, Store, WorkloadId};
 use crate::units::SimDuration;
 
 /// Time after the deletion's request before the first pass.
 const GRACE: SimDuration = SimDuration::from_secs(5);
+
+/// Time between two passes while finalizers keep something: half of what such an object is estimated to take, and a second.
+const HELD: SimDuration = SimDuration::from_secs(15 / 2 + 1);
 
 /// The namespace controller.
 ///
@@ -45,6 +48,18 @@ fn rest(store: &Store, namespace: Symbol) -> Vec<Request> {
     let revisions = store.controller_revisions.iter().filter(|(_, revision)| revision.meta.namespace == namespace);
     requests.extend(revisions.map(|(id, _)| Request::DeleteRevision { id }));
     requests
+}
+
+/// Whether finalizers of others keep an object of the namespace.
+fn is_held(store: &Store, namespace: Symbol) -> bool {
+    let is_held = |meta: &Meta| meta.namespace == namespace && !meta.finalizers.is_empty();
+    store.deployments.iter().any(|(_, o)| is_held(&o.meta))
+        || store.replica_sets.iter().any(|(_, o)| is_held(&o.meta))
+        || store.daemon_sets.iter().any(|(_, o)| is_held(&o.meta))
+        || store.stateful_sets.iter().any(|(_, o)| is_held(&o.meta))
+        || store.jobs.iter().any(|(_, o)| is_held(&o.meta))
+        || store.cron_jobs.iter().any(|(_, o)| is_held(&o.meta))
+        || store.volumes.claims().any(|(_, o)| is_held(&o.meta))
 }
 
 /// Deletes the pods that are not being deleted yet, and says how long the slowest may take; none if no pod is left.
@@ -123,7 +138,11 @@ impl Reconcile for Namespaces {
                 if !requests.is_empty() {
                     plan.steps.push(concurrent(requests));
                 }
-                plan.then(Request::FinalizeNamespace { name }, ());
+                if is_held(store, name) {
+                    plan.requeue_after = Some(HELD);
+                } else {
+                    plan.then(Request::FinalizeNamespace { name }, ());
+                }
             }
         }
         plan

@@ -194,6 +194,7 @@ mod tests {
             generation: 2,
             version: 1,
             deleting: None,
+            finalizers: Box::default(),
             owner: None,
         }
     }

@@ -178,6 +178,7 @@ pub(super) fn export(object: &Found, store: &Store) -> Option<Object> {
             object.metadata.name = *name;
             object.metadata.labels = namespace.labels.clone();
             object.metadata.annotations = BTreeMap::clone(&namespace.annotations);
+            object.metadata.finalizers = namespace.finalizers.to_vec();
             Some(Object::Namespace(Box::new(object)))
         }
         Found::Pod(id) => export_pod(store, *id).map(|pod| Object::Pod(Box::new(pod))),

@@ -150,7 +150,8 @@ where
     let path = RefCell::new(Vec::new());
     let error = Typed { of: name, path: &path }.deserialize(deserializer).err()?.to_string();
     let message = error.rfind(" at line ").map_or(error.as_str(), |end| &error[..end]).to_owned();
-    let is_about_a_value = ["invalid type: ", "invalid value: ", "quantities must"].iter().any(|s| message.starts_with(s));
+    let is_about_a_value =
+        ["invalid type: ", "invalid value: ", "quantities must"].iter().any(|s| message.starts_with(s));
     is_about_a_value.then(|| Mistyped { path: path.into_inner().into_iter().collect(), message })
 }
 
@@ -281,7 +282,7 @@ mod tests {
     #[test]
     fn every_type_that_is_named_has_its_line() {
         let mut written = types().values().flat_map(|fields| fields.values().copied());
-        let is_known = |of: &&str| match with_fields(of) {
+        let is_known = |of: &&'static str| match with_fields(of) {
             Some(name) => types().contains_key(name),
             None => "sytbilnqxo".contains(of.trim_start_matches(['[', ']', '{', '}'])),
         };
@@ -309,7 +310,8 @@ mod tests {
     fn values_are_of_the_types_of_their_fields_whether_they_decide_something_or_not() {
         #[track_caller]
         fn check(kind: &str, json: &str, expected: &str) {
-            let found = mistyped(kind, json).map_or_else(String::new, |found| format!("{}: {}", found.path, found.message));
+            let found =
+                mistyped(kind, json).map_or_else(String::new, |found| format!("{}: {}", found.path, found.message));
             assert_eq!(found, expected, "{json}");
         }
         let container = |fields: &str| format!(r#"{{"spec":{{"containers":[{{"name":"c",{fields}}}]}}}}"#);
@@ -329,13 +331,21 @@ mod tests {
             r#"{"spec":{"imagePullSecrets":["foo"]}}"#,
             "spec.imagePullSecrets[0]: invalid type: string \"foo\", expected a map",
         );
-        check("Pod", r#"{"spec":{"hostNetwork":"no"}}"#, "spec.hostNetwork: invalid type: string \"no\", expected a boolean");
+        check(
+            "Pod",
+            r#"{"spec":{"hostNetwork":"no"}}"#,
+            "spec.hostNetwork: invalid type: string \"no\", expected a boolean",
+        );
         check(
             "Pod",
             r#"{"metadata":{"annotations":{"a":1}}}"#,
             "metadata.annotations.a: invalid type: integer `1`, expected a string",
         );
-        check("StorageClass", r#"{"parameters":{"iops":3000}}"#, "parameters.iops: invalid type: integer `3000`, expected a string");
+        check(
+            "StorageClass",
+            r#"{"parameters":{"iops":3000}}"#,
+            "parameters.iops: invalid type: integer `3000`, expected a string",
+        );
         check(
             "Service",
             r#"{"spec":{"ports":[{"port":3000000000,"targetPort":"http"}]}}"#,
@@ -349,7 +359,10 @@ mod tests {
         check("ControllerRevision", r#"{"data":{"spec":[1,{"a":true}]},"bogus":[1]}"#, "");
         check("Kiwi", r#"{"spec":1}"#, "");
         let value = json!({"spec": {"dnsConfig": {"options": [{"name": "ndots", "value": 2}]}}});
-        assert_eq!(mistyped_in("Pod", &value).map(|found| found.path.to_string()).as_deref(), Some("spec.dnsConfig.options[0].value"));
+        assert_eq!(
+            mistyped_in("Pod", &value).map(|found| found.path.to_string()).as_deref(),
+            Some("spec.dnsConfig.options[0].value")
+        );
     }
 
     #[test]

@@ -19,10 +19,12 @@ use super::{Expectation, ResolvedScenario};
 use crate::arena::Symbol;
 use crate::chaos::FaultProcessSpec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
+use crate::model::config::KubernetesVersion;
 use crate::model::field_path::Step;
 use crate::model::manifest::DUMP_COMMAND;
 use crate::model::{
-    LabelSelector, Labels, Object, ObjectKind, domain_of, is_dns_subdomain, is_label_value, validation, zone_of,
+    LabelSelector, Labels, ManifestObject, Object, ObjectKind, domain_of, is_dns_subdomain, is_label_value, validation,
+    zone_of,
 };
 use crate::observe::METRICS;
 use crate::units::SimDuration;
@@ -154,6 +156,7 @@ pub(super) fn validate(
     control_plane::check(root, spec, scenario, diagnostics);
     check_pools(root, spec, scenario, diagnostics);
     check_repeated_objects(root, scenario, diagnostics);
+    check_older_rules(scenario, diagnostics);
     objects::check(scenario, inventory, diagnostics);
     check_timeline(root, spec, inventory, diagnostics);
     runbook::check(root, spec, scenario, inventory, diagnostics);
@@ -316,6 +319,22 @@ fn check_template(root: &Node, index: usize, template: &crate::model::Node, diag
 fn pools_repeat(scenario: &ResolvedScenario) -> bool {
     let names: BTreeSet<Symbol> = scenario.pools.iter().map(|pool| pool.name).collect();
     names.len() < scenario.pools.len()
+}
+
+/// What the server of the scenario's version refuses although today's does not, by whose rules manifests are read.
+fn check_older_rules(scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
+    let version = scenario.config.version;
+    if version == KubernetesVersion::NEWEST {
+        return;
+    }
+    let is_new = |object: &&ManifestObject| object.object.metadata().uid.is_none_or(|uid| uid.is_empty());
+    for ManifestObject { object, source, .. } in scenario.objects.iter().filter(is_new) {
+        for error in validation::refused_before(object, version) {
+            let message = format!("{} is invalid: {error}", object.label());
+            let text = format!("the API server of {version} refuses this");
+            diagnostics.push(Diagnostic::error("manifest::refused", message).at(source.clone(), text));
+        }
+    }
 }
 
 /// Objects of different sources with the same name; those of one source have been reported by the loader.

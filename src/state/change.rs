@@ -4,9 +4,9 @@ use std::ops::BitOr;
 use std::sync::Arc;
 
 use super::autoscaler::AutoscalerKey;
-use super::quota::QuotaKey;
 use super::nodes::{Node, NodeId};
 use super::pods::{Pod, PodId};
+use super::quota::QuotaKey;
 use super::volumes::{PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId};
 use super::workloads::{NamespaceId, PodDisruptionBudgetId, ServiceId, WorkloadId};
 use crate::units::SimTime;

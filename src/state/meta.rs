@@ -103,8 +103,10 @@ pub struct Meta {
     pub generation: i64,
     /// Raised by one at each write: what a `metadata.resourceVersion` is held against.
     pub version: u64,
-    /// When deletion was asked for, if the object lingers (foreground or orphan deletion).
+    /// When deletion was asked for, if the object lingers (foreground or orphan deletion, or somebody's finalizer).
     pub deleting: Option<(SimTime, Propagation)>,
+    /// Finalizers of others: the object stays until somebody takes them off.
+    pub finalizers: Box<[Symbol]>,
     /// The controlling owner.
     pub owner: Option<Owner>,
 }

@@ -12,12 +12,12 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::autoscaler::{Autoscaler, AutoscalerKey};
-use super::quota::{Quota, QuotaKey};
 use super::heartbeat::Heartbeat;
 use super::machines::Machine;
 use super::meta::Owner;
 use super::nodes::{Node, NodeId, NodeSlot};
 use super::pods::{CrashLoop, Pod, PodId};
+use super::quota::{Quota, QuotaKey};
 use super::stored::Stored;
 use super::volumes::Volumes;
 use super::workloads::{

@@ -402,4 +402,8 @@ pub struct Namespace {
     pub annotations: Arc<BTreeMap<Symbol, Symbol>>,
     /// When its deletion was asked for.
     pub deleting_since: Option<SimTime>,
+    /// Finalizers of others: it stays until somebody takes them off.
+    pub finalizers: Box<[Symbol]>,
+    /// Its content is gone: nothing but those keeps it.
+    pub is_emptied: bool,
 }

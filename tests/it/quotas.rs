@@ -53,7 +53,10 @@ fn a_roll_out_without_room_for_its_surge_waits_for_the_quota_and_then_for_the_ba
     let whole = observed.workloads.last().expect("rows");
     assert_eq!((whole.ready, whole.desired), (3, 3), "{whole:?}");
     let told = observed.transcript.last().expect("a line");
-    assert_eq!(told.stdout[1].split_whitespace().take(5).collect::<Vec<_>>(), ["q", "pods:", "3/4,", "requests.cpu:", "600m/4"]);
+    assert_eq!(
+        told.stdout[1].split_whitespace().take(5).collect::<Vec<_>>(),
+        ["q", "pods:", "3/4,", "requests.cpu:", "600m/4"]
+    );
 }
 
 #[test]

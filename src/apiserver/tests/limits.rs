@@ -2,12 +2,12 @@
 
 use super::*;
 
-fn object(text: &str) -> Object {
+pub(super) fn object(text: &str) -> Object {
     let value: serde_json::Value = serde_saphyr::from_str(text).expect("YAML");
     Object::from_value(value).expect("a kind").expect("an object")
 }
 
-fn make(api: &mut Api, text: &str) -> Answer {
+pub(super) fn make(api: &mut Api, text: &str) -> Answer {
     api.ask(Request::Create(Box::new(object(text))))
 }
 
@@ -25,11 +25,15 @@ fn pod_of(name: &str, resources: &str) -> String {
 }
 
 fn limit_range(limits: &str) -> String {
-    format!("{{apiVersion: v1, kind: LimitRange, metadata: {{name: l, namespace: default}}, spec: {{limits: [{limits}]}}}}")
+    format!(
+        "{{apiVersion: v1, kind: LimitRange, metadata: {{name: l, namespace: default}}, spec: {{limits: [{limits}]}}}}"
+    )
 }
 
 fn quota(more: &str) -> Object {
-    object(&format!("{{apiVersion: v1, kind: ResourceQuota, metadata: {{name: q, namespace: default}}, spec: {{{more}}}}}"))
+    object(&format!(
+        "{{apiVersion: v1, kind: ResourceQuota, metadata: {{name: q, namespace: default}}, spec: {{{more}}}}}"
+    ))
 }
 
 fn used(api: &Api) -> String {
@@ -46,7 +50,10 @@ fn containers_that_ask_for_nothing_get_what_the_range_says_and_the_scheduler_cou
     let Ok(Reply::Pod(id)) = make(&mut api, &pod_of("p", "{requests: {memory: 1Mi}}")) else { panic!("a pod") };
     let spec = &api.get(id).spec;
     assert_eq!((spec.requests.cpu_milli, spec.requests.memory), (100, 1 << 20));
-    assert_eq!(spec.containers[0].resources.limits.get(Symbol::new("cpu")).map(ToString::to_string).as_deref(), Some("500m"));
+    assert_eq!(
+        spec.containers[0].resources.limits.get(Symbol::new("cpu")).map(ToString::to_string).as_deref(),
+        Some("500m")
+    );
     let note = spec.annotations.get(&Symbol::new("kubernetes.io/limit-ranger")).map(|note| note.as_str());
     assert_eq!(note, Some("LimitRanger plugin set: cpu request for container c; cpu, memory limit for container c"));
     // Ordinary pods of controllers pass the same way; so do those after the range has changed.
@@ -91,7 +98,8 @@ fn what_a_range_does_not_allow_is_forbidden_in_its_words() {
 fn a_default_limit_below_what_is_asked_for_makes_the_pod_invalid() {
     let mut api = Api::new();
     make(&mut api, &limit_range("{type: Container, default: {cpu: 500m}}")).expect("a range");
-    let why = "spec.containers[0].resources.requests: Invalid value: \"1\": must be less than or equal to cpu limit of 500m";
+    let why =
+        "spec.containers[0].resources.requests: Invalid value: \"1\": must be less than or equal to cpu limit of 500m";
     assert_eq!(refusal(&mut api, &pod_of("p", "{requests: {cpu: 1}}")), format!("Pod \"p\" is invalid: {why}"));
 }
 
@@ -139,7 +147,8 @@ fn a_quota_is_charged_with_what_comes_and_refuses_what_is_too_much() {
     let counted = "deployments.apps \"d\" is forbidden: exceeded quota: q, requested: count/deployments.apps=1, used: \
                    count/deployments.apps=0, limited: count/deployments.apps=0";
     assert_eq!(refusal(&mut api, deployment), counted);
-    let service = "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: default}, spec: {ports: [{port: 80}]}}";
+    let service =
+        "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: default}, spec: {ports: [{port: 80}]}}";
     make(&mut api, service).expect("a service");
     api.ask(Request::Apply(Box::new(object(service)))).expect("the same again");
     // What is refused for another reason is not charged.
@@ -161,7 +170,8 @@ fn a_pod_with_a_generated_name_is_refused_by_that_name() {
 #[test]
 fn a_quota_that_is_new_waits_for_its_controller_and_a_count_that_is_old_is_a_conflict() {
     let mut api = Api::new();
-    let text = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: default}, spec: {hard: {pods: 0}}}";
+    let text =
+        "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: default}, spec: {hard: {pods: 0}}}";
     make(&mut api, text).expect("a quota");
     make(&mut api, &pod_of("p", "{}")).expect("nobody has counted yet");
     let key = (Symbol::new("default"), Symbol::new("q"));

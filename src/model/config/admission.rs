@@ -66,6 +66,7 @@ const PLAYED: &[&str] = &[
     "Priority",
     "ResourceQuota",
     "RuntimeClass",
+    "StorageObjectInUseProtection",
     "TaintNodesByCondition",
 ];
 

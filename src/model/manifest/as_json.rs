@@ -15,6 +15,8 @@ pub(super) struct AsJson {
     pub text: String,
     /// The first number or boolean where only a string can stand, though no type here says so: line and column, each from 0.
     pub misplaced: Option<(usize, usize)>,
+    /// The first number that JSON does not have: one that is none, or infinite.
+    pub impossible: Option<(usize, usize)>,
     /// Whether a value is one of the single letters that are booleans.
     pub has_letters: bool,
 }
@@ -94,6 +96,13 @@ fn number(text: &str) -> Scalar {
     plain.parse().ok().filter(|_| is_float(&plain)).map_or(Scalar::Text, Scalar::of_float)
 }
 
+/// # Source
+/// go-yaml 2, `resolveMap`; `encoding/json` refuses these values.
+fn is_no_number_of_json(text: &str) -> bool {
+    matches!(text, ".nan" | ".NaN" | ".NAN")
+        || matches!(text.strip_prefix(['+', '-']).unwrap_or(text), ".inf" | ".Inf" | ".INF")
+}
+
 /// Whether a text is digits with a point, and an exponent behind them.
 fn is_float(text: &str) -> bool {
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -119,6 +128,7 @@ pub(super) fn as_json(text: &str, letters: Letters) -> Option<AsJson> {
         length_max: text.len().saturating_mul(4).max(4_000),
         anchors: FxHashMap::default(),
         misplaced: None,
+        impossible: None,
         letters,
         has_letters: false,
     };
@@ -139,7 +149,7 @@ pub(super) fn as_json(text: &str, letters: Letters) -> Option<AsJson> {
         }
     }
     let text = String::from_utf8(walk.out).ok()?;
-    Some(AsJson { text, misplaced: walk.misplaced, has_letters: walk.has_letters })
+    Some(AsJson { text, misplaced: walk.misplaced, impossible: walk.impossible, has_letters: walk.has_letters })
 }
 
 /// Where a value stands, as far as it tells what it has to be although no type of ours has the field.
@@ -184,6 +194,7 @@ struct Walk<'a> {
     /// Where in the output what an anchor names begins and ends.
     anchors: FxHashMap<usize, (usize, usize)>,
     misplaced: Option<(usize, usize)>,
+    impossible: Option<(usize, usize)>,
     letters: Letters,
     has_letters: bool,
 }
@@ -275,6 +286,9 @@ impl<'a> Walk<'a> {
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, span: &Span, place: Place) {
         let mut scalar = if style == ScalarStyle::Plain { Scalar::of(text) } else { Scalar::Text };
+        if style == ScalarStyle::Plain && is_no_number_of_json(text) {
+            self.impossible.get_or_insert((span.start.line().saturating_sub(1), span.start.col()));
+        }
         if text.len() == 1 && matches!(scalar, Scalar::Bool(_)) {
             self.has_letters = true;
             if self.letters == Letters::Text {
@@ -353,6 +367,13 @@ mod tests {
         {
             check(left_to_the_other, None);
         }
+    }
+
+    #[test]
+    fn numbers_that_json_does_not_have_are_found() {
+        let impossible = |text: &str| as_json(text, Letters::Booleans).expect("a document").impossible;
+        assert_eq!(impossible("a: [1, -.Inf]\nb: .nan\n"), Some((0, 7)));
+        assert_eq!(impossible("a: ['.nan', .nAn, inf, -.5]\n"), None);
     }
 
     #[test]

@@ -5,8 +5,9 @@ use crate::model::api_type::OpaqueParts;
 use crate::model::field_path::FieldPath;
 use crate::model::{
     CSIDriver, CSINode, ControllerRevision, CronJob, DaemonSet, Deployment, HorizontalPodAutoscaler, Job, LimitRange,
-    Namespace, Node, ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass, ReplicaSet,
-    ReplicationController, ResourceQuota, RuntimeClass, Service, StatefulSet, StorageClass, StoredKind, StoredObject,
+    Namespace, Node, ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass,
+    ReplicaSet, ReplicationController, ResourceQuota, RuntimeClass, Service, StatefulSet, StorageClass, StoredKind,
+    StoredObject,
 };
 
 /// Something that can be read as any of the kinds: one parse of YAML, JSON or a tree.

@@ -290,7 +290,14 @@ impl TextPiece<'_> {
             );
             ignored.clear();
             let options = yaml::options_with_duplicates;
-            result = kind.read(Source { piece: self, ignored: &mut ignored, options, as_json: None });
+            // A tree keeps the last value of a key.
+            let tree = match self.syntax {
+                Syntax::Json => {
+                    serde_json::from_str::<serde_json::Value>(&self.piece.text).ok().map(|tree| tree.to_string())
+                }
+                Syntax::Yaml => None,
+            };
+            result = kind.read(Source { piece: self, ignored: &mut ignored, options, as_json: tree.as_deref() });
         }
         let mut object = match result {
             Ok(object) => object,
@@ -567,13 +574,8 @@ impl TextPiece<'_> {
             let text = error.to_string();
             let message = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]).to_owned();
             let place = (error.line() > 0).then(|| (error.line() - 1, error.column().saturating_sub(1)));
-            ReadError {
-                message,
-                place,
-                is_repeated_key: false,
-                is_syntax: error.is_syntax() || error.is_eof(),
-                help: None,
-            }
+            let is_repeated_key = message.starts_with("duplicate field ");
+            ReadError { message, place, is_repeated_key, is_syntax: error.is_syntax() || error.is_eof(), help: None }
         })
     }
 

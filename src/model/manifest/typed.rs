@@ -34,6 +34,15 @@ impl TextPiece<'_> {
         let Some(json) = as_json else {
             return kind.read(Source { piece: self, ignored, options, as_json: None });
         };
+        if let Some(place) = json.impossible {
+            return Err(ReadError {
+                message: format!("`{}` is a number that JSON does not have", self.written_at(place)),
+                place: Some(place),
+                is_repeated_key: false,
+                is_syntax: false,
+                help: Some("write it in quotes if it is a text; kubectl cannot make it into JSON".to_owned()),
+            });
+        }
         let read = kind.read(Source { piece: self, ignored, options, as_json: Some(&json.text) });
         let error = match (read, json.misplaced) {
             (Ok(object), None) => {
@@ -148,9 +157,11 @@ impl TextPiece<'_> {
             Syntax::Yaml => {
                 let json = as_json::as_json(text, Letters::Text)?;
                 let found = api_fields::mistyped(kind.as_str(), &json.text)?;
-                if json.has_letters {
-                    let json = as_json::as_json(text, Letters::Booleans)?;
-                    api_fields::mistyped(kind.as_str(), &json.text)?;
+                // A letter is read as whatever fits.
+                let is_letter =
+                    ["y", "n", "Y", "N"].iter().any(|letter| found.message.contains(&format!("string {letter:?},")));
+                if json.has_letters && is_letter {
+                    return None;
                 }
                 found
             }
@@ -160,7 +171,9 @@ impl TextPiece<'_> {
         let is_quoted = written.starts_with(['"', '\'']);
         let expected = found.message.rsplit_once(", expected ").map_or("", |(_, expected)| expected);
         let help = match expected {
-            "a string" => Some("write it in quotes; the API server takes no number and no boolean for a string".to_owned()),
+            "a string" => {
+                Some("write it in quotes; the API server takes no number and no boolean for a string".to_owned())
+            }
             "i32" | "i64" | "f64" | "a boolean" if is_quoted => {
                 let expected = reword_type(expected);
                 Some(format!("write it without quotes; the API server takes no string for {expected}"))

@@ -48,6 +48,24 @@ pub(super) fn dns_label(text: &str) -> Vec<String> {
     problems
 }
 
+/// A part of a DNS name as it was before names could begin with a digit: `my-name`, `abc-123`.
+///
+/// # Source
+///
+/// API machinery, `IsDNS1035Label`.
+pub(super) fn old_dns_label(text: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if text.len() > DNS_LABEL_LENGTH_MAX {
+        problems.push(too_long(DNS_LABEL_LENGTH_MAX));
+    }
+    if !is_dns_label(text) || !text.starts_with(|first: char| first.is_ascii_lowercase()) {
+        let rule = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
+                    character, and end with an alphanumeric character";
+        problems.push(form(rule, "[a-z]([-a-z0-9]*[a-z0-9])?", &["my-name", "abc-123"]));
+    }
+    problems
+}
+
 /// Whether a text is a DNS name, be it too long.
 fn has_dns_form(text: &str) -> bool {
     let is_label = |part: &str| {

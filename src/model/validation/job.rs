@@ -4,6 +4,7 @@ use super::error::{Errors, Hidden, Json};
 use super::path::Path;
 use super::selector::label_selector;
 use super::{cron, format, pod, selector};
+use crate::model::config::KubernetesVersion;
 use crate::model::{
     CompletionMode, CronJob, ExitCodeOperator, Job, JobSpec, PodFailurePolicyAction, PodFailurePolicyOnExitCodes,
     PodFailurePolicyRule, PodReplacementPolicy, PodTemplateSpec, RestartPolicy, SuccessPolicyRule,
@@ -387,14 +388,14 @@ fn cron_job_spec(cron_job: &CronJob, old: Option<&CronJob>, e: &mut Errors) {
 ///
 /// kube-apiserver, `ValidateJobSpecUpdate`; of a suspended Job without running pods directives for the scheduler and
 /// resources may change (1.36).
-pub(super) fn job_update(new: &Job, old: &Job, e: &mut Errors) {
+pub(super) fn job_update(new: &Job, old: &Job, version: KubernetesVersion, e: &mut Errors) {
     let path = Path::ROOT.child("spec");
     spec(&new.spec, &path, e);
     own_selector(&new.spec, &path, e);
     let (after, before) = (&new.spec, &old.spec);
     completions(after, before, &path.child("completions"), e);
     e.immutable(&path.child("selector"), &after.selector, &before.selector);
-    template_update(new, old, &path.child("template"), e);
+    template_update(new, old, version, &path.child("template"), e);
     e.immutable(&path.child("completionMode"), &after.completion_mode, &before.completion_mode);
     e.immutable(&path.child("podFailurePolicy"), &after.pod_failure_policy, &before.pod_failure_policy);
     e.immutable(&path.child("backoffLimitPerIndex"), &after.backoff_limit_per_index, &before.backoff_limit_per_index);
@@ -418,12 +419,17 @@ fn completions(after: &JobSpec, before: &JobSpec, path: &Path<'_>, e: &mut Error
     }
 }
 
-fn template_update(new: &Job, old: &Job, path: &Path<'_>, e: &mut Errors) {
+/// # Source
+///
+/// kube-apiserver, `validatePodTemplateUpdate`; since 1.36 (`MutableSchedulingDirectivesForSuspendedJobs`,
+/// `MutablePodResourcesForSuspendedJobs`) of every Job that rests, with resources, before only of one that has never run.
+fn template_update(new: &Job, old: &Job, version: KubernetesVersion, path: &Path<'_>, e: &mut Errors) {
     let (after, before) = (&new.spec.template, &old.spec.template);
     let is_suspended = old.spec.suspend == Some(true);
     let is_at_rest = old.status.active == 0
         && (old.status.start_time.is_none()
-            || old.status.conditions.iter().any(|condition| condition.condition_type == "Suspended"));
+            || version.at_least(36)
+                && old.status.conditions.iter().any(|condition| condition.condition_type == "Suspended"));
     if !is_suspended || !is_at_rest {
         return e.immutable(path, &**after, &**before);
     }
@@ -442,7 +448,8 @@ fn template_update(new: &Job, old: &Job, path: &Path<'_>, e: &mut Errors) {
         wanted.affinity.is_some() || affinity.pod_affinity.is_some() || affinity.pod_anti_affinity.is_some()
     });
     let lists = [(&mut spec.containers, &wanted.containers), (&mut spec.init_containers, &wanted.init_containers)];
-    for (allowed, wanted) in lists.into_iter().filter(|(allowed, wanted)| allowed.len() == wanted.len()) {
+    let lists = lists.into_iter().filter(|(allowed, wanted)| version.at_least(36) && allowed.len() == wanted.len());
+    for (allowed, wanted) in lists {
         for (allowed, wanted) in allowed.iter_mut().zip(wanted).filter(|(allowed, wanted)| allowed.name == wanted.name)
         {
             allowed.resources = wanted.resources.clone();

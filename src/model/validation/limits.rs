@@ -12,6 +12,8 @@ use crate::units::Quantity;
 ///
 /// kube-apiserver, `ValidateLimitRange`; the same on update.
 pub(super) fn limit_range(range: &LimitRange, e: &mut Errors) {
+    let mut range = range.clone();
+    range.apply_defaults();
     let limits = &range.spec.limits;
     let path = Path::ROOT.child("spec");
     let path = path.child("limits");
@@ -85,15 +87,16 @@ fn bounds(item: &LimitRangeItem, name: Symbol, path: &Path<'_>, e: &mut Errors) 
     let limit = item.default_limit.get(name).filter(|_| of_containers);
     let request = item.default_request.get(name).filter(|_| of_containers);
     let text = name.as_str();
-    let mut above = |lower: Option<&Quantity>, upper: Option<&Quantity>, field: &str, shows_lower: bool, words: [&str; 2]| {
-        if let (Some(lower), Some(upper)) = (lower, upper)
-            && lower > upper
-        {
-            let [one, other] = words;
-            let detail = std::format!("{one} value {lower} is greater than {other} value {upper}");
-            e.invalid(&path.child(field).key(text), if shows_lower { lower } else { upper }, detail);
-        }
-    };
+    let mut above =
+        |lower: Option<&Quantity>, upper: Option<&Quantity>, field: &str, shows_lower: bool, words: [&str; 2]| {
+            if let (Some(lower), Some(upper)) = (lower, upper)
+                && lower > upper
+            {
+                let [one, other] = words;
+                let detail = std::format!("{one} value {lower} is greater than {other} value {upper}");
+                e.invalid(&path.child(field).key(text), if shows_lower { lower } else { upper }, detail);
+            }
+        };
     above(min, max, "min", true, ["min", "max"]);
     above(min, request, "defaultRequest", false, ["min", "default request"]);
     above(request, max, "defaultRequest", true, ["default request", "max"]);
@@ -147,7 +150,8 @@ pub(super) fn quota(quota: &ResourceQuota, old: Option<&ResourceQuota>, e: &mut 
         scopes
     };
     if old.is_some_and(|old| sorted(old) != sorted(quota)) {
-        e.invalid(&path.child("scopes"), &Json(&quota.spec.scopes), "field is immutable");
+        let scopes = Some(&quota.spec.scopes).filter(|scopes| !scopes.is_empty());
+        e.invalid(&path.child("scopes"), &Json(&scopes), "field is immutable");
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the API server refuses of an object, field by field, in its words.
 //!
 //! Pure: objects in, errors out. The rules are those of Kubernetes 1.36 with its default feature gates; one file a kind or a
-//! concern. An object that nothing is wrong with costs no allocation but for the parts that the model keeps as text.
+//! concern, and one for older versions. An object that nothing is wrong with costs no allocation but for the parts that the model keeps as text.
 //!
 //! Not looked at: address families of Services, metrics and behavior of autoscalers, profiles of seccomp and AppArmor,
 //! options of Windows, cloud disks beyond that a volume has one source, status.
@@ -19,6 +19,7 @@ mod handler;
 mod job;
 mod limits;
 mod metadata;
+mod older;
 mod opaque;
 mod path;
 mod pod;
@@ -32,12 +33,14 @@ mod workloads;
 #[cfg(test)]
 mod tests;
 
+use super::config::KubernetesVersion;
 use super::{Labels, Object, PodSpec};
 use error::Errors;
 use path::Path;
 use resources::Asker;
 
 pub use error::{ErrorKind, FieldError};
+pub use older::drop_unknown;
 pub use words::unknown_words;
 
 /// What is wrong with an object that is to be created, as it is written: without the server's defaults.
@@ -89,6 +92,22 @@ pub fn validate(object: &Object) -> Vec<FieldError> {
     errors.0
 }
 
+/// [`validate`] for the server of a version.
+#[must_use]
+pub fn validate_in(object: &Object, version: KubernetesVersion) -> Vec<FieldError> {
+    let mut errors = Errors(validate(object));
+    older::validate(object, version, &mut errors);
+    errors.0
+}
+
+/// What a server of that version refuses although today's does not.
+#[must_use]
+pub fn refused_before(object: &Object, version: KubernetesVersion) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    older::validate(object, version, &mut errors);
+    errors.0
+}
+
 /// What is wrong with the change of an object: `new` as it is written, `old` as it is stored, with all defaults. Objects of
 /// two kinds are not compared.
 ///
@@ -97,6 +116,16 @@ pub fn validate(object: &Object) -> Vec<FieldError> {
 /// Never; two objects of different kinds are refused by the kind of the new one alone.
 #[must_use]
 pub fn validate_update(new: &Object, old: &Object) -> Vec<FieldError> {
+    validate_update_in(new, old, KubernetesVersion::NEWEST)
+}
+
+/// [`validate_update`] for the server of a version.
+///
+/// # Panics
+///
+/// Never.
+#[must_use]
+pub fn validate_update_in(new: &Object, old: &Object, version: KubernetesVersion) -> Vec<FieldError> {
     let mut errors = Errors::default();
     let e = &mut errors;
     metadata::validate_update(new.metadata(), e);
@@ -116,7 +145,7 @@ pub fn validate_update(new: &Object, old: &Object) -> Vec<FieldError> {
         (Object::DaemonSet(new), Object::DaemonSet(old)) => workloads::daemon_set_update(new, old, e),
         (Object::ReplicationController(new), _) => workloads::replication_controller(new, e),
         (Object::CronJob(new), Object::CronJob(old)) => job::cron_job_update(new, old, e),
-        (Object::Job(new), Object::Job(old)) => job::job_update(new, old, e),
+        (Object::Job(new), Object::Job(old)) => job::job_update(new, old, version, e),
         (Object::HorizontalPodAutoscaler(new), Object::HorizontalPodAutoscaler(old)) => {
             autoscaler::validate(new, Some(old), e);
         }

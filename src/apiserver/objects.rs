@@ -665,13 +665,13 @@ impl ApiServer {
     fn put_quota(&mut self, s: &mut Session<'_>, o: model::ResourceQuota, existing: Existing) -> Answer {
         let (key, spec) = ((o.metadata.namespace, o.metadata.name), Arc::new(o.spec.clone()));
         let (mut hard, mut used) = (o.status.hard.clone(), o.status.used.clone());
-        if self.is_restoring && hard.is_empty() {
-            hard.clone_from(&spec.hard);
-            used = quota_usage(s.store, key.0, &spec, s.now);
-        }
         let stored = model::StoredObject::from(&Object::from(o));
         if let Reply::Unchanged = self.put_stored(s, &stored, existing)? {
             return Ok(Reply::Unchanged);
+        }
+        if self.is_restoring && hard.is_empty() {
+            hard.clone_from(&spec.hard);
+            used = quota_usage(s.store, key.0, &spec, s.now);
         }
         match s.store.quotas.get_mut(&key) {
             Some(old) => {

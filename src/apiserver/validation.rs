@@ -106,6 +106,16 @@ fn live(store: &Store, object: &Object) -> Option<Object> {
             })
         }
         ObjectKind::StorageClass => Object::from(model::StorageClass::clone(store.volumes.class(name)?)),
+        ObjectKind::Stored => {
+            let key = (object.stored_kind()?.printed(), namespace, name);
+            let stored = store.stored.get(&key)?;
+            Object::Stored(Box::new(model::StoredObject {
+                api_version: stored.api_version,
+                kind: stored.kind.kind,
+                fields: Arc::clone(&stored.fields),
+                ..Default::default()
+            }))
+        }
         ObjectKind::Namespace => {
             store.namespace(name)?;
             Object::from(model::Namespace::default())

@@ -277,15 +277,17 @@ pub fn usage_in(store: &Store, namespace: Symbol, quota: &ResourceQuotaSpec, now
         add(&Counted::Claim(&claim.spec).usage());
     }
     for (name, _) in quota.hard.iter() {
-        let counted = name.as_str().strip_prefix("count/").unwrap_or(name.as_str());
-        if let Some(count) = count_of(store, namespace, counted) {
+        let text = name.as_str();
+        let resource =
+            text.strip_prefix("count/").or_else(|| ALIASES.iter().find(|(_, name)| *name == text).map(|of| of.0));
+        if let Some(count) = resource.and_then(|resource| count_of(store, namespace, resource)) {
             used.insert(name, Quantity::from_value(i64::try_from(count).unwrap_or(i64::MAX)));
         }
     }
     used
 }
 
-/// How many objects of a resource a namespace holds; none for those that have been counted above, and for what is no resource.
+/// How many objects of a resource a namespace holds; none for those that have been counted above.
 fn count_of(store: &Store, namespace: Symbol, resource: &str) -> Option<usize> {
     let is_here = |meta: &Meta| meta.namespace == namespace;
     Some(match resource {
@@ -302,16 +304,11 @@ fn count_of(store: &Store, namespace: Symbol, resource: &str) -> Option<usize> {
             sets.filter(|(_, set)| is_here(&set.meta) && set.is_replication_controller == is_old).count()
         }
         "controllerrevisions.apps" => store.controller_revisions.iter().filter(|(_, o)| is_here(&o.meta)).count(),
-        _ if resource.contains('.') || ALIASES.iter().any(|(of, _)| *of == resource) || is_stored(resource) => {
+        _ => {
             let stored = store.stored.iter().filter(|((_, of, _), _)| *of == namespace);
             stored.filter(|(_, stored)| stored.kind.resource() == *resource).count()
         }
-        _ => return None,
     })
-}
-
-fn is_stored(resource: &str) -> bool {
-    crate::model::StoredKind::words().any(|word| word == resource)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::*;
 
 pub(super) fn object(text: &str) -> Object {
     let value: serde_json::Value = serde_saphyr::from_str(text).expect("YAML");
-    Object::from_value(value).expect("a kind").expect("an object")
+    Object::from_any(value).expect("a kind").expect("an object")
 }
 
 pub(super) fn make(api: &mut Api, text: &str) -> Answer {
@@ -154,6 +154,33 @@ fn a_quota_is_charged_with_what_comes_and_refuses_what_is_too_much() {
     // What is refused for another reason is not charged.
     make(&mut api, &pod_of("s", "{requests: {cpu: 0}}")).expect_err("there is one");
     assert_eq!(used(&api), "count/deployments.apps=0,pods=2,requests.cpu=1,services=1");
+}
+
+#[test]
+fn the_controller_comes_to_what_admission_has_charged() {
+    let mut api = Api::new();
+    let hard = "hard: {pods: 9, cpu: 9, requests.cpu: 9, limits.memory: 9Gi, services: 9, count/services: 9, secrets: 9, \
+                count/secrets: 9, count/replicasets.apps: 9, resourcequotas: 9, requests.storage: 9Gi, \
+                fast.storageclass.storage.k8s.io/requests.storage: 9Gi}";
+    api.create(quota(hard)).expect("a quota");
+    make(&mut api, &pod_of("p", "{requests: {cpu: 1}, limits: {memory: 1Gi}}")).expect("a pod");
+    make(
+        &mut api,
+        "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: default}, spec: {ports: [{port: 80}]}}",
+    )
+    .expect("a service");
+    make(&mut api, "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}}").expect("a secret");
+    let claim = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, namespace: default}, spec: {accessModes: \
+                 [ReadWriteOnce], storageClassName: fast, resources: {requests: {storage: 1Gi}}}}";
+    make(&mut api, claim).expect("a claim");
+    let charged = used(&api);
+    let expected = "count/replicasets.apps=0,count/secrets=1,count/services=1,cpu=1,\
+                    fast.storageclass.storage.k8s.io/requests.storage=1Gi,limits.memory=1Gi,pods=1,requests.cpu=1,\
+                    requests.storage=1Gi,resourcequotas=1,secrets=1,services=1";
+    assert_eq!(charged, expected);
+    let (key, quota) = api.store.quotas.iter().next().expect("the quota");
+    let counted = crate::component::quota_usage(&api.store, key.0, &quota.spec, api.now);
+    assert_eq!(counted, quota.used);
 }
 
 #[test]

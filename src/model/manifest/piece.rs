@@ -420,6 +420,9 @@ impl TextPiece<'_> {
         reading.object = self.stored(file, header, reading.line);
         if let Some(object) = reading.object.as_ref().map(|written| written.object.clone()) {
             self.warn_of_version(file, header, &object, reading);
+            if object.metadata().uid.is_none_or(|uid| uid.is_empty()) {
+                self.list_refused(file, &object, reading);
+            }
         }
     }
 

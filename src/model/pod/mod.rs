@@ -71,6 +71,7 @@ api_structs! {
         pub automount_service_account_token: Option<bool>,
         pub resource_claims: Opaque,
         pub security_context: Opaque,
+        pub host_users: Opaque,
         pub image_pull_secrets: Opaque,
         pub host_aliases: Opaque,
         pub dns_policy: Opaque,

@@ -112,7 +112,7 @@ fn common(container: &Container, around: &Surroundings<'_>, path: &Path<'_>, e: 
     around.volumes.mounts(container, path, e);
     resources::requirements(&container.resources, Asker::Container, &path.child("resources"), e);
     resize_policy(container, around.spec.restart_policy, &path.child("resizePolicy"), e);
-    security(container, &path.child("securityContext"), e);
+    security(container, around, &path.child("securityContext"), e);
 }
 
 /// # Source
@@ -197,8 +197,12 @@ fn resize_policy(container: &Container, of_pod: RestartPolicy, path: &Path<'_>, 
 /// # Source
 ///
 /// kube-apiserver, `ValidateSecurityContext`: users and groups, and privileges that contradict each other.
-fn security(container: &Container, path: &Path<'_>, e: &mut Errors) {
+fn security(container: &Container, around: &Surroundings<'_>, path: &Path<'_>, e: &mut Errors) {
+    if container.security_context.is_none() {
+        return;
+    }
     let context = Written::of(container.security_context);
+    super::security::of_container(&context, around.spec, path, e);
     for field in ["runAsUser", "runAsGroup"] {
         user_or_group(&context[field], &path.child(field), e);
     }

@@ -7,6 +7,7 @@ use super::format;
 use super::opaque::{Written, has, items, text};
 use super::path::Path;
 use crate::model::Opaque;
+use crate::units::Quantity;
 
 /// Fields of the pod that a variable may hold.
 const FIELDS: [&str; 9] = [
@@ -114,14 +115,64 @@ fn field_ref(source: &Value, path: &Path<'_>, e: &mut Errors) {
     }
 }
 
-fn resource_ref(source: &Value, path: &Path<'_>, e: &mut Errors) {
+/// A field of the pod that a file may hold: of metadata whole maps, too, and nothing else.
+///
+/// # Source
+///
+/// kube-apiserver, `validVolumeDownwardAPIFieldPathExpressions`.
+pub(super) fn file_ref(source: &Value, path: &Path<'_>, e: &mut Errors) {
+    const FILES: [&str; 5] =
+        ["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
+    let field = text(source, "fieldPath");
+    let path = path.child("fieldPath");
+    let is_of_map = ["metadata.annotations[", "metadata.labels["].iter().any(|map| field.starts_with(map));
+    if field.is_empty() {
+        e.required(&path, "");
+    } else if is_of_map || FILES.contains(&field) {
+    } else if KNOWN_FIELDS.contains(&field) || FIELDS.contains(&field) {
+        e.not_supported(&path, field, &FILES);
+    } else {
+        e.invalid(&path, field, std::format!("error converting fieldPath: field label not supported: {field}"));
+    }
+}
+
+pub(super) fn resource_ref(source: &Value, path: &Path<'_>, e: &mut Errors) {
     let resource = text(source, "resource");
+    divisor(resource, &source["divisor"], &path.child("divisor"), e);
     let path = path.child("resource");
     let is_huge_pages = ["limits.hugepages-", "requests.hugepages-"].iter().any(|prefix| resource.starts_with(prefix));
     if resource.is_empty() {
         e.required(&path, "");
     } else if !is_huge_pages && !RESOURCES.contains(&resource) {
         e.not_supported(&path, resource, &RESOURCES);
+    }
+}
+
+/// # Source
+///
+/// kube-apiserver, `validateContainerResourceDivisor`, which shows the resource.
+fn divisor(resource: &str, divisor: &Value, path: &Path<'_>, e: &mut Errors) {
+    let written = match divisor {
+        Value::String(text) => text.clone(),
+        Value::Null => return,
+        other => other.to_string(),
+    };
+    let Ok(divisor) = written.trim().parse::<Quantity>() else { return };
+    let shown = divisor.to_string();
+    let kind = match resource.split_once('.').map_or("", |(_, kind)| kind) {
+        _ if divisor.is_zero() => return,
+        "cpu" if matches!(shown.as_str(), "1" | "1m") => return,
+        "cpu" => {
+            return e.invalid(path, resource, "only divisor's values 1m and 1 are supported with the cpu resource");
+        }
+        "memory" => "memory",
+        "ephemeral-storage" => "local ephemeral storage",
+        kind if kind.starts_with("hugepages-") => "hugepages",
+        _ => return,
+    };
+    const SIZES: &str = "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei";
+    if !SIZES.split(", ").any(|size| size == shown) {
+        e.invalid(path, resource, std::format!("only divisor's values {SIZES} are supported with the {kind} resource"));
     }
 }
 

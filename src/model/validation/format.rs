@@ -66,6 +66,29 @@ pub(super) fn old_dns_label(text: &str) -> Vec<String> {
     problems
 }
 
+/// The key of a ConfigMap or a Secret, which becomes the name of a file.
+///
+/// # Source
+///
+/// API machinery, `IsConfigMapKey`.
+pub(super) fn config_key(text: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if text.len() > 253 {
+        problems.push(too_long(253));
+    }
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)) {
+        let rule = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
+        problems.push(form(rule, "[-._a-zA-Z0-9]+", &["key.name", "KEY_NAME", "key-name"]));
+    }
+    match text {
+        "." => problems.push("must not be '.'".to_owned()),
+        ".." => problems.push("must not be '..'".to_owned()),
+        _ if text.starts_with("..") => problems.push("must not start with '..'".to_owned()),
+        _ => {}
+    }
+    problems
+}
+
 /// Whether a text is a DNS name, be it too long.
 fn has_dns_form(text: &str) -> bool {
     let is_label = |part: &str| {

@@ -127,9 +127,35 @@ fn owners(owners: &[OwnerReference], path: &Path<'_>, e: &mut Errors) {
     }
 }
 
+/// # Source
+///
+/// kube-apiserver, `validateFinalizerName`.
+pub(super) fn namespace_finalizers(finalizers: &[Symbol], e: &mut Errors) {
+    let path = Path::ROOT.child("spec");
+    let path = path.child("finalizers");
+    for finalizer in finalizers {
+        e.texts(&path, finalizer.as_str(), format::qualified_name(finalizer.as_str()));
+        known_finalizer(*finalizer, &path, e);
+    }
+}
+
+/// # Source
+///
+/// kube-apiserver, `validateKubeFinalizerName`.
+fn known_finalizer(finalizer: Symbol, path: &Path<'_>, e: &mut Errors) {
+    if !finalizer.as_str().contains('/')
+        && !matches!(finalizer.as_str(), "kubernetes" | "orphan" | "foregroundDeletion")
+    {
+        e.invalid(path, &finalizer, "name is neither a standard finalizer name nor is it fully qualified");
+    }
+}
+
 fn finalizers(finalizers: &[Symbol], path: &Path<'_>, e: &mut Errors) {
     for finalizer in finalizers {
         e.texts(path, finalizer.as_str(), format::qualified_name(finalizer.as_str()));
+    }
+    for (index, finalizer) in finalizers.iter().enumerate() {
+        known_finalizer(*finalizer, &path.index(index), e);
     }
     let has = |name: &str| finalizers.iter().any(|finalizer| *finalizer == name);
     if has("orphan") && has("foregroundDeletion") {

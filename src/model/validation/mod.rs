@@ -3,13 +3,14 @@
 //! Pure: objects in, errors out. The rules are those of Kubernetes 1.36 with its default feature gates; one file a kind or a
 //! concern, and one for older versions. An object that nothing is wrong with costs no allocation but for the parts that the model keeps as text.
 //!
-//! Not looked at: address families of Services, metrics and behavior of autoscalers, profiles of seccomp and AppArmor,
-//! options of Windows, cloud disks beyond that a volume has one source, status.
+//! Not looked at: address families of Services, claims of devices, options of Windows, status; of what decides nothing all but
+//! ConfigMaps and Secrets.
 
 mod affinity;
 mod autoscaler;
 mod claim;
 mod cluster;
+mod config;
 mod container;
 mod cron;
 mod environment;
@@ -24,6 +25,7 @@ mod opaque;
 mod path;
 mod pod;
 mod resources;
+mod security;
 mod selector;
 mod service;
 mod volumes;
@@ -64,11 +66,9 @@ pub fn validate(object: &Object) -> Vec<FieldError> {
     let e = &mut errors;
     metadata::validate(object.kind(), object.metadata(), e);
     match object {
-        Object::Namespace(_)
-        | Object::CSIDriver(_)
-        | Object::CSINode(_)
-        | Object::ControllerRevision(_)
-        | Object::Stored(_) => {}
+        Object::Namespace(namespace) => metadata::namespace_finalizers(&namespace.spec.finalizers, e),
+        Object::CSIDriver(_) | Object::CSINode(_) | Object::ControllerRevision(_) => {}
+        Object::Stored(object) => config::validate(object, e),
         Object::Node(object) => cluster::node(object, e),
         Object::PriorityClass(object) => cluster::priority_class(object, e),
         Object::RuntimeClass(object) => cluster::runtime_class(object, e),
@@ -150,6 +150,7 @@ pub fn validate_update_in(new: &Object, old: &Object, version: KubernetesVersion
             autoscaler::validate(new, Some(old), e);
         }
         (Object::Pod(new), Object::Pod(old)) => pod::validate_update(new, old, e),
+        (Object::Stored(new), Object::Stored(old)) => config::validate_update(new, old, e),
         (Object::LimitRange(new), _) => limits::limit_range(new, e),
         (Object::ResourceQuota(new), Object::ResourceQuota(old)) => limits::quota(new, Some(old), e),
         _ => {}

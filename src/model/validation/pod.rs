@@ -27,6 +27,11 @@ pub(super) fn validate(pod: &Pod, e: &mut Errors) {
         let spec = Path::ROOT.child("spec");
         e.forbidden(&spec.child("nodeName"), "cannot be set until all schedulingGates have been cleared");
     }
+    let is_new = pod.metadata.uid.is_none_or(|uid| uid.is_empty());
+    if is_new && !super::opaque::items(&Written::of(pod.spec.ephemeral_containers)).is_empty() {
+        let spec = Path::ROOT.child("spec");
+        e.forbidden(&spec.child("ephemeralContainers"), "cannot be set on create");
+    }
 }
 
 /// What holds of a pod on update as on creation.
@@ -103,6 +108,7 @@ fn spec(spec: &PodSpec, claims: Vec<&str>, path: &Path<'_>, e: &mut Errors) {
     word(spec.dns_policy, &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"], &path.child("dnsPolicy"), e);
     labels(&spec.node_selector, &path.child("nodeSelector"), e);
     security(spec, &path.child("securityContext"), e);
+    super::security::host_users(spec, path, e);
     affinity::affinity(spec.affinity.as_deref(), &path.child("affinity"), e);
     dns_config(spec, &path.child("dnsConfig"), e);
     let gates = path.child("readinessGates");
@@ -182,6 +188,7 @@ fn security(spec: &PodSpec, path: &Path<'_>, e: &mut Errors) {
     for (index, group) in items(&context["supplementalGroups"]).iter().enumerate() {
         container::user_or_group(group, &groups.index(index), e);
     }
+    super::security::of_pod(spec, &context, path, e);
     let policy = text(&context, "fsGroupChangePolicy");
     if !matches!(policy, "" | "Always" | "OnRootMismatch") {
         e.not_supported(&path.child("fsGroupChangePolicy"), policy, &["Always", "OnRootMismatch"]);
@@ -208,6 +215,14 @@ fn dns_config(spec: &PodSpec, path: &Path<'_>, e: &mut Errors) {
     }
     if servers.len() > 3 {
         e.invalid(&path.child("nameservers"), &Json(servers), "must not have more than 3 nameservers");
+    }
+    let list = path.child("nameservers");
+    for (index, server) in items(&config["nameservers"]).iter().enumerate() {
+        let address = server.as_str().unwrap_or_default();
+        if address.parse::<std::net::IpAddr>().is_err() {
+            let detail = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+            e.invalid(&list.index(index), address, detail);
+        }
     }
     let searches = items(&config["searches"]);
     if searches.len() > 32 {

@@ -57,6 +57,7 @@ pub(super) fn validate(service: &Service, e: &mut Errors) {
     metadata::labels(&spec.selector, &path.child("selector"), e);
     session_affinity(spec, path, e);
     cluster_address(spec, path, e);
+    addresses(spec, path, e);
     if !TYPES.contains(&kind) {
         e.not_supported(&path.child("type"), kind, &TYPES);
     }
@@ -169,6 +170,36 @@ fn session_affinity(spec: &ServiceSpec, path: &Path<'_>, e: &mut Errors) {
     }
 }
 
+/// # Source
+///
+/// kube-apiserver, `ValidateService`: addresses of others.
+fn addresses(spec: &ServiceSpec, path: &Path<'_>, e: &mut Errors) {
+    let list = path.child("externalIPs");
+    for (index, address) in items(&Written::of(spec.external_ips)).iter().enumerate() {
+        let address = address.as_str().unwrap_or_default();
+        if address.parse::<std::net::IpAddr>().is_err() {
+            let detail = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+            e.invalid(&list.index(index), address, detail);
+        }
+    }
+    let list = path.child("loadBalancerSourceRanges");
+    for (index, range) in items(&Written::of(spec.load_balancer_source_ranges)).iter().enumerate() {
+        let range = range.as_str().unwrap_or_default().trim();
+        let is_range = range.split_once('/').is_some_and(|(address, length)| {
+            let bits = match address.parse::<std::net::IpAddr>() {
+                Ok(address) if address.is_ipv4() => 32,
+                Ok(_) => 128,
+                Err(_) => return false,
+            };
+            length.parse::<u8>().is_ok_and(|length| length <= bits)
+        });
+        if !is_range {
+            let detail = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+            e.invalid(&list.index(index), range, detail);
+        }
+    }
+}
+
 fn cluster_address(spec: &ServiceSpec, path: &Path<'_>, e: &mut Errors) {
     let Some(address) = spec.cluster_ip.filter(|address| !matches!(address.as_str(), "" | "None")) else { return };
     if service_type(spec) == "ExternalName" {
@@ -231,7 +262,7 @@ fn traffic(spec: &ServiceSpec, path: &Path<'_>, e: &mut Errors) {
 /// # Source
 ///
 /// kube-apiserver, `ValidateServiceUpdate` and `validateUpgradeDowngradeClusterIPs`. An address that is not written stays,
-/// and so does one that is not known.
+/// and one that the server gave is another than any that is written.
 pub(super) fn validate_update(new: &Service, old: &Service, e: &mut Errors) {
     let is_name = |service: &Service| service_type(&service.spec) == "ExternalName";
     let written = |service: &Service| service.spec.cluster_ip.filter(|address| !address.is_empty());
@@ -239,9 +270,8 @@ pub(super) fn validate_update(new: &Service, old: &Service, e: &mut Errors) {
         let path = Path::ROOT.child("spec");
         let path = path.child("clusterIPs");
         match (written(new), written(old)) {
-            (Some(now), before)
-                if before.is_some_and(|before| before != now) || (before.is_none() && now == "None") =>
-            {
+            // Addresses are not given out here: the server has one for a Service that names none.
+            (Some(now), before) if before.is_none_or(|before| before != now) => {
                 e.invalid(&path.index(0), &super::error::Json(&[now]), "may not change once set");
             }
             (None, Some(_)) if is_headless(&old.spec) => {

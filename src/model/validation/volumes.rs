@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::claim;
+use super::environment;
 use super::error::Errors;
 use super::format;
 use super::opaque::{Written, has, items, text};
@@ -207,12 +208,64 @@ impl<'a> Volumes<'a> {
     }
 }
 
+/// What a source cannot do without.
+///
+/// # Source
+///
+/// kube-apiserver, `validateGCEPersistentDiskVolumeSource` and its like.
+fn needs(source: Opaque, fields: &[&str], path: &Path<'_>, e: &mut Errors) {
+    let source = Written::of(source);
+    for field in fields {
+        let is_empty = match &source[*field] {
+            Value::String(text) => text.is_empty(),
+            Value::Array(items) => items.is_empty(),
+            other => other.is_null(),
+        };
+        if is_empty {
+            e.required(&path.child(field), "");
+        }
+    }
+}
+
+/// # Source
+///
+/// kube-apiserver, `validateDownwardAPIVolumeSource`.
+fn downward(source: &Value, path: &Path<'_>, e: &mut Errors) {
+    mode(source, "defaultMode", path, e);
+    let list = path.child("items");
+    for (index, item) in items(&source["items"]).iter().enumerate() {
+        let path = list.index(index);
+        let file = text(item, "path");
+        if file.is_empty() {
+            e.required(&path.child("path"), "");
+        }
+        descending(file, &path.child("path"), e);
+        match (has(item, "fieldRef"), has(item, "resourceFieldRef")) {
+            (true, both) => {
+                environment::file_ref(&item["fieldRef"], &path.child("fieldRef"), e);
+                if both {
+                    e.invalid(&path, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously");
+                }
+            }
+            (false, true) => {
+                let path = path.child("resourceFieldRef");
+                if text(&item["resourceFieldRef"], "containerName").is_empty() {
+                    e.required(&path.child("containerName"), "");
+                }
+                environment::resource_ref(&item["resourceFieldRef"], &path, e);
+            }
+            (false, false) => e.required(&path, "one of fieldRef and resourceFieldRef is required"),
+        }
+        mode(item, "mode", &path, e);
+    }
+}
+
 fn has_backsteps(path: &str) -> bool {
     path.split('/').any(|part| part == "..")
 }
 
 /// A path that leads down from where it begins; none is good.
-fn descending(value: &str, path: &Path<'_>, e: &mut Errors) {
+pub(super) fn descending(value: &str, path: &Path<'_>, e: &mut Errors) {
     if value.starts_with('/') {
         e.invalid(path, value, "must be a relative path");
     }
@@ -223,7 +276,7 @@ fn descending(value: &str, path: &Path<'_>, e: &mut Errors) {
 
 /// # Source
 ///
-/// kube-apiserver, `validateVolumeSource`; of the kinds of storage that only clouds and vendors have, that there is one.
+/// kube-apiserver, `validateVolumeSource`; of the kinds of storage that only clouds and vendors have, what they need.
 fn source(volume: &Volume, path: &Path<'_>, e: &mut Errors) {
     let mut set = sources(volume).into_iter().filter(|(_, is_set)| *is_set);
     let Some((first, _)) = set.next() else { return };
@@ -245,6 +298,7 @@ fn source(volume: &Volume, path: &Path<'_>, e: &mut Errors) {
         }
         "nfs" => nfs(&Written::of(volume.nfs), &here, e),
         "projected" => projected(&Written::of(volume.projected), &here, e),
+        "downwardAPI" => downward(&Written::of(volume.downward_api), &here, e),
         "csi" if text(&Written::of(volume.csi), "driver").is_empty() => e.required(&here.child("driver"), ""),
         "ephemeral" => {
             if let Some(ephemeral) = &volume.ephemeral {
@@ -252,6 +306,18 @@ fn source(volume: &Volume, path: &Path<'_>, e: &mut Errors) {
                 claim::spec(&ephemeral.volume_claim_template.spec, &template.child("spec"), e);
             }
         }
+        "gitRepo" => needs(volume.git_repo, &["repository"], &here, e),
+        "gcePersistentDisk" => needs(volume.gce_persistent_disk, &["pdName"], &here, e),
+        "awsElasticBlockStore" => needs(volume.aws_elastic_block_store, &["volumeID"], &here, e),
+        "iscsi" => needs(volume.iscsi, &["targetPortal", "iqn"], &here, e),
+        "glusterfs" => needs(volume.glusterfs, &["endpoints", "path"], &here, e),
+        "rbd" => needs(volume.rbd, &["monitors", "image"], &here, e),
+        "cinder" => needs(volume.cinder, &["volumeID"], &here, e),
+        "cephFS" => needs(volume.cephfs, &["monitors"], &here, e),
+        "flexVolume" => needs(volume.flex_volume, &["driver"], &here, e),
+        "azureFile" => needs(volume.azure_file, &["secretName", "shareName"], &here, e),
+        "vsphereVolume" => needs(volume.vsphere_volume, &["volumePath"], &here, e),
+        "azureDisk" => needs(volume.azure_disk, &["diskName", "diskURI"], &here, e),
         _ => {}
     }
     for (other, _) in set {

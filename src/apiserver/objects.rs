@@ -7,7 +7,8 @@ use smallvec::SmallVec;
 
 use super::admission::Subject;
 use super::autoscalers;
-use super::{ApiServer, Session, already_exists, finalizers, limit_ranger, not_found, resource_quota, volumes};
+use super::resource_quota::Charge;
+use super::{ApiServer, Session, already_exists, finalizers, not_found, pods, resource_quota, volumes};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, Counted, ErrorReason, NodeRegistration, Reply, quota_usage};
 use crate::model::{self, ConditionStatus, LabelSelector, NodeConditionType, Object, ObjectMeta, PodConditionType};
@@ -239,12 +240,8 @@ impl ApiServer {
         let subject =
             Subject { namespace: metadata.namespace, name: name_of.as_str(), is_new, is_asked: !self.is_restoring };
         let admitted = self.admission.admit_own(s, spec, metadata, &subject)?;
-        let charge = if self.is_restoring {
-            resource_quota::Charge::default()
-        } else {
-            limit_ranger::check_pod(s, metadata.namespace, &name, &admitted)?;
-            resource_quota::pod(s, metadata.namespace, &name, &admitted)?
-        };
+        let charge =
+            if self.is_restoring { Charge::default() } else { pods::judge(s, metadata.namespace, &name, &admitted)? };
         let created_at = self.instant(metadata.creation_timestamp, s.now);
         let started_at = status.start_time.map(|_| self.instant(status.start_time, created_at));
         let ready = status.condition(PodConditionType::Ready).map(|c| PodCondition {
@@ -265,7 +262,7 @@ impl ApiServer {
             let reason = NotScheduledReason::parse(c.reason.as_str()).filter(|_| c.status == ConditionStatus::False)?;
             Some(NotScheduled { reason, message: Arc::from(c.message.as_str()) })
         });
-        let not_scheduled = not_scheduled.or_else(|| super::pods::gated(&admitted));
+        let not_scheduled = not_scheduled.or_else(|| pods::gated(&admitted));
         let nominated_node = status.nominated_node_name.map(|name| s.store.node_slot(name));
         // The kubelet lists them by name, the specification as it likes.
         let containers = |statuses: &[model::ContainerStatus], names: &[model::Container]| -> Vec<ContainerStatus> {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::admission::Subject;
+use super::resource_quota::Charge;
 use super::{ApiServer, Session, already_exists, limit_ranger, resource_quota, validation};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
 use crate::model::{Labels, ObjectKind, PodSpec};
 use crate::state::{
-    Changed, ContainerState, ContainerStatus, CrashLoop, Deletion, DeletionCause, DisruptionTarget, JobId, NodeId,
-    NotScheduled, NotScheduledReason, Owner, Pod, PodCondition, PodDelta, PodId, PodPhase, Store,
+    AdmittedSpec, Changed, ContainerState, ContainerStatus, CrashLoop, Deletion, DeletionCause, DisruptionTarget,
+    JobId, NodeId, NotScheduled, NotScheduledReason, Owner, Pod, PodCondition, PodDelta, PodId, PodPhase, Store,
 };
 use crate::units::SimDuration;
 
@@ -36,8 +37,7 @@ impl ApiServer {
             }
             PodName::Generate(prefix) => self.generated_name(s, draft.namespace, prefix),
         };
-        limit_ranger::check_pod(s, draft.namespace, &name, &spec)?;
-        let charge = resource_quota::pod(s, draft.namespace, &name, &spec)?;
+        let charge = judge(s, draft.namespace, &name, &spec)?;
         let mut labels = draft.template.metadata.labels.clone();
         for (key, value) in draft.extra_labels {
             labels = labels.with(key, value);
@@ -102,6 +102,15 @@ fn crash_loop<'a>(store: &'a Store, draft: &PodDraft) -> Option<&'a CrashLoop> {
             && known.namespace == draft.namespace
             && known.images.iter().copied().eq(images())
     })
+}
+
+/// What the plugins say that judge a pod once it is complete, and what it counts for.
+///
+/// # Errors
+/// 422 and 403.
+pub(super) fn judge(s: &Session<'_>, namespace: Symbol, name: &str, spec: &AdmittedSpec) -> Result<Charge, ApiError> {
+    limit_ranger::check_pod(s, namespace, name, spec)?;
+    resource_quota::pod(s, namespace, name, spec)
 }
 
 /// What a new pod says about its scheduling.

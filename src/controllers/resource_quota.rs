@@ -4,7 +4,7 @@ use crate::component::{
     Answer, Config, Controller, Counted, Ctx, Enqueue, Plan, Reconcile, Request, Start, StatusUpdate, is_counted,
     quota_usage,
 };
-use crate::state::{Change, Changed, PodDelta, QuotaKey, Store, WorkloadId};
+use crate::state::{Change, Changed, Pod, PodDelta, QuotaKey, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
 /// The resource quota controller.
@@ -42,15 +42,17 @@ fn enqueue(store: &Store, namespace: Option<crate::arena::Symbol>, kind: Counted
 impl ResourceQuotas {
     /// How long until a pod of the namespace that should be gone no longer counts, and a full pass finds it so.
     fn wait(&self, key: QuotaKey, ctx: &Ctx<'_, Controller<Self>>) -> Option<SimDuration> {
-        let period = ctx.config.kube_controller_manager.resource_quota_sync_period;
-        if period == SimDuration::ZERO {
-            return None;
-        }
         let store = ctx.store;
         let pods = store.pods_in(key.0).iter().filter_map(|id| store.pod(*id));
-        let overdue = pods.filter(|pod| is_counted(pod, ctx.now)).filter_map(|pod| pod.deletion);
-        let first = overdue.map(|deletion| deletion.deadline + deletion.grace).min()?;
-        Some(until_next_pass(self.started_at, period, ctx.now, first.max(ctx.now)))
+        pods.filter_map(|pod| self.wait_for(pod, ctx)).min()
+    }
+
+    /// The same for one pod; none if it is not being deleted.
+    fn wait_for(&self, pod: &Pod, ctx: &Ctx<'_, Controller<Self>>) -> Option<SimDuration> {
+        let period = ctx.config.kube_controller_manager.resource_quota_sync_period;
+        let deletion = pod.deletion.filter(|_| period > SimDuration::ZERO && is_counted(pod, ctx.now))?;
+        let over = (deletion.deadline + deletion.grace).max(ctx.now);
+        Some(until_next_pass(self.started_at, period, ctx.now, over))
     }
 }
 
@@ -95,9 +97,9 @@ impl Reconcile for ResourceQuotas {
                 let Some(pod) = store.pod(*pod) else { return };
                 if pod.phase.is_terminal() {
                     enqueue(store, Some(pod.namespace), Counted::Pod { spec: &pod.spec, is_live: true }, queue);
-                } else {
+                } else if let Some(wait) = self.wait_for(pod, ctx) {
                     let keys = store.quotas.keys().filter(|key| key.0 == pod.namespace);
-                    keys.for_each(|key| self.wait(*key, ctx).into_iter().for_each(|wait| queue.after(*key, wait)));
+                    keys.for_each(|key| queue.after(*key, wait));
                 }
             }
             Changed::ServiceChanged(id) => {

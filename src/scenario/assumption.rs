@@ -117,15 +117,23 @@ pub(super) fn placed_pod_specs(objects: &[ManifestObject]) -> impl Iterator<Item
     })
 }
 
-/// Whether pods of a specification request neither or only one of CPU and memory.
-#[must_use]
-pub fn requests_too_little(spec: &PodSpec) -> bool {
-    let total = requests(spec);
-    total.cpu_milli == 0 || total.memory == 0
-}
-
 fn pod_requests(objects: &[ManifestObject]) -> Option<Assumption> {
-    let silent = pod_specs(objects).filter(|(_, spec)| requests_too_little(spec));
+    // What a limit range of the namespace gives to containers is no assumption.
+    let given = |namespace: Symbol, name: &str| {
+        let mut ranges = objects.iter().filter_map(|object| match &object.object {
+            Object::LimitRange(range) if range.metadata.namespace == namespace => Some(&range.spec.limits),
+            _ => None,
+        });
+        let name = Symbol::new(name);
+        ranges.any(|limits| {
+            let mut containers = limits.iter().filter(|item| item.limit_type == "Container");
+            containers.any(|item| item.default_request.contains(name))
+        })
+    };
+    let silent = pod_specs(objects).filter(|(object, spec)| {
+        let (total, namespace) = (requests(spec), object.metadata().namespace);
+        (total.cpu_milli == 0 && !given(namespace, "cpu")) || (total.memory == 0 && !given(namespace, "memory"))
+    });
     let assumption = Assumption::new(
         "podRequests",
         "pods without a request for CPU or memory take none of it",

@@ -35,7 +35,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use assumption::{Assumption, requests_too_little};
+pub use assumption::Assumption;
 pub use dump::crash_loops;
 pub use expect::{Comparison, Expectation, ExpectationOutcome};
 pub use input::{Input, Skipped};

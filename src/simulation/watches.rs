@@ -98,7 +98,7 @@ pub(super) enum Resource {
     StorageClasses,
     VolumeAttachments,
     HorizontalPodAutoscalers,
-    ResourceQuotas,
+    Quotas,
 }
 
 impl Resource {
@@ -121,7 +121,7 @@ impl Resource {
         Self::StorageClasses,
         Self::VolumeAttachments,
         Self::HorizontalPodAutoscalers,
-        Self::ResourceQuotas,
+        Self::Quotas,
     ];
 
     fn of(changed: &Changed) -> Self {
@@ -148,7 +148,7 @@ impl Resource {
             Changed::StorageChanged => Self::StorageClasses,
             Changed::AttachmentChanged { .. } => Self::VolumeAttachments,
             Changed::AutoscalerChanged(_) | Changed::AutoscalerRemoved(_) => Self::HorizontalPodAutoscalers,
-            Changed::QuotaChanged(_) => Self::ResourceQuotas,
+            Changed::QuotaChanged(_) => Self::Quotas,
         }
     }
 
@@ -173,7 +173,7 @@ impl Resource {
             Self::StorageClasses => "storageclasses",
             Self::VolumeAttachments => "volumeattachments",
             Self::HorizontalPodAutoscalers => "horizontalpodautoscalers",
-            Self::ResourceQuotas => "resourcequotas",
+            Self::Quotas => "resourcequotas",
         }
     }
 }

@@ -32,6 +32,10 @@ pub struct Latencies {
     /// Store change -> a process sees it, in each of its watches. By default as recorded: half within 5 ms, one in a hundred
     /// after more than 60 ms.
     pub watch: Distribution,
+    /// An API call is sent -> its answer is there. By default as recorded: half within 20 ms, one in a hundred after more than 200 ms.
+    pub api_call: Distribution,
+    /// A kubectl line is typed -> its process makes its first call.
+    pub kubectl_start: Distribution,
 }
 
 impl Default for Latencies {
@@ -58,6 +62,14 @@ impl Default for Latencies {
             },
             volume_provision: s(3),
             watch: Distribution::Lognormal { median: SimDuration::from_millis(5), p99: SimDuration::from_millis(60) },
+            api_call: Distribution::Lognormal {
+                median: SimDuration::from_millis(20),
+                p99: SimDuration::from_millis(200),
+            },
+            kubectl_start: Distribution::Lognormal {
+                median: SimDuration::from_millis(90),
+                p99: SimDuration::from_millis(300),
+            },
         }
     }
 }
@@ -77,7 +89,7 @@ pub struct Config {
     pub kubelet: Kubelet,
     /// Latencies.
     pub latency: Latencies,
-    /// An API call's way there and back.
+    /// An API call's way there and back without what makes the answer late.
     pub round_trip: SimDuration,
     /// The Unix time of t=0 in seconds, for what goes by the calendar; 0 if the input has no time stamps.
     pub epoch_unix_s: i64,
@@ -101,8 +113,15 @@ impl Latencies {
 }
 
 impl Config {
-    /// An API call's way there and back, unless something else is said.
-    pub const ROUND_TRIP: SimDuration = SimDuration::from_millis(10);
+    /// The longest way of a call there and back. Recorded writes are there within 5 ms also where answers take 100 ms: what
+    /// makes a call slow comes after the commit.
+    pub const ROUND_TRIP_MAX: SimDuration = SimDuration::from_millis(10);
+
+    /// The way there and back of calls that take so long: half of them take no less.
+    #[must_use]
+    pub fn round_trip(api_call: &Distribution) -> SimDuration {
+        api_call.quantile(0.5).min(Self::ROUND_TRIP_MAX)
+    }
 
     /// The limit that each controller's own client has.
     #[must_use]

@@ -44,8 +44,8 @@ use std::sync::Arc;
 
 use crate::arena::{Id, Symbol, Table};
 use crate::component::{
-    Answer, ApiError, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventDraft, Message, ObjectRef,
-    Record, Reply, Request, Start, Transcript, TypedCommand, typed,
+    Answer, ApiError, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventDraft, Latencies, Message,
+    ObjectRef, Record, Reply, Request, Start, Transcript, TypedCommand, typed,
 };
 use crate::model::config::KubernetesVersion;
 use crate::model::{ManifestObject, Object, is_served};
@@ -184,9 +184,6 @@ pub struct Runbook {
     /// Unix time of t=0 in nanoseconds; 1970 if the input has no time stamps.
     pub epoch_unix_nanos: i64,
 }
-
-/// How long a kubectl process takes before its first write: it starts, and reads what it works on.
-const START: SimDuration = SimDuration::from_millis(70);
 
 /// How often `replace --force` and `apply --force` look whether what they deleted is gone, and for how long.
 const GONE_PERIOD: SimDuration = SimDuration::from_secs(1);
@@ -629,7 +626,7 @@ impl Kubectl {
         ctx.record(Record::Event { component: typist.map_or("scenario", |(by, _)| by), event });
         let id = self.processes.insert(Process::new(line, typist, ctx.now, self.started));
         self.started += 1;
-        ctx.arm_in(START - ctx.config.round_trip, Timer::Begin(id));
+        ctx.arm_in(start(&text, ctx), Timer::Begin(id));
     }
 
     fn finish(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
@@ -672,7 +669,14 @@ impl Kubectl {
     }
 }
 
+/// How long the process of a line takes before its first call.
+fn start(line: &str, ctx: &Ctx<'_, Kubectl>) -> SimDuration {
+    let index = ctx.now.as_nanos() as u64;
+    Latencies::draw(&ctx.config.latency.kubectl_start, ctx.streams, "kubectl-start", line, index)
+}
+
 /// A line as events name it: without the lines of a here-document.
+
 fn title(text: &Arc<str>) -> Arc<str> {
     match text.split_once('\n') {
         Some((first, _)) => first.trim_end_matches('\\').trim_end().into(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::command_line::{CommandLine, Stage, single};
 use super::filter::Filter;
-use super::{Command, Kubectl, Printing, Process, RunbookLine, START, Timer, Written};
+use super::{Command, Kubectl, Printing, Process, RunbookLine, Timer, Written, start};
 use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::diagnostics::Severity;
@@ -112,12 +112,12 @@ impl Kubectl {
     /// Another kubectl of the same line starts.
     fn start_next(&mut self, process: &Process, line: RunbookLine, pipe: Pipe, ctx: &mut Ctx<'_, Self>) {
         let is_called = pipe.calling.is_some();
+        // Both ends of a pipe start together; xargs starts what it calls.
+        let wait = if is_called { start(&line.text, ctx) } else { crate::units::SimDuration::ZERO };
         let mut next = Process::new(Arc::new(line), process.typist, process.at, process.order);
         next.pipe = pipe;
         next.stderr.clone_from(&process.stderr);
         let id = self.processes.insert(next);
-        // Both ends of a pipe start together; xargs starts what it calls.
-        let wait = if is_called { START - ctx.config.round_trip } else { crate::units::SimDuration::ZERO };
         ctx.arm_in(wait, Timer::Begin(id));
     }
 }

@@ -9,7 +9,7 @@ use crate::component::{
     Answer, ApiError, Component, Config, Ctx, DeleteOptions, ErrorReason, Latencies, Outbox, PodStatusPatch, Record,
     Request, StatusUpdate, Timers, Transcript,
 };
-use crate::engine::{EventQueue, Streams, Ticket};
+use crate::engine::{Distribution, EventQueue, Streams, Ticket};
 use crate::model::config::{
     KubeApiserver, KubeControllerManager, KubeSchedulerConfiguration, KubeletConfiguration, KubernetesVersion,
 };
@@ -84,7 +84,10 @@ impl Desk {
             kube_controller_manager: KubeControllerManager::defaults(version),
             kube_scheduler: KubeSchedulerConfiguration::default(),
             kubelet: KubeletConfiguration::default().resolve(version),
-            latency: Latencies::default(),
+            latency: Latencies {
+                kubectl_start: Distribution::Constant(SimDuration::from_millis(60)),
+                ..Latencies::default()
+            },
             round_trip: SimDuration::from_millis(10),
             epoch_unix_s: 0,
         };

@@ -482,7 +482,8 @@ mod tests {
             assert_eq!(locked.input, loaded.input);
         }
         let all = "latency: {podStart: 1s, imagePull: 0s, podReady: 0s, podStop: 1s, nodeBoot: 9s, kubeletReconnect: 1s, \
-                   volumeAttach: 1s, volumeDetach: 1s, volumeProvision: 1s, watch: 1ms}";
+                   volumeAttach: 1s, volumeDetach: 1s, volumeProvision: 1s, watch: 1ms, apiCall: 9ms, \
+                   kubectlStart: 60ms}";
         let enough = "{cpu: 1m, memory: 1Mi}";
         check(all, &pod("a", "", enough), &[]);
         check("seed: 1", &pod("a", "", enough), &[("latencies", 0)]);

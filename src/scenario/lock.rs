@@ -114,6 +114,8 @@ pub(super) fn latency(latencies: &Latencies) -> Value {
         volume_detach,
         volume_provision,
         watch,
+        api_call,
+        kubectl_start,
     } = latencies;
     let mut fields = json!({
         "podStart": pod_start,
@@ -126,6 +128,8 @@ pub(super) fn latency(latencies: &Latencies) -> Value {
         "volumeDetach": volume_detach,
         "volumeProvision": volume_provision,
         "watch": watch,
+        "apiCall": api_call,
+        "kubectlStart": kubectl_start,
     });
     // Nothing is said where containers run until they are stopped.
     if let Some(job_run) = job_run {

@@ -431,14 +431,15 @@ impl Resolver<'_> {
         self.flag_errors(root, "spec.controlPlane.kubeControllerManager", errors);
         let mut kube_scheduler = control_plane.kube_scheduler.clone();
         kube_scheduler.apply_defaults();
+        let latency = self.latencies(root, spec, files);
         Config {
             version,
             kube_apiserver,
             kube_controller_manager,
             kube_scheduler,
             kubelet: control_plane.kubelet.resolve(version),
-            latency: self.latencies(root, spec, files),
-            round_trip: Config::ROUND_TRIP,
+            round_trip: Config::round_trip(&latency.api_call),
+            latency,
             epoch_unix_s: 0,
         }
     }
@@ -498,6 +499,8 @@ impl Resolver<'_> {
             (&written.volume_detach, &mut latencies.volume_detach, "volumeDetach"),
             (&written.volume_provision, &mut latencies.volume_provision, "volumeProvision"),
             (&written.watch, &mut latencies.watch, "watch"),
+            (&written.api_call, &mut latencies.api_call, "apiCall"),
+            (&written.kubectl_start, &mut latencies.kubectl_start, "kubectlStart"),
         ];
         for (written, latency, field) in fields {
             if let Some(written) = written {

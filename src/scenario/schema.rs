@@ -155,6 +155,8 @@ pub(crate) struct Latency {
     pub(crate) volume_detach: Option<Distribution>,
     pub(crate) volume_provision: Option<Distribution>,
     pub(crate) watch: Option<Distribution>,
+    pub(crate) api_call: Option<Distribution>,
+    pub(crate) kubectl_start: Option<Distribution>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

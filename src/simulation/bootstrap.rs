@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::calls::Calls;
 use super::components::{Components, Which};
 use super::kernel::Kernel;
 use super::{Inputs, Script, Simulation, Storm, past};
@@ -46,6 +47,8 @@ pub struct Prepared {
     created_at_start: Vec<Object>,
     /// Objects that are there at t=0 as they are written (cold bootstrap).
     found_at_start: Vec<Object>,
+    /// Nobody has called yet.
+    calls: Calls,
     storms: Vec<Storm>,
 }
 
@@ -116,7 +119,8 @@ impl Prepared {
             later.into_iter().partition(|object| there.contains(&past::key(object)));
         let found_at_start = found.into_iter().cloned().collect();
         let created_at_start = created.into_iter().cloned().collect();
-        Self { store, api, config, inputs, created_at_start, found_at_start, storms: Vec::new() }
+        let calls = Calls::new(&config.latency.api_call, config.round_trip);
+        Self { store, api, config, inputs, created_at_start, found_at_start, calls, storms: Vec::new() }
     }
 
     /// Plays the workload controllers, the scheduler and the kubelets until t=0.
@@ -130,7 +134,8 @@ impl Prepared {
         let components = Components::new(&config, &inputs);
         let store = std::mem::take(&mut self.store);
         let api = std::mem::take(&mut self.api);
-        let kernel = Kernel::new(store, api, config, streams, begin, Observers::none());
+        let calls = Calls::new(&config.latency.api_call, config.round_trip);
+        let kernel = Kernel::new(store, api, config, streams, begin, Observers::none(), calls);
         let mut bringing_up = Simulation::new(kernel, components, inputs, takes_part_in_settling);
         bringing_up.kernel.settling = Some(Box::default());
         watch(&mut bringing_up);
@@ -174,6 +179,7 @@ impl Prepared {
             streams,
             SimTime::ZERO,
             observers,
+            self.calls.clone(),
         );
         kernel.observers.begin(&kernel.store, &kernel.config);
         let mut run = Simulation::new(kernel, components, inputs, |_| true);
@@ -504,7 +510,10 @@ fn unhurried(config: &Config) -> Config {
         volume_detach: at_once(),
         volume_provision: at_once(),
         watch: Distribution::Constant(SimDuration::from_millis(5)),
+        api_call: Distribution::Constant(Config::ROUND_TRIP_MAX),
+        kubectl_start: at_once(),
     };
+    config.round_trip = Config::ROUND_TRIP_MAX;
     config
 }
 

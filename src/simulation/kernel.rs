@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::calls::Calls;
 use super::components::{AnyTag, AnyTimer, Components, Slot, Which};
 use super::settling::Settling;
 use super::watches::{WatchId, Watches};
@@ -66,6 +67,7 @@ pub(super) struct PendingCall {
 /// A call of several steps, between two of them.
 #[derive(Clone, Debug)]
 pub(super) struct PendingEviction {
+    which: Which,
     epoch: u32,
     tag: Option<AnyTag>,
     rest: Box<Eviction>,
@@ -105,6 +107,7 @@ pub(super) struct Kernel {
     pub(super) answers: Table<PendingAnswer>,
     pub(super) posts: Table<PendingPost>,
     pub(super) watches: Watches,
+    pub(super) call_times: Calls,
     pub(super) machine_log: VecDeque<(MachineChange, CauseId)>,
     pub(super) messages: VecDeque<(Message, CauseId)>,
     pub(super) observers: Observers,
@@ -199,7 +202,7 @@ impl Kernel {
 
     fn reserve<C>(&self, slot: &mut Slot<C>, client: usize) -> SimTime {
         let last = slot.clients.len() - 1;
-        slot.clients[client.min(last)].reserve(self.now) + self.config.round_trip / 2
+        slot.clients[client.min(last)].reserve(self.now) + self.call_times.request()
     }
 
     /// A call arrives: the API server decides, commits and answers.
@@ -220,15 +223,15 @@ impl Kernel {
         if let (Some(verifier), Some(owner)) = (&mut self.verifier, maker) {
             verifier.asked_for_a_pod(owner, matches!(&served, Served::Answered(Err(error)) if is_final(error)));
         }
-        self.served(served, evicted, call.epoch, call.tag);
+        self.served(served, evicted, (call.which, call.epoch), call.tag);
     }
 
     /// A call of several steps takes the next.
     pub(super) fn resume(&mut self, id: Id<PendingEviction>) {
-        let Some(PendingEviction { epoch, tag, rest }) = self.evictions.remove(id) else { return };
+        let Some(PendingEviction { which, epoch, tag, rest }) = self.evictions.remove(id) else { return };
         let pod = rest.pod();
         let served = self.api.resume(&mut self.store, &self.config, &self.streams, self.now, rest, &mut self.changed);
-        self.served(served, Some(pod), epoch, tag);
+        self.served(served, Some(pod), (which, epoch), tag);
     }
 
     /// The API server stops: what it had begun is not finished.
@@ -237,17 +240,17 @@ impl Kernel {
         let interrupted: Vec<Id<PendingEviction>> = self.evictions.ids().collect();
         for id in interrupted {
             if let Some(pending) = self.evictions.remove(id) {
-                self.answer(Err(unavailable()), pending.epoch, pending.tag);
+                self.answer(Err(unavailable()), (pending.which, pending.epoch), pending.tag);
             }
         }
     }
 
     /// What a step committed is published; the answer travels back, or the next step follows.
-    fn served(&mut self, served: Served, evicted: Option<PodId>, epoch: u32, tag: Option<AnyTag>) {
+    fn served(&mut self, served: Served, evicted: Option<PodId>, caller: (Which, u32), tag: Option<AnyTag>) {
         self.publish();
         match served {
             Served::Continues(after, rest) => {
-                let id = self.evictions.insert(PendingEviction { epoch, tag, rest });
+                let id = self.evictions.insert(PendingEviction { which: caller.0, epoch: caller.1, tag, rest });
                 self.queue.push(self.now + after, Scheduled { cause: self.cause, event: Event::Resume(id) });
             }
             Served::Answered(answer) => {
@@ -257,15 +260,15 @@ impl Kernel {
                     let pod = evicted.filter(|_| error.retry_after.is_none());
                     self.observers.refused(self.now, pod, &self.store);
                 }
-                self.answer(answer, epoch, tag);
+                self.answer(answer, caller, tag);
             }
         }
     }
 
-    fn answer(&mut self, answer: Answer, epoch: u32, tag: Option<AnyTag>) {
+    fn answer(&mut self, answer: Answer, (which, epoch): (Which, u32), tag: Option<AnyTag>) {
         let Some(tag) = tag else { return };
         let id = self.answers.insert(PendingAnswer { epoch, tag, answer });
-        let at = self.now + self.config.round_trip / 2;
+        let at = self.now + self.call_times.answer(which, self.now, &self.streams);
         self.queue.push(at, Scheduled { cause: self.cause, event: Event::Answer(id) });
     }
 
@@ -286,7 +289,8 @@ impl Kernel {
             }
         }
         let answered = Event::Posted { which: post.which, epoch: post.epoch };
-        self.queue.push(self.now + self.config.round_trip / 2, Scheduled { cause: self.cause, event: answered });
+        let at = self.now + self.call_times.answer(post.which, self.now, &self.streams);
+        self.queue.push(at, Scheduled { cause: self.cause, event: answered });
         // An Event is an object too.
         if self.api_is_up && !self.store.is_terminating(post.event.about.namespace) {
             let component = Components::name(post.which);

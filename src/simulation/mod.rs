@@ -4,6 +4,7 @@
 //! belong to, commits what the API server accepts, and delivers what changed.
 
 mod bootstrap;
+mod calls;
 mod components;
 mod kernel;
 mod past;
@@ -15,6 +16,7 @@ mod watches;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use calls::Calls;
 use components::{AnyTimer, Components, Which};
 use kernel::{Event, Kernel, Scheduled};
 use watches::{WatchId, Watcher, Watches};
@@ -430,6 +432,7 @@ impl Kernel {
         streams: Streams,
         now: SimTime,
         observers: Observers,
+        call_times: Calls,
     ) -> Self {
         let watches = Watches::new(config.latency.watch.clone());
         Self {
@@ -446,6 +449,7 @@ impl Kernel {
             answers: crate::arena::Table::new(),
             posts: crate::arena::Table::new(),
             watches,
+            call_times,
             machine_log: VecDeque::new(),
             messages: VecDeque::new(),
             observers,

@@ -676,7 +676,6 @@ fn start(line: &str, ctx: &Ctx<'_, Kubectl>) -> SimDuration {
 }
 
 /// A line as events name it: without the lines of a here-document.
-
 fn title(text: &Arc<str>) -> Arc<str> {
     match text.split_once('\n') {
         Some((first, _)) => first.trim_end_matches('\\').trim_end().into(),

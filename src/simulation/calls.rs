@@ -98,7 +98,7 @@ impl Calls {
                 }
                 let stretch = now.as_nanos().div_euclid(STRETCH.as_nanos() as i64);
                 let bits = turns[which as usize].next(which, stretch, streams);
-                lengths[usize::from(bits) * LENGTHS >> 16]
+                lengths[(usize::from(bits) * LENGTHS) >> 16]
             }
         }
     }

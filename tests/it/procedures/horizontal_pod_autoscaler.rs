@@ -108,9 +108,9 @@ fn no_two_syncs_are_nearer_than_the_period() {
         let found = sizes(&play(&spec, &[&web, &object], &mut |_| {}));
         let counts: Vec<i32> = found.iter().map(|(_, size)| *size).filter(|size| *size < 40).collect();
         assert!(counts.ends_with(&[2, 4, 8, 16, 32]), "{found:?}");
-        // The next one follows a period after the end of the one before: a round trip or two later.
+        // The next one follows a period after the end of the one before: as much later as its calls took.
         let gaps = found.windows(2).filter(|pair| pair[0].0 > 60.0).map(|pair| pair[1].0 - pair[0].0);
-        assert!(gaps.clone().all(|gap| (15.0..15.2).contains(&gap)), "{:?}", gaps.collect::<Vec<_>>());
+        assert!(gaps.clone().all(|gap| (15.0..16.0).contains(&gap)), "{:?}", gaps.collect::<Vec<_>>());
     }
 }
 

@@ -420,7 +420,8 @@ impl TextPiece<'_> {
         reading.object = self.stored(file, header, reading.line);
         if let Some(object) = reading.object.as_ref().map(|written| written.object.clone()) {
             self.warn_of_version(file, header, &object, reading);
-            if object.metadata().uid.is_none_or(|uid| uid.is_empty()) {
+            // What is written in a version that is gone is not judged by the rules of today's.
+            if matches!(object, Object::Stored(_)) && object.metadata().uid.is_none_or(|uid| uid.is_empty()) {
                 self.list_refused(file, &object, reading);
             }
         }

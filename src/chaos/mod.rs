@@ -12,8 +12,10 @@ mod target;
 use std::sync::Arc;
 
 use crate::arena::Symbol;
-use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PoolPlan, Record, Start};
-use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeId};
+use crate::component::{
+    Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PoolPlan, Record, Start, node_name,
+};
+use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeId, Store};
 use crate::units::SimTime;
 use faults::Damage;
 pub use process::FaultProcess;
@@ -161,6 +163,17 @@ impl Component for Chaos {
     type Tag = ();
     const NAME: &'static str = "chaos";
     const PROCESS: Option<ControlPlaneProcess> = None;
+
+    fn words(timer: &Timer, store: &Store) -> String {
+        match *timer {
+            Timer::Fault(_) => "a fault of the timeline".to_owned(),
+            Timer::FaultEnds(_) => "a fault of the timeline ends".to_owned(),
+            Timer::AddNodes(_) => "nodes are added".to_owned(),
+            Timer::Fails(..) => "a failure by chance".to_owned(),
+            Timer::Repaired(..) => "what failed by chance is repaired".to_owned(),
+            Timer::Reclaimed(node) => format!("the cloud takes the machine of {} back", node_name(store, node)),
+        }
+    }
 
     fn clients(_config: &Config) -> Vec<ClientLimit> {
         Vec::new()

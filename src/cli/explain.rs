@@ -25,6 +25,8 @@ const LED_TO_MAX: usize = 3;
 ///
 /// For example: kubesquall explain reports/zone-outage deployment/default/ts-user-service
 ///
+/// Autoscalers, budgets, services, volumes, claims and namespaces can be asked about, too, once something has happened to them.
+///
 /// Stages of no consequence are left out, and steps of a workload's pods that are alike and have the same root are told once, unless
 /// --all is given.
 #[derive(Args, Debug)]
@@ -32,7 +34,7 @@ pub(super) struct ExplainArgs {
     /// The run's directory
     #[arg(value_name = "RUN_DIR")]
     dir: PathBuf,
-    /// `pod/NAMESPACE/NAME`, `node/NAME`, `service/NAMESPACE/NAME`, a workload as `deployment/NAMESPACE/NAME`; or a part of it that
+    /// `pod/NAMESPACE/NAME`, `node/NAME`, `hpa/NAMESPACE/NAME`, a workload as `deployment/NAMESPACE/NAME`; or a part of it that
     /// nothing else is called
     object: String,
     /// Every step, with the whole chain of causes
@@ -57,8 +59,9 @@ pub(super) fn explain(arguments: &ExplainArgs, ui: &Ui) -> Result<Ending, Failur
 fn in_full(object: &str) -> String {
     let Some((word, rest)) = object.split_once('/') else { return object.to_owned() };
     match Kind::parse(word) {
-        // What no table has may be a namespace.
-        Some(Kind::Stored(_)) | None => object.to_owned(),
+        // What happens to objects that decide nothing is not recorded; the word may be a namespace.
+        Some(Kind::Stored(kind)) if !kind.is_autoscaler() => object.to_owned(),
+        None => object.to_owned(),
         Some(kind) => {
             let printed = kind.printed();
             format!("{}/{rest}", printed.split_once('.').map_or(printed, |(name, _)| name))
@@ -132,6 +135,10 @@ mod tests {
         check("deployments.apps/web", "deployment/web");
         check("PVC/shop/data", "persistentvolumeclaim/shop/data");
         check("cj/web", "cronjob/web");
+        check("hpa/shop/web", "horizontalpodautoscaler/shop/web");
+        check("pdb/web", "poddisruptionbudget/web");
+        check("ns/shop", "namespace/shop");
+        check("sts/web", "statefulset/web");
         check("po/web-5d-a", "pod/web-5d-a");
         check("shop/web-5d-a", "shop/web-5d-a");
         check("web", "web");

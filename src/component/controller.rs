@@ -17,7 +17,7 @@ use super::work_queue::WorkQueue;
 use super::{Component, Ctx, Start};
 use crate::arena::{Id, Table};
 use crate::engine::Ticket;
-use crate::state::{CauseId, Change, Changed, ControlPlaneProcess};
+use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, Store};
 use crate::units::{SimDuration, SimTime};
 
 /// From the start of kube-controller-manager until the caches of its controllers are filled and they begin, as recorded.
@@ -125,6 +125,11 @@ pub trait Reconcile: Sized {
     type Memo: Copy + Debug;
     /// The real controller's name.
     const NAME: &'static str;
+
+    /// What a delayed look at a key is for, in words.
+    fn words(_key: Self::Key, _store: &Store) -> String {
+        "what was put off is due".to_owned()
+    }
 
     /// Concurrent syncs.
     fn workers(config: &Config) -> usize;
@@ -412,6 +417,13 @@ impl<R: Reconcile> Component for Controller<R> {
     type Tag = ControllerTag<R::Key, R::Memo>;
     const NAME: &'static str = R::NAME;
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+
+    fn words(timer: &ControllerTimer<R::Key>, store: &Store) -> String {
+        match timer {
+            ControllerTimer::Due(key) => R::words(*key, store),
+            ControllerTimer::Synced => "its caches are filled".to_owned(),
+        }
+    }
 
     fn clients(config: &Config) -> Vec<ClientLimit> {
         vec![R::client(config)]

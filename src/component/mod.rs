@@ -11,6 +11,7 @@ mod export;
 mod flow_control;
 mod load;
 mod message;
+mod names;
 mod ownership;
 mod pool;
 mod quota;
@@ -34,6 +35,7 @@ pub use export::{
 pub use flow_control::{ClientLimit, TokenBucket};
 pub use load::{Load, LoadCurve, LoadPoint};
 pub use message::{CommandEnd, Message, TypedCommand};
+pub use names::{node_name, pod_name, workload_name};
 pub use ownership::{Claim, controller_name, judge_claim};
 pub use pool::{PoolPlan, pool_number};
 pub use quota::{Counted, add_compute as add_quota_usage, is_live as is_counted, usage_in as quota_usage};
@@ -217,6 +219,9 @@ pub trait Component {
     fn is_live(_timer: &Self::Timer, _store: &Store) -> bool {
         true
     }
+
+    /// What a timer is for, in words: they stand at the root of what comes of it, where nothing else led to it.
+    fn words(timer: &Self::Timer, store: &Store) -> String;
 
     /// Rate limits of its API clients; an empty list means one unlimited client.
     fn clients(config: &Config) -> Vec<ClientLimit>;

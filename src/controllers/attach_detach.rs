@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use crate::arena::{Symbol, sym};
-use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventDraft, Latencies, ObjectRef, Request, Start};
+use crate::component::{
+    Answer, ClientLimit, Component, Config, Ctx, EventDraft, Latencies, ObjectRef, Request, Start, node_name,
+};
 use crate::engine::Ticket;
 use crate::state::{
     AttachmentPhase, Change, Changed, ControlPlaneProcess, NodeDelta, NodeId, PersistentVolumeId, Pod, PodDelta, PodId,
@@ -64,6 +66,11 @@ pub struct AttachDetach {
     told: BTreeSet<Place>,
     /// Operations begun on each volume; keeps their durations apart.
     begun: FxHashMap<PersistentVolumeId, u64>,
+}
+
+fn volume_name(volume: PersistentVolumeId, store: &Store) -> String {
+    let gone = || "a volume that is gone".to_owned();
+    store.volumes.volume(volume).map_or_else(gone, |volume| format!("persistentvolume/{}", volume.meta.name))
 }
 
 /// The pods that want a volume, by their nodes: first those that run with it.
@@ -224,6 +231,20 @@ impl Component for AttachDetach {
     type Tag = Tag;
     const NAME: &'static str = "attachdetach-controller";
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+
+    fn words(timer: &Timer, store: &Store) -> String {
+        match *timer {
+            Timer::Expired(volume, node) => {
+                format!("the wait for {} on {} is over", volume_name(volume, store), node_name(store, node))
+            }
+            Timer::Attached(volume, node) => {
+                format!("{} is attached to {}", volume_name(volume, store), node_name(store, node))
+            }
+            Timer::Detached(volume, node) => {
+                format!("{} is detached from {}", volume_name(volume, store), node_name(store, node))
+            }
+        }
+    }
 
     fn clients(config: &Config) -> Vec<ClientLimit> {
         vec![config.controller_client()]

@@ -9,7 +9,7 @@ use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventDraft, 
 use crate::engine::Ticket;
 use crate::model::TaintEffect;
 use crate::state::{
-    Change, Changed, ControlPlaneProcess, MachineChange, NodeDelta, NodeId, Power, Status, TaintOnNode,
+    Change, Changed, ControlPlaneProcess, MachineChange, NodeDelta, NodeId, Power, Status, Store, TaintOnNode,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -199,6 +199,10 @@ impl Component for CloudNodeLifecycle {
     type Tag = Tag;
     const NAME: &'static str = "cloud-node-lifecycle-controller";
     const PROCESS: Option<ControlPlaneProcess> = None;
+
+    fn words(_timer: &Timer, _store: &Store) -> String {
+        "the regular look at the machines of nodes".to_owned()
+    }
 
     fn clients(config: &Config) -> Vec<ClientLimit> {
         vec![config.controller_client()]

@@ -9,7 +9,7 @@ use crate::component::{
 use crate::engine::Ticket;
 use crate::state::{
     Change, Changed, ControlPlaneProcess, DeletionCause, DisruptionReason, NodeDelta, NodeId, Pod, PodDelta, PodId,
-    PodPhase, Status,
+    PodPhase, Status, Store,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -370,6 +370,10 @@ impl Component for PodGc {
     type Tag = Tag;
     const NAME: &'static str = "pod-garbage-collector";
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+
+    fn words(_timer: &Timer, _store: &Store) -> String {
+        "the regular look for pods to collect".to_owned()
+    }
 
     fn clients(config: &Config) -> Vec<ClientLimit> {
         vec![config.controller_client()]

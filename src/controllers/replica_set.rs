@@ -9,7 +9,7 @@ use crate::arena::{Symbol, sym};
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef,
     Plan, Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusStep, StatusUpdate, StatusWrites, Step,
-    judge_claim, same_template,
+    judge_claim, same_template, workload_name,
 };
 use crate::model::Labels;
 use crate::state::{
@@ -84,6 +84,10 @@ impl Reconcile for ReplicaSets {
     type Key = ReplicaSetId;
     type Memo = Memo;
     const NAME: &'static str = "replicaset-controller";
+
+    fn words(key: ReplicaSetId, store: &Store) -> String {
+        format!("a delayed look at {}", workload_name(store, WorkloadId::ReplicaSet(key)))
+    }
 
     fn workers(config: &Config) -> usize {
         config.kube_controller_manager.concurrent_replicaset_syncs.max(1) as usize

@@ -84,6 +84,12 @@ impl Causes {
         Ok(causes)
     }
 
+    /// The objects to which something happened, by their lower-case forms.
+    fn names(&self) -> impl Iterator<Item = (String, String)> {
+        let names = self.links.iter().filter_map(|link| object_of(&link.what));
+        names.map(|name| (name.to_ascii_lowercase(), name.to_owned()))
+    }
+
     /// A cause is always an earlier row, so the walk ends.
     fn because(&self, effect: usize) -> Vec<Link> {
         std::iter::successors(self.causes[effect], |&cause| self.causes[cause])
@@ -102,8 +108,11 @@ impl Causes {
     }
 }
 
-/// `pod/NS/NAME` of `pod/NS/NAME is Running`.
+/// `pod/NS/NAME` of `pod/NS/NAME is Running`; whose schedule it is that something begins by.
 fn object_of(what: &str) -> Option<&str> {
+    if let Some((_, whose)) = what.split_once(": the schedule of ") {
+        return Some(whose);
+    }
     what.split(' ').next().filter(|word| word.contains('/'))
 }
 
@@ -124,10 +133,15 @@ pub enum Extent {
 pub fn explain(dir: &Path, object: &str, extent: Extent) -> Result<Explanation, InspectError> {
     super::summary_of_run(dir)?;
     let pods = Table::read(&dir.join("pods.csv"), PODS)?;
-    let canonical = resolve(&names(dir, &pods)?, object)?;
+    let causes = Causes::read(dir)?;
+    let named = names(dir, &pods)?;
+    // Objects without a table of their own are known by what happened to them.
+    let canonical = match resolve(&named, object) {
+        Err(InspectError::NoObject { .. }) => resolve(&causes.names().chain(named).collect(), object)?,
+        found => found?,
+    };
     let mut about: BTreeSet<String> = pods_of(&pods, &canonical);
     about.insert(canonical.clone());
-    let causes = Causes::read(dir)?;
     let mut chapters: Vec<Chapter> = Vec::new();
     let mut alike: FxHashMap<(usize, &str), usize> = FxHashMap::default();
     let mut waits = Waits::default();
@@ -351,6 +365,22 @@ mod tests {
         }
         let Err(InspectError::SeveralObjects { names, .. }) = found("web") else { panic!("two are called web") };
         assert_eq!(names, ["deployment/shop/web", "service/shop/web"]);
+    }
+
+    #[test]
+    fn what_no_table_names_is_known_by_what_happened_to_it() {
+        let dir = run();
+        let more =
+            "8,400.000,horizontalpodautoscaler/shop/web wants 2 to 9,\n9,415.000,deployment/shop/web changed,8\n";
+        let path = dir.path().join("causes.csv");
+        let text = fs::read_to_string(&path).expect("the file");
+        fs::write(&path, text + more).expect("a file");
+        let found = explain(dir.path(), "horizontalpodautoscaler/web", Extent::Short).expect("an autoscaler");
+        assert_eq!(found.object, "horizontalpodautoscaler/shop/web");
+        assert_eq!(found.chapters[0].led_to[0].what, "deployment/shop/web changed");
+        // What a table names comes first.
+        let found = explain(dir.path(), "deployment/web", Extent::Short).expect("a workload");
+        assert_eq!(found.object, "deployment/shop/web");
     }
 
     #[test]

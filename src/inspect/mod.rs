@@ -48,8 +48,8 @@ pub enum InspectError {
         /// Some of them.
         names: Vec<String>,
     },
-    /// Nothing of that name was in the run.
-    #[error("nothing in the run is called `{object}`")]
+    /// Nothing of that name was in the run, or nothing happened to it.
+    #[error("nothing in the run is called `{object}`, or nothing happened to it")]
     NoObject {
         /// What was asked for.
         object: String,

@@ -711,6 +711,15 @@ impl Component for Kubectl {
     const NAME: &'static str = "kubectl";
     const PROCESS: Option<ControlPlaneProcess> = None;
 
+    fn words(timer: &Timer, _store: &Store) -> String {
+        let words = match timer {
+            Timer::Run(_) | Timer::Next(_) | Timer::Begin(_) => "a line is typed",
+            Timer::Timeout(..) | Timer::WaitTimeout(_) | Timer::RolloutTimeout(..) => "a command gives up",
+            _ => "a command goes on",
+        };
+        words.to_owned()
+    }
+
     fn clients(_config: &Config) -> Vec<ClientLimit> {
         Vec::new()
     }

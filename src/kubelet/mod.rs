@@ -25,6 +25,7 @@ mod settings;
 mod shutdown;
 mod termination;
 mod volumes;
+mod words;
 
 use std::sync::Arc;
 
@@ -210,6 +211,10 @@ impl Component for Kubelets {
     type Tag = NodeId;
     const NAME: &'static str = "kubelet";
     const PROCESS: Option<ControlPlaneProcess> = None;
+
+    fn words(timer: &Timer, store: &Store) -> String {
+        words::of(timer, store)
+    }
 
     fn is_live(timer: &Timer, store: &Store) -> bool {
         match *timer {

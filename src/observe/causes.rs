@@ -1,10 +1,15 @@
 //! `causes.csv`: the causal chain that `explain` walks.
 
-use std::fmt::{Debug, Write};
+use std::fmt::Write;
+
+use rustc_hash::FxHashMap;
 
 use super::waiting::Waiting;
-use crate::component::{Record, TypedCommand};
-use crate::state::{AttachmentPhase, CauseId, Changed, NodeDelta, ObjectDelta, Pod, PodDelta, Store, WorkloadId};
+use crate::component::{ObjectRef, Record, TypedCommand, node_name, pod_name, workload_name};
+use crate::state::{
+    AttachmentPhase, CauseId, Changed, NamespaceId, NodeDelta, ObjectDelta, PersistentVolumeId, Pod, PodDelta,
+    PodDisruptionBudgetId, ServiceId, Store, WorkloadId,
+};
 use crate::units::SimTime;
 
 /// A row of `causes.csv`.
@@ -28,11 +33,85 @@ pub(super) struct Causes {
     keeps: bool,
     last: u32,
     rows: Vec<CauseRow>,
+    /// What objects are called that are to be named when they are gone.
+    names: FxHashMap<Named, String>,
+}
+
+/// An object whose removal leaves nothing but its id.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+enum Named {
+    Workload(WorkloadId),
+    Budget(PodDisruptionBudgetId),
+    Service(ServiceId),
+    Volume(PersistentVolumeId),
+    Namespace(NamespaceId),
+}
+
+impl Named {
+    fn of(what: &Changed) -> Option<Self> {
+        Some(match what {
+            Changed::WorkloadAdded(id) | Changed::WorkloadUpdated(id, _) | Changed::WorkloadRemoved(id) => {
+                Self::Workload(*id)
+            }
+            Changed::BudgetAdded(id) | Changed::BudgetUpdated(id, _) | Changed::BudgetRemoved(id) => Self::Budget(*id),
+            Changed::ServiceChanged(id) | Changed::ServiceRemoved(id) => Self::Service(*id),
+            Changed::VolumeChanged(id) | Changed::VolumeRemoved(id) => Self::Volume(*id),
+            Changed::NamespaceChanged(id) | Changed::NamespaceRemoved(id) => Self::Namespace(*id),
+            _ => return None,
+        })
+    }
+
+    fn is_removal(what: &Changed) -> bool {
+        matches!(
+            what,
+            Changed::WorkloadRemoved(_)
+                | Changed::BudgetRemoved(_)
+                | Changed::ServiceRemoved(_)
+                | Changed::VolumeRemoved(_)
+                | Changed::NamespaceRemoved(_)
+        )
+    }
+
+    /// Its name, while it is there.
+    fn name(self, store: &Store) -> Option<String> {
+        Some(match self {
+            Self::Workload(id) => {
+                store.workload_meta(id)?;
+                workload_name(store, id)
+            }
+            Self::Budget(id) => {
+                let meta = &store.budgets.get(id)?.meta;
+                format!("poddisruptionbudget/{}/{}", meta.namespace, meta.name)
+            }
+            Self::Service(id) => {
+                let meta = &store.services.get(id)?.meta;
+                format!("service/{}/{}", meta.namespace, meta.name)
+            }
+            Self::Volume(id) => format!("persistentvolume/{}", store.volumes.volume(id)?.meta.name),
+            Self::Namespace(id) => format!("namespace/{}", store.namespaces.get(id)?.name),
+        })
+    }
 }
 
 impl Causes {
     pub(super) fn new(keeps: bool) -> Self {
-        Self { keeps, last: 0, rows: Vec::new() }
+        Self { keeps, last: 0, rows: Vec::new(), names: FxHashMap::default() }
+    }
+
+    /// What is there at t=0.
+    pub(super) fn begin(&mut self, store: &Store) {
+        let workloads = (store.deployments.ids().map(WorkloadId::Deployment))
+            .chain(store.replica_sets.ids().map(WorkloadId::ReplicaSet))
+            .chain(store.daemon_sets.ids().map(WorkloadId::DaemonSet))
+            .chain(store.stateful_sets.ids().map(WorkloadId::StatefulSet))
+            .chain(store.jobs.ids().map(WorkloadId::Job))
+            .chain(store.cron_jobs.ids().map(WorkloadId::CronJob));
+        let others = store.budgets.iter().map(|(id, _)| Named::Budget(id));
+        let others = others.chain(store.services.iter().map(|(id, _)| Named::Service(id)));
+        let others = others.chain(store.volumes.volumes().map(|(id, _)| Named::Volume(id)));
+        let others = others.chain(store.namespaces.iter().map(|(id, _)| Named::Namespace(id)));
+        let all: Vec<Named> = workloads.map(Named::Workload).chain(others).collect();
+        self.names.extend(all.into_iter().filter_map(|named| Some((named, named.name(store)?))));
     }
 
     fn push(&mut self, at: SimTime, cause: CauseId, what: String) -> CauseId {
@@ -42,11 +121,11 @@ impl Causes {
         effect
     }
 
-    pub(super) fn root(&mut self, at: SimTime, component: &'static str, what: &dyn Debug) -> CauseId {
+    pub(super) fn root(&mut self, at: SimTime, component: &'static str, what: impl FnOnce() -> String) -> CauseId {
         if !self.keeps {
             return CauseId::NONE;
         }
-        let what = format!("{component}: {what:?}");
+        let what = format!("{component}: {}", what());
         self.push(at, CauseId::NONE, what)
     }
 
@@ -61,14 +140,35 @@ impl Causes {
         if !self.keeps {
             return CauseId::NONE;
         }
+        if let Some(named) = Named::of(what) {
+            if Named::is_removal(what) {
+                return match self.names.remove(&named) {
+                    Some(name) => self.push(at, parent, format!("{name} deleted")),
+                    None => parent,
+                };
+            }
+            if !self.names.contains_key(&named) {
+                let Some(name) = named.name(store) else { return parent };
+                self.names.insert(named, name.clone());
+                return self.push(at, parent, format!("{name} created"));
+            }
+        }
         match describe(what, store) {
             Some(text) => self.push(at, parent, text),
             None => parent,
         }
     }
 
-    /// Names the action behind a root, once its record says what it was.
-    pub(super) fn recorded(&mut self, _at: SimTime, cause: CauseId, record: &Record) {
+    /// Names the action behind a root, once its record says what it was; tells what autoscalers decide, which no change says.
+    pub(super) fn recorded(&mut self, at: SimTime, cause: CauseId, record: &Record) {
+        if let Record::Event { event, .. } = record
+            && self.keeps
+            && event.about.kind == "HorizontalPodAutoscaler"
+        {
+            let ObjectRef { namespace, name, .. } = &event.about;
+            let what = format!("horizontalpodautoscaler/{namespace}/{name} {}: {}", event.reason, event.message);
+            self.push(at, cause, what);
+        }
         if let Record::Event { component: "scenario", event } = record
             && let Some(row) = self.rows.get_mut((cause.0 as usize).wrapping_sub(1))
             && row.cause == CauseId::NONE
@@ -114,15 +214,6 @@ fn is_named(what: &str) -> bool {
     what.starts_with(NAMED)
 }
 
-fn pod_name(store: &Store, id: crate::state::PodId) -> String {
-    store.pod(id).map_or_else(|| "pod (gone)".to_owned(), |p| format!("pod/{}/{}", p.namespace, p.name))
-}
-
-fn workload_name(store: &Store, id: WorkloadId) -> String {
-    let kind = store.workload_kind(id).to_ascii_lowercase();
-    store.workload_meta(id).map_or_else(|| format!("{kind} (gone)"), |m| format!("{kind}/{}/{}", m.namespace, m.name))
-}
-
 /// What the pod's containers wait for, if they do.
 fn waits(text: &mut String, verb: &str, pod: &Pod) {
     if let Some(Waiting { reason, subject, .. }) = Waiting::of(pod, CauseId::NONE) {
@@ -165,8 +256,8 @@ fn describe(what: &Changed, store: &Store) -> Option<String> {
             text
         }
         Changed::PodRemoved { last, .. } => format!("pod/{}/{} gone", last.namespace, last.name),
-        Changed::NodeAdded(id) => format!("node/{} registered", store.node_name(*id)),
-        Changed::NodeRemoved { node, .. } => format!("node/{} deleted", store.node_name(*node)),
+        Changed::NodeAdded(id) => format!("{} registered", node_name(store, *id)),
+        Changed::NodeRemoved { node, .. } => format!("{} deleted", node_name(store, *node)),
         Changed::NodeUpdated { node, delta, before } => {
             let object = store.node(*node)?;
             let mut text = format!("node/{}", store.node_name(*node));
@@ -189,14 +280,12 @@ fn describe(what: &Changed, store: &Store) -> Option<String> {
             }
             text
         }
-        Changed::WorkloadAdded(id) => format!("{} created", workload_name(store, *id)),
         Changed::WorkloadUpdated(id, delta) if delta.touches(ObjectDelta::SPEC) => {
             format!("{} changed", workload_name(store, *id))
         }
         Changed::WorkloadUpdated(id, delta) if delta.touches(ObjectDelta::DELETION) => {
             format!("{} marked for deletion", workload_name(store, *id))
         }
-        Changed::WorkloadRemoved(id) => format!("{} deleted", id.kind().to_ascii_lowercase()),
         Changed::BudgetAdded(id) | Changed::BudgetUpdated(id, _) => {
             let budget = store.budgets.get(*id)?;
             format!(
@@ -204,6 +293,13 @@ fn describe(what: &Changed, store: &Store) -> Option<String> {
                 budget.meta.namespace, budget.meta.name, budget.status.disruptions_allowed
             )
         }
+        other => return describe_other(other, store),
+    })
+}
+
+/// The same, of objects other than pods, nodes, workloads and budgets.
+fn describe_other(what: &Changed, store: &Store) -> Option<String> {
+    Some(match what {
         Changed::EndpointsChanged(id) => {
             let service = store.services.get(*id)?;
             let ready =
@@ -219,6 +315,38 @@ fn describe(what: &Changed, store: &Store) -> Option<String> {
                 None => "is not attached to",
             };
             format!("persistentvolume/{name} {how} {}", store.node_name(*node))
+        }
+        Changed::AutoscalerChanged((namespace, name)) => {
+            let autoscaler = store.autoscalers.get(&(*namespace, *name))?;
+            let min = autoscaler.spec.min_replicas.unwrap_or(1);
+            format!("horizontalpodautoscaler/{namespace}/{name} wants {min} to {}", autoscaler.spec.max_replicas)
+        }
+        Changed::AutoscalerRemoved((namespace, name)) => format!("horizontalpodautoscaler/{namespace}/{name} deleted"),
+        Changed::NamespaceChanged(id) => {
+            let namespace = store.namespaces.get(*id)?;
+            let how = if namespace.deleting_since.is_some() { "marked for deletion" } else { "changed" };
+            format!("namespace/{} {how}", namespace.name)
+        }
+        Changed::ServiceChanged(id) => {
+            let meta = &store.services.get(*id)?.meta;
+            format!("service/{}/{} changed", meta.namespace, meta.name)
+        }
+        Changed::ClaimChanged(id) => {
+            let claim = store.volumes.claim(*id)?;
+            let how = if claim.volume.is_some() { "is bound" } else { "is not bound" };
+            format!("persistentvolumeclaim/{}/{} {how}", claim.meta.namespace, claim.meta.name)
+        }
+        Changed::ClaimRemoved(claim) => {
+            format!("persistentvolumeclaim/{}/{} deleted", claim.meta.namespace, claim.meta.name)
+        }
+        Changed::VolumeChanged(id) => {
+            let volume = store.volumes.volume(*id)?;
+            let how = match (volume.is_released, volume.claim) {
+                (true, _) => "is released",
+                (false, Some(_)) => "is bound",
+                (false, None) => "is available",
+            };
+            format!("persistentvolume/{} {how}", volume.meta.name)
         }
         _ => return None,
     })

@@ -197,6 +197,7 @@ impl Observers {
             waits.begin(store);
         }
         if self.files() {
+            self.causes.begin(store);
             self.daemons.begin(store);
             self.readiness.begin(store);
             self.nodes.begin(store);
@@ -207,7 +208,7 @@ impl Observers {
     }
 
     /// A timeline action, a fault or a process of its own begins: a root of the causal graph.
-    pub fn root_cause(&mut self, now: SimTime, component: &'static str, what: &dyn Debug) -> CauseId {
+    pub fn root_cause(&mut self, now: SimTime, component: &'static str, what: impl FnOnce() -> String) -> CauseId {
         self.causes.root(now, component, what)
     }
 

@@ -5,8 +5,12 @@ use std::sync::Arc;
 
 use super::drain::{RECREATION, RETRY, type_drain, type_drain_of_lost};
 use super::{NodeRepairSpec, ProcedurePlan, note};
-use crate::component::{Answer, ClientLimit, Component, Config, Ctx, ErrorReason, EventType, Message, Request, Start};
-use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeConditionKind, NodeDelta, NodeId, Status};
+use crate::component::{
+    Answer, ClientLimit, Component, Config, Ctx, ErrorReason, EventType, Message, Request, Start, node_name,
+};
+use crate::state::{
+    Change, Changed, ControlPlaneProcess, MachineChange, NodeConditionKind, NodeDelta, NodeId, Status, Store,
+};
 use crate::units::SimTime;
 
 /// What repairs wait for.
@@ -186,6 +190,13 @@ impl Component for NodeRepair {
     type Tag = RepairTag;
     const NAME: &'static str = "node-auto-repair";
     const PROCESS: Option<ControlPlaneProcess> = None;
+
+    fn words(timer: &RepairTimer, store: &Store) -> String {
+        match *timer {
+            RepairTimer::Due(node) => format!("{} may have been unhealthy for long enough", node_name(store, node)),
+            RepairTimer::Resume(node) => format!("the repair of {} goes on", node_name(store, node)),
+        }
+    }
 
     fn clients(_config: &Config) -> Vec<ClientLimit> {
         Vec::new()

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::drain::{RETRY, type_drain};
 use super::{ProcedurePlan, note};
-use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventType, Message, Request, Start};
-use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeId, Power, Status};
+use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventType, Message, Request, Start, node_name};
+use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeId, Power, Status, Store};
 use crate::units::{SimDuration, SimTime};
 
 /// What reboots wait for.
@@ -228,6 +228,16 @@ impl Component for RollingReboots {
     type Tag = RebootTag;
     const NAME: &'static str = "reboot-daemon";
     const PROCESS: Option<ControlPlaneProcess> = None;
+
+    fn words(timer: &RebootTimer, store: &Store) -> String {
+        match *timer {
+            RebootTimer::Begin(_) => "nodes need a reboot".to_owned(),
+            RebootTimer::Check(_, node) => format!("the daemon of {} looks for the lock", node_name(store, node)),
+            RebootTimer::Up(_, node) => format!("{} may be Ready", node_name(store, node)),
+            RebootTimer::Release(_, node) => format!("the daemon of {} gives the lock back", node_name(store, node)),
+            RebootTimer::Uncordon(_, node) => format!("{} could not be drained", node_name(store, node)),
+        }
+    }
 
     fn clients(_config: &Config) -> Vec<ClientLimit> {
         Vec::new()

@@ -10,7 +10,7 @@ use crate::arena::Symbol;
 use crate::component::{
     Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventType, Message, Request, Start,
 };
-use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeDelta, NodeId, Status};
+use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeDelta, NodeId, Status, Store};
 use crate::units::SimTime;
 
 /// What an upgrade waits for.
@@ -416,6 +416,14 @@ impl Component for RollingUpgrades {
     type Tag = UpgradeTag;
     const NAME: &'static str = "rolling-upgrade";
     const PROCESS: Option<ControlPlaneProcess> = None;
+
+    fn words(timer: &UpgradeTimer, _store: &Store) -> String {
+        let words = match timer {
+            UpgradeTimer::Begin(_) => "an upgrade of the timeline begins",
+            UpgradeTimer::Resume(..) => "an upgrade goes on",
+        };
+        words.to_owned()
+    }
 
     fn clients(_config: &Config) -> Vec<ClientLimit> {
         Vec::new()

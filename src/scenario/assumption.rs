@@ -14,8 +14,8 @@ use crate::arena::Symbol;
 use crate::component::Latencies;
 use crate::kubectl::{Command, DryRun, Runbook, RunbookLine};
 use crate::model::{
-    HorizontalPodAutoscaler, ManifestObject, MetricSpec, Object, PodSpec, RestartPolicy, requests, stated_usage,
-    zone_of,
+    HorizontalPodAutoscaler, ManifestObject, MetricSpec, Object, PodSpec, ResourceRequirements, RestartPolicy, requests,
+    stated_usage, zone_of,
 };
 
 /// Objects that an assumption names; the others are counted.
@@ -82,6 +82,7 @@ pub(super) fn of(spec: &Spec, played: &Latencies, objects: &[ManifestObject], ru
         foreign_owners(objects),
         runtime_classes(objects),
         autoscalers(spec, objects),
+        autoscaler_requests(spec, objects),
         start_times(objects),
         latencies(spec, played),
     ];
@@ -347,6 +348,64 @@ fn autoscalers(spec: &Spec, objects: &[ManifestObject]) -> Option<Assumption> {
     Some(assumption).filter(|assumption| assumption.count > 0)
 }
 
+/// Workloads that are to be scaled by a part of what their pods request, and whose pods do not request it.
+fn autoscaler_requests(spec: &Spec, objects: &[ManifestObject]) -> Option<Assumption> {
+    let lacks = |pod: &PodSpec, resource: Symbol, container: Symbol| {
+        let says = |resources: &ResourceRequirements| {
+            // A limit is the request of who names none.
+            resources.requests.get(resource).or_else(|| resources.limits.get(resource)).is_some()
+        };
+        let whole = pod.resources.as_ref().filter(|_| container.is_empty());
+        match whole.filter(|whole| whole.requests != Default::default() || whole.limits != Default::default()) {
+            Some(whole) => !says(whole),
+            None => {
+                let meant = pod.containers.iter().filter(|one| container.is_empty() || one.name == container);
+                meant.into_iter().any(|one| !says(&one.resources))
+            }
+        }
+    };
+    let target = |kind: Symbol, namespace: Symbol, name: Symbol| {
+        objects.iter().map(|object| &object.object).find(|object| {
+            let metadata = object.metadata();
+            kind == object.kind().as_str() && (metadata.namespace, metadata.name) == (namespace, name)
+        })
+    };
+    let mut found = BTreeSet::new();
+    for load in &spec.horizontal_pod_autoscalers {
+        let target = load.target_parts().and_then(|(kind, place, name)| target(Symbol::new(kind), place, name));
+        if let Some(object) = target
+            && pod_template(object).is_some_and(|pod| lacks(&pod.spec, Symbol::new("cpu"), Symbol::empty()))
+        {
+            found.insert(object.label());
+        }
+    }
+    for object in objects {
+        let Object::HorizontalPodAutoscaler(autoscaler) = &object.object else { continue };
+        let reference = &autoscaler.spec.scale_target_ref;
+        let target = target(reference.kind, autoscaler.metadata.namespace, reference.name);
+        let Some((object, pod)) = target.and_then(|object| Some((object, pod_template(object)?))) else { continue };
+        let mut with_defaults = autoscaler.clone();
+        with_defaults.apply_defaults();
+        let is_unrequested = |metric: &MetricSpec| {
+            let source = metric.resource.as_ref().or(metric.container_resource.as_ref());
+            let source = source.filter(|source| source.target.average_utilization.is_some());
+            source.is_some_and(|source| lacks(&pod.spec, source.name, source.container))
+        };
+        if with_defaults.spec.metrics.iter().any(is_unrequested) {
+            found.insert(object.label());
+        }
+    }
+    let assumption = Assumption::new(
+        "autoscalerRequests",
+        "autoscalers get no utilization of pods that do not request what it is a part of (FailedGetResourceMetric, missing request), \
+         and do not scale by it",
+        "that no load changes how many replicas there are",
+        "resources.requests of the containers of their pods",
+    );
+    let assumption = assumption.about(found.into_iter());
+    Some(assumption).filter(|assumption| assumption.count > 0)
+}
+
 fn runtime_classes(objects: &[ManifestObject]) -> Option<Assumption> {
     let is_there = |name: Symbol| {
         let mut classes = objects.iter().map(|object| &object.object).filter(|o| matches!(o, Object::RuntimeClass(_)));
@@ -496,6 +555,22 @@ mod tests {
         let sandboxed = pod("a", "runtimeClassName: kata, ", enough);
         check(all, &sandboxed, &[("runtimeClasses", 1)]);
         check(all, &(sandboxed + class), &[]);
+        let web = |requests: &str| {
+            format!(
+                "---\n{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: w, namespace: default}}, spec: {{selector: {{matchLabels: \
+                 {{a: b}}}}, template: {{metadata: {{labels: {{a: b}}, annotations: {{kubesquall.sim/usage: '{{cpu: 1m}}'}}}}, spec: \
+                 {{containers: [{{name: c, image: i, resources: {requests}}}]}}}}}}}}\n"
+            )
+        };
+        let scaled = "---\n{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: w, namespace: default}, spec: \
+                      {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: w}}}\n";
+        let memory_only = "{requests: {memory: 1Mi}}";
+        check(all, &(web(memory_only) + scaled), &[("podRequests", 1), ("autoscalerRequests", 1)]);
+        check(all, &(web("{requests: {memory: 1Mi}, limits: {cpu: 1}}") + scaled), &[]);
+        let load = format!(
+            "{all}, horizontalPodAutoscalers: [{{target: deployment/default/w, perReplica: 1, load: [{{at: 0s, load: 1}}]}}]"
+        );
+        check(&load, &(web(memory_only) + scaled), &[("podRequests", 1), ("autoscalerRequests", 1)]);
         let said =
             pod("a, annotations: {kubesquall.sim/gate-lb: 9s}", "readinessGates: [{conditionType: x.io/lb}], ", enough);
         check(all, &said, &[]);

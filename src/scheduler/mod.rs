@@ -37,7 +37,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PodStatusPatch, Request, Start,
+    Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PodStatusPatch, Request, Start, pod_name,
 };
 use crate::state::{
     CauseId, Change, Changed, ControlPlaneProcess, NodeDelta, NodeId, NotScheduled, NotScheduledReason, Pod, PodDelta,
@@ -414,6 +414,15 @@ impl Component for Scheduler {
     const NAME: &'static str = "default-scheduler";
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeScheduler);
     const EVENT_CLIENT: usize = 1;
+
+    fn words(timer: &Timer, store: &Store) -> String {
+        match *timer {
+            Timer::Schedule => "the next pod of its queue".to_owned(),
+            Timer::Flush => "pods that back off, or have long been unschedulable, are tried again".to_owned(),
+            Timer::ErrorBackoff => "pods are tried again after an error".to_owned(),
+            Timer::BindTimeout(pod) => format!("the wait for the volumes of {} is over", pod_name(store, pod)),
+        }
+    }
 
     fn clients(config: &Config) -> Vec<ClientLimit> {
         let client = &config.kube_scheduler.client_connection;

@@ -134,6 +134,11 @@ macro_rules! components {
                 match timer { $(AnyTimer::$variant(timer) => <$ty as Component>::is_live(timer, store),)* }
             }
 
+            /// What the timer is for, in words.
+            pub(super) fn words(timer: &AnyTimer, store: &crate::state::Store) -> String {
+                match timer { $(AnyTimer::$variant(timer) => <$ty as Component>::words(timer, store),)* }
+            }
+
             /// A timer fires.
             pub(super) fn fired(&mut self, timer: AnyTimer, kernel: &mut Kernel) {
                 match timer {

@@ -244,7 +244,9 @@ impl Simulation {
                 let is_void = self.is_calm && verified::disturbs(&timer);
                 if self.components.is_up(which) && self.components.epoch(which) == epoch && !is_void {
                     if next.event.cause == CauseId::NONE || verified::begins_anew(&timer) {
-                        self.kernel.cause = self.kernel.observers.root_cause(next.at, Components::name(which), &timer);
+                        let (observers, store) = (&mut self.kernel.observers, &self.kernel.store);
+                        let told = || Components::words(&timer, store);
+                        self.kernel.cause = observers.root_cause(next.at, Components::name(which), told);
                     }
                     let under_way = self.before_timer(&timer);
                     self.components.fired(timer, &mut self.kernel);

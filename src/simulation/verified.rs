@@ -7,7 +7,7 @@ use super::components::{AnyTag, AnyTimer, Components};
 use super::kernel::Event;
 use super::watches::Watcher;
 use crate::chaos;
-use crate::component::Request;
+use crate::component::{ControllerTimer, Request};
 use crate::kubectl;
 use crate::procedures::{RebootTimer, UpgradeTimer};
 use crate::scheduler::{self, Unseen};
@@ -46,6 +46,9 @@ pub(super) fn begins_anew(timer: &AnyTimer) -> bool {
         }
         // A line does what it does because it was typed, and not because the one before it ended.
         AnyTimer::Kubectl(timer) => matches!(timer, kubectl::Timer::Next(_)),
+        // A schedule, and a load, go on by themselves.
+        AnyTimer::CronJobs(timer) => matches!(timer, ControllerTimer::Due(_)),
+        AnyTimer::HorizontalPodAutoscalers(timer) => timer.begins_anew(),
         _ => false,
     }
 }

@@ -183,7 +183,8 @@ fn the_figures_of_all_shipped_scenarios_can_be_counted_anew() {
             run.run_until(end);
             let finished = run.finish();
             let observed = finished.observers.finish(end, &finished.store, finished.events);
-            Some(format!("{}: {}", path.display(), compare_figures(&observed).err()?))
+            let told = super::causes::debug_text(&observed).map_or(Ok(()), Err);
+            Some(format!("{}: {}", path.display(), compare_figures(&observed).and(told).err()?))
         })
         .collect();
     assert_eq!(wrong, Vec::<String>::new());

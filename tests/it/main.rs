@@ -1,6 +1,7 @@
 //! The integration tests, as one binary.
 
 mod breaks;
+mod causes;
 mod cli;
 mod damaged;
 mod determinism;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::arena::Symbol;
 use crate::component::{
     Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Planned, Reconcile, Reply,
-    Request, Start, StatusUpdate,
+    Request, Start, StatusUpdate, workload_name,
 };
 use crate::model::{ConcurrencyPolicy, TimeZone};
 use crate::state::{Change, Changed, CronJob, CronJobId, Job, JobId, Owner, Propagation, Store, WorkloadId};
@@ -250,6 +250,10 @@ impl Reconcile for CronJobs {
     type Key = CronJobId;
     type Memo = Memo;
     const NAME: &'static str = "cronjob-controller";
+
+    fn words(key: CronJobId, store: &Store) -> String {
+        format!("the schedule of {}", workload_name(store, WorkloadId::CronJob(key)))
+    }
 
     fn workers(config: &Config) -> usize {
         config.kube_controller_manager.concurrent_cron_job_syncs.max(1) as usize

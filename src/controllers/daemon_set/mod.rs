@@ -16,7 +16,7 @@ use crate::arena::{Symbol, sym};
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef,
     Plan, Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusStep, StatusUpdate, StatusWrites, Step,
-    judge_claim,
+    judge_claim, node_name, workload_name,
 };
 use crate::model::DaemonSetUpdateStrategyType;
 use crate::state::{
@@ -258,6 +258,13 @@ impl Reconcile for DaemonSets {
     type Key = Key;
     type Memo = Memo;
     const NAME: &'static str = "daemonset-controller";
+
+    fn words(key: Key, store: &Store) -> String {
+        match key {
+            Key::Set(id) => format!("a delayed look at {}", workload_name(store, WorkloadId::DaemonSet(id))),
+            Key::Node(id) => format!("a delayed look at {}", node_name(store, id)),
+        }
+    }
 
     fn workers(config: &Config) -> usize {
         config.kube_controller_manager.concurrent_daemonset_syncs.max(1) as usize

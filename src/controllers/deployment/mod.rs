@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::arena::{Symbol, sym};
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, Enqueue, EventDraft, ObjectRef, Plan, Planned, Reconcile, Request, Start,
-    StatusUpdate, Step, judge_claim, same_template,
+    StatusUpdate, Step, judge_claim, same_template, workload_name,
 };
 use crate::model::DeploymentStrategyType;
 use crate::state::{
@@ -106,6 +106,10 @@ impl Reconcile for Deployments {
     type Key = DeploymentId;
     type Memo = Memo;
     const NAME: &'static str = "deployment-controller";
+
+    fn words(key: DeploymentId, store: &Store) -> String {
+        format!("a delayed look at {}", workload_name(store, WorkloadId::Deployment(key)))
+    }
 
     fn workers(config: &Config) -> usize {
         config.kube_controller_manager.concurrent_deployment_syncs.max(1) as usize

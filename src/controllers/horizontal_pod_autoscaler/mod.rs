@@ -26,7 +26,27 @@ use rivals::{Keys, Selectors};
 
 /// A sync of an autoscaler.
 #[derive(Copy, Clone, Debug)]
-pub struct Timer(AutoscalerKey);
+pub struct Timer {
+    key: AutoscalerKey,
+    why: Why,
+}
+
+/// What calls for a sync.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Why {
+    /// Something that changed, or an earlier sync that had to wait.
+    Change,
+    /// The load, of itself.
+    Load,
+}
+
+impl Timer {
+    /// Whether nothing that happened before is to be blamed for the sync.
+    #[must_use]
+    pub fn begins_anew(&self) -> bool {
+        self.why == Why::Load
+    }
+}
 
 /// What an answer was for.
 #[derive(Copy, Clone, Debug)]
@@ -47,7 +67,7 @@ struct Memory {
     next: SimTime,
     armed: Option<(Ticket, SimTime)>,
     /// A sync goes on: what it asked of the API server is not answered yet. Then, when something called for another one first.
-    under_way: Option<Option<SimTime>>,
+    under_way: Option<Option<(SimTime, Why)>>,
     last_sync: Option<SimTime>,
     /// Whether the last sync came to recommend a size.
     recommended: bool,
@@ -118,10 +138,15 @@ impl HorizontalPodAutoscalers {
     /// # Source
     /// `enqueueHPA`, `processNextWorkItem`: every key waits for the sync period, and who waits already does not wait anew.
     fn arm(&mut self, key: AutoscalerKey, at: SimTime, ctx: &mut Ctx<'_, Self>) {
+        self.arm_for(Why::Change, key, at, ctx);
+    }
+
+    fn arm_for(&mut self, why: Why, key: AutoscalerKey, at: SimTime, ctx: &mut Ctx<'_, Self>) {
         let period = ctx.config.kube_controller_manager.horizontal_pod_autoscaler_sync_period.as_nanos().max(1);
         let Some(memory) = self.memories.get_mut(&key) else { return };
         if let Some(called) = &mut memory.under_way {
-            *called = Some(called.map_or(at, |first| first.min(at)));
+            let first = called.filter(|(first, _)| *first <= at);
+            *called = first.or(Some((at, why)));
             return;
         }
         let steps = at.max(ctx.now).saturating_since(memory.next).as_nanos().div_ceil(period);
@@ -132,7 +157,7 @@ impl HorizontalPodAutoscalers {
         if let Some((ticket, _)) = memory.armed.take() {
             ctx.cancel(ticket);
         }
-        memory.armed = Some((ctx.arm(at, Timer(key)), at));
+        memory.armed = Some((ctx.arm(at, Timer { key, why }), at));
     }
 
     /// A sync is over: the next one follows a period later, and is played if something called for it.
@@ -141,8 +166,8 @@ impl HorizontalPodAutoscalers {
         let Some(memory) = self.memories.get_mut(&key) else { return };
         memory.next = ctx.now + period;
         memory.told = std::mem::take(&mut memory.telling);
-        if let Some(at) = memory.under_way.take().flatten() {
-            self.arm(key, at, ctx);
+        if let Some((at, why)) = memory.under_way.take().flatten() {
+            self.arm_for(why, key, at, ctx);
         }
     }
 
@@ -239,8 +264,19 @@ impl Component for HorizontalPodAutoscalers {
     const NAME: &'static str = "horizontal-pod-autoscaler";
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
 
+    fn words(Timer { key, why }: &Timer, store: &Store) -> String {
+        let target = store.autoscalers.get(key).map(|autoscaler| &autoscaler.spec.scale_target_ref);
+        match (why, target) {
+            (Why::Load, Some(target)) => {
+                let kind = target.kind.as_str().to_ascii_lowercase();
+                format!("the load on {kind}/{}/{} asks for another size", key.0, target.name)
+            }
+            _ => format!("the sync of horizontalpodautoscaler/{}/{} is due", key.0, key.1),
+        }
+    }
+
     fn is_live(timer: &Timer, store: &Store) -> bool {
-        store.autoscalers.contains_key(&timer.0)
+        store.autoscalers.contains_key(&timer.key)
     }
 
     fn clients(config: &Config) -> Vec<ClientLimit> {
@@ -303,7 +339,7 @@ impl Component for HorizontalPodAutoscalers {
         }
     }
 
-    fn fired(&mut self, Timer(key): Timer, ctx: &mut Ctx<'_, Self>) {
+    fn fired(&mut self, Timer { key, .. }: Timer, ctx: &mut Ctx<'_, Self>) {
         self.sync(key, ctx);
     }
 

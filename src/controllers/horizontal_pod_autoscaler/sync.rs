@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::calculator::{Goal, Proposal, Tolerances, proposal};
 use super::metrics::{Pressure, View, samples};
 use super::pace::Wish;
-use super::{HorizontalPodAutoscalers, Scaling, Tag, target_kind};
+use super::{HorizontalPodAutoscalers, Scaling, Tag, Why, target_kind};
 use crate::arena::Symbol;
 use crate::component::{Answer, Ctx, ErrorReason, EventDraft, Load, LoadCurve, ObjectRef, Request, StatusUpdate};
 use crate::model::{HorizontalPodAutoscalerSpec, LabelSelector, MetricSourceType, MetricSpec, MetricTarget};
@@ -343,7 +343,7 @@ impl HorizontalPodAutoscalers {
             };
             let period = config.kube_controller_manager.horizontal_pod_autoscaler_sync_period;
             if let Some(at) = first_move(&load.curve, now, period, moves) {
-                self.arm(key, at, ctx);
+                self.arm_for(Why::Load, key, at, ctx);
             }
         }
     }

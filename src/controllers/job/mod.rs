@@ -18,12 +18,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arena::Symbol;
 use crate::component::{
     Answer, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef, Plan,
-    Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, Step,
+    Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, Step, pod_name, workload_name,
 };
 use crate::model::PodFailurePolicyAction;
 use crate::state::{
     Change, Changed, DeletionCause, Job, JobId, JobStatus, ObjectDelta, Owner, Pod, PodDelta, PodId, PodPhase,
-    Propagation, WorkloadId,
+    Propagation, Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 use backoff::Failures;
@@ -498,6 +498,13 @@ impl Reconcile for Jobs {
     type Key = Key;
     type Memo = Memo;
     const NAME: &'static str = "job-controller";
+
+    fn words(key: Key, store: &Store) -> String {
+        match key {
+            Key::Job(id) => format!("a delayed look at {}", workload_name(store, WorkloadId::Job(id))),
+            Key::Orphan(id) => format!("a delayed look at {}", pod_name(store, id)),
+        }
+    }
 
     fn workers(config: &Config) -> usize {
         config.kube_controller_manager.concurrent_job_syncs.max(1) as usize

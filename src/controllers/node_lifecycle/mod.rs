@@ -18,7 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use crate::arena::{Id, Table};
-use crate::component::{Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, Start, WorkQueue};
+use crate::component::{
+    Answer, CACHE_SYNC, ClientLimit, Component, Config, Ctx, Start, WorkQueue, node_name, pod_name,
+};
 use crate::engine::Ticket;
 use crate::model::TaintEffect;
 use crate::state::{
@@ -369,6 +371,16 @@ impl Component for NodeLifecycle {
     type Tag = Tag;
     const NAME: &'static str = "node-controller";
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+
+    fn words(timer: &Timer, store: &Store) -> String {
+        match *timer {
+            Timer::Pass => "the look at all nodes is due".to_owned(),
+            Timer::Tick => "the queue of tainted nodes is looked at".to_owned(),
+            Timer::Work | Timer::Synced => "its caches are filled".to_owned(),
+            Timer::Reexamine(node) => format!("the look at {} is due", node_name(store, node)),
+            Timer::MarkPod { pod, .. } => format!("{} is to be marked not ready", pod_name(store, pod)),
+        }
+    }
 
     fn is_live(timer: &Timer, store: &Store) -> bool {
         match *timer {

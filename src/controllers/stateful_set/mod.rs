@@ -12,7 +12,7 @@ use crate::arena::Symbol;
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Planned,
     PodDraft, PodName, Reconcile, Reply, Request, RevisionOwner, Start, StatusUpdate, Step, judge_claim,
-    present_revision, prune_revisions, revision_hash_label,
+    present_revision, prune_revisions, revision_hash_label, workload_name,
 };
 use crate::model::{LabelSelector, PodManagementPolicy, PodTemplateSpec};
 use crate::state::{
@@ -250,6 +250,10 @@ impl Reconcile for StatefulSets {
     type Key = StatefulSetId;
     type Memo = Memo;
     const NAME: &'static str = "statefulset-controller";
+
+    fn words(key: StatefulSetId, store: &Store) -> String {
+        format!("a delayed look at {}", workload_name(store, WorkloadId::StatefulSet(key)))
+    }
 
     fn workers(config: &Config) -> usize {
         config.kube_controller_manager.concurrent_statefulset_syncs.max(1) as usize

@@ -13,7 +13,7 @@ use crate::engine::Ticket;
 use crate::model::{NoExecuteStay, Taint, TaintEffect, no_execute_stay};
 use crate::state::{
     Change, Changed, ControlPlaneProcess, DeletionCause, DisruptionReason, Node, NodeDelta, NodeId, Pod, PodDelta,
-    PodId, TaintOnNode,
+    PodId, Store, TaintOnNode,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -356,6 +356,15 @@ impl Component for TaintEviction {
     type Tag = Tag;
     const NAME: &'static str = "taint-eviction-controller";
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+
+    fn words(timer: &Timer, _store: &Store) -> String {
+        let words = match timer {
+            Timer::Synced => "its caches are filled",
+            Timer::Due(_) => "how long pods tolerate a taint is over",
+            Timer::Retry(_) => "a deletion is tried again",
+        };
+        words.to_owned()
+    }
 
     fn clients(config: &Config) -> Vec<ClientLimit> {
         vec![config.controller_client()]

@@ -15,7 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{AutoscalerPlan, ProcedurePlan, note};
-use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventType, MakeWhatIf, Start};
+use crate::component::{
+    Answer, ClientLimit, Component, Config, Ctx, EventType, MakeWhatIf, Start, node_name, pod_name,
+};
 use crate::engine::Ticket;
 use crate::model::config::ClusterAutoscaler as Flags;
 use crate::state::{
@@ -220,6 +222,16 @@ impl Component for ClusterAutoscaler {
     type Tag = AutoscalerTag;
     const NAME: &'static str = "cluster-autoscaler";
     const PROCESS: Option<ControlPlaneProcess> = None;
+
+    fn words(timer: &AutoscalerTimer, store: &Store) -> String {
+        match *timer {
+            AutoscalerTimer::Scan => "the regular look at the cluster".to_owned(),
+            AutoscalerTimer::Provisioned(..) => "the cloud has a machine".to_owned(),
+            AutoscalerTimer::Empty(node) => format!("{} is to be emptied", node_name(store, node)),
+            AutoscalerTimer::Evict(_, pod) => format!("the eviction of {} is tried again", pod_name(store, pod)),
+            AutoscalerTimer::Poll(node) => format!("the pods of {} are looked at", node_name(store, node)),
+        }
+    }
 
     fn clients(_config: &Config) -> Vec<ClientLimit> {
         vec![ClientLimit { qps: 5.0, burst: 10 }]

@@ -1,0 +1,149 @@
+//! What `explain` tells: words of the field, and the causes that were.
+
+use std::path::Path;
+
+use kubesquall::inspect::{Chapter, Extent, explain};
+use kubesquall::observe::{Detail, Observed, Observers};
+use kubesquall::report::{OutputDir, Overwrite, write_tables};
+use kubesquall::scenario::{self, Overrides};
+use kubesquall::simulation::Prepared;
+use kubesquall::units::{SimDuration, SimTime};
+use rayon::prelude::*;
+
+use super::figures::{play, web};
+use super::random::seeds;
+use super::random_scenario;
+
+/// The first cause that shows how the program is made, if there is one.
+pub(super) fn debug_text(observed: &Observed) -> Option<String> {
+    let is_debug = |text: &str| {
+        // What kubectl was told, or an event says, is somebody else's text.
+        let ours = text.split_once("kubectl ").map_or(text, |(ours, _)| ours);
+        let ours = ours.split_once(": ").filter(|_| ours.contains('/')).map_or(ours, |(ours, _)| ours);
+        let call = ours
+            .char_indices()
+            .any(|(at, c)| c == '(' && ours[..at].ends_with(|before: char| before.is_ascii_alphanumeric()));
+        call || ["{ ", "::", "#", "Some("].iter().any(|sign| ours.contains(sign))
+    };
+    observed.causes.iter().map(|row| row.what.clone()).find(|what| is_debug(what))
+}
+
+/// Plays, writes the files, and asks why of several objects: each step with its causes, nearest first.
+fn asked(duration: &str, timeline: &str, objects: &[&str], about: &[&str]) -> Vec<Vec<Vec<String>>> {
+    let observed = play(duration, timeline, objects);
+    assert_eq!(debug_text(&observed), None);
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let place = dir.path().join("run");
+    let out = OutputDir::begin(&place, Overwrite::OnlyOurs).expect("a place for the results");
+    write_tables(&observed, &out).expect("the tables");
+    out.write("summary.json", br#"{"metrics": {}, "workloads": []}"#).expect("the summary");
+    out.finish().expect("the results");
+    let chain = |chapter: &Chapter| {
+        let because = chapter.because.iter().map(|link| link.what.clone());
+        std::iter::once(chapter.effect.what.clone()).chain(because).collect()
+    };
+    let told = |object: &&str| {
+        let told = explain(&place, object, Extent::All).unwrap_or_else(|error| panic!("{error}"));
+        told.chapters.iter().map(chain).collect()
+    };
+    about.iter().map(told).collect()
+}
+
+const AUTOSCALER: &str = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web, namespace: default}, spec: \
+     {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 2, maxReplicas: 9, metrics: [{type: Resource, \
+     resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]}}";
+
+fn loaded_web() -> String {
+    web(2).replace("image: i", "image: i, resources: {requests: {cpu: 100m}}")
+}
+
+#[test]
+fn an_autoscaler_that_follows_the_load_is_told_by_the_load() {
+    let load = "], horizontalPodAutoscalers: [{target: deployment/default/web, perReplica: 100, load: [{at: 0s, load: 100}, {at: 5m, \
+                load: 100}, {at: 5m, load: 300}]}";
+    let timeline = format!("{{at: 1m, kubectl: label deploy web a=b}}{load}");
+    let told = asked("10m", &timeline, &[&loaded_web(), AUTOSCALER], &["horizontalpodautoscaler/web"]);
+    let root = "horizontal-pod-autoscaler: the load on deployment/default/web asks for another size";
+    let scaled = told[0].iter().find(|chain| chain[0].contains("SuccessfulRescale: New size: 4"));
+    let scaled = scaled.unwrap_or_else(|| panic!("{told:#?}"));
+    assert_eq!(scaled.last().map(String::as_str), Some(root), "{scaled:#?}");
+    // What holds it back is followed from there.
+    let further = told[0].iter().find(|chain| chain[0].contains("New size: 6")).expect("the next size");
+    assert_eq!(further.last().map(String::as_str), Some(root), "{further:#?}");
+}
+
+#[test]
+fn each_run_of_a_cron_job_is_told_by_its_schedule() {
+    let cron_job = "{apiVersion: batch/v1, kind: CronJob, metadata: {name: often, namespace: default}, spec: {schedule: '*/5 * * * *', \
+                    jobTemplate: {spec: {template: {metadata: {annotations: {kubesquall.sim/run-for: 10s}}, spec: {restartPolicy: \
+                    Never, containers: [{name: c, image: i}]}}}}}}";
+    let told = asked("21m", "{at: 1m, kubectl: cordon n-0}", &[cron_job], &["cronjob/often"]);
+    let created: Vec<_> =
+        told[0].iter().filter(|chain| chain[0].starts_with("pod/") && chain[0].ends_with(" created")).collect();
+    assert!(created.len() >= 3, "{told:#?}");
+    for chain in created {
+        assert_eq!(chain.len(), 3, "{chain:#?}");
+        assert_eq!(chain[2], "cronjob-controller: the schedule of cronjob/default/often");
+    }
+}
+
+#[test]
+fn every_kind_of_object_can_be_asked_about() {
+    let set = "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, namespace: shop}, spec: {replicas: 1, serviceName: db, selector: \
+               {matchLabels: {app: db}}, template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: i}]}}, \
+               volumeClaimTemplates: [{metadata: {name: data}, spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: \
+               {requests: {storage: 1Gi}}}}]}}";
+    let class =
+        "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: example.com/disk}";
+    let budget = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web, namespace: default}, spec: {minAvailable: 1, \
+                  selector: {matchLabels: {app: web}}}}";
+    let service = "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: default}, spec: {selector: {app: web}, ports: [{port: \
+                   80}]}}";
+    let job = "{apiVersion: batch/v1, kind: Job, metadata: {name: once, namespace: default}, spec: {template: {spec: {restartPolicy: \
+               Never, containers: [{name: c, image: i}]}}}}";
+    let daemons = "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent, namespace: default}, spec: {selector: {matchLabels: {app: \
+                   agent}}, template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: c, image: i}]}}}}";
+    let timeline = "{at: 1m, kubectl: delete statefulset db -n shop}, {at: 2m, kubectl: delete pvc --all -n shop}, {at: 3m, kubectl: \
+                    rollout restart deploy/web}, {at: 4m, fault: {kind: Crash, nodes: {names: [n-0]}, for: 2m}}, {at: 12m, kubectl: \
+                    'delete pdb,svc,job,ds,hpa --all'}, {at: 13m, kubectl: delete ns shop}, {at: 14m, kubectl: create ns late}, {at: 15m, \
+                    kubectl: autoscale deploy web --max=3}";
+    let objects = [&*loaded_web(), set, class, budget, service, job, daemons, AUTOSCALER];
+    let about = [
+        "node/n-0",
+        "deployment/web",
+        "statefulset/db",
+        "daemonset/agent",
+        "job/once",
+        "service/web",
+        "poddisruptionbudget/web",
+        "horizontalpodautoscaler/web",
+        "persistentvolumeclaim/data-db-0",
+        "namespace/shop",
+        "namespace/late",
+    ];
+    for (name, told) in about.iter().zip(asked("20m", timeline, &objects, &about)) {
+        assert!(!told.is_empty(), "{name}");
+        let is_typed = |chain: &Vec<String>| chain.last().is_some_and(|root| root.starts_with("scenario: "));
+        assert!(told.iter().any(is_typed), "{name}: {told:#?}");
+    }
+}
+
+#[test]
+fn random_scenarios_are_told_in_words() {
+    let (seeds, _) = seeds("RANDOM_SEEDS", 0..60);
+    let wrong: Vec<String> = seeds
+        .into_par_iter()
+        .filter_map(|seed| {
+            let text = random_scenario::scenario(seed);
+            let scenario = scenario::load_text("scenario.yaml", &text, Path::new(""), &Overrides::none()).ok()?;
+            let observers = Observers::new(Detail::Files, scenario.objectives.clone(), SimDuration::ZERO);
+            let mut run = Prepared::new(&scenario).start(scenario.seed, observers);
+            let end = SimTime::ZERO + scenario.duration;
+            run.run_until(end);
+            let finished = run.finish();
+            let observed = finished.observers.finish(end, &finished.store, finished.events);
+            Some(format!("seed {seed}: {}", debug_text(&observed)?))
+        })
+        .collect();
+    assert_eq!(wrong, Vec::<String>::new());
+}

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kubesquall::inspect::{Chapter, Extent, explain};
-use kubesquall::observe::{Detail, Observed, Observers};
+use kubesquall::observe::{CauseRow, Detail, Observed, Observers};
 use kubesquall::report::{OutputDir, Overwrite, write_tables};
 use kubesquall::scenario::{self, Overrides};
 use kubesquall::simulation::Prepared;
@@ -77,13 +77,19 @@ fn each_run_of_a_cron_job_is_told_by_its_schedule() {
     let cron_job = "{apiVersion: batch/v1, kind: CronJob, metadata: {name: often, namespace: default}, spec: {schedule: '*/5 * * * *', \
                     jobTemplate: {spec: {template: {metadata: {annotations: {kubesquall.sim/run-for: 10s}}, spec: {restartPolicy: \
                     Never, containers: [{name: c, image: i}]}}}}}}";
-    let told = asked("21m", "{at: 1m, kubectl: cordon n-0}", &[cron_job], &["cronjob/often"]);
+    let timeline = "{at: 1m, kubectl: cordon n-0}";
+    let told = asked("21m", timeline, &[cron_job], &["cronjob/often"]);
+    let schedule = "cronjob-controller: the schedule of cronjob/default/often";
+    assert!(told[0].len() >= 3 && told[0].iter().all(|chain| chain[..] == [schedule]), "{told:#?}");
+    let causes = play("21m", timeline, &[cron_job]).causes;
+    let by = |row: &CauseRow| causes.iter().find(|other| other.effect == row.cause);
     let created: Vec<_> =
-        told[0].iter().filter(|chain| chain[0].starts_with("pod/") && chain[0].ends_with(" created")).collect();
-    assert!(created.len() >= 3, "{told:#?}");
-    for chain in created {
-        assert_eq!(chain.len(), 3, "{chain:#?}");
-        assert_eq!(chain[2], "cronjob-controller: the schedule of cronjob/default/often");
+        causes.iter().filter(|row| row.what.starts_with("pod/") && row.what.ends_with(" created")).collect();
+    assert!(created.len() >= 3);
+    for pod in created {
+        let job = by(pod).expect("its Job");
+        assert!(job.what.starts_with("job/default/often-") && job.what.ends_with(" created"), "{}", job.what);
+        assert_eq!(by(job).map(|root| root.what.as_str()), Some(schedule));
     }
 }
 

@@ -566,7 +566,7 @@ mod tests {
                       {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: w}}}\n";
         let memory_only = "{requests: {memory: 1Mi}}";
         check(all, &(web(memory_only) + scaled), &[("podRequests", 1), ("autoscalerRequests", 1)]);
-        check(all, &(web("{requests: {memory: 1Mi}, limits: {cpu: 1}}") + scaled), &[]);
+        check(all, &(web("{requests: {memory: 1Mi, cpu: 1m}}") + scaled), &[]);
         let load = format!(
             "{all}, horizontalPodAutoscalers: [{{target: deployment/default/w, perReplica: 1, load: [{{at: 0s, load: 1}}]}}]"
         );

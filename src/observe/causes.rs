@@ -1,5 +1,6 @@
 //! `causes.csv`: the causal chain that `explain` walks.
 
+use std::collections::hash_map::Entry;
 use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
@@ -147,9 +148,9 @@ impl Causes {
                     None => parent,
                 };
             }
-            if !self.names.contains_key(&named) {
+            if let Entry::Vacant(place) = self.names.entry(named) {
                 let Some(name) = named.name(store) else { return parent };
-                self.names.insert(named, name.clone());
+                place.insert(name.clone());
                 return self.push(at, parent, format!("{name} created"));
             }
         }

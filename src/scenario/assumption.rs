@@ -402,7 +402,7 @@ fn autoscaler_requests(spec: &Spec, objects: &[ManifestObject]) -> Option<Assump
         "that no load changes how many replicas there are",
         "resources.requests of the containers of their pods",
     );
-    let assumption = assumption.about(found.into_iter());
+    let assumption = assumption.about(found);
     Some(assumption).filter(|assumption| assumption.count > 0)
 }
 

@@ -14,8 +14,8 @@ use crate::arena::Symbol;
 use crate::component::Latencies;
 use crate::kubectl::{Command, DryRun, Runbook, RunbookLine};
 use crate::model::{
-    HorizontalPodAutoscaler, ManifestObject, MetricSpec, Object, PodSpec, ResourceRequirements, RestartPolicy, requests,
-    stated_usage, zone_of,
+    HorizontalPodAutoscaler, ManifestObject, MetricSpec, Object, PodSpec, ResourceRequirements, RestartPolicy,
+    requests, stated_usage, zone_of,
 };
 
 /// Objects that an assumption names; the others are counted.

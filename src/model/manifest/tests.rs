@@ -303,10 +303,15 @@ fn a_kind_of_another_group_is_warned_of() {
         load_text("d.yaml", &text).diagnostics.iter().map(|diagnostic| diagnostic.message.clone()).collect()
     };
     assert_eq!(said("v1"), ["no matches for kind \"Deployment\" in version \"v1\""]);
-    assert_eq!(said("apps/v1beta2"), ["no matches for kind \"Deployment\" in version \"apps/v1beta2\""]);
     assert!(said("example.com/v1").is_empty(), "a custom resource");
-    let dumped = "apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {name: d, uid: u}\n";
-    assert!(load_text("d.yaml", dumped).diagnostics.is_empty(), "a server has taken it");
+    let budget =
+        |metadata: &str| format!("apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {{{metadata}}}\n");
+    let message = "no matches for kind \"PodDisruptionBudget\" in version \"policy/v1beta1\"";
+    assert_eq!(
+        problems(&budget("name: p")),
+        [format!("warning 1:1+1 {message} [PodDisruptionBudget is of `policy/v1`]")]
+    );
+    assert!(problems(&budget("name: p, uid: u")).is_empty(), "a server has taken it");
 }
 
 #[test]

@@ -40,6 +40,17 @@ fn importance(pod: &Pod) -> (Reverse<i32>, SimTime) {
     (Reverse(pod.spec.priority), start_time(pod))
 }
 
+/// The most important first; those that have not started yet the other way round than they stood.
+///
+/// # Source
+/// kube-scheduler, `MoreImportantPod`: for a pod that has no start time the clock is read anew at each comparison, so that of two such
+/// pods the first that is looked at is always the older one. The insertion of each pod before those ahead of it turns them round.
+pub(super) fn sort_by_importance(pods: &mut [PodId], store: &Store) {
+    let waiting = |id: &PodId| store.pod(*id).filter(|pod| pod.started_at.is_none()).map(|pod| pod.spec.priority);
+    pods.sort_by_key(|id| store.pod(*id).map(importance));
+    pods.chunk_by_mut(|a, b| waiting(a).is_some() && waiting(a) == waiting(b)).for_each(<[PodId]>::reverse);
+}
+
 /// In whole seconds, as the API keeps it; a pod that has none counts as started now.
 fn start_time(pod: &Pod) -> SimTime {
     pod.started_at.map_or(SimTime::MAX, SimTime::floor_to_second)
@@ -178,8 +189,7 @@ impl Snapshot {
         let mut violations = 0;
         if verdict.is_none() {
             lifted.clear();
-            let by_importance = |id: &PodId| store.pod(*id).map(importance);
-            potential.sort_by_key(by_importance);
+            sort_by_importance(&mut potential, store);
             let is_violating = violating(store, &potential);
             let of_kind = |kind: bool| potential.iter().zip(&is_violating).filter(move |(_, is)| **is == kind);
             for (&pod, &is_violating) in of_kind(true).chain(of_kind(false)) {
@@ -190,7 +200,9 @@ impl Snapshot {
                     violations += usize::from(is_violating);
                 }
             }
-            lifted.sort_by_key(by_importance);
+            if is_violating.contains(&true) && is_violating.contains(&false) {
+                sort_by_importance(&mut lifted, store);
+            }
         }
         lifted.iter().for_each(|&pod| self.cache.put_back(pod, &mut info, is_counted));
         verdict.map_or(Ok(Candidate { node, victims: lifted, violations }), Err)

@@ -28,7 +28,7 @@ pub(super) fn of(timer: &Timer, store: &Store) -> String {
         Timer::GatesMet(pod) => (pod_name(store, pod), "has its readiness gates met"),
         Timer::Ended(pod) => (pod_name(store, pod), "has a container that ends by itself"),
         Timer::ProbeFailed(pod, _) => (pod_name(store, pod), "has failed its probe often enough"),
-        Timer::ProbeEarly(pod, _) => (pod_name(store, pod), "fails a probe for the first time"),
+        Timer::ProbeEarly(pod, _) => (pod_name(store, pod), "is probed before it is up"),
         Timer::ProbeKilled(pod, _) => (pod_name(store, pod), "has been stopped because of its probe"),
         Timer::Restart(pod) => (pod_name(store, pod), "backs off no more"),
         Timer::Resync(pod) => (pod_name(store, pod), "is compared with what the API server has"),

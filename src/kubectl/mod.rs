@@ -25,10 +25,12 @@ mod pattern;
 mod pipeline;
 mod printed;
 mod printing;
+mod process;
 mod replace;
 mod resource;
 mod rollout;
 mod rollout_status;
+mod runbook;
 mod scale;
 mod set;
 mod setting;
@@ -39,151 +41,34 @@ mod three_way;
 mod view;
 mod wait;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::arena::{Id, Symbol, Table};
 use crate::component::{
-    Answer, ApiError, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventDraft, Latencies, Message,
-    ObjectRef, Record, Reply, Request, Start, Transcript, TypedCommand, typed,
+    Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventDraft, Latencies, Message, ObjectRef,
+    Record, Reply, Request, Start, Transcript, TypedCommand, typed,
 };
-use crate::model::config::KubernetesVersion;
-use crate::model::{ManifestObject, Object, is_served};
-use crate::state::{
-    Change, Changed, ControlPlaneProcess, NamespaceId, NodeId, PersistentVolumeClaimId, PodId, ReplicaSet, Store,
-    WorkloadId,
-};
-use crate::units::{SimDuration, SimTime};
+use crate::state::{Change, Changed, ControlPlaneProcess, Store};
+use crate::units::SimDuration;
 
+use command_line::DeleteArgs;
 pub(crate) use command_line::patch_value;
 pub use command_line::{
     Command, CommandLine, CommandLineError, DrainArgs, Input, RolloutArgs, RolloutVerb, Selection, Source, Stage,
     commands, parse, placed_commands,
 };
-use command_line::{DeleteArgs, FieldValidation};
 use drain::Drain;
 use failure::Failure;
-use pipeline::Pipe;
 pub use pipeline::{STANDARD_INPUT, hand_over};
 pub use printing::{DryRun, Output, Printing};
+pub use process::Process;
+use process::{Gone, Item, Plan, Step};
 pub use resource::Kind;
+pub use runbook::{Runbook, RunbookLine, Written};
 use shell::Shells;
 pub use shell::{Place, ShellId, in_background, in_place};
 pub use three_way::{LAST_APPLIED, remembered};
 use view::Clock;
-
-/// An object of a file.
-#[derive(Clone, Debug)]
-pub struct Written {
-    /// The file, as the line names it.
-    pub file: Arc<str>,
-    /// The object.
-    pub object: Object,
-    /// Whether the file names its namespace; else a command may give it one.
-    pub names_namespace: bool,
-    /// What the file says that is no field of the API.
-    pub unknown_fields: Vec<String>,
-    /// `apiVersion` as the file has it; empty if it has none.
-    pub api_version: Symbol,
-}
-
-impl Written {
-    /// Whether the API server takes it with what is no field of the API: else that is told as its refusal, or as warnings.
-    ///
-    /// # Source
-    /// kube-apiserver, field validation (strict, if kubectl does not say otherwise); kubectl, `AddSourceToErr`.
-    fn is_taken(&self, doing: &str, validation: FieldValidation, plan: &mut Plan) -> bool {
-        let said = || self.unknown_fields.iter().map(|path| format!("unknown field {path:?}"));
-        match validation {
-            _ if self.unknown_fields.is_empty() => true,
-            FieldValidation::Ignore => true,
-            FieldValidation::Warn => {
-                plan.warnings.extend(said().map(|text| format!("Warning: {text}")));
-                true
-            }
-            FieldValidation::Strict => {
-                let kind = self.object.kind().as_str();
-                let value = self.object.to_value();
-                let version = value["apiVersion"].as_str().unwrap_or_default();
-                let version = version.rsplit_once('/').map_or(version, |(_, version)| version);
-                let said: Vec<String> = said().collect();
-                let message = format!(
-                    "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {}",
-                    said.join(", ")
-                );
-                let error = ApiError::new(ErrorReason::BadRequest, message);
-                plan.fail(Failure::refusal(&error, Some((doing, &self.file))));
-                false
-            }
-        }
-    }
-
-    /// An object of a file.
-    #[must_use]
-    pub fn new(file: &Arc<str>, loaded: ManifestObject) -> Self {
-        let ManifestObject { object, names_namespace, unknown_fields, api_version, .. } = loaded;
-        Self { file: Arc::clone(file), object, names_namespace, unknown_fields, api_version }
-    }
-
-    /// Whether a server of that version has such a kind.
-    fn is_served(&self, version: KubernetesVersion) -> bool {
-        let (kind, of_today) = match &self.object {
-            Object::Stored(object) => (object.kind.as_str(), object.api_version.as_str()),
-            modelled => (modelled.kind().as_str(), modelled.kind().api_version()),
-        };
-        let api_version = if self.api_version.is_empty() { of_today } else { self.api_version.as_str() };
-        is_served(api_version, kind, version)
-    }
-
-    /// What kubectl says of an object whose kind its server does not have.
-    ///
-    /// # Source
-    /// cli-runtime, `mapper.infoForData`.
-    fn no_match(&self) -> Failure {
-        let metadata = self.object.metadata();
-        let kind = match &self.object {
-            Object::Stored(object) => object.kind.as_str(),
-            modelled => modelled.kind().as_str(),
-        };
-        let namespace = if self.names_namespace { metadata.namespace } else { Symbol::empty() };
-        Failure::own(format!(
-            "resource mapping not found for name: {:?} namespace: {:?} from {:?}: no matches for kind {kind:?} in version \
-             {:?}\nensure CRDs are installed first",
-            metadata.name.as_str(),
-            namespace.as_str(),
-            &*self.file,
-            self.api_version.as_str(),
-        ))
-    }
-}
-
-/// A line of the runbook, parsed, with the objects of its files.
-#[derive(Clone, Debug)]
-pub struct RunbookLine {
-    /// The line as it was written, without `kubectl`.
-    pub text: Arc<str>,
-    /// What it means.
-    pub command: Command,
-    /// How it is carried out and printed.
-    pub printing: Printing,
-    /// The objects of `-f`, in file order.
-    pub objects: Vec<Written>,
-    /// Into which shell it is typed, if into one.
-    pub shell: Option<ShellId>,
-    /// Whether the shell waits for its end.
-    pub place: Place,
-    /// What its output goes through.
-    pub rest: Vec<Stage>,
-}
-
-/// All lines of a scenario.
-#[derive(Clone, Debug, Default)]
-pub struct Runbook {
-    /// In file order.
-    pub lines: Vec<Arc<RunbookLine>>,
-    /// Unix time of t=0 in nanoseconds; 1970 if the input has no time stamps.
-    pub epoch_unix_nanos: i64,
-}
 
 /// How often `replace --force` and `apply --force` look whether what they deleted is gone, and for how long.
 const GONE_PERIOD: SimDuration = SimDuration::from_secs(1);
@@ -241,187 +126,6 @@ pub enum Tag {
     Reread(Id<Process>, u32),
     /// A look at the n-th pod.
     Poll(Id<Process>, u32),
-}
-
-/// What a process does next.
-#[derive(Clone, Debug)]
-enum Item {
-    /// A line on standard output, as it is printed of an object.
-    Say(String),
-    /// Lines on standard output, as they are.
-    Print(Vec<String>),
-    /// Something cannot be done.
-    Fail(Failure),
-    /// A request.
-    Call(Box<Step>),
-    /// The n-th object of the files is applied or created.
-    Apply(usize),
-    /// A roll-out is watched to its end.
-    Watch(WorkloadId),
-    /// What was deleted has to be gone before the next item, by a certain time once that is known.
-    AwaitGone(Option<SimTime>),
-}
-
-/// One request with the line it prints.
-#[derive(Clone, Debug)]
-struct Step {
-    request: Request,
-    /// Printed when it succeeds.
-    line: String,
-    /// Printed instead when nothing had to change.
-    unchanged: Option<String>,
-    /// What stands before the server's refusal, which is then told as kubectl's own.
-    failed: Option<String>,
-    /// What is being done with which file, for the error message.
-    source: Option<(&'static str, Arc<str>)>,
-    /// What has to be gone before the process ends.
-    wait: Option<Gone>,
-    /// The namespace that the object is made in; without it, there is no object.
-    home: Option<Symbol>,
-    /// An object that has gone meanwhile is no failure.
-    may_be_gone: bool,
-    /// What is done instead if the server finds it invalid, there already, or in conflict with what there is.
-    otherwise: Vec<Item>,
-}
-
-impl Step {
-    fn new(request: Request, line: impl Into<String>) -> Self {
-        let line = line.into();
-        Self {
-            request,
-            line,
-            unchanged: None,
-            failed: None,
-            source: None,
-            wait: None,
-            home: None,
-            may_be_gone: false,
-            otherwise: Vec::new(),
-        }
-    }
-}
-
-/// An object that has to be gone.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Gone {
-    Pod(PodId),
-    Node(NodeId),
-    Workload(WorkloadId),
-    Namespace(NamespaceId),
-    Claim(PersistentVolumeClaimId),
-}
-
-impl Gone {
-    fn is_there(self, store: &Store) -> bool {
-        match self {
-            Self::Pod(pod) => store.pod(pod).is_some(),
-            Self::Node(node) => store.node(node).is_some(),
-            Self::Workload(workload) => store.workload_meta(workload).is_some(),
-            Self::Namespace(namespace) => store.namespaces.get(namespace).is_some(),
-            Self::Claim(claim) => store.volumes.claim(claim).is_some(),
-        }
-    }
-
-    /// Resource and name.
-    fn subject(self, store: &Store) -> String {
-        let (resource, name) = match self {
-            Self::Pod(id) => ("pods", store.pod(id).map(|pod| Symbol::new(&pod.name))),
-            Self::Node(id) => ("nodes", Some(store.node_name(id))),
-            Self::Namespace(id) => ("namespaces", store.namespaces.get(id).map(|namespace| namespace.name)),
-            Self::Claim(id) => ("persistentvolumeclaims", store.volumes.claim(id).map(|claim| claim.meta.name)),
-            Self::Workload(id) => {
-                let is_controller = |set: &ReplicaSet| set.is_replication_controller;
-                let resource = match id {
-                    WorkloadId::Deployment(_) => "deployments",
-                    WorkloadId::ReplicaSet(set) if store.replica_sets.get(set).is_some_and(is_controller) => {
-                        "replicationcontrollers"
-                    }
-                    WorkloadId::ReplicaSet(_) => "replicasets",
-                    WorkloadId::DaemonSet(_) => "daemonsets",
-                    WorkloadId::StatefulSet(_) => "statefulsets",
-                    WorkloadId::Job(_) => "jobs",
-                    WorkloadId::CronJob(_) => "cronjobs",
-                };
-                (resource, store.workload_meta(id).map(|meta| meta.name))
-            }
-        };
-        format!("{resource}/{}", name.unwrap_or_default())
-    }
-}
-
-/// A running kubectl.
-#[derive(Clone, Debug)]
-pub struct Process {
-    line: Arc<RunbookLine>,
-    /// The program that typed it, and its ticket; none for the scenario's own lines.
-    typist: Option<(&'static str, u64)>,
-    at: SimTime,
-    /// Its place among all that were started.
-    order: u64,
-    items: VecDeque<Item>,
-    current: Option<Step>,
-    waits: Vec<Gone>,
-    /// The wait has begun.
-    is_waiting: bool,
-    drain: Option<Box<Drain>>,
-    /// What `wait` waits for, and how it is printed.
-    wait: Option<Box<(wait::Wait, Vec<String>)>>,
-    /// Whose roll-out is being watched.
-    rollout: Option<WorkloadId>,
-    /// Raised at each roll-out: timers of an earlier one are void.
-    round: u32,
-    stdout: Vec<String>,
-    stderr: Vec<String>,
-    failures: Vec<Failure>,
-    exit: i32,
-    /// The programs of the line that come after this one.
-    pipe: Pipe,
-}
-
-impl Process {
-    fn new(line: Arc<RunbookLine>, typist: Option<(&'static str, u64)>, at: SimTime, order: u64) -> Self {
-        Self {
-            pipe: Pipe::new(&line.rest),
-            line,
-            typist,
-            at,
-            order,
-            items: VecDeque::new(),
-            current: None,
-            waits: Vec::new(),
-            is_waiting: false,
-            drain: None,
-            wait: None,
-            rollout: None,
-            round: 0,
-            stdout: Vec::new(),
-            stderr: Vec::new(),
-            failures: Vec::new(),
-            exit: 0,
-        }
-    }
-}
-
-/// What a verb wants done.
-#[derive(Debug, Default)]
-struct Plan {
-    items: Vec<Item>,
-    /// Lines of standard error that are no failure.
-    warnings: Vec<String>,
-}
-
-impl Plan {
-    fn fail(&mut self, failure: Failure) {
-        self.items.push(Item::Fail(failure));
-    }
-
-    fn say(&mut self, line: impl Into<String>) {
-        self.items.push(Item::Say(line.into()));
-    }
-
-    fn call(&mut self, step: Step) {
-        self.items.push(Item::Call(Box::new(step)));
-    }
 }
 
 /// kubectl.

@@ -1,0 +1,194 @@
+//! A running kubectl, and what it has to do.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::drain::Drain;
+use super::failure::Failure;
+use super::pipeline::Pipe;
+use super::{RunbookLine, wait};
+use crate::arena::Symbol;
+use crate::component::Request;
+use crate::state::{NamespaceId, NodeId, PersistentVolumeClaimId, PodId, ReplicaSet, Store, WorkloadId};
+use crate::units::SimTime;
+
+/// What a process does next.
+#[derive(Clone, Debug)]
+pub(super) enum Item {
+    /// A line on standard output, as it is printed of an object.
+    Say(String),
+    /// Lines on standard output, as they are.
+    Print(Vec<String>),
+    /// Something cannot be done.
+    Fail(Failure),
+    /// A request.
+    Call(Box<Step>),
+    /// The n-th object of the files is applied or created.
+    Apply(usize),
+    /// A roll-out is watched to its end.
+    Watch(WorkloadId),
+    /// What was deleted has to be gone before the next item, by a certain time once that is known.
+    AwaitGone(Option<SimTime>),
+}
+
+/// One request with the line it prints.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) request: Request,
+    /// Printed when it succeeds.
+    pub(super) line: String,
+    /// Printed instead when nothing had to change.
+    pub(super) unchanged: Option<String>,
+    /// What stands before the server's refusal, which is then told as kubectl's own.
+    pub(super) failed: Option<String>,
+    /// What is being done with which file, for the error message.
+    pub(super) source: Option<(&'static str, Arc<str>)>,
+    /// What has to be gone before the process ends.
+    pub(super) wait: Option<Gone>,
+    /// The namespace that the object is made in; without it, there is no object.
+    pub(super) home: Option<Symbol>,
+    /// An object that has gone meanwhile is no failure.
+    pub(super) may_be_gone: bool,
+    /// What is done instead if the server finds it invalid, there already, or in conflict with what there is.
+    pub(super) otherwise: Vec<Item>,
+}
+
+impl Step {
+    pub(super) fn new(request: Request, line: impl Into<String>) -> Self {
+        let line = line.into();
+        Self {
+            request,
+            line,
+            unchanged: None,
+            failed: None,
+            source: None,
+            wait: None,
+            home: None,
+            may_be_gone: false,
+            otherwise: Vec::new(),
+        }
+    }
+}
+
+/// An object that has to be gone.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Gone {
+    Pod(PodId),
+    Node(NodeId),
+    Workload(WorkloadId),
+    Namespace(NamespaceId),
+    Claim(PersistentVolumeClaimId),
+}
+
+impl Gone {
+    pub(super) fn is_there(self, store: &Store) -> bool {
+        match self {
+            Self::Pod(pod) => store.pod(pod).is_some(),
+            Self::Node(node) => store.node(node).is_some(),
+            Self::Workload(workload) => store.workload_meta(workload).is_some(),
+            Self::Namespace(namespace) => store.namespaces.get(namespace).is_some(),
+            Self::Claim(claim) => store.volumes.claim(claim).is_some(),
+        }
+    }
+
+    /// Resource and name.
+    pub(super) fn subject(self, store: &Store) -> String {
+        let (resource, name) = match self {
+            Self::Pod(id) => ("pods", store.pod(id).map(|pod| Symbol::new(&pod.name))),
+            Self::Node(id) => ("nodes", Some(store.node_name(id))),
+            Self::Namespace(id) => ("namespaces", store.namespaces.get(id).map(|namespace| namespace.name)),
+            Self::Claim(id) => ("persistentvolumeclaims", store.volumes.claim(id).map(|claim| claim.meta.name)),
+            Self::Workload(id) => {
+                let is_controller = |set: &ReplicaSet| set.is_replication_controller;
+                let resource = match id {
+                    WorkloadId::Deployment(_) => "deployments",
+                    WorkloadId::ReplicaSet(set) if store.replica_sets.get(set).is_some_and(is_controller) => {
+                        "replicationcontrollers"
+                    }
+                    WorkloadId::ReplicaSet(_) => "replicasets",
+                    WorkloadId::DaemonSet(_) => "daemonsets",
+                    WorkloadId::StatefulSet(_) => "statefulsets",
+                    WorkloadId::Job(_) => "jobs",
+                    WorkloadId::CronJob(_) => "cronjobs",
+                };
+                (resource, store.workload_meta(id).map(|meta| meta.name))
+            }
+        };
+        format!("{resource}/{}", name.unwrap_or_default())
+    }
+}
+
+/// A running kubectl.
+#[derive(Clone, Debug)]
+pub struct Process {
+    pub(super) line: Arc<RunbookLine>,
+    /// The program that typed it, and its ticket; none for the scenario's own lines.
+    pub(super) typist: Option<(&'static str, u64)>,
+    pub(super) at: SimTime,
+    /// Its place among all that were started.
+    pub(super) order: u64,
+    pub(super) items: VecDeque<Item>,
+    pub(super) current: Option<Step>,
+    pub(super) waits: Vec<Gone>,
+    /// The wait has begun.
+    pub(super) is_waiting: bool,
+    pub(super) drain: Option<Box<Drain>>,
+    /// What `wait` waits for, and how it is printed.
+    pub(super) wait: Option<Box<(wait::Wait, Vec<String>)>>,
+    /// Whose roll-out is being watched.
+    pub(super) rollout: Option<WorkloadId>,
+    /// Raised at each roll-out: timers of an earlier one are void.
+    pub(super) round: u32,
+    pub(super) stdout: Vec<String>,
+    pub(super) stderr: Vec<String>,
+    pub(super) failures: Vec<Failure>,
+    pub(super) exit: i32,
+    /// The programs of the line that come after this one.
+    pub(super) pipe: Pipe,
+}
+
+impl Process {
+    pub(super) fn new(line: Arc<RunbookLine>, typist: Option<(&'static str, u64)>, at: SimTime, order: u64) -> Self {
+        Self {
+            pipe: Pipe::new(&line.rest),
+            line,
+            typist,
+            at,
+            order,
+            items: VecDeque::new(),
+            current: None,
+            waits: Vec::new(),
+            is_waiting: false,
+            drain: None,
+            wait: None,
+            rollout: None,
+            round: 0,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            failures: Vec::new(),
+            exit: 0,
+        }
+    }
+}
+
+/// What a verb wants done.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) items: Vec<Item>,
+    /// Lines of standard error that are no failure.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Plan {
+    pub(super) fn fail(&mut self, failure: Failure) {
+        self.items.push(Item::Fail(failure));
+    }
+
+    pub(super) fn say(&mut self, line: impl Into<String>) {
+        self.items.push(Item::Say(line.into()));
+    }
+
+    pub(super) fn call(&mut self, step: Step) {
+        self.items.push(Item::Call(Box::new(step)));
+    }
+}

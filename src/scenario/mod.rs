@@ -5,6 +5,7 @@
 //! data. Nothing here runs a scenario, and nothing but the loaders reads files.
 
 mod assumption;
+mod configuration;
 mod control_plane;
 mod decode;
 mod document;
@@ -28,6 +29,7 @@ mod revisions;
 mod runbook;
 mod schema;
 mod targets;
+mod timeline;
 mod validate;
 mod workloads;
 

@@ -1,6 +1,5 @@
 //! From the tree to a scenario with nothing left open.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,28 +14,25 @@ use super::files::{self, Files, Manifests};
 use super::input::{self, Input};
 use super::kube_scheduler;
 use super::node_labels;
-use super::objects;
 use super::overrides::Overrides;
 use super::owners;
 use super::pools::NodePool;
 use super::revisions;
-use super::runbook::Typed;
-use super::schema::{API_VERSION, AutoscaledPoolEntry, KINDS, MissingOwners, ScenarioDocument, Spec};
+use super::schema::{API_VERSION, KINDS, MissingOwners, ScenarioDocument, Spec};
+use super::timeline::{Plans, remember_applied};
 use super::validate::{self, Inventory};
-use super::{Invalid, ResolvedScenario, TimelineAction};
+use super::{Invalid, ResolvedScenario};
 use crate::arena::Symbol;
 use crate::chaos::ChaosPlan;
-use crate::component::{Config, Latencies};
+use crate::component::Config;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
-use crate::engine::Distribution;
-use crate::kubectl::{self, Command, CommandLine, Runbook, RunbookLine, Written};
-use crate::model::config::{ClusterAutoscaler, FlagError, KubeApiserver, KubeControllerManager};
+use crate::kubectl::Runbook;
 use crate::model::field_path::FieldPath;
 use crate::model::manifest::{self, Loaded};
 use crate::model::{ManifestObject, NotModelled, Object, ResourceList};
 use crate::observe::{MinReady, Objective};
-use crate::procedures::{AutoscaledPool, AutoscalerPlan, ProcedurePlan};
-use crate::units::{IntOrPercent, Quantity, SimDuration, SimTime};
+use crate::procedures::ProcedurePlan;
+use crate::units::{IntOrPercent, Quantity};
 
 /// The most nodes that are played.
 pub(super) const NODES_MAX: u64 = 50_000;
@@ -91,18 +87,12 @@ pub(super) fn unknown_kind(kind: &str, location: Location) -> Diagnostic {
     })
 }
 
-/// What the timeline's entries are sorted into.
-struct Plans<'a> {
-    chaos: &'a mut ChaosPlan,
-    runbook: &'a mut Runbook,
-    procedures: &'a mut ProcedurePlan,
-}
-
-struct Resolver<'a> {
+/// A scenario on its way from the tree.
+pub(super) struct Resolver<'a> {
     file: Arc<str>,
     base_dir: &'a Path,
     kept: Option<&'a Manifests>,
-    diagnostics: Diagnostics,
+    pub(super) diagnostics: Diagnostics,
     sources: Sources,
     /// What was read of manifests and dumps.
     input: Input,
@@ -315,7 +305,7 @@ impl Resolver<'_> {
         objects
     }
 
-    fn take(&mut self, loaded: Loaded, not_modelled: &mut Vec<NotModelled>) -> Vec<ManifestObject> {
+    pub(super) fn take(&mut self, loaded: Loaded, not_modelled: &mut Vec<NotModelled>) -> Vec<ManifestObject> {
         for diagnostic in &loaded.diagnostics {
             for label in &diagnostic.labels {
                 let file = &label.location.file;
@@ -421,118 +411,6 @@ impl Resolver<'_> {
         scenario
     }
 
-    fn configuration(&mut self, root: &Node, spec: &Spec, files: &mut Files<'_>) -> Config {
-        let control_plane = &spec.control_plane;
-        let version = control_plane.kubernetes_version;
-        let (kube_apiserver, errors) = KubeApiserver::resolve(&control_plane.kube_apiserver, version);
-        self.flag_errors(root, "spec.controlPlane.kubeApiserver", errors);
-        let (kube_controller_manager, errors) =
-            KubeControllerManager::resolve(&control_plane.kube_controller_manager, version);
-        self.flag_errors(root, "spec.controlPlane.kubeControllerManager", errors);
-        let mut kube_scheduler = control_plane.kube_scheduler.clone();
-        kube_scheduler.apply_defaults();
-        let latency = self.latencies(root, spec, files);
-        Config {
-            version,
-            kube_apiserver,
-            kube_controller_manager,
-            kube_scheduler,
-            kubelet: control_plane.kubelet.resolve(version),
-            round_trip: Config::round_trip(&latency.api_call),
-            latency,
-            epoch_unix_s: 0,
-        }
-    }
-
-    fn autoscaler(
-        &mut self,
-        root: &Node,
-        spec: &Spec,
-        procedures: &ProcedurePlan,
-        files: &mut Files<'_>,
-    ) -> Option<AutoscalerPlan> {
-        let written = spec.cluster_autoscaler.as_ref()?;
-        let version = spec.control_plane.kubernetes_version;
-        let (flags, errors) = ClusterAutoscaler::resolve(&written.flags, version);
-        self.flag_errors(root, "spec.clusterAutoscaler.flags", errors);
-        let mut provisioning = written.provisioning.clone().unwrap_or(Distribution::Constant(SimDuration::ZERO));
-        self.observations(&mut provisioning, root.locate_text("spec.clusterAutoscaler.provisioning"), files);
-        let group = |entry: &AutoscaledPoolEntry| {
-            let AutoscaledPoolEntry { min, max, priority, .. } = *entry;
-            let pool = procedures.pool(entry.name.as_str())?;
-            Some(AutoscaledPool { pool, min, max, priority: priority.into() })
-        };
-        Some(AutoscalerPlan { groups: written.pools.iter().filter_map(group).collect(), flags, provisioning })
-    }
-
-    fn flag_errors(&mut self, root: &Node, field: &str, errors: Vec<FlagError>) {
-        for error in errors {
-            let flag = root.find(&super::overrides::parse_path(field).expect("a well-formed path"));
-            let entry = flag.and_then(|node| node.entry(error.flag.as_str()));
-            let is_unknown = error.message.contains("is not a flag");
-            let location = match entry {
-                Some(entry) if is_unknown => entry.key_location.clone(),
-                Some(entry) => entry.node.location.clone(),
-                None => root.locate_text(field),
-            };
-            let (code, label) =
-                if is_unknown { ("scenario::unknown_flag", "unknown flag") } else { ("scenario::bad_value", "") };
-            let mut diagnostic = Diagnostic::error(code, error.message).at(location, label);
-            if let Some(help) = error.help {
-                diagnostic = diagnostic.help(help);
-            }
-            self.diagnostics.push(diagnostic);
-        }
-    }
-
-    fn latencies(&mut self, root: &Node, spec: &Spec, files: &mut Files<'_>) -> Latencies {
-        let mut latencies = Latencies::default();
-        let written = &spec.latency;
-        let fields = [
-            (&written.pod_start, &mut latencies.pod_start, "podStart"),
-            (&written.image_pull, &mut latencies.image_pull, "imagePull"),
-            (&written.pod_ready, &mut latencies.pod_ready, "podReady"),
-            (&written.pod_stop, &mut latencies.pod_stop, "podStop"),
-            (&written.node_boot, &mut latencies.node_boot, "nodeBoot"),
-            (&written.kubelet_reconnect, &mut latencies.kubelet_reconnect, "kubeletReconnect"),
-            (&written.volume_attach, &mut latencies.volume_attach, "volumeAttach"),
-            (&written.volume_detach, &mut latencies.volume_detach, "volumeDetach"),
-            (&written.volume_provision, &mut latencies.volume_provision, "volumeProvision"),
-            (&written.watch, &mut latencies.watch, "watch"),
-            (&written.api_call, &mut latencies.api_call, "apiCall"),
-            (&written.kubectl_start, &mut latencies.kubectl_start, "kubectlStart"),
-        ];
-        for (written, latency, field) in fields {
-            if let Some(written) = written {
-                *latency = written.clone();
-                self.observations(latency, root.locate_text(&format!("spec.latency.{field}")), files);
-            }
-        }
-        latencies.job_run.clone_from(&written.job_run);
-        if let Some(job_run) = &mut latencies.job_run {
-            self.observations(job_run, root.locate_text("spec.latency.jobRun"), files);
-        }
-        latencies
-    }
-
-    /// Reads the file of an empirical distribution.
-    fn observations(&mut self, distribution: &mut Distribution, location: Location, files: &mut Files<'_>) {
-        let mut unreadable = None;
-        let result = distribution.resolve_files(&mut |path| {
-            files.text(path).map_err(|diagnostic| {
-                let message = diagnostic.message.clone();
-                unreadable = Some(diagnostic);
-                message
-            })
-        });
-        if let Err(error) = result {
-            let diagnostic = unreadable.unwrap_or_else(|| Diagnostic::error("scenario::bad_value", error.to_string()));
-            self.diagnostics.push(diagnostic.at(location, ""));
-            // Something that can be sampled, as checks go on, and that gives no further trouble.
-            *distribution = Distribution::Constant(SimDuration::MAX);
-        }
-    }
-
     fn pools(&mut self, root: &Node, spec: &Spec, config: &Config, objects: &[ManifestObject]) -> Vec<NodePool> {
         let mut pools = Vec::new();
         for (index, entry) in spec.cluster.node_pools.iter().enumerate() {
@@ -574,207 +452,10 @@ impl Resolver<'_> {
         }
         pools
     }
-
-    fn timeline(
-        &mut self,
-        root: &Node,
-        spec: &Spec,
-        plans: &mut Plans<'_>,
-        not_modelled: &mut Vec<NotModelled>,
-        files: &mut Files<'_>,
-    ) -> Vec<(SimTime, TimelineAction)> {
-        let Plans { chaos, runbook, procedures } = plans;
-        let mut timeline = Vec::new();
-        // Lines of one instant are typed into one shell.
-        let mut shells: BTreeMap<SimTime, kubectl::ShellId> = BTreeMap::new();
-        for (index, entry) in spec.timeline.iter().enumerate() {
-            let at = SimTime::ZERO + entry.at;
-            if let Some(fault) = &entry.fault {
-                timeline.push((at, TimelineAction::Fault(chaos.faults.len())));
-                let mut fault = fault.clone();
-                for (distribution, field) in [(&mut fault.boot, "boot"), (&mut fault.delay, "delay")] {
-                    if let Some(distribution) = distribution {
-                        let place = root.locate_text(&format!("spec.timeline[{index}].fault.{field}"));
-                        self.observations(distribution, place, files);
-                    }
-                }
-                chaos.faults.push((at, fault));
-            } else if entry.kubectl.is_some() {
-                let text = root.find_text(&format!("spec.timeline[{index}].kubectl"));
-                for typed in text.into_iter().flat_map(Typed::all) {
-                    let Some(mut line) = self.runbook_line(&typed, not_modelled, files) else { continue };
-                    let next = kubectl::ShellId(u32::try_from(shells.len()).unwrap_or(u32::MAX));
-                    line.shell = Some(*shells.entry(at).or_insert(next));
-                    timeline.push((at, TimelineAction::Kubectl(runbook.lines.len())));
-                    runbook.lines.push(Arc::new(line));
-                }
-            } else if let Some(add) = &entry.add_nodes {
-                let Some(pool) = chaos.pools.iter().position(|pool| pool.name == add.pool) else { continue };
-                timeline.push((at, TimelineAction::AddNodes(chaos.add_nodes.len())));
-                chaos.add_nodes.push((at, pool, add.count));
-            } else if let Some(upgrade) = &entry.rolling_upgrade {
-                timeline.push((at, TimelineAction::RollingUpgrade(procedures.upgrades.len())));
-                procedures.upgrades.push(upgrade.clone());
-            } else if let Some(reboot) = &entry.rolling_reboot {
-                timeline.push((at, TimelineAction::RollingReboot(procedures.reboots.len())));
-                procedures.reboots.push(reboot.clone());
-            }
-        }
-        timeline
-    }
-
-    /// Reads a kubectl line and the files it names; none if it cannot be read.
-    fn runbook_line(
-        &mut self,
-        typed: &Typed<'_>,
-        not_modelled: &mut Vec<NotModelled>,
-        files: &mut Files<'_>,
-    ) -> Option<RunbookLine> {
-        let (trimmed, place) = kubectl::in_background(typed.text);
-        let CommandLine { mut command, printing, files: paths, input, rest } = match kubectl::parse(trimmed) {
-            Ok(line) => line,
-            Err(error) => {
-                let diagnostic = Diagnostic::error("scenario::bad_kubectl_line", error.message);
-                let mut diagnostic = diagnostic.at(typed.place_of(&error.word), "");
-                diagnostic.help.extend(error.help);
-                self.diagnostics.push(diagnostic);
-                return None;
-            }
-        };
-        if let Command::Refused(lines) = &command {
-            let why = lines.first().map(|line| line.trim_start_matches("error: ")).unwrap_or_default();
-            let diagnostic =
-                Diagnostic::warning("scenario::refused_kubectl_line", format!("kubectl refuses this line: {why}"));
-            self.diagnostics.push(diagnostic.at(typed.place(), ""));
-        }
-        let mut objects = Vec::new();
-        for path in &paths {
-            let place = typed.place_of(path);
-            let saved = address_name(path).map(|name| (name, files.is_there(name)));
-            if let Some((name, is_there)) = saved {
-                self.diagnostics.push(of_address(path, name, is_there).at(place.clone(), ""));
-                if !is_there {
-                    continue;
-                }
-            }
-            let path = saved.map_or(path.as_str(), |(name, _)| name);
-            if path == "-" {
-                let written = input.as_ref().map(|input| self.standard_input(input, typed, not_modelled, files));
-                objects.extend(written.into_iter().flatten());
-                continue;
-            }
-            let mut loaded = files.manifests(path);
-            loaded.diagnostics = with_place(loaded.diagnostics, &place);
-            let file: Arc<str> = path.into();
-            let written = self.take(loaded, not_modelled).into_iter();
-            objects.extend(written.map(|object| Written::new(&file, object)));
-        }
-        if let Command::Patch(arguments) = &mut command
-            && let Some(path) = &arguments.patch_file
-        {
-            let place = typed.place_of(path);
-            arguments.patch = self.patch_file(path, place, files)?;
-        }
-        kubectl::hand_over(&mut command, &mut objects);
-        objects::check_line(&command, &objects, &typed.place(), &mut self.diagnostics);
-        let shown = trimmed.strip_prefix("kubectl ").map_or(trimmed, str::trim_start);
-        Some(RunbookLine { text: shown.into(), command, printing, objects, shell: None, place, rest })
-    }
-}
-
-impl Resolver<'_> {
-    /// The objects that a line reads as standard input.
-    fn standard_input(
-        &mut self,
-        input: &kubectl::Input,
-        typed: &Typed<'_>,
-        not_modelled: &mut Vec<NotModelled>,
-        files: &mut Files<'_>,
-    ) -> Vec<Written> {
-        let text = match &input.source {
-            kubectl::Source::Text(text) => text.clone(),
-            kubectl::Source::File(path) => match files.text(path) {
-                Ok(text) => text,
-                Err(problem) => {
-                    self.diagnostics.push(problem.at(typed.place_of(path), "named here"));
-                    return Vec::new();
-                }
-            },
-        };
-        let read = input.filtered(&text);
-        let mut loaded = crate::model::manifest::load_text(kubectl::STANDARD_INPUT, &read);
-        let placed = loaded.diagnostics.into_iter().map(|mut problem| {
-            // What stands in the line as it is read has a place of its own there.
-            let places: Option<Vec<_>> =
-                problem.labels.iter().map(|label| typed.place_within(&read, &label.location)).collect();
-            match places {
-                Some(places) => {
-                    problem.labels.iter_mut().zip(places).for_each(|(label, place)| label.location = place);
-                    problem
-                }
-                None => problem.at(typed.place(), "this line reads it"),
-            }
-        });
-        loaded.diagnostics = placed.collect();
-        let file: Arc<str> = kubectl::STANDARD_INPUT.into();
-        let objects = self.take(loaded, not_modelled).into_iter();
-        objects.map(|object| Written::new(&file, object)).collect()
-    }
-
-    /// The patch that a file holds; none if it holds none.
-    fn patch_file(&mut self, path: &str, place: Location, files: &mut Files<'_>) -> Option<serde_json::Value> {
-        let problem = match files.text(path) {
-            Ok(text) => match kubectl::patch_value(&text) {
-                Ok(value) => return Some(value),
-                Err(error) => Diagnostic::error("scenario::bad_kubectl_line", error.message),
-            },
-            Err(diagnostic) => diagnostic,
-        };
-        let placed = if problem.labels.is_empty() { problem.at(place, "named here") } else { problem };
-        self.diagnostics.push(placed);
-        None
-    }
-}
-
-/// The name that a file is saved under which lies at an address; none if the path is no address.
-fn address_name(path: &str) -> Option<&str> {
-    let rest = path.strip_prefix("https://").or_else(|| path.strip_prefix("http://"))?;
-    let rest = rest.split(['?', '#']).next().unwrap_or(rest);
-    Some(rest.rsplit('/').next().unwrap_or_default())
-}
-
-/// What lies at an address is not known here; a file beside the scenario may hold it.
-fn of_address(address: &str, name: &str, is_there: bool) -> Diagnostic {
-    if is_there {
-        let message =
-            format!("there is no network in a simulation: `{name}` beside the scenario is read for `{address}`");
-        return Diagnostic::warning("scenario::saved_address", message);
-    }
-    let message = format!("`{address}` cannot be read: there is no network in a simulation");
-    let help = match name {
-        "" => "save what it holds as a file beside the scenario, and name that".to_owned(),
-        name => format!("save what it holds as `{name}` beside the scenario; the line may stay as it is"),
-    };
-    Diagnostic::error("scenario::bad_kubectl_line", message).help(help)
-}
-
-/// Objects of manifests that the timeline applies once more were applied before, too. Those of dumps tell themselves.
-fn remember_applied(objects: &mut [ManifestObject], runbook: &Runbook) {
-    let applies = |line: &&Arc<RunbookLine>| matches!(line.command, Command::Apply(_));
-    let written = runbook.lines.iter().filter(applies).flat_map(|line| &line.objects);
-    let applied: BTreeSet<_> = written.map(|written| written.object.key()).collect();
-    for ManifestObject { object, .. } in objects {
-        let metadata = object.metadata();
-        let is_dumped = metadata.uid.is_some() || metadata.creation_timestamp.is_some();
-        let is_remembered = metadata.annotations.contains_key(&Symbol::new(kubectl::LAST_APPLIED));
-        if !is_dumped && !is_remembered && applied.contains(&object.key()) {
-            *object = kubectl::remembered(object);
-        }
-    }
 }
 
 /// Problems with files that could not be read have no place of their own.
-fn with_place(diagnostics: Diagnostics, place: &Location) -> Diagnostics {
+pub(super) fn with_place(diagnostics: Diagnostics, place: &Location) -> Diagnostics {
     let placed = diagnostics.into_iter().map(|diagnostic| match diagnostic.labels.as_slice() {
         [] => diagnostic.at(place.clone(), "named here"),
         _ => diagnostic,

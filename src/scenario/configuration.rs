@@ -1,0 +1,128 @@
+//! The control plane's configuration and latencies, and the cluster autoscaler's.
+
+use super::document::Node;
+use super::files::Files;
+use super::resolve::Resolver;
+use super::schema::{AutoscaledPoolEntry, Spec};
+use crate::component::{Config, Latencies};
+use crate::diagnostics::{Diagnostic, Location};
+use crate::engine::Distribution;
+use crate::model::config::{ClusterAutoscaler, FlagError, KubeApiserver, KubeControllerManager};
+use crate::procedures::{AutoscaledPool, AutoscalerPlan, ProcedurePlan};
+use crate::units::SimDuration;
+
+impl Resolver<'_> {
+    /// What the control plane runs with.
+    pub(super) fn configuration(&mut self, root: &Node, spec: &Spec, files: &mut Files<'_>) -> Config {
+        let control_plane = &spec.control_plane;
+        let version = control_plane.kubernetes_version;
+        let (kube_apiserver, errors) = KubeApiserver::resolve(&control_plane.kube_apiserver, version);
+        self.flag_errors(root, "spec.controlPlane.kubeApiserver", errors);
+        let (kube_controller_manager, errors) =
+            KubeControllerManager::resolve(&control_plane.kube_controller_manager, version);
+        self.flag_errors(root, "spec.controlPlane.kubeControllerManager", errors);
+        let mut kube_scheduler = control_plane.kube_scheduler.clone();
+        kube_scheduler.apply_defaults();
+        let latency = self.latencies(root, spec, files);
+        Config {
+            version,
+            kube_apiserver,
+            kube_controller_manager,
+            kube_scheduler,
+            kubelet: control_plane.kubelet.resolve(version),
+            round_trip: Config::round_trip(&latency.api_call),
+            latency,
+            epoch_unix_s: 0,
+        }
+    }
+
+    /// The cluster autoscaler, if the scenario has one.
+    pub(super) fn autoscaler(
+        &mut self,
+        root: &Node,
+        spec: &Spec,
+        procedures: &ProcedurePlan,
+        files: &mut Files<'_>,
+    ) -> Option<AutoscalerPlan> {
+        let written = spec.cluster_autoscaler.as_ref()?;
+        let version = spec.control_plane.kubernetes_version;
+        let (flags, errors) = ClusterAutoscaler::resolve(&written.flags, version);
+        self.flag_errors(root, "spec.clusterAutoscaler.flags", errors);
+        let mut provisioning = written.provisioning.clone().unwrap_or(Distribution::Constant(SimDuration::ZERO));
+        self.observations(&mut provisioning, root.locate_text("spec.clusterAutoscaler.provisioning"), files);
+        let group = |entry: &AutoscaledPoolEntry| {
+            let AutoscaledPoolEntry { min, max, priority, .. } = *entry;
+            let pool = procedures.pool(entry.name.as_str())?;
+            Some(AutoscaledPool { pool, min, max, priority: priority.into() })
+        };
+        Some(AutoscalerPlan { groups: written.pools.iter().filter_map(group).collect(), flags, provisioning })
+    }
+
+    fn flag_errors(&mut self, root: &Node, field: &str, errors: Vec<FlagError>) {
+        for error in errors {
+            let flag = root.find(&super::overrides::parse_path(field).expect("a well-formed path"));
+            let entry = flag.and_then(|node| node.entry(error.flag.as_str()));
+            let is_unknown = error.message.contains("is not a flag");
+            let location = match entry {
+                Some(entry) if is_unknown => entry.key_location.clone(),
+                Some(entry) => entry.node.location.clone(),
+                None => root.locate_text(field),
+            };
+            let (code, label) =
+                if is_unknown { ("scenario::unknown_flag", "unknown flag") } else { ("scenario::bad_value", "") };
+            let mut diagnostic = Diagnostic::error(code, error.message).at(location, label);
+            if let Some(help) = error.help {
+                diagnostic = diagnostic.help(help);
+            }
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    fn latencies(&mut self, root: &Node, spec: &Spec, files: &mut Files<'_>) -> Latencies {
+        let mut latencies = Latencies::default();
+        let written = &spec.latency;
+        let fields = [
+            (&written.pod_start, &mut latencies.pod_start, "podStart"),
+            (&written.image_pull, &mut latencies.image_pull, "imagePull"),
+            (&written.pod_ready, &mut latencies.pod_ready, "podReady"),
+            (&written.pod_stop, &mut latencies.pod_stop, "podStop"),
+            (&written.node_boot, &mut latencies.node_boot, "nodeBoot"),
+            (&written.kubelet_reconnect, &mut latencies.kubelet_reconnect, "kubeletReconnect"),
+            (&written.volume_attach, &mut latencies.volume_attach, "volumeAttach"),
+            (&written.volume_detach, &mut latencies.volume_detach, "volumeDetach"),
+            (&written.volume_provision, &mut latencies.volume_provision, "volumeProvision"),
+            (&written.watch, &mut latencies.watch, "watch"),
+            (&written.api_call, &mut latencies.api_call, "apiCall"),
+            (&written.kubectl_start, &mut latencies.kubectl_start, "kubectlStart"),
+        ];
+        for (written, latency, field) in fields {
+            if let Some(written) = written {
+                *latency = written.clone();
+                self.observations(latency, root.locate_text(&format!("spec.latency.{field}")), files);
+            }
+        }
+        latencies.job_run.clone_from(&written.job_run);
+        if let Some(job_run) = &mut latencies.job_run {
+            self.observations(job_run, root.locate_text("spec.latency.jobRun"), files);
+        }
+        latencies
+    }
+
+    /// Reads the file of an empirical distribution.
+    pub(super) fn observations(&mut self, distribution: &mut Distribution, location: Location, files: &mut Files<'_>) {
+        let mut unreadable = None;
+        let result = distribution.resolve_files(&mut |path| {
+            files.text(path).map_err(|diagnostic| {
+                let message = diagnostic.message.clone();
+                unreadable = Some(diagnostic);
+                message
+            })
+        });
+        if let Err(error) = result {
+            let diagnostic = unreadable.unwrap_or_else(|| Diagnostic::error("scenario::bad_value", error.to_string()));
+            self.diagnostics.push(diagnostic.at(location, ""));
+            // Something that can be sampled, as checks go on, and that gives no further trouble.
+            *distribution = Distribution::Constant(SimDuration::MAX);
+        }
+    }
+}

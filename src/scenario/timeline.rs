@@ -1,0 +1,224 @@
+//! The timeline: what its entries do, and what its kubectl lines read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::TimelineAction;
+use super::document::Node;
+use super::files::Files;
+use super::objects;
+use super::resolve::{Resolver, with_place};
+use super::runbook::Typed;
+use super::schema::Spec;
+use crate::arena::Symbol;
+use crate::chaos::ChaosPlan;
+use crate::diagnostics::{Diagnostic, Location};
+use crate::kubectl::{self, Command, CommandLine, Runbook, RunbookLine, Written};
+use crate::model::{ManifestObject, NotModelled};
+use crate::procedures::ProcedurePlan;
+use crate::units::SimTime;
+
+/// What the timeline's entries are sorted into.
+pub(super) struct Plans<'a> {
+    pub(super) chaos: &'a mut ChaosPlan,
+    pub(super) runbook: &'a mut Runbook,
+    pub(super) procedures: &'a mut ProcedurePlan,
+}
+
+impl Resolver<'_> {
+    /// What the entries do, in the order in which they are written.
+    pub(super) fn timeline(
+        &mut self,
+        root: &Node,
+        spec: &Spec,
+        plans: &mut Plans<'_>,
+        not_modelled: &mut Vec<NotModelled>,
+        files: &mut Files<'_>,
+    ) -> Vec<(SimTime, TimelineAction)> {
+        let Plans { chaos, runbook, procedures } = plans;
+        let mut timeline = Vec::new();
+        // Lines of one instant are typed into one shell.
+        let mut shells: BTreeMap<SimTime, kubectl::ShellId> = BTreeMap::new();
+        for (index, entry) in spec.timeline.iter().enumerate() {
+            let at = SimTime::ZERO + entry.at;
+            if let Some(fault) = &entry.fault {
+                timeline.push((at, TimelineAction::Fault(chaos.faults.len())));
+                let mut fault = fault.clone();
+                for (distribution, field) in [(&mut fault.boot, "boot"), (&mut fault.delay, "delay")] {
+                    if let Some(distribution) = distribution {
+                        let place = root.locate_text(&format!("spec.timeline[{index}].fault.{field}"));
+                        self.observations(distribution, place, files);
+                    }
+                }
+                chaos.faults.push((at, fault));
+            } else if entry.kubectl.is_some() {
+                let text = root.find_text(&format!("spec.timeline[{index}].kubectl"));
+                for typed in text.into_iter().flat_map(Typed::all) {
+                    let Some(mut line) = self.runbook_line(&typed, not_modelled, files) else { continue };
+                    let next = kubectl::ShellId(u32::try_from(shells.len()).unwrap_or(u32::MAX));
+                    line.shell = Some(*shells.entry(at).or_insert(next));
+                    timeline.push((at, TimelineAction::Kubectl(runbook.lines.len())));
+                    runbook.lines.push(Arc::new(line));
+                }
+            } else if let Some(add) = &entry.add_nodes {
+                let Some(pool) = chaos.pools.iter().position(|pool| pool.name == add.pool) else { continue };
+                timeline.push((at, TimelineAction::AddNodes(chaos.add_nodes.len())));
+                chaos.add_nodes.push((at, pool, add.count));
+            } else if let Some(upgrade) = &entry.rolling_upgrade {
+                timeline.push((at, TimelineAction::RollingUpgrade(procedures.upgrades.len())));
+                procedures.upgrades.push(upgrade.clone());
+            } else if let Some(reboot) = &entry.rolling_reboot {
+                timeline.push((at, TimelineAction::RollingReboot(procedures.reboots.len())));
+                procedures.reboots.push(reboot.clone());
+            }
+        }
+        timeline
+    }
+
+    /// Reads a kubectl line and the files it names; none if it cannot be read.
+    fn runbook_line(
+        &mut self,
+        typed: &Typed<'_>,
+        not_modelled: &mut Vec<NotModelled>,
+        files: &mut Files<'_>,
+    ) -> Option<RunbookLine> {
+        let (trimmed, place) = kubectl::in_background(typed.text);
+        let CommandLine { mut command, printing, files: paths, input, rest } = match kubectl::parse(trimmed) {
+            Ok(line) => line,
+            Err(error) => {
+                let diagnostic = Diagnostic::error("scenario::bad_kubectl_line", error.message);
+                let mut diagnostic = diagnostic.at(typed.place_of(&error.word), "");
+                diagnostic.help.extend(error.help);
+                self.diagnostics.push(diagnostic);
+                return None;
+            }
+        };
+        if let Command::Refused(lines) = &command {
+            let why = lines.first().map(|line| line.trim_start_matches("error: ")).unwrap_or_default();
+            let diagnostic =
+                Diagnostic::warning("scenario::refused_kubectl_line", format!("kubectl refuses this line: {why}"));
+            self.diagnostics.push(diagnostic.at(typed.place(), ""));
+        }
+        let mut objects = Vec::new();
+        for path in &paths {
+            let place = typed.place_of(path);
+            let saved = address_name(path).map(|name| (name, files.is_there(name)));
+            if let Some((name, is_there)) = saved {
+                self.diagnostics.push(of_address(path, name, is_there).at(place.clone(), ""));
+                if !is_there {
+                    continue;
+                }
+            }
+            let path = saved.map_or(path.as_str(), |(name, _)| name);
+            if path == "-" {
+                let written = input.as_ref().map(|input| self.standard_input(input, typed, not_modelled, files));
+                objects.extend(written.into_iter().flatten());
+                continue;
+            }
+            let mut loaded = files.manifests(path);
+            loaded.diagnostics = with_place(loaded.diagnostics, &place);
+            let file: Arc<str> = path.into();
+            let written = self.take(loaded, not_modelled).into_iter();
+            objects.extend(written.map(|object| Written::new(&file, object)));
+        }
+        if let Command::Patch(arguments) = &mut command
+            && let Some(path) = &arguments.patch_file
+        {
+            let place = typed.place_of(path);
+            arguments.patch = self.patch_file(path, place, files)?;
+        }
+        kubectl::hand_over(&mut command, &mut objects);
+        objects::check_line(&command, &objects, &typed.place(), &mut self.diagnostics);
+        let shown = trimmed.strip_prefix("kubectl ").map_or(trimmed, str::trim_start);
+        Some(RunbookLine { text: shown.into(), command, printing, objects, shell: None, place, rest })
+    }
+
+    /// The objects that a line reads as standard input.
+    fn standard_input(
+        &mut self,
+        input: &kubectl::Input,
+        typed: &Typed<'_>,
+        not_modelled: &mut Vec<NotModelled>,
+        files: &mut Files<'_>,
+    ) -> Vec<Written> {
+        let text = match &input.source {
+            kubectl::Source::Text(text) => text.clone(),
+            kubectl::Source::File(path) => match files.text(path) {
+                Ok(text) => text,
+                Err(problem) => {
+                    self.diagnostics.push(problem.at(typed.place_of(path), "named here"));
+                    return Vec::new();
+                }
+            },
+        };
+        let read = input.filtered(&text);
+        let mut loaded = crate::model::manifest::load_text(kubectl::STANDARD_INPUT, &read);
+        let placed = loaded.diagnostics.into_iter().map(|mut problem| {
+            // What stands in the line as it is read has a place of its own there.
+            let places: Option<Vec<_>> =
+                problem.labels.iter().map(|label| typed.place_within(&read, &label.location)).collect();
+            match places {
+                Some(places) => {
+                    problem.labels.iter_mut().zip(places).for_each(|(label, place)| label.location = place);
+                    problem
+                }
+                None => problem.at(typed.place(), "this line reads it"),
+            }
+        });
+        loaded.diagnostics = placed.collect();
+        let file: Arc<str> = kubectl::STANDARD_INPUT.into();
+        let objects = self.take(loaded, not_modelled).into_iter();
+        objects.map(|object| Written::new(&file, object)).collect()
+    }
+
+    /// The patch that a file holds; none if it holds none.
+    fn patch_file(&mut self, path: &str, place: Location, files: &mut Files<'_>) -> Option<serde_json::Value> {
+        let problem = match files.text(path) {
+            Ok(text) => match kubectl::patch_value(&text) {
+                Ok(value) => return Some(value),
+                Err(error) => Diagnostic::error("scenario::bad_kubectl_line", error.message),
+            },
+            Err(diagnostic) => diagnostic,
+        };
+        let placed = if problem.labels.is_empty() { problem.at(place, "named here") } else { problem };
+        self.diagnostics.push(placed);
+        None
+    }
+}
+
+/// The name that a file is saved under which lies at an address; none if the path is no address.
+fn address_name(path: &str) -> Option<&str> {
+    let rest = path.strip_prefix("https://").or_else(|| path.strip_prefix("http://"))?;
+    let rest = rest.split(['?', '#']).next().unwrap_or(rest);
+    Some(rest.rsplit('/').next().unwrap_or_default())
+}
+
+/// What lies at an address is not known here; a file beside the scenario may hold it.
+fn of_address(address: &str, name: &str, is_there: bool) -> Diagnostic {
+    if is_there {
+        let message =
+            format!("there is no network in a simulation: `{name}` beside the scenario is read for `{address}`");
+        return Diagnostic::warning("scenario::saved_address", message);
+    }
+    let message = format!("`{address}` cannot be read: there is no network in a simulation");
+    let help = match name {
+        "" => "save what it holds as a file beside the scenario, and name that".to_owned(),
+        name => format!("save what it holds as `{name}` beside the scenario; the line may stay as it is"),
+    };
+    Diagnostic::error("scenario::bad_kubectl_line", message).help(help)
+}
+
+/// Objects of manifests that the timeline applies once more were applied before, too. Those of dumps tell themselves.
+pub(super) fn remember_applied(objects: &mut [ManifestObject], runbook: &Runbook) {
+    let applies = |line: &&Arc<RunbookLine>| matches!(line.command, Command::Apply(_));
+    let written = runbook.lines.iter().filter(applies).flat_map(|line| &line.objects);
+    let applied: BTreeSet<_> = written.map(|written| written.object.key()).collect();
+    for ManifestObject { object, .. } in objects {
+        let metadata = object.metadata();
+        let is_dumped = metadata.uid.is_some() || metadata.creation_timestamp.is_some();
+        let is_remembered = metadata.annotations.contains_key(&Symbol::new(kubectl::LAST_APPLIED));
+        if !is_dumped && !is_remembered && applied.contains(&object.key()) {
+            *object = kubectl::remembered(object);
+        }
+    }
+}

@@ -145,8 +145,17 @@ impl ApiServer {
         let uid = self.uid(s, "Namespace", &o.metadata);
         let annotations = Arc::new(o.metadata.annotations);
         let finalizers = finalizers::foreign(&o.metadata.finalizers);
-        let namespace =
-            Namespace { name, uid, labels, annotations, deleting_since: None, finalizers, is_emptied: false };
+        let created_at = self.instant(o.metadata.creation_timestamp, s.now);
+        let namespace = Namespace {
+            name,
+            uid,
+            labels,
+            annotations,
+            created_at,
+            deleting_since: None,
+            finalizers,
+            is_emptied: false,
+        };
         let id = s.store.namespaces.insert(namespace);
         s.changed.push(Changed::NamespaceChanged(id));
         Ok(Reply::Done)
@@ -610,6 +619,7 @@ impl ApiServer {
             value: o.value,
             global_default: o.global_default,
             never_preempts: o.preemption_policy == Some(model::PreemptionPolicy::Never),
+            created_at: self.instant(o.metadata.creation_timestamp, s.now),
         });
         Ok(Reply::Done)
     }

@@ -1,8 +1,11 @@
 //! `kubectl get` as a table, and `rollout history`.
 //!
 //! # Differs
-//! Addresses, images, versions and whatever else is not modelled are shown as `<none>` or `<unknown>`, and left out of
-//! objects. A watch ends when the objects as they are have been printed.
+//! Addresses, images of nodes, versions and whatever else is not modelled are shown as `<none>` or `<unknown>`, and left out
+//! of objects; of readiness gates, a pod that is not ready has met none. A watch ends when the objects as they are have been
+//! printed.
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -13,18 +16,23 @@ use super::json_path::Template;
 use super::output::{self, Format};
 use super::resource::{Found, Kind, find, find_or_fail};
 use super::view::{self, Clock};
-use super::{Item, Plan};
+use super::{Item, Plan, columns};
 use crate::arena::Symbol;
 use crate::model::{Container, StoredKind};
-use crate::state::{ContainerState, ContainerStatus, JobId, Pod, Quota, Status, Store, Stored, WorkloadId};
-use crate::units::SimTime;
+use crate::state::{ContainerState, ContainerStatus, JobId, Node, Pod, Quota, Status, Store, WorkloadId};
+use crate::units::{SimDuration, SimTime};
 
-/// How old something is, as kubectl tells it.
+/// How old something is.
+fn age(since: SimTime, now: SimTime) -> String {
+    human(now.saturating_since(since))
+}
+
+/// A length of time, as kubectl tells it.
 ///
 /// # Source
 /// apimachinery, `duration.HumanDuration`.
-fn age(since: SimTime, now: SimTime) -> String {
-    let seconds = now.saturating_since(since).as_secs();
+pub(super) fn human(time: SimDuration) -> String {
+    let seconds = time.as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     let pair = |first: u64, unit: char, second: u64, lesser: char| match second {
         0 => format!("{first}{unit}"),
@@ -62,7 +70,7 @@ pub(super) fn plan(args: &GetArgs, store: &Store, now: SimTime, clock: Clock, pl
         Columns::Objects(format) => objects(args, format, &found, has_failed, store, clock, plan),
         // As it is: `-o name` has been heeded.
         Columns::Name => plan.items.extend(found.iter().map(|object| Item::Print(vec![object.printed(store)]))),
-        Columns::Usual | Columns::Wide => tables(args, &found, has_failed, store, now, plan),
+        Columns::Usual | Columns::Wide => tables(args, &found, has_failed, store, (now, clock), plan),
     }
     let made =
         args.selection.kinds.iter().filter_map(|kind| if let Kind::Stored(kind) = kind { Some(*kind) } else { None });
@@ -129,7 +137,14 @@ fn objects(
     }
 }
 
-fn tables(args: &GetArgs, found: &[Found], has_failed: bool, store: &Store, now: SimTime, plan: &mut Plan) {
+fn tables(
+    args: &GetArgs,
+    found: &[Found],
+    has_failed: bool,
+    store: &Store,
+    (now, clock): (SimTime, Clock),
+    plan: &mut Plan,
+) {
     let mut kinds: Vec<Kind> = Vec::new();
     for object in found {
         if !kinds.contains(&object.kind()) {
@@ -147,7 +162,7 @@ fn tables(args: &GetArgs, found: &[Found], has_failed: bool, store: &Store, now:
             plan.items.push(Item::Print(vec![String::new()]));
         }
         let headings = headings(*kind, args);
-        let rows = objects.iter().map(|object| row(object, args, kinds.len() > 1, store, now));
+        let rows = objects.iter().map(|object| row(object, args, kinds.len() > 1, store, (now, clock)));
         let rows: Vec<Vec<String>> = Some(headings).filter(|_| !args.no_headers).into_iter().chain(rows).collect();
         plan.items.push(Item::Print(table_lines(&rows)));
     }
@@ -169,47 +184,27 @@ fn table_lines(rows: &[Vec<String>]) -> Vec<String> {
 }
 
 fn headings(kind: Kind, args: &GetArgs) -> Vec<String> {
-    let wide = args.columns == Columns::Wide;
-    let own: &[&str] = match kind {
-        Kind::Pod if wide => {
-            &["NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE", "NOMINATED NODE", "READINESS GATES"]
-        }
-        Kind::Pod => &["NAME", "READY", "STATUS", "RESTARTS", "AGE"],
-        Kind::Node => &["NAME", "STATUS", "ROLES", "AGE", "VERSION"],
-        Kind::Deployment => &["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE"],
-        Kind::ReplicaSet | Kind::ReplicationController => &["NAME", "DESIRED", "CURRENT", "READY", "AGE"],
-        Kind::StatefulSet => &["NAME", "READY", "AGE"],
-        Kind::DaemonSet => &["NAME", "DESIRED", "CURRENT", "READY", "UP-TO-DATE", "AVAILABLE", "NODE SELECTOR", "AGE"],
-        Kind::Job => &["NAME", "STATUS", "COMPLETIONS", "DURATION", "AGE"],
-        Kind::CronJob => &["NAME", "SCHEDULE", "TIMEZONE", "SUSPEND", "ACTIVE", "LAST SCHEDULE", "AGE"],
-        Kind::PodDisruptionBudget => &["NAME", "MIN AVAILABLE", "MAX UNAVAILABLE", "ALLOWED DISRUPTIONS", "AGE"],
-        Kind::Service => &["NAME", "TYPE", "CLUSTER-IP", "EXTERNAL-IP", "PORT(S)", "AGE"],
-        Kind::Namespace => &["NAME", "STATUS", "AGE"],
-        Kind::PriorityClass => &["NAME", "VALUE", "GLOBAL-DEFAULT", "AGE"],
-        Kind::Stored(kind) if kind.is_autoscaler() => {
-            &["NAME", "REFERENCE", "TARGETS", "MINPODS", "MAXPODS", "REPLICAS", "AGE"]
-        }
-        Kind::Stored(kind) if kind.is_built_in() && kind.kind == "ResourceQuota" => {
-            &["NAME", "REQUEST", "LIMIT", "AGE"]
-        }
-        Kind::Stored(kind) if kind.is_built_in() && kind.kind == "ConfigMap" => &["NAME", "DATA", "AGE"],
-        Kind::Stored(kind) if kind.is_built_in() && kind.kind == "Secret" => &["NAME", "TYPE", "DATA", "AGE"],
-        Kind::PersistentVolumeClaim | Kind::PersistentVolume | Kind::Stored(_) => &["NAME", "AGE"],
-    };
+    let (usual, wide) = columns::of(kind);
+    let wide = wide.iter().filter(|_| args.columns == Columns::Wide);
+    let own = std::iter::once("NAME").chain(usual.iter().chain(wide).copied());
     let place = (args.selection.all_namespaces && kind.is_namespaced()).then_some("NAMESPACE");
-    let mut headings: Vec<String> = place.into_iter().chain(own.iter().copied()).map(str::to_owned).collect();
+    let mut headings: Vec<String> = place.into_iter().chain(own).map(str::to_owned).collect();
     // The last part of a label's key.
     headings.extend(args.label_columns.iter().map(|key| key.rsplit('/').next().unwrap_or(key).to_uppercase()));
     headings.extend(args.show_labels.then(|| "LABELS".to_owned()));
     headings
 }
 
-fn row(found: &Found, args: &GetArgs, with_kind: bool, store: &Store, now: SimTime) -> Vec<String> {
-    let name = found.name(store);
+fn row(found: &Found, args: &GetArgs, with_kind: bool, store: &Store, (now, clock): (SimTime, Clock)) -> Vec<String> {
+    let kind = found.kind();
+    let object = view::object(found, store, clock).unwrap_or_default();
+    let name = found.name(store) + columns::mark(kind, &object);
     let name = if with_kind { format!("{}/{name}", found.kind().printed()) } else { name };
     let place = (args.selection.all_namespaces && found.kind().is_namespaced()).then(|| found.namespace(store));
     let mut cells: Vec<String> = place.map(|place| place.to_string()).into_iter().chain([name]).collect();
-    cells.extend(cells_of(found, args.columns == Columns::Wide, store, now).unwrap_or_default());
+    let (usual, wide) = columns::of(kind);
+    let count = usual.len() + if args.columns == Columns::Wide { wide.len() } else { 0 };
+    cells.extend(cells_of(found, &object, store, (now, clock)).unwrap_or_default().into_iter().take(count));
     if args.show_labels || !args.label_columns.is_empty() {
         let labels = found.labels(store);
         let label = |key: &String| labels.get(Symbol::new(key)).map_or("", |value| value.as_str()).to_owned();
@@ -320,40 +315,61 @@ fn ready_and_restarts(pod: &Pod, now: SimTime) -> [String; 2] {
     [format!("{ready}/{}", pod.spec.containers.len() + side), restarts]
 }
 
-fn pod_cells(pod: &Pod, wide: bool, store: &Store, now: SimTime) -> Vec<String> {
+fn pod_cells(pod: &Pod, store: &Store, now: SimTime) -> Vec<String> {
     let [ready, restarts] = ready_and_restarts(pod, now);
     let node =
         |node: Option<crate::state::NodeId>| node.map_or("<none>".to_owned(), |node| store.node_name(node).to_string());
-    let mut cells = vec![ready, status(pod), restarts, age(pod.created_at, now)];
-    if wide {
-        cells.extend(["<none>".to_owned(), node(pod.node), node(pod.nominated_node), "<none>".to_owned()]);
-    }
-    cells
+    let gates = match pod.spec.readiness_gates.len() {
+        0 => "<none>".to_owned(),
+        // Who is ready has met them all.
+        count if pod.ready.is_some_and(|ready| ready.status == Status::True) => format!("{count}/{count}"),
+        count => format!("0/{count}"),
+    };
+    let address = "<none>".to_owned();
+    let age = age(pod.created_at, now);
+    vec![ready, status(pod), restarts, age, address, node(pod.node), node(pod.nominated_node), gates]
 }
 
-fn cells_of(found: &Found, wide: bool, store: &Store, now: SimTime) -> Option<Vec<String>> {
+/// # Source
+/// kube-apiserver, `printNode`, `findNodeRoles`.
+fn node_cells(node: &Node, now: SimTime) -> Vec<String> {
+    let ready = match node.conditions.ready() {
+        Some(Status::True) => "Ready",
+        Some(_) => "NotReady",
+        None => "Unknown",
+    };
+    let cordoned = if node.unschedulable { ",SchedulingDisabled" } else { "" };
+    let role = |(key, value): (Symbol, Symbol)| match key.as_str() {
+        "kubernetes.io/role" => Some(value.as_str()),
+        key => key.strip_prefix("node-role.kubernetes.io/"),
+    };
+    let roles: BTreeSet<&str> = node.labels.iter().filter_map(role).filter(|role| !role.is_empty()).collect();
+    let roles = if roles.is_empty() { "<none>".to_owned() } else { roles.into_iter().collect::<Vec<_>>().join(",") };
+    let version = if node.kubelet_version.is_empty() { "<unknown>" } else { node.kubelet_version.as_str() };
+    let own = [format!("{ready}{cordoned}"), roles, age(node.created_at, now)];
+    let unknown = [version, "<none>", "<none>", "<unknown>", "<unknown>", "<unknown>"].map(str::to_owned);
+    own.into_iter().chain(unknown).collect()
+}
+
+/// All cells of an object behind its name, those of `-o wide` last.
+fn cells_of(found: &Found, object: &Value, store: &Store, (now, clock): (SimTime, Clock)) -> Option<Vec<String>> {
     Some(match found {
-        Found::Pod(id) => pod_cells(store.pod(*id)?, wide, store, now),
-        Found::Node(id) => {
-            let node = store.node(*id)?;
-            let ready = match node.conditions.ready() {
-                Some(Status::True) => "Ready",
-                _ => "NotReady",
-            };
-            let version = node.kubelet_version;
-            let version = if version.is_empty() { "<unknown>".to_owned() } else { version.to_string() };
-            let cordoned = if node.unschedulable { ",SchedulingDisabled" } else { "" };
-            let roles = node.labels.iter().filter_map(|(key, _)| key.as_str().strip_prefix("node-role.kubernetes.io/"));
-            let roles = roles.collect::<Vec<_>>().join(",");
-            let roles = if roles.is_empty() { "<none>".to_owned() } else { roles };
-            vec![format!("{ready}{cordoned}"), roles, age(node.created_at, now), version]
+        Found::Pod(id) => pod_cells(store.pod(*id)?, store, now),
+        Found::Node(id) => node_cells(store.node(*id)?, now),
+        Found::Workload(kind, id) => {
+            let mut cells = workload_cells(*id, object, store, now)?;
+            cells.extend(columns::of_pods(*kind, object));
+            cells
         }
-        Found::Workload(_, id) => workload_cells(*id, store, now)?,
-        Found::Other(kind, namespace, name) => other_cells(*kind, *namespace, *name, store, now)?,
+        Found::Other(kind, namespace, name) => {
+            let made = object["metadata"]["creationTimestamp"].as_str().and_then(|text| clock.instant(text));
+            let age = made.map_or("<unknown>".to_owned(), |made| age(made, now));
+            other_cells(*kind, *namespace, *name, object, age, store)?
+        }
     })
 }
 
-fn workload_cells(id: WorkloadId, store: &Store, now: SimTime) -> Option<Vec<String>> {
+fn workload_cells(id: WorkloadId, object: &Value, store: &Store, now: SimTime) -> Option<Vec<String>> {
     let age = age(store.workload_meta(id)?.created_at, now);
     Some(match id {
         WorkloadId::Deployment(id) => {
@@ -373,7 +389,7 @@ fn workload_cells(id: WorkloadId, store: &Store, now: SimTime) -> Option<Vec<Str
             let status = &store.daemon_sets.get(id)?.status;
             let counts = [status.desired, status.current, status.ready, status.updated, status.available];
             let counts = counts.iter().map(ToString::to_string);
-            counts.chain(["<none>".to_owned(), age]).collect()
+            counts.chain([columns::labels(object, "/spec/template/spec/nodeSelector"), age]).collect()
         }
         WorkloadId::Job(id) => job_cells(id, store, now, age)?,
         WorkloadId::CronJob(id) => {
@@ -411,59 +427,48 @@ fn job_cells(id: JobId, store: &Store, now: SimTime, age: String) -> Option<Vec<
     Some(vec![state.to_owned(), completions, duration.unwrap_or_default(), age])
 }
 
-fn other_cells(kind: Kind, namespace: Symbol, name: Symbol, store: &Store, now: SimTime) -> Option<Vec<String>> {
+fn other_cells(
+    kind: Kind,
+    namespace: Symbol,
+    name: Symbol,
+    object: &Value,
+    age: String,
+    store: &Store,
+) -> Option<Vec<String>> {
     let is_it = |meta: &crate::state::Meta| meta.namespace == namespace && meta.name == name;
     let amount = |value: Option<crate::units::IntOrPercent>| value.map_or("N/A".to_owned(), |value| value.to_string());
-    let none = || "<none>".to_owned();
     Some(match kind {
         Kind::PodDisruptionBudget => {
             let (_, budget) = store.budgets.iter().find(|(_, budget)| is_it(&budget.meta))?;
             let allowed = budget.status.disruptions_allowed.to_string();
-            let (least, most) = (amount(budget.spec.min_available), amount(budget.spec.max_unavailable));
-            vec![least, most, allowed, age(budget.meta.created_at, now)]
+            vec![amount(budget.spec.min_available), amount(budget.spec.max_unavailable), allowed, age]
         }
-        Kind::Service => {
-            let (_, service) = store.services.iter().find(|(_, service)| is_it(&service.meta))?;
-            vec!["ClusterIP".to_owned(), none(), none(), none(), age(service.meta.created_at, now)]
-        }
+        Kind::Service => columns::service(object, age),
+        Kind::PersistentVolume => columns::volume(object, age),
+        Kind::PersistentVolumeClaim => columns::claim(object, age),
         Kind::Namespace => {
             let is_going = store.namespace(name)?.1.deleting_since.is_some();
-            vec![(if is_going { "Terminating" } else { "Active" }).to_owned(), "<unknown>".to_owned()]
+            vec![(if is_going { "Terminating" } else { "Active" }).to_owned(), age]
         }
         Kind::PriorityClass => {
             let class = store.priority_class(name)?;
-            vec![class.value.to_string(), class.global_default.to_string(), "<unknown>".to_owned()]
+            let policy = if class.never_preempts { "Never" } else { "PreemptLowerPriority" };
+            vec![class.value.to_string(), class.global_default.to_string(), age, policy.to_owned()]
         }
-        Kind::Stored(kind) => {
-            let stored = store.stored.get(&(kind.printed(), namespace, name))?;
-            let mut cells = stored_cells(kind, stored, store);
-            cells.push(age(stored.meta.created_at, now));
+        Kind::Stored(kind) if kind.is_autoscaler() => {
+            let autoscaler = store.autoscalers.get(&(namespace, name));
+            let mut cells = autoscaler.map_or_else(|| vec![String::new(); 5], autoscaler::cells);
+            cells.push(age);
             cells
         }
-        _ => vec!["<unknown>".to_owned()],
+        Kind::Stored(kind) if kind.is_built_in() && kind.kind == "ResourceQuota" => {
+            let mut cells = quota_cells(store.quotas.get(&(namespace, name)));
+            cells.push(age);
+            cells
+        }
+        Kind::Stored(kind) => columns::stored(kind, object, age),
+        _ => vec![age],
     })
-}
-
-/// What is told of an object between its name and its age.
-///
-/// # Source
-/// kube-apiserver, `printHorizontalPodAutoscaler`, `printConfigMap`, `printSecret`.
-fn stored_cells(kind: StoredKind, stored: &Stored, store: &Store) -> Vec<String> {
-    let count = || stored.fields.get("data").and_then(Value::as_object).map_or(0, serde_json::Map::len).to_string();
-    match kind.kind.as_str() {
-        _ if kind.is_autoscaler() => {
-            let autoscaler = store.autoscalers.get(&(stored.meta.namespace, stored.meta.name));
-            autoscaler.map_or_else(|| vec![String::new(); 5], autoscaler::cells)
-        }
-        _ if !kind.is_built_in() => Vec::new(),
-        "ConfigMap" => vec![count()],
-        "ResourceQuota" => quota_cells(store.quotas.get(&(stored.meta.namespace, stored.meta.name))),
-        "Secret" => {
-            let of_type = stored.fields.get("type").and_then(Value::as_str).unwrap_or("Opaque");
-            vec![of_type.to_owned(), count()]
-        }
-        _ => Vec::new(),
-    }
 }
 
 /// # Source
@@ -528,7 +533,6 @@ pub(super) fn history(args: &HistoryArgs, store: &Store, plan: &mut Plan) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::SimDuration;
 
     #[test]
     fn ages_are_told_as_kubectl_tells_them() {

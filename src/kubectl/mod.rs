@@ -6,6 +6,7 @@
 
 mod apply;
 mod autoscaler;
+mod columns;
 mod command_line;
 mod cordon;
 mod delete;

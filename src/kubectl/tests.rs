@@ -730,6 +730,7 @@ fn pods_that_should_long_be_gone_are_passed_over() {
     check(100, 0.0..0.3, false);
 }
 
+mod columns;
 mod files;
 mod making;
 mod output;

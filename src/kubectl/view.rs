@@ -13,7 +13,7 @@ use crate::state::{
     ContainerState, ContainerStatus, Ending, JobStatus, Meta, Node, NodeConditionKind, NotScheduled, Owner, Pod,
     Status, Store, Uid, WorkloadId,
 };
-use crate::units::{SimTime, rfc3339_from_unix_nanos};
+use crate::units::{Quantity, QuantityFormat, SimTime, rfc3339_from_unix_nanos, unix_nanos_from_rfc3339};
 
 /// What is said once of output that shows objects.
 pub(super) const LEFT_OUT: &str = "kubesquall: what is not modelled is left out of the objects";
@@ -26,6 +26,11 @@ impl Clock {
     /// A time stamp of the API, in whole seconds.
     pub(super) fn stamp(self, at: SimTime) -> Value {
         rfc3339_from_unix_nanos(at.as_nanos().saturating_add(self.0)).into()
+    }
+
+    /// When it was by a time stamp of the API.
+    pub(super) fn instant(self, text: &str) -> Option<SimTime> {
+        unix_nanos_from_rfc3339(text).map(|nanos| SimTime::from_nanos(nanos.saturating_sub(self.0)))
     }
 }
 
@@ -216,18 +221,21 @@ fn ended(ending: Ending, clock: Clock) -> Value {
     json!({"terminated": {"exitCode": ending.exit_code, "reason": reason, "finishedAt": finished_at}})
 }
 
+/// Amounts in the form that kubelets give them.
+///
+/// # Source
+/// apimachinery, `Quantity.CanonicalizeBytes`: the largest suffix that leaves a whole number.
 fn amounts(resources: &crate::model::Resources, pods: i64) -> Value {
-    let cpu = match resources.cpu_milli {
-        milli if milli % 1000 == 0 => (milli / 1000).to_string(),
-        milli => format!("{milli}m"),
-    };
-    let bytes = |count: i64| if count % 1024 == 0 { format!("{}Ki", count / 1024) } else { count.to_string() };
-    let mut value = json!({"cpu": cpu, "memory": bytes(resources.memory), "pods": pods.to_string()});
+    let of_bytes = |count: i64| Quantity::from_value(count).with_format(QuantityFormat::BinarySi).to_string();
+    let cpu = Quantity::from_milli(resources.cpu_milli).to_string();
+    let mut value = json!({"cpu": cpu, "memory": of_bytes(resources.memory), "pods": pods.to_string()});
     if resources.ephemeral_storage != 0 {
-        value["ephemeral-storage"] = bytes(resources.ephemeral_storage).into();
+        value["ephemeral-storage"] = of_bytes(resources.ephemeral_storage).into();
     }
     for (name, amount) in &resources.scalars {
-        value[name.as_str()] = amount.to_string().into();
+        let is_bytes = name.as_str().starts_with("hugepages-");
+        let amount = if is_bytes { of_bytes(*amount) } else { Quantity::from_value(*amount).to_string() };
+        value[name.as_str()] = amount.into();
     }
     value
 }
@@ -375,7 +383,11 @@ fn other(
             let is_going = namespace.deleting_since.is_some();
             let deleting = namespace.deleting_since.map(|at| clock.stamp(at));
             let phase = if is_going { "Terminating" } else { "Active" };
-            (json!({"uid": namespace.uid.to_string(), "deletionTimestamp": deleting}), json!({"phase": phase}))
+            let metadata = json!({
+                "uid": namespace.uid.to_string(), "creationTimestamp": clock.stamp(namespace.created_at),
+                "deletionTimestamp": deleting,
+            });
+            (metadata, json!({"phase": phase}))
         }
         Kind::PersistentVolumeClaim => {
             let claim = store.volumes.claim(store.volumes.find_claim(namespace, name)?)?;
@@ -384,7 +396,13 @@ fn other(
                 (false, Some(_)) => "Bound",
                 (false, None) => "Pending",
             };
-            (metadata_of(&claim.meta, store, clock), json!({"phase": phase}))
+            let bound = claim.volume.and_then(|name| store.volumes.volume(store.volumes.find_volume(name)?));
+            let bound = bound.filter(|_| phase == "Bound").map(|volume| &volume.spec);
+            let status = json!({
+                "phase": phase, "capacity": bound.map(|spec| &spec.capacity),
+                "accessModes": bound.map(|spec| &spec.access_modes),
+            });
+            (metadata_of(&claim.meta, store, clock), status)
         }
         Kind::PersistentVolume => {
             let volume = store.volumes.volume(store.volumes.find_volume(name)?)?;
@@ -406,6 +424,10 @@ fn other(
             }
             None => (Value::Null, Value::Null),
         },
+        Kind::PriorityClass => {
+            let class = store.priority_class(name)?;
+            (json!({"creationTimestamp": clock.stamp(class.created_at)}), Value::Null)
+        }
         _ => (Value::Null, Value::Null),
     })
 }

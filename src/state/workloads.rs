@@ -361,6 +361,8 @@ pub struct PriorityClass {
     pub global_default: bool,
     /// Pods of this class do not preempt.
     pub never_preempts: bool,
+    /// When it was made.
+    pub created_at: SimTime,
 }
 
 /// A pod behind a service, as its EndpointSlice shows it.
@@ -400,6 +402,8 @@ pub struct Namespace {
     pub labels: model::Labels,
     /// Annotations.
     pub annotations: Arc<BTreeMap<Symbol, Symbol>>,
+    /// When it was made.
+    pub created_at: SimTime,
     /// When its deletion was asked for.
     pub deleting_since: Option<SimTime>,
     /// Finalizers of others: it stays until somebody takes them off.

@@ -1,4 +1,4 @@
-//! `kubectl get` as a table, and `rollout history`.
+//! `kubectl get` as a table.
 //!
 //! # Differs
 //! Addresses, images of nodes, versions and whatever else is not modelled are shown as `<none>` or `<unknown>`, and left out
@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::autoscaler;
-use super::command_line::{Columns, GetArgs, HistoryArgs};
+use super::command_line::{Columns, GetArgs};
 use super::failure::Failure;
 use super::json_path::Template;
 use super::output::{self, Format};
-use super::resource::{Found, Kind, find, find_or_fail};
+use super::resource::{Found, Kind, find};
 use super::view::{self, Clock};
 use super::{Item, Plan, columns};
 use crate::arena::Symbol;
@@ -481,53 +481,6 @@ fn quota_cells(quota: Option<&Quota>) -> Vec<String> {
         cells.push(format!("{name}: {}/{hard}", used.copied().unwrap_or_default()));
     }
     vec![requests.join(", "), limits.join(", ")]
-}
-
-/// # Source
-/// kubectl, `DeploymentHistoryViewer`: revisions in order, with their causes.
-pub(super) fn history(args: &HistoryArgs, store: &Store, plan: &mut Plan) {
-    for found in find_or_fail(&args.selection, store, plan) {
-        let Found::Workload(_, id) = found else {
-            let kind = found.kind().group_kind();
-            plan.fail(Failure::own(format!("no history viewer has been implemented for {kind:?}")));
-            continue;
-        };
-        let cause = Symbol::new("kubernetes.io/change-cause");
-        let mut revisions: Vec<(i64, String)> = match id {
-            WorkloadId::Deployment(_) => {
-                let owned = store.replica_sets.iter().map(|(_, set)| set);
-                let owned = owned.filter(|set| set.meta.owner == Some(id.as_owner()));
-                owned
-                    .map(|set| {
-                        let cause = set.meta.annotations.get(&cause).map_or("<none>", |text| text.as_str());
-                        (super::rollout::revision_of(set), cause.to_owned())
-                    })
-                    .collect()
-            }
-            WorkloadId::DaemonSet(_) | WorkloadId::StatefulSet(_) => {
-                let all = store.controller_revisions.iter().map(|(_, revision)| revision);
-                let owned = all.filter(|revision| revision.meta.owner == Some(id.as_owner()));
-                owned
-                    .map(|revision| {
-                        let cause = revision.meta.annotations.get(&cause).map_or("<none>", |text| text.as_str());
-                        (revision.revision, cause.to_owned())
-                    })
-                    .collect()
-            }
-            _ => {
-                let kind = found.kind().group_kind();
-                plan.fail(Failure::own(format!("no history viewer has been implemented for {kind:?}")));
-                continue;
-            }
-        };
-        revisions.sort();
-        plan.say(format!("{} ", found.printed(store)));
-        plan.say("REVISION  CHANGE-CAUSE");
-        for (revision, cause) in revisions {
-            plan.say(format!("{revision:<10}{cause}"));
-        }
-        plan.say("");
-    }
 }
 
 #[cfg(test)]

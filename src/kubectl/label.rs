@@ -6,13 +6,17 @@ use std::sync::Arc;
 use super::command_line::{LabelArgs, MetadataPart};
 use super::failure::Failure;
 use super::resource::{Found, find_or_fail};
-use super::{Plan, Step, three_way};
+use super::{Item, Plan, Step, three_way};
 use crate::arena::Symbol;
-use crate::component::{Request, export_workload};
+use crate::component::{ApiError, ErrorReason, Request, export_workload};
 use crate::model::Labels;
 use crate::state::Store;
 
 pub(super) fn plan(args: &LabelArgs, store: &Store, plan: &mut Plan) {
+    let is_one = args.selection.targets.len() == 1 && args.selection.kinds.len() <= 1;
+    if args.resource_version.is_some() && !is_one {
+        return plan.fail(Failure::own("--resource-version may only be used with a single resource"));
+    }
     for object in find_or_fail(&args.selection, store, plan) {
         let name = object.printed(store);
         match args.part {
@@ -43,11 +47,16 @@ fn labels(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan: &mu
                 new = new.without(symbol);
                 removes = true;
             }
+            (None, None) if args.list => {}
             (None, None) => plan.say(format!("label \"{key}\" not found.")),
         }
     }
     if !taken.is_empty() {
         return plan.fail(Failure::Own(taken));
+    }
+    if args.list {
+        let pairs = new.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        return list(args, object, "labels", pairs, store, plan);
     }
     let done = match (adds, removes) {
         (true, true) => "modified",
@@ -55,10 +64,56 @@ fn labels(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan: &mu
         (false, true) => "unlabeled",
         (false, false) => return plan.say(format!("{name} not labeled")),
     };
+    if let Some(failure) = is_outdated(args, object, store) {
+        return plan.fail(failure);
+    }
     if let Some(request) = set_labels(object, new, store) {
         plan.call(Step::new(request, format!("{name} {done}")));
     }
 }
+
+/// `--list`: what the object would have.
+///
+/// # Source
+/// kubectl label, `RunLabel`; kubectl annotate, `RunAnnotate`: nothing is sent.
+///
+/// # Differs
+/// They come in order.
+fn list(args: &LabelArgs, object: &Found, what: &str, pairs: Vec<String>, store: &Store, plan: &mut Plan) {
+    if args.selection.targets.len() == 1 && args.selection.kinds.len() <= 1 {
+        return plan.items.push(Item::Print(pairs));
+    }
+    let kind = object.kind().group_kind();
+    let (kind, group) = kind.split_once('.').unwrap_or((&kind, ""));
+    let heading = format!("Listing {what} for {kind}.{group}/{}:", object.name(store));
+    let pairs = pairs.into_iter().map(|pair| format!(" {pair}"));
+    plan.items.push(Item::Print(std::iter::once(heading).chain(pairs).collect()));
+}
+
+/// What the server says if the object is not of the `--resource-version` that is told.
+///
+/// # Source
+/// apimachinery, `NewConflict`; kube-apiserver, `OptimisticLockErrorMsg`.
+///
+/// # Differs
+/// Of nodes and of kinds that decide nothing no version is kept: whichever is told is taken.
+fn is_outdated(args: &LabelArgs, object: &Found, store: &Store) -> Option<Failure> {
+    let version = match object {
+        Found::Pod(id) => store.pod(*id)?.resource_version.to_string(),
+        Found::Workload(_, id) => store.workload_meta(*id)?.version.to_string(),
+        Found::Node(_) | Found::Other(..) => return None,
+    };
+    args.resource_version.as_ref().filter(|wanted| **wanted != version)?;
+    let (resource, name) = (object.kind().resource(), object.name(store));
+    let text = format!(
+        "Operation cannot be fulfilled on {resource} \"{name}\": the object has been modified; please apply your changes to \
+         the latest version and try again"
+    );
+    Some(Failure::refusal(&ApiError::new(ErrorReason::Conflict, text), None))
+}
+
+/// Why a revision came: it can always be written anew.
+const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 
 fn set_labels(object: &Found, labels: Labels, store: &Store) -> Option<Request> {
     Some(match object {
@@ -92,7 +147,9 @@ fn annotations(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan
     for (key, value) in &args.changes {
         let symbol = Symbol::new(key);
         match value {
-            Some(value) if !args.overwrite && old.get(&symbol).is_some_and(|v| v.as_str() != value) => {
+            Some(value)
+                if !args.overwrite && key != CHANGE_CAUSE && old.get(&symbol).is_some_and(|v| v.as_str() != value) =>
+            {
                 taken.push(format!("'{key}' already has a value ({})", old[&symbol]));
             }
             Some(value) => {
@@ -106,6 +163,13 @@ fn annotations(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan
     if !taken.is_empty() {
         let text = "--overwrite is false but found the following declared annotation(s): ";
         return plan.fail(Failure::own(format!("{text}{}", taken.join("; "))));
+    }
+    if args.list {
+        let pairs = new.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        return list(args, object, "annotations", pairs, store, plan);
+    }
+    if let Some(failure) = is_outdated(args, object, store) {
+        return plan.fail(failure);
     }
     let annotations = Arc::new(new);
     let request = match object {

@@ -16,6 +16,7 @@ mod failure;
 mod filter;
 mod get;
 mod goroutines;
+mod history;
 mod json_patch;
 mod json_path;
 mod label;
@@ -402,7 +403,7 @@ fn plan_more(line: &RunbookLine, clock: Clock, ctx: &Ctx<'_, Kubectl>, plan: &mu
         }
         Command::Certificate(selection, done) => making::certificate(selection, done, store, plan),
         Command::Get(args) => get::plan(args, store, ctx.now, clock, plan),
-        Command::History(args) => get::history(args, store, plan),
+        Command::History(args) => history::plan(args, store, plan),
         Command::Unanswered(what) => {
             plan.warnings.push(format!("kubesquall: the output of `kubectl {what}` is not simulated"));
         }

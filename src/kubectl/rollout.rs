@@ -11,7 +11,7 @@ use super::three_way::LAST_APPLIED;
 use crate::arena::Symbol;
 use crate::component::export_workload;
 use crate::model::PodTemplateSpec;
-use crate::state::{ReplicaSet, Store, WorkloadId};
+use crate::state::{Meta, ReplicaSet, Store, WorkloadId};
 use crate::units::SimTime;
 
 /// # Source
@@ -161,13 +161,27 @@ fn undone(store: &Store, id: WorkloadId, revision: i64, is_paused: bool) -> Resu
 }
 
 pub(super) fn revision_of(set: &ReplicaSet) -> i64 {
-    let key = Symbol::new("deployment.kubernetes.io/revision");
-    set.meta.annotations.get(&key).and_then(|r| r.as_str().parse().ok()).unwrap_or(0)
+    revision(&set.meta)
 }
 
-/// The template of an earlier revision; 0 is the one before the present.
+/// The revision that a Deployment or its ReplicaSet is at; 0 if none is noted.
+pub(super) fn revision(meta: &Meta) -> i64 {
+    let key = Symbol::new("deployment.kubernetes.io/revision");
+    meta.annotations.get(&key).and_then(|r| r.as_str().parse().ok()).unwrap_or(0)
+}
+
+/// The template of an earlier revision, without what its controller added; 0 is the one before the present.
 fn previous(store: &Store, id: WorkloadId, revision: i64) -> Option<Value> {
-    let template = match id {
+    let mut template = template(store, id, revision)?;
+    if matches!(id, WorkloadId::Deployment(_)) {
+        template.metadata.labels = template.metadata.labels.without(Symbol::new("pod-template-hash"));
+    }
+    serde_json::to_value(template).ok()
+}
+
+/// The template of a revision as it is kept; 0 is the one before the present.
+pub(super) fn template(store: &Store, id: WorkloadId, revision: i64) -> Option<PodTemplateSpec> {
+    Some(match id {
         WorkloadId::Deployment(deployment) => {
             let mut sets: Vec<&ReplicaSet> =
                 store.replica_sets_of(deployment).iter().filter_map(|&rs| store.replica_sets.get(rs)).collect();
@@ -176,9 +190,7 @@ fn previous(store: &Store, id: WorkloadId, revision: i64) -> Option<Value> {
                 0 => sets.iter().rev().nth(1)?,
                 wanted => sets.iter().find(|set| revision_of(set) == wanted)?,
             };
-            let mut template = PodTemplateSpec::clone(&set.spec.template);
-            template.metadata.labels = template.metadata.labels.without(Symbol::new("pod-template-hash"));
-            template
+            PodTemplateSpec::clone(&set.spec.template)
         }
         _ => {
             let mut revisions: Vec<_> =
@@ -190,6 +202,5 @@ fn previous(store: &Store, id: WorkloadId, revision: i64) -> Option<Value> {
             };
             PodTemplateSpec::clone(&found.template)
         }
-    };
-    serde_json::to_value(template).ok()
+    })
 }

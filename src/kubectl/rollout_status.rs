@@ -3,6 +3,7 @@
 use super::command_line::{Command, RolloutArgs};
 use super::failure::Failure;
 use super::resource::{Found, find};
+use super::rollout::revision;
 use super::{Item, Kubectl, Plan, Process, Timer};
 use crate::arena::Id;
 use crate::component::Ctx;
@@ -21,8 +22,12 @@ use Progress::{Done, Failed, Waits};
 
 /// # Source
 /// kubectl, `DeploymentStatusViewer`.
-fn of_deployment(object: &Deployment) -> Progress {
+fn of_deployment(object: &Deployment, wanted: i64) -> Progress {
     let (name, status) = (object.meta.name, &object.status);
+    let running = revision(&object.meta);
+    if wanted > 0 && wanted != running {
+        return Failed(format!("desired revision ({wanted}) is different from the running revision ({running})"));
+    }
     if object.meta.generation > status.observed_generation {
         return Waits("Waiting for deployment spec update to be observed...".to_owned());
     }
@@ -99,9 +104,10 @@ fn of_stateful_set(object: &StatefulSet) -> Progress {
     Done(format!("statefulset rolling update complete {current} pods at revision {revision}..."))
 }
 
-fn progress(store: &Store, id: WorkloadId) -> Progress {
+/// How far a roll-out is; only Deployments look whether it is the one of a revision.
+fn progress(store: &Store, id: WorkloadId, revision: i64) -> Progress {
     match id {
-        WorkloadId::Deployment(id) => store.deployments.get(id).map(of_deployment),
+        WorkloadId::Deployment(id) => store.deployments.get(id).map(|object| of_deployment(object, revision)),
         WorkloadId::DaemonSet(id) => store.daemon_sets.get(id).map(of_daemon_set),
         WorkloadId::StatefulSet(id) => store.stateful_sets.get(id).map(of_stateful_set),
         _ => None,
@@ -148,8 +154,8 @@ impl Kubectl {
     /// The workload changed.
     pub(super) fn look_at_rollout(&mut self, id: Id<Process>, workload: WorkloadId, ctx: &mut Ctx<'_, Self>) {
         let Some(process) = self.processes.get_mut(id) else { return };
-        let waits = !matches!(process.line.command, Command::Rollout(RolloutArgs { watch: false, .. }));
-        match progress(ctx.store, workload) {
+        let Command::Rollout(RolloutArgs { watch: waits, revision, .. }) = process.line.command else { return };
+        match progress(ctx.store, workload, revision) {
             Waits(line) => {
                 process.stdout.push(line);
                 if waits {
@@ -205,7 +211,7 @@ mod tests {
             let spec = serde_saphyr::from_str("{replicas: 3}").expect("a spec");
             let status =
                 DeploymentStatus { observed_generation, replicas, updated, available, ..DeploymentStatus::default() };
-            let found = of_deployment(&Deployment { meta: meta(), spec, status });
+            let found = of_deployment(&Deployment { meta: meta(), spec, status }, 0);
             let (Waits(line) | Done(line) | Failed(line)) = found;
             assert_eq!(line, expected);
         };

@@ -120,6 +120,6 @@ pub struct RunbookLine {
 pub struct Runbook {
     /// In file order.
     pub lines: Vec<Arc<RunbookLine>>,
-    /// Unix time of t=0 in nanoseconds; 1970 if the input has no time stamps.
+    /// Unix time of t=0 in nanoseconds, as time stamps show it.
     pub epoch_unix_nanos: i64,
 }

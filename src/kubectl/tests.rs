@@ -732,6 +732,7 @@ fn pods_that_should_long_be_gone_are_passed_over() {
 
 mod columns;
 mod files;
+mod looking;
 mod making;
 mod output;
 mod pipeline;

@@ -8,6 +8,10 @@ use crate::units::unix_nanos_from_rfc3339;
 
 const SECOND_NANOS: i64 = 1_000_000_000;
 
+/// What time stamps call t=0 if the input has none: 2026-01-01T00:00:00Z, which is, like the day that schedules count from, a
+/// Thursday and the first of a year, and leaves room for what was before.
+pub(super) const UNSTAMPED_EPOCH_NANOS: i64 = 1_767_225_600 * SECOND_NANOS;
+
 /// Namespace, kind and name.
 type Key = (Symbol, &'static str, Symbol);
 

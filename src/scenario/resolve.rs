@@ -9,7 +9,7 @@ use super::decode::{Decoded, decode};
 use super::document::{self, Node, Value};
 use super::dump;
 use super::effects;
-use super::epoch::epoch;
+use super::epoch::{UNSTAMPED_EPOCH_NANOS, epoch};
 use super::files::{self, Files, Manifests};
 use super::input::{self, Input};
 use super::kube_scheduler;
@@ -354,7 +354,8 @@ impl Resolver<'_> {
         };
         let epoch_unix_nanos = epoch(&objects);
         config.epoch_unix_s = epoch_unix_nanos.unwrap_or(0).div_euclid(1_000_000_000);
-        let mut runbook = Runbook { epoch_unix_nanos: epoch_unix_nanos.unwrap_or(0), ..Runbook::default() };
+        let epoch_shown = epoch_unix_nanos.unwrap_or(UNSTAMPED_EPOCH_NANOS);
+        let mut runbook = Runbook { epoch_unix_nanos: epoch_shown, ..Runbook::default() };
         let mut procedures = ProcedurePlan { pools: chaos.pools.clone(), ..ProcedurePlan::default() };
         let mut plans = Plans { chaos: &mut chaos, runbook: &mut runbook, procedures: &mut procedures };
         let timeline = self.timeline(root, &spec, &mut plans, &mut not_modelled, files);

@@ -193,6 +193,10 @@ pub struct LabelArgs {
     pub changes: Vec<(String, Option<String>)>,
     /// `--overwrite`.
     pub overwrite: bool,
+    /// `--list`: what the object would have is printed, and nothing changed.
+    pub list: bool,
+    /// `--resource-version` that the object has to have.
+    pub resource_version: Option<String>,
 }
 
 /// Arguments of `taint`.
@@ -264,6 +268,8 @@ pub struct RolloutArgs {
     pub selection: Selection,
     /// `--to-revision`; 0 is the one before.
     pub to_revision: i64,
+    /// `--revision` that `status` has to find; 0 is any.
+    pub revision: i64,
     /// `--watch`: `status` waits for the end.
     pub watch: bool,
     /// `--timeout` of `status`; none waits for ever.
@@ -480,4 +486,6 @@ pub struct WaitArgs {
 pub struct HistoryArgs {
     /// What.
     pub selection: Selection,
+    /// `--revision` whose template is shown; 0 for the list of all.
+    pub revision: i64,
 }

@@ -8,7 +8,7 @@ use super::super::printing::{Output, Printing};
 use super::args::{Columns, GetArgs, HistoryArgs, WaitArgs, WaitFor};
 use super::flags::Arguments;
 use super::resources::WithoutNames;
-use super::verbs::duration;
+use super::verbs::{duration, revision};
 use super::{Command, Stop};
 use crate::units::SimDuration;
 
@@ -124,11 +124,12 @@ pub(super) fn history(arguments: &mut Arguments) -> Result<Command, Stop> {
     if arguments.words.is_empty() && !arguments.has("filename") {
         return Err(Stop::error("required resource not specified"));
     }
-    if arguments.has("revision") || arguments.has("output") {
+    let revision = revision(arguments)?;
+    if arguments.has("output") {
         return Ok(unanswered(arguments));
     }
     let selection = arguments.selection(WithoutNames::All)?;
-    Ok(Command::History(HistoryArgs { selection }))
+    Ok(Command::History(HistoryArgs { selection, revision }))
 }
 
 /// A command that changes nothing in the cluster and whose output is not simulated.

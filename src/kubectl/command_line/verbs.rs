@@ -410,10 +410,15 @@ fn label(arguments: &mut Arguments, part: MetadataPart) -> Result<Command, Stop>
     if changes.is_empty() && !arguments.switch("list", false)? {
         return Err(Stop::error(update));
     }
+    let list = arguments.switch("list", false)?;
+    if list && arguments.has("output") {
+        return Err(Stop::error("--list and --output may not be specified together"));
+    }
     let overwrite = arguments.switch("overwrite", false)?;
+    let resource_version = arguments.text("resource-version").filter(|text| !text.is_empty()).map(str::to_owned);
     let without = all_or_refused(arguments)?;
     let selection = arguments.selection(without)?;
-    Ok(Command::Label(LabelArgs { part, selection, changes, overwrite }))
+    Ok(Command::Label(LabelArgs { part, selection, changes, overwrite, list, resource_version }))
 }
 
 /// What a label's value has to be like, in the API's words.
@@ -541,10 +546,22 @@ fn rollout(arguments: &mut Arguments, verb: RolloutVerb) -> Result<Command, Stop
         return Err(Stop::error("required resource not specified"));
     }
     let to_revision = arguments.number("to-revision")?.unwrap_or(0);
+    let revision = revision(arguments)?;
     let watch = arguments.switch("watch", true)?;
     let timeout = timeout(arguments)?;
     let selection = arguments.selection(WithoutNames::All)?;
-    Ok(Command::Rollout(RolloutArgs { verb, selection, to_revision, watch, timeout }))
+    Ok(Command::Rollout(RolloutArgs { verb, selection, to_revision, revision, watch, timeout }))
+}
+
+/// `--revision`.
+///
+/// # Source
+/// kubectl, `RolloutStatusOptions.Validate`, `RolloutHistoryOptions.Validate`.
+pub(super) fn revision(arguments: &Arguments) -> Result<i64, Stop> {
+    match arguments.number("revision")?.unwrap_or(0) {
+        revision if revision < 0 => Err(Stop::error(format!("revision must be a positive integer: {revision}"))),
+        revision => Ok(revision),
+    }
 }
 
 fn set_image(arguments: &mut Arguments) -> Result<Command, Stop> {

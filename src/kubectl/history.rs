@@ -1,0 +1,135 @@
+//! `kubectl rollout history`.
+//!
+//! # Differs
+//! Of the template of a revision labels, annotations, and names, images and ports of containers are shown.
+
+use serde_json::Value;
+
+use super::command_line::HistoryArgs;
+use super::failure::Failure;
+use super::resource::{Found, find_or_fail};
+use super::{Item, Plan, rollout};
+use crate::arena::Symbol;
+use crate::model::PodTemplateSpec;
+use crate::state::{Meta, Store, WorkloadId};
+
+/// What is said of a template.
+const SHOWN: &str =
+    "kubesquall: of the pod template labels, annotations, and names, images and ports of containers are shown";
+
+/// # Source
+/// kubectl, `DeploymentHistoryViewer`, `printHistory`: revisions in order, with their causes; of one, its template.
+pub(super) fn plan(args: &HistoryArgs, store: &Store, plan: &mut Plan) {
+    for found in find_or_fail(&args.selection, store, plan) {
+        let Some((id, revisions)) = revisions(&found, store) else {
+            let kind = found.kind().group_kind();
+            plan.fail(Failure::own(format!("no history viewer has been implemented for {kind:?}")));
+            continue;
+        };
+        let with = if args.revision > 0 { format!("with revision #{}", args.revision) } else { String::new() };
+        let heading = format!("{} {with}", found.printed(store));
+        if revisions.is_empty() {
+            plan.items.push(Item::Print(vec![heading, "No rollout history found.".to_owned()]));
+        } else if args.revision > 0 {
+            let cause = revisions.iter().find(|(revision, _)| *revision == args.revision).map(|(_, cause)| cause);
+            match rollout::template(store, id, args.revision) {
+                Some(template) => {
+                    let mut lines = vec![heading];
+                    described(&template, cause.filter(|_| matches!(id, WorkloadId::Deployment(_))), &mut lines);
+                    lines.push(String::new());
+                    plan.items.push(Item::Print(lines));
+                    if !plan.warnings.iter().any(|line| line == SHOWN) {
+                        plan.warnings.push(SHOWN.to_owned());
+                    }
+                }
+                None => plan.fail(Failure::own("unable to find the specified revision")),
+            }
+        } else {
+            plan.say(heading);
+            plan.say("REVISION  CHANGE-CAUSE");
+            for (revision, cause) in revisions {
+                plan.say(format!("{revision:<10}{}", if cause.is_empty() { "<none>" } else { &cause }));
+            }
+            plan.say("");
+        }
+    }
+}
+
+/// The revisions of a workload in order, each with its cause; none of a kind that has no history.
+fn revisions(found: &Found, store: &Store) -> Option<(WorkloadId, Vec<(i64, String)>)> {
+    let cause = Symbol::new("kubernetes.io/change-cause");
+    let cause = |meta: &Meta| meta.annotations.get(&cause).map_or("", |text| text.as_str()).to_owned();
+    let Found::Workload(_, id) = found else { return None };
+    let mut revisions: Vec<(i64, String)> = match id {
+        WorkloadId::Deployment(_) => {
+            let owned = store.replica_sets.iter().map(|(_, set)| set);
+            let owned = owned.filter(|set| set.meta.owner == Some(id.as_owner()));
+            owned.map(|set| (rollout::revision_of(set), cause(&set.meta))).collect()
+        }
+        WorkloadId::DaemonSet(_) | WorkloadId::StatefulSet(_) => {
+            let all = store.controller_revisions.iter().map(|(_, revision)| revision);
+            let owned = all.filter(|revision| revision.meta.owner == Some(id.as_owner()));
+            owned.map(|revision| (revision.revision, cause(&revision.meta))).collect()
+        }
+        _ => return None,
+    };
+    revisions.sort();
+    Some((*id, revisions))
+}
+
+/// # Source
+/// kubectl, `DescribePodTemplate`, `describeContainerBasicInfo`.
+fn described(template: &PodTemplateSpec, cause: Option<&String>, lines: &mut Vec<String>) {
+    let value = serde_json::to_value(template).unwrap_or_default();
+    let pairs = |path: &str, mark: &str| -> Vec<String> {
+        let pairs = value.pointer(path).and_then(Value::as_object).into_iter().flatten();
+        pairs.map(|(key, value)| format!("{key}{mark}{}", value.as_str().unwrap_or(""))).collect()
+    };
+    lines.push("Pod Template:".to_owned());
+    several("  Labels:", &pairs("/metadata/labels", "="), lines);
+    let mut annotations = pairs("/metadata/annotations", ": ");
+    annotations
+        .extend(cause.filter(|cause| !cause.is_empty()).map(|cause| format!("kubernetes.io/change-cause: {cause}")));
+    annotations.sort();
+    if !annotations.is_empty() {
+        several("  Annotations:", &annotations, lines);
+    }
+    for (heading, path) in [("Init Containers", "/spec/initContainers"), ("Containers", "/spec/containers")] {
+        let containers = value.pointer(path).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        if containers.is_empty() {
+            continue;
+        }
+        lines.push(format!("  {heading}:"));
+        for container in containers {
+            lines.push(format!("   {}:", container["name"].as_str().unwrap_or("")));
+            lines.push(format!("    Image:\t{}", container["image"].as_str().unwrap_or("")));
+            for (word, number) in [("Port", "containerPort"), ("Host Port", "hostPort")] {
+                let ports = ports(container, number);
+                let plural = if ports.contains(',') { "s" } else { "" };
+                lines.push(format!("    {word}{plural}:\t{ports}"));
+            }
+        }
+    }
+}
+
+/// A heading with what belongs to it, one a line.
+fn several(heading: &str, texts: &[String], lines: &mut Vec<String>) {
+    match texts {
+        [] => lines.push(format!("{heading}\t<none>")),
+        [first, rest @ ..] => {
+            lines.push(format!("{heading}\t{first}"));
+            lines.extend(rest.iter().map(|text| format!("\t{text}")));
+        }
+    }
+}
+
+fn ports(container: &Value, number: &str) -> String {
+    let port = |port: &Value| {
+        let number = port[number].as_i64().unwrap_or(0);
+        let name = port["name"].as_str().filter(|name| !name.is_empty());
+        let name = name.map_or(String::new(), |name| format!(" ({name})"));
+        format!("{number}/{}{name}", port["protocol"].as_str().unwrap_or("TCP"))
+    };
+    let ports: Vec<String> = container["ports"].as_array().into_iter().flatten().map(port).collect();
+    if ports.is_empty() { "<none>".to_owned() } else { ports.join(", ") }
+}

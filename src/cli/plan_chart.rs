@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::words::counted;
 use crate::report::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart};
 
 /// What the chart needs of `summary.json`.
@@ -32,6 +33,8 @@ struct Tried {
 struct Plays {
     all: usize,
     failed: usize,
+    /// Pods that no number of nodes helps: most of all plays.
+    beyond_help: u64,
 }
 
 /// What the chart shows: the counts that were tried last, as the answer is among them; none if the files are not those of a plan.
@@ -46,9 +49,16 @@ pub(super) fn of_files(summary: &Value, plan: &[u8], cases: &[u8]) -> Option<Sur
     let survives = |tried: &Tried| tried.verdict == "survives";
     let title = match tried.iter().find(|tried| survives(tried)) {
         Some(answer) => {
+            let of_answer = plays.iter().filter(|((counts, _), _)| *counts == answer.counts);
+            let exception = match of_answer.map(|(_, plays)| plays.beyond_help).max() {
+                None | Some(0) => String::new(),
+                Some(pods) => {
+                    format!(", but for up to {} that no number of nodes helps", counted(pods as usize, "pod", "pods"))
+                }
+            };
             let parts: Vec<String> =
                 answer.counts.split('+').zip(&pools).map(|(count, pool)| format!("{count} of {pool}")).collect();
-            format!("{}: {} survive", summary.plan, parts.join(" and "))
+            format!("{}: {} survive{exception}", summary.plan, parts.join(" and "))
         }
         None => format!("{}: nothing that was tried survives", summary.plan),
     };
@@ -68,9 +78,9 @@ fn cell(tried: &Tried, case: &str, plays: &FxHashMap<(String, String), Plays>) -
     }
     match plays.get(&(tried.counts.clone(), case.to_owned())).copied().unwrap_or_default() {
         Plays { all: 0, .. } => SurvivalCell::NotPlayed,
-        Plays { all, failed: 0 } => SurvivalCell::Survived { plays: all },
+        Plays { failed: 0, beyond_help, .. } => SurvivalCell::Survived { beyond_help },
         _ if tried.is_cut_short => SurvivalCell::Stopped,
-        Plays { all, failed } => SurvivalCell::Failed { failed, plays: all },
+        Plays { all, failed, .. } => SurvivalCell::Failed { failed, plays: all },
     }
 }
 
@@ -94,12 +104,15 @@ fn read_plays(csv: &[u8], pools: usize) -> Option<FxHashMap<(String, String), Pl
     let mut reader = csv::Reader::from_reader(csv);
     let at = |column: &str, reader: &mut csv::Reader<&[u8]>| reader.headers().ok()?.iter().position(|of| of == column);
     let (case, survived) = (at("case", &mut reader)?, at("survived", &mut reader)?);
+    let beyond_help = ["stuck", "lost_for_good", "waited_beyond_help"].map(|column| at(column, &mut reader));
     let mut plays: FxHashMap<(String, String), Plays> = FxHashMap::default();
     for record in reader.records() {
         let record = record.ok()?;
         let of = plays.entry((counts_of(&record, pools), record.get(case)?.to_owned())).or_default();
         of.all += 1;
         of.failed += usize::from(record.get(survived)? != "true");
+        let pods = |column: &Option<usize>| record.get((*column)?)?.parse::<u64>().ok();
+        of.beyond_help = of.beyond_help.max(beyond_help.iter().filter_map(pods).sum());
     }
     Some(plays)
 }

@@ -26,8 +26,8 @@ pub struct SurvivalChart {
 pub enum SurvivalCell {
     /// Every play was survived.
     Survived {
-        /// How many there were.
-        plays: usize,
+        /// Pods of one play that were short, but that no number of nodes helps: most of all plays.
+        beyond_help: u64,
     },
     /// Some were not.
     Failed {
@@ -62,7 +62,8 @@ fn pale(color: RGBColor, share: f64) -> RGBColor {
 impl SurvivalCell {
     fn color(self) -> RGBColor {
         match self {
-            Self::Survived { .. } => pale(GOOD, 0.55),
+            Self::Survived { beyond_help: 0 } => pale(GOOD, 0.55),
+            Self::Survived { .. } => pale(GOOD, 0.25),
             Self::Failed { failed, plays } => pale(BAD, if failed == plays { 0.75 } else { 0.45 }),
             Self::Stopped => pale(BAD, 0.6),
             Self::RuledOut => pale(DIM, 0.45),
@@ -72,6 +73,7 @@ impl SurvivalCell {
 
     fn text(self) -> String {
         match self {
+            Self::Survived { beyond_help } if beyond_help > 0 => format!("but {beyond_help}"),
             Self::Survived { .. } | Self::Stopped | Self::RuledOut | Self::NotPlayed => String::new(),
             Self::Failed { failed, plays } => format!("{failed}/{plays}"),
         }
@@ -87,7 +89,7 @@ pub fn draw_survival_matrix(chart: &SurvivalChart) -> Option<(&'static str, Stri
     let longest_row = chart.rows.iter().map(|row| row.chars().count()).max().unwrap_or(0);
     let label_width = longest_row.min(LABEL_MAX) as u32 * 8 + 28;
     let longest = chart.columns.iter().map(|column| column.chars().count()).max().unwrap_or(1) as u32;
-    let cell_width = (longest * 8 + 16).max(44);
+    let cell_width = (longest * 8 + 16).max(48);
     let cell_height = 30;
     let width = (label_width + cell_width * chart.columns.len() as u32 + 30).max(700).max(legend_width(chart));
     let height = 84 + cell_height * chart.rows.len() as u32 + 84;
@@ -124,8 +126,9 @@ pub fn draw_survival_matrix(chart: &SurvivalChart) -> Option<(&'static str, Stri
 }
 
 /// Every color, and what it means.
-const LEGEND: [(SurvivalCell, &str); 6] = [
-    (SurvivalCell::Survived { plays: 1 }, "survived"),
+const LEGEND: [(SurvivalCell, &str); 7] = [
+    (SurvivalCell::Survived { beyond_help: 0 }, "survived"),
+    (SurvivalCell::Survived { beyond_help: 1 }, "survived but for so many pods that no node helps"),
     (SurvivalCell::Failed { failed: 1, plays: 2 }, "some plays not survived"),
     (SurvivalCell::Failed { failed: 1, plays: 1 }, "none survived"),
     (SurvivalCell::Stopped, "fails, stopped at the first"),

@@ -7,8 +7,8 @@ use super::{ApiServer, Session, already_exists, not_found};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, BaseVersion, ErrorReason, NewReplicaSet, NewRevision, Reply, StatusUpdate};
 use crate::state::{
-    Changed, ControllerRevision, ControllerRevisionId, CronJob, CronJobId, Job, JobStatus, Meta, ObjectDelta, Owner,
-    Propagation, ReplicaSet, ReplicaSetId, ReplicaSetStatus, WorkloadId,
+    Changed, ControllerRevision, ControllerRevisionId, CronJob, CronJobId, Deployment, Job, JobStatus, Meta,
+    ObjectDelta, Owner, Propagation, ReplicaSet, ReplicaSetId, ReplicaSetStatus, WorkloadId,
 };
 use crate::units::SimTime;
 
@@ -230,9 +230,18 @@ pub(super) fn update_status(s: &mut Session<'_>, update: StatusUpdate) -> Answer
         ObjectDelta::STATUS
     }
     let (workload, delta) = match update {
-        StatusUpdate::Deployment(id, base, new) => {
+        StatusUpdate::Deployment(id, base, new, annotations) => {
             unchanged_since(s, WorkloadId::Deployment(id), base)?;
-            (WorkloadId::Deployment(id), s.store.deployments.get_mut(id).map(|o| set(&mut o.status, new)))
+            let write = |deployment: &mut Deployment| {
+                let mut delta = set(&mut deployment.status, new);
+                if let Some(annotations) = annotations
+                    && !set(&mut deployment.meta.annotations, annotations).is_none()
+                {
+                    delta = delta | ObjectDelta::METADATA;
+                }
+                delta
+            };
+            (WorkloadId::Deployment(id), s.store.deployments.get_mut(id).map(write))
         }
         StatusUpdate::ReplicaSet(id, base, new) => {
             unchanged_since(s, WorkloadId::ReplicaSet(id), base)?;

@@ -174,8 +174,8 @@ pub type BaseVersion = Option<u64>;
 /// A status write of a controller.
 #[derive(Clone, Debug)]
 pub enum StatusUpdate {
-    /// Deployment.
-    Deployment(DeploymentId, BaseVersion, DeploymentStatus),
+    /// Deployment, and its annotations where they change as well.
+    Deployment(DeploymentId, BaseVersion, DeploymentStatus, Option<Arc<BTreeMap<Symbol, Symbol>>>),
     /// ReplicaSet.
     ReplicaSet(ReplicaSetId, BaseVersion, ReplicaSetStatus),
     /// DaemonSet.

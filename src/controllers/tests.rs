@@ -16,8 +16,8 @@ use crate::engine::{EventQueue, Streams, Ticket};
 use crate::model::config::FeatureGates;
 use crate::model::{self, Object};
 use crate::state::{
-    CauseId, Change, Changed, DeletionCause, DeploymentId, JobId, Owner, Pod, PodId, PodPhase, ReplicaSetId,
-    ReplicaSetStatus, StatefulSetId, Status, Store, WorkloadId,
+    CauseId, Change, Changed, DeletionCause, DeploymentCondition, DeploymentId, JobId, Owner, Pod, PodId, PodPhase,
+    ReplicaSetId, ReplicaSetStatus, StatefulSetId, Status, Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -707,6 +707,30 @@ fn a_replica_set_whose_name_is_taken_gets_another_hash() {
     let after = sets(&cluster);
     assert_eq!(after.len(), 1);
     assert_ne!(cluster.store.replica_sets[after[0]].meta.name, cluster.store.replica_sets[first].meta.name);
+}
+
+#[test]
+fn that_a_roll_out_has_begun_is_written_with_its_revision() {
+    let mut cluster = Cluster::new(Deployments::default());
+    let of = |image: &str| {
+        let template = TEMPLATE.replace("image: i", &format!("image: {image}"));
+        let text = text("web", &format!("replicas: 1, selector: {{matchLabels: {{a: b}}}}, {template}"));
+        let mut deployment: model::Deployment = serde_saphyr::from_str(&text).expect("a deployment");
+        deployment.spec.progress_deadline_seconds = Some(600);
+        Box::new(Object::Deployment(Box::new(deployment)))
+    };
+    let Reply::Workload(WorkloadId::Deployment(id)) = cluster.create(*of("i")) else { panic!("no deployment") };
+    cluster.start();
+    cluster.run_for(1.0);
+    let progressing = cluster.store.deployments[id].status.progressing.expect("an estimate");
+    cluster.store.deployments[id].status.progressing =
+        Some(DeploymentCondition { reason: "NewReplicaSetAvailable", ..progressing });
+    cluster.ask(Request::Apply(of("j"))).expect("a new template");
+    cluster.run_for(0.03);
+    let deployment = &cluster.store.deployments[id];
+    let revision = Symbol::new("deployment.kubernetes.io/revision");
+    assert_eq!(deployment.meta.annotations.get(&revision).map(|text| text.as_str()), Some("2"));
+    assert_eq!(deployment.status.progressing.map(|condition| condition.reason), Some("NewReplicaSetCreated"));
 }
 
 // ---- StatefulSet ------------------------------------------------------------------------------------------------------

@@ -307,6 +307,8 @@ fn pods_that_no_node_helps_stand_beside_the_verdict_and_places_for_pods_in_the_m
         "{said}"
     );
     assert!(said.contains("survives but for 1"), "{said}");
+    let chart = fs::read_to_string(out.join("charts/survival-matrix.svg")).expect("a chart");
+    assert!(chart.contains("survived but for so many pods that no node helps") && chart.contains("but 1"));
     assert!(said.contains("1 pod is lost for good, as of pod/default/lonely"), "{said}");
     assert!(said.contains(" places for pods stay free"), "{said}");
     let answer = &summary(&out)["answer"];

@@ -5,20 +5,21 @@ mod revision;
 mod rolling;
 mod scale;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::arena::{Symbol, sym};
 use crate::component::{
-    Answer, Claim, Config, Controller, Ctx, Enqueue, EventDraft, ObjectRef, Plan, Planned, Reconcile, Request, Start,
-    StatusUpdate, Step, judge_claim, same_template, workload_name,
+    Answer, ApiError, Claim, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Planned,
+    Reconcile, Request, Start, StatusUpdate, Step, judge_claim, same_template, workload_name,
 };
 use crate::model::DeploymentStrategyType;
 use crate::state::{
     Change, Changed, Deployment, DeploymentId, DeploymentStatus, Owner, ReplicaSet, ReplicaSetId, Store, WorkloadId,
 };
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// What a call of this controller was for.
 #[derive(Copy, Clone, Debug)]
@@ -39,6 +40,33 @@ pub enum Memo {
 pub struct Deployments {
     /// The Deployment of each ReplicaSet: a ReplicaSet that has gone can no longer tell.
     owners: FxHashMap<ReplicaSetId, DeploymentId>,
+    /// What is to be written of Deployments whose new ReplicaSet was refused in the pass that is under way.
+    refused: FxHashMap<DeploymentId, Request>,
+}
+
+impl Deployments {
+    /// # Source
+    /// deployment-controller, `getNewReplicaSet`: a creation that is refused ends the pass, and is told in an event and in the
+    /// condition, but not if it is refused because the namespace is going.
+    fn not_created(
+        &mut self,
+        id: DeploymentId,
+        about: ObjectRef,
+        error: &ApiError,
+        ctx: &mut Ctx<'_, Controller<Self>>,
+    ) {
+        let Some(deployment) = ctx.store.deployments.get(id).filter(|_| !error.is_of_terminating_namespace()) else {
+            return;
+        };
+        let status = DeploymentStatus { progressing: progress::not_created(deployment, ctx.now), ..deployment.status };
+        if status != deployment.status {
+            let base = Some(deployment.meta.version);
+            self.refused.insert(id, Request::UpdateStatus(StatusUpdate::Deployment(id, base, status, None)));
+        }
+        let name = revision::name(deployment).1;
+        let message = format!("Failed to create new replica set {:?}: {}", name.as_str(), error.message);
+        ctx.event(EventDraft::warning("ReplicaSetCreateError", about, message));
+    }
 }
 
 /// A Deployment with its ReplicaSets, as one sync sees them.
@@ -215,7 +243,7 @@ impl Reconcile for Deployments {
             // The creation will be refused, which fails the pass; the next one makes another name.
             let old = deployment.status;
             let status = DeploymentStatus { collision_count: old.collision_count + 1, ..old };
-            plan.finally.push(Planned { request: status_request(&view, status), memo: Memo::Other });
+            plan.finally.push(Planned { request: status_request(&view, status, None), memo: Memo::Other });
             return plan;
         }
         let status = progress::status(ctx.store, &view, created);
@@ -230,6 +258,10 @@ impl Reconcile for Deployments {
     fn answered(&mut self, id: DeploymentId, memo: Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
         let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::Deployment(id)) else { return };
         let (set, from, to) = match (memo, answer) {
+            (Memo::Create(_), Err(error)) if error.reason != ErrorReason::AlreadyExists => {
+                self.not_created(id, about, error, ctx);
+                return;
+            }
             (Memo::Create(to), Ok(crate::component::Reply::Workload(WorkloadId::ReplicaSet(set)))) if to > 0 => {
                 (*set, 0, to)
             }
@@ -240,6 +272,15 @@ impl Reconcile for Deployments {
         let direction = if to > from { "up" } else { "down" };
         let message = format!("Scaled {direction} replica set {} from {from} to {to}", set.meta.name);
         ctx.event(EventDraft::normal("ScalingReplicaSet", about, message));
+    }
+
+    fn conclude(
+        &mut self,
+        id: DeploymentId,
+        _ctx: &mut Ctx<'_, Controller<Self>>,
+    ) -> (Option<Planned<Memo>>, Option<SimDuration>) {
+        let write = self.refused.remove(&id).map(|request| Planned { request, memo: Memo::Other });
+        (write, None)
     }
 
     fn is_failure(_memo: Memo, answer: &Answer) -> bool {
@@ -294,12 +335,18 @@ fn claim<'a>(
 fn finish(view: &View<'_>, status: DeploymentStatus, plan: &mut Plan<Memo>) {
     rebase(plan);
     if status != view.deployment.status {
-        plan.then(status_request(view, status), Memo::Other);
+        plan.then(status_request(view, status, None), Memo::Other);
     }
 }
 
-fn status_request(view: &View<'_>, status: DeploymentStatus) -> Request {
-    Request::UpdateStatus(StatusUpdate::Deployment(view.id, Some(view.deployment.meta.version), status))
+/// A write of the status, and of the annotations where they are given.
+fn status_request(
+    view: &View<'_>,
+    status: DeploymentStatus,
+    annotations: Option<Arc<BTreeMap<Symbol, Symbol>>>,
+) -> Request {
+    let base = Some(view.deployment.meta.version);
+    Request::UpdateStatus(StatusUpdate::Deployment(view.id, base, status, annotations))
 }
 
 /// A ReplicaSet that is written twice is written from what the first write made of it.
@@ -322,12 +369,8 @@ fn revision_key() -> Symbol {
 }
 
 /// Annotations with one more entry.
-fn with(
-    annotations: &Arc<std::collections::BTreeMap<Symbol, Symbol>>,
-    key: Symbol,
-    value: &str,
-) -> Arc<std::collections::BTreeMap<Symbol, Symbol>> {
-    let mut map = std::collections::BTreeMap::clone(annotations);
+fn with(annotations: &Arc<BTreeMap<Symbol, Symbol>>, key: Symbol, value: &str) -> Arc<BTreeMap<Symbol, Symbol>> {
+    let mut map = BTreeMap::clone(annotations);
     map.insert(key, Symbol::new(value));
     Arc::new(map)
 }

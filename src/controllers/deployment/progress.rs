@@ -1,8 +1,8 @@
 //! Status, conditions and the progress deadline.
 
 use super::{View, rolling};
-use crate::state::{DeploymentCondition, DeploymentStatus, Store, WorkloadId};
-use crate::units::SimDuration;
+use crate::state::{Deployment, DeploymentCondition, DeploymentStatus, Store, WorkloadId};
+use crate::units::{SimDuration, SimTime};
 
 const NEW_AVAILABLE: &str = "NewReplicaSetAvailable";
 const TIMED_OUT: &str = "ProgressDeadlineExceeded";
@@ -64,10 +64,20 @@ fn condition(
     reason: &'static str,
     refresh: bool,
 ) -> DeploymentCondition {
+    changed(old, holds, reason, refresh, view.now)
+}
+
+fn changed(
+    old: Option<DeploymentCondition>,
+    holds: bool,
+    reason: &'static str,
+    refresh: bool,
+    now: SimTime,
+) -> DeploymentCondition {
     match old {
         Some(old) if old.status == holds && old.reason == reason && !refresh => old,
-        Some(old) if old.status == holds => DeploymentCondition { reason, updated_at: view.now, ..old },
-        _ => DeploymentCondition { status: holds, reason, updated_at: view.now, since: view.now },
+        Some(old) if old.status == holds => DeploymentCondition { reason, updated_at: now, ..old },
+        _ => DeploymentCondition { status: holds, reason, updated_at: now, since: now },
     }
 }
 
@@ -79,7 +89,7 @@ fn progressing(view: &View<'_>, status: &DeploymentStatus, created: bool) -> Opt
     let previous = status.progressing;
     deadline(view)?;
     if created {
-        return Some(condition(view, previous, true, "NewReplicaSetCreated", true));
+        return self::created(view);
     }
     let was_complete = status.replicas == status.updated && previous.is_some_and(|c| c.reason == NEW_AVAILABLE);
     if was_complete {
@@ -100,6 +110,24 @@ fn progressing(view: &View<'_>, status: &DeploymentStatus, created: bool) -> Opt
         return Some(condition(view, previous, false, TIMED_OUT, false));
     }
     previous.or_else(|| Some(condition(view, None, true, "FoundNewReplicaSet", false)))
+}
+
+/// The condition of a Deployment whose new ReplicaSet has just been created; none if its progress is not estimated.
+pub(super) fn created(view: &View<'_>) -> Option<DeploymentCondition> {
+    let previous = view.deployment.status.progressing;
+    if deadline(view).is_none() {
+        return previous;
+    }
+    Some(condition(view, previous, true, "NewReplicaSetCreated", false))
+}
+
+/// The condition of a Deployment whose new ReplicaSet could not be created.
+pub(super) fn not_created(deployment: &Deployment, now: SimTime) -> Option<DeploymentCondition> {
+    let previous = deployment.status.progressing;
+    if deployment.spec.progress_deadline_seconds.is_none_or(|seconds| seconds == i32::MAX) {
+        return previous;
+    }
+    Some(changed(previous, false, "ReplicaSetCreateError", false, now))
 }
 
 fn deadline(view: &View<'_>) -> Option<SimDuration> {

@@ -1,12 +1,13 @@
 //! Templates and their ReplicaSets: which belongs to which, how new ones are made, which old ones go.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Memo, View, revision_key, scale, with};
+use super::{Memo, View, progress, revision_key, scale, status_request, with};
 use crate::arena::{Symbol, sym};
 use crate::component::{NewReplicaSet, Plan, Planned, Request, Step, template_hash};
 use crate::model::{LabelSelector, PodTemplateSpec, ReplicaSetSpec};
-use crate::state::{Propagation, ReplicaSet, ReplicaSetId, Store, WorkloadId};
+use crate::state::{Deployment, DeploymentStatus, Propagation, ReplicaSet, ReplicaSetId, Store, WorkloadId};
 
 fn hash_label() -> Symbol {
     sym!("pod-template-hash")
@@ -17,8 +18,7 @@ fn revision_of(set: &ReplicaSet) -> i64 {
 }
 
 /// The hash of the present template, and the name of its ReplicaSet.
-fn name(view: &View<'_>) -> (Symbol, Symbol) {
-    let deployment = view.deployment;
+pub(super) fn name(deployment: &Deployment) -> (Symbol, Symbol) {
     let hash = template_hash(&deployment.spec.template, deployment.status.collision_count);
     (hash, Symbol::new(&format!("{}-{hash}", deployment.meta.name)))
 }
@@ -29,13 +29,16 @@ fn name(view: &View<'_>) -> (Symbol, Symbol) {
 /// # Source
 /// deployment-controller, `getNewReplicaSet`: the creation is refused, and `collisionCount` raised.
 pub(super) fn is_taken(store: &Store, view: &View<'_>) -> bool {
-    store.find_workload("ReplicaSet", view.deployment.meta.namespace, name(view).1).is_some()
+    store.find_workload("ReplicaSet", view.deployment.meta.namespace, name(view.deployment).1).is_some()
 }
 
-/// Creates the ReplicaSet of the present template with its first size applied.
+/// Creates the ReplicaSet of the present template with its first size applied, and tells of it in the Deployment.
+///
+/// # Source
+/// deployment-controller, `getNewReplicaSet`: one write of the Deployment has its revision and that the roll-out has begun.
 pub(super) fn create(view: &View<'_>, size: i32, plan: &mut Plan<Memo>) {
     let deployment = view.deployment;
-    let (hash, name) = name(view);
+    let (hash, name) = name(deployment);
     let mut template = PodTemplateSpec::clone(&deployment.spec.template);
     template.metadata.labels = template.metadata.labels.with(hash_label(), hash);
     let mut selector: LabelSelector = deployment.spec.selector.clone().unwrap_or_default();
@@ -57,15 +60,19 @@ pub(super) fn create(view: &View<'_>, size: i32, plan: &mut Plan<Memo>) {
     };
     let request = Request::CreateReplicaSet(Box::new(new));
     plan.steps.push(Step::Concurrent(vec![Planned { request, memo: Memo::Create(size) }]));
-    annotate_deployment(view, revision, plan);
+    let status = DeploymentStatus { progressing: progress::created(view), ..deployment.status };
+    let annotations = raised(view, revision);
+    if status != deployment.status || annotations.is_some() {
+        plan.then(status_request(view, status, annotations), Memo::Other);
+    }
 }
 
-/// Raises the revision of an old ReplicaSet whose template is wanted again.
+/// Raises the revision of an old ReplicaSet whose template is wanted again; the Deployment gets it by a later pass.
 pub(super) fn refresh(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, plan: &mut Plan<Memo>) {
     let highest = view.old.iter().map(|(_, old)| revision_of(old)).max().unwrap_or(0);
-    let mut revision = revision_of(set);
+    let revision = revision_of(set);
     if revision <= highest {
-        revision = highest + 1;
+        let revision = highest + 1;
         let annotations = with(&set.meta.annotations, revision_key(), &revision.to_string());
         plan.then(
             Request::UpdateReplicaSet {
@@ -76,19 +83,19 @@ pub(super) fn refresh(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, plan:
             },
             Memo::Other,
         );
-    }
-    annotate_deployment(view, revision, plan);
-}
-
-fn annotate_deployment(view: &View<'_>, revision: i64, plan: &mut Plan<Memo>) {
-    let text = revision.to_string();
-    let annotations = &view.deployment.meta.annotations;
-    if annotations.get(&revision_key()).is_some_and(|r| r.as_str() == text) {
         return;
     }
-    let workload = WorkloadId::Deployment(view.id);
-    let annotations = with(annotations, revision_key(), &text);
-    plan.then(Request::SetWorkloadAnnotations { workload, annotations }, Memo::Other);
+    if let Some(annotations) = raised(view, revision) {
+        plan.then(status_request(view, view.deployment.status, Some(annotations)), Memo::Other);
+    }
+}
+
+/// The Deployment's annotations with that revision; none if it has it.
+fn raised(view: &View<'_>, revision: i64) -> Option<Arc<BTreeMap<Symbol, Symbol>>> {
+    let text = revision.to_string();
+    let annotations = &view.deployment.meta.annotations;
+    let is_there = annotations.get(&revision_key()).is_some_and(|r| r.as_str() == text);
+    (!is_there).then(|| with(annotations, revision_key(), &text))
 }
 
 /// Deletes the oldest empty ReplicaSets beyond the history limit.
@@ -111,7 +118,7 @@ mod tests {
     use super::super::super::bench::meta;
     use super::*;
     use crate::model::DeploymentSpec;
-    use crate::state::{Deployment, DeploymentStatus, ReplicaSetStatus};
+    use crate::state::ReplicaSetStatus;
     use crate::units::SimTime;
 
     /// How many of three old sets go; each is its size, its pods and whether it goes already.

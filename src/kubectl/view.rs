@@ -53,6 +53,9 @@ pub(super) fn object(found: &Found, store: &Store, clock: Clock) -> Option<Value
         Found::Other(kind, namespace, name) => other(*kind, *namespace, *name, store, clock)?,
     };
     merge(&mut value["metadata"], metadata);
+    if let (false, Some(fields)) = (has_generation(found.kind()), value["metadata"].as_object_mut()) {
+        fields.remove("generation");
+    }
     if let Some(fields) = value.as_object_mut() {
         fields.remove("status");
         if !status.is_null() {
@@ -60,6 +63,41 @@ pub(super) fn object(found: &Found, store: &Store, clock: Clock) -> Option<Value
         }
     }
     Some(value)
+}
+
+/// Whether objects of a kind count how often their wishes changed.
+///
+/// # Source
+/// kube-apiserver, `PrepareForCreate` of each kind's strategy; apiextensions, of custom resources.
+///
+/// # Differs
+/// Pods count, too, but their number is not kept.
+fn has_generation(kind: Kind) -> bool {
+    match kind {
+        Kind::Deployment
+        | Kind::ReplicaSet
+        | Kind::ReplicationController
+        | Kind::StatefulSet
+        | Kind::DaemonSet
+        | Kind::Job
+        | Kind::CronJob
+        | Kind::PodDisruptionBudget => true,
+        Kind::Stored(kind) => {
+            let counts = [
+                "PodTemplate",
+                "EndpointSlice",
+                "FlowSchema",
+                "PriorityLevelConfiguration",
+                "Ingress",
+                "IngressClass",
+                "NetworkPolicy",
+                "CustomResourceDefinition",
+            ];
+            let is_admission = kind.group == "admissionregistration.k8s.io";
+            !kind.is_built_in() || is_admission || counts.contains(&kind.kind.as_str())
+        }
+        _ => false,
+    }
 }
 
 /// An object as somebody wrote it.

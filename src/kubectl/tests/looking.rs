@@ -101,3 +101,23 @@ fn the_cause_of_a_change_can_always_be_written_anew() {
     let (exit, out, err) = of_web("annotate deploy web kubernetes.io/change-cause=new");
     assert_eq!((exit, out, err), (0, vec!["deployment.apps/web annotated".to_owned()], Vec::new()));
 }
+
+#[test]
+fn only_kinds_that_count_their_wishes_have_a_generation() {
+    let check = |kind: &str, object: &str, expected: &str| {
+        let mut desk = Desk::new(&format!("get {kind} x -o jsonpath='{{.metadata.name}}:{{.metadata.generation}}'"));
+        let value = serde_saphyr::from_str(object).expect("YAML");
+        desk.create(Object::from_any(value).expect("an object").expect("a valid one"));
+        assert_eq!(desk.printed(60.0).1, [expected], "{kind}");
+    };
+    let of = |api: &str, kind: &str, rest: &str| {
+        format!("{{apiVersion: {api}, kind: {kind}, metadata: {{name: x, namespace: default}}, {rest}}}")
+    };
+    check("cm", &of("v1", "ConfigMap", "data: {a: b}"), "x:");
+    check("svc", &of("v1", "Service", "spec: {}"), "x:");
+    check("role", &of("rbac.authorization.k8s.io/v1", "Role", "rules: []"), "x:");
+    check("netpol", &of("networking.k8s.io/v1", "NetworkPolicy", "spec: {podSelector: {}}"), "x:1");
+    check("widgets.example.com", &of("example.com/v1", "Widget", "spec: {}"), "x:1");
+    let budget = "spec: {minAvailable: 1, selector: {matchLabels: {a: b}}}";
+    check("pdb", &of("policy/v1", "PodDisruptionBudget", budget), "x:1");
+}

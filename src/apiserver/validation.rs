@@ -18,7 +18,7 @@ use crate::state::{Meta, Store, WorkloadId};
 ///
 /// 422, if anything is wrong.
 pub(super) fn create(version: KubernetesVersion, object: &Object) -> Result<(), ApiError> {
-    refuse(object.kind(), object.metadata().name, &validation::validate_in(object, version))
+    refuse_object(object, &validation::validate_in(object, version))
 }
 
 /// PUT, or POST where there is none yet.
@@ -56,7 +56,7 @@ pub(super) fn apply(s: &Session<'_>, object: &Object) -> Result<(), ApiError> {
 ///
 /// 422, if anything is wrong with the object or with the change.
 pub(super) fn change(s: &Session<'_>, new: &Object, old: &Object) -> Result<(), ApiError> {
-    refuse(new.kind(), new.metadata().name, &validation::validate_update_in(new, old, s.config.version))
+    refuse_object(new, &validation::validate_update_in(new, old, s.config.version))
 }
 
 /// Labels of an object of which nothing else is changed.
@@ -66,6 +66,10 @@ pub(super) fn labels(kind: ObjectKind, name: &str, labels: &Labels) -> Result<()
 
 fn refuse(kind: ObjectKind, name: Symbol, errors: &[FieldError]) -> Result<(), ApiError> {
     if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid(kind, name.as_str(), errors)) }
+}
+
+fn refuse_object(object: &Object, errors: &[FieldError]) -> Result<(), ApiError> {
+    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_object(object, errors)) }
 }
 
 /// The object of the same name as it is stored.

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::arena::Symbol;
 use crate::model::validation::{self, FieldError};
-use crate::model::{self, Labels, ObjectKind, PodTemplateSpec, ResourceList, Resources, TaintEffect};
+use crate::model::{self, Labels, Object, ObjectKind, PodTemplateSpec, ResourceList, Resources, TaintEffect};
 use crate::state::{
     AttachmentPhase, AutoscalerKey, AutoscalerStatus, ContainerStatus, CronJobId, DaemonSetId, DaemonSetStatus,
     DeletionCause, DeploymentId, DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition,
@@ -560,10 +560,26 @@ impl ApiError {
     /// API machinery, `NewInvalid`.
     #[must_use]
     pub fn invalid(kind: ObjectKind, name: &str, errors: &[FieldError]) -> Self {
-        let group = kind.api_version().split_once('/').map_or("", |(group, _)| group);
+        Self::invalid_of((kind.api_version(), kind.as_str()), name, errors)
+    }
+
+    /// 422 of an object, under its own kind also if that decides nothing.
+    #[must_use]
+    pub fn invalid_object(object: &Object, errors: &[FieldError]) -> Self {
+        let name = object.metadata().name;
+        match object {
+            Object::Stored(stored) => {
+                Self::invalid_of((stored.api_version.as_str(), stored.kind.as_str()), name.as_str(), errors)
+            }
+            other => Self::invalid(other.kind(), name.as_str(), errors),
+        }
+    }
+
+    fn invalid_of((api_version, kind): (&str, &str), name: &str, errors: &[FieldError]) -> Self {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let dot = if group.is_empty() { "" } else { "." };
         let what = validation::aggregate(errors);
-        let message = format!("{}{dot}{group} \"{name}\" is invalid: {what}", kind.as_str());
+        let message = format!("{}{dot}{group} \"{name}\" is invalid: {what}", kind);
         let mut causes: Vec<String> = Vec::with_capacity(errors.len());
         for error in errors {
             let text = error.to_string();

@@ -76,7 +76,7 @@ fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut Plan) {
         }),
         Some(Err(error)) => plan.fail(match validation::unknown_words(&after).as_slice() {
             [] => unreadable(args, &after, &error.to_string()),
-            words => Failure::refusal(&ApiError::invalid(current.kind(), &object.name(store), words), None),
+            words => Failure::refusal(&ApiError::invalid_object(&current, words), None),
         }),
         None => plan.fail(Failure::own(format!("{name} cannot be patched"))),
     }

@@ -115,6 +115,25 @@ pub struct RunbookLine {
     pub rest: Vec<Stage>,
 }
 
+impl RunbookLine {
+    /// Whether it makes an autoscaler for that workload: by `autoscale`, or by an object of a file.
+    #[must_use]
+    pub fn autoscales(&self, kind: &str, namespace: Symbol, name: Symbol) -> bool {
+        let is_object = |object: &Object| {
+            matches!(object, Object::HorizontalPodAutoscaler(autoscaler) if autoscaler.metadata.namespace == namespace
+                && autoscaler.spec.scale_target_ref.kind == kind && autoscaler.spec.scale_target_ref.name == name)
+        };
+        match &self.command {
+            Command::Autoscale(args) => args.selection.targets.iter().any(|target| {
+                let place = target.namespace.unwrap_or_else(|| Symbol::new(&args.selection.namespace));
+                target.kind.workload_kind() == Some(kind) && target.name == name.as_str() && place == namespace
+            }),
+            Command::Delete(_) => false,
+            _ => self.objects.iter().any(|written| is_object(&written.object)),
+        }
+    }
+}
+
 /// All lines of a scenario.
 #[derive(Clone, Debug, Default)]
 pub struct Runbook {

@@ -118,19 +118,21 @@ pub(super) fn placed_pod_specs(objects: &[ManifestObject]) -> impl Iterator<Item
     })
 }
 
+/// Whether a limit range of the namespace gives containers a request of that resource.
+fn is_given(objects: &[ManifestObject], namespace: Symbol, resource: Symbol) -> bool {
+    let mut ranges = objects.iter().filter_map(|object| match &object.object {
+        Object::LimitRange(range) if range.metadata.namespace == namespace => Some(&range.spec.limits),
+        _ => None,
+    });
+    ranges.any(|limits| {
+        let mut containers = limits.iter().filter(|item| item.limit_type == "Container");
+        containers.any(|item| item.default_request.contains(resource))
+    })
+}
+
 fn pod_requests(objects: &[ManifestObject]) -> Option<Assumption> {
-    // What a limit range of the namespace gives to containers is no assumption.
-    let given = |namespace: Symbol, name: &str| {
-        let mut ranges = objects.iter().filter_map(|object| match &object.object {
-            Object::LimitRange(range) if range.metadata.namespace == namespace => Some(&range.spec.limits),
-            _ => None,
-        });
-        let name = Symbol::new(name);
-        ranges.any(|limits| {
-            let mut containers = limits.iter().filter(|item| item.limit_type == "Container");
-            containers.any(|item| item.default_request.contains(name))
-        })
-    };
+    // What a limit range gives is no assumption.
+    let given = |namespace: Symbol, name: &str| is_given(objects, namespace, Symbol::new(name));
     let silent = pod_specs(objects).filter(|(object, spec)| {
         let (total, namespace) = (requests(spec), object.metadata().namespace);
         (total.cpu_milli == 0 && !given(namespace, "cpu")) || (total.memory == 0 && !given(namespace, "memory"))
@@ -375,6 +377,7 @@ fn autoscaler_requests(spec: &Spec, objects: &[ManifestObject]) -> Option<Assump
         let target = load.target_parts().and_then(|(kind, place, name)| target(Symbol::new(kind), place, name));
         if let Some(object) = target
             && pod_template(object).is_some_and(|pod| lacks(&pod.spec, Symbol::new("cpu"), Symbol::empty()))
+            && !is_given(objects, object.metadata().namespace, Symbol::new("cpu"))
         {
             found.insert(object.label());
         }
@@ -389,7 +392,10 @@ fn autoscaler_requests(spec: &Spec, objects: &[ManifestObject]) -> Option<Assump
         let is_unrequested = |metric: &MetricSpec| {
             let source = metric.resource.as_ref().or(metric.container_resource.as_ref());
             let source = source.filter(|source| source.target.average_utilization.is_some());
-            source.is_some_and(|source| lacks(&pod.spec, source.name, source.container))
+            source.is_some_and(|source| {
+                lacks(&pod.spec, source.name, source.container)
+                    && !is_given(objects, autoscaler.metadata.namespace, source.name)
+            })
         };
         if with_defaults.spec.metrics.iter().any(is_unrequested) {
             found.insert(object.label());
@@ -571,6 +577,10 @@ mod tests {
             "{all}, horizontalPodAutoscalers: [{{target: deployment/default/w, perReplica: 1, load: [{{at: 0s, load: 1}}]}}]"
         );
         check(&load, &(web(memory_only) + scaled), &[("podRequests", 1), ("autoscalerRequests", 1)]);
+        let range = "---\n{apiVersion: v1, kind: LimitRange, metadata: {name: r, namespace: default}, spec: {limits: [{type: \
+                     Container, defaultRequest: {cpu: 1m}}]}}\n";
+        check(all, &(web(memory_only) + scaled + range), &[]);
+        check(&load, &(web(memory_only) + scaled + range), &[]);
         let said =
             pod("a, annotations: {kubesquall.sim/gate-lb: 9s}", "readinessGates: [{conditionType: x.io/lb}], ", enough);
         check(all, &said, &[]);

@@ -194,7 +194,9 @@ fn check_follower(
             let message = format!("`{missing}` is missing");
             diagnostics.push(bad_value(message, root.locate_text(&format!("{path}.target")), "", help));
         }
-        None if autoscaler.max_replicas.is_none() => {
+        None if autoscaler.max_replicas.is_none()
+            && !scenario.kubectl.lines.iter().any(|line| line.autoscales(kind, namespace, name)) =>
+        {
             let message = format!("nothing scales `{}` by its load yet", autoscaler.target);
             diagnostics.push(Diagnostic::warning("scenario::bad_value", message).at(place("target"), "").help(
                 "add `maxReplicas` and `targetUtilization`, a HorizontalPodAutoscaler to the manifests, or a line \

@@ -39,6 +39,14 @@ fn they_are_patched_and_printed() {
 }
 
 #[test]
+fn refusals_name_their_own_kind() {
+    let fixed = CONFIG.replace(", data:", ", immutable: true, data:");
+    let (exit, _, err, _) = run(r#"patch cm c -p '{"data":{"k":"w"}}'"#, &[], &[&fixed]);
+    let said = "The ConfigMap \"c\" is invalid: data: Forbidden: field is immutable when `immutable` is set";
+    assert_eq!((exit, err), (1, vec![said.to_owned()]));
+}
+
+#[test]
 fn files_are_merged_with_what_was_applied_before() {
     let applied = CONFIG.replace(
         "labels: {a: b}",

@@ -381,6 +381,7 @@ impl ApiServer {
             available: o.status.available_replicas,
             terminating: o.status.terminating_replicas.unwrap_or(0),
             progressing: condition("Progressing"),
+            replica_failure: None,
             availability: condition("Available"),
             collision_count: o.status.collision_count.unwrap_or(0),
         };

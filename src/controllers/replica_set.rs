@@ -13,8 +13,8 @@ use crate::component::{
 };
 use crate::model::Labels;
 use crate::state::{
-    Change, Changed, DeletionCause, ObjectDelta, Owner, Pod, PodDelta, PodId, PodPhase, ReplicaSet, ReplicaSetId,
-    ReplicaSetStatus, Store, WorkloadId,
+    Change, Changed, DeletionCause, ObjectDelta, Owner, Pod, PodDelta, PodId, PodPhase, ReplicaFailure, ReplicaSet,
+    ReplicaSetId, ReplicaSetStatus, Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -50,8 +50,8 @@ pub struct ReplicaSets {
     names: FxHashMap<PodId, Arc<str>>,
     /// Sets whose pods have to be held against the selector: new ones, and those of which a pod was relabeled.
     unchecked: FxHashSet<ReplicaSetId>,
-    /// Sets whose last create or delete was refused, with the condition's reason.
-    failing: FxHashMap<ReplicaSetId, &'static str>,
+    /// Sets whose last create or delete was refused, with the condition's reason and message.
+    failing: FxHashMap<ReplicaSetId, (&'static str, Symbol)>,
     /// Statuses on their way.
     statuses: StatusWrites<ReplicaSetId, ReplicaSetStatus>,
 }
@@ -226,7 +226,10 @@ impl Reconcile for ReplicaSets {
             }
         }
         let (mut status, next) = status(ctx.store, id, set, ctx.now);
-        status.failure = self.failing.get(&id).copied();
+        status.failure = self.failing.get(&id).map(|&(reason, message)| {
+            // One that is there stays as it was.
+            set.status.failure.unwrap_or(ReplicaFailure { reason, message, since: ctx.now })
+        });
         if status != set.status {
             self.statuses.begin(id, status);
             let request = Request::UpdateStatus(StatusUpdate::ReplicaSet(id, Some(set.meta.version), status));
@@ -247,7 +250,7 @@ impl Reconcile for ReplicaSets {
             }
             (Memo::Create, Err(error)) => {
                 self.expectations.creation_observed(id);
-                self.failing.insert(id, "FailedCreate");
+                self.failing.entry(id).or_insert_with(|| ("FailedCreate", Symbol::new(&error.message)));
                 if let Some(about) = about {
                     ctx.event(EventDraft::warning("FailedCreate", about, format!("Error creating: {}", error.message)));
                 }
@@ -260,7 +263,7 @@ impl Reconcile for ReplicaSets {
                     if error.reason == ErrorReason::NotFound {
                         return;
                     }
-                    self.failing.insert(id, "FailedDelete");
+                    self.failing.entry(id).or_insert_with(|| ("FailedDelete", Symbol::new(&error.message)));
                     let message = format!("Error deleting: {}", error.message);
                     ctx.event(EventDraft::warning("FailedDelete", about, message));
                 } else {

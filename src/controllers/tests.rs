@@ -304,7 +304,7 @@ fn a_refused_creation_is_tried_again_and_shown_as_a_condition() {
     cluster.start();
     cluster.run_for(1.0);
     assert_eq!(cluster.pods().len(), 1);
-    assert_eq!(cluster.store.replica_sets[id].status.failure, Some("FailedCreate"));
+    assert_eq!(cluster.store.replica_sets[id].status.failure.map(|failure| failure.reason), Some("FailedCreate"));
     assert!(cluster.reasons("FailedCreate") >= 2);
     cluster.room = 10;
     cluster.run_for(60.0);

@@ -11,7 +11,7 @@ use super::three_way;
 use crate::model::Object;
 use crate::state::{
     ContainerState, ContainerStatus, Ending, JobStatus, Meta, Node, NodeConditionKind, NotScheduled, Owner, Pod,
-    Status, Store, Uid, WorkloadId,
+    ReplicaFailure, Status, Store, Uid, WorkloadId,
 };
 use crate::units::{Quantity, QuantityFormat, SimTime, rfc3339_from_unix_nanos, unix_nanos_from_rfc3339};
 
@@ -319,6 +319,7 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
                         "lastTransitionTime": clock.stamp(condition.since),
                     }))
                 })
+                .chain(status.replica_failure.map(|failure| replica_failure(failure, Some("lastUpdateTime"), clock)))
                 .collect();
             json!({
                 "observedGeneration": status.observed_generation, "replicas": count(status.replicas),
@@ -334,6 +335,7 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
                 "observedGeneration": status.observed_generation, "replicas": status.replicas,
                 "fullyLabeledReplicas": count(status.fully_labeled), "readyReplicas": count(status.ready),
                 "availableReplicas": count(status.available),
+                "conditions": status.failure.map(|failure| [replica_failure(failure, None, clock)]),
             })
         }
         WorkloadId::DaemonSet(id) => {
@@ -370,6 +372,19 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
             })
         }
     })
+}
+
+/// Only a Deployment's condition says when it was updated.
+fn replica_failure(failure: ReplicaFailure, updated: Option<&str>, clock: Clock) -> Value {
+    let since = clock.stamp(failure.since);
+    let mut condition = json!({
+        "type": "ReplicaFailure", "status": "True", "reason": failure.reason, "message": failure.message,
+        "lastTransitionTime": since,
+    });
+    if let Some(updated) = updated {
+        condition[updated] = json!(since);
+    }
+    condition
 }
 
 fn job_status(status: &JobStatus, clock: Clock) -> Value {

@@ -130,7 +130,7 @@ const fn figure(name: &'static str, unit: &'static str, meaning: &'static str, r
 }
 
 /// How many metrics there are.
-const METRIC_COUNT: usize = 37;
+const METRIC_COUNT: usize = 39;
 
 /// The metrics, in the order of a study's columns.
 pub const FIGURES: [Figure; METRIC_COUNT] = [
@@ -178,6 +178,19 @@ pub const FIGURES: [Figure; METRIC_COUNT] = [
     figure("nodes_ready_min", "nodes", "fewest nodes that are Ready", "`cluster.csv`"),
     figure("nodes_ready_end", "nodes", "nodes that are Ready at the end", "last row of `cluster.csv`"),
     figure("workloads_below_desired_end", "workloads", "workloads that are short at the end", "`workloads`"),
+    figure(
+        "rollouts_unfinished_end",
+        "workloads",
+        "workloads with pods of an older template at the end that their roll-out should have replaced, or without the ReplicaSet of \
+         the newest",
+        "`unfinished_rollouts` of `summary.json`",
+    ),
+    figure(
+        "workloads_refused_end",
+        "workloads",
+        "workloads (Jobs and CronJobs, too) that want more pods at the end than the API server lets them make: quotas, limit ranges",
+        "`refused_workloads` of `summary.json`; `events.csv`: `FailedCreate`",
+    ),
     figure("below_desired_s", "s", "seconds in which workloads were short, summed over workloads", "`workloads`"),
     figure("below_min_ready_s", "s", "seconds in which workloads had a gap, summed over workloads", "`workloads`"),
     figure("longest_short_s", "s", "the longest stretch in which any workload was short", "`workloads`"),

@@ -18,6 +18,7 @@ mod outcome;
 mod pods;
 mod readiness;
 mod replacements;
+mod rollouts;
 mod services;
 mod slo;
 mod storms;
@@ -44,6 +45,7 @@ pub use orders::{Order, Shortcoming};
 pub use outcome::{JudgedObjective, OffMachines, WorkloadOutcome};
 pub use pods::PodRow;
 pub use readiness::ReadinessRow;
+pub use rollouts::{RefusedWorkload, UnfinishedRollout};
 pub use services::{ServiceOutcome, ServiceRow, Traffic};
 pub use summary::{Counts, Quantiles, Summary};
 pub use transcript::TranscriptRow;
@@ -90,6 +92,7 @@ pub struct Observers {
     orders: orders::Orders,
     counts: summary::Tallies,
     recoveries: replacements::Recoveries,
+    rollouts: rollouts::Rollouts,
     /// Names of the scheduler's profiles.
     schedulers: Vec<Symbol>,
     /// Only where files are kept: nobody reads the lines of a study's runs.
@@ -151,6 +154,7 @@ impl Observers {
             orders: orders::Orders::default(),
             counts: summary::Tallies::default(),
             recoveries: replacements::Recoveries::default(),
+            rollouts: rollouts::Rollouts::default(),
             schedulers: Vec::new(),
             traps: None,
             waits: None,
@@ -192,6 +196,7 @@ impl Observers {
         self.pods.begin(store);
         self.cluster.begin(store);
         self.recoveries.begin(store);
+        self.rollouts.begin(store);
         self.services.begin(self.files(), store, &self.slo);
         if let Some(waits) = &mut self.waits {
             waits.begin(store);
@@ -231,6 +236,7 @@ impl Observers {
         self.slo.changed(change, store);
         self.jobs.changed(change, store);
         self.recoveries.changed(change, store);
+        self.rollouts.changed(change, store);
         self.services.changed(change, store, &self.slo);
         self.cluster.changed(change, store);
         if let Some(cause) = self.pods.changed(change, store) {
@@ -279,6 +285,7 @@ impl Observers {
         }
         self.counts.recorded(record);
         self.orders.recorded(now, record);
+        self.rollouts.recorded(now, record, store);
         self.faults.recorded(now, record);
         if let Some(traps) = &mut self.traps {
             traps.recorded(now, record, store);
@@ -332,6 +339,7 @@ impl Observers {
             orders: &orders,
             traps: self.traps.map(|traps| traps.finish(end, store)).unwrap_or_default(),
             extremes: &extremes,
+            rollouts: self.rollouts.finish(end, store),
         };
         let mut summary = self.counts.finish(found, &self.recoveries, event_count);
         if files {
@@ -341,6 +349,8 @@ impl Observers {
                 storms: storms::storms(&pods),
                 workloads: &summary.workloads,
                 jobs: &summary.failed_jobs,
+                unfinished: &summary.unfinished_rollouts,
+                refused: &summary.refused_workloads,
                 commands: &orders.0,
                 procedures: &orders.1,
                 faults: &faults,

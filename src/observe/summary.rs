@@ -12,6 +12,7 @@ use super::orders::{Order, Shortcoming};
 use super::outcome::WorkloadOutcome;
 use super::pods::PodRow;
 use super::replacements::{self, Recoveries};
+use super::rollouts::{RefusedWorkload, UnfinishedRollout};
 use super::services::ServiceOutcome;
 use super::traps::Trap;
 use super::verdict::Sentence;
@@ -100,6 +101,12 @@ pub struct Summary {
     /// Jobs that failed; absent if none did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_jobs: Vec<FailedJob>,
+    /// Roll-outs that have not finished at the end; absent if all have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unfinished_rollouts: Vec<UnfinishedRollout>,
+    /// Workloads that want more at the end than the API server lets them make; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused_workloads: Vec<RefusedWorkload>,
     /// Per service, by name; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceOutcome>,
@@ -142,7 +149,7 @@ impl Tallies {
     }
 
     pub(super) fn finish(mut self, found: Found<'_>, recoveries: &Recoveries, event_count: u64) -> Summary {
-        let Found { pods, mut workloads, services, jobs, orders, traps, extremes } = found;
+        let Found { pods, mut workloads, services, jobs, orders, traps, extremes, rollouts } = found;
         self.counts.simulation_events = event_count;
         self.counts.count_pods(pods);
         self.counts.count_orders(orders);
@@ -158,6 +165,9 @@ impl Tallies {
         counted(&mut metrics, &self.counts, &jobs);
         of_cluster(&mut metrics, extremes);
         of_workloads(&mut metrics, &workloads);
+        let (unfinished_rollouts, refused_workloads) = rollouts;
+        metrics.insert("rollouts_unfinished_end", unfinished_rollouts.len() as f64);
+        metrics.insert("workloads_refused_end", refused_workloads.len() as f64);
         let sum = |field: fn(&ServiceOutcome) -> f64| services.iter().map(field).fold(0.0, |sum, value| sum + value);
         metrics.insert("without_targets_s", sum(|service| service.without_targets_s));
         metrics.insert("lost_traffic_s", sum(|service| service.lost_traffic_s));
@@ -170,6 +180,8 @@ impl Tallies {
             metrics,
             workloads,
             failed_jobs: jobs,
+            unfinished_rollouts,
+            refused_workloads,
             services,
             created_to_ready: Quantiles::of(created_to_ready),
             rescheduling,
@@ -188,6 +200,7 @@ pub(super) struct Found<'a> {
     pub(super) orders: &'a (Vec<Order>, Vec<Order>),
     pub(super) traps: Vec<Trap>,
     pub(super) extremes: &'a Extremes,
+    pub(super) rollouts: (Vec<UnfinishedRollout>, Vec<RefusedWorkload>),
 }
 
 impl Counts {

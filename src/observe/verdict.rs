@@ -9,6 +9,7 @@ use super::jobs::FailedJob;
 use super::orders::{Order, Shortcoming};
 use super::outcome::{JudgedObjective, WorkloadOutcome};
 use super::pods::PodRow;
+use super::rollouts::{RefusedWorkload, UnfinishedRollout};
 use super::storms::Storm;
 use super::traps::Trap;
 use super::waiting::Standing;
@@ -27,6 +28,8 @@ const SLACK: SimDuration = SimDuration::from_secs(10);
 /// Seconds for which daemons may be off, besides those that count as short, until it is worth a sentence: it takes the control plane
 /// this long to notice that a machine is off, and as long for pods of what is gone to be collected.
 const HIDDEN_S: f64 = 120.0;
+/// Seconds without progress after which a roll-out is said to hang.
+const STUCK_S: f64 = 300.0;
 /// A namespace goes when its pods have: after their grace periods, and some passes of its controller.
 const NAMESPACE_MAX: SimDuration = SimDuration::from_secs(120);
 
@@ -36,6 +39,10 @@ const NAMESPACE_MAX: SimDuration = SimDuration::from_secs(120);
 pub enum Matter {
     /// Workloads are short at the end.
     WorkloadsShort,
+    /// A roll-out has not finished at the end.
+    RolloutUnfinished,
+    /// The API server refuses what workloads want at the end.
+    PodsRefused,
     /// No node is Ready at the end.
     NoNodeReady,
     /// Some nodes are not.
@@ -113,6 +120,8 @@ pub(super) struct Evidence<'a> {
     pub(super) storms: Vec<Storm>,
     pub(super) workloads: &'a [WorkloadOutcome],
     pub(super) jobs: &'a [FailedJob],
+    pub(super) unfinished: &'a [UnfinishedRollout],
+    pub(super) refused: &'a [RefusedWorkload],
     pub(super) commands: &'a [Order],
     pub(super) procedures: &'a [Order],
     pub(super) traps: &'a [Trap],
@@ -175,6 +184,8 @@ fn still_broken(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>, end: Sim
         let objects = short.iter().map(|of| of.object()).collect();
         sentences.push(sentence(Matter::WorkloadsShort, Tone::Bad, text, objects));
     }
+    unfinished(sentences, evidence);
+    refused(sentences, evidence);
     nodes(sentences, store);
     unnoticed(sentences, store);
     pending(sentences, store);
@@ -182,6 +193,48 @@ fn still_broken(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>, end: Sim
     waiting(sentences, evidence.standing);
     storming(sentences, &evidence.storms);
     terminating(sentences, end, store);
+}
+
+/// Roll-outs that hang, or that had no time to finish.
+fn unfinished(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>) {
+    for of in evidence.unfinished.iter().take(EACH_MAX) {
+        let standing = evidence.standing.iter().find(|standing| standing.is_of(of.key()));
+        let why = of.reason.as_deref().or(standing.map(|standing| standing.reason));
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        let object = of.key().to_string();
+        let what = if of.idle_s < STUCK_S { "ROLL-OUT NOT DONE when the run ended" } else { "ROLL-OUT STUCK" };
+        let pods = if of.wanted == 1 { "pod" } else { "pods" };
+        let idle = whole_seconds(of.idle_s);
+        let text = format!("{what}: {object} has {} of {} new {pods}, for {idle}{why}", of.updated, of.wanted);
+        sentences.push(sentence(Matter::RolloutUnfinished, Tone::Bad, text, vec![object]));
+    }
+    if let Some(more @ 1..) = evidence.unfinished.len().checked_sub(EACH_MAX) {
+        let objects = evidence.unfinished.iter().skip(EACH_MAX).map(|of| of.key().to_string()).collect();
+        let text = format!("ROLL-OUTS NOT DONE: of {more} more workloads");
+        sentences.push(sentence(Matter::RolloutUnfinished, Tone::Bad, text, objects));
+    }
+}
+
+/// Pods, and what else workloads are made of, that the API server does not let in: first those of which nothing is said yet.
+fn refused(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>) {
+    if evidence.refused.is_empty() {
+        return;
+    }
+    let rolls = |of: &RefusedWorkload| evidence.unfinished.iter().take(EACH_MAX).any(|other| other.key() == of.key());
+    let (told, untold): (Vec<_>, Vec<_>) = evidence.refused.iter().partition(|of| rolls(of));
+    let untold = untold.into_iter().map(|of| (of, format!(": {}", of.message)));
+    let all: Vec<(&RefusedWorkload, String)> = untold.chain(told.into_iter().map(|of| (of, String::new()))).collect();
+    let named =
+        |(of, why): &(&RefusedWorkload, String)| format!("{} (for {}{why})", of.key(), whole_seconds(of.refused_s));
+    let named: Vec<String> = all.iter().map(named).collect();
+    let count = if all.len() == 1 { "1 workload".to_owned() } else { format!("{} workloads", all.len()) };
+    let text = format!("REFUSED: the API server does not let {count} make what is wanted: {}", names(&named));
+    let objects = all.iter().map(|(of, _)| of.key().to_string()).collect();
+    sentences.push(sentence(Matter::PodsRefused, Tone::Bad, text, objects));
+}
+
+fn whole_seconds(seconds: f64) -> SimDuration {
+    SimDuration::from_secs(seconds.round() as u64)
 }
 
 /// Workloads that made pod after pod.
@@ -491,7 +544,6 @@ fn longest_shortage(sentences: &mut Vec<Sentence>, workloads: &[WorkloadOutcome]
         }
     }
     let Some(longest) = longest else { return };
-    let whole_seconds = |seconds: f64| SimDuration::from_secs(seconds.round() as u64);
     let text = format!(
         "Longest shortage: {}, for {} from {} on, of up to {}",
         longest.object(),

@@ -38,6 +38,7 @@ pub use volumes::{
 pub use workloads::{
     ControllerRevision, ControllerRevisionId, CronJob, CronJobId, DaemonSet, DaemonSetId, DaemonSetStatus, Deployment,
     DeploymentCondition, DeploymentId, DeploymentStatus, Endpoint, Job, JobId, JobStatus, Namespace, NamespaceId,
-    PodDisruptionBudget, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PriorityClass, PriorityClassId, ReplicaSet,
-    ReplicaSetId, ReplicaSetStatus, Service, ServiceId, StatefulSet, StatefulSetId, StatefulSetStatus, WorkloadId,
+    PodDisruptionBudget, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PriorityClass, PriorityClassId,
+    ReplicaFailure, ReplicaSet, ReplicaSetId, ReplicaSetStatus, Service, ServiceId, StatefulSet, StatefulSetId,
+    StatefulSetStatus, WorkloadId,
 };

@@ -135,6 +135,8 @@ pub struct DeploymentStatus {
     pub terminating: i32,
     /// Condition `Progressing`.
     pub progressing: Option<DeploymentCondition>,
+    /// Condition `ReplicaFailure`: that of the newest ReplicaSet, or of another.
+    pub replica_failure: Option<ReplicaFailure>,
     /// Condition `Available`.
     pub availability: Option<DeploymentCondition>,
     /// Hash collisions met so far.
@@ -152,6 +154,17 @@ pub struct Deployment {
     pub status: DeploymentStatus,
 }
 
+/// Condition `ReplicaFailure` of a ReplicaSet or Deployment.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct ReplicaFailure {
+    /// The API's reason: `FailedCreate` or `FailedDelete`.
+    pub reason: &'static str,
+    /// What the API server said when it began.
+    pub message: Symbol,
+    /// `lastTransitionTime`.
+    pub since: SimTime,
+}
+
 /// Status of a ReplicaSet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub struct ReplicaSetStatus {
@@ -167,8 +180,8 @@ pub struct ReplicaSetStatus {
     pub available: i32,
     /// Terminating pods.
     pub terminating: i32,
-    /// Condition `ReplicaFailure`: the API's reason while the last create or delete failed.
-    pub failure: Option<&'static str>,
+    /// Condition `ReplicaFailure`: there while the last create or delete failed.
+    pub failure: Option<ReplicaFailure>,
 }
 
 /// A ReplicaSet, or a ReplicationController.

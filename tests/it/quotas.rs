@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kubesquall::observe::Observed;
+use kubesquall::observe::{Matter, Observed, Sentence, Tone};
 use kubesquall::scenario::{self, Overrides};
 
 use super::verified;
@@ -67,4 +67,79 @@ fn with_room_the_roll_out_waits_for_nothing_and_plugins_can_be_left_out() {
     let without = play(3, "disable-admission-plugins: ResourceQuota", ROLL_OUT);
     assert_eq!(events(&without, "FailedCreate").0, Vec::<f64>::new());
     assert!(whole(&without) < 100.0 && whole(&without) > 60.0);
+}
+
+/// The sentence about a matter.
+fn said(observed: &Observed, matter: Matter) -> Option<&Sentence> {
+    observed.summary.verdict.iter().find(|sentence| sentence.kind == matter)
+}
+
+#[test]
+fn a_roll_out_that_a_quota_blocks_is_no_all_clear_though_the_old_pods_serve() {
+    let observed = play(3, "", ROLL_OUT);
+    let stuck = said(&observed, Matter::RolloutUnfinished).expect("a sentence");
+    let (begin, end) = stuck.text.split_once("pods \"web-").expect("a pod's name");
+    assert!(begin.starts_with("ROLL-OUT STUCK: deployment/shop/web has 0 of 3 new pods, for 19m"), "{begin}");
+    assert!(end.ends_with("exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3"), "{end}");
+    assert!(
+        said(&observed, Matter::PodsRefused).is_some_and(|said| said.text.contains("deployment/shop/web (for 19m"))
+    );
+    assert!(observed.summary.verdict.iter().all(|sentence| sentence.tone != Tone::Good), "{stuck:?}");
+    let metrics = ["rollouts_unfinished_end", "workloads_refused_end", "workloads_below_desired_end"];
+    assert_eq!(metrics.map(|name| observed.summary.metrics[name]), [1.0, 1.0, 0.0]);
+    // With room, or once nobody wants it any longer, nothing is left to say.
+    let undo = format!("{ROLL_OUT}, {{at: 300s, kubectl: rollout undo deploy/web -n shop}}");
+    for fine in [play(4, "", ROLL_OUT), play(3, "", &undo)] {
+        let verdict = &fine.summary.verdict;
+        assert!(said(&fine, Matter::RolloutUnfinished).is_none(), "{verdict:?}");
+        assert!(said(&fine, Matter::PodsRefused).is_none(), "{verdict:?}");
+        assert!(said(&fine, Matter::WorkloadsWhole).is_some_and(|said| said.tone == Tone::Good), "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_roll_out_that_hangs_is_said_to_with_what_its_new_pods_wait_for() {
+    let stuck = |timeline: &str| said(&play(9, "", timeline), Matter::RolloutUnfinished).map(|said| said.text.clone());
+    let large = stuck("{at: 60s, kubectl: 'set resources deploy/web --requests=cpu=9 -n shop'}").expect("a sentence");
+    assert!(
+        large.contains("has 0 of 3 new pods") && large.contains("exceeded quota: q, requested: requests.cpu=9"),
+        "{large}"
+    );
+    let picky = r#"{at: 60s, kubectl: 'patch deploy web -n shop -p ''{"spec":{"template":{"spec":{"nodeSelector":{"a":"b"}}}}}'''}"#;
+    let homeless = stuck(picky).expect("a sentence");
+    assert!(homeless.contains("has 1 of 3 new pods, for 19m"), "{homeless}");
+    assert!(homeless.contains("didn't match Pod's node affinity/selector"), "{homeless}");
+    let young = stuck(&picky.replace("60s", "1100s")).expect("a sentence");
+    assert!(young.starts_with("ROLL-OUT NOT DONE when the run ended: deployment/shop/web has 1 of 3"), "{young}");
+    let paused = format!("{picky}, {{at: 70s, kubectl: rollout pause deploy/web -n shop}}");
+    assert_eq!(stuck(&paused), None);
+}
+
+#[test]
+fn a_job_whose_pods_are_refused_is_no_all_clear() {
+    let observed = play(3, "", "{at: 60s, kubectl: create job idle --image=i -n shop -- sleep 1}");
+    let refused = said(&observed, Matter::PodsRefused).expect("a sentence");
+    assert!(refused.text.contains("job/shop/idle (for 19m"), "{refused:?}");
+    assert!(refused.text.contains("exceeded quota: q"), "{refused:?}");
+}
+
+#[test]
+fn a_refused_creation_shows_as_the_condition_replica_failure_until_one_succeeds() {
+    let show = |kind: &str| {
+        let path = r#"{range .items[*]}{.status.conditions[?(@.type=="ReplicaFailure")].message}{end}"#;
+        format!("'get {kind} -n shop -o jsonpath=''{path}'''")
+    };
+    let timeline = format!(
+        "{ROLL_OUT}, {{at: 90s, kubectl: wait deploy/web -n shop --for=condition=ReplicaFailure --timeout=5s}}, {{at: 100s, kubectl: \
+         {}}}, {{at: 100s, kubectl: {}}}, {{at: 300s, kubectl: delete quota q -n shop}}, {{at: 1100s, kubectl: {}}}",
+        show("rs"),
+        show("deploy"),
+        show("rs,deploy"),
+    );
+    let observed = play(3, "", &timeline);
+    let told = |index: usize| observed.transcript[index].stdout.join("\n");
+    assert_eq!(told(1), "deployment.apps/web condition met");
+    assert!(told(2).contains("is forbidden: exceeded quota: q"), "{}", told(2));
+    assert_eq!(told(2), told(3));
+    assert_eq!(told(5), "");
 }

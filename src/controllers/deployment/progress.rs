@@ -12,6 +12,7 @@ const PAUSED: &str = "DeploymentPaused";
 pub(super) fn status(store: &Store, view: &View<'_>, created: bool) -> DeploymentStatus {
     let mut status = counted(store, view);
     status.progressing = progressing(view, &status, created);
+    status.replica_failure = view.newest.iter().chain(&view.old).find_map(|(_, set)| set.status.failure);
     status
 }
 

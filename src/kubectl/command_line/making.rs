@@ -8,6 +8,11 @@ use super::resources::WithoutNames;
 use super::{Command, CommandLineError, Stop, error};
 use crate::model::manifest::load_text;
 use crate::model::{LabelSelector, Object};
+use crate::units::Quantity;
+
+/// What the parser says of an amount that is none.
+const QUANTITY_FORM: &str =
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 /// The object of a tree.
 fn object(value: &Value, word: &str) -> Result<Object, Stop> {
@@ -77,7 +82,7 @@ pub(super) fn create(arguments: &Arguments) -> Result<Command, Stop> {
         "poddisruptionbudget" => {
             ("policy/v1", "PodDisruptionBudget", budget(arguments)?, "failed to create poddisruptionbudgets: ")
         }
-        "quota" => ("v1", "ResourceQuota", sources(arguments), "failed to create quota: "),
+        "quota" => ("v1", "ResourceQuota", quota(arguments)?, "failed to create quota: "),
         "role" => ("rbac.authorization.k8s.io/v1", "Role", sources(arguments), ""),
         "clusterrole" => ("rbac.authorization.k8s.io/v1", "ClusterRole", sources(arguments), ""),
         "rolebinding" => {
@@ -114,7 +119,7 @@ fn made(value: &Value, name: &str, failed: String) -> Result<Command, Stop> {
 
 /// What decides nothing is told apart by the flags that say it.
 fn sources(arguments: &Arguments) -> Value {
-    const FLAGS: [&str; 26] = [
+    const FLAGS: [&str; 24] = [
         "from-literal",
         "from-file",
         "from-env-file",
@@ -125,8 +130,6 @@ fn sources(arguments: &Arguments) -> Value {
         "docker-username",
         "docker-password",
         "docker-email",
-        "hard",
-        "scopes",
         "verb",
         "resource",
         "resource-name",
@@ -220,6 +223,33 @@ fn budget(arguments: &Arguments) -> Result<Value, Stop> {
         }
         (Some(least), None) => spec["minAvailable"] = amount(least),
         (None, Some(most)) => spec["maxUnavailable"] = amount(most),
+    }
+    Ok(json!({"spec": spec}))
+}
+
+/// # Source
+/// kubectl create quota, `populateResourceListV1` and `parseScopes`.
+fn quota(arguments: &Arguments) -> Result<Value, Stop> {
+    let given = |flag: &str| arguments.text(flag).filter(|text| !text.is_empty());
+    let mut hard = Map::new();
+    for statement in given("hard").into_iter().flat_map(|text| text.split(',')) {
+        let [resource, amount] = statement.split('=').collect::<Vec<_>>()[..] else {
+            let text = format!("Invalid argument syntax {statement}, expected <resource>=<value>");
+            return Err(Stop::error(text));
+        };
+        amount.parse::<Quantity>().map_err(|_| Stop::error(QUANTITY_FORM))?;
+        hard.insert(resource.to_owned(), json!(amount));
+    }
+    let scopes: Vec<&str> = given("scopes").into_iter().flat_map(|text| text.split(',')).collect();
+    if scopes.contains(&"") {
+        return Err(Stop::error("invalid resource quota scope \"\""));
+    }
+    let mut spec = Map::new();
+    if !hard.is_empty() {
+        spec.insert("hard".to_owned(), hard.into());
+    }
+    if !scopes.is_empty() {
+        spec.insert("scopes".to_owned(), json!(scopes));
     }
     Ok(json!({"spec": spec}))
 }
@@ -383,10 +413,7 @@ fn usage_target(text: &str, resource: &str, unit: &str) -> Result<UsageTarget, S
         return found.map(UsageTarget::Utilization).ok_or_else(invalid);
     }
     let (amount, invalid) = match text.parse::<f64>() {
-        Ok(number) => (
-            format!("{number}{unit}"),
-            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'".to_owned(),
-        ),
+        Ok(number) => (format!("{number}{unit}"), QUANTITY_FORM.to_owned()),
         Err(_) => (text.to_owned(), format!("invalid resource {resource} value: {text}")),
     };
     amount.parse().map(UsageTarget::Average).map_err(|_| Stop::error(invalid))

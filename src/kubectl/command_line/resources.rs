@@ -26,17 +26,18 @@ const MISSING: [&str; 6] = [
     "   '<resource>'",
 ];
 
-/// The kinds of `kubectl get all`.
-const ALL: [Kind; 9] = [
-    Kind::Pod,
-    Kind::ReplicationController,
-    Kind::Service,
-    Kind::DaemonSet,
-    Kind::Deployment,
-    Kind::ReplicaSet,
-    Kind::StatefulSet,
-    Kind::Job,
-    Kind::CronJob,
+/// The resource types of the category `all`, in the order in which the API server names them.
+const ALL: [&str; 10] = [
+    "pods",
+    "replicationcontrollers",
+    "services",
+    "daemonsets",
+    "deployments",
+    "replicasets",
+    "statefulsets",
+    "horizontalpodautoscalers",
+    "cronjobs",
+    "jobs",
 ];
 
 /// The resource type of a word.
@@ -55,8 +56,9 @@ pub(super) fn kind_of(word: &str) -> Result<Kind, CommandLineError> {
 fn kinds_of(word: &str) -> Result<Vec<Kind>, CommandLineError> {
     let mut kinds = Vec::new();
     for word in word.split(',') {
-        let some = if word == "all" { ALL.to_vec() } else { vec![kind_of(word)?] };
-        for kind in some {
+        let some = if word == "all" { &ALL[..] } else { &[word] };
+        for word in some {
+            let kind = kind_of(word)?;
             if !kinds.contains(&kind) {
                 kinds.push(kind);
             }

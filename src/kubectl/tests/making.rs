@@ -51,6 +51,30 @@ fn objects_are_made_from_flags() {
     }
 }
 
+#[test]
+fn a_quota_has_the_amounts_and_scopes_of_its_flags() {
+    let mut desk = Desk::new("create quota q --hard=pods=3,requests.cpu=1,count/jobs.batch=2 --scopes=NotTerminating");
+    desk.play(1.0);
+    desk.type_line("get quota q -o jsonpath='{.spec.hard} {.spec.scopes}'");
+    desk.play(1.0);
+    let told = desk.transcripts[1].stdout.join("\n");
+    assert_eq!(told, r#"{"count/jobs.batch":"2","pods":"3","requests.cpu":"1"} ["NotTerminating"]"#);
+    let text = "error: Invalid argument syntax pods, expected <resource>=<value>";
+    check("create quota q --hard=pods", 1, &[], &[text]);
+    check("create quota q --hard=pods=3 --scopes=,", 1, &[], &["error: invalid resource quota scope \"\""]);
+}
+
+#[test]
+fn all_stands_for_autoscalers_too() {
+    let mut desk = Desk::new("autoscale rs web --max=5");
+    desk.web("p");
+    desk.play(1.0);
+    desk.type_line("get all -o name");
+    desk.play(1.0);
+    let told = desk.transcripts[1].stdout.join("\n");
+    assert!(told.contains("horizontalpodautoscaler.autoscaling/web"), "{told}");
+}
+
 /// What an autoscaler that a line makes says of metrics.
 fn metrics_of(flags: &str) -> String {
     let mut desk = Desk::new(&format!("autoscale rs web --max=5 {flags}"));

@@ -48,6 +48,8 @@ pub fn compare(observed: &Observed) -> Result<(), String> {
     of_cluster(&mut figures, observed);
     orders(&mut figures, observed);
     figures.count("events", observed.events.len());
+    figures.count("rollouts_unfinished_end", observed.summary.unfinished_rollouts.len());
+    figures.count("workloads_refused_end", observed.summary.refused_workloads.len());
     figures.count("jobs_failed", observed.summary.failed_jobs.len());
     let metrics = &observed.summary.metrics;
     for figure in &FIGURES {
@@ -136,6 +138,8 @@ fn verdict(observed: &Observed) -> Result<(), String> {
     let metrics = &observed.summary.metrics;
     let reasons = [
         ("workloads_below_desired_end", Matter::WorkloadsShort),
+        ("rollouts_unfinished_end", Matter::RolloutUnfinished),
+        ("workloads_refused_end", Matter::PodsRefused),
         ("pods_lost", Matter::PodsLost),
         ("jobs_failed", Matter::JobFailed),
         ("objectives_missed", Matter::ObjectiveMissed),

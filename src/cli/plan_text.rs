@@ -7,7 +7,9 @@ use comfy_table::{CellAlignment, Table};
 use super::paint::Paint;
 use super::words::counted;
 use crate::diagnostics::Style;
-use crate::study::plan::{Blast, Candidate, Failure, Headroom, PlanResults, ShortfallKind, Verdict};
+use crate::study::plan::{
+    Blast, Candidate, Failure, Headroom, PlanResults, PlayRecord, Refused, ShortfallKind, Verdict,
+};
 use crate::units::{SimDuration, SimTime};
 
 /// Counts shown in the table.
@@ -80,6 +82,7 @@ fn bindings(results: &PlanResults, text: &mut String) {
             let what = match shortfall.kind {
                 ShortfallKind::Pending => "stays Pending",
                 ShortfallKind::Waited => "has no node",
+                ShortfallKind::Refused => "has pods that are refused",
                 ShortfallKind::LeftBehind => "stays on a lost node",
                 ShortfallKind::NotStarted => "does not start",
                 ShortfallKind::NotDrained => "is not drained",
@@ -141,10 +144,44 @@ fn headroom_line(headroom: &Headroom) -> String {
     match binding.first() {
         Some(Failure { case, lost, shortfall, .. }) => {
             let _ = writeln!(text, "; one more, and in {case}, {lost}, {} falls short", shortfall.object);
+            if shortfall.kind == ShortfallKind::Refused {
+                let _ = writeln!(text, "  its pods are refused: {}", shortfall.why);
+            }
         }
         None => text.push_str(", where the search ends\n"),
     }
     text
+}
+
+/// Workloads whose pods are refused: of each the play in which most of them are.
+fn refused(results: &PlanResults, answer: &Candidate, text: &mut String) {
+    let mut worst: Vec<(&PlayRecord, &Refused)> = Vec::new();
+    for play in answer.plays() {
+        for found in &play.outcome.refusals {
+            let known = worst.iter_mut().find(|(_, known)| known.shortfall.object == found.shortfall.object);
+            match known {
+                Some(known) if known.1.pods < found.pods => *known = (play, found),
+                Some(_) => {}
+                None => worst.push((play, found)),
+            }
+        }
+    }
+    let left = worst.len().saturating_sub(ROWS_MAX);
+    for (play, Refused { pods, shortfall }) in worst.into_iter().take(ROWS_MAX) {
+        let pods = counted(*pods as usize, "pod", "pods");
+        let verb = if pods.starts_with("1 ") { "is" } else { "are" };
+        let wait = shortfall.wait.map_or_else(String::new, |wait| format!(" {wait}"));
+        let _ = writeln!(
+            text,
+            "Beware: {}, {pods} of {} {verb} refused{wait}: {}; more nodes change nothing",
+            results.in_which(play),
+            shortfall.object,
+            shortfall.why
+        );
+    }
+    if left > 0 {
+        let _ = writeln!(text, "Beware: so are pods of {}", counted(left, "other workload", "other workloads"));
+    }
 }
 
 /// The worst losses.
@@ -226,6 +263,7 @@ fn margin(results: &PlanResults, answer: &Candidate) -> String {
             first.why
         );
     }
+    refused(results, answer, &mut text);
     let lost =
         answer.plays().iter().max_by_key(|play| (play.outcome.lost, std::cmp::Reverse(play.lost.label.as_str())));
     if let Some((play, first)) = lost.and_then(|play| Some((play, play.outcome.lost_first.as_ref()?))) {

@@ -11,6 +11,9 @@ use crate::model::config::{ClusterAutoscaler, FlagError, KubeApiserver, KubeCont
 use crate::procedures::{AutoscaledPool, AutoscalerPlan, ProcedurePlan};
 use crate::units::SimDuration;
 
+/// After so long a kubelet gives up a heartbeat's request, and a process of the control plane the renewal of its leadership.
+const HEARTBEAT_TIMEOUT: SimDuration = SimDuration::from_secs(10);
+
 impl Resolver<'_> {
     /// What the control plane runs with.
     pub(super) fn configuration(&mut self, root: &Node, spec: &Spec, files: &mut Files<'_>) -> Config {
@@ -101,11 +104,34 @@ impl Resolver<'_> {
                 self.observations(latency, root.locate_text(&format!("spec.latency.{field}")), files);
             }
         }
+        self.warn_of_slow_calls(&latencies, root);
         latencies.job_run.clone_from(&written.job_run);
         if let Some(job_run) = &mut latencies.job_run {
             self.observations(job_run, root.locate_text("spec.latency.jobRun"), files);
         }
         latencies
+    }
+
+    /// Calls that take longer than real clients wait for the answer.
+    ///
+    /// # Source
+    /// kubelet: a heartbeat's request is given up after `nodeStatusUpdateFrequency`; client-go, leader election: a renewal after
+    /// `renewDeadline`; both are ten seconds.
+    fn warn_of_slow_calls(&mut self, latencies: &Latencies, root: &Node) {
+        let usual = latencies.api_call.quantile(0.5);
+        // What could not be read has been reported, and stands as the longest there is.
+        if usual < HEARTBEAT_TIMEOUT || usual == SimDuration::MAX {
+            return;
+        }
+        let message = format!(
+            "half of all calls take {usual} or more: where answers take longer than {HEARTBEAT_TIMEOUT}, kubelets give up renewing their \
+             leases and the control plane's processes their leadership, which is not played"
+        );
+        let help = "an API server that cannot be reached is a fault: `kind: ControlPlaneOutage` or `kind: Partition`";
+        let location = root.locate_text("spec.latency.apiCall");
+        let diagnostic =
+            Diagnostic::warning("scenario::no_effect", message).at(location, "no cluster lives long with that");
+        self.diagnostics.push(diagnostic.help(help));
     }
 
     /// Reads the file of an empirical distribution.

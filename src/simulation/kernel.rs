@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::calls::Calls;
 use super::components::{AnyTag, AnyTimer, Components, Slot, Which};
+use super::refusals::{self, Refusals};
 use super::settling::Settling;
 use super::watches::{WatchId, Watches};
 use crate::apiserver::{ApiServer, Eviction, Served};
@@ -112,6 +113,8 @@ pub(super) struct Kernel {
     pub(super) messages: VecDeque<(Message, CauseId)>,
     pub(super) observers: Observers,
     pub(super) verifier: Option<Box<Verifier>>,
+    /// Workloads that were refused what they want.
+    pub(super) refusals: Refusals,
     /// Only while the cluster is brought up.
     pub(super) settling: Option<Box<Settling>>,
     pub(super) changed: Vec<Changed>,
@@ -119,11 +122,6 @@ pub(super) struct Kernel {
 
 fn unavailable() -> ApiError {
     ApiError::new(ErrorReason::Unavailable, "the server is currently unable to handle the request")
-}
-
-/// Whether the same request would be refused again as long as nobody changes anything.
-fn is_final(error: &ApiError) -> bool {
-    matches!(error.reason, ErrorReason::Forbidden | ErrorReason::Invalid)
 }
 
 struct QueueTimers<'a, T> {
@@ -208,10 +206,7 @@ impl Kernel {
     /// A call arrives: the API server decides, commits and answers.
     pub(super) fn arrive(&mut self, id: Id<PendingCall>) {
         let Some(call) = self.calls.remove(id) else { return };
-        let maker = self.verifier.as_ref().and(match &call.request {
-            Request::CreatePod(draft) => draft.owner.and_then(WorkloadId::from_owner),
-            _ => None,
-        });
+        let owner = refusals::owner_of(&call.request, call.which, &self.store);
         let evicted = if let Request::EvictPod { pod, .. } = call.request { Some(pod) } else { None };
         let served = if let Some(refusal) = self.settling.as_ref().and_then(|s| s.refuses(&call.request)) {
             Served::Answered(Err(refusal))
@@ -220,10 +215,21 @@ impl Kernel {
         } else {
             Served::Answered(Err(unavailable()))
         };
-        if let (Some(verifier), Some(owner)) = (&mut self.verifier, maker) {
-            verifier.asked_for_a_pod(owner, matches!(&served, Served::Answered(Err(error)) if is_final(error)));
+        if let (Some(owner), Served::Answered(answer)) = (owner, &served) {
+            self.asked(owner, answer);
         }
         self.served(served, evicted, (call.which, call.epoch), call.tag);
+    }
+
+    /// A workload's controller asked for something new. What was not answered to the point tells nothing.
+    fn asked(&mut self, owner: WorkloadId, answer: &Answer) {
+        let refusal = answer.as_ref().err();
+        if refusal.is_none_or(refusals::is_final) {
+            self.refusals.asked(owner, refusal, self.now, &self.store);
+        }
+        if let Some(verifier) = &mut self.verifier {
+            verifier.asked_for_its_own(owner, refusal.is_some_and(refusals::is_final));
+        }
     }
 
     /// A call of several steps takes the next.

@@ -9,6 +9,7 @@ mod components;
 mod kernel;
 mod past;
 mod reflector;
+mod refusals;
 mod settling;
 mod verified;
 mod watches;
@@ -22,6 +23,7 @@ use kernel::{Event, Kernel, Scheduled};
 use watches::{WatchId, Watcher, Watches};
 
 pub use bootstrap::Prepared;
+pub use refusals::Refusal;
 pub use settling::Storm;
 
 use crate::arena::Symbol;
@@ -33,7 +35,7 @@ use crate::kubelet::PoolTemplate;
 use crate::observe::Observers;
 use crate::procedures::{self, ProcedurePlan};
 use crate::scenario::TimelineAction;
-use crate::state::{CauseId, Changed, ControlPlaneProcess, MachineChange, PodId, Store};
+use crate::state::{CauseId, Changed, ControlPlaneProcess, MachineChange, PodId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 use crate::verify::Violation;
 
@@ -144,6 +146,11 @@ impl Simulation {
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.kernel.store
+    }
+
+    /// Workloads that were refused what they want since the run began, what was refused, and how many pods they lack for it now.
+    pub fn refusals(&self) -> impl Iterator<Item = (WorkloadId, &Refusal, u32)> {
+        self.kernel.refusals.iter(&self.kernel.store)
     }
 
     /// What has been observed so far.
@@ -456,6 +463,7 @@ impl Kernel {
             messages: VecDeque::new(),
             observers,
             verifier: None,
+            refusals: refusals::Refusals::default(),
             settling: None,
             changed: Vec::new(),
         }

@@ -13,11 +13,19 @@ use crate::procedures::{RebootTimer, UpgradeTimer};
 use crate::scheduler::{self, Unseen};
 use crate::state::{Changed, ControlPlaneProcess};
 use crate::units::{SimDuration, SimTime};
-use crate::verify::{Verifier, Violation, unsettled};
+use crate::verify::{Verifier, Violation, longest_call, unsettled};
 
 /// How long a cluster is left alone before what it then looks like is judged: longer than every back-off and grace period. Not
 /// a whole minute, lest a CronJob begin just then.
 const CALM_FOR: SimDuration = SimDuration::from_millis(3_617_300);
+
+/// A chain of so many calls, each as long as calls get, may lie between a disturbance and rest; what calls of a second add is part of the
+/// calm.
+const CALLS_IN_CALM: u64 = 60;
+const CALL_IN_CALM: SimDuration = SimDuration::from_secs(1);
+
+/// Nothing is expected of a cluster whose calls take longer: its controllers work with what was minutes ago.
+const CALL_MAX: SimDuration = SimDuration::from_secs(60);
 
 /// A call or a change that has been on its way for so long means that a client or a watch is far behind.
 const LATE: SimDuration = SimDuration::from_secs(10);
@@ -140,7 +148,12 @@ impl Simulation {
     pub fn come_to_rest(&mut self) -> Option<Violation> {
         self.is_calm = true;
         self.kernel.settling.get_or_insert_default();
-        self.run_until(self.kernel.now + CALM_FOR);
+        let call = longest_call(&self.kernel.config);
+        if call > CALL_MAX {
+            return self.violation.clone();
+        }
+        let more = (call.max(CALL_IN_CALM) - CALL_IN_CALM) * CALLS_IN_CALM;
+        self.run_until(self.kernel.now + CALM_FOR + more);
         if let Some(what) = self.not_at_rest() {
             self.run_until(self.kernel.now + SECOND_LOOK);
             if self.violation.is_none() && self.not_at_rest().is_some() {

@@ -18,8 +18,14 @@ use crate::units::{SimDuration, SimTime};
 /// Annotations of pods that end, or stop answering, by themselves.
 const RESTLESS: [&str; 3] = ["kubesquall.sim/run-for", "kubesquall.sim/healthy-for", "kubesquall.sim/init-exit-code"];
 
-/// What takes place within this time may still be under way.
+/// What takes place within this time may still be under way, if calls take no time.
 const UNDER_WAY: SimDuration = SimDuration::from_secs(120);
+
+/// So many calls, one after the other, lie at most between what happens and what has to come of it.
+const CALLS_IN_TURN: u64 = 8;
+
+/// Of so many calls all but one are answered within the time that is allowed for each.
+const CALLS_WITHIN: f64 = 0.9999;
 
 /// The cluster after a long calm; all processes of the control plane run.
 struct Calm<'a> {
@@ -32,6 +38,8 @@ struct Calm<'a> {
     /// Whether the kubelet has something to do with a pod yet.
     is_busy_with: &'a dyn Fn(PodId) -> bool,
     now: SimTime,
+    /// What takes place within this time may still be under way.
+    under_way: SimDuration,
 }
 
 /// What should have come about by now and has not: after a calm of an hour, with the whole control plane up. Every pod that is
@@ -46,10 +54,18 @@ pub fn unsettled(
     is_busy_with: &dyn Fn(PodId) -> bool,
     now: SimTime,
 ) -> Option<String> {
-    let calm = Calm { store, config, verifier, held, is_busy_with, now };
+    let call = longest_call(config);
+    let under_way = UNDER_WAY + call * CALLS_IN_TURN;
+    let calm = Calm { store, config, verifier, held, is_busy_with, now, under_way };
     let result = calm.nodes().and_then(|()| calm.pods()).and_then(|()| calm.workloads()).and_then(|()| calm.budgets());
     let result = result.and_then(|()| calm.services());
     result.err()
+}
+
+/// How long a call takes at most, but for very few.
+#[must_use]
+pub fn longest_call(config: &Config) -> SimDuration {
+    config.latency.api_call.quantile(CALLS_WITHIN)
 }
 
 impl Calm<'_> {
@@ -79,7 +95,7 @@ impl Calm<'_> {
                 let Some(pod) = self.store.pod(id) else { continue };
                 let is_selected = service.spec.selector.iter().all(|(key, value)| pod.labels.get(key) == Some(value));
                 let has_node = pod.node.is_some_and(|node| self.store.node(node).is_some());
-                let is_calm = pod.ready.is_some_and(|ready| ready.since + UNDER_WAY < self.now);
+                let is_calm = pod.ready.is_some_and(|ready| ready.since + self.under_way < self.now);
                 if !is_selected || !has_node || !is_calm || pod.phase != PodPhase::Running {
                     continue;
                 }
@@ -106,7 +122,7 @@ impl Calm<'_> {
             && machine.talks()
             && !(reported.not_ready || reported.shutting_down || pressed || machine.network_unavailable)
             && self.store.heartbeat(node).is_alive()
-            && machine.booted_at + UNDER_WAY < self.now
+            && machine.booted_at + self.under_way < self.now
     }
 
     fn nodes(&self) -> Result<(), String> {
@@ -127,7 +143,7 @@ impl Calm<'_> {
 
     fn pods(&self) -> Result<(), String> {
         for (id, pod) in self.store.pods() {
-            if pod.created_at + UNDER_WAY > self.now {
+            if pod.created_at + self.under_way > self.now {
                 continue;
             }
             if let Some(what) = self.wrong_with(id, pod) {
@@ -155,7 +171,7 @@ impl Calm<'_> {
             return None;
         }
         let is_fine = pod.phase == PodPhase::Running && (pod.is_ready() || Self::was_never_ready(pod));
-        let is_new = pod.scheduled_at.is_some_and(|at| at + UNDER_WAY > self.now);
+        let is_new = pod.scheduled_at.is_some_and(|at| at + self.under_way > self.now);
         if is_fine
             || is_new
             || self.is_restless(id, pod)
@@ -171,7 +187,7 @@ impl Calm<'_> {
     /// A pod that is being deleted goes once its node's kubelet, or the garbage collector, has had its time.
     fn lingers(&self, pod: &Pod, deadline: SimTime) -> Option<String> {
         let keeps_finalizer = !pod.spec.finalizers.is_empty() || (pod.job_tracking && !self.runs("job-controller"));
-        if deadline + UNDER_WAY * 5 > self.now || self.waits_for_its_successor(pod) || keeps_finalizer {
+        if deadline + self.under_way * 5 > self.now || self.waits_for_its_successor(pod) || keeps_finalizer {
             return None;
         }
         let is_collected = self.runs("pod-garbage-collector-controller");
@@ -296,7 +312,7 @@ impl Calm<'_> {
 
     /// Pods that tolerate what their kubelet does not, or use more than there is, are made and end without end.
     fn fails_again(&self, owner: WorkloadId) -> bool {
-        let is_rejected = self.verifier.last_failure(owner).is_some_and(|at| at + UNDER_WAY * 10 > self.now);
+        let is_rejected = self.verifier.last_failure(owner).is_some_and(|at| at + self.under_way * 10 > self.now);
         is_rejected || self.held.contains(&owner) || self.verifier.was_refused(owner)
     }
 
@@ -326,6 +342,9 @@ impl Calm<'_> {
 
     fn deployment(&self, id: DeploymentId) -> Result<(), String> {
         let Some(deployment) = self.store.deployments.get(id) else { return Ok(()) };
+        if self.verifier.was_refused(WorkloadId::Deployment(id)) {
+            return Ok(());
+        }
         if deployment.status.observed_generation != deployment.meta.generation {
             return Err("has not been looked at since its last change".to_owned());
         }
@@ -363,6 +382,9 @@ impl Calm<'_> {
         let Some(set) = self.store.stateful_sets.get(id) else { return Ok(()) };
         let owner = WorkloadId::StatefulSet(id);
         let tally = self.store.tally(owner);
+        if self.verifier.was_refused(owner) {
+            return Ok(());
+        }
         if set.status.observed_generation != set.meta.generation {
             return Err("has not been looked at since its last change".to_owned());
         }
@@ -387,6 +409,9 @@ impl Calm<'_> {
         let owner = WorkloadId::DaemonSet(id);
         let tally = self.store.tally(owner);
         let status = set.status;
+        if self.verifier.was_refused(owner) {
+            return Ok(());
+        }
         if status.observed_generation != set.meta.generation {
             return Err("has not been looked at since its last change".to_owned());
         }

@@ -16,7 +16,7 @@ use std::fmt;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use budgets::Budgets;
-pub use convergence::unsettled;
+pub use convergence::{longest_call, unsettled};
 pub use figures::compare as compare_figures;
 use mirror::Mirror;
 use placement::Placement;
@@ -51,7 +51,7 @@ pub struct Verifier {
     budgets: Budgets,
     /// When the last pod of a workload failed.
     failed_at: FxHashMap<WorkloadId, SimTime>,
-    /// Workloads whose last pod the API server refused to make.
+    /// Workloads of whose last request for something new the API server refused to make it.
     refused: FxHashSet<WorkloadId>,
     /// When the last change was committed.
     last_change_at: SimTime,
@@ -80,8 +80,9 @@ impl Verifier {
         }
     }
 
-    /// The API server was asked for a pod of that owner, and refused it for good or did not.
-    pub fn asked_for_a_pod(&mut self, owner: WorkloadId, is_refused: bool) {
+    /// The API server was asked for something new in that owner's name, such as a pod, a ReplicaSet or a claim, and refused it for good
+    /// or did not.
+    pub fn asked_for_its_own(&mut self, owner: WorkloadId, is_refused: bool) {
         if is_refused {
             self.refused.insert(owner);
         } else {
@@ -154,7 +155,8 @@ impl Verifier {
         self.failed_at.get(&workload).copied()
     }
 
-    /// Whether the API server refused the last pod that was asked for in the owner's name: it has not come about, and will not.
+    /// Whether the API server refused what was asked for last in the owner's name: it has not come about, and will not, and what its
+    /// controller does after that in the same look at it has not been done either.
     #[must_use]
     pub(crate) fn was_refused(&self, owner: WorkloadId) -> bool {
         self.refused.contains(&owner)

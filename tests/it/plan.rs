@@ -316,8 +316,11 @@ fn pods_that_no_node_helps_stand_beside_the_verdict_and_places_for_pods_in_the_m
     // Beside whatever is lost: two nodes of four places each.
     assert_eq!(answer["tightest"]["pods"], 8);
     let cases = fs::read_to_string(out.join("cases.csv")).expect("a table");
-    assert!(cases.lines().next().is_some_and(|header| header.ends_with("why,lost_for_good,free_pods")), "{cases}");
-    assert!(cases.lines().skip(1).any(|row| row.contains(",true,") && row.rsplit(',').nth(1) == Some("1")), "{cases}");
+    assert!(
+        cases.lines().next().is_some_and(|header| header.ends_with("why,lost_for_good,free_pods,refused")),
+        "{cases}"
+    );
+    assert!(cases.lines().skip(1).any(|row| row.contains(",true,") && row.rsplit(',').nth(2) == Some("1")), "{cases}");
 }
 
 /// What a plan says, with its summary and its table of cases; the exit status is not looked at.
@@ -433,4 +436,58 @@ fn a_pod_that_no_count_helps_is_told_from_one_that_lacks_room() {
     let plan = plan_with(dir.path(), "[{name: a, min: 1, max: 2}]", "[node]", "", &[&deployment("web", 8, "1", "")]);
     let (said, ..) = told(dir.path(), &plan, &[]);
     assert!(said.contains(" stays Pending for ") && !said.contains("a higher `max`"), "{said}");
+}
+
+#[test]
+fn pods_that_a_quota_refuses_stand_beside_the_verdict_and_end_the_headroom() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let plan = plan(dir.path(), "[node]", 9);
+    let scenario = dir.path().join("four.yaml");
+    let quota = |pods: u32| {
+        format!(
+            "---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {{name: team, namespace: default}}\nspec: {{hard: {{pods: \"{pods}\"}}}}\n"
+        )
+    };
+    let written = fs::read_to_string(&scenario).expect("the scenario");
+    let play = |pods: u32, out: &str| {
+        fs::write(&scenario, format!("{written}{}", quota(pods))).expect("a scenario");
+        let out = dir.path().join(out);
+        let arguments = ["plan", plan.to_str().expect("plain text"), "--headroom", "deployment/default/web", "--out"];
+        let output = kubesquall(&arguments).arg(&out).output().expect("it runs");
+        (String::from_utf8(output.stdout).expect("text"), summary(&out))
+    };
+    let (text, found) = play(3, "short");
+    assert!(text.contains("survives but for 1"), "calm is not whole: {text}");
+    assert!(text.contains("2 pods of deployment/default/web are refused for 19m59s, from 0s on: pods "), "{text}");
+    assert!(text.contains("exceeded quota: team"), "{text}");
+    // A pod on the lost node counts until it is gone.
+    assert_eq!(found["answer"]["refusedMax"], 2);
+    assert_eq!(found["headroom"][0]["more"], 0);
+
+    let (text, found) = play(6, "wide");
+    assert!(!text.contains("survives but for"), "{text}");
+    assert_eq!(found["answer"]["refusedMax"], 0);
+    // Three nodes of two CPUs, of which one is lost, hold the four pods alone.
+    assert_eq!(found["headroom"][0]["more"], 0);
+    fs::write(&plan, fs::read_to_string(&plan).expect("the plan").replace("min: 1", "min: 9")).expect("a plan");
+    let (text, found) = play(6, "grown");
+    assert_eq!(found["headroom"][0]["more"], 2, "{text}");
+    assert_eq!(found["headroom"][0]["binding"][0]["shortfall"]["kind"], "Refused");
+    assert!(text.contains("its pods are refused: "), "{text}");
+}
+
+#[test]
+fn headroom_of_a_workload_that_an_autoscaler_scales_is_not_asked() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let plan = plan(dir.path(), "[node]", 9);
+    let scenario = dir.path().join("four.yaml");
+    let written = fs::read_to_string(&scenario).expect("the scenario");
+    let scaler = "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web, namespace: default}\nspec: {maxReplicas: 9, \
+                  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n";
+    fs::write(&scenario, format!("{written}{scaler}")).expect("a scenario");
+    let arguments = ["plan", plan.to_str().expect("plain text"), "--headroom", "deployment/default/web"];
+    let output = kubesquall(&arguments).arg("--out").arg(dir.path().join("out")).output().expect("it runs");
+    assert!(!output.status.success());
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(said.contains("HorizontalPodAutoscaler"), "{said}");
 }

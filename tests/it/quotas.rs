@@ -142,4 +142,47 @@ fn a_refused_creation_shows_as_the_condition_replica_failure_until_one_succeeds(
     assert!(told(2).contains("is forbidden: exceeded quota: q"), "{}", told(2));
     assert_eq!(told(2), told(3));
     assert_eq!(told(5), "");
+
+/// What is refused for good is missing for ever, whoever asks for it, and a cluster in which that is so is at rest.
+#[test]
+fn what_a_quota_or_a_limit_keeps_from_being_made_is_not_called_broken() {
+    #[track_caller]
+    fn check(timeline: &str, latency: &str, objects: &[&str]) {
+        let text = format!(
+            "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: refused}}\nspec: {{duration: 20m, seed: 1, cluster: \
+             {{nodePools: [{{name: n, count: 2}}]}}, latency: {{{latency}}}, timeline: [{timeline}]}}\n---\n{}\n",
+            objects.join("\n---\n")
+        );
+        let scenario = scenario::load_text("refused.yaml", &text, Path::new("absent"), &Overrides::none())
+            .unwrap_or_else(|invalid| panic!("{invalid:?}\n{text}"));
+        let result = verified::checked(&scenario, true);
+        assert!(result.is_ok(), "{result:?}\n{text}");
+    }
+    let quota = |hard: &str| {
+        format!(
+            "{{apiVersion: v1, kind: ResourceQuota, metadata: {{name: q, namespace: a}}, spec: {{hard: {{{hard}}}}}}}"
+        )
+    };
+    let pods = "selector: {matchLabels: {app: w}}, template: {metadata: {labels: {app: w}}, spec: {containers: [{name: c, image: i}]}}";
+    let set = format!(
+        "{{apiVersion: apps/v1, kind: StatefulSet, metadata: {{name: w, namespace: a}}, spec: {{replicas: 3, {pods}, volumeClaimTemplates: \
+         [{{metadata: {{name: d}}, spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 10Gi}}}}}}}}]}}}}"
+    );
+    let deployment = format!(
+        "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: w, namespace: a}}, spec: {{replicas: 2, {pods}}}}}"
+    );
+    let limit = "{apiVersion: v1, kind: LimitRange, metadata: {name: l, namespace: a}, spec: {limits: [{type: PersistentVolumeClaim, \
+                 max: {storage: 5Gi}}]}}";
+    let create = "{at: 1m, kubectl: 'create deployment y --image=x --replicas=2 -n a'}";
+    let roll_out = "{at: 1m, kubectl: 'set image deploy/w c=j -n a'}";
+    check(create, "", &[&quota("count/replicasets.apps: 0")]);
+    check(roll_out, "", &[&quota("count/replicasets.apps: 1"), &deployment]);
+    check("", "", &[&quota("persistentvolumeclaims: 2"), &set]);
+    check("", "", &[limit, &set]);
+    // Slow calls: what follows from a change takes as long as they do.
+    let cron_job = "{apiVersion: batch/v1, kind: CronJob, metadata: {name: w, namespace: a}, spec: {schedule: '* * * * *', \
+                    concurrencyPolicy: Replace, jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, \
+                    image: x}]}}}}}}";
+    check("", "apiCall: 30s", &[cron_job]);
+    check("{at: 1m, fault: {kind: KubeletStop, nodes: {names: [n-0]}, for: 5m}}", "apiCall: 1h", &[cron_job]);
 }

@@ -357,3 +357,22 @@ fn a_cold_start_takes_the_pods_of_a_dump_for_what_they_are() {
     let names: Vec<String> = run.store().pods().map(|(_, pod)| pod.name.to_string()).collect();
     assert_eq!(names, ["web-aaa-1", "web-aaa-2"]);
 }
+
+#[test]
+fn calls_that_take_longer_than_heartbeats_wait_are_warned_of() {
+    #[track_caller]
+    fn check(api_call: &str, expected: bool) {
+        let text = format!(
+            "apiVersion: kubesquall.sim/v1alpha1\nkind: Scenario\nmetadata: {{name: slow}}\nspec: {{duration: 10m, cluster: {{nodePools: [{{name: n, count: \
+             1}}]}}, latency: {{apiCall: {api_call}}}}}\n"
+        );
+        let scenario =
+            scenario::load_text("slow.yaml", &text, Path::new("absent"), &Overrides::none()).expect("a scenario");
+        let is_warned = scenario.warnings.iter().any(|warning| warning.message.contains("renewing their leases"));
+        assert_eq!(is_warned, expected, "{api_call}");
+    }
+    check("9s", false);
+    check("10s", true);
+    check("1h", true);
+    check("{lognormal: {median: 20ms, p99: 20s}}", false);
+}

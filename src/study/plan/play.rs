@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::capacity::{stays_for_ever, unreachable};
 use super::cases::LostSet;
 use super::margin::{Margin, is_lost};
+use super::refused::Refused;
 use super::waits::{WAIT_MAX, Wait, Waited, Watch};
 use crate::arena::Symbol;
 use crate::chaos::{ChaosPlan, FaultKind, FaultSpec, NodeTarget};
@@ -24,6 +25,8 @@ pub enum ShortfallKind {
     Pending,
     /// A pod had none for a whole minute, though the scheduler looked for one.
     Waited,
+    /// Pods of a workload could not be made for a whole minute, as the API server refused them.
+    Refused,
     /// A pod is still counted on a lost node.
     LeftBehind,
     /// A pod has a node and has not started there.
@@ -51,7 +54,7 @@ pub struct Shortfall {
     /// From when until when a pod fitted nowhere, if that took long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
-    /// Whether it is a pod that no node more of a searched pool would take.
+    /// Whether it is of pods that no node more of a searched pool would take.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_beyond_help: bool,
 }
@@ -83,6 +86,11 @@ pub struct Outcome {
     pub waited_beyond_help: u64,
     /// The longest of these waits.
     pub first_beyond_help: Option<Shortfall>,
+    /// Pods that could not be made for a whole minute, of each workload the most at a time: a quota or a limit refuses them, whatever
+    /// nodes there are.
+    pub refused: u64,
+    /// The workloads they are of, the most pods first.
+    pub refusals: Vec<Refused>,
     /// Pods that hang on lost nodes at the end and that Kubernetes does not replace before the node is back: those of StatefulSets,
     /// and those that tolerate the loss without end.
     pub stuck: u64,
@@ -96,7 +104,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether nothing falls short that nodes can help: pods that hang on lost nodes or are lost for good are counted apart.
+    /// Whether nothing falls short that nodes can help: pods that hang on lost nodes, are lost for good or are refused are counted apart.
     #[must_use]
     pub fn is_survived(&self) -> bool {
         self.shortfalls.is_empty()
@@ -111,7 +119,9 @@ impl Outcome {
 
     /// Adds what had to wait. A pod that has no node at the end is told of once, with the time since when.
     fn add_waits(&mut self, waited: Waited) {
-        let Waited { short, beyond_help } = waited;
+        let Waited { short, beyond_help, refused } = waited;
+        self.refused = refused.iter().map(|found| u64::from(found.pods)).sum();
+        self.refusals = refused;
         self.waited = short.len() as u64;
         self.longest_wait = short.first().and_then(|first| first.wait).map_or(SimDuration::ZERO, Wait::length);
         self.waited_beyond_help = beyond_help.len() as u64;
@@ -130,7 +140,7 @@ impl Outcome {
     /// Pods that no number of nodes helps.
     #[must_use]
     pub fn beyond_help(&self) -> u64 {
-        self.stuck + self.lost + self.waited_beyond_help
+        self.stuck + self.lost + self.waited_beyond_help + self.refused
     }
 }
 
@@ -160,7 +170,12 @@ pub(super) fn loss(scenario: &ResolvedScenario, lost: &LostSet) -> Script {
 impl Judge {
     /// Whether a pod must have its place.
     pub(super) fn counts(self, pod: &Pod) -> bool {
-        pod.is_active() && pod.spec.priority >= self.priority && pod.spec.scheduling_gates.is_empty()
+        pod.is_active() && self.counts_priority(pod.spec.priority) && pod.spec.scheduling_gates.is_empty()
+    }
+
+    /// Whether pods of that priority count.
+    pub(super) fn counts_priority(self, priority: i32) -> bool {
+        priority >= self.priority
     }
 
     /// What is left, and what had to wait, if nothing happens but what the scenario's loads and schedules bring.

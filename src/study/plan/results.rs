@@ -261,6 +261,7 @@ impl PlanResults {
                 "tightest": tightest,
                 "stuckOnLostNodesMax": stuck,
                 "waitedBeyondHelpMax": answer.plays().iter().map(|play| play.outcome.waited_beyond_help).max(),
+                "refusedMax": answer.plays().iter().map(|play| play.outcome.refused).max(),
                 "lostForGoodMax": answer.plays().iter().map(|play| play.outcome.lost).max(),
             })
         });
@@ -368,6 +369,7 @@ impl PlanResults {
             "why",
             "lost_for_good",
             "free_pods",
+            "refused",
         ];
         writer.write_record(pools.chain(columns)).expect("writing to memory");
         for candidate in &self.candidates {
@@ -396,6 +398,7 @@ impl PlanResults {
                     text(|shortfall| shortfall.why.clone()),
                     outcome.lost.to_string(),
                     margin.free_pods.to_string(),
+                    outcome.refused.to_string(),
                 ];
                 let counts = candidate.counts.iter().map(u32::to_string);
                 writer.write_record(counts.chain(row)).expect("writing to memory");

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::margin::{Margin, is_lost};
 use super::play::{Judge, Shortfall, ShortfallKind};
+use super::refused::{Refusals, Refused};
 use crate::arena::Symbol;
 use crate::chaos::ChaosPlan;
 use crate::model::zone_of;
@@ -18,14 +19,14 @@ use crate::units::{SimDuration, SimTime};
 /// period, but for room.
 pub(super) const WAIT_MAX: SimDuration = SimDuration::from_secs(60);
 
-/// From when until when a pod fitted nowhere.
+/// From when until when a pod fitted nowhere, or was refused.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Wait {
-    /// The scheduler first said so.
+    /// The scheduler, or the API server, first said so.
     #[serde(rename = "sinceSeconds", serialize_with = "seconds")]
     pub since: SimTime,
-    /// It got a node, was deleted, or the play ended.
+    /// It got a node, was deleted, or the play ended; of pods that were refused, when it was last seen so: at least once a minute.
     #[serde(rename = "untilSeconds", serialize_with = "seconds")]
     pub until: SimTime,
 }
@@ -83,6 +84,7 @@ pub(super) struct Watch<'a> {
     reach: Reach,
     judged: BTreeSet<(PodId, SimTime)>,
     found: Vec<Found>,
+    refusals: Refusals,
     /// The least that was free.
     margin: Option<Margin>,
     /// How many events had been played when that was last looked at.
@@ -108,11 +110,22 @@ pub(super) struct Waited {
     pub(super) short: Vec<Shortfall>,
     /// Pods that no node more would have taken, the longest wait first.
     pub(super) beyond_help: Vec<Shortfall>,
+    /// Pods that were refused, the most first.
+    pub(super) refused: Vec<Refused>,
 }
 
 impl<'a> Watch<'a> {
     pub(super) fn new(judge: Judge, pools: &'a [Symbol], reach: Reach) -> Self {
-        Self { judge, pools, reach, judged: BTreeSet::new(), found: Vec::new(), margin: None, measured_at: None }
+        Self {
+            judge,
+            pools,
+            reach,
+            judged: BTreeSet::new(),
+            found: Vec::new(),
+            refusals: Refusals::default(),
+            margin: None,
+            measured_at: None,
+        }
     }
 
     /// Plays up to and including `end`. A wait is looked at in the very instant in which it has lasted for too long: one that has begun
@@ -120,7 +133,7 @@ impl<'a> Watch<'a> {
     pub(super) fn play_until(&mut self, run: &mut Simulation, end: SimTime) {
         let mut now = run.now();
         loop {
-            let due = self.look(run, now);
+            let due = self.look(run, now).min(self.refusals.look(self.judge, run, now));
             self.measure(run, now);
             if now >= end {
                 return;
@@ -176,7 +189,7 @@ impl<'a> Watch<'a> {
 
     /// The least that was free, and what had to wait, when the play ends.
     pub(super) fn end(self, run: &Simulation, end: SimTime) -> (Option<Margin>, Waited) {
-        let mut waited = Waited::default();
+        let mut waited = Waited { refused: self.refusals.into_worst(), ..Waited::default() };
         for Found { pod, since, object, why, is_short } in self.found {
             let until = run.observers().waits().and_then(|waits| waits.ended(pod, since)).unwrap_or(end);
             let wait = Some(Wait { since, until });

@@ -142,6 +142,7 @@ fn a_refused_creation_shows_as_the_condition_replica_failure_until_one_succeeds(
     assert!(told(2).contains("is forbidden: exceeded quota: q"), "{}", told(2));
     assert_eq!(told(2), told(3));
     assert_eq!(told(5), "");
+}
 
 /// What is refused for good is missing for ever, whoever asks for it, and a cluster in which that is so is at rest.
 #[test]

@@ -5,8 +5,10 @@ use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
 
+use super::rollouts::{essence, root};
 use super::waiting::Waiting;
-use crate::component::{ObjectRef, Record, TypedCommand, node_name, pod_name, workload_name};
+use crate::arena::Symbol;
+use crate::component::{EventDraft, ObjectRef, Record, TypedCommand, node_name, pod_name, workload_name};
 use crate::state::{
     AttachmentPhase, CauseId, Changed, NamespaceId, NodeDelta, ObjectDelta, PersistentVolumeId, Pod, PodDelta,
     PodDisruptionBudgetId, ServiceId, Store, WorkloadId,
@@ -36,6 +38,10 @@ pub(super) struct Causes {
     rows: Vec<CauseRow>,
     /// What objects are called that are to be named when they are gone.
     names: FxHashMap<Named, String>,
+    /// Whose last creation was refused: what each is called, the user's own workload last, and why.
+    refused: FxHashMap<ObjectRef, (Vec<String>, String)>,
+    /// The last change to a quota, by namespace.
+    quotas: FxHashMap<Symbol, CauseId>,
 }
 
 /// An object whose removal leaves nothing but its id.
@@ -96,7 +102,14 @@ impl Named {
 
 impl Causes {
     pub(super) fn new(keeps: bool) -> Self {
-        Self { keeps, last: 0, rows: Vec::new(), names: FxHashMap::default() }
+        Self {
+            keeps,
+            last: 0,
+            rows: Vec::new(),
+            names: FxHashMap::default(),
+            refused: FxHashMap::default(),
+            quotas: FxHashMap::default(),
+        }
     }
 
     /// What is there at t=0.
@@ -154,14 +167,55 @@ impl Causes {
                 return self.push(at, parent, format!("{name} created"));
             }
         }
-        match describe(what, store) {
+        let effect = match describe(what, store) {
             Some(text) => self.push(at, parent, text),
             None => parent,
+        };
+        if let Changed::QuotaChanged((namespace, _)) = what {
+            self.quotas.insert(*namespace, effect);
         }
+        effect
+    }
+
+    /// Tells, once, that a workload is refused what it wants, and that it is not any longer; then it follows from the last change
+    /// to a quota, if there was one.
+    fn creation(&mut self, at: SimTime, cause: CauseId, event: &EventDraft, store: &Store) {
+        let about = &event.about;
+        if event.reason == "SuccessfulCreate" {
+            let Some((names, _)) = self.refused.remove(about) else { return };
+            let quota = self.quotas.get(&about.namespace).copied();
+            for name in names {
+                self.push(at, quota.unwrap_or(cause), format!("{name} is no longer refused: {}", event.message));
+            }
+            return;
+        }
+        let message = essence(&event.message);
+        let why = message.split_once("\" is ").map_or(message, |(_, why)| why);
+        let why = why.split(", requested:").next().unwrap_or(why);
+        if self.refused.get(about).is_some_and(|(_, known)| known == why) {
+            return;
+        }
+        let Some(id) = store.find_workload(about.kind, about.namespace, Symbol::new(&about.name)) else { return };
+        let mut names = vec![workload_name(store, id)];
+        if root(id, store) != id {
+            names.push(workload_name(store, root(id, store)));
+        }
+        for name in &names {
+            self.push(at, cause, format!("{name} {}: {message}", event.reason));
+        }
+        // What changed before that did not help.
+        self.quotas.remove(&about.namespace);
+        self.refused.insert(about.clone(), (names, why.to_owned()));
     }
 
     /// Names the action behind a root, once its record says what it was; tells what autoscalers decide, which no change says.
-    pub(super) fn recorded(&mut self, at: SimTime, cause: CauseId, record: &Record) {
+    pub(super) fn recorded(&mut self, at: SimTime, cause: CauseId, record: &Record, store: &Store) {
+        if let Record::Event { event, .. } = record
+            && self.keeps
+            && matches!(event.reason, "FailedCreate" | "ReplicaSetCreateError" | "SuccessfulCreate")
+        {
+            self.creation(at, cause, event, store);
+        }
         if let Record::Event { event, .. } = record
             && self.keeps
             && event.about.kind == "HorizontalPodAutoscaler"
@@ -328,6 +382,7 @@ fn describe_other(what: &Changed, store: &Store) -> Option<String> {
             let how = if namespace.deleting_since.is_some() { "marked for deletion" } else { "changed" };
             format!("namespace/{} {how}", namespace.name)
         }
+        Changed::QuotaChanged((namespace, name)) => format!("resourcequota/{namespace}/{name} changed"),
         Changed::ServiceChanged(id) => {
             let meta = &store.services.get(*id)?.meta;
             format!("service/{}/{} changed", meta.namespace, meta.name)

@@ -295,7 +295,7 @@ impl Observers {
                 Record::Event { component, event } => self.events.recorded(now, component, event, store),
                 Record::Transcript(transcript) => self.transcript.recorded(transcript),
             }
-            self.causes.recorded(now, cause, record);
+            self.causes.recorded(now, cause, record, store);
         }
     }
 

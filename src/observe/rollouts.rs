@@ -177,14 +177,14 @@ impl Rollouts {
 }
 
 /// What the API server said, without what the recorder and the controller put before it.
-fn essence(message: &str) -> &str {
+pub(super) fn essence(message: &str) -> &str {
     let message = message.strip_prefix("(combined from similar events): ").unwrap_or(message);
     let message = message.strip_prefix("Error creating job: ").unwrap_or(message);
     message.strip_prefix("Error creating: ").unwrap_or(message)
 }
 
 /// A ReplicaSet's Deployment; everything else itself.
-fn root(id: WorkloadId, store: &Store) -> WorkloadId {
+pub(super) fn root(id: WorkloadId, store: &Store) -> WorkloadId {
     let WorkloadId::ReplicaSet(set) = id else { return id };
     match store.replica_sets.get(set).and_then(|set| set.meta.owner) {
         Some(Owner::Deployment(deployment)) => WorkloadId::Deployment(deployment),
@@ -262,8 +262,8 @@ fn wants_more(id: WorkloadId, store: &Store) -> bool {
             store.stateful_sets.get(id).is_some_and(|of| active < of.spec.replicas.unwrap_or(1))
         }
         WorkloadId::Job(id) => store.jobs.get(id).is_some_and(|of| {
-            let is_over = |kind: &&str| matches!(*kind, "Complete" | "Failed" | "Suspended" | "FailureTarget");
-            let is_over = of.status.conditions.iter().any(|(kind, ..)| is_over(&kind));
+            let is_over = |kind: &str| matches!(kind, "Complete" | "Failed" | "Suspended" | "FailureTarget");
+            let is_over = of.status.conditions.iter().any(|(kind, ..)| is_over(kind));
             let left = of.spec.completions.map_or(i32::MAX, |all| all - of.status.succeeded);
             !is_over && active < of.spec.parallelism.unwrap_or(1).min(left)
         }),

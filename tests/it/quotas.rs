@@ -50,6 +50,14 @@ fn a_roll_out_without_room_for_its_surge_waits_for_the_quota_and_then_for_the_ba
     // Tries come 5 ms, 10 ms, … after one another: the sixteenth pause, of 164 s, begins before the quota grows.
     assert!(failed.iter().filter(|at| **at < 300.0).count() == 16, "{failed:?}");
     assert!(created.first().is_some_and(|at| (384.0..392.0).contains(at)), "{created:?}");
+    // What let it go is told, and of what it follows.
+    let step = |what: &str| observed.causes.iter().find(|row| row.what.starts_with(what)).expect("a step");
+    assert!(step("deployment/shop/web FailedCreate: pods \"web-").what.contains("exceeded quota: q"));
+    let early = observed.causes.iter().filter(|row| row.at.as_secs_f64() < 300.0);
+    assert_eq!(early.filter(|row| row.what.contains(" FailedCreate: ")).count(), 2);
+    let freed = step("deployment/shop/web is no longer refused: Created pod: web-");
+    let quota = step("resourcequota/shop/q changed");
+    assert_eq!(freed.cause, quota.effect);
     let whole = observed.workloads.last().expect("rows");
     assert_eq!((whole.ready, whole.desired), (3, 3), "{whole:?}");
     let told = observed.transcript.last().expect("a line");

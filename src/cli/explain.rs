@@ -60,9 +60,8 @@ fn in_full(object: &str) -> String {
     let Some((word, rest)) = object.split_once('/') else { return object.to_owned() };
     match Kind::parse(word) {
         // What happens to objects that decide nothing is not recorded; the word may be a namespace.
-        Some(Kind::Stored(kind)) if !kind.is_autoscaler() => object.to_owned(),
-        None => object.to_owned(),
-        Some(kind) => {
+        Kind::Stored(kind) if !kind.is_autoscaler() => object.to_owned(),
+        kind => {
             let printed = kind.printed();
             format!("{}/{rest}", printed.split_once('.').map_or(printed, |(name, _)| name))
         }

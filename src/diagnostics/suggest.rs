@@ -20,6 +20,14 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
+/// The candidate that a word is a slip of, where most words that are none are words of their own: a word of five letters or
+/// more that is one or two edits away.
+pub fn slip<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let is_long = word.chars().count() >= 5;
+    let near = nearest(word, candidates).filter(|_| is_long)?;
+    (strsim::damerau_levenshtein(&word.to_lowercase(), &near.to_lowercase()) <= 2).then_some(near)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,6 +47,18 @@ mod tests {
         check("selector", None);
         check("x", None);
         check("", None);
+    }
+
+    #[test]
+    fn a_slip_is_a_long_word_with_few_edits() {
+        let check = |word: &str, expected: Option<&str>| {
+            assert_eq!(slip(word, ["deployments", "vpa", "certificatesigningrequests", "pods"]), expected, "{word}");
+        };
+        check("deploymnts", Some("deployments"));
+        check("deploments", Some("deployments"));
+        check("vp", None);
+        check("podz", None);
+        check("certificate", None);
     }
 
     #[test]

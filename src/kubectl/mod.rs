@@ -9,6 +9,7 @@ mod autoscaler;
 mod columns;
 mod command_line;
 mod cordon;
+mod custom;
 mod delete;
 mod drain;
 mod drain_filters;

@@ -49,7 +49,7 @@ impl Process {
             return self.warn_once(text);
         }
         let place = self.place(kind, name, request);
-        let found = || find_one(Kind::parse(kind)?, place, name, store);
+        let found = || find_one(Kind::parse(kind), place, name, store);
         let live = || view::object(&found()?, store, clock);
         let value = match (printing.dry_run, written(request)) {
             (DryRun::Client | DryRun::Server, Some(object)) => Some(view::written(object)),

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::Plan;
 use super::command_line::Selection;
+use super::custom::known;
 use super::failure::Failure;
 use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason};
 use crate::model::{CSIDriver, CSINode, Labels, Object, StorageClass, StoredKind};
-use crate::state::{Meta, NodeId, PodId, Store, Stored, WorkloadId};
+use crate::state::{Meta, NodeId, PodId, Store, WorkloadId};
 
 /// A resource type that commands can work on.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -94,36 +95,30 @@ const KINDS: [(Kind, &[&str], &str, &str); 15] = [
 impl Kind {
     /// The kind of a word on the command line: a name of the type, perhaps with its group, or with version and group.
     #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
+    pub fn parse(word: &str) -> Self {
+        let (typed, _) = word.split_once('.').unwrap_or((word, ""));
         let word = word.to_ascii_lowercase();
         let (name, group) = word.split_once('.').unwrap_or((&word, ""));
         let modelled = KINDS.iter().find(|(_, words, ..)| words.contains(&name)).map(|(kind, ..)| *kind);
         let kind = modelled.or_else(|| StoredKind::parse(name).map(Self::Stored));
-        let Some(kind) = kind.filter(|kind| kind.is_of(group)) else { return Self::custom(name, group) };
-        Some(kind)
+        kind.filter(|kind| kind.is_of(group)).unwrap_or_else(|| Self::custom(typed, group))
     }
 
     /// The kind of an object of a file.
     pub(crate) fn of(object: &Object) -> Option<Self> {
-        let kind = match object {
-            Object::Stored(object) => return Some(Self::Stored(object.stored_kind())),
-            object => object.kind().as_str(),
-        };
-        Self::parse(kind)
+        Some(match object {
+            Object::Stored(object) => Self::Stored(object.stored_kind()),
+            object => Self::parse(object.kind().as_str()),
+        })
     }
 
-    /// A kind that no table has: its group is named, or its word is like none that is known.
-    fn custom(name: &str, group: &str) -> Option<Self> {
-        let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-        let is_known = || crate::diagnostics::suggest::nearest(name, Self::words()).is_some();
-        if !is_word || group.is_empty() && is_known() {
-            return None;
-        }
+    /// A kind that no table has: the cluster's objects tell what it is.
+    fn custom(name: &str, group: &str) -> Self {
         let group = match group.split_once('.') {
             Some((version, rest)) if is_version(version) => rest,
             _ => group,
         };
-        Some(Self::Stored(StoredKind::custom(name, group)))
+        Self::Stored(StoredKind::custom(name, group))
     }
 
     /// Whether a word's group, perhaps after a version, is the kind's.
@@ -137,7 +132,7 @@ impl Kind {
     }
 
     /// All words.
-    pub(super) fn words() -> impl Iterator<Item = &'static str> {
+    pub(crate) fn words() -> impl Iterator<Item = &'static str> {
         KINDS.iter().flat_map(|(_, words, ..)| words.iter().copied()).chain(StoredKind::words())
     }
 
@@ -561,25 +556,6 @@ fn selected(kind: Kind, selection: &Selection, store: &Store) -> Vec<Found> {
     let mut found = all(kind, namespace, store);
     found.sort_by_cached_key(|object| (object.namespace(store), object.name(store)));
     found
-}
-
-/// The kind that a word means: a built-in one, or one of which there is an object or a definition.
-fn known(word: StoredKind, store: &Store) -> Option<StoredKind> {
-    if StoredKind::parse(word.plural.as_str()).is_some_and(|kind| kind == word) {
-        return Some(word);
-    }
-    if let Some(stored) = store.stored.values().find(|stored| stored.kind.is_meant_by(word)) {
-        return Some(stored.kind);
-    }
-    let is_defined = |stored: &&Stored| {
-        stored.kind.kind.as_str() == "CustomResourceDefinition"
-            && stored.meta.name.as_str().split_once('.').is_some_and(|(plural, group)| {
-                plural == word.plural.as_str() && (word.group.is_empty() || group == word.group.as_str())
-            })
-    };
-    let definition = store.stored.values().find(is_defined)?;
-    let group = definition.meta.name.as_str().split_once('.').map_or("", |(_, group)| group);
-    Some(StoredKind { group: Symbol::new(group), ..word })
 }
 
 /// All objects of a kind in a namespace; without one, in all.

@@ -107,9 +107,11 @@ impl StoredKind {
         KINDS.iter().find(is_it).map(Self::of_entry)
     }
 
-    /// A kind that only its word on a command line tells of.
+    /// A kind that only its word on a command line tells of; the word is kept as its plural.
     #[must_use]
-    pub fn custom(word: &str, group: &str) -> Self {
+    pub fn custom(typed: &str, group: &str) -> Self {
+        let word = typed.to_ascii_lowercase();
+        let word = word.as_str();
         let singular = match word {
             _ if word.ends_with("ies") => format!("{}y", &word[..word.len() - 3]),
             _ if ["ses", "xes", "ches", "shes"].iter().any(|end| word.ends_with(end)) => {
@@ -118,7 +120,7 @@ impl StoredKind {
             _ => word.strip_suffix('s').unwrap_or(word).to_owned(),
         };
         let (kind, group) = (Symbol::new(&singular), Symbol::new(group));
-        Self { kind, group, plural: Symbol::new(&plural(&singular)), is_namespaced: true }
+        Self { kind, group, plural: Symbol::new(typed), is_namespaced: true }
     }
 
     /// Every word of the built-in kinds.

@@ -7,7 +7,7 @@ use super::schema::Spec;
 use super::validate::Inventory;
 use super::{ResolvedScenario, foresight};
 use crate::arena::Symbol;
-use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
+use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest, slip};
 use crate::kubectl::{Command, Kind, RunbookLine, Selection, placed_commands};
 use crate::model::Object;
 
@@ -101,6 +101,18 @@ pub(super) fn check(
             diagnostics.push(diagnostic.at(typed.place_of(verb), "as things are at the start").help(help));
         }
         earlier.push(line);
+        let named = line.command.selection();
+        if let Some(kind) = named.and_then(|selection| unknown_type(selection, scenario, &earlier)) {
+            let word = kind.typed();
+            let problem = format!("the server doesn't have a resource type {:?}", word.as_str());
+            let diagnostic = Diagnostic::warning("scenario::unknown_name", problem)
+                .at(typed.place_of(word.as_str()), "this line will fail");
+            diagnostics.push(diagnostic.help(match slip(word.as_str(), Kind::words()) {
+                Some(near) => format!("the nearest is `{near}`"),
+                None => "bring its CustomResourceDefinition or an object of the type into the manifests".to_owned(),
+            }));
+            continue;
+        }
         let Some(selection) = selection(&line.command) else { continue };
         for (word, problem, help) in names.slips(selection, inventory) {
             let diagnostic = Diagnostic::warning("scenario::unknown_name", problem);
@@ -121,6 +133,14 @@ fn selection(command: &Command) -> Option<&Selection> {
         Command::Get(_) | Command::Wait(_) | Command::History(_) => return None,
         command => command.selection()?,
     })
+}
+
+/// A type that the server does not have, as far as manifests and lines tell.
+fn unknown_type(selection: &Selection, scenario: &ResolvedScenario, lines: &[&RunbookLine]) -> Option<Kind> {
+    let kinds = selection.targets.iter().map(|target| target.kind).chain(selection.kinds.iter().copied());
+    let written = || lines.iter().flat_map(|line| &line.objects).map(|written| &written.object);
+    let objects = || scenario.objects.iter().map(|object| &object.object).chain(written());
+    kinds.into_iter().find(|kind| !kind.is_built_in() && !objects().any(|object| kind.is_made_known_by(object)))
 }
 
 impl Names {

@@ -40,31 +40,19 @@ const ALL: [&str; 10] = [
     "jobs",
 ];
 
-/// The resource type of a word.
-pub(super) fn kind_of(word: &str) -> Result<Kind, CommandLineError> {
-    Kind::parse(word).ok_or_else(|| {
-        let nearest = crate::diagnostics::suggest::nearest(word, Kind::words());
-        CommandLineError {
-            message: format!("the server doesn't have a resource type \"{word}\""),
-            word: word.to_owned(),
-            help: nearest.map(|kind| format!("the nearest resource type is `{kind}`")),
-        }
-    })
-}
-
 /// Types, of which `all` stands for several; each once, in order.
-fn kinds_of(word: &str) -> Result<Vec<Kind>, CommandLineError> {
+fn kinds_of(word: &str) -> Vec<Kind> {
     let mut kinds = Vec::new();
     for word in word.split(',') {
         let some = if word == "all" { &ALL[..] } else { &[word] };
         for word in some {
-            let kind = kind_of(word)?;
+            let kind = Kind::parse(word);
             if !kinds.contains(&kind) {
                 kinds.push(kind);
             }
         }
     }
-    Ok(kinds)
+    kinds
 }
 
 fn refuse<T>(text: &str) -> Result<T, Stop> {
@@ -140,7 +128,7 @@ impl Arguments {
         let Some(first) = words.first() else { return Ok(false) };
         let slashes = words.iter().filter(|word| word.contains('/')).count();
         if slashes == 0 {
-            selection.kinds = kinds_of(first)?;
+            selection.kinds = kinds_of(first);
             let pairs = selection.kinds.iter().flat_map(|kind| words[1..].iter().map(|name| (*kind, name.clone())));
             selection.targets = pairs.map(|(kind, name)| Target { kind, name, namespace: None }).collect();
             return Ok(false);
@@ -159,7 +147,7 @@ impl Arguments {
             if kind.is_empty() || name.is_empty() || kind.contains(',') {
                 return refuse("arguments in resource/name form must have a single resource and name");
             }
-            selection.targets.push(Target { kind: kind_of(kind)?, name: name.to_owned(), namespace: None });
+            selection.targets.push(Target { kind: Kind::parse(kind), name: name.to_owned(), namespace: None });
         }
         Ok(true)
     }
@@ -170,7 +158,7 @@ impl Arguments {
         let mut targets = Vec::new();
         for word in words {
             let (kind, name) = word.split_once('/').unwrap_or(("node", &word));
-            let kind = kind_of(kind)?;
+            let kind = Kind::parse(kind);
             if kind != Kind::Node {
                 return refuse(&format!("expected resource of type node, got \"{}\"", kind.resource()));
             }

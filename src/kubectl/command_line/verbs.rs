@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::super::output::Format;
 use super::super::printing::{DryRun, Output, Printing};
 use super::flags::{Arguments, subcommands};
-use super::resources::{WithoutNames, kind_of};
+use super::resources::WithoutNames;
 use super::{
     ApplyArgs, ApplyVerb, Command, CommandLineError, CordonArgs, DeleteArgs, DrainArgs, FieldValidation, LabelArgs,
     MetadataPart, PatchArgs, PatchType, ReplaceArgs, RolloutArgs, RolloutVerb, ScaleArgs, SetImageArgs, Stop,
@@ -445,7 +445,7 @@ fn taint(arguments: &mut Arguments) -> Result<Command, Stop> {
     let taints = taints.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
     check_taints(&taints)?;
     let word = arguments.words.remove(0);
-    let kind = kind_of(&word)?;
+    let kind = Kind::parse(&word);
     if kind != Kind::Node {
         let text = format!("invalid resource type {}, only node types are supported", word.to_lowercase());
         return Err(Stop::error(text));

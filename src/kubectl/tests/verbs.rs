@@ -621,6 +621,30 @@ fn kinds_without_effect_are_there_for_commands() {
     assert_eq!(type_with(&mut desk, "delete netpol deny", &[]), failed(gone));
     let deleted = said(&["widget.example.com \"w\" deleted from default namespace"]);
     assert_eq!(type_with(&mut desk, "delete widget w", &[]), deleted);
-    let unknown = "error: the server doesn't have a resource type \"gizmos\"";
+    let unknown = "error: the server doesn't have a resource type \"gizmo\"";
     assert_eq!(type_with(&mut desk, "delete gizmo g", &[]), failed(unknown));
+    let unknown = "error: the server doesn't have a resource type \"Certificate\"";
+    assert_eq!(type_with(&mut desk, "delete Certificate.v1.cert-manager.io g", &[]), failed(unknown));
+}
+
+#[test]
+fn a_definition_gives_a_type_its_names() {
+    let definition = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: certificates.cert-manager.io}, \
+                      spec: {group: cert-manager.io, scope: Namespaced, names: {kind: Certificate, plural: certificates, shortNames: [cert]}}}";
+    let www = "{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: www, namespace: default}, spec: {}}";
+    let run = |with: &[&str], line: &str| {
+        let mut desk = Desk::new(line);
+        with.iter().for_each(|text| desk.create(loaded(text)));
+        desk.printed(5.0)
+    };
+    let deleted = || (0, vec!["certificate.cert-manager.io \"www\" deleted from default namespace".to_owned()], Vec::new());
+    for word in ["certificate", "certificates", "cert", "Certificate", "certificates.cert-manager.io"] {
+        assert_eq!(run(&[definition, www], &format!("delete {word} www")), deleted(), "{word}");
+        let missing = "Error from server (NotFound): certificates.cert-manager.io \"www\" not found";
+        let failed = (1, Vec::new(), vec![missing.to_owned()]);
+        assert_eq!(run(&[definition], &format!("delete {word} www")), failed, "{word}");
+    }
+    assert_eq!(run(&[www], "delete certificate www"), deleted());
+    let unknown = (1, Vec::new(), vec!["error: the server doesn't have a resource type \"cert\"".to_owned()]);
+    assert_eq!(run(&[www], "delete cert www"), unknown);
 }

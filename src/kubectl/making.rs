@@ -31,6 +31,9 @@ fn step(object: Object, done: &str) -> Option<Step> {
 }
 
 pub(super) fn plan(args: &MakeArgs, plan: &mut Plan) {
+    if let Some(service) = &args.service {
+        create(service.clone(), args.done, "", plan);
+    }
     create(args.object.clone(), args.done, &args.failed, plan);
 }
 

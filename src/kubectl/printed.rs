@@ -6,7 +6,8 @@ use super::output::Format;
 use super::printing::{Output, subject};
 use super::resource::{Kind, find_one};
 use super::view::{self, Clock};
-use super::{DryRun, Process};
+use super::command_line::MakeArgs;
+use super::{Command, DryRun, Process};
 use crate::arena::Symbol;
 use crate::component::Request;
 use crate::model::Object;
@@ -59,7 +60,14 @@ impl Process {
             }),
             (DryRun::None, object) => live().or_else(|| object.map(view::written)),
         };
-        let Some(value) = value else { return };
+        let Some(mut value) = value else { return };
+        if let (DryRun::Client, Command::Make(MakeArgs { is_namespace_given: false, .. })) =
+            (printing.dry_run, &self.line.command)
+            && let Some(metadata) = value["metadata"].as_object_mut()
+        {
+            // The namespace that kubectl asks is not one that the object names.
+            metadata.remove("namespace");
+        }
         match format.lines(&value) {
             Ok(lines) => {
                 if **format == Format::Yaml && !self.stdout.is_empty() {

@@ -143,13 +143,22 @@ impl Resolver<'_> {
     ) -> Vec<Written> {
         let text = match &input.source {
             kubectl::Source::Text(text) => text.clone(),
-            kubectl::Source::File(path) => match files.text(path) {
-                Ok(text) => text,
-                Err(problem) => {
-                    self.diagnostics.push(problem.at(typed.place_of(path), "named here"));
-                    return Vec::new();
+            kubectl::Source::File(path) => {
+                let saved = address_name(path).map(|name| (name, files.is_there(name)));
+                if let Some((name, is_there)) = saved {
+                    self.diagnostics.push(of_address(path, name, is_there).at(typed.place_of(path), ""));
+                    if !is_there {
+                        return Vec::new();
+                    }
                 }
-            },
+                match files.text(saved.map_or(path.as_str(), |(name, _)| name)) {
+                    Ok(text) => text,
+                    Err(problem) => {
+                        self.diagnostics.push(problem.at(typed.place_of(path), "named here"));
+                        return Vec::new();
+                    }
+                }
+            }
         };
         let read = input.filtered(&text);
         let mut loaded = crate::model::manifest::load_text(kubectl::STANDARD_INPUT, &read);

@@ -44,7 +44,8 @@ pub(super) fn create(view: &View<'_>, size: i32, plan: &mut Plan<Memo>) {
     let mut selector: LabelSelector = deployment.spec.selector.clone().unwrap_or_default();
     selector.match_labels = selector.match_labels.with(hash_label(), hash);
     let revision = view.old.iter().map(|(_, set)| revision_of(set)).max().unwrap_or(0) + 1;
-    let annotations = scale::size_annotations(view, &with(&Arc::default(), revision_key(), &revision.to_string()));
+    let inherited = inherited(view, &Arc::default()).unwrap_or_default();
+    let annotations = scale::size_annotations(view, &with(&inherited, revision_key(), &revision.to_string()));
     let new = NewReplicaSet {
         deployment: view.id,
         name,
@@ -67,13 +68,17 @@ pub(super) fn create(view: &View<'_>, size: i32, plan: &mut Plan<Memo>) {
     }
 }
 
-/// Raises the revision of an old ReplicaSet whose template is wanted again; the Deployment gets it by a later pass.
+/// Gives the newest ReplicaSet the Deployment's annotations, and a higher revision if its template is wanted again; the Deployment gets it by a later pass.
 pub(super) fn refresh(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, plan: &mut Plan<Memo>) {
     let highest = view.old.iter().map(|(_, old)| revision_of(old)).max().unwrap_or(0);
     let revision = revision_of(set);
-    if revision <= highest {
-        let revision = highest + 1;
-        let annotations = with(&set.meta.annotations, revision_key(), &revision.to_string());
+    let is_raised = revision <= highest;
+    let inherited = inherited(view, &set.meta.annotations);
+    if is_raised || inherited.is_some() {
+        let mut annotations = inherited.unwrap_or_else(|| Arc::clone(&set.meta.annotations));
+        if is_raised {
+            annotations = with(&annotations, revision_key(), &(highest + 1).to_string());
+        }
         plan.then(
             Request::UpdateReplicaSet {
                 replica_set: id,
@@ -88,6 +93,35 @@ pub(super) fn refresh(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, plan:
     if let Some(annotations) = raised(view, revision) {
         plan.then(status_request(view, view.deployment.status, Some(annotations)), Memo::Other);
     }
+}
+
+/// What a Deployment keeps for itself.
+///
+/// # Source
+/// deployment-controller, `annotationsToSkip`.
+const OWN: [&str; 6] = [
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "deployment.kubernetes.io/revision",
+    "deployment.kubernetes.io/revision-history",
+    "deployment.kubernetes.io/desired-replicas",
+    "deployment.kubernetes.io/max-replicas",
+    "deprecated.deployment.rollback.to",
+];
+
+/// A ReplicaSet's annotations with those of its Deployment; none if it has them.
+///
+/// # Source
+/// deployment-controller, `copyDeploymentAnnotationsToReplicaSet`.
+fn inherited(
+    view: &View<'_>,
+    annotations: &Arc<BTreeMap<Symbol, Symbol>>,
+) -> Option<Arc<BTreeMap<Symbol, Symbol>>> {
+    let lacks = |(key, value): &(&Symbol, &Symbol)| annotations.get(key) != Some(value) && !OWN.contains(&key.as_str());
+    let mut missing = view.deployment.meta.annotations.iter().filter(lacks).peekable();
+    missing.peek()?;
+    let mut map = BTreeMap::clone(annotations);
+    map.extend(missing.map(|(key, value)| (*key, *value)));
+    Some(Arc::new(map))
 }
 
 /// The Deployment's annotations with that revision; none if it has it.
@@ -146,6 +180,23 @@ mod tests {
         let mut plan = Plan::nothing();
         prune(&view, &mut plan);
         assert_eq!(plan.steps.len(), expected, "limit {limit}, {sets:?}");
+    }
+
+    #[test]
+    fn a_replica_set_gets_its_deployments_annotations() {
+        let mut store = Store::default();
+        let mut meta = meta("web", None);
+        let pair = |(key, value): (&str, &str)| (Symbol::new(key), Symbol::new(value));
+        let of = |pairs: &[(&str, &str)]| Arc::new(pairs.iter().copied().map(pair).collect::<BTreeMap<_, _>>());
+        let cause = ("kubernetes.io/change-cause", "new image");
+        meta.annotations = of(&[cause, ("deployment.kubernetes.io/revision", "3"), (OWN[0], "{}")]);
+        let deployment = Deployment { meta, spec: Arc::default(), status: DeploymentStatus::default() };
+        let id = store.deployments.insert(deployment.clone());
+        let view = View { id, deployment: &deployment, newest: None, old: Vec::new(), now: SimTime::ZERO };
+        let own = ("deployment.kubernetes.io/revision", "1");
+        let expected = of(&[cause, own]);
+        assert_eq!(inherited(&view, &of(&[own, ("kubernetes.io/change-cause", "old")])), Some(expected.clone()));
+        assert_eq!(inherited(&view, &expected), None);
     }
 
     #[test]

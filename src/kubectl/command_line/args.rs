@@ -320,6 +320,10 @@ pub struct MakeArgs {
     pub done: &'static str,
     /// What stands before the server's refusal.
     pub failed: String,
+    /// Whether `-n` says the namespace.
+    pub is_namespace_given: bool,
+    /// The Service that `run --expose` makes besides.
+    pub service: Option<Object>,
 }
 
 /// Arguments of `create job --from`.

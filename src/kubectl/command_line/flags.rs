@@ -39,6 +39,9 @@ const COMMANDS: &[(&str, &[&str])] = &[
              prune-allowlist= selector,l= server-side! subresource= timeout= wait!",
         ],
     ),
+    ("apply edit-last-applied", &[FILES, PRINT, "field-manager= windows-line-endings!"]),
+    ("apply set-last-applied", &[FILES, PRINT, DRY, "create-annotation!"]),
+    ("apply view-last-applied", &[FILES, "all! output,o= selector,l="]),
     ("create", &[FILES, PRINT, DRY, WRITE, CREATE, "edit! raw= selector,l= windows-line-endings!"]),
     (
         "create clusterrole",
@@ -498,7 +501,11 @@ impl Arguments {
         Stop::Unplayable(CommandLineError {
             message: format!("unknown flag of kubectl {}: {word}", self.path),
             word: word.to_owned(),
-            help: nearest.map(|flag| format!("the nearest flag is `--{flag}`")),
+            help: match (nearest, plain) {
+                // It was renamed, and the old name is gone.
+                (_, "delete-local-data") => Some("it is called `--delete-emptydir-data`".to_owned()),
+                (nearest, _) => nearest.map(|flag| format!("the nearest flag is `--{flag}`")),
+            },
         })
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::args::{AutoscaleArgs, ExposeArgs, JobFromArgs, MakeArgs, UsageTarget};
 use super::flags::Arguments;
 use super::resources::WithoutNames;
-use super::{Command, CommandLineError, Stop, error};
+use super::{Command, CommandLineError, Stop, error, plain};
 use crate::model::manifest::load_text;
 use crate::model::{LabelSelector, Object};
 use crate::units::Quantity;
@@ -53,7 +53,7 @@ pub(super) fn create(arguments: &Arguments) -> Result<Command, Stop> {
     let (api_version, api_kind, fields, failed) = match kind {
         "namespace" => ("v1", "Namespace", json!({}), ""),
         "serviceaccount" => ("v1", "ServiceAccount", json!({}), "failed to create serviceaccount: "),
-        "configmap" => ("v1", "ConfigMap", json!({"data": sources(arguments)}), "failed to create configmap: "),
+        "configmap" => ("v1", "ConfigMap", plain::config_map(arguments)?, "failed to create configmap: "),
         "secret generic" | "secret tls" | "secret docker-registry" => {
             ("v1", "Secret", json!({"data": sources(arguments)}), "failed to create secret ")
         }
@@ -83,14 +83,14 @@ pub(super) fn create(arguments: &Arguments) -> Result<Command, Stop> {
             ("policy/v1", "PodDisruptionBudget", budget(arguments)?, "failed to create poddisruptionbudgets: ")
         }
         "quota" => ("v1", "ResourceQuota", quota(arguments)?, "failed to create quota: "),
-        "role" => ("rbac.authorization.k8s.io/v1", "Role", sources(arguments), ""),
-        "clusterrole" => ("rbac.authorization.k8s.io/v1", "ClusterRole", sources(arguments), ""),
+        "role" => ("rbac.authorization.k8s.io/v1", "Role", plain::rules(arguments)?, ""),
+        "clusterrole" => ("rbac.authorization.k8s.io/v1", "ClusterRole", plain::rules(arguments)?, ""),
         "rolebinding" => {
-            ("rbac.authorization.k8s.io/v1", "RoleBinding", sources(arguments), "failed to create rolebinding: ")
+            ("rbac.authorization.k8s.io/v1", "RoleBinding", plain::binding(arguments)?, "failed to create rolebinding: ")
         }
         "clusterrolebinding" => {
             let failed = "failed to create clusterrolebinding: ";
-            ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", sources(arguments), failed)
+            ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", plain::binding(arguments)?, failed)
         }
         "ingress" => ("networking.k8s.io/v1", "Ingress", sources(arguments), "failed to create ingress: "),
         _ => ("v1", "Service", service(arguments, &name, kind)?, ""),
@@ -107,14 +107,15 @@ pub(super) fn create(arguments: &Arguments) -> Result<Command, Stop> {
     if let (Some(value), Value::Object(fields)) = (value.as_object_mut(), fields) {
         value.extend(fields);
     }
-    if kind == "deployment" {
+    if kind == "deployment" || api_kind == "Service" {
         value["metadata"]["labels"] = json!({"app": name});
     }
-    made(&value, &name, failed)
+    made(&value, &name, failed, arguments)
 }
 
-fn made(value: &Value, name: &str, failed: String) -> Result<Command, Stop> {
-    Ok(Command::Make(MakeArgs { object: object(value, name)?, done: "created", failed }))
+fn made(value: &Value, name: &str, failed: String, arguments: &Arguments) -> Result<Command, Stop> {
+    let (object, is_namespace_given) = (object(value, name)?, arguments.has("namespace"));
+    Ok(Command::Make(MakeArgs { object, done: "created", failed, is_namespace_given, service: None }))
 }
 
 /// What decides nothing is told apart by the flags that say it.
@@ -335,7 +336,34 @@ pub(super) fn run(arguments: &Arguments) -> Result<Command, Stop> {
         let overrides: Value = serde_json::from_str(text).map_err(|_| error(text, "--overrides is no JSON"))?;
         merge(&mut value, &overrides);
     }
-    made(&value, name, String::new())
+    let mut command = made(&value, name, String::new(), arguments)?;
+    if let Command::Make(made) = &mut command
+        && arguments.switch("expose", false)?
+    {
+        made.service = Some(pods_service(arguments, name)?);
+    }
+    Ok(command)
+}
+
+/// The Service of `run --expose`.
+///
+/// # Source
+/// kubectl, `RunOptions.generateService`.
+fn pods_service(arguments: &Arguments, name: &str) -> Result<Object, Stop> {
+    let Some(port) = arguments.number::<i32>("port")? else {
+        return Err(Stop::error("--port must be set when exposing a service"));
+    };
+    let labels = arguments.text("labels").filter(|labels| !labels.is_empty());
+    let pairs = labels.into_iter().flat_map(|labels| labels.split(',')).filter_map(|pair| pair.split_once('='));
+    let labels: Map<String, Value> = pairs.map(|(key, value)| (key.to_owned(), json!(value))).collect();
+    let selector = if labels.is_empty() { json!({"run": name}) } else { json!(labels) };
+    let service = json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": arguments.namespace(), "labels": labels},
+        "spec": {"ports": [{"port": port, "protocol": "TCP", "targetPort": port}], "selector": selector},
+    });
+    object(&service, name)
 }
 
 /// A JSON merge patch.

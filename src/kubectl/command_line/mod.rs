@@ -5,6 +5,7 @@ mod flags;
 mod looking;
 mod making;
 mod pipeline;
+mod plain;
 mod resources;
 mod script;
 mod setting;

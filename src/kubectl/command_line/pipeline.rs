@@ -152,7 +152,31 @@ fn said(program: &Program) -> Result<Option<Source>, CommandLineError> {
             let text = if escapes { text.replace("\\n", "\n").replace("\\t", "\t") } else { text };
             Ok(Some(Source::Text(text + "\n")))
         }
+        ("curl", words) => {
+            let is_address = |word: &&String| word.starts_with("https://") || word.starts_with("http://");
+            // What is sent, or written elsewhere, is not what lies there.
+            let only_reads = |word: &String| {
+                let letters = word.strip_prefix('-').unwrap_or_default();
+                !letters.is_empty() && letters.chars().all(|c| "sSLfk".contains(c))
+                    || matches!(word.as_str(), "--silent" | "--location" | "--show-error" | "--fail" | "--insecure")
+            };
+            let mut addresses = words.iter().filter(is_address);
+            let only = addresses.next().filter(|_| addresses.next().is_none());
+            let is_plain = words.iter().all(|word| is_address(&word) || only_reads(word));
+            Ok(only.filter(|_| is_plain).map(|address| Source::File(address.clone())))
+        }
         _ => Ok(None),
+    }
+}
+
+/// Refuses what another program feeds to kubectl.
+fn check_feeder(programs: &[Program]) -> Result<(), CommandLineError> {
+    let [first, rest @ ..] = programs else { return Ok(()) };
+    let Some(name) = first.words.first() else { return Ok(()) };
+    let is_ours = is_kubectl(name) || name == "sudo" || name.contains('=') || super::flags::verbs().any(|verb| verb == name);
+    match rest.iter().find(|program| program.words.iter().take(9).any(|word| is_kubectl(word))) {
+        Some(fed) if !is_ours => Err(unknown_input(&first.words.join(" "), &fed.words.join(" "))),
+        _ => Ok(()),
     }
 }
 
@@ -172,6 +196,9 @@ pub(super) fn read(mut programs: Vec<Program>, line: &str) -> Result<CommandLine
                 filters.push(Filter::parse(&programs.remove(0).words));
             }
         }
+    }
+    if source.is_none() {
+        check_feeder(&programs)?;
     }
     let mut programs = programs.into_iter();
     let Some(first) = programs.next() else { return Err(error(line, "an empty kubectl line")) };

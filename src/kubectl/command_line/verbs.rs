@@ -61,8 +61,8 @@ pub(super) fn printing(arguments: &Arguments) -> Result<Printing, Stop> {
 /// The command of a line.
 pub(super) fn command(arguments: &mut Arguments, printing: &Printing, line: &str) -> Result<Command, Stop> {
     match arguments.path.clone().as_str() {
-        "apply" => apply(arguments, ApplyVerb::Apply, line),
-        "create" => apply(arguments, ApplyVerb::Create, line),
+        "apply" => apply(arguments, ApplyVerb::Apply),
+        "create" => apply(arguments, ApplyVerb::Create),
         "delete" => delete(arguments),
         "scale" => scale(arguments, line),
         "label" => label(arguments, MetadataPart::Labels),
@@ -83,7 +83,8 @@ pub(super) fn command(arguments: &mut Arguments, printing: &Printing, line: &str
 }
 
 /// What changes nothing in the cluster, or nothing that is modelled.
-const UNANSWERED: [&str; 25] = [
+const UNANSWERED: [&str; 26] = [
+    "apply view-last-applied",
     "describe",
     "logs",
     "exec",
@@ -121,23 +122,35 @@ fn more(arguments: &mut Arguments, path: &str, printing: &Printing) -> Result<Co
         "run" => making::run(arguments),
         "expose" => making::expose(arguments),
         "autoscale" => making::autoscale(arguments),
-        "edit" => Err(edit(arguments).into()),
+        "edit" | "apply edit-last-applied" => Err(edit(arguments).into()),
+        "apply set-last-applied" => Err(set_last_applied().into()),
         "certificate" => certificate(arguments),
         "get" => looking::get(arguments, printing),
         "wait" => looking::wait(arguments),
         "rollout history" => looking::history(arguments),
         _ if UNANSWERED.contains(&path) => Ok(looking::unanswered(arguments)),
-        "create secret" | "create service" => Err(unplayable(path, arguments).into()),
+        "create secret" | "create service" => Err(unplayable(path, arguments)),
         _ if path.starts_with("create ") => making::create(arguments),
-        _ => Err(unplayable(path, arguments).into()),
+        _ => Err(unplayable(path, arguments)),
+    }
+}
+
+fn set_last_applied() -> CommandLineError {
+    CommandLineError {
+        message: "kubectl apply set-last-applied cannot be played".to_owned(),
+        word: "set-last-applied".to_owned(),
+        help: Some(
+            "write what it does: `annotate --overwrite TYPE/NAME kubectl.kubernetes.io/last-applied-configuration='…'`"
+                .to_owned(),
+        ),
     }
 }
 
 fn edit(arguments: &Arguments) -> CommandLineError {
     let what = if arguments.words.is_empty() { "TYPE/NAME".to_owned() } else { arguments.words.join(" ") };
     CommandLineError {
-        message: "kubectl edit cannot be played: nobody is there to edit".to_owned(),
-        word: "edit".to_owned(),
+        message: format!("kubectl {} cannot be played: nobody is there to edit", arguments.path),
+        word: arguments.path.rsplit(' ').next().unwrap_or_default().to_owned(),
         help: Some(format!(
             "write what is changed: `patch {what} -p '{{\"spec\": …}}'`, or change the file and `apply -f` it"
         )),
@@ -185,19 +198,18 @@ fn check_kustomize(arguments: &Arguments) -> Result<(), CommandLineError> {
     Err(CommandLineError { message, word: directory.to_owned(), help: Some(help) })
 }
 
-fn unplayable(path: &str, arguments: &Arguments) -> CommandLineError {
+/// What is no command, or wants one more word: kubectl prints its help, and fails.
+///
+/// # Source
+/// kubectl, `DefaultSubCommandRun`.
+fn unplayable(path: &str, arguments: &Arguments) -> Stop {
     let valid: Vec<&str> = subcommands(path).collect();
     if valid.is_empty() {
-        return error(path, format!("kubectl {path} cannot be played"));
+        return error(path, format!("kubectl {path} cannot be played")).into();
     }
-    let word = arguments.words.first().map_or(path, String::as_str);
-    CommandLineError {
-        message: format!("kubectl {path} needs one of its commands"),
-        word: word.to_owned(),
-        help: Some(match crate::diagnostics::suggest::nearest(word, valid.iter().copied()) {
-            Some(nearest) => format!("the nearest command is `{path} {nearest}`"),
-            None => format!("they are {}", valid.join(", ")),
-        }),
+    match arguments.words.as_slice() {
+        [] => Stop::error(format!("kubectl {path} needs one of its commands: {}", valid.join(", "))),
+        words => Stop::usage(format!("unknown command {:?}", words.join(" ")), path),
     }
 }
 
@@ -212,17 +224,20 @@ fn timeout(arguments: &Arguments) -> Result<Option<SimDuration>, CommandLineErro
     Ok(timeout.filter(|timeout| *timeout > SimDuration::ZERO))
 }
 
-fn apply(arguments: &Arguments, verb: ApplyVerb, line: &str) -> Result<Command, Stop> {
+fn apply(arguments: &Arguments, verb: ApplyVerb) -> Result<Command, Stop> {
     let files = arguments.files();
-    if !arguments.words.is_empty() && !files.is_empty() {
+    if !arguments.words.is_empty() {
         let words = arguments.words.join(" ");
-        return Err(Stop::usage(format!("Unexpected args: [{words}]"), &arguments.path));
+        return Err(match (verb, files.is_empty()) {
+            (ApplyVerb::Create, true) => Stop::usage(format!("unknown command {words:?}"), "create"),
+            _ => Stop::usage(format!("Unexpected args: [{words}]"), &arguments.path),
+        });
     }
     check_kustomize(arguments)?;
     check_subresource(arguments)?;
     check_apply(arguments)?;
     if files.is_empty() {
-        return Err(error(line, format!("kubectl {} needs -f FILE", arguments.path)).into());
+        return Err(Stop::error("must specify one of -f and -k"));
     }
     let namespace = arguments.has("namespace").then(|| arguments.namespace());
     let selector = arguments.label_selector()?;
@@ -628,7 +643,8 @@ fn patch(arguments: &mut Arguments) -> Result<Command, Stop> {
         }
     };
     check_subresource(arguments)?;
-    let patch = patch_value(&text)?;
+    let invalid = |error: CommandLineError| Stop::error(format!("unable to parse {text:?}: {}", error.message));
+    let patch = patch_value(&text).map_err(invalid)?;
     let selection = arguments.selection(WithoutNames::Refused)?;
     let of_scale = arguments.text("subresource") == Some("scale");
     Ok(Command::Patch(PatchArgs { selection, patch_type, patch, patch_file: file, of_scale }))

@@ -307,3 +307,50 @@ fn the_server_is_asked_what_it_would_do() {
     assert_eq!(desk.printed(60.0).0, 1, "values above a billion are the system's");
     check("delete pod p --dry-run=server", 0, &["pod \"p\" deleted from default namespace (server dry run)"], &[]);
 }
+
+/// What a line prints.
+fn printed(line: &str) -> serde_json::Value {
+    let (exit, stdout, stderr) = Desk::new(&format!("{line} --dry-run=client -o json")).printed(600.0);
+    assert_eq!((exit, stderr), (0, Vec::new()), "{line}");
+    serde_json::from_str(&stdout.join("\n")).expect("JSON")
+}
+
+#[test]
+fn what_is_made_of_flags_is_what_the_api_knows() {
+    use serde_json::json;
+    assert_eq!(printed("create cm c --from-literal=a=b --from-literal=c='d'")["data"], json!({"a": "b", "c": "d"}));
+    let rules = |resources: serde_json::Value, group: &str| json!({"apiGroups": [group], "resources": resources, "verbs": ["get", "list"]});
+    let made = printed("create role r --verb=get,list --resource=pods,pods/log,deploy");
+    assert_eq!(made["rules"], json!([rules(json!(["pods", "pods/log"]), ""), rules(json!(["deployments"]), "apps")]));
+    let made = printed("create rolebinding r --role=x --serviceaccount=default:bot");
+    let reference = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "x"});
+    assert_eq!(made["roleRef"], reference);
+    assert_eq!(made["subjects"], json!([{"kind": "ServiceAccount", "name": "bot", "namespace": "default"}]));
+    assert_eq!(printed("create service nodeport d --tcp=80:8080")["metadata"]["labels"], json!({"app": "d"}));
+}
+
+#[test]
+fn a_pod_that_is_exposed_has_a_service() {
+    let desk = Desk::new("run web --image=i --port=80 --expose").printed(5.0);
+    let made = ["service/web created".to_owned(), "pod/web created".to_owned()];
+    assert_eq!(desk, (0, made.to_vec(), Vec::new()));
+    let (exit, _, stderr) = Desk::new("run web --image=i --expose").printed(5.0);
+    assert_eq!((exit, stderr), (1, vec!["error: --port must be set when exposing a service".to_owned()]));
+}
+
+#[test]
+fn what_kubectl_refuses_is_typed_and_fails() {
+    let check = |line: &str, expected: &str| {
+        let (exit, stdout, stderr) = Desk::new(line).printed(5.0);
+        assert_eq!((exit, stdout, stderr.first().map(String::as_str)), (1, Vec::new(), Some(expected)), "{line}");
+    };
+    check("apply foo.yaml", "error: Unexpected args: [foo.yaml]");
+    check("apply", "error: must specify one of -f and -k");
+    check("create blah", "error: unknown command \"blah\"");
+    check("rollout restat deploy/web", "error: unknown command \"restat deploy/web\"");
+    let (exit, _, stderr) = Desk::new("patch deploy web -p 'spec:\\n a: b: c'").printed(5.0);
+    assert!(exit == 1 && stderr[0].starts_with("error: unable to parse \"spec"), "{stderr:?}");
+    assert!(parse("apply view-last-applied deploy/web -o yaml").is_ok());
+    let error = parse("drain n --delete-local-data").expect_err("an old flag");
+    assert!(error.help.expect("a help").contains("--delete-emptydir-data"));
+}

@@ -76,6 +76,13 @@ fn what_is_made_on_one_side_is_applied_on_the_other() {
         &[left_out],
     );
     assert!(!desk.exists("web-1"));
+    let line = "run web --image=i --dry-run=client -o yaml | kubectl create -n kube-system -f -";
+    let desk = check(line, 0, &["pod/web created"], &[]);
+    assert!(desk.store.find_pod(Symbol::new("kube-system"), &Arc::from("web")).is_some());
+    let another = "error: the namespace from the provided object \"one\" does not match the namespace \"kube-system\". \
+                   You must pass '--namespace=one' to perform this operation.";
+    let line = "run web --image=i -n one --dry-run=client -o yaml | kubectl create -n kube-system -f -";
+    check(line, 1, &[], &[another]);
     let missing = "Error from server (NotFound): pods \"no\" not found";
     check("get pod no -o yaml | kubectl apply -f -", 1, &[], &[missing, "error: no objects passed to apply"]);
 }
@@ -126,4 +133,20 @@ fn what_is_replaced_by_force_is_gone_before_it_is_made_anew() {
     assert!(desk.exists("web-1"));
     let done_s = desk.done_s();
     assert!((1.0..1.5).contains(&done_s), "it looks every second whether the pod is gone: {done_s}");
+}
+
+#[test]
+fn what_other_programs_feed_to_kubectl_is_not_known() {
+    let refused = |line: &str, word: &str| {
+        let error = parse(line).expect_err(line);
+        assert_eq!((error.word.as_str(), error.help.is_some()), (word, true), "{line}: {}", error.message);
+        assert!(error.message.contains("is not simulated"), "{line}: {}", error.message);
+    };
+    refused("envsubst < f.yaml | kubectl apply -f -", "kubectl apply -f -");
+    refused("curl -X POST https://x.example/f.yaml | kubectl apply -f -", "kubectl apply -f -");
+    refused("helm template x | kubectl apply -f -", "kubectl apply -f -");
+    for line in ["curl -sSL https://x.example/f.yaml | kubectl apply -f -", "curl https://x.example/f.yaml | sed s/a/b/ | kubectl apply -f -"] {
+        let source = parse(line).expect(line).input.map(|input| input.source);
+        assert!(matches!(source, Some(Source::File(path)) if path == "https://x.example/f.yaml"), "{line}");
+    }
 }

@@ -16,8 +16,7 @@ const DEFINITION: &str = "CustomResourceDefinition";
 fn defined(fields: &Map<String, Value>, word: StoredKind) -> Option<StoredKind> {
     let spec = fields.get("spec")?;
     let text = |value: &Value| Some(Symbol::new(value.as_str().filter(|text| !text.is_empty())?));
-    let (group, kind, plural) =
-        (text(&spec["group"])?, text(&spec["names"]["kind"])?, text(&spec["names"]["plural"])?);
+    let (group, kind, plural) = (text(&spec["group"])?, text(&spec["names"]["kind"])?, text(&spec["names"]["plural"])?);
     let singular = text(&spec["names"]["singular"]).unwrap_or(Symbol::new(&kind.as_str().to_ascii_lowercase()));
     let short = spec["names"]["shortNames"].as_array().into_iter().flatten().filter_map(text);
     let is_named = [kind, plural, singular].into_iter().chain(short).any(|name| is(name, word.plural));

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::command_line::MakeArgs;
 use super::output::Format;
 use super::printing::{Output, subject};
 use super::resource::{Kind, find_one};
 use super::view::{self, Clock};
-use super::command_line::MakeArgs;
 use super::{Command, DryRun, Process};
 use crate::arena::Symbol;
 use crate::component::Request;

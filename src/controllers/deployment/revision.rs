@@ -112,10 +112,7 @@ const OWN: [&str; 6] = [
 ///
 /// # Source
 /// deployment-controller, `copyDeploymentAnnotationsToReplicaSet`.
-fn inherited(
-    view: &View<'_>,
-    annotations: &Arc<BTreeMap<Symbol, Symbol>>,
-) -> Option<Arc<BTreeMap<Symbol, Symbol>>> {
+fn inherited(view: &View<'_>, annotations: &Arc<BTreeMap<Symbol, Symbol>>) -> Option<Arc<BTreeMap<Symbol, Symbol>>> {
     let lacks = |(key, value): &(&Symbol, &Symbol)| annotations.get(key) != Some(value) && !OWN.contains(&key.as_str());
     let mut missing = view.deployment.meta.annotations.iter().filter(lacks).peekable();
     missing.peek()?;

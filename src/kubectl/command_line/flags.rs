@@ -501,11 +501,7 @@ impl Arguments {
         Stop::Unplayable(CommandLineError {
             message: format!("unknown flag of kubectl {}: {word}", self.path),
             word: word.to_owned(),
-            help: match (nearest, plain) {
-                // It was renamed, and the old name is gone.
-                (_, "delete-local-data") => Some("it is called `--delete-emptydir-data`".to_owned()),
-                (nearest, _) => nearest.map(|flag| format!("the nearest flag is `--{flag}`")),
-            },
+            help: nearest.map(|flag| format!("the nearest flag is `--{flag}`")),
         })
     }
 

@@ -85,9 +85,12 @@ pub(super) fn create(arguments: &Arguments) -> Result<Command, Stop> {
         "quota" => ("v1", "ResourceQuota", quota(arguments)?, "failed to create quota: "),
         "role" => ("rbac.authorization.k8s.io/v1", "Role", plain::rules(arguments)?, ""),
         "clusterrole" => ("rbac.authorization.k8s.io/v1", "ClusterRole", plain::rules(arguments)?, ""),
-        "rolebinding" => {
-            ("rbac.authorization.k8s.io/v1", "RoleBinding", plain::binding(arguments)?, "failed to create rolebinding: ")
-        }
+        "rolebinding" => (
+            "rbac.authorization.k8s.io/v1",
+            "RoleBinding",
+            plain::binding(arguments)?,
+            "failed to create rolebinding: ",
+        ),
         "clusterrolebinding" => {
             let failed = "failed to create clusterrolebinding: ";
             ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", plain::binding(arguments)?, failed)

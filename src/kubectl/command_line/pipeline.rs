@@ -173,7 +173,8 @@ fn said(program: &Program) -> Result<Option<Source>, CommandLineError> {
 fn check_feeder(programs: &[Program]) -> Result<(), CommandLineError> {
     let [first, rest @ ..] = programs else { return Ok(()) };
     let Some(name) = first.words.first() else { return Ok(()) };
-    let is_ours = is_kubectl(name) || name == "sudo" || name.contains('=') || super::flags::verbs().any(|verb| verb == name);
+    let is_ours =
+        is_kubectl(name) || name == "sudo" || name.contains('=') || super::flags::verbs().any(|verb| verb == name);
     match rest.iter().find(|program| program.words.iter().take(9).any(|word| is_kubectl(word))) {
         Some(fed) if !is_ours => Err(unknown_input(&first.words.join(" "), &fed.words.join(" "))),
         _ => Ok(()),

@@ -15,7 +15,9 @@ use crate::kubectl::resource::Kind;
 pub(super) fn config_map(arguments: &Arguments) -> Result<Value, Stop> {
     let mut data = Map::new();
     let mut add = |key: &str, value: String| match data.insert(key.to_owned(), json!(value)) {
-        Some(_) => Err(Stop::error(format!("cannot add key \"{key}\", another key by that name already exists in Data"))),
+        Some(_) => {
+            Err(Stop::error(format!("cannot add key \"{key}\", another key by that name already exists in Data")))
+        }
         None => Ok(()),
     };
     for literal in arguments.texts("from-literal") {

@@ -351,6 +351,4 @@ fn what_kubectl_refuses_is_typed_and_fails() {
     let (exit, _, stderr) = Desk::new("patch deploy web -p 'spec:\\n a: b: c'").printed(5.0);
     assert!(exit == 1 && stderr[0].starts_with("error: unable to parse \"spec"), "{stderr:?}");
     assert!(parse("apply view-last-applied deploy/web -o yaml").is_ok());
-    let error = parse("drain n --delete-local-data").expect_err("an old flag");
-    assert!(error.help.expect("a help").contains("--delete-emptydir-data"));
 }

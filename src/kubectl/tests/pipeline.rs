@@ -79,9 +79,9 @@ fn what_is_made_on_one_side_is_applied_on_the_other() {
     let line = "run web --image=i --dry-run=client -o yaml | kubectl create -n kube-system -f -";
     let desk = check(line, 0, &["pod/web created"], &[]);
     assert!(desk.store.find_pod(Symbol::new("kube-system"), &Arc::from("web")).is_some());
-    let another = "error: the namespace from the provided object \"one\" does not match the namespace \"kube-system\". \
-                   You must pass '--namespace=one' to perform this operation.";
-    let line = "run web --image=i -n one --dry-run=client -o yaml | kubectl create -n kube-system -f -";
+    let another = "error: the namespace from the provided object \"kube-public\" does not match the namespace \"kube-system\". \
+                   You must pass '--namespace=kube-public' to perform this operation.";
+    let line = "run web --image=i -n kube-public --dry-run=client -o yaml | kubectl create -n kube-system -f -";
     check(line, 1, &[], &[another]);
     let missing = "Error from server (NotFound): pods \"no\" not found";
     check("get pod no -o yaml | kubectl apply -f -", 1, &[], &[missing, "error: no objects passed to apply"]);
@@ -145,7 +145,10 @@ fn what_other_programs_feed_to_kubectl_is_not_known() {
     refused("envsubst < f.yaml | kubectl apply -f -", "kubectl apply -f -");
     refused("curl -X POST https://x.example/f.yaml | kubectl apply -f -", "kubectl apply -f -");
     refused("helm template x | kubectl apply -f -", "kubectl apply -f -");
-    for line in ["curl -sSL https://x.example/f.yaml | kubectl apply -f -", "curl https://x.example/f.yaml | sed s/a/b/ | kubectl apply -f -"] {
+    for line in [
+        "curl -sSL https://x.example/f.yaml | kubectl apply -f -",
+        "curl https://x.example/f.yaml | sed s/a/b/ | kubectl apply -f -",
+    ] {
         let source = parse(line).expect(line).input.map(|input| input.source);
         assert!(matches!(source, Some(Source::File(path)) if path == "https://x.example/f.yaml"), "{line}");
     }

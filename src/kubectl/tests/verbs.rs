@@ -631,13 +631,15 @@ fn kinds_without_effect_are_there_for_commands() {
 fn a_definition_gives_a_type_its_names() {
     let definition = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: certificates.cert-manager.io}, \
                       spec: {group: cert-manager.io, scope: Namespaced, names: {kind: Certificate, plural: certificates, shortNames: [cert]}}}";
-    let www = "{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: www, namespace: default}, spec: {}}";
+    let www =
+        "{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: www, namespace: default}, spec: {}}";
     let run = |with: &[&str], line: &str| {
         let mut desk = Desk::new(line);
         with.iter().for_each(|text| desk.create(loaded(text)));
         desk.printed(5.0)
     };
-    let deleted = || (0, vec!["certificate.cert-manager.io \"www\" deleted from default namespace".to_owned()], Vec::new());
+    let deleted =
+        || (0, vec!["certificate.cert-manager.io \"www\" deleted from default namespace".to_owned()], Vec::new());
     for word in ["certificate", "certificates", "cert", "Certificate", "certificates.cert-manager.io"] {
         assert_eq!(run(&[definition, www], &format!("delete {word} www")), deleted(), "{word}");
         let missing = "Error from server (NotFound): certificates.cert-manager.io \"www\" not found";

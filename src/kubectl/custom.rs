@@ -70,6 +70,14 @@ impl Kind {
             || object.kind.as_str() == DEFINITION && defined(&object.fields, word).is_some()
     }
 
+    /// The kind that a word means, with the names that the cluster has for it.
+    pub(super) fn meant(self, store: &Store) -> Self {
+        match self {
+            Self::Stored(word) => Self::Stored(known(word, store).unwrap_or(word)),
+            kind => kind,
+        }
+    }
+
     /// The type as it was typed, without its group.
     pub(crate) fn typed(self) -> Symbol {
         match self {

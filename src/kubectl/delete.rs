@@ -40,7 +40,7 @@ pub(super) fn plan(args: &DeleteArgs, objects: &[Written], version: KubernetesVe
         let namespace = Symbol::new(&args.selection.namespace);
         let find = |target: &Target| {
             find_one(target.kind, namespace, &target.name, store)
-                .ok_or_else(|| Failure::refusal(&not_found(target.kind, &target.name), None))
+                .ok_or_else(|| Failure::refusal(&not_found(target.kind.meant(store), &target.name), None))
         };
         args.selection.targets.iter().map(find).collect()
     };

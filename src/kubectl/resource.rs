@@ -468,11 +468,7 @@ fn missing(kind: Kind, namespace: Symbol, name: &str, store: &Store) -> ApiError
     if kind.is_namespaced() && !has_namespace(namespace, store) {
         return not_found(Kind::Namespace, namespace.as_str());
     }
-    let kind = match kind {
-        Kind::Stored(word) => Kind::Stored(known(word, store).unwrap_or(word)),
-        kind => kind,
-    };
-    not_found(kind, name)
+    not_found(kind.meant(store), name)
 }
 
 /// The refusal of an object of a file that is in another namespace than the one that `-n` gives.

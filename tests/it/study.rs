@@ -150,6 +150,7 @@ spec:
   latency:
     podStart: {{constant: 30s}}
     kubeletReconnect: {{constant: 0s}}
+    apiCall: {{constant: 10ms}}
   faults:
   - name: network
     kind: Partition

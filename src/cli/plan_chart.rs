@@ -4,8 +4,9 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::words::counted;
+use super::plan_text::exception;
 use crate::report::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart};
+use crate::study::plan::Outcome;
 
 /// What the chart needs of `summary.json`.
 #[derive(Deserialize)]
@@ -50,12 +51,7 @@ pub(super) fn of_files(summary: &Value, plan: &[u8], cases: &[u8]) -> Option<Sur
     let title = match tried.iter().find(|tried| survives(tried)) {
         Some(answer) => {
             let of_answer = plays.iter().filter(|((counts, _), _)| *counts == answer.counts);
-            let exception = match of_answer.map(|(_, plays)| plays.beyond_help).max() {
-                None | Some(0) => String::new(),
-                Some(pods) => {
-                    format!(", but for up to {} that no number of nodes helps", counted(pods as usize, "pod", "pods"))
-                }
-            };
+            let exception = exception(of_answer.map(|(_, plays)| plays.beyond_help).max().unwrap_or(0));
             let parts: Vec<String> =
                 answer.counts.split('+').zip(&pools).map(|(count, pool)| format!("{count} of {pool}")).collect();
             format!("{}: {} survive{exception}", summary.plan, parts.join(" and "))
@@ -104,7 +100,7 @@ fn read_plays(csv: &[u8], pools: usize) -> Option<FxHashMap<(String, String), Pl
     let mut reader = csv::Reader::from_reader(csv);
     let at = |column: &str, reader: &mut csv::Reader<&[u8]>| reader.headers().ok()?.iter().position(|of| of == column);
     let (case, survived) = (at("case", &mut reader)?, at("survived", &mut reader)?);
-    let beyond_help = ["stuck", "lost_for_good", "waited_beyond_help"].map(|column| at(column, &mut reader));
+    let beyond_help = Outcome::BEYOND_HELP.map(|column| at(column, &mut reader));
     let mut plays: FxHashMap<(String, String), Plays> = FxHashMap::default();
     for record in reader.records() {
         let record = record.ok()?;

@@ -34,6 +34,14 @@ fn price(micros: i64) -> String {
     (micros as f64 / 1e6).to_string()
 }
 
+/// What an answer does not speak for: so many pods of one play that no number of nodes helps.
+pub(super) fn exception(pods: u64) -> String {
+    match pods {
+        0 => String::new(),
+        pods => format!(", but for up to {} that no number of nodes helps", counted(pods as usize, "pod", "pods")),
+    }
+}
+
 fn headline(results: &PlanResults, style: Style) -> String {
     let cases = results.cases.join(", ");
     let Some(answer) = results.answer() else {
@@ -42,12 +50,7 @@ fn headline(results: &PlanResults, style: Style) -> String {
         return format!("{}\n", Paint { style }.bold(&line));
     };
     let line = format!("{}: {} survive {cases}", results.plan, results.in_words(&answer.counts));
-    let exception = match answer.plays().iter().map(|play| play.outcome.beyond_help()).max() {
-        None | Some(0) => String::new(),
-        Some(pods) => {
-            format!(", but for up to {} that no number of nodes helps", counted(pods as usize, "pod", "pods"))
-        }
-    };
+    let exception = exception(answer.plays().iter().map(|play| play.outcome.beyond_help()).max().unwrap_or(0));
     let mut text = format!("{}\n", Paint { style }.bold(&format!("{line}{exception}")));
     let is_lowest = answer.counts.iter().zip(&results.pools).all(|(count, pool)| *count == pool.min)
         && results.pools.iter().any(|pool| pool.min > 0);

@@ -35,7 +35,7 @@ pub use export::{
 pub use flow_control::{ClientLimit, TokenBucket};
 pub use load::{Load, LoadCurve, LoadPoint};
 pub use message::{CommandEnd, Message, TypedCommand};
-pub use names::{node_name, pod_name, workload_name};
+pub use names::{name_of_pod, node_name, pod_name, workload_name};
 pub use ownership::{Claim, controller_name, judge_claim};
 pub use pool::{PoolPlan, pool_number};
 pub use quota::{Counted, add_compute as add_quota_usage, is_live as is_counted, usage_in as quota_usage};

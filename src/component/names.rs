@@ -1,11 +1,17 @@
 //! What objects are called in chains of causes: `pod/shop/web-0`, `node/worker-1`.
 
-use crate::state::{NodeId, PodId, Store, WorkloadId};
+use crate::state::{NodeId, Pod, PodId, Store, WorkloadId};
 
-/// A pod's name, as chains of causes have it.
+/// A pod's name, as sentences and chains of causes have it.
+#[must_use]
+pub fn name_of_pod(pod: &Pod) -> String {
+    format!("pod/{}/{}", pod.namespace, pod.name)
+}
+
+/// The name of a pod that may be gone.
 #[must_use]
 pub fn pod_name(store: &Store, id: PodId) -> String {
-    store.pod(id).map_or_else(|| "a pod that is gone".to_owned(), |p| format!("pod/{}/{}", p.namespace, p.name))
+    store.pod(id).map_or_else(|| "a pod that is gone".to_owned(), |pod| name_of_pod(pod))
 }
 
 /// A node's name, as chains of causes have it.

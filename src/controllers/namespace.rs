@@ -26,14 +26,9 @@ pub struct Namespaces;
 
 /// Requests that delete everything of a namespace but its pods.
 fn rest(store: &Store, namespace: Symbol) -> Vec<Request> {
-    let workloads = (store.deployments.ids().map(WorkloadId::Deployment))
-        .chain(store.replica_sets.ids().map(WorkloadId::ReplicaSet))
-        .chain(store.daemon_sets.ids().map(WorkloadId::DaemonSet))
-        .chain(store.stateful_sets.ids().map(WorkloadId::StatefulSet))
-        .chain(store.jobs.ids().map(WorkloadId::Job))
-        .chain(store.cron_jobs.ids().map(WorkloadId::CronJob));
     let is_here = |id: &WorkloadId| store.workload_meta(*id).is_some_and(|meta| meta.namespace == namespace);
-    let mut requests: Vec<Request> = workloads
+    let mut requests: Vec<Request> = store
+        .workload_ids()
         .filter(is_here)
         .map(|workload| Request::DeleteWorkload { workload, propagation: Propagation::Background })
         .collect();

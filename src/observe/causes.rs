@@ -114,17 +114,11 @@ impl Causes {
 
     /// What is there at t=0.
     pub(super) fn begin(&mut self, store: &Store) {
-        let workloads = (store.deployments.ids().map(WorkloadId::Deployment))
-            .chain(store.replica_sets.ids().map(WorkloadId::ReplicaSet))
-            .chain(store.daemon_sets.ids().map(WorkloadId::DaemonSet))
-            .chain(store.stateful_sets.ids().map(WorkloadId::StatefulSet))
-            .chain(store.jobs.ids().map(WorkloadId::Job))
-            .chain(store.cron_jobs.ids().map(WorkloadId::CronJob));
         let others = store.budgets.iter().map(|(id, _)| Named::Budget(id));
         let others = others.chain(store.services.iter().map(|(id, _)| Named::Service(id)));
         let others = others.chain(store.volumes.volumes().map(|(id, _)| Named::Volume(id)));
         let others = others.chain(store.namespaces.iter().map(|(id, _)| Named::Namespace(id)));
-        let all: Vec<Named> = workloads.map(Named::Workload).chain(others).collect();
+        let all: Vec<Named> = store.workload_ids().map(Named::Workload).chain(others).collect();
         self.names.extend(all.into_iter().filter_map(|named| Some((named, named.name(store)?))));
     }
 

@@ -14,6 +14,7 @@ use super::storms::Storm;
 use super::traps::Trap;
 use super::waiting::Standing;
 use crate::arena::Symbol;
+use crate::component::name_of_pod;
 use crate::state::{NodeId, Pod, PodPhase, Power, Status, Store};
 use crate::units::{SimDuration, SimTime};
 
@@ -274,7 +275,7 @@ fn terminating(sentences: &mut Vec<Sentence>, end: SimTime, store: &Store) {
         (ended, "Terminating and not gone, though ended: finalizers hold"),
     ];
     for (pods, what) in kinds.into_iter().filter(|(pods, _)| !pods.is_empty()) {
-        let objects: Vec<String> = pods.into_iter().map(pod_name).collect();
+        let objects: Vec<String> = pods.into_iter().map(name_of_pod).collect();
         let text = format!("{} {what}: {}", are(objects.len(), "pod"), names(&objects));
         sentences.push(sentence(Matter::PodsTerminating, Tone::Neutral, text, objects));
     }
@@ -392,7 +393,7 @@ fn pending(sentences: &mut Vec<Sentence>, store: &Store) {
     let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (_, pod) in store.pods().filter(|(_, pod)| pod.is_active() && pod.phase == PodPhase::Pending) {
         if let Some(why) = pod.not_scheduled.as_ref().filter(|_| pod.node.is_none()) {
-            by_reason.entry(&why.message).or_default().push(pod_name(pod));
+            by_reason.entry(&why.message).or_default().push(name_of_pod(pod));
         }
     }
     let mut by_reason: Vec<(&str, Vec<String>)> = by_reason.into_iter().collect();
@@ -406,10 +407,6 @@ fn pending(sentences: &mut Vec<Sentence>, store: &Store) {
         let text = format!("{} Pending for other reasons", are(rest, "more pod"));
         sentences.push(Sentence { more: rest, ..sentence(Matter::PodsPending, Tone::Bad, text, Vec::new()) });
     }
-}
-
-fn pod_name(pod: &Pod) -> String {
-    format!("pod/{}/{}", pod.namespace, pod.name)
 }
 
 /// `pod/default/web (NodePorts)`: a pod that nothing makes anew, and why it failed if its status says so.

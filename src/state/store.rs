@@ -506,6 +506,16 @@ impl Store {
         }
     }
 
+    /// Every workload, kind after kind, in the order of creation.
+    pub fn workload_ids(&self) -> impl Iterator<Item = WorkloadId> + '_ {
+        (self.deployments.ids().map(WorkloadId::Deployment))
+            .chain(self.replica_sets.ids().map(WorkloadId::ReplicaSet))
+            .chain(self.daemon_sets.ids().map(WorkloadId::DaemonSet))
+            .chain(self.stateful_sets.ids().map(WorkloadId::StatefulSet))
+            .chain(self.jobs.ids().map(WorkloadId::Job))
+            .chain(self.cron_jobs.ids().map(WorkloadId::CronJob))
+    }
+
     /// Metadata of a workload, if it exists.
     #[must_use]
     pub fn workload_meta(&self, id: WorkloadId) -> Option<&super::meta::Meta> {

@@ -68,21 +68,12 @@ impl Image {
     }
 }
 
-fn workload_ids(store: &Store) -> impl Iterator<Item = WorkloadId> + '_ {
-    (store.deployments.ids().map(WorkloadId::Deployment))
-        .chain(store.replica_sets.ids().map(WorkloadId::ReplicaSet))
-        .chain(store.daemon_sets.ids().map(WorkloadId::DaemonSet))
-        .chain(store.stateful_sets.ids().map(WorkloadId::StatefulSet))
-        .chain(store.jobs.ids().map(WorkloadId::Job))
-        .chain(store.cron_jobs.ids().map(WorkloadId::CronJob))
-}
-
 impl Mirror {
     pub(super) fn new(store: &Store) -> Self {
         Self {
             pods: store.pods().map(|(id, pod)| (id, pod.clone())).collect(),
             nodes: store.nodes().map(|(id, node)| (id, Arc::clone(node))).collect(),
-            workloads: workload_ids(store).filter_map(|id| Some((id, Image::of(id, store)?))).collect(),
+            workloads: store.workload_ids().filter_map(|id| Some((id, Image::of(id, store)?))).collect(),
             budgets: store.budgets.iter().map(|(id, b)| (id, (b.meta.generation, b.status.clone()))).collect(),
             ..Self::default()
         }
@@ -212,14 +203,14 @@ impl Mirror {
 
     /// Nothing changed but what was said.
     pub(super) fn compare_all(&self, store: &Store) -> Result<(), String> {
-        let counts = (store.pod_count(), store.node_count(), workload_ids(store).count(), store.budgets.len());
+        let counts = (store.pod_count(), store.node_count(), store.workload_ids().count(), store.budgets.len());
         let known = (self.pods.len(), self.nodes.len(), self.workloads.len(), self.budgets.len());
         if counts != known {
             return Err(format!("there are {counts:?} pods, nodes, workloads and budgets; changes told of {known:?}"));
         }
         store.pods().try_for_each(|(id, _)| self.compare_pod(id, store))?;
         store.nodes().try_for_each(|(id, _)| self.compare_node(id, store))?;
-        workload_ids(store).try_for_each(|id| self.compare_workload(id, store))?;
+        store.workload_ids().try_for_each(|id| self.compare_workload(id, store))?;
         store.budgets.ids().try_for_each(|id| self.compare_budget(id, store))
     }
 

@@ -47,7 +47,7 @@ pub(super) fn counted(store: &Store, view: &View<'_>) -> DeploymentStatus {
 fn paused_or_resumed(view: &View<'_>) -> Option<DeploymentCondition> {
     let previous = view.deployment.status.progressing;
     let reason = previous.map(|condition| condition.reason);
-    if deadline(view).is_none() || reason == Some(TIMED_OUT) {
+    if deadline(view.deployment).is_none() || reason == Some(TIMED_OUT) {
         return previous;
     }
     let new = |reason| Some(condition(view, None, false, reason, false));
@@ -88,7 +88,7 @@ fn changed(
 fn progressing(view: &View<'_>, status: &DeploymentStatus, created: bool) -> Option<DeploymentCondition> {
     let old = view.deployment.status;
     let previous = status.progressing;
-    deadline(view)?;
+    deadline(view.deployment)?;
     if created {
         return self::created(view);
     }
@@ -116,7 +116,7 @@ fn progressing(view: &View<'_>, status: &DeploymentStatus, created: bool) -> Opt
 /// The condition of a Deployment whose new ReplicaSet has just been created; none if its progress is not estimated.
 pub(super) fn created(view: &View<'_>) -> Option<DeploymentCondition> {
     let previous = view.deployment.status.progressing;
-    if deadline(view).is_none() {
+    if deadline(view.deployment).is_none() {
         return previous;
     }
     Some(condition(view, previous, true, "NewReplicaSetCreated", false))
@@ -125,19 +125,19 @@ pub(super) fn created(view: &View<'_>) -> Option<DeploymentCondition> {
 /// The condition of a Deployment whose new ReplicaSet could not be created.
 pub(super) fn not_created(deployment: &Deployment, now: SimTime) -> Option<DeploymentCondition> {
     let previous = deployment.status.progressing;
-    if deployment.spec.progress_deadline_seconds.is_none_or(|seconds| seconds == i32::MAX) {
+    if deadline(deployment).is_none() {
         return previous;
     }
     Some(changed(previous, false, "ReplicaSetCreateError", false, now))
 }
 
-fn deadline(view: &View<'_>) -> Option<SimDuration> {
-    let seconds = view.deployment.spec.progress_deadline_seconds.filter(|s| *s < i32::MAX)?;
+fn deadline(deployment: &Deployment) -> Option<SimDuration> {
+    let seconds = deployment.spec.progress_deadline_seconds.filter(|s| *s < i32::MAX)?;
     Some(SimDuration::from_secs(seconds.max(0).unsigned_abs().into()))
 }
 
 fn has_timed_out(view: &View<'_>, condition: Option<DeploymentCondition>) -> bool {
-    let (Some(condition), Some(deadline)) = (condition, deadline(view)) else { return false };
+    let (Some(condition), Some(deadline)) = (condition, deadline(view.deployment)) else { return false };
     let due = condition.updated_at.floor_to_second() + deadline;
     condition.reason == TIMED_OUT || (condition.reason != NEW_AVAILABLE && due < view.now)
 }
@@ -157,7 +157,7 @@ pub(super) fn check_again_after(view: &View<'_>, status: &DeploymentStatus) -> O
     if is_complete(view, status) || matches!(condition.reason, NEW_AVAILABLE | TIMED_OUT) {
         return None;
     }
-    let left = (condition.updated_at.floor_to_second() + deadline(view)?).saturating_since(view.now);
+    let left = (condition.updated_at.floor_to_second() + deadline(view.deployment)?).saturating_since(view.now);
     // In the last second it is looked at again and again.
     let is_close = left < SimDuration::from_secs(1);
     Some(left + if is_close { SimDuration::from_millis(5) } else { SimDuration::from_secs(1) })

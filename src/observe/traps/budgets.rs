@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::named::{Names, and_more, length, moment, pod_name};
+use super::named::{Names, and_more, length, moment};
 use super::{Trap, TrapKind};
+use crate::component::name_of_pod;
 use crate::observe::workload::root_of;
 use crate::state::{
     Change, Changed, ObjectDelta, PodDisruptionBudget, PodDisruptionBudgetId, PodId, Store, WorkloadId,
@@ -85,7 +86,7 @@ impl Budgets {
         refusing.refusals += 1;
         refusing.last_at = now;
         if refusing.pods.insert(pod) {
-            refusing.names.add(|| pod_name(object));
+            refusing.names.add(|| name_of_pod(object));
         }
     }
 

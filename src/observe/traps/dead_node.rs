@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::named::{Names, and_more, length, moment, node_name, pod_name, workload_name};
+use super::named::{Names, and_more, length, moment, workload_name};
 use super::nodes::NodeFacts;
 use super::{Trap, TrapKind};
+use crate::component::{name_of_pod, node_name};
 use crate::state::{Change, Changed, Owner, Pod, PodDelta, PodId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
@@ -60,16 +61,16 @@ impl DeadNode {
         if at <= deletion.deadline + SLACK || !was_dead {
             return;
         }
-        self.pods.add(|| pod_name(pod));
+        self.pods.add(|| name_of_pod(pod));
         self.first_at = Some(self.first_at.map_or(since, |first| first.min(since)));
         let cost = at.saturating_since(since);
         if self.worst.as_ref().is_none_or(|worst| cost > worst.0) {
             let end = if is_end { ", until the end of the run" } else { "" };
             let text = format!(
                 "{set} waited for {}: Terminating from {} on, and {} was not there to confirm its end for {}{end}",
-                pod_name(pod),
+                name_of_pod(pod),
                 moment(since),
-                node_name(node, store),
+                node_name(store, node),
                 length(cost)
             );
             self.worst = Some((cost, text));

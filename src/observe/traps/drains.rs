@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::named::{Names, and_more, length, moment, pod_name};
+use super::named::{Names, and_more, length, moment};
 use super::{Trap, TrapKind};
 use crate::arena::Symbol;
-use crate::component::Record;
+use crate::component::{Record, name_of_pod};
 use crate::state::{Change, Changed, NodeId, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 
@@ -117,10 +117,10 @@ impl Drains {
             match (pod.deletion, self.refused.get(&id)) {
                 _ if pod.phase.is_terminal() => {}
                 (Some(deletion), _) if end == End::TimedOut || at > deletion.deadline + SLACK => {
-                    leaving.add(|| pod_name(pod));
+                    leaving.add(|| name_of_pod(pod));
                 }
                 (None, Some((first, last))) if *last >= began && (end == End::TimedOut || at >= *first + PATIENCE) => {
-                    refused.add(|| pod_name(pod));
+                    refused.add(|| name_of_pod(pod));
                 }
                 _ => {}
             }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serializer;
 
 use super::{Trap, TrapKind};
-use crate::state::{NodeId, Pod, Store, WorkloadId};
+use crate::state::{Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
 /// Objects named in one line.
@@ -72,14 +72,6 @@ pub(super) fn length(duration: SimDuration) -> SimDuration {
 /// An instant of the run.
 pub(super) fn moment(at: SimTime) -> SimDuration {
     length(at.saturating_since(SimTime::ZERO))
-}
-
-pub(super) fn pod_name(pod: &Pod) -> String {
-    format!("pod/{}/{}", pod.namespace, pod.name)
-}
-
-pub(super) fn node_name(node: NodeId, store: &Store) -> String {
-    format!("node/{}", store.node_name(node))
 }
 
 pub(super) fn workload_name(workload: WorkloadId, store: &Store) -> Option<String> {

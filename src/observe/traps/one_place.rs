@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::named::{Names, and_more, length, moment, node_name, workload_name};
+use super::named::{Names, and_more, length, moment, workload_name};
 use super::nodes::NodeFacts;
 use super::{Trap, TrapKind};
 use crate::arena::Symbol;
+use crate::component::node_name;
 use crate::observe::slo::desired_of;
 use crate::observe::workload::root_of;
 use crate::observe::zone_of;
@@ -126,7 +127,7 @@ fn place_of(bound: &[NodeId], nodes: &NodeFacts, store: &Store) -> Option<String
         return None;
     }
     if places.len() == 1 {
-        return places.first().map(|&node| format!("were on {} when it failed", node_name(node, store)));
+        return places.first().map(|&node| format!("were on {} when it failed", node_name(store, node)));
     }
     let zone = |node: NodeId| store.node(node).map(|object| zone_of(&object.labels));
     let zones: BTreeSet<Option<Symbol>> = places.iter().map(|&node| zone(node)).collect();

@@ -4,11 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::named::{Names, and_more, length, moment, node_name, pod_name};
+use super::named::{Names, and_more, length, moment};
 use super::nodes::{NodeFacts, Turn};
 use super::{Trap, TrapKind};
 use crate::arena::{Column, Symbol};
-use crate::component::Config;
+use crate::component::{Config, name_of_pod, node_name};
 use crate::model::{Labels, NoExecuteStay, Taint, TaintEffect, no_execute_stay, region_of, zone_of};
 use crate::state::{Change, Changed, NodeId, NodeSlot, Pod, PodDelta, PodId, Status, Store};
 use crate::units::{SimDuration, SimTime};
@@ -193,7 +193,7 @@ impl Stopped {
         if cost < LEAST {
             return;
         }
-        self.pods.add(|| pod_name(pod));
+        self.pods.add(|| name_of_pod(pod));
         self.nodes.insert(node);
         self.first_at = Some(self.first_at.map_or(held.since, |first| first.min(held.since)));
         if self.worst.as_ref().is_some_and(|worst| cost <= worst.0) {
@@ -213,8 +213,8 @@ impl Stopped {
         let text = format!(
             "{why} from {} on: {} on {} {what}, {} after its toleration's end",
             moment(held.since),
-            pod_name(pod),
-            node_name(node, store),
+            name_of_pod(pod),
+            node_name(store, node),
             length(cost)
         );
         self.worst = Some((cost, text));

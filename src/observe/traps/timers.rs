@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::named::{Names, and_more, length, moment, node_name, pod_name, workload_name};
+use super::named::{Names, and_more, length, moment, workload_name};
 use super::nodes::{NodeFacts, Turn, no_execute};
 use super::{Trap, TrapKind};
+use crate::component::{name_of_pod, node_name};
 use crate::model::{NoExecuteStay, PodTemplateSpec, Taint, Toleration, no_execute_stay};
 use crate::observe::workload::root_of;
 use crate::state::{Change, Changed, DeletionCause, NodeId, ObjectDelta, Pod, PodDelta, PodId, Store, WorkloadId};
@@ -50,7 +51,7 @@ struct Worst {
 
 impl Tally {
     fn add(&mut self, at: SimTime, pod: &Pod, cost: SimDuration, is_endless: bool, text: impl FnOnce() -> String) {
-        self.pods.add(|| pod_name(pod));
+        self.pods.add(|| name_of_pod(pod));
         self.first_at.get_or_insert(at);
         let is_worse = self.worst.as_ref().is_none_or(|worst| (is_endless, cost) > (worst.is_endless, worst.cost));
         if is_worse {
@@ -222,8 +223,8 @@ impl Timers {
                 "a start of kube-controller-manager at {} began tolerations anew: {} on {} {what} at {}, {} after its \
                  toleration's end",
                 moment(lost.restarted_at),
-                pod_name(pod),
-                node_name(lost.node, store),
+                name_of_pod(pod),
+                node_name(store, lost.node),
                 moment(at),
                 length(cost)
             )
@@ -245,17 +246,17 @@ impl Timers {
 fn late_text(at: SimTime, pod: &Pod, lengthened: &Lengthened, store: &Store) -> String {
     let whose = match lengthened.workload.and_then(|workload| workload_name(workload, store)) {
         Some(workload) => format!("of {workload} was lengthened"),
-        None => format!("of {} was lengthened", pod_name(pod)),
+        None => format!("of {} was lengthened", name_of_pod(pod)),
     };
     let early = match lengthened.until {
         Some(until) => format!("{} before the new one's end", length(until.saturating_since(at))),
         None => "though the new one has no end".to_owned(),
     };
-    let place = pod.node.map(|node| format!(" on {}", node_name(node, store))).unwrap_or_default();
+    let place = pod.node.map(|node| format!(" on {}", node_name(store, node))).unwrap_or_default();
     format!(
         "the toleration {whose} at {}, when the timer ran already: {}{place} was evicted at {}, {early}",
         moment(lengthened.at),
-        pod_name(pod),
+        name_of_pod(pod),
         moment(at),
     )
 }

@@ -137,6 +137,9 @@ impl Outcome {
         self.shortfalls.extend(new);
     }
 
+    /// The columns of `cases.csv` that [`Self::beyond_help`] is the sum of.
+    pub const BEYOND_HELP: [&'static str; 4] = ["stuck", "lost_for_good", "waited_beyond_help", "refused"];
+
     /// Pods that no number of nodes helps.
     #[must_use]
     pub fn beyond_help(&self) -> u64 {

@@ -11,7 +11,7 @@ pub fn name_of_pod(pod: &Pod) -> String {
 /// The name of a pod that may be gone.
 #[must_use]
 pub fn pod_name(store: &Store, id: PodId) -> String {
-    store.pod(id).map_or_else(|| "a pod that is gone".to_owned(), |pod| name_of_pod(pod))
+    store.pod(id).map_or_else(|| "a pod that is gone".to_owned(), name_of_pod)
 }
 
 /// A node's name, as chains of causes have it.

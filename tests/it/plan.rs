@@ -458,7 +458,7 @@ fn pods_that_a_quota_refuses_stand_beside_the_verdict_and_end_the_headroom() {
     };
     let (text, found) = play(3, "short");
     assert!(text.contains("survives but for 1"), "calm is not whole: {text}");
-    let chart = fs::read_to_string(dir.path().join("short/charts/survival.svg")).expect("the chart");
+    let chart = fs::read_to_string(dir.path().join("short/charts/survival-matrix.svg")).expect("the chart");
     assert!(chart.contains("but 1") && chart.contains("but 2"), "the chart says no more than the text: {chart}");
     assert!(text.contains("2 pods of deployment/default/web are refused for 19m59s, from 0s on: pods "), "{text}");
     assert!(text.contains("exceeded quota: team"), "{text}");

@@ -55,7 +55,7 @@ enum Stage {
     /// Writes a budget that was read in this version.
     TakeFrom(PodDisruptionBudgetId, u64),
     Delete(Guard),
-    /// Hears what it was told by a call of its own.
+    /// Receives the answer to a call of its own.
     Fail(Box<ApiError>),
 }
 

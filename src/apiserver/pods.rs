@@ -246,7 +246,7 @@ pub(super) fn patch_status(s: &mut Session<'_>, id: PodId, patch: PodStatusPatch
     Ok(Reply::Pod(id))
 }
 
-/// How a container ended before stays told until it ends again.
+/// How a container ended before stays in its status until it ends again.
 ///
 /// # Source
 /// kubelet, `convertToAPIContainerStatuses`: the end before the present state, from the dead container that is still there.

@@ -1,4 +1,4 @@
-//! What the components are told about their world: flags, configuration files, latencies.
+//! The configuration of all components: flags, configuration files, latencies.
 
 use crate::engine::{Distribution, Streams};
 use crate::model::config::{

@@ -62,7 +62,7 @@ pub struct Planned<M> {
     /// The request.
     pub request: Request,
     /// Handed back with the answer.
-    pub memo: M,
+    pub purpose: M,
 }
 
 /// A part of a plan; the next part begins when all calls of this one were answered.
@@ -76,7 +76,7 @@ pub enum Step<M> {
 
 /// What one pass over a key wants done.
 #[derive(Clone, Debug)]
-pub struct Plan<M> {
+pub struct SyncPlan<M> {
     /// Parts in order; a failed call stops those after it.
     pub steps: Vec<Step<M>>,
     /// Sent after the steps, whether or not one of them failed: status writes.
@@ -91,7 +91,7 @@ pub struct Plan<M> {
     pub failed: bool,
 }
 
-impl<M> Default for Plan<M> {
+impl<M> Default for SyncPlan<M> {
     fn default() -> Self {
         Self {
             steps: Vec::new(),
@@ -104,7 +104,7 @@ impl<M> Default for Plan<M> {
     }
 }
 
-impl<M> Plan<M> {
+impl<M> SyncPlan<M> {
     /// Nothing to do.
     #[must_use]
     pub fn nothing() -> Self {
@@ -112,8 +112,8 @@ impl<M> Plan<M> {
     }
 
     /// Appends one call.
-    pub fn then(&mut self, request: Request, memo: M) {
-        self.steps.push(Step::Concurrent(vec![Planned { request, memo }]));
+    pub fn then(&mut self, request: Request, purpose: M) {
+        self.steps.push(Step::Concurrent(vec![Planned { request, purpose }]));
     }
 }
 
@@ -122,7 +122,7 @@ pub trait Reconcile: Sized {
     /// What it works on.
     type Key: Copy + Eq + Hash + Debug;
     /// What it remembers about a call in flight.
-    type Memo: Copy + Debug;
+    type Purpose: Copy + Debug;
     /// The real controller's name.
     const NAME: &'static str;
 
@@ -159,7 +159,7 @@ pub trait Reconcile: Sized {
     fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Controller<Self>>, queue: &mut Enqueue<Self::Key>);
 
     /// One pass over a key.
-    fn sync(&mut self, key: Self::Key, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Self::Memo>;
+    fn sync(&mut self, key: Self::Key, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Self::Purpose>;
 
     /// What the pass writes last, reckoned when the calls of its plan were answered (whether or not one of them failed), and after
     /// which time the key is to be looked at again, if the pass succeeds.
@@ -167,7 +167,7 @@ pub trait Reconcile: Sized {
         &mut self,
         _key: Self::Key,
         _ctx: &mut Ctx<'_, Controller<Self>>,
-    ) -> (Option<Planned<Self::Memo>>, Option<SimDuration>) {
+    ) -> (Option<Planned<Self::Purpose>>, Option<SimDuration>) {
         (None, None)
     }
 
@@ -175,24 +175,30 @@ pub trait Reconcile: Sized {
     fn affected(&mut self, _queue: &mut Enqueue<Self::Key>) {}
 
     /// A call of a plan was answered: lower expectations on failure, post events.
-    fn answered(&mut self, key: Self::Key, memo: Self::Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>);
+    fn answered(
+        &mut self,
+        key: Self::Key,
+        purpose: Self::Purpose,
+        answer: &Answer,
+        ctx: &mut Ctx<'_, Controller<Self>>,
+    );
 
     /// A call that follows from an answer, before the rest of the plan. The answer itself then fails nothing.
     fn follow_up(
         &mut self,
         _key: Self::Key,
-        _memo: Self::Memo,
+        _memo: Self::Purpose,
         _answer: &Answer,
         _ctx: &mut Ctx<'_, Controller<Self>>,
-    ) -> Option<Planned<Self::Memo>> {
+    ) -> Option<Planned<Self::Purpose>> {
         None
     }
 
     /// A planned call was given up before it was sent.
-    fn skipped(&mut self, _key: Self::Key, _memo: Self::Memo) {}
+    fn skipped(&mut self, _key: Self::Key, _memo: Self::Purpose) {}
 
     /// Whether this answer fails the pass (stops its plan and makes it retry).
-    fn is_failure(_memo: Self::Memo, answer: &Answer) -> bool {
+    fn is_failure(_memo: Self::Purpose, answer: &Answer) -> bool {
         answer.is_err()
     }
 }
@@ -210,7 +216,7 @@ pub enum ControllerTimer<K> {
 #[derive(Copy, Clone, Debug)]
 pub struct ControllerTag<K, M> {
     run: Id<Run<K, M>>,
-    memo: M,
+    purpose: M,
 }
 
 /// A pass in progress.
@@ -247,7 +253,7 @@ pub struct Controller<R: Reconcile> {
     /// The rules.
     pub rules: R,
     queue: WorkQueue<R::Key>,
-    runs: Table<Run<R::Key, R::Memo>>,
+    runs: Table<Run<R::Key, R::Purpose>>,
     delayed: FxHashMap<R::Key, (Ticket, SimTime)>,
     failures: FxHashMap<R::Key, u32>,
     retry_bucket: TokenBucket,
@@ -357,7 +363,7 @@ impl<R: Reconcile> Controller<R> {
     }
 
     /// Sends the next calls of a pass, or ends it.
-    fn advance(&mut self, id: Id<Run<R::Key, R::Memo>>, ctx: &mut Ctx<'_, Self>) {
+    fn advance(&mut self, id: Id<Run<R::Key, R::Purpose>>, ctx: &mut Ctx<'_, Self>) {
         let Some(run) = self.runs.get_mut(id) else { return };
         while run.outstanding == 0 {
             if run.parts.is_empty() && !run.is_concluded {
@@ -384,7 +390,7 @@ impl<R: Reconcile> Controller<R> {
             };
             if is_void {
                 for call in part.calls.drain(..) {
-                    self.rules.skipped(run.key, call.memo);
+                    self.rules.skipped(run.key, call.purpose);
                 }
                 continue;
             }
@@ -392,13 +398,13 @@ impl<R: Reconcile> Controller<R> {
             part.batch = part.batch.map(|n| n * 2);
             ctx.cause = run.cause;
             for call in part.calls.drain(..count) {
-                ctx.call(call.request, ControllerTag { run: id, memo: call.memo });
+                ctx.call(call.request, ControllerTag { run: id, purpose: call.purpose });
             }
             run.outstanding = count;
         }
     }
 
-    fn finish(&mut self, run: &Run<R::Key, R::Memo>, ctx: &mut Ctx<'_, Self>) {
+    fn finish(&mut self, run: &Run<R::Key, R::Purpose>, ctx: &mut Ctx<'_, Self>) {
         ctx.cause = run.cause;
         if run.failed {
             self.retry_later(run.key, ctx);
@@ -414,7 +420,7 @@ impl<R: Reconcile> Controller<R> {
 
 impl<R: Reconcile> Component for Controller<R> {
     type Timer = ControllerTimer<R::Key>;
-    type Tag = ControllerTag<R::Key, R::Memo>;
+    type Tag = ControllerTag<R::Key, R::Purpose>;
     const NAME: &'static str = R::NAME;
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
 
@@ -466,18 +472,18 @@ impl<R: Reconcile> Component for Controller<R> {
         let id = tag.run;
         let Some(run) = self.runs.get_mut(id) else { return };
         let key = run.key;
-        if let Some(next) = self.rules.follow_up(key, tag.memo, answer, ctx) {
+        if let Some(next) = self.rules.follow_up(key, tag.purpose, answer, ctx) {
             ctx.cause = run.cause;
-            ctx.call(next.request, ControllerTag { run: id, memo: next.memo });
+            ctx.call(next.request, ControllerTag { run: id, purpose: next.purpose });
             return;
         }
         run.outstanding -= 1;
-        if R::is_failure(tag.memo, answer) {
+        if R::is_failure(tag.purpose, answer) {
             run.failed = true;
             run.record_failed |= run.parts.front().is_some_and(|part| part.unless == Unless::RecordFailed);
         }
         let outstanding = run.outstanding;
-        self.rules.answered(key, tag.memo, answer, ctx);
+        self.rules.answered(key, tag.purpose, answer, ctx);
         if outstanding == 0 {
             self.advance(id, ctx);
         }

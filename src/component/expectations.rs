@@ -15,7 +15,7 @@ use crate::units::{SimDuration, SimTime};
 #[derive(Clone, Debug)]
 pub struct Expectations<K> {
     by_key: FxHashMap<K, Counts>,
-    /// Pods that had gone when their creation was told of: nobody could see whose they were.
+    /// Pods that had gone when their creation was observed: nobody could see whose they were.
     created: FxHashSet<PodId>,
     /// The same for those whose deletion was asked for.
     deleted: FxHashSet<PodId>,
@@ -49,17 +49,17 @@ impl<K: Copy + Eq + Hash> Expectations<K> {
         }
     }
 
-    /// A creation is told of, and the pod has gone already. It counts with the removal, which names the owner.
+    /// A creation is observed, and the pod has gone already. It counts with the removal, which names the owner.
     pub fn created_and_gone(&mut self, pod: PodId) {
         self.created.insert(pod);
     }
 
-    /// That a pod is to be deleted is told of, and it has gone already. It counts with the removal, too.
+    /// A pod's deletionTimestamp is observed, and it has gone already. It counts with the removal, too.
     pub fn deleted_and_gone(&mut self, pod: PodId) {
         self.deleted.insert(pod);
     }
 
-    /// A pod's removal is told of, after all else that happened to it.
+    /// A pod's removal is observed, after all else that happened to it.
     pub fn removed(&mut self, pod: PodId, owner: Option<K>) {
         let (is_creation, is_deletion) = (self.created.remove(&pod), self.deleted.remove(&pod));
         let Some(owner) = owner else { return };

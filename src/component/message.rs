@@ -26,7 +26,7 @@ pub struct CommandEnd {
     pub error: Option<String>,
 }
 
-/// Heard by every running component at once; most do not care.
+/// Passed to every running component at once; most ignore it.
 #[derive(Clone, Debug)]
 pub enum Message {
     /// A program runs kubectl, or what is built on its library.

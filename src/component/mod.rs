@@ -1,7 +1,7 @@
 //! The contract of everything that lives in the cluster.
 //!
-//! A component is a *program* (all kubelets are one, with a column per fact). It is told what changed, when its timers
-//! fire and how its calls were answered; it reads the store and answers with calls, timers and records. It holds no
+//! A component is a *program* (all kubelets are one, with a column per fact). It receives changes from its
+//! watches, its timers' firings and the answers to its calls; it reads the store and answers with calls, timers and records. It holds no
 //! reference to the queue, the store or another component, and never writes state: only the API server does.
 
 mod config;
@@ -26,7 +26,9 @@ mod work_queue;
 use std::fmt::Debug;
 
 pub use config::{Config, Latencies};
-pub use controller::{CACHE_SYNC, Controller, ControllerTag, ControllerTimer, Enqueue, Plan, Planned, Reconcile, Step};
+pub use controller::{
+    CACHE_SYNC, Controller, ControllerTag, ControllerTimer, Enqueue, Planned, Reconcile, Step, SyncPlan,
+};
 pub use expectations::Expectations;
 pub use export::{
     CLAIM_PROTECTION, VOLUME_PROTECTION, export_claim, export_metadata, export_node, export_pod, export_volume,
@@ -89,7 +91,7 @@ pub struct Outbox<G> {
     pub records: Vec<(Record, CauseId)>,
     /// Changes of the physical world.
     pub machine_changes: Vec<(MachineChange, CauseId)>,
-    /// What other programs are to hear.
+    /// Messages to other programs.
     pub messages: Vec<(Message, CauseId)>,
 }
 
@@ -167,8 +169,8 @@ impl<'a, C: Component + ?Sized> Ctx<'a, C> {
         self.outbox.calls.push(Call { client: 0, request, tag: Some(tag), cause: self.cause });
     }
 
-    /// Sends a call whose answer does not matter.
-    pub fn tell(&mut self, request: Request) {
+    /// Sends a request without waiting for its answer.
+    pub fn send(&mut self, request: Request) {
         self.outbox.calls.push(Call { client: 0, request, tag: None, cause: self.cause });
     }
 
@@ -182,8 +184,8 @@ impl<'a, C: Component + ?Sized> Ctx<'a, C> {
         self.outbox.records.push((record, self.cause));
     }
 
-    /// Tells other programs something, at once.
-    pub fn send(&mut self, message: Message) {
+    /// Passes a message to the other programs, in the same step.
+    pub fn notify(&mut self, message: Message) {
         self.outbox.messages.push((message, self.cause));
     }
 
@@ -245,6 +247,6 @@ pub trait Component {
     /// The physical world changed; most components cannot know.
     fn machine_changed(&mut self, _change: &MachineChange, _ctx: &mut Ctx<'_, Self>) {}
 
-    /// Another program says something; most have nobody to talk to.
-    fn told(&mut self, _message: &Message, _ctx: &mut Ctx<'_, Self>) {}
+    /// A message of another program; most components take none.
+    fn notified(&mut self, _message: &Message, _ctx: &mut Ctx<'_, Self>) {}
 }

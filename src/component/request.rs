@@ -1,4 +1,4 @@
-//! What a component may ask of the API server, and what it is told. Data only; the rules are in `apiserver`.
+//! What a component may ask of the API server, and the answers. Data only; the rules are in `apiserver`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -201,7 +201,7 @@ pub enum Request {
     DryRun(Box<Request>),
     /// A read that only costs a token and a round trip; what it would return is in the store.
     Get,
-    /// A read of a pod that is told 404 when it is gone (or has another UID).
+    /// A read of a pod that is answered with 404 when it is gone (or has another UID).
     GetPod {
         /// Pod.
         pod: PodId,

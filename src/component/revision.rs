@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::controller::Plan;
+use super::controller::SyncPlan;
 use super::request::{NewRevision, Request};
 use crate::arena::{Symbol, stable_hash, sym};
 use crate::model::{LabelSelector, PodTemplateSpec};
@@ -17,7 +17,7 @@ pub fn revision_hash_label() -> Symbol {
 /// A short hash of a template in letters and digits that spell no words.
 ///
 /// # Differs
-/// The real hash covers Go's in-memory form of the template and cannot be told from outside; ours is stable, but another.
+/// The real hash covers Go's in-memory form of the template and cannot be worked out from outside; ours is stable, but another.
 #[must_use]
 pub fn template_hash(template: &PodTemplateSpec, collisions: i32) -> Symbol {
     const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -73,8 +73,8 @@ pub struct RevisionOwner<'a> {
 pub fn present_revision<M: Copy>(
     store: &Store,
     owner: RevisionOwner<'_>,
-    memo: M,
-    plan: &mut Plan<M>,
+    purpose: M,
+    plan: &mut SyncPlan<M>,
 ) -> PresentRevision {
     let meta = store.workload_meta(owner.id);
     let (namespace, owner_name) = meta.map_or((Symbol::empty(), Symbol::empty()), |m| (m.namespace, m.name));
@@ -88,7 +88,7 @@ pub fn present_revision<M: Copy>(
         for (id, revision) in store.controller_revisions.iter() {
             let is_orphan = revision.meta.owner.is_none() && revision.meta.namespace == namespace;
             if is_orphan && owner.selector.matches(&revision.meta.labels) {
-                plan.then(Request::SetRevisionOwner { id, owner: Some(owner.id.as_owner()) }, memo);
+                plan.then(Request::SetRevisionOwner { id, owner: Some(owner.id.as_owner()) }, purpose);
                 revisions.push((id, revision));
             }
         }
@@ -98,11 +98,11 @@ pub fn present_revision<M: Copy>(
     let Some((id, revision)) = same.max_by_key(|(_, r)| r.revision) else {
         let hash = template_hash(owner.template, owner.collisions);
         let new = NewRevision { owner: owner.id, hash, revision: newest + 1, template: Arc::clone(owner.template) };
-        plan.then(Request::CreateRevision(Box::new(new)), memo);
+        plan.then(Request::CreateRevision(Box::new(new)), purpose);
         return PresentRevision { hash, name: Symbol::new(&format!("{owner_name}-{hash}")) };
     };
     if revision.revision < newest {
-        plan.then(Request::SetRevisionNumber { id: *id, revision: newest + 1 }, memo);
+        plan.then(Request::SetRevisionNumber { id: *id, revision: newest + 1 }, purpose);
     }
     PresentRevision { hash: revision.hash, name: revision.meta.name }
 }
@@ -116,8 +116,8 @@ pub fn prune_revisions<M: Copy>(
     owner: WorkloadId,
     limit: Option<i32>,
     is_used: impl Fn(&ControllerRevision) -> bool,
-    memo: M,
-    plan: &mut Plan<M>,
+    purpose: M,
+    plan: &mut SyncPlan<M>,
 ) {
     let limit = limit.unwrap_or(10).max(0) as usize;
     // One revision is in use at least, so that a short list needs no look at the pods.
@@ -134,6 +134,6 @@ pub fn prune_revisions<M: Copy>(
     unused.sort_unstable_by_key(|(number, _)| *number);
     let surplus = unused.len().saturating_sub(limit);
     for (_, id) in unused.into_iter().take(surplus) {
-        plan.then(Request::DeleteRevision { id }, memo);
+        plan.then(Request::DeleteRevision { id }, purpose);
     }
 }

@@ -62,8 +62,8 @@ pub struct AttachDetach {
     unwanted: BTreeMap<Place, (SimTime, Option<Ticket>)>,
     /// Operations under way.
     operations: BTreeSet<Place>,
-    /// Where a pod has been told that its volume is elsewhere.
-    told: BTreeSet<Place>,
+    /// Where a pod has been warned that its volume is elsewhere.
+    warned: BTreeSet<Place>,
     /// Operations begun on each volume; keeps their durations apart.
     begun: FxHashMap<PersistentVolumeId, u64>,
 }
@@ -110,7 +110,7 @@ impl AttachDetach {
     fn look(&mut self, volume: PersistentVolumeId, ctx: &mut Ctx<'_, Self>) {
         let wanted = wanted(volume, ctx.store);
         let is_wanted = |node: NodeId| wanted.iter().any(|(other, _)| *other == node);
-        self.told.retain(|(of, node)| *of != volume || is_wanted(*node));
+        self.warned.retain(|(of, node)| *of != volume || is_wanted(*node));
         let is_shared = ctx.store.volumes.volume(volume).is_some_and(|object| object.spec.is_shared());
         let places: Vec<_> = ctx.store.volumes.attachments_of(volume).collect();
         for (node, attachment) in places {
@@ -132,7 +132,7 @@ impl AttachDetach {
             }
             let mut others = ctx.store.volumes.attachments_of(volume).filter(|(_, other)| other.phase.is_some());
             match others.next() {
-                Some(_) if !is_shared => self.tell(volume, node, &pods, ctx),
+                Some(_) if !is_shared => self.warn_of_multi_attach(volume, node, &pods, ctx),
                 _ => self.begin(volume, node, AttachmentPhase::Attaching, ctx),
             }
         }
@@ -168,9 +168,15 @@ impl AttachDetach {
         write(volume, node, Some(phase), ctx);
     }
 
-    /// Says to pods, once, that their volume is attached elsewhere.
-    fn tell(&mut self, volume: PersistentVolumeId, node: NodeId, pods: &[PodId], ctx: &mut Ctx<'_, Self>) {
-        if !self.told.insert((volume, node)) {
+    /// Warns pods, once, that their volume is attached elsewhere.
+    fn warn_of_multi_attach(
+        &mut self,
+        volume: PersistentVolumeId,
+        node: NodeId,
+        pods: &[PodId],
+        ctx: &mut Ctx<'_, Self>,
+    ) {
+        if !self.warned.insert((volume, node)) {
             return;
         }
         let Some(name) = ctx.store.volumes.volume(volume).map(|object| object.meta.name) else { return };
@@ -190,7 +196,7 @@ impl AttachDetach {
         }
     }
 
-    /// The attacher has been told: it takes its time.
+    /// The attacher has been asked: it takes its time.
     fn operate(&mut self, volume: PersistentVolumeId, node: NodeId, phase: AttachmentPhase, ctx: &mut Ctx<'_, Self>) {
         self.operations.insert((volume, node));
         let name = ctx.store.volumes.volume(volume).map_or(Symbol::empty(), |object| object.meta.name);

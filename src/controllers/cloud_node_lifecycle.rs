@@ -49,7 +49,7 @@ enum Shutdown {
 
 /// What is to be done about a node.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Verdict {
+enum NodeAction {
     Delete,
     Taint,
     Untaint,
@@ -60,7 +60,7 @@ enum Verdict {
 /// # Source
 /// cloud-controller-manager, cloud-node-lifecycle-controller: every monitor period all nodes are gone through, one after
 /// the other; a Ready node is never looked up in the cloud. And cloud-node-controller, `syncNode`: a node that appears with the
-/// taint `node.cloudprovider.kubernetes.io/uninitialized` loses it when the cloud has told what it knows of the instance.
+/// taint `node.cloudprovider.kubernetes.io/uninitialized` loses it when the cloud has described the instance.
 ///
 /// # Differs
 /// Runs that would find nothing are not played. The cloud answers at once. An instance without power counts as shut down
@@ -106,18 +106,18 @@ impl CloudNodeLifecycle {
         }
     }
 
-    fn judge(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> Option<Verdict> {
+    fn judge(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> Option<NodeAction> {
         let object = ctx.store.node(node)?;
         let machine = ctx.store.machine(node);
         let has_taint = object.taint(self.shutdown, TaintEffect::NoSchedule).is_some();
         if object.conditions.ready() == Some(Status::True) {
-            return has_taint.then_some(Verdict::Untaint);
+            return has_taint.then_some(NodeAction::Untaint);
         }
         if self.gone.contains(&node) {
-            return Some(Verdict::Delete);
+            return Some(NodeAction::Delete);
         }
         let is_shut_down = machine.is_cloud_instance && machine.power == Power::Off;
-        (is_shut_down && !has_taint).then_some(Verdict::Taint)
+        (is_shut_down && !has_taint).then_some(NodeAction::Taint)
     }
 
     fn suspect(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
@@ -151,17 +151,17 @@ impl CloudNodeLifecycle {
             let name = ctx.store.node_name(node);
             match self.judge(node, ctx) {
                 None => {}
-                Some(Verdict::Delete) => {
+                Some(NodeAction::Delete) => {
                     let text = format!("Deleting node {name} because it does not exist in the cloud provider");
                     ctx.event(EventDraft::normal("DeletingNode", ObjectRef::node(name), text).on(node));
                     ctx.call(Request::DeleteNode { node }, Tag { node, step: Step::Deleted });
                     return;
                 }
-                Some(Verdict::Taint) => {
+                Some(NodeAction::Taint) => {
                     ctx.call(Request::Get, Tag { node, step: Step::Read(Shutdown::Taint) });
                     return;
                 }
-                Some(Verdict::Untaint) => {
+                Some(NodeAction::Untaint) => {
                     ctx.call(Request::Get, Tag { node, step: Step::Read(Shutdown::Untaint) });
                     return;
                 }
@@ -187,7 +187,7 @@ impl CloudNodeLifecycle {
     }
 }
 
-/// The taint of a node that the cloud has not told of yet.
+/// The taint of a node that the cloud has not described yet.
 fn uninitialized(node: NodeId, ctx: &Ctx<'_, CloudNodeLifecycle>) -> Option<(Symbol, TaintEffect)> {
     let taints = &ctx.store.node(node)?.taints;
     let key = sym!("node.cloudprovider.kubernetes.io/uninitialized");

@@ -8,8 +8,8 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Planned, PodStatusPatch,
-    Reconcile, Request, Start, StatusUpdate,
+    Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Planned, PodStatusPatch, Reconcile,
+    Request, Start, StatusUpdate, SyncPlan,
 };
 use crate::model::{LabelSelector, LabelSelectorRequirement, PodDisruptionBudgetSpec};
 use crate::state::{
@@ -38,7 +38,7 @@ pub enum Key {
 
 /// What a call of this controller was for.
 #[derive(Copy, Clone, Debug)]
-pub enum Memo {
+pub enum Purpose {
     /// Writing a budget's status.
     Status,
     /// Taking back a stale condition.
@@ -147,7 +147,7 @@ fn scale_of_set(store: &Store, id: ReplicaSetId) -> Option<(Scaled, i32)> {
 
 /// A recomputed budget.
 #[derive(Debug)]
-struct Verdict {
+struct BudgetStatus {
     status: PodDisruptionBudgetStatus,
     has_unmanaged: bool,
     /// Pods whose eviction was accepted long ago and which live on.
@@ -158,7 +158,12 @@ struct Verdict {
 
 /// # Source
 /// disruption controller, `trySync`: `buildDisruptedPodMap`, `countHealthyPods`, `updatePdbStatus`.
-fn judge(store: &Store, budget: &PodDisruptionBudget, pods: &[(PodId, &Pod)], now: SimTime) -> Result<Verdict, String> {
+fn judge(
+    store: &Store,
+    budget: &PodDisruptionBudget,
+    pods: &[(PodId, &Pod)],
+    now: SimTime,
+) -> Result<BudgetStatus, String> {
     let wanted = expected(store, &budget.spec, pods)?;
     let mut disrupted: BTreeMap<Arc<str>, SimTime> = BTreeMap::new();
     let mut not_deleted = Vec::new();
@@ -194,7 +199,7 @@ fn judge(store: &Store, budget: &PodDisruptionBudget, pods: &[(PodId, &Pod)], no
         condition: Some((holds, reason, Arc::from(""))),
     };
     let recheck_after = recheck_at.map(|at| at.saturating_since(now) + RECHECK_LAG);
-    Ok(Verdict { status, has_unmanaged: wanted.has_unmanaged, not_deleted, recheck_after })
+    Ok(BudgetStatus { status, has_unmanaged: wanted.has_unmanaged, not_deleted, recheck_after })
 }
 
 /// The status after a sync that failed: nothing is allowed, counts stay.
@@ -298,9 +303,9 @@ impl Disruption {
         }
     }
 
-    fn sync_budget(&mut self, id: PodDisruptionBudgetId, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+    fn sync_budget(&mut self, id: PodDisruptionBudgetId, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
         let store = ctx.store;
-        let Some(budget) = store.budgets.get(id) else { return Plan::nothing() };
+        let Some(budget) = store.budgets.get(id) else { return SyncPlan::nothing() };
         let mut pods: Vec<(PodId, &Pod)> = Vec::new();
         if let Some(members) = self.members.get(&id) {
             pods.extend(members.iter().filter_map(|&pod| store.pod(pod).map(|p| (pod, p))));
@@ -310,7 +315,7 @@ impl Disruption {
         if pods.is_empty() {
             ctx.event(EventDraft::normal("NoPods", budget_ref(budget), "No matching pods found"));
         }
-        let mut plan = Plan::nothing();
+        let mut plan = SyncPlan::nothing();
         let status = match judge(store, budget, &pods, ctx.now) {
             Ok(verdict) => {
                 plan.requeue_after = verdict.recheck_after;
@@ -325,12 +330,12 @@ impl Disruption {
         };
         if status != budget.status {
             let request = Request::UpdateStatus(StatusUpdate::Budget(id, budget.resource_version, Box::new(status)));
-            plan.finally.push(Planned { request, memo: Memo::Status });
+            plan.finally.push(Planned { request, purpose: Purpose::Status });
         }
         plan
     }
 
-    fn report(&self, budget: &PodDisruptionBudget, verdict: &Verdict, ctx: &mut Ctx<'_, Controller<Self>>) {
+    fn report(&self, budget: &PodDisruptionBudget, verdict: &BudgetStatus, ctx: &mut Ctx<'_, Controller<Self>>) {
         let namespace = budget.meta.namespace;
         for pod in verdict.not_deleted.iter().filter_map(|&pod| ctx.store.pod(pod)) {
             let about = ObjectRef::pod(pod);
@@ -348,13 +353,13 @@ impl Disruption {
         }
     }
 
-    fn sync_stale_pod(id: PodId, ctx: &Ctx<'_, Controller<Self>>) -> Plan<Memo> {
-        let mut plan = Plan::nothing();
+    fn sync_stale_pod(id: PodId, ctx: &Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
+        let mut plan = SyncPlan::nothing();
         let Some(pod) = ctx.store.pod(id) else { return plan };
         match (stale_after(pod, ctx.now), pod.disruption_target) {
             (Some(SimDuration::ZERO), Some(target)) => {
                 let patch = PodStatusPatch { disruption: Some((target.reason, false)), ..PodStatusPatch::default() };
-                plan.then(Request::PatchPodStatus { pod: id, patch: Box::new(patch) }, Memo::Stale);
+                plan.then(Request::PatchPodStatus { pod: id, patch: Box::new(patch) }, Purpose::Stale);
             }
             (delay, _) => plan.requeue_after = delay,
         }
@@ -368,7 +373,7 @@ fn selector_of(store: &Store, id: PodDisruptionBudgetId) -> Option<&LabelSelecto
 
 impl Reconcile for Disruption {
     type Key = Key;
-    type Memo = Memo;
+    type Purpose = Purpose;
     const NAME: &'static str = "controllermanager";
 
     fn workers(_config: &Config) -> usize {
@@ -448,16 +453,16 @@ impl Reconcile for Disruption {
         }
     }
 
-    fn sync(&mut self, key: Key, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+    fn sync(&mut self, key: Key, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
         match key {
             Key::Budget(id) => self.sync_budget(id, ctx),
             Key::StalePod(id) => Self::sync_stale_pod(id, ctx),
         }
     }
 
-    fn answered(&mut self, _: Key, _: Memo, _: &Answer, _: &mut Ctx<'_, Controller<Self>>) {}
+    fn answered(&mut self, _: Key, _: Purpose, _: &Answer, _: &mut Ctx<'_, Controller<Self>>) {}
 
-    fn is_failure(_: Memo, answer: &Answer) -> bool {
+    fn is_failure(_: Purpose, answer: &Answer) -> bool {
         // A budget or pod that is gone needs nothing; any other failure, a conflict first of all, is tried again.
         answer.as_ref().is_err_and(|error| error.reason != ErrorReason::NotFound)
     }
@@ -500,7 +505,7 @@ mod tests {
         }
     }
 
-    fn verdict(store: &Store, budget: &PodDisruptionBudget) -> Result<Verdict, String> {
+    fn verdict(store: &Store, budget: &PodDisruptionBudget) -> Result<BudgetStatus, String> {
         let pods: Vec<_> = store.pods().collect();
         judge(store, budget, &pods, NOW)
     }

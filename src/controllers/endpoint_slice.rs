@@ -8,8 +8,8 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Planned, Reconcile, Request,
-    Start,
+    Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Planned, Reconcile, Request, Start,
+    SyncPlan,
 };
 use crate::model::{Labels, ServiceSpec};
 use crate::state::{Change, Changed, Endpoint, Pod, PodDelta, PodId, PodPhase, Service, ServiceId, Store};
@@ -188,7 +188,7 @@ fn skipped(pod: &Pod, service: &Service, store: &Store) -> String {
 
 impl Reconcile for EndpointSlices {
     type Key = ServiceId;
-    type Memo = ();
+    type Purpose = ();
     const NAME: &'static str = "endpoint-slice-controller";
 
     fn workers(_config: &Config) -> usize {
@@ -270,10 +270,10 @@ impl Reconcile for EndpointSlices {
         }
     }
 
-    fn sync(&mut self, id: ServiceId, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<()> {
+    fn sync(&mut self, id: ServiceId, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<()> {
         let store = ctx.store;
-        let Some(service) = store.services.get(id) else { return Plan::nothing() };
-        let Some(members) = self.members.get(&id) else { return Plan::nothing() };
+        let Some(service) = store.services.get(id) else { return SyncPlan::nothing() };
+        let Some(members) = self.members.get(&id) else { return SyncPlan::nothing() };
         let mut pods: Vec<(PodId, &Pod)> = members.iter().filter_map(|&pod| store.pod(pod).map(|p| (pod, p))).collect();
         pods.sort_unstable_by_key(|(id, _)| *id);
         let (mut desired, mut errors) = (Vec::new(), Vec::new());
@@ -286,7 +286,7 @@ impl Reconcile for EndpointSlices {
                 errors.push(skipped(pod, service, store));
             }
         }
-        let mut plan = Plan { failed: !errors.is_empty(), ..Plan::nothing() };
+        let mut plan = SyncPlan { failed: !errors.is_empty(), ..SyncPlan::nothing() };
         if plan.failed {
             let text = if let [one] = &errors[..] { one.clone() } else { format!("[{}]", errors.join(", ")) };
             let (namespace, name) = (service.meta.namespace, service.meta.name);
@@ -297,7 +297,7 @@ impl Reconcile for EndpointSlices {
         for (slice, endpoints) in writes(&service.slices, desired) {
             let request = Request::PutEndpointSlice { service: id, slice, endpoints: endpoints.into() };
             if plan.failed {
-                plan.finally.push(Planned { request, memo: () });
+                plan.finally.push(Planned { request, purpose: () });
             } else {
                 plan.then(request, ());
             }

@@ -6,8 +6,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::component::{
-    Answer, ClientLimit, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, Plan, Planned, Reconcile,
-    Request, Start, Step,
+    Answer, ClientLimit, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, Planned, Reconcile, Request,
+    Start, Step, SyncPlan,
 };
 use crate::state::{
     Change, Changed, ControllerRevisionId, DeletionCause, ObjectDelta, Owner, PersistentVolumeClaimId, PodDelta, PodId,
@@ -36,7 +36,7 @@ pub enum Item {
 /// Owners of kinds that are not modelled, and owners that the input names but does not hold, count as alive.
 #[derive(Clone, Debug, Default)]
 pub struct GarbageCollector {
-    /// Owners that a live read has told to be absent; their further dependents need no such read.
+    /// Owners that a live read did not find; their further dependents need no such read.
     absent: FxHashSet<WorkloadId>,
     /// Dependents that a foreground deletion waits for, with their owner.
     waited_for: FxHashMap<WorkloadId, WorkloadId>,
@@ -86,7 +86,7 @@ fn dependents(store: &Store, owner: WorkloadId) -> Vec<Item> {
 
 impl GarbageCollector {
     /// The reads before a deletion: the item itself, and its owner unless that is known to be gone.
-    fn look_first(&mut self, owner: Option<Owner>, plan: &mut Plan<()>) {
+    fn look_first(&mut self, owner: Option<Owner>, plan: &mut SyncPlan<()>) {
         plan.then(Request::Get, ());
         let is_news = owner.and_then(WorkloadId::from_owner).is_none_or(|owner| self.absent.insert(owner));
         if is_news {
@@ -94,8 +94,8 @@ impl GarbageCollector {
         }
     }
 
-    fn collect_pod(&mut self, id: PodId, store: &Store) -> Plan<()> {
-        let mut plan = Plan::nothing();
+    fn collect_pod(&mut self, id: PodId, store: &Store) -> SyncPlan<()> {
+        let mut plan = SyncPlan::nothing();
         let Some(pod) = store.pod(id) else { return plan };
         if pod.deletion.is_none() && fate(store, pod.owner) != Fate::Stays {
             self.look_first(pod.owner, &mut plan);
@@ -105,8 +105,8 @@ impl GarbageCollector {
         plan
     }
 
-    fn collect_revision(&mut self, id: ControllerRevisionId, store: &Store) -> Plan<()> {
-        let mut plan = Plan::nothing();
+    fn collect_revision(&mut self, id: ControllerRevisionId, store: &Store) -> SyncPlan<()> {
+        let mut plan = SyncPlan::nothing();
         let Some(revision) = store.controller_revisions.get(id) else { return plan };
         let fate = fate(store, revision.meta.owner);
         if fate == Fate::Stays {
@@ -126,8 +126,8 @@ impl GarbageCollector {
 
     /// # Source
     /// garbage collector: a claim whose owner is a pod (StatefulSets, `whenScaled: Delete`) is deleted when that is gone.
-    fn collect_claim(&mut self, id: PersistentVolumeClaimId, store: &Store) -> Plan<()> {
-        let mut plan = Plan::nothing();
+    fn collect_claim(&mut self, id: PersistentVolumeClaimId, store: &Store) -> SyncPlan<()> {
+        let mut plan = SyncPlan::nothing();
         let Some(claim) = store.volumes.claim(id).filter(|claim| claim.meta.deleting.is_none()) else { return plan };
         if claim.owner_pod.is_some_and(|pod| store.pod(pod).is_none()) {
             self.look_first(None, &mut plan);
@@ -137,8 +137,8 @@ impl GarbageCollector {
         plan
     }
 
-    fn collect_workload(&mut self, id: WorkloadId, store: &Store) -> Plan<()> {
-        let mut plan = Plan::nothing();
+    fn collect_workload(&mut self, id: WorkloadId, store: &Store) -> SyncPlan<()> {
+        let mut plan = SyncPlan::nothing();
         let Some(meta) = store.workload_meta(id) else { return plan };
         match meta.deleting {
             Some((_, Propagation::Foreground)) => self.wait_for_dependents(id, store, &mut plan),
@@ -157,7 +157,7 @@ impl GarbageCollector {
         plan
     }
 
-    fn wait_for_dependents(&mut self, id: WorkloadId, store: &Store, plan: &mut Plan<()>) {
+    fn wait_for_dependents(&mut self, id: WorkloadId, store: &Store, plan: &mut SyncPlan<()>) {
         let items = dependents(store, id);
         if items.is_empty() {
             plan.then(Request::FinalizeWorkload { workload: id }, ());
@@ -172,7 +172,7 @@ impl GarbageCollector {
     }
 }
 
-fn orphan_dependents(id: WorkloadId, store: &Store, plan: &mut Plan<()>) {
+fn orphan_dependents(id: WorkloadId, store: &Store, plan: &mut SyncPlan<()>) {
     let calls: Vec<_> = dependents(store, id)
         .into_iter()
         .map(|item| match item {
@@ -181,7 +181,7 @@ fn orphan_dependents(id: WorkloadId, store: &Store, plan: &mut Plan<()>) {
             Item::Claim(claim) => Request::SetClaimOwner { claim, pod: None },
             Item::Workload(workload) => Request::SetWorkloadOwner { workload, owner: None },
         })
-        .map(|request| Planned { request, memo: () })
+        .map(|request| Planned { request, purpose: () })
         .collect();
     if !calls.is_empty() {
         plan.steps.push(Step::Concurrent(calls));
@@ -191,7 +191,7 @@ fn orphan_dependents(id: WorkloadId, store: &Store, plan: &mut Plan<()>) {
 
 impl Reconcile for GarbageCollector {
     type Key = Item;
-    type Memo = ();
+    type Purpose = ();
     const NAME: &'static str = "garbage-collector-controller";
 
     fn workers(config: &Config) -> usize {
@@ -301,9 +301,9 @@ impl Reconcile for GarbageCollector {
         }
     }
 
-    fn sync(&mut self, item: Item, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<()> {
+    fn sync(&mut self, item: Item, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<()> {
         if !ctx.config.kube_controller_manager.enable_garbage_collector {
-            return Plan::nothing();
+            return SyncPlan::nothing();
         }
         match item {
             Item::Pod(id) => self.collect_pod(id, ctx.store),

@@ -2,8 +2,8 @@
 
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, ClientLimit, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, Plan, Planned, Reconcile,
-    Request, Start, Step,
+    Answer, ClientLimit, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, Planned, Reconcile, Request,
+    Start, Step, SyncPlan,
 };
 use crate::state::{Change, Changed, DeletionCause, Meta, Propagation, Store, WorkloadId};
 use crate::units::SimDuration;
@@ -77,12 +77,12 @@ fn delete_pods(store: &Store, namespace: Symbol) -> Option<(Vec<Request>, SimDur
 }
 
 fn concurrent(requests: Vec<Request>) -> Step<()> {
-    Step::Concurrent(requests.into_iter().map(|request| Planned { request, memo: () }).collect())
+    Step::Concurrent(requests.into_iter().map(|request| Planned { request, purpose: () }).collect())
 }
 
 impl Reconcile for Namespaces {
     type Key = Symbol;
-    type Memo = ();
+    type Purpose = ();
     const NAME: &'static str = "namespace-controller";
 
     fn workers(config: &Config) -> usize {
@@ -115,8 +115,8 @@ impl Reconcile for Namespaces {
         }
     }
 
-    fn sync(&mut self, name: Symbol, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<()> {
-        let mut plan = Plan::nothing();
+    fn sync(&mut self, name: Symbol, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<()> {
+        let mut plan = SyncPlan::nothing();
         let store = ctx.store;
         if !store.is_terminating(name) {
             return plan;

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::{Symbol, stable_hash, sym};
 use crate::component::{
-    Answer, Config, Controller, Ctx, Enqueue, EventDraft, Latencies, ObjectRef, Plan, Reconcile, Request, Start,
+    Answer, Config, Controller, Ctx, Enqueue, EventDraft, Latencies, ObjectRef, Reconcile, Request, Start, SyncPlan,
     find_matching_volume,
 };
 use crate::model::{
@@ -31,7 +31,7 @@ pub enum Key {
 
 /// What a call was for.
 #[derive(Copy, Clone, Debug)]
-pub enum Memo {
+pub enum Purpose {
     /// A volume was made for this claim.
     Provisioned(PersistentVolumeClaimId),
     /// Anything else.
@@ -54,8 +54,8 @@ pub struct PersistentVolumes {
 }
 
 impl PersistentVolumes {
-    fn sync_claim(&mut self, id: PersistentVolumeClaimId, ctx: &Ctx<'_, Controller<Self>>) -> Plan<Memo> {
-        let mut plan = Plan::nothing();
+    fn sync_claim(&mut self, id: PersistentVolumeClaimId, ctx: &Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
+        let mut plan = SyncPlan::nothing();
         let volumes = &ctx.store.volumes;
         let Some(claim) = volumes.claim(id) else { return plan };
         let (namespace, name) = (claim.meta.namespace, claim.meta.name);
@@ -66,13 +66,13 @@ impl PersistentVolumes {
             if let Some(volume) = volumes.find_volume(wanted)
                 && volumes.volume(volume).is_some_and(|object| object.claim.is_none())
             {
-                plan.then(Request::BindClaim { claim: id, volume }, Memo::Other);
+                plan.then(Request::BindClaim { claim: id, volume }, Purpose::Other);
             }
             return plan;
         }
         let is_delayed = volumes.waits_for_pod(claim);
         if let Some(volume) = find_matching_volume(volumes, claim, is_delayed, None, &|_| false) {
-            plan.then(Request::BindClaim { claim: id, volume }, Memo::Other);
+            plan.then(Request::BindClaim { claim: id, volume }, Purpose::Other);
             return plan;
         }
         let Some(class) = volumes.class_of(claim) else { return plan };
@@ -92,19 +92,19 @@ impl PersistentVolumes {
         }
         self.ready_at.remove(&id);
         let volume = provisioned(ctx.store, claim, class);
-        plan.then(Request::Create(Box::new(Object::PersistentVolume(Box::new(volume)))), Memo::Provisioned(id));
+        plan.then(Request::Create(Box::new(Object::PersistentVolume(Box::new(volume)))), Purpose::Provisioned(id));
         plan
     }
 
-    fn sync_volume(&mut self, id: PersistentVolumeId, store: &Store) -> Plan<Memo> {
-        let mut plan = Plan::nothing();
+    fn sync_volume(&mut self, id: PersistentVolumeId, store: &Store) -> SyncPlan<Purpose> {
+        let mut plan = SyncPlan::nothing();
         let Some(volume) = store.volumes.volume(id) else { return plan };
         if self.released.remove(&id) {
             if volume.spec.persistent_volume_reclaim_policy == Some(ReclaimPolicy::Delete) {
                 let (namespace, name) = (Symbol::empty(), volume.meta.name);
-                plan.then(Request::DeleteOther { kind: "PersistentVolume", namespace, name }, Memo::Other);
+                plan.then(Request::DeleteOther { kind: "PersistentVolume", namespace, name }, Purpose::Other);
             } else {
-                plan.then(Request::ReleaseVolume { volume: id }, Memo::Other);
+                plan.then(Request::ReleaseVolume { volume: id }, Purpose::Other);
             }
             return plan;
         }
@@ -112,7 +112,7 @@ impl PersistentVolumes {
         if let Some(claim) = store.volumes.find_claim(namespace, name)
             && store.volumes.claim(claim).is_some_and(|object| object.volume.is_none())
         {
-            plan.then(Request::BindClaim { claim, volume: id }, Memo::Other);
+            plan.then(Request::BindClaim { claim, volume: id }, Purpose::Other);
         }
         plan
     }
@@ -120,7 +120,7 @@ impl PersistentVolumes {
 
 impl Reconcile for PersistentVolumes {
     type Key = Key;
-    type Memo = Memo;
+    type Purpose = Purpose;
     const NAME: &'static str = "persistentvolume-controller";
 
     fn workers(_config: &Config) -> usize {
@@ -184,8 +184,8 @@ impl Reconcile for PersistentVolumes {
         }
     }
 
-    fn sync(&mut self, key: Key, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
-        let mut plan = Plan::nothing();
+    fn sync(&mut self, key: Key, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
+        let mut plan = SyncPlan::nothing();
         match key {
             Key::Claim(id) => return self.sync_claim(id, ctx),
             Key::Volume(id) => return self.sync_volume(id, ctx.store),
@@ -193,7 +193,7 @@ impl Reconcile for PersistentVolumes {
                 let Some(pod) = ctx.store.pod(id) else { return plan };
                 for claim in missing_claims(pod, ctx.store) {
                     let object = Object::PersistentVolumeClaim(Box::new(claim));
-                    plan.then(Request::Create(Box::new(object)), Memo::Other);
+                    plan.then(Request::Create(Box::new(object)), Purpose::Other);
                 }
             }
             Key::Orphan(id) => {
@@ -201,15 +201,15 @@ impl Reconcile for PersistentVolumes {
                     && ctx.store.volumes.pods_using(claim.meta.namespace, claim.meta.name).is_empty()
                 {
                     let (namespace, name) = (claim.meta.namespace, claim.meta.name);
-                    plan.then(Request::DeleteOther { kind: "PersistentVolumeClaim", namespace, name }, Memo::Other);
+                    plan.then(Request::DeleteOther { kind: "PersistentVolumeClaim", namespace, name }, Purpose::Other);
                 }
             }
         }
         plan
     }
 
-    fn answered(&mut self, _key: Key, memo: Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
-        if let (Memo::Provisioned(id), Ok(_)) = (memo, answer)
+    fn answered(&mut self, _key: Key, purpose: Purpose, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
+        if let (Purpose::Provisioned(id), Ok(_)) = (purpose, answer)
             && let Some(claim) = ctx.store.volumes.claim(id)
         {
             let name = std::sync::Arc::from(claim.meta.name.as_str());

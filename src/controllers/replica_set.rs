@@ -8,8 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arena::{Symbol, sym};
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef,
-    Plan, Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusStep, StatusUpdate, StatusWrites, Step,
-    judge_claim, same_template, workload_name,
+    Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusStep, StatusUpdate, StatusWrites, Step,
+    SyncPlan, judge_claim, same_template, workload_name,
 };
 use crate::model::Labels;
 use crate::state::{
@@ -23,7 +23,7 @@ const BURST_REPLICAS: usize = 500;
 
 /// What a call of this controller was for.
 #[derive(Copy, Clone, Debug)]
-pub enum Memo {
+pub enum Purpose {
     /// Creating a pod.
     Create,
     /// Deleting a pod.
@@ -82,7 +82,7 @@ fn owner_set(owner: Option<Owner>) -> Option<ReplicaSetId> {
 
 impl Reconcile for ReplicaSets {
     type Key = ReplicaSetId;
-    type Memo = Memo;
+    type Purpose = Purpose;
     const NAME: &'static str = "replicaset-controller";
 
     fn words(key: ReplicaSetId, store: &Store) -> String {
@@ -181,16 +181,16 @@ impl Reconcile for ReplicaSets {
         }
     }
 
-    fn sync(&mut self, id: ReplicaSetId, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+    fn sync(&mut self, id: ReplicaSetId, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
         let Some(set) = ctx.store.replica_sets.get(id) else {
             self.expectations.forget(id);
-            return Plan::nothing();
+            return SyncPlan::nothing();
         };
         let name = if set.is_replication_controller { "replicationcontroller-controller" } else { Self::NAME };
         if !ctx.config.kube_controller_manager.controllers.runs(name) {
-            return Plan::nothing();
+            return SyncPlan::nothing();
         }
-        let mut plan = Plan::nothing();
+        let mut plan = SyncPlan::nothing();
         let claims = claim(ctx.store, id, set, self.unchecked.remove(&id));
         if !claims.is_empty() {
             plan.steps.push(Step::Concurrent(claims.calls(id)));
@@ -204,7 +204,8 @@ impl Reconcile for ReplicaSets {
                 Ordering::Greater => {
                     let count = (missing as usize).min(BURST_REPLICAS);
                     self.expectations.set(id, count, 0, ctx.now);
-                    let calls = (0..count).map(|_| Planned { request: create_request(id, set), memo: Memo::Create });
+                    let calls =
+                        (0..count).map(|_| Planned { request: create_request(id, set), purpose: Purpose::Create });
                     plan.steps.push(Step::SlowStart(calls.collect()));
                 }
                 Ordering::Less => {
@@ -217,7 +218,7 @@ impl Reconcile for ReplicaSets {
                             self.names.insert(pod, Arc::clone(&object.name));
                         }
                         let options = DeleteOptions::default();
-                        Planned { request: Request::DeletePod { pod, options, cause }, memo: Memo::Delete(pod) }
+                        Planned { request: Request::DeletePod { pod, options, cause }, purpose: Purpose::Delete(pod) }
                     });
                     let calls = calls.collect();
                     plan.steps.push(Step::Concurrent(calls));
@@ -233,29 +234,29 @@ impl Reconcile for ReplicaSets {
         if status != set.status {
             self.statuses.begin(id, status);
             let request = Request::UpdateStatus(StatusUpdate::ReplicaSet(id, Some(set.meta.version), status));
-            plan.finally.push(Planned { request, memo: Memo::Status(StatusStep::Write) });
+            plan.finally.push(Planned { request, purpose: Purpose::Status(StatusStep::Write) });
         }
         plan.requeue_after = next;
         plan
     }
 
-    fn answered(&mut self, id: ReplicaSetId, memo: Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
+    fn answered(&mut self, id: ReplicaSetId, purpose: Purpose, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
         let about = ObjectRef::workload(ctx.store, WorkloadId::ReplicaSet(id));
-        match (memo, answer) {
-            (Memo::Create, Ok(Reply::Pod(pod))) => {
+        match (purpose, answer) {
+            (Purpose::Create, Ok(Reply::Pod(pod))) => {
                 self.failing.remove(&id);
                 if let (Some(about), Some(pod)) = (about, ctx.store.pod(*pod)) {
                     ctx.event(EventDraft::normal("SuccessfulCreate", about, format!("Created pod: {}", pod.name)));
                 }
             }
-            (Memo::Create, Err(error)) => {
+            (Purpose::Create, Err(error)) => {
                 self.expectations.creation_observed(id);
                 self.failing.entry(id).or_insert_with(|| ("FailedCreate", Symbol::new(&error.message)));
                 if let Some(about) = about {
                     ctx.event(EventDraft::warning("FailedCreate", about, format!("Error creating: {}", error.message)));
                 }
             }
-            (Memo::Delete(pod), answer) => {
+            (Purpose::Delete(pod), answer) => {
                 let name = self.names.remove(&pod);
                 let (Some(about), Some(name)) = (about, name) else { return };
                 if let Err(error) = answer {
@@ -277,35 +278,35 @@ impl Reconcile for ReplicaSets {
     fn follow_up(
         &mut self,
         id: ReplicaSetId,
-        memo: Memo,
+        purpose: Purpose,
         answer: &Answer,
         ctx: &mut Ctx<'_, Controller<Self>>,
-    ) -> Option<Planned<Memo>> {
-        let Memo::Status(step) = memo else { return None };
+    ) -> Option<Planned<Purpose>> {
+        let Purpose::Status(step) = purpose else { return None };
         let write = |status| {
             let base = ctx.store.replica_sets.get(id)?.meta.version;
             Some(Request::UpdateStatus(StatusUpdate::ReplicaSet(id, Some(base), status)))
         };
         let (request, step) = self.statuses.follow_up(id, step, answer, write)?;
-        Some(Planned { request, memo: Memo::Status(step) })
+        Some(Planned { request, purpose: Purpose::Status(step) })
     }
 
-    fn skipped(&mut self, id: ReplicaSetId, memo: Memo) {
-        match memo {
-            Memo::Create => self.expectations.creation_observed(id),
-            Memo::Delete(pod) => {
+    fn skipped(&mut self, id: ReplicaSetId, purpose: Purpose) {
+        match purpose {
+            Purpose::Create => self.expectations.creation_observed(id),
+            Purpose::Delete(pod) => {
                 self.names.remove(&pod);
                 self.deletion_seen(pod);
             }
-            Memo::Status(_) | Memo::Other => {}
+            Purpose::Status(_) | Purpose::Other => {}
         }
     }
 
-    fn is_failure(memo: Memo, answer: &Answer) -> bool {
-        match (memo, answer) {
-            (Memo::Delete(_), Err(error)) => error.reason != ErrorReason::NotFound,
+    fn is_failure(purpose: Purpose, answer: &Answer) -> bool {
+        match (purpose, answer) {
+            (Purpose::Delete(_), Err(error)) => error.reason != ErrorReason::NotFound,
             // A dying namespace refuses new pods; retrying would only spin.
-            (Memo::Create, Err(error)) => !error.is_of_terminating_namespace(),
+            (Purpose::Create, Err(error)) => !error.is_of_terminating_namespace(),
             (_, answer) => answer.is_err(),
         }
     }
@@ -328,8 +329,9 @@ impl Claims {
         self.adopted.is_empty() && self.released.is_empty()
     }
 
-    fn calls(&self, id: ReplicaSetId) -> Vec<Planned<Memo>> {
-        let call = |pod: PodId, owner| Planned { request: Request::SetPodOwner { pod, owner }, memo: Memo::Other };
+    fn calls(&self, id: ReplicaSetId) -> Vec<Planned<Purpose>> {
+        let call =
+            |pod: PodId, owner| Planned { request: Request::SetPodOwner { pod, owner }, purpose: Purpose::Other };
         let owner = Some(WorkloadId::ReplicaSet(id).as_owner());
         let adoptions = self.adopted.iter().map(|&pod| call(pod, owner));
         adoptions.chain(self.released.iter().map(|&pod| call(pod, None))).collect()

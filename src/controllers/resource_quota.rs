@@ -1,7 +1,7 @@
 //! The resource quota controller: what is enforced, and what of it is used.
 
 use crate::component::{
-    Answer, Config, Controller, Counted, Ctx, Enqueue, Plan, Reconcile, Request, Start, StatusUpdate, is_counted,
+    Answer, Config, Controller, Counted, Ctx, Enqueue, Reconcile, Request, Start, StatusUpdate, SyncPlan, is_counted,
     quota_usage,
 };
 use crate::state::{Change, Changed, Pod, PodDelta, QuotaKey, Store, WorkloadId};
@@ -58,7 +58,7 @@ impl ResourceQuotas {
 
 impl Reconcile for ResourceQuotas {
     type Key = QuotaKey;
-    type Memo = ();
+    type Purpose = ();
     const NAME: &'static str = "resourcequota-controller";
 
     fn workers(config: &Config) -> usize {
@@ -119,8 +119,8 @@ impl Reconcile for ResourceQuotas {
         }
     }
 
-    fn sync(&mut self, key: QuotaKey, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<()> {
-        let mut plan = Plan::nothing();
+    fn sync(&mut self, key: QuotaKey, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<()> {
+        let mut plan = SyncPlan::nothing();
         let Some(quota) = ctx.store.quotas.get(&key) else { return plan };
         let used = quota_usage(ctx.store, key.0, &quota.spec, ctx.now);
         if quota.hard != quota.spec.hard || quota.used != used {

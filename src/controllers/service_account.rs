@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::arena::Symbol;
-use crate::component::{Answer, Config, Controller, Ctx, Enqueue, ErrorReason, Plan, Reconcile, Request, Start};
+use crate::component::{Answer, Config, Controller, Ctx, Enqueue, ErrorReason, Reconcile, Request, Start, SyncPlan};
 use crate::model::{Object, ObjectMeta, StoredObject};
 use crate::state::{Change, Changed, Store};
 
@@ -34,7 +34,7 @@ fn account(namespace: Symbol) -> Object {
 
 impl Reconcile for ServiceAccounts {
     type Key = Symbol;
-    type Memo = ();
+    type Purpose = ();
     const NAME: &'static str = "serviceaccount-controller";
 
     fn workers(_: &Config) -> usize {
@@ -58,8 +58,8 @@ impl Reconcile for ServiceAccounts {
         }
     }
 
-    fn sync(&mut self, name: Symbol, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<()> {
-        let mut plan = Plan::nothing();
+    fn sync(&mut self, name: Symbol, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<()> {
+        let mut plan = SyncPlan::nothing();
         if lacks(name, ctx.store) {
             plan.then(Request::Create(Box::new(account(name))), ());
         }

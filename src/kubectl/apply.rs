@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::command_line::{ApplyArgs, ApplyVerb};
 use super::failure::Failure;
 use super::resource::{Found, Kind, find_one};
-use super::{Item, Plan, Step, Written, three_way};
+use super::{CommandPlan, Item, Step, Written, three_way};
 use crate::arena::Symbol;
 use crate::component::Request;
 use crate::model::Object;
 use crate::model::config::KubernetesVersion;
 use crate::state::Store;
 
-pub(super) fn plan(args: &ApplyArgs, objects: &[Written], version: KubernetesVersion, plan: &mut Plan) {
+pub(super) fn plan(args: &ApplyArgs, objects: &[Written], version: KubernetesVersion, plan: &mut CommandPlan) {
     let is_chosen = |object: &Object| args.selector.as_ref().is_none_or(|s| s.matches(&object.metadata().labels));
     let chosen = (0..objects.len()).filter(|index| is_chosen(&objects[*index].object));
     let chosen: Vec<usize> = chosen.filter(|index| objects[*index].is_served(version)).collect();
@@ -24,7 +24,7 @@ pub(super) fn plan(args: &ApplyArgs, objects: &[Written], version: KubernetesVer
 }
 
 /// What one object of a file asks for, as things are when its turn comes.
-pub(super) fn plan_one(args: &ApplyArgs, written: &Written, store: &Store, plan: &mut Plan) {
+pub(super) fn plan_one(args: &ApplyArgs, written: &Written, store: &Store, plan: &mut CommandPlan) {
     let Written { file, object, .. } = written;
     let verb = args.verb;
     let metadata = object.metadata();
@@ -60,7 +60,7 @@ pub(super) fn plan_one(args: &ApplyArgs, written: &Written, store: &Store, plan:
 ///
 /// # Differs
 /// An object that cannot be made anew is not restored.
-fn or_replace(object: &Object, found: &Found, store: &Store, plan: &mut Plan) {
+fn or_replace(object: &Object, found: &Found, store: &Store, plan: &mut CommandPlan) {
     let Some(Item::Call(step)) = plan.items.last_mut() else { return };
     let Some(deletion) = super::delete::forced(found, store) else { return };
     let create = Request::Create(Box::new(three_way::remembered(object)));
@@ -75,7 +75,7 @@ fn or_replace(object: &Object, found: &Found, store: &Store, plan: &mut Plan) {
 ///
 /// # Source
 /// kubectl, `applyOneObject`.
-fn apply_one(object: &Object, found: &Found, name: &str, store: &Store, plan: &mut Plan) {
+fn apply_one(object: &Object, found: &Found, name: &str, store: &Store, plan: &mut CommandPlan) {
     let line = format!("{name} configured");
     let Some(live) = three_way::export(found, store) else {
         let unchanged = Some(format!("{name} unchanged"));

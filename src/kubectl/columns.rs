@@ -1,4 +1,4 @@
-//! The columns of `kubectl get`, and the cells that an object tells as it is written.
+//! The columns of `kubectl get`, and the cells that an object's own text holds.
 //!
 //! # Source
 //! kube-apiserver, `internalversion.AddHandlers` and its printers; apiextensions and the generic API server, for kinds

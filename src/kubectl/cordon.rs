@@ -2,7 +2,7 @@
 
 use super::command_line::CordonArgs;
 use super::resource::{Found, find};
-use super::{Plan, Step};
+use super::{CommandPlan, Step};
 use crate::component::Request;
 use crate::state::Store;
 
@@ -13,7 +13,7 @@ pub(super) fn line(name: &str, unschedulable: bool, already: bool) -> String {
     format!("node/{name} {already}{done}")
 }
 
-pub(super) fn plan(args: &CordonArgs, store: &Store, plan: &mut Plan) {
+pub(super) fn plan(args: &CordonArgs, store: &Store, plan: &mut CommandPlan) {
     let found = match find(&args.selection, store).into_iter().collect::<Result<Vec<_>, _>>() {
         Ok(found) => found,
         // One unknown node and nothing is done.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::command_line::{DeleteArgs, Selection};
 use super::failure::Failure;
 use super::resource::{Found, Kind, Target, find, find_one, not_found, of_another_namespace, unknown_kind};
-use super::{Gone, Plan, Step, Written};
+use super::{CommandPlan, Gone, Step, Written};
 use crate::arena::Symbol;
 use crate::component::{DeleteOptions, Request};
 use crate::model::Labels;
@@ -14,7 +14,13 @@ use crate::state::{DeletionCause, Propagation, Store};
 
 /// # Source
 /// kubectl delete, `DeleteResult`.
-pub(super) fn plan(args: &DeleteArgs, objects: &[Written], version: KubernetesVersion, store: &Store, plan: &mut Plan) {
+pub(super) fn plan(
+    args: &DeleteArgs,
+    objects: &[Written],
+    version: KubernetesVersion,
+    store: &Store,
+    plan: &mut CommandPlan,
+) {
     if args.force {
         plan.warnings.push(
             "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. \
@@ -58,7 +64,7 @@ pub(super) fn plan(args: &DeleteArgs, objects: &[Written], version: KubernetesVe
 }
 
 /// Deletes an object of a file, in its own namespace.
-fn delete_written(args: &DeleteArgs, written: &Written, store: &Store, plan: &mut Plan) {
+fn delete_written(args: &DeleteArgs, written: &Written, store: &Store, plan: &mut CommandPlan) {
     let metadata = written.object.metadata();
     let source = Some(("deleting", Arc::clone(&written.file)));
     let (Some(kind), name) = (Kind::of(&written.object), metadata.name) else { return };

@@ -40,17 +40,17 @@ pub(super) fn filter(node: NodeId, args: &DrainArgs, ctx: &Ctx<'_, Kubectl>) -> 
         }
         let full = format!("{}/{}", pod.namespace, pod.name);
         match judge(pod, args, ctx.store, ctx.now) {
-            Verdict::Skip => continue,
-            Verdict::SkipWith(text) => {
+            PodDeleteStatus::Skip => continue,
+            PodDeleteStatus::SkipWith(text) => {
                 listed.warnings.entry(text).or_default().push(full);
                 continue;
             }
-            Verdict::Refuse(text) => {
+            PodDeleteStatus::Refuse(text) => {
                 listed.refusals.entry(text).or_default().push(full);
                 continue;
             }
-            Verdict::DeleteWith(text) => listed.warnings.entry(text.to_owned()).or_default().push(full),
-            Verdict::Delete => {}
+            PodDeleteStatus::DeleteWith(text) => listed.warnings.entry(text.to_owned()).or_default().push(full),
+            PodDeleteStatus::Delete => {}
         }
         listed.pods.push((id, pod.namespace, Arc::clone(&pod.name)));
     }
@@ -58,7 +58,7 @@ pub(super) fn filter(node: NodeId, args: &DrainArgs, ctx: &Ctx<'_, Kubectl>) -> 
 }
 
 /// What a filter says of a pod.
-enum Verdict {
+enum PodDeleteStatus {
     Delete,
     DeleteWith(&'static str),
     Skip,
@@ -89,36 +89,36 @@ pub(super) fn is_long_overdue(pod: &Pod, args: &DrainArgs, now: SimTime) -> bool
 
 /// # Source
 /// kubectl, drain filters, in order; the last filter run decides the text.
-fn judge(pod: &Pod, args: &DrainArgs, store: &Store, now: SimTime) -> Verdict {
+fn judge(pod: &Pod, args: &DrainArgs, store: &Store, now: SimTime) -> PodDeleteStatus {
     if is_long_overdue(pod, args, now) {
-        return Verdict::Skip;
+        return PodDeleteStatus::Skip;
     }
     let is_finished = pod.phase.is_terminal();
     if let Some((exists, name)) = daemon_set_of(pod, store)
         && !is_finished
     {
         if exists && args.ignore_daemon_sets {
-            return Verdict::SkipWith("ignoring DaemonSet-managed Pods".to_owned());
+            return PodDeleteStatus::SkipWith("ignoring DaemonSet-managed Pods".to_owned());
         }
         if exists {
-            return Verdict::Refuse("DaemonSet-managed Pods (use --ignore-daemonsets to ignore)".to_owned());
+            return PodDeleteStatus::Refuse("DaemonSet-managed Pods (use --ignore-daemonsets to ignore)".to_owned());
         }
         if !args.force {
-            return Verdict::Refuse(format!("daemonsets.apps \"{name}\" not found"));
+            return PodDeleteStatus::Refuse(format!("daemonsets.apps \"{name}\" not found"));
         }
     }
     if pod.is_mirror {
-        return Verdict::Skip;
+        return PodDeleteStatus::Skip;
     }
     let has_empty_dir = pod.spec.volumes.iter().any(|v| v.empty_dir.is_some());
     if has_empty_dir && !is_finished && !args.delete_empty_dir_data {
-        return Verdict::Refuse("Pods with local storage (use --delete-emptydir-data to override)".to_owned());
+        return PodDeleteStatus::Refuse("Pods with local storage (use --delete-emptydir-data to override)".to_owned());
     }
     if is_finished || pod.owner.is_some() {
-        return Verdict::Delete;
+        return PodDeleteStatus::Delete;
     }
     if args.force {
-        return Verdict::DeleteWith("deleting Pods that declare no controller");
+        return PodDeleteStatus::DeleteWith("deleting Pods that declare no controller");
     }
-    Verdict::Refuse("Pods that declare no controller (use --force to override)".to_owned())
+    PodDeleteStatus::Refuse("Pods that declare no controller (use --force to override)".to_owned())
 }

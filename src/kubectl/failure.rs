@@ -7,7 +7,7 @@ use crate::component::{ApiError, ErrorReason};
 pub(super) enum Failure {
     /// kubectl's own, without the prefix that it gets when it stands alone; several belong to one object.
     Own(Vec<String>),
-    /// The server's: as it is told when it stands alone, and as it is told among others.
+    /// The server's: as it is printed when it stands alone, and as it is printed among others.
     Server { alone: String, among: String },
 }
 
@@ -83,7 +83,7 @@ pub(super) fn aggregated(errors: &[String]) -> String {
 /// The lines on standard error.
 ///
 /// # Source
-/// kubectl, `checkErr`: one error of its own is told as an error, of several each has a line as it is.
+/// kubectl, `checkErr`: one error of its own is printed as an error, of several each has a line as it is.
 pub(super) fn lines(failures: &[Failure]) -> Vec<String> {
     match failures {
         [Failure::Own(texts)] => match texts.as_slice() {

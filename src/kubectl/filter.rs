@@ -480,7 +480,7 @@ fn awk(arguments: &[String]) -> Option<Filter> {
     Some(Filter::Awk(Awk { separator, skips, takes, pattern, print }))
 }
 
-/// What `print` of awk is told: fields and texts, with commas between them, or without.
+/// Arguments of awk's `print`: fields and texts, with commas between them, or without.
 fn printed(text: &str) -> Option<Vec<Part>> {
     let (mut parts, mut rest) = (Vec::new(), text.trim());
     while !rest.is_empty() {

@@ -16,7 +16,7 @@ use super::json_path::Template;
 use super::output::{self, Format};
 use super::resource::{Found, Kind, find};
 use super::view::{self, Clock};
-use super::{Item, Plan, columns};
+use super::{CommandPlan, Item, columns};
 use crate::arena::Symbol;
 use crate::model::{Container, StoredKind};
 use crate::state::{ContainerState, ContainerStatus, JobId, Node, Pod, Quota, Status, Store, WorkloadId};
@@ -27,7 +27,7 @@ fn age(since: SimTime, now: SimTime) -> String {
     human(now.saturating_since(since))
 }
 
-/// A length of time, as kubectl tells it.
+/// A length of time, as kubectl prints it.
 ///
 /// # Source
 /// apimachinery, `duration.HumanDuration`.
@@ -56,7 +56,7 @@ const WATCH: &str = "kubesquall: the changes that a watch would go on to print a
                      `kubectl rollout status` wait for them, and a second `kubectl get` at a later `at:` shows them";
 
 /// What `get` prints.
-pub(super) fn plan(args: &GetArgs, store: &Store, now: SimTime, clock: Clock, plan: &mut Plan) {
+pub(super) fn plan(args: &GetArgs, store: &Store, now: SimTime, clock: Clock, plan: &mut CommandPlan) {
     let (found, failures): (Vec<_>, Vec<_>) = find(&args.selection, store).into_iter().partition(Result::is_ok);
     let mut found: Vec<Found> = found.into_iter().flatten().collect();
     if let Some((text, path)) = &args.sort_by {
@@ -106,7 +106,7 @@ fn objects(
     has_failed: bool,
     store: &Store,
     clock: Clock,
-    plan: &mut Plan,
+    plan: &mut CommandPlan,
 ) {
     let mut values: Vec<Value> = found.iter().filter_map(|found| view::object(found, store, clock)).collect();
     let is_one = args.selection.targets.len() == 1 && args.selection.kinds.len() <= 1;
@@ -143,7 +143,7 @@ fn tables(
     has_failed: bool,
     store: &Store,
     (now, clock): (SimTime, Clock),
-    plan: &mut Plan,
+    plan: &mut CommandPlan,
 ) {
     let mut kinds: Vec<Kind> = Vec::new();
     for object in found {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::command_line::HistoryArgs;
 use super::failure::Failure;
 use super::resource::{Found, find_or_fail};
-use super::{Item, Plan, rollout};
+use super::{CommandPlan, Item, rollout};
 use crate::arena::Symbol;
 use crate::model::PodTemplateSpec;
 use crate::state::{Meta, Store, WorkloadId};
@@ -19,7 +19,7 @@ const SHOWN: &str =
 
 /// # Source
 /// kubectl, `DeploymentHistoryViewer`, `printHistory`: revisions in order, with their causes; of one, its template.
-pub(super) fn plan(args: &HistoryArgs, store: &Store, plan: &mut Plan) {
+pub(super) fn plan(args: &HistoryArgs, store: &Store, plan: &mut CommandPlan) {
     for found in find_or_fail(&args.selection, store, plan) {
         let Some((id, revisions)) = revisions(&found, store) else {
             let kind = found.kind().group_kind();

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::command_line::{LabelArgs, MetadataPart};
 use super::failure::Failure;
 use super::resource::{Found, find_or_fail};
-use super::{Item, Plan, Step, three_way};
+use super::{CommandPlan, Item, Step, three_way};
 use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason, Request, export_workload};
 use crate::model::Labels;
 use crate::state::Store;
 
-pub(super) fn plan(args: &LabelArgs, store: &Store, plan: &mut Plan) {
+pub(super) fn plan(args: &LabelArgs, store: &Store, plan: &mut CommandPlan) {
     let is_one = args.selection.targets.len() == 1 && args.selection.kinds.len() <= 1;
     if args.resource_version.is_some() && !is_one {
         return plan.fail(Failure::own("--resource-version may only be used with a single resource"));
@@ -28,7 +28,7 @@ pub(super) fn plan(args: &LabelArgs, store: &Store, plan: &mut Plan) {
 
 /// # Source
 /// kubectl label, `RunLabel`, `labelFunc` and `updateDataChangeMsg`.
-fn labels(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan: &mut Plan) {
+fn labels(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan: &mut CommandPlan) {
     let old = object.labels(store);
     let (mut new, mut taken) = (old.clone(), Vec::new());
     let (mut adds, mut removes) = (false, false);
@@ -79,7 +79,7 @@ fn labels(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan: &mu
 ///
 /// # Differs
 /// They come in order.
-fn list(args: &LabelArgs, object: &Found, what: &str, pairs: Vec<String>, store: &Store, plan: &mut Plan) {
+fn list(args: &LabelArgs, object: &Found, what: &str, pairs: Vec<String>, store: &Store, plan: &mut CommandPlan) {
     if args.selection.targets.len() == 1 && args.selection.kinds.len() <= 1 {
         return plan.items.push(Item::Print(pairs));
     }
@@ -90,13 +90,13 @@ fn list(args: &LabelArgs, object: &Found, what: &str, pairs: Vec<String>, store:
     plan.items.push(Item::Print(std::iter::once(heading).chain(pairs).collect()));
 }
 
-/// What the server says if the object is not of the `--resource-version` that is told.
+/// What the server says if the object is not of the `--resource-version` that is given.
 ///
 /// # Source
 /// apimachinery, `NewConflict`; kube-apiserver, `OptimisticLockErrorMsg`.
 ///
 /// # Differs
-/// Of nodes and of kinds that decide nothing no version is kept: whichever is told is taken.
+/// Of nodes and of kinds that decide nothing no version is kept: whichever is given is taken.
 fn is_outdated(args: &LabelArgs, object: &Found, store: &Store) -> Option<Failure> {
     let version = match object {
         Found::Pod(id) => store.pod(*id)?.resource_version.to_string(),
@@ -132,7 +132,7 @@ fn set_labels(object: &Found, labels: Labels, store: &Store) -> Option<Request> 
     })
 }
 
-fn annotations(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan: &mut Plan) {
+fn annotations(args: &LabelArgs, object: &Found, name: &str, store: &Store, plan: &mut CommandPlan) {
     let old = match object {
         Found::Node(node) => store.node(*node).map(|n| Arc::clone(&n.annotations)),
         Found::Workload(_, id) => store.workload_meta(*id).map(|m| Arc::clone(&m.annotations)),

@@ -7,14 +7,14 @@ use super::failure::Failure;
 use super::printing::DryRun;
 use super::resource::{Found, Kind, find_or_fail};
 use super::three_way::export;
-use super::{Item, Plan, Step};
+use super::{CommandPlan, Item, Step};
 use crate::component::{Request, export_workload};
 use crate::model::Object;
 use crate::model::manifest::load_text;
 use crate::state::{Store, WorkloadId};
 
 /// Plans the creation of an object; `failed` stands before the server's refusal.
-fn create(object: Object, done: &str, failed: &str, plan: &mut Plan) {
+fn create(object: Object, done: &str, failed: &str, plan: &mut CommandPlan) {
     let failed = Some(failed.to_owned()).filter(|failed| !failed.is_empty());
     if let Some(step) = step(object, done) {
         plan.call(Step { failed, ..step });
@@ -30,7 +30,7 @@ fn step(object: Object, done: &str) -> Option<Step> {
     Some(Step { home, ..Step::new(Request::Create(Box::new(object)), line) })
 }
 
-pub(super) fn plan(args: &MakeArgs, plan: &mut Plan) {
+pub(super) fn plan(args: &MakeArgs, plan: &mut CommandPlan) {
     if let Some(service) = &args.service {
         create(service.clone(), args.done, "", plan);
     }
@@ -44,7 +44,7 @@ fn object(value: &Value) -> Option<Object> {
 
 /// # Source
 /// kubectl, `CreateJobOptions.createJobFromCronJob`.
-pub(super) fn job_from(args: &JobFromArgs, store: &Store, plan: &mut Plan) {
+pub(super) fn job_from(args: &JobFromArgs, store: &Store, plan: &mut CommandPlan) {
     for found in find_or_fail(&args.selection, store, plan) {
         let Found::Workload(_, id) = found else { continue };
         let Some(Object::CronJob(cron_job)) = export_workload(store, id) else { continue };
@@ -99,7 +99,7 @@ fn exposed(found: &Found, store: &Store) -> Option<(Value, Vec<i64>)> {
 
 /// # Source
 /// kubectl, `ExposeServiceOptions.RunExpose`.
-pub(super) fn expose(args: &ExposeArgs, store: &Store, plan: &mut Plan) {
+pub(super) fn expose(args: &ExposeArgs, store: &Store, plan: &mut CommandPlan) {
     for found in find_or_fail(&args.selection, store, plan) {
         let Some((mut selector, known)) = exposed(&found, store) else {
             plan.fail(Failure::own(format!("cannot expose a {}", found.kind().group_kind())));
@@ -146,7 +146,7 @@ pub(super) fn expose(args: &ExposeArgs, store: &Store, plan: &mut Plan) {
 
 /// # Source
 /// kubectl, `AutoscaleOptions.Run`.
-pub(super) fn autoscale(args: &AutoscaleArgs, dry_run: DryRun, store: &Store, plan: &mut Plan) {
+pub(super) fn autoscale(args: &AutoscaleArgs, dry_run: DryRun, store: &Store, plan: &mut CommandPlan) {
     if args.is_deprecated {
         let text = "Flag --cpu-percent has been deprecated, Use --cpu with percentage or resource quantity format (e.g., '70%' \
                     for utilization or '500m' for milliCPU).";
@@ -240,7 +240,7 @@ fn version_of(object: &Object) -> String {
 
 /// # Source
 /// kubectl, `CertificateOptions.modifyCertificateCondition`.
-pub(super) fn certificate(selection: &Selection, done: &str, store: &Store, plan: &mut Plan) {
+pub(super) fn certificate(selection: &Selection, done: &str, store: &Store, plan: &mut CommandPlan) {
     for found in find_or_fail(selection, store, plan) {
         plan.say(format!("{} {done}", found.printed(store)));
     }

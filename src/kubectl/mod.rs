@@ -65,7 +65,7 @@ use failure::Failure;
 pub use pipeline::{STANDARD_INPUT, hand_over};
 pub use printing::{DryRun, Output, Printing};
 pub use process::Process;
-use process::{Gone, Item, Plan, Step};
+use process::{CommandPlan, Gone, Item, Step};
 pub use resource::Kind;
 pub use runbook::{Runbook, RunbookLine, Written};
 use shell::Shells;
@@ -165,7 +165,7 @@ impl Kubectl {
     fn begin(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
         let Some(process) = self.processes.get(id) else { return };
         let line = Arc::clone(&process.line);
-        let mut plan = Plan::default();
+        let mut plan = CommandPlan::default();
         let version = ctx.config.version;
         let unserved = line.objects.iter().filter(|written| !written.is_served(version));
         unserved.for_each(|written| plan.fail(written.no_match()));
@@ -223,7 +223,7 @@ impl Kubectl {
                 }
                 Item::Apply(index) => {
                     let Command::Apply(args) = &process.line.command else { continue };
-                    let mut plan = Plan::default();
+                    let mut plan = CommandPlan::default();
                     let written = &process.line.objects[index];
                     match resource::of_another_namespace(written.object.metadata().namespace, args.namespace.as_deref())
                     {
@@ -313,7 +313,7 @@ impl Kubectl {
         }
     }
 
-    /// What was deleted is still there: the wait is given up, and the first of it told.
+    /// What was deleted is still there: the wait is given up, and the first of it named.
     ///
     /// # Source
     /// kubectl wait, `IsDeleted` and `RunWaitContext`.
@@ -362,7 +362,7 @@ impl Kubectl {
             ctx.record(Record::Event { component: "kubectl", event });
         }
         if let Some((by, ticket)) = process.typist {
-            ctx.send(Message::Ended(CommandEnd { by, ticket, exit: process.exit, error: said }));
+            ctx.notify(Message::Ended(CommandEnd { by, ticket, exit: process.exit, error: said }));
         }
         ctx.record(Record::Transcript(Transcript {
             at: process.at,
@@ -391,7 +391,7 @@ fn title(text: &Arc<str>) -> Arc<str> {
 }
 
 /// What the commands want done that make objects from flags, set fields of them, or only look.
-fn plan_more(line: &RunbookLine, clock: Clock, ctx: &Ctx<'_, Kubectl>, plan: &mut Plan) {
+fn plan_more(line: &RunbookLine, clock: Clock, ctx: &Ctx<'_, Kubectl>, plan: &mut CommandPlan) {
     let store = ctx.store;
     match &line.command {
         Command::Make(args) => making::plan(args, plan),
@@ -501,7 +501,7 @@ impl Component for Kubectl {
         }
     }
 
-    fn told(&mut self, message: &Message, ctx: &mut Ctx<'_, Self>) {
+    fn notified(&mut self, message: &Message, ctx: &mut Ctx<'_, Self>) {
         let Message::Typed(TypedCommand { by, ticket, line }) = message else { return };
         match parse(line) {
             Ok(CommandLine { command, printing, rest, .. }) => {
@@ -512,7 +512,7 @@ impl Component for Kubectl {
             Err(error) => {
                 debug_assert!(false, "{by} types what is no command: {}", error.message);
                 let error = Some(error.message);
-                ctx.send(Message::Ended(CommandEnd { by, ticket: *ticket, exit: 1, error }));
+                ctx.notify(Message::Ended(CommandEnd { by, ticket: *ticket, exit: 1, error }));
             }
         }
     }

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use super::command_line::{PatchArgs, PatchType};
 use super::failure::Failure;
 use super::resource::{Found, find_or_fail};
-use super::{Plan, Step, json_patch, strategic, three_way};
+use super::{CommandPlan, Step, json_patch, strategic, three_way};
 use crate::component::{ApiError, ErrorReason, Request};
 use crate::model::{Object, api_fields, validation};
 use crate::state::Store;
 
 /// Plans the write of a changed object.
-pub(super) fn apply_value(value: Value, line: String, unchanged: Option<String>, plan: &mut Plan) {
+pub(super) fn apply_value(value: Value, line: String, unchanged: Option<String>, plan: &mut CommandPlan) {
     match Object::from_any(value) {
         Some(Ok(object)) => plan.call(Step { unchanged, ..Step::new(Request::Apply(Box::new(object)), line) }),
         Some(Err(error)) => plan.fail(invalid(error)),
@@ -25,13 +25,13 @@ fn invalid(problem: impl Display) -> Failure {
     Failure::line(format!("The request is invalid: {problem}"))
 }
 
-pub(super) fn plan(args: &PatchArgs, store: &Store, plan: &mut Plan) {
+pub(super) fn plan(args: &PatchArgs, store: &Store, plan: &mut CommandPlan) {
     for object in find_or_fail(&args.selection, store, plan) {
         patch(args, &object, store, plan);
     }
 }
 
-fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut Plan) {
+fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut CommandPlan) {
     let name = object.printed(store);
     let Some(current) = three_way::export(object, store) else {
         return plan.fail(Failure::own(format!("{name} cannot be patched")));
@@ -59,7 +59,7 @@ fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut Plan) {
         let text = "the namespace of the provided object does not match the namespace sent on the request";
         return plan.fail(Failure::refusal(&ApiError::new(ErrorReason::BadRequest, text), None));
     }
-    if api_fields::knows(after["apiVersion"].as_str().unwrap_or_default(), current.kind().as_str()) {
+    if api_fields::has_kind(after["apiVersion"].as_str().unwrap_or_default(), current.kind().as_str()) {
         // A patch does not ask for strictness.
         let unknown = api_fields::unknown_in(current.kind().as_str(), &after);
         plan.warnings.extend(unknown.iter().map(|path| format!("Warning: unknown field {path:?}")));
@@ -86,7 +86,7 @@ fn patch(args: &PatchArgs, object: &Found, store: &Store, plan: &mut Plan) {
 ///
 /// # Source
 /// kube-apiserver, `ScaleREST.Update`, `ValidateScale`.
-fn patch_scale(args: &PatchArgs, object: &Found, current: &Object, name: &str, plan: &mut Plan) {
+fn patch_scale(args: &PatchArgs, object: &Found, current: &Object, name: &str, plan: &mut CommandPlan) {
     let Found::Workload(_, id) = object else { return no_scale(plan) };
     if !super::scale::has_scale(*id) {
         return no_scale(plan);
@@ -123,7 +123,7 @@ fn patch_scale(args: &PatchArgs, object: &Found, current: &Object, name: &str, p
     plan.call(Step { unchanged, ..Step::new(request, format!("{name} patched")) });
 }
 
-fn no_scale(plan: &mut Plan) {
+fn no_scale(plan: &mut CommandPlan) {
     // There is no subresource of that name.
     let text = "the server could not find the requested resource";
     plan.fail(Failure::refusal(&ApiError::new(ErrorReason::NotFound, text), None));
@@ -132,7 +132,7 @@ fn no_scale(plan: &mut Plan) {
 /// An object as the patch leaves it.
 ///
 /// # Source
-/// kube-apiserver, `jsonPatcher` and `smpPatcher`: of a JSON patch that cannot be applied nothing is told.
+/// kube-apiserver, `jsonPatcher` and `smpPatcher`: of a JSON patch that cannot be applied nothing more is said.
 fn patched(before: &Value, args: &PatchArgs) -> Result<Value, Failure> {
     let bad = |text: &str| Failure::refusal(&ApiError::new(ErrorReason::BadRequest, text), None);
     let shape = |of: &Value, wanted: &str| {

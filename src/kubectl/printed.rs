@@ -38,7 +38,7 @@ fn pretended(request: &Request, mut value: Value) -> Value {
 }
 
 impl Process {
-    /// Prints a line about an object, or the object, as the command is told to.
+    /// Prints a line about an object, or the object, as the flags ask.
     pub(super) fn print(&mut self, line: String, request: Option<&Request>, store: &Store, clock: Clock) {
         let printing = self.line.printing.clone();
         let (Output::Object(format), Some((kind, name))) = (&printing.output, subject(&line)) else {

@@ -39,7 +39,7 @@ pub(super) struct Step {
     pub(super) line: String,
     /// Printed instead when nothing had to change.
     pub(super) unchanged: Option<String>,
-    /// What stands before the server's refusal, which is then told as kubectl's own.
+    /// What stands before the server's refusal, which is then printed as kubectl's own.
     pub(super) failed: Option<String>,
     /// What is being done with which file, for the error message.
     pub(super) source: Option<(&'static str, Arc<str>)>,
@@ -173,13 +173,13 @@ impl Process {
 
 /// What a verb wants done.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct CommandPlan {
     pub(super) items: Vec<Item>,
     /// Lines of standard error that are no failure.
     pub(super) warnings: Vec<String>,
 }
 
-impl Plan {
+impl CommandPlan {
     pub(super) fn fail(&mut self, failure: Failure) {
         self.items.push(Item::Fail(failure));
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::command_line::ReplaceArgs;
 use super::failure::Failure;
 use super::resource::{Kind, find_one, not_found, of_another_namespace};
-use super::{Item, Plan, Step, Written, delete};
+use super::{CommandPlan, Item, Step, Written, delete};
 use crate::component::Request;
 use crate::model::config::KubernetesVersion;
 use crate::state::Store;
@@ -17,7 +17,7 @@ pub(super) fn plan(
     objects: &[Written],
     version: KubernetesVersion,
     store: &Store,
-    plan: &mut Plan,
+    plan: &mut CommandPlan,
 ) {
     if objects.is_empty() {
         plan.fail(Failure::own("no objects passed to replace"));
@@ -57,7 +57,7 @@ pub(super) fn plan(
 ///
 /// # Source
 /// kubectl, `ReplaceOptions.forceReplace`.
-fn make_anew(objects: &[&Written], store: &Store, plan: &mut Plan) {
+fn make_anew(objects: &[&Written], store: &Store, plan: &mut CommandPlan) {
     for Written { file, object, .. } in objects {
         let Some(kind) = Kind::of(object) else { continue };
         let metadata = object.metadata();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Plan;
+use super::CommandPlan;
 use super::command_line::Selection;
 use super::custom::known;
 use super::failure::Failure;
@@ -423,7 +423,7 @@ fn find_written(target: &Target, own: Symbol, selection: &Selection, store: &Sto
 }
 
 /// The objects that there are; the plan fails of those that are not.
-pub(super) fn find_or_fail(selection: &Selection, store: &Store, plan: &mut Plan) -> Vec<Found> {
+pub(super) fn find_or_fail(selection: &Selection, store: &Store, plan: &mut CommandPlan) -> Vec<Found> {
     let mut found = Vec::new();
     for result in find(selection, store) {
         match result {

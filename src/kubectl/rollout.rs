@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Plan;
+use super::CommandPlan;
 use super::command_line::{RolloutArgs, RolloutVerb};
 use super::failure::Failure;
 use super::patch::apply_value;
@@ -15,8 +15,8 @@ use crate::state::{Meta, ReplicaSet, Store, WorkloadId};
 use crate::units::SimTime;
 
 /// # Source
-/// kubectl, `RunRestart`, `RunPause`, `RunResume` and `RunUndo`: of the first three, what was not found is told first.
-pub(super) fn plan(args: &RolloutArgs, store: &Store, now: SimTime, plan: &mut Plan) {
+/// kubectl, `RunRestart`, `RunPause`, `RunResume` and `RunUndo`: of the first three, what was not found is printed first.
+pub(super) fn plan(args: &RolloutArgs, store: &Store, now: SimTime, plan: &mut CommandPlan) {
     let mut results = find(&args.selection, store);
     if args.verb != RolloutVerb::Undo {
         if results.is_empty() {
@@ -31,7 +31,13 @@ pub(super) fn plan(args: &RolloutArgs, store: &Store, now: SimTime, plan: &mut P
     }
 }
 
-fn change(args: &RolloutArgs, object: &Found, store: &Store, now: SimTime, plan: &mut Plan) -> Result<(), Failure> {
+fn change(
+    args: &RolloutArgs,
+    object: &Found,
+    store: &Store,
+    now: SimTime,
+    plan: &mut CommandPlan,
+) -> Result<(), Failure> {
     let name = object.printed(store);
     let subject = format!("error: {} \"{}\"", object.kind().resource(), object.name(store));
     let refused = |text: &str| Err(Failure::own(format!("{subject} {text}")));
@@ -81,7 +87,7 @@ fn is_paused(value: &Value) -> bool {
     value.pointer("/spec/paused").and_then(Value::as_bool) == Some(true)
 }
 
-fn undo(args: &RolloutArgs, object: &Found, store: &Store, plan: &mut Plan) -> Result<(), Failure> {
+fn undo(args: &RolloutArgs, object: &Found, store: &Store, plan: &mut CommandPlan) -> Result<(), Failure> {
     let id = match object {
         Found::Workload(
             _,

@@ -4,7 +4,7 @@ use super::command_line::{Command, RolloutArgs};
 use super::failure::Failure;
 use super::resource::{Found, find};
 use super::rollout::revision;
-use super::{Item, Kubectl, Plan, Process, Timer};
+use super::{CommandPlan, Item, Kubectl, Process, Timer};
 use crate::arena::Id;
 use crate::component::Ctx;
 use crate::model::{DaemonSetUpdateStrategyType, StatefulSetUpdateStrategyType};
@@ -119,7 +119,7 @@ fn progress(store: &Store, id: WorkloadId, revision: i64) -> Progress {
 ///
 /// # Source
 /// kubectl rollout status, `Run`; `StatusViewerFor`.
-pub(super) fn plan(args: &RolloutArgs, store: &Store, plan: &mut Plan) {
+pub(super) fn plan(args: &RolloutArgs, store: &Store, plan: &mut CommandPlan) {
     let results = find(&args.selection, store);
     if results.is_empty() {
         plan.warnings.push(format!("No resources found in {} namespace.", args.selection.namespace));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::command_line::FieldValidation;
 use super::failure::Failure;
-use super::process::Plan;
+use super::process::CommandPlan;
 use super::{Command, Place, Printing, ShellId, Stage};
 use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason};
@@ -31,7 +31,7 @@ impl Written {
     ///
     /// # Source
     /// kube-apiserver, field validation (strict, if kubectl does not say otherwise); kubectl, `AddSourceToErr`.
-    pub(super) fn is_taken(&self, doing: &str, validation: FieldValidation, plan: &mut Plan) -> bool {
+    pub(super) fn is_taken(&self, doing: &str, validation: FieldValidation, plan: &mut CommandPlan) -> bool {
         let said = || self.unknown_fields.iter().map(|path| format!("unknown field {path:?}"));
         match validation {
             _ if self.unknown_fields.is_empty() => true,

@@ -1,6 +1,6 @@
 //! `kubectl scale`.
 
-use super::Plan;
+use super::CommandPlan;
 use super::command_line::ScaleArgs;
 use super::failure::Failure;
 use super::patch::apply_value;
@@ -9,8 +9,8 @@ use crate::component::{ApiError, ErrorReason, export_workload};
 use crate::state::{Store, WorkloadId};
 
 /// # Source
-/// kubectl scale, `RunScale`: the first object that cannot be scaled ends it; what was not found is told at the end.
-pub(super) fn plan(args: &ScaleArgs, store: &Store, plan: &mut Plan) {
+/// kubectl scale, `RunScale`: the first object that cannot be scaled ends it; what was not found is printed at the end.
+pub(super) fn plan(args: &ScaleArgs, store: &Store, plan: &mut CommandPlan) {
     if args.replicas < 0 {
         let text = "The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0";
         return plan.fail(Failure::own(text));

@@ -4,12 +4,12 @@ use super::command_line::SetImageArgs;
 use super::failure::Failure;
 use super::patch::apply_value;
 use super::resource::find;
-use super::{Plan, three_way};
+use super::{CommandPlan, three_way};
 use crate::state::Store;
 
 /// # Source
 /// kubectl set image: one object that is not there and nothing is done; a container that is not there hinders no other.
-pub(super) fn plan(args: &SetImageArgs, store: &Store, plan: &mut Plan) {
+pub(super) fn plan(args: &SetImageArgs, store: &Store, plan: &mut CommandPlan) {
     let results = find(&args.selection, store);
     if results.iter().any(Result::is_err) {
         return results.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Plan;
+use super::CommandPlan;
 use super::command_line::{SetArgs, SetWhat};
 use super::failure::Failure;
 use super::patch::apply_value;
@@ -21,7 +21,7 @@ fn pod_spec<'a>(object: &Object, value: &'a mut Value) -> Option<&'a mut Value> 
 
 /// # Source
 /// kubectl, the commands of `set`: one object that is not there and nothing is done.
-pub(super) fn plan(args: &SetArgs, store: &Store, plan: &mut Plan) {
+pub(super) fn plan(args: &SetArgs, store: &Store, plan: &mut CommandPlan) {
     let results = find(&args.selection, store);
     if results.iter().any(Result::is_err) {
         return results.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));
@@ -135,7 +135,7 @@ fn resources(container: &mut Value, part: &str, amounts: &[(String, String)]) {
     resources[part] = Value::Object(map);
 }
 
-fn selector(found: &Found, pairs: &[(String, String)], store: &Store, plan: &mut Plan) {
+fn selector(found: &Found, pairs: &[(String, String)], store: &Store, plan: &mut CommandPlan) {
     let name = found.printed(store);
     let Some(object) = three_way::export(found, store).filter(|_| found.kind() == Kind::Service) else {
         let text = format!("setting a selector is only supported for Services, not for {name}");

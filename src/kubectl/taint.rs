@@ -5,13 +5,13 @@ use smallvec::SmallVec;
 use super::command_line::TaintArgs;
 use super::failure::Failure;
 use super::resource::{Found, find};
-use super::{Plan, Step};
+use super::{CommandPlan, Step};
 use crate::component::Request;
 use crate::model::{TaintArgument, TaintEffect};
 use crate::state::{NodeId, Store, TaintOnNode};
 use crate::units::SimTime;
 
-pub(super) fn plan(args: &TaintArgs, store: &Store, now: SimTime, plan: &mut Plan) {
+pub(super) fn plan(args: &TaintArgs, store: &Store, now: SimTime, plan: &mut CommandPlan) {
     for result in find(&args.selection, store) {
         match result {
             Ok(Found::Node(node)) => taint(args, node, store, now, plan),
@@ -23,7 +23,7 @@ pub(super) fn plan(args: &TaintArgs, store: &Store, now: SimTime, plan: &mut Pla
 
 /// # Source
 /// kubectl taint, `updateTaints` and `reorganizeTaints`.
-fn taint(args: &TaintArgs, id: NodeId, store: &Store, now: SimTime, plan: &mut Plan) {
+fn taint(args: &TaintArgs, id: NodeId, store: &Store, now: SimTime, plan: &mut CommandPlan) {
     let Some(node) = store.node(id) else { return };
     let name = store.node_name(id);
     let mut add: SmallVec<[TaintOnNode; 2]> = SmallVec::new();

@@ -1,7 +1,7 @@
 //! `kubectl wait`.
 //!
 //! # Differs
-//! It looks every tenth of a second, where kubectl is told of each change.
+//! It looks every tenth of a second, where kubectl watches.
 
 use serde_json::Value;
 
@@ -149,7 +149,7 @@ impl Kubectl {
                 (Err(failure), WaitFor::Condition(..) | WaitFor::Path(..)) => process.failures.push(failure),
             }
         }
-        // The names of what goes are told when it has gone.
+        // The names of what goes are printed when it has gone.
         process.wait = Some(Box::new((wait, Vec::new())));
         let names: Vec<String> = self.processes[id]
             .wait

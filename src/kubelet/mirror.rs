@@ -83,7 +83,7 @@ impl Kubelets {
         for file in self.statics.get(&node).into_iter().flat_map(|files| files.0.values()) {
             if ctx.store.find_pod(file.mirror.namespace, &file.mirror.name).is_none() {
                 let pod = picture(&file.mirror, name, owner.clone());
-                ctx.tell(Request::Create(Box::new(model::Object::Pod(Box::new(pod)))));
+                ctx.send(Request::Create(Box::new(model::Object::Pod(Box::new(pod)))));
             }
         }
     }

@@ -467,7 +467,7 @@ impl Component for Kubelets {
 
 /// Sends a request that only the node's kubelet could send.
 fn tell(ctx: &mut Ctx<'_, Kubelets>, request: Request) {
-    ctx.tell(request);
+    ctx.send(request);
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ fn with_fields(written: &'static str) -> Option<&'static str> {
 }
 
 /// Whether the fields of a kind in this version of its API are known here.
-pub(crate) fn knows(api_version: &str, kind: &str) -> bool {
+pub(crate) fn has_kind(api_version: &str, kind: &str) -> bool {
     const VERSIONS: [&str; 8] = [
         "v1",
         "apps/v1",
@@ -287,7 +287,8 @@ mod tests {
             None => "sytbilnqxo".contains(of.trim_start_matches(['[', ']', '{', '}'])),
         };
         assert_eq!(written.find(|of| !is_known(of)), None);
-        assert!(knows("apps/v1", "Deployment") && !knows("extensions/v1beta1", "Deployment") && !knows("v1", "Kiwi"));
+        assert!(has_kind("apps/v1", "Deployment"));
+        assert!(!has_kind("extensions/v1beta1", "Deployment") && !has_kind("v1", "Kiwi"));
     }
 
     #[test]

@@ -30,5 +30,5 @@ pub(super) fn type_drain_of_lost<C: Component>(node: NodeId, left: SimDuration, 
 fn type_line<C: Component>(node: NodeId, flags: String, ticket: u64, ctx: &mut Ctx<'_, C>) {
     let name = ctx.store.node_name(node);
     let line = format!("drain {name} --ignore-daemonsets --delete-emptydir-data --force {flags}");
-    ctx.send(Message::Typed(TypedCommand { by: C::NAME, ticket, line: line.trim_end().into() }));
+    ctx.notify(Message::Typed(TypedCommand { by: C::NAME, ticket, line: line.trim_end().into() }));
 }

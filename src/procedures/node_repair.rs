@@ -248,7 +248,7 @@ impl Component for NodeRepair {
         ctx.arm_in(RECREATION, RepairTimer::Resume(node));
     }
 
-    fn told(&mut self, message: &Message, ctx: &mut Ctx<'_, Self>) {
+    fn notified(&mut self, message: &Message, ctx: &mut Ctx<'_, Self>) {
         let Message::Ended(end) = message else { return };
         if end.by != Self::NAME {
             return;

@@ -287,7 +287,7 @@ impl Component for RollingReboots {
         }
     }
 
-    fn told(&mut self, message: &Message, ctx: &mut Ctx<'_, Self>) {
+    fn notified(&mut self, message: &Message, ctx: &mut Ctx<'_, Self>) {
         let Message::Ended(end) = message else { return };
         if end.by != Self::NAME {
             return;

@@ -470,7 +470,7 @@ impl Component for RollingUpgrades {
         }
     }
 
-    fn told(&mut self, message: &Message, ctx: &mut Ctx<'_, Self>) {
+    fn notified(&mut self, message: &Message, ctx: &mut Ctx<'_, Self>) {
         let Message::Ended(end) = message else { return };
         if end.by == Self::NAME {
             let (id, slot) = ((end.ticket >> 32) as usize, (end.ticket & u64::from(u32::MAX)) as usize);

@@ -404,7 +404,7 @@ impl Scheduler {
             nominated_node: pod.nominated_node.is_some().then_some(None),
             ..PodStatusPatch::default()
         };
-        ctx.tell(Request::PatchPodStatus { pod: id, patch: Box::new(patch) });
+        ctx.send(Request::PatchPodStatus { pod: id, patch: Box::new(patch) });
     }
 }
 

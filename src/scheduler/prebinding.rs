@@ -102,7 +102,7 @@ impl Scheduler {
 fn nominate(pod: PodId, node: NodeId, ctx: &mut Ctx<'_, Scheduler>) {
     if ctx.config.version.at_least(35) {
         let patch = PodStatusPatch { nominated_node: Some(Some(node)), ..PodStatusPatch::default() };
-        ctx.tell(Request::PatchPodStatus { pod, patch: Box::new(patch) });
+        ctx.send(Request::PatchPodStatus { pod, patch: Box::new(patch) });
     }
 }
 

@@ -62,7 +62,7 @@ impl Scheduler {
         let priority = ctx.store.pod(preemptor).map_or(0, |pod| pod.spec.priority);
         for lower in self.snapshot.nominator.on(node).iter().filter(|other| other.priority < priority) {
             let patch = PodStatusPatch { nominated_node: Some(None), ..PodStatusPatch::default() };
-            ctx.tell(Request::PatchPodStatus { pod: lower.pod, patch: Box::new(patch) });
+            ctx.send(Request::PatchPodStatus { pod: lower.pod, patch: Box::new(patch) });
         }
     }
 

@@ -172,7 +172,7 @@ macro_rules! components {
             /// Who has work in a run, and listens.
             pub(super) fn present(inputs: &super::Inputs) -> Watchers {
                 let mut watchers = Watchers::NONE;
-                $(if inputs.have_use_of_news_for(Which::$variant) {
+                $(if inputs.reacts_to_changes(Which::$variant) {
                     watchers = watchers.with(const { watcher(Which::$variant, <$ty as Component>::PROCESS) });
                 })*
                 watchers
@@ -195,11 +195,11 @@ macro_rules! components {
                 })*
             }
 
-            /// A program says something to others.
-            pub(super) fn told(&mut self, message: &Message, kernel: &mut Kernel) {
+            /// Passes a message on to every running program.
+            pub(super) fn notified(&mut self, message: &Message, kernel: &mut Kernel) {
                 $(if self.$field.is_up {
                     kernel.handle(Which::$variant, &mut self.$field, AnyTimer::$variant, AnyTag::$variant,
-                                  |c, ctx| c.told(message, ctx));
+                                  |c, ctx| c.notified(message, ctx));
                 })*
             }
         }

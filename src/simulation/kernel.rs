@@ -39,7 +39,7 @@ pub(super) enum Event {
     Answer(Id<PendingAnswer>),
     /// An Event reaches the API server.
     Post(Id<PendingPost>),
-    /// The component hears that its Event was posted, and posts the next one.
+    /// An Event of the component was posted; it posts the next one.
     Posted { which: Which, epoch: u32 },
     /// The oldest undelivered changes of a watch arrive.
     Deliver(WatchId),
@@ -221,7 +221,7 @@ impl Kernel {
         self.served(served, evicted, (call.which, call.epoch), call.tag);
     }
 
-    /// A workload's controller asked for something new. What was not answered to the point tells nothing.
+    /// A workload's controller asked for something new. What was not answered to the point says nothing.
     fn asked(&mut self, owner: WorkloadId, answer: &Answer) {
         let refusal = answer.as_ref().err();
         if refusal.is_none_or(refusals::is_final) {

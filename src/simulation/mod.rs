@@ -66,8 +66,8 @@ impl Inputs {
         }
     }
 
-    /// Whether anything comes of what the component hears.
-    fn have_use_of_news_for(&self, which: Which) -> bool {
+    /// Whether changes and messages can make the component do something.
+    fn reacts_to_changes(&self, which: Which) -> bool {
         match which {
             Which::Chaos => !self.chaos.processes.is_empty(),
             Which::Kubectl => {
@@ -252,8 +252,8 @@ impl Simulation {
                 if self.components.is_up(which) && self.components.epoch(which) == epoch && !is_void {
                     if next.event.cause == CauseId::NONE || verified::begins_anew(&timer) {
                         let (observers, store) = (&mut self.kernel.observers, &self.kernel.store);
-                        let told = || Components::words(&timer, store);
-                        self.kernel.cause = observers.root_cause(next.at, Components::name(which), told);
+                        let words = || Components::words(&timer, store);
+                        self.kernel.cause = observers.root_cause(next.at, Components::name(which), words);
                     }
                     let under_way = self.before_timer(&timer);
                     self.components.fired(timer, &mut self.kernel);
@@ -338,7 +338,7 @@ impl Simulation {
         }
     }
 
-    /// Applies what handlers asked of the physical world and tells what they said, and what follows from it, until nothing more
+    /// Applies changes of the physical world and passes on messages that handlers asked for, and what follows from them, until nothing more
     /// does.
     fn settle_machines(&mut self) {
         loop {
@@ -350,7 +350,7 @@ impl Simulation {
                     Message::Typed(typed) => self.kernel.observers.typed(self.kernel.now, cause, typed),
                     Message::Ended(_) => cause,
                 };
-                self.components.told(&message, &mut self.kernel);
+                self.components.notified(&message, &mut self.kernel);
             } else {
                 return;
             }

@@ -181,7 +181,7 @@ impl Simulation {
         unsettled(&self.kernel.store, &self.kernel.config, verifier, held, &is_busy_with, self.kernel.now)
     }
 
-    /// Clients that wait for their tokens, and components that have yet to hear of a change, are late, not wrong.
+    /// Clients that wait for their tokens, and components to which a change has yet to be delivered, are late, not wrong.
     fn is_behind(&self) -> bool {
         let kernel = &self.kernel;
         let is_late = |since: SimTime| since + LATE < kernel.now;

@@ -1,7 +1,7 @@
 //! Watches: the way of a committed change to the programs that asked for it.
 //!
 //! Every process has a watch of its own for each kind of object, as its informers do: what happens to one kind arrives in the
-//! order of the commits, but a process may hear of a pod before it hears of the pod's node, and two processes hear of the same
+//! order of the commits, but a process may receive a pod before it receives the pod's node, and two processes receive the same
 //! pod at different instants. How late a watch is at an instant is a draw named by the watch and the instant, so that no
 //! write shifts another's draw, and changes that come in a burst are late together.
 
@@ -20,7 +20,7 @@ const STEADY_FOR: SimDuration = SimDuration::from_millis(10);
 /// Kubelets whose watches are late together; each node belongs to one of so many.
 const KUBELET_GROUPS: usize = 16;
 
-/// A program, or several that share what they hear.
+/// A program, or several that share their watches.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Watcher {
     /// Operators' automata, and random faults of nodes that join.
@@ -248,7 +248,7 @@ impl Watches {
         }
     }
 
-    /// Sends a change to those of the `interested` who are there; `arm` is told of each watch that was idle and when it delivers.
+    /// Sends a change to those of the `interested` who are there; `arm` is called for each watch that was idle, with the instant at which it delivers.
     pub(super) fn send(
         &mut self,
         change: &Arc<Change>,
@@ -342,14 +342,14 @@ impl Watches {
         }
     }
 
-    /// When the oldest change was committed that somebody who listens has not heard of yet.
+    /// When the oldest change was committed that has not been delivered to every running watcher.
     pub(super) fn oldest_undelivered(&self) -> Option<SimTime> {
         let of = |index: &usize| self.present.has(WatchId(*index as u16).watcher());
         let watches = (0..self.watches.len()).filter(of).map(|index| &self.watches[index]);
         watches.filter_map(|watch| Some(watch.undelivered.front()?.1.at)).min()
     }
 
-    /// What a watcher has not heard of yet.
+    /// What has not been delivered to a watcher yet.
     pub(super) fn undelivered(&self, watcher: Watcher) -> impl Iterator<Item = &Change> {
         let of = move |index: &usize| WatchId(*index as u16).watcher() == watcher;
         let watches = (0..self.watches.len()).filter(of).map(|index| &self.watches[index]);
@@ -389,7 +389,7 @@ mod tests {
         Arc::new(Change { at, cause: CauseId::NONE, what: Changed::NodeAdded(node) })
     }
 
-    /// Sends node changes at these milliseconds; returns when each process hears of each, in the order of delivery.
+    /// Sends node changes at these milliseconds; returns when each is delivered to each process, in the order of delivery.
     fn heard(latency: Distribution, at_millis: &[i64]) -> [Vec<(SimTime, SimTime)>; 2] {
         let (mut store, streams) = (Store::default(), Streams::new(7));
         let mut watches = Watches::new(latency);

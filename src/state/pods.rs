@@ -321,7 +321,7 @@ pub struct CrashLoop {
     pub name: Symbol,
     /// Images of all containers in order, those of init containers first.
     pub images: Vec<Symbol>,
-    /// Annotations that tell for how long containers run, and how they end.
+    /// Annotations that set for how long containers run, and how they end.
     pub annotations: Vec<(Symbol, Symbol)>,
 }
 

@@ -495,7 +495,7 @@ impl Store {
         }
     }
 
-    /// The API kind, telling ReplicationControllers apart.
+    /// The API kind; a ReplicationController is not a ReplicaSet.
     #[must_use]
     pub fn workload_kind(&self, id: WorkloadId) -> &'static str {
         match id {

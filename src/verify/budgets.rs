@@ -112,7 +112,7 @@ impl Budgets {
                 if !self.losses.is_empty()
                     && let Some(known) = before.pod(*pod)
                 {
-                    // A pod without grace goes in one step: that its deletion was asked for is told with its end.
+                    // A pod without grace goes in one step: that its deletion was asked for is seen with its end.
                     let next = Pod { deletion: last.deletion, ..known.clone() };
                     return self.pod_changed(known, Some(&next), store);
                 }

@@ -227,7 +227,7 @@ impl Mirror {
 
     fn compare_node(&self, id: NodeId, store: &Store) -> Result<(), String> {
         let same = match (self.nodes.get(&id), store.node(id)) {
-            // A status that says nothing new makes a new version, which nobody is told of.
+            // A status that says nothing new makes a new version, which no watch delivers.
             (Some(known), Some(now)) => !parts_of_node(known, now).into_iter().any(|(_, differs)| differs),
             (known, now) => known.is_none() == now.is_none(),
         };

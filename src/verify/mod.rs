@@ -1,6 +1,6 @@
 //! Invariants: what must hold after every event of a run, checked beside it.
 //!
-//! A verifier is told of every committed change, as a watcher is, and keeps a picture of its own from what it is told. After each
+//! A verifier receives every committed change, as a watcher does, and keeps a picture of its own from them alone. After each
 //! event it compares what the event changed; from time to time everything is counted anew. It reads and never writes: with or
 //! without it a run plays the same events.
 
@@ -19,7 +19,7 @@ use budgets::Budgets;
 pub use convergence::{longest_call, unsettled};
 pub use figures::compare as compare_figures;
 use mirror::Mirror;
-use placement::Placement;
+use placement::NodeRequests;
 pub use rows::compare as compare_rows;
 
 use crate::component::Config;
@@ -47,7 +47,7 @@ impl fmt::Display for Violation {
 #[derive(Debug)]
 pub struct Verifier {
     mirror: Mirror,
-    placement: Placement,
+    placement: NodeRequests,
     budgets: Budgets,
     /// When the last pod of a workload failed.
     failed_at: FxHashMap<WorkloadId, SimTime>,
@@ -69,7 +69,7 @@ impl Verifier {
     pub fn new(store: &Store, config: &Config, now: SimTime) -> Self {
         Self {
             mirror: Mirror::new(store),
-            placement: Placement::new(store, config),
+            placement: NodeRequests::new(store, config),
             budgets: Budgets::new(store),
             failed_at: FxHashMap::default(),
             refused: FxHashSet::default(),

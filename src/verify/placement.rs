@@ -16,7 +16,7 @@ struct Used {
 
 /// Requests by node, kept from the changes.
 #[derive(Debug)]
-pub(super) struct Placement {
+pub(super) struct NodeRequests {
     used: FxHashMap<NodeId, Used>,
     /// Pods that were created with a `nodeName`: no scheduler looked whether they fit.
     preset: FxHashSet<PodId>,
@@ -24,7 +24,7 @@ pub(super) struct Placement {
     is_limited: bool,
 }
 
-impl Placement {
+impl NodeRequests {
     pub(super) fn new(store: &Store, config: &Config) -> Self {
         let mut placement = Self {
             used: FxHashMap::default(),

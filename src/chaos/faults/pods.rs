@@ -17,7 +17,7 @@ pub(super) fn hit(fault: &FaultSpec, name: &str, nodes: &[NodeId], ctx: &mut Ctx
         match fault.kind {
             FaultKind::PodKill => {
                 let options = DeleteOptions { grace_s: Some(0), uid: None };
-                ctx.tell(Request::DeletePod { pod, options, cause: DeletionCause::PodKill });
+                ctx.send(Request::DeletePod { pod, options, cause: DeletionCause::PodKill });
             }
             FaultKind::OomKill => {
                 ctx.change_machine(MachineChange::ContainerEnds { pod, fate: ContainerFate::OomKilled });

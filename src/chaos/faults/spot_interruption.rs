@@ -43,7 +43,7 @@ pub(super) fn begin(fault: &FaultSpec, node: NodeId, damage: &mut Damage, ctx: &
     if fault.drain.unwrap_or(true) && notice > SimDuration::ZERO {
         let line = format!("drain {name} --ignore-daemonsets --delete-emptydir-data --force --timeout={notice}");
         let typed = TypedCommand { by: HANDLER, ticket: node.index() as u64, line: line.into() };
-        ctx.send(Message::Typed(typed));
+        ctx.notify(Message::Typed(typed));
     }
     damage.reclaims.insert(node, Reclaim { at: ctx.now + notice, is_replaced: false });
     ctx.arm_in(notice, Timer::Reclaimed(node));

@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Planned, Reconcile, Reply,
-    Request, Start, StatusUpdate, workload_name,
+    Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Planned, Reconcile, Reply, Request,
+    Start, StatusUpdate, SyncPlan, workload_name,
 };
 use crate::model::{ConcurrencyPolicy, TimeZone};
 use crate::state::{Change, Changed, CronJob, CronJobId, Job, JobId, Owner, Propagation, Store, WorkloadId};
@@ -22,7 +22,7 @@ const MISSED_MAX: u32 = 100;
 
 /// What a call of this controller was for.
 #[derive(Copy, Clone, Debug)]
-pub enum Memo {
+pub enum Purpose {
     /// Creating a Job.
     Create,
     /// Deleting the Job of this name.
@@ -47,7 +47,7 @@ fn unix_s(at: SimTime, config: &Config) -> i64 {
     at.as_nanos().div_euclid(1_000_000_000) + config.epoch_unix_s
 }
 
-/// A CronJob's schedule; what keeps it from having one is told as an event.
+/// A CronJob's schedule; what keeps it from having one is posted as an event.
 ///
 /// # Source
 /// cronjob-controller, `syncCronJob` and `formatSchedule`.
@@ -90,7 +90,7 @@ fn finished(job: &Job) -> Option<(&'static str, SimTime)> {
 }
 
 /// Deletes finished Jobs beyond the history limits, oldest first, and says which.
-fn prune(store: &Store, id: CronJobId, cron_job: &CronJob, plan: &mut Plan<Memo>) -> Vec<JobId> {
+fn prune(store: &Store, id: CronJobId, cron_job: &CronJob, plan: &mut SyncPlan<Purpose>) -> Vec<JobId> {
     let mut pruned = Vec::new();
     let limits = [
         ("Complete", cron_job.spec.successful_jobs_history_limit.unwrap_or(3)),
@@ -119,8 +119,8 @@ struct Active {
     gone: Vec<JobId>,
 }
 
-/// Holds the status against the Jobs there are, and tells what has happened to them. Of Jobs that are `pruned` in the same
-/// pass nothing is told.
+/// Holds the status against the Jobs there are, and posts events about them. Of Jobs that are `pruned` in the same
+/// pass there is no event.
 ///
 /// # Source
 /// cronjob-controller, `syncCronJob`: before it believes that a Job is missing, or not its own, it asks the API server.
@@ -129,7 +129,7 @@ fn review(
     cron_job: &CronJob,
     pruned: &[JobId],
     ctx: &mut Ctx<'_, Controller<CronJobs>>,
-    plan: &mut Plan<Memo>,
+    plan: &mut SyncPlan<Purpose>,
 ) -> Active {
     let store = ctx.store;
     let mut gone: Vec<JobId> = pruned.to_vec();
@@ -144,7 +144,7 @@ fn review(
                 events.push((true, "SawCompletedJob", format!("Saw completed job: {name}, condition: {condition}")));
             }
             None if !is_listed => {
-                plan.then(Request::Get, Memo::Other);
+                plan.then(Request::Get, Purpose::Other);
                 let message = format!("Saw a job that the controller did not create or forgot: {name}");
                 events.push((false, "UnexpectedJob", message));
             }
@@ -152,7 +152,7 @@ fn review(
         }
     }
     for (job, name) in cron_job.active.iter().filter(|(job, _)| store.jobs.get(*job).is_none()) {
-        plan.then(Request::Get, Memo::Other);
+        plan.then(Request::Get, Purpose::Other);
         gone.push(*job);
         events.push((true, "MissingJob", format!("Active job went missing: {name}")));
     }
@@ -171,21 +171,26 @@ fn review(
     Active { running, gone }
 }
 
-fn delete(id: JobId, job: &Job, plan: &mut Plan<Memo>) {
+fn delete(id: JobId, job: &Job, plan: &mut SyncPlan<Purpose>) {
     let request = Request::DeleteWorkload { workload: WorkloadId::Job(id), propagation: Propagation::Background };
-    plan.then(request, Memo::Delete(job.meta.name));
+    plan.then(request, Purpose::Delete(job.meta.name));
 }
 
 impl CronJobs {
-    fn sync_cron_job(&self, id: CronJobId, cron_job: &CronJob, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
-        let mut plan = Plan::nothing();
+    fn sync_cron_job(
+        &self,
+        id: CronJobId,
+        cron_job: &CronJob,
+        ctx: &mut Ctx<'_, Controller<Self>>,
+    ) -> SyncPlan<Purpose> {
+        let mut plan = SyncPlan::nothing();
         let pruned = prune(ctx.store, id, cron_job, &mut plan);
         let mut active = review(id, cron_job, &pruned, ctx, &mut plan);
         self.start_job(id, cron_job, &mut active, ctx, &mut plan);
         active.gone.retain(|gone| cron_job.active.iter().any(|(job, _)| job == gone));
         if !active.gone.is_empty() {
             let request = Request::UpdateStatus(StatusUpdate::CronJob(id, active.gone));
-            plan.finally.push(Planned { request, memo: Memo::Other });
+            plan.finally.push(Planned { request, purpose: Purpose::Other });
         }
         plan
     }
@@ -197,7 +202,7 @@ impl CronJobs {
         cron_job: &CronJob,
         active: &mut Active,
         ctx: &mut Ctx<'_, Controller<Self>>,
-        plan: &mut Plan<Memo>,
+        plan: &mut SyncPlan<Purpose>,
     ) {
         let store = ctx.store;
         if cron_job.meta.deleting.is_some() {
@@ -234,7 +239,7 @@ impl CronJobs {
             ConcurrencyPolicy::Replace => {
                 for (job, _) in active.running.drain(..) {
                     let Some(object) = store.jobs.get(job) else { continue };
-                    plan.then(Request::Get, Memo::Other);
+                    plan.then(Request::Get, Purpose::Other);
                     delete(job, object, plan);
                     active.gone.push(job);
                 }
@@ -242,13 +247,13 @@ impl CronJobs {
             ConcurrencyPolicy::Forbid | ConcurrencyPolicy::Allow => {}
         }
         let scheduled_at = SimTime::from_secs(slot_s - ctx.config.epoch_unix_s);
-        plan.then(Request::CreateJob { cron_job: id, name, scheduled_at }, Memo::Create);
+        plan.then(Request::CreateJob { cron_job: id, name, scheduled_at }, Purpose::Create);
     }
 }
 
 impl Reconcile for CronJobs {
     type Key = CronJobId;
-    type Memo = Memo;
+    type Purpose = Purpose;
     const NAME: &'static str = "cronjob-controller";
 
     fn words(key: CronJobId, store: &Store) -> String {
@@ -298,25 +303,27 @@ impl Reconcile for CronJobs {
         }
     }
 
-    fn sync(&mut self, id: CronJobId, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+    fn sync(&mut self, id: CronJobId, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
         match ctx.store.cron_jobs.get(id) {
-            None => Plan::nothing(),
+            None => SyncPlan::nothing(),
             Some(cron_job) => self.sync_cron_job(id, cron_job, ctx),
         }
     }
 
-    fn answered(&mut self, id: CronJobId, memo: Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
+    fn answered(&mut self, id: CronJobId, purpose: Purpose, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
         let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::CronJob(id)) else { return };
-        let draft = match (memo, answer) {
-            (Memo::Create, Ok(Reply::Workload(job))) => {
+        let draft = match (purpose, answer) {
+            (Purpose::Create, Ok(Reply::Workload(job))) => {
                 let Some(meta) = ctx.store.workload_meta(*job) else { return };
                 EventDraft::normal("SuccessfulCreate", about, format!("Created job {}", meta.name))
             }
-            (Memo::Create, Err(error)) if error.reason != ErrorReason::AlreadyExists => {
+            (Purpose::Create, Err(error)) if error.reason != ErrorReason::AlreadyExists => {
                 EventDraft::warning("FailedCreate", about, format!("Error creating job: {}", error.message))
             }
-            (Memo::Delete(name), Ok(_)) => EventDraft::normal("SuccessfulDelete", about, format!("Deleted job {name}")),
-            (Memo::Delete(_), Err(error)) if error.reason != ErrorReason::NotFound => {
+            (Purpose::Delete(name), Ok(_)) => {
+                EventDraft::normal("SuccessfulDelete", about, format!("Deleted job {name}"))
+            }
+            (Purpose::Delete(_), Err(error)) if error.reason != ErrorReason::NotFound => {
                 EventDraft::warning("FailedDelete", about, format!("Deleted job: {}", error.message))
             }
             _ => return,
@@ -324,7 +331,7 @@ impl Reconcile for CronJobs {
         ctx.event(draft);
     }
 
-    fn is_failure(_: Memo, answer: &Answer) -> bool {
+    fn is_failure(_: Purpose, answer: &Answer) -> bool {
         let harmless = [ErrorReason::AlreadyExists, ErrorReason::NotFound];
         answer.as_ref().is_err_and(|error| !harmless.contains(&error.reason))
     }

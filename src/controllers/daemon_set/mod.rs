@@ -15,8 +15,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arena::{Symbol, sym};
 use crate::component::{
     Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef,
-    Plan, Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusStep, StatusUpdate, StatusWrites, Step,
-    judge_claim, node_name, workload_name,
+    Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, StatusStep, StatusUpdate, StatusWrites, Step,
+    SyncPlan, judge_claim, node_name, workload_name,
 };
 use crate::model::DaemonSetUpdateStrategyType;
 use crate::state::{
@@ -33,7 +33,7 @@ const BURST_REPLICAS: usize = 250;
 
 /// What a call of this controller was for.
 #[derive(Copy, Clone, Debug)]
-pub enum Memo {
+pub enum Purpose {
     /// Creating a pod.
     Create,
     /// Deleting a pod.
@@ -73,7 +73,7 @@ pub struct DaemonSets {
     affected: Vec<DaemonSetId>,
     /// Passes under way.
     passes: FxHashMap<DaemonSetId, Pass>,
-    /// Pods that were made, as an answer has said, and of which the watch has not told yet.
+    /// Pods that were made, as an answer has said, and which the watch has not delivered yet.
     unseen: FxHashSet<PodId>,
 }
 
@@ -86,7 +86,7 @@ struct Pass {
     /// Of the object as it was read.
     version: u64,
     nodes: Vec<(NodeId, Placement)>,
-    /// Pods of which the watch has told before the answer did.
+    /// Pods that the watch delivered before the answer came.
     seen: Vec<PodId>,
 }
 
@@ -129,9 +129,9 @@ impl DaemonSets {
         affected
     }
 
-    fn plan(&mut self, work: Work, view: &View<'_>, ctx: &Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+    fn plan(&mut self, work: Work, view: &View<'_>, ctx: &Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
         let View { id, set, hash, .. } = *view;
-        let mut plan = Plan::nothing();
+        let mut plan = SyncPlan::nothing();
         let Work { mut create, mut delete, again_after } = work;
         create.truncate(BURST_REPLICAS);
         delete.truncate(BURST_REPLICAS);
@@ -143,7 +143,7 @@ impl DaemonSets {
         let template = self.templates.of(id, set);
         let creates: Vec<_> = create
             .into_iter()
-            .map(|node| Planned { request: create_request(id, set, &template, node, hash), memo: Memo::Create })
+            .map(|node| Planned { request: create_request(id, set, &template, node, hash), purpose: Purpose::Create })
             .collect();
         let deletes: Vec<_> = delete
             .into_iter()
@@ -152,7 +152,7 @@ impl DaemonSets {
                     self.names.insert(pod, Arc::clone(&object.name));
                 }
                 let request = Request::DeletePod { pod, options: DeleteOptions::default(), cause };
-                Planned { request, memo: Memo::Delete(pod) }
+                Planned { request, purpose: Purpose::Delete(pod) }
             })
             .collect();
         if !creates.is_empty() {
@@ -164,27 +164,27 @@ impl DaemonSets {
         plan
     }
 
-    fn sync_set(&mut self, id: DaemonSetId, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+    fn sync_set(&mut self, id: DaemonSetId, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
         let store = ctx.store;
         let Some(set) = store.daemon_sets.get(id) else {
             self.expectations.forget(id);
             self.placements.forget(id);
-            return Plan::nothing();
+            return SyncPlan::nothing();
         };
         if set.spec.selector.as_ref().is_none_or(crate::model::LabelSelector::is_empty) {
             let text = "This daemon set is selecting all pods. A non-empty selector is required.";
             event(ctx, id, "SelectingAll", text.to_owned(), false);
-            return Plan::nothing();
+            return SyncPlan::nothing();
         }
         if set.meta.deleting.is_some() {
-            return Plan::nothing();
+            return SyncPlan::nothing();
         }
-        let mut prelude = Plan::nothing();
+        let mut prelude = SyncPlan::nothing();
         let hash = revision::current(store, id, set, &mut prelude);
         // Pods that are adopted or released count once they are: their change brings the set back.
         let is_settled = claim(store, id, set, self.relabeled.remove(&id), &mut prelude);
         let view = View::new(store, id, set, hash, ctx.now, self.placements.all(id, set, store), &self.unseen);
-        let mut plan = Plan::nothing();
+        let mut plan = SyncPlan::nothing();
         let is_satisfied = self.expectations.satisfied(id, ctx.now);
         if is_settled && is_satisfied {
             let mut work = self.failed.manage(&view, ctx);
@@ -233,7 +233,7 @@ fn create_request(
 }
 
 /// Pods to adopt, and to release if some were `relabeled`; true if there are none.
-fn claim(store: &Store, id: DaemonSetId, set: &DaemonSet, relabeled: bool, plan: &mut Plan<Memo>) -> bool {
+fn claim(store: &Store, id: DaemonSetId, set: &DaemonSet, relabeled: bool, plan: &mut SyncPlan<Purpose>) -> bool {
     let Some(selector) = &set.spec.selector else { return true };
     let workload = WorkloadId::DaemonSet(id);
     let mut calls = Vec::new();
@@ -245,7 +245,7 @@ fn claim(store: &Store, id: DaemonSetId, set: &DaemonSet, relabeled: bool, plan:
             Claim::Release => None,
             Claim::Keep | Claim::Ignore => continue,
         };
-        calls.push(Planned { request: Request::SetPodOwner { pod: pod_id, owner }, memo: Memo::Other });
+        calls.push(Planned { request: Request::SetPodOwner { pod: pod_id, owner }, purpose: Purpose::Other });
     }
     let is_settled = calls.is_empty();
     if !is_settled {
@@ -256,7 +256,7 @@ fn claim(store: &Store, id: DaemonSetId, set: &DaemonSet, relabeled: bool, plan:
 
 impl Reconcile for DaemonSets {
     type Key = Key;
-    type Memo = Memo;
+    type Purpose = Purpose;
     const NAME: &'static str = "daemonset-controller";
 
     fn words(key: Key, store: &Store) -> String {
@@ -301,7 +301,7 @@ impl Reconcile for DaemonSets {
                 }
                 // Any update wakes the real controller, its own of the status, too: then nodes are all that can be new.
                 let is_own = !delta.touches(ObjectDelta::SPEC | ObjectDelta::METADATA | ObjectDelta::DELETION);
-                if !is_own || self.placements.are_news(*id) {
+                if !is_own || self.placements.have_changed(*id) {
                     queue.now(Key::Set(*id));
                 }
             }
@@ -381,12 +381,12 @@ impl Reconcile for DaemonSets {
         }
     }
 
-    fn sync(&mut self, key: Key, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+    fn sync(&mut self, key: Key, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
         match key {
             Key::Set(id) => self.sync_set(id, ctx),
             Key::Node(node) => {
                 self.affected = self.sync_node(node, ctx);
-                Plan::nothing()
+                SyncPlan::nothing()
             }
         }
     }
@@ -400,7 +400,7 @@ impl Reconcile for DaemonSets {
         &mut self,
         key: Key,
         ctx: &mut Ctx<'_, Controller<Self>>,
-    ) -> (Option<Planned<Memo>>, Option<SimDuration>) {
+    ) -> (Option<Planned<Purpose>>, Option<SimDuration>) {
         let Key::Set(id) = key else { return (None, None) };
         let (Some(pass), Some(set)) = (self.passes.remove(&id), ctx.store.daemon_sets.get(id)) else {
             return (None, None);
@@ -413,7 +413,7 @@ impl Reconcile for DaemonSets {
         }
         self.statuses.begin(id, status);
         let request = Request::UpdateStatus(StatusUpdate::DaemonSet(id, Some(pass.version), status));
-        (Some(Planned { request, memo: Memo::Status(StatusStep::Write) }), again_after)
+        (Some(Planned { request, purpose: Purpose::Status(StatusStep::Write) }), again_after)
     }
 
     fn affected(&mut self, queue: &mut Enqueue<Key>) {
@@ -422,10 +422,10 @@ impl Reconcile for DaemonSets {
         }
     }
 
-    fn answered(&mut self, key: Key, memo: Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
+    fn answered(&mut self, key: Key, purpose: Purpose, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
         let Key::Set(id) = key else { return };
-        match (memo, answer) {
-            (Memo::Create, Ok(Reply::Pod(id_of_pod))) => {
+        match (purpose, answer) {
+            (Purpose::Create, Ok(Reply::Pod(id_of_pod))) => {
                 if !self.passes.get(&id).is_some_and(|pass| pass.seen.contains(id_of_pod)) {
                     self.unseen.insert(*id_of_pod);
                 }
@@ -433,11 +433,11 @@ impl Reconcile for DaemonSets {
                     event(ctx, id, "SuccessfulCreate", format!("Created pod: {}", pod.name), true);
                 }
             }
-            (Memo::Create, Err(error)) => {
+            (Purpose::Create, Err(error)) => {
                 self.expectations.creation_observed(id);
                 event(ctx, id, "FailedCreate", format!("Error creating: {}", error.message), false);
             }
-            (Memo::Delete(pod), answer) => {
+            (Purpose::Delete(pod), answer) => {
                 let name = self.names.remove(&pod);
                 match (answer, name) {
                     (Ok(_), Some(name)) => event(ctx, id, "SuccessfulDelete", format!("Deleted pod: {name}"), true),
@@ -450,43 +450,43 @@ impl Reconcile for DaemonSets {
                     }
                 }
             }
-            (Memo::Create | Memo::Status(_) | Memo::Other, _) => {}
+            (Purpose::Create | Purpose::Status(_) | Purpose::Other, _) => {}
         }
     }
 
     fn follow_up(
         &mut self,
         key: Key,
-        memo: Memo,
+        purpose: Purpose,
         answer: &Answer,
         ctx: &mut Ctx<'_, Controller<Self>>,
-    ) -> Option<Planned<Memo>> {
-        let (Key::Set(id), Memo::Status(step)) = (key, memo) else { return None };
+    ) -> Option<Planned<Purpose>> {
+        let (Key::Set(id), Purpose::Status(step)) = (key, purpose) else { return None };
         let write = |status| {
             let base = ctx.store.daemon_sets.get(id)?.meta.version;
             Some(Request::UpdateStatus(StatusUpdate::DaemonSet(id, Some(base), status)))
         };
         let (request, step) = self.statuses.follow_up(id, step, answer, write)?;
-        Some(Planned { request, memo: Memo::Status(step) })
+        Some(Planned { request, purpose: Purpose::Status(step) })
     }
 
-    fn skipped(&mut self, key: Key, memo: Memo) {
+    fn skipped(&mut self, key: Key, purpose: Purpose) {
         if let Key::Set(id) = key {
-            match memo {
-                Memo::Create => self.expectations.creation_observed(id),
-                Memo::Delete(pod) => {
+            match purpose {
+                Purpose::Create => self.expectations.creation_observed(id),
+                Purpose::Delete(pod) => {
                     self.names.remove(&pod);
                     self.expectations.deletion_observed(id);
                 }
-                Memo::Status(_) | Memo::Other => {}
+                Purpose::Status(_) | Purpose::Other => {}
             }
         }
     }
 
-    fn is_failure(memo: Memo, answer: &Answer) -> bool {
-        match (memo, answer) {
-            (Memo::Delete(_), Err(error)) => error.reason != ErrorReason::NotFound,
-            (Memo::Create, Err(error)) => !error.message.contains("because it is being terminated"),
+    fn is_failure(purpose: Purpose, answer: &Answer) -> bool {
+        match (purpose, answer) {
+            (Purpose::Delete(_), Err(error)) => error.reason != ErrorReason::NotFound,
+            (Purpose::Create, Err(error)) => !error.message.contains("because it is being terminated"),
             (_, answer) => answer.is_err(),
         }
     }

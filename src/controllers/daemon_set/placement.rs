@@ -35,7 +35,7 @@ impl Placements {
     }
 
     /// Whether nodes have changed since all verdicts of the set were last asked for.
-    pub(super) fn are_news(&self, id: DaemonSetId) -> bool {
+    pub(super) fn have_changed(&self, id: DaemonSetId) -> bool {
         self.seen.get(&id) != Some(&self.changes)
     }
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::Memo;
+use super::Purpose;
 use super::placement::automatic_tolerations;
 use crate::arena::Symbol;
-use crate::component::{Plan, RevisionOwner, present_revision, prune_revisions, revision_hash_label};
+use crate::component::{RevisionOwner, SyncPlan, present_revision, prune_revisions, revision_hash_label};
 use crate::model::PodTemplateSpec;
 use crate::state::{ControllerRevision, DaemonSet, DaemonSetId, Pod, Store, WorkloadId};
 
@@ -44,16 +44,16 @@ pub(super) fn has_hash(pod: &Pod, hash: Symbol) -> bool {
 }
 
 /// The hash of the present template; its revision is created or raised if need be, and old ones beyond the limit go.
-pub(super) fn current(store: &Store, id: DaemonSetId, set: &DaemonSet, plan: &mut Plan<Memo>) -> Symbol {
+pub(super) fn current(store: &Store, id: DaemonSetId, set: &DaemonSet, plan: &mut SyncPlan<Purpose>) -> Symbol {
     let owner = WorkloadId::DaemonSet(id);
     let selector = set.spec.selector.clone().unwrap_or_default();
     let collisions = set.status.collision_count;
     let present = RevisionOwner { id: owner, template: &set.spec.template, selector: &selector, collisions };
-    let hash = present_revision(store, present, Memo::Other, plan).hash;
+    let hash = present_revision(store, present, Purpose::Other, plan).hash;
     let is_used = |revision: &ControllerRevision| {
         let mut pods = store.pods_of(owner).iter().filter_map(|&pod| store.pod(pod));
         revision.hash == hash || pods.any(|pod| has_hash(pod, revision.hash))
     };
-    prune_revisions(store, owner, set.spec.revision_history_limit, is_used, Memo::Other, plan);
+    prune_revisions(store, owner, set.spec.revision_history_limit, is_used, Purpose::Other, plan);
     hash
 }

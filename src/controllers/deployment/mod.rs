@@ -12,8 +12,8 @@ use rustc_hash::FxHashMap;
 
 use crate::arena::{Symbol, sym};
 use crate::component::{
-    Answer, ApiError, Claim, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Planned,
-    Reconcile, Request, Start, StatusUpdate, Step, judge_claim, same_template, workload_name,
+    Answer, ApiError, Claim, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Planned, Reconcile,
+    Request, Start, StatusUpdate, Step, SyncPlan, judge_claim, same_template, workload_name,
 };
 use crate::model::DeploymentStrategyType;
 use crate::state::{
@@ -23,7 +23,7 @@ use crate::units::{SimDuration, SimTime};
 
 /// What a call of this controller was for.
 #[derive(Copy, Clone, Debug)]
-pub enum Memo {
+pub enum Purpose {
     /// Creating a ReplicaSet of this size.
     Create(i32),
     /// Scaling a ReplicaSet from one size to another.
@@ -38,7 +38,7 @@ pub enum Memo {
 /// kube-controller-manager, deployment-controller.
 #[derive(Clone, Debug, Default)]
 pub struct Deployments {
-    /// The Deployment of each ReplicaSet: a ReplicaSet that has gone can no longer tell.
+    /// The Deployment of each ReplicaSet: a ReplicaSet that has gone no longer says it.
     owners: FxHashMap<ReplicaSetId, DeploymentId>,
     /// What is to be written of Deployments whose new ReplicaSet was refused in the pass that is under way.
     refused: FxHashMap<DeploymentId, Request>,
@@ -46,7 +46,7 @@ pub struct Deployments {
 
 impl Deployments {
     /// # Source
-    /// deployment-controller, `getNewReplicaSet`: a creation that is refused ends the pass, and is told in an event and in the
+    /// deployment-controller, `getNewReplicaSet`: a creation that is refused ends the pass, and stands in an event and in the
     /// condition, but not if it is refused because the namespace is going.
     fn not_created(
         &mut self,
@@ -114,12 +114,12 @@ impl<'a> View<'a> {
 }
 
 /// A call that changes the size of a ReplicaSet.
-fn scale_call(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, to: i32) -> Planned<Memo> {
+fn scale_call(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, to: i32) -> Planned<Purpose> {
     rescale_call(view, id, set, set.replicas, to)
 }
 
 /// A call that changes the size of a ReplicaSet which an earlier call of the same pass may have changed.
-fn rescale_call(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, from: i32, to: i32) -> Planned<Memo> {
+fn rescale_call(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, from: i32, to: i32) -> Planned<Purpose> {
     let annotations = scale::size_annotations(view, &set.meta.annotations);
     let request = Request::UpdateReplicaSet {
         replica_set: id,
@@ -127,12 +127,12 @@ fn rescale_call(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, from: i32, 
         replicas: Some(to),
         annotations: (annotations != set.meta.annotations).then_some(annotations),
     };
-    Planned { request, memo: if to == from { Memo::Other } else { Memo::Scale(id, from, to) } }
+    Planned { request, purpose: if to == from { Purpose::Other } else { Purpose::Scale(id, from, to) } }
 }
 
 impl Reconcile for Deployments {
     type Key = DeploymentId;
-    type Memo = Memo;
+    type Purpose = Purpose;
     const NAME: &'static str = "deployment-controller";
 
     fn words(key: DeploymentId, store: &Store) -> String {
@@ -209,16 +209,16 @@ impl Reconcile for Deployments {
         }
     }
 
-    fn sync(&mut self, id: DeploymentId, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
-        let Some(deployment) = ctx.store.deployments.get(id) else { return Plan::nothing() };
+    fn sync(&mut self, id: DeploymentId, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
+        let Some(deployment) = ctx.store.deployments.get(id) else { return SyncPlan::nothing() };
         if deployment.spec.selector.as_ref().is_none_or(crate::model::LabelSelector::is_empty) {
             if let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::Deployment(id)) {
                 let message = "This deployment is selecting all pods. A non-empty selector is required.";
                 ctx.event(EventDraft::warning("SelectingAll", about, message));
             }
-            return Plan::nothing();
+            return SyncPlan::nothing();
         }
-        let mut plan = Plan::nothing();
+        let mut plan = SyncPlan::nothing();
         let claimed = claim(ctx.store, id, deployment, &mut plan);
         let view = View::new(id, deployment, claimed, ctx.now);
         if deployment.meta.deleting.is_some() {
@@ -243,7 +243,7 @@ impl Reconcile for Deployments {
             // The creation will be refused, which fails the pass; the next one makes another name.
             let old = deployment.status;
             let status = DeploymentStatus { collision_count: old.collision_count + 1, ..old };
-            plan.finally.push(Planned { request: status_request(&view, status, None), memo: Memo::Other });
+            plan.finally.push(Planned { request: status_request(&view, status, None), purpose: Purpose::Other });
             return plan;
         }
         let status = progress::status(ctx.store, &view, created);
@@ -255,17 +255,17 @@ impl Reconcile for Deployments {
         plan
     }
 
-    fn answered(&mut self, id: DeploymentId, memo: Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
+    fn answered(&mut self, id: DeploymentId, purpose: Purpose, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
         let Some(about) = ObjectRef::workload(ctx.store, WorkloadId::Deployment(id)) else { return };
-        let (set, from, to) = match (memo, answer) {
-            (Memo::Create(_), Err(error)) if error.reason != ErrorReason::AlreadyExists => {
+        let (set, from, to) = match (purpose, answer) {
+            (Purpose::Create(_), Err(error)) if error.reason != ErrorReason::AlreadyExists => {
                 self.not_created(id, about, error, ctx);
                 return;
             }
-            (Memo::Create(to), Ok(crate::component::Reply::Workload(WorkloadId::ReplicaSet(set)))) if to > 0 => {
+            (Purpose::Create(to), Ok(crate::component::Reply::Workload(WorkloadId::ReplicaSet(set)))) if to > 0 => {
                 (*set, 0, to)
             }
-            (Memo::Scale(set, from, to), Ok(_)) => (set, from, to),
+            (Purpose::Scale(set, from, to), Ok(_)) => (set, from, to),
             _ => return,
         };
         let Some(set) = ctx.store.replica_sets.get(set) else { return };
@@ -278,12 +278,12 @@ impl Reconcile for Deployments {
         &mut self,
         id: DeploymentId,
         _ctx: &mut Ctx<'_, Controller<Self>>,
-    ) -> (Option<Planned<Memo>>, Option<SimDuration>) {
-        let write = self.refused.remove(&id).map(|request| Planned { request, memo: Memo::Other });
+    ) -> (Option<Planned<Purpose>>, Option<SimDuration>) {
+        let write = self.refused.remove(&id).map(|request| Planned { request, purpose: Purpose::Other });
         (write, None)
     }
 
-    fn is_failure(_memo: Memo, answer: &Answer) -> bool {
+    fn is_failure(_memo: Purpose, answer: &Answer) -> bool {
         // A namespace that is being deleted refuses whatever is tried.
         answer.as_ref().is_err_and(|error| !error.is_of_terminating_namespace())
     }
@@ -298,7 +298,7 @@ fn claim<'a>(
     store: &'a Store,
     id: DeploymentId,
     deployment: &Deployment,
-    plan: &mut Plan<Memo>,
+    plan: &mut SyncPlan<Purpose>,
 ) -> Vec<(ReplicaSetId, &'a ReplicaSet)> {
     let mut claimed = Vec::new();
     let Some(selector) = &deployment.spec.selector else { return claimed };
@@ -322,7 +322,7 @@ fn claim<'a>(
         if owner.is_some() {
             claimed.push((set_id, set));
         }
-        plan.then(Request::SetWorkloadOwner { workload: WorkloadId::ReplicaSet(set_id), owner }, Memo::Other);
+        plan.then(Request::SetWorkloadOwner { workload: WorkloadId::ReplicaSet(set_id), owner }, Purpose::Other);
     }
     claimed
 }
@@ -332,10 +332,10 @@ fn claim<'a>(
 /// # Source
 /// deployment-controller: a call that is refused ends the pass before the status. A pass that has raised the revision of the
 /// Deployment itself ends with a status that is refused, for it is made from what the pass began with.
-fn finish(view: &View<'_>, status: DeploymentStatus, plan: &mut Plan<Memo>) {
+fn finish(view: &View<'_>, status: DeploymentStatus, plan: &mut SyncPlan<Purpose>) {
     rebase(plan);
     if status != view.deployment.status {
-        plan.then(status_request(view, status, None), Memo::Other);
+        plan.then(status_request(view, status, None), Purpose::Other);
     }
 }
 
@@ -350,7 +350,7 @@ fn status_request(
 }
 
 /// A ReplicaSet that is written twice is written from what the first write made of it.
-fn rebase(plan: &mut Plan<Memo>) {
+fn rebase(plan: &mut SyncPlan<Purpose>) {
     let mut writes: Vec<ReplicaSetId> = Vec::new();
     for step in &mut plan.steps {
         let (Step::SlowStart(calls) | Step::Concurrent(calls)) = step;

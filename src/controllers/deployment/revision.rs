@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Memo, View, progress, revision_key, scale, status_request, with};
+use super::{Purpose, View, progress, revision_key, scale, status_request, with};
 use crate::arena::{Symbol, sym};
-use crate::component::{NewReplicaSet, Plan, Planned, Request, Step, template_hash};
+use crate::component::{NewReplicaSet, Planned, Request, Step, SyncPlan, template_hash};
 use crate::model::{LabelSelector, PodTemplateSpec, ReplicaSetSpec};
 use crate::state::{Deployment, DeploymentStatus, Propagation, ReplicaSet, ReplicaSetId, Store, WorkloadId};
 
@@ -32,11 +32,11 @@ pub(super) fn is_taken(store: &Store, view: &View<'_>) -> bool {
     store.find_workload("ReplicaSet", view.deployment.meta.namespace, name(view.deployment).1).is_some()
 }
 
-/// Creates the ReplicaSet of the present template with its first size applied, and tells of it in the Deployment.
+/// Creates the ReplicaSet of the present template with its first size applied, and notes it in the Deployment.
 ///
 /// # Source
 /// deployment-controller, `getNewReplicaSet`: one write of the Deployment has its revision and that the roll-out has begun.
-pub(super) fn create(view: &View<'_>, size: i32, plan: &mut Plan<Memo>) {
+pub(super) fn create(view: &View<'_>, size: i32, plan: &mut SyncPlan<Purpose>) {
     let deployment = view.deployment;
     let (hash, name) = name(deployment);
     let mut template = PodTemplateSpec::clone(&deployment.spec.template);
@@ -60,16 +60,16 @@ pub(super) fn create(view: &View<'_>, size: i32, plan: &mut Plan<Memo>) {
         }),
     };
     let request = Request::CreateReplicaSet(Box::new(new));
-    plan.steps.push(Step::Concurrent(vec![Planned { request, memo: Memo::Create(size) }]));
+    plan.steps.push(Step::Concurrent(vec![Planned { request, purpose: Purpose::Create(size) }]));
     let status = DeploymentStatus { progressing: progress::created(view), ..deployment.status };
     let annotations = raised(view, revision);
     if status != deployment.status || annotations.is_some() {
-        plan.then(status_request(view, status, annotations), Memo::Other);
+        plan.then(status_request(view, status, annotations), Purpose::Other);
     }
 }
 
 /// Gives the newest ReplicaSet the Deployment's annotations, and a higher revision if its template is wanted again; the Deployment gets it by a later pass.
-pub(super) fn refresh(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, plan: &mut Plan<Memo>) {
+pub(super) fn refresh(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, plan: &mut SyncPlan<Purpose>) {
     let highest = view.old.iter().map(|(_, old)| revision_of(old)).max().unwrap_or(0);
     let revision = revision_of(set);
     let is_raised = revision <= highest;
@@ -86,12 +86,12 @@ pub(super) fn refresh(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, plan:
                 replicas: None,
                 annotations: Some(annotations),
             },
-            Memo::Other,
+            Purpose::Other,
         );
         return;
     }
     if let Some(annotations) = raised(view, revision) {
-        plan.then(status_request(view, view.deployment.status, Some(annotations)), Memo::Other);
+        plan.then(status_request(view, view.deployment.status, Some(annotations)), Purpose::Other);
     }
 }
 
@@ -130,7 +130,7 @@ fn raised(view: &View<'_>, revision: i64) -> Option<Arc<BTreeMap<Symbol, Symbol>
 }
 
 /// Deletes the oldest empty ReplicaSets beyond the history limit.
-pub(super) fn prune(view: &View<'_>, plan: &mut Plan<Memo>) {
+pub(super) fn prune(view: &View<'_>, plan: &mut SyncPlan<Purpose>) {
     let Some(limit) = view.deployment.spec.revision_history_limit.filter(|limit| *limit < i32::MAX) else { return };
     let surplus = view.old.len().saturating_sub(limit.max(0) as usize);
     let mut old: Vec<_> = view.old.iter().collect();
@@ -139,7 +139,7 @@ pub(super) fn prune(view: &View<'_>, plan: &mut Plan<Memo>) {
         let is_empty = set.replicas == 0 && set.status.replicas == 0 && set.meta.deleting.is_none();
         if is_empty && set.status.observed_generation >= set.meta.generation {
             let workload = WorkloadId::ReplicaSet(*id);
-            plan.then(Request::DeleteWorkload { workload, propagation: Propagation::Background }, Memo::Other);
+            plan.then(Request::DeleteWorkload { workload, propagation: Propagation::Background }, Purpose::Other);
         }
     }
 }
@@ -174,7 +174,7 @@ mod tests {
             .collect();
         let old = old.iter().map(|(id, set)| (*id, set)).collect();
         let view = View { id, deployment: &deployment, newest: None, old, now: SimTime::ZERO };
-        let mut plan = Plan::nothing();
+        let mut plan = SyncPlan::nothing();
         prune(&view, &mut plan);
         assert_eq!(plan.steps.len(), expected, "limit {limit}, {sets:?}");
     }

@@ -1,7 +1,7 @@
 //! One step of a roll-out: grow the new ReplicaSet, or shrink the old ones, or nothing.
 
-use super::{Memo, View, rescale_call, revision, scale_call};
-use crate::component::{Plan, Step};
+use super::{Purpose, View, rescale_call, revision, scale_call};
+use crate::component::{Step, SyncPlan};
 use crate::model::RollingUpdateDeployment;
 use crate::state::{PodPhase, Store, WorkloadId};
 use crate::units::{IntOrPercent, Rounding};
@@ -51,7 +51,7 @@ pub(super) fn new_size(replicas: i32, surge: i32, newest: i32, total: i32) -> i3
 }
 
 /// Rolls one step; true if something was scaled or created.
-pub(super) fn roll(view: &View<'_>, plan: &mut Plan<Memo>, created: &mut bool) -> bool {
+pub(super) fn roll(view: &View<'_>, plan: &mut SyncPlan<Purpose>, created: &mut bool) -> bool {
     let (replicas, surge) = (view.replicas(), max_surge(view));
     let Some((id, newest)) = view.newest else {
         let size = new_size(replicas, surge, 0, view.total());
@@ -73,7 +73,7 @@ pub(super) fn roll(view: &View<'_>, plan: &mut Plan<Memo>, created: &mut bool) -
 ///
 /// # Source
 /// deployment-controller, `reconcileOldReplicaSets`.
-fn shrink_old(view: &View<'_>, plan: &mut Plan<Memo>) -> bool {
+fn shrink_old(view: &View<'_>, plan: &mut SyncPlan<Purpose>) -> bool {
     let old_total: i32 = view.old.iter().map(|(_, set)| set.replicas).sum();
     if old_total == 0 {
         return false;
@@ -130,7 +130,7 @@ fn without_unhealthy(old: &[(i32, i32)], budget: i32) -> Option<Vec<i32>> {
 }
 
 /// Recreate: all old pods have to be gone, terminating ones included, before the new ReplicaSet grows.
-pub(super) fn recreate(store: &Store, view: &View<'_>, plan: &mut Plan<Memo>, created: &mut bool) -> bool {
+pub(super) fn recreate(store: &Store, view: &View<'_>, plan: &mut SyncPlan<Purpose>, created: &mut bool) -> bool {
     let calls: Vec<_> =
         view.old.iter().filter(|(_, set)| set.replicas > 0).map(|(id, set)| scale_call(view, *id, set, 0)).collect();
     if !calls.is_empty() {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Memo, View, rolling, scale_call};
+use super::{Purpose, View, rolling, scale_call};
 use crate::arena::{Symbol, sym};
-use crate::component::{Plan, Step};
+use crate::component::{Step, SyncPlan};
 use crate::state::{ReplicaSet, ReplicaSetId};
 
 fn desired_key() -> Symbol {
@@ -46,7 +46,7 @@ pub(super) fn is_scaling_event(view: &View<'_>) -> bool {
 /// # Source
 /// deployment-controller, `scale`: one active ReplicaSet takes the whole size; a saturated new one empties the others;
 /// otherwise the difference is shared in proportion.
-pub(super) fn scale(view: &View<'_>, plan: &mut Plan<Memo>) {
+pub(super) fn scale(view: &View<'_>, plan: &mut SyncPlan<Purpose>) {
     let mut active: Vec<(ReplicaSetId, &ReplicaSet)> =
         view.all().filter(|(_, set)| set.replicas > 0).map(|(id, set)| (*id, *set)).collect();
     if active.len() <= 1 {

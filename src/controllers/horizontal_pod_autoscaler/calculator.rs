@@ -167,7 +167,7 @@ mod tests {
         check(&[2000; 4], 4, 0, 8, 16);
         // On the way down those that are not ready do not count.
         check(&[250; 4], 4, 0, 8, 2);
-        // On the way down those that tell nothing are taken to use all they request: 4 × 10 % and 4 × 100 % are 55 %.
+        // On the way down those without metrics are taken to use all they request: 4 × 10 % and 4 × 100 % are 55 %.
         check(&[100; 4], 0, 4, 8, 8);
         // On the way up they are taken to be idle.
         check(&[1500; 2], 0, 2, 4, 6);

@@ -1,4 +1,4 @@
-//! What pods use, as the metrics server would tell, and how each of them counts.
+//! What pods use, as the metrics server would report it, and how each of them counts.
 
 use super::calculator::{Sample, Standing};
 use crate::arena::Symbol;

@@ -1,7 +1,7 @@
 //! The horizontal pod autoscaler: workloads between their bounds, by what their pods use.
 //!
 //! It syncs on a grid. A sync that would find nothing to do is not played: changes of pods, of the workload and of the
-//! autoscaler call for the next one, and the load on a workload tells when it will ask for another size.
+//! autoscaler call for the next one, and the load on a workload says when it will ask for another size.
 
 mod calculator;
 mod metrics;
@@ -81,9 +81,9 @@ struct Memory {
     /// The new size on its way.
     scaling: Option<Box<Scaling>>,
     /// What the last sync warned of: that is no news.
-    told: Vec<(&'static str, String)>,
+    warned: Vec<(&'static str, String)>,
     /// What this sync warns of.
-    telling: Vec<(&'static str, String)>,
+    warnings: Vec<(&'static str, String)>,
 }
 
 /// A new size on its way to the API server.
@@ -102,7 +102,7 @@ struct Scaling {
 ///
 /// # Differs
 /// What pods use is what the scenario says: a load on a workload, shared by its Ready pods alike, or an annotation of the pod.
-/// Metrics of other sources than resources have no adapter. What keeps an autoscaler from its work is told once, and not at each sync;
+/// Metrics of other sources than resources have no adapter. What keeps an autoscaler from its work is warned of once, and not at each sync;
 /// while the API server is away only those that want another size notice.
 #[derive(Clone, Debug, Default)]
 pub struct HorizontalPodAutoscalers {
@@ -165,7 +165,7 @@ impl HorizontalPodAutoscalers {
         let period = ctx.config.kube_controller_manager.horizontal_pod_autoscaler_sync_period;
         let Some(memory) = self.memories.get_mut(&key) else { return };
         memory.next = ctx.now + period;
-        memory.told = std::mem::take(&mut memory.telling);
+        memory.warned = std::mem::take(&mut memory.warnings);
         if let Some((at, why)) = memory.under_way.take().flatten() {
             self.arm_for(why, key, at, ctx);
         }
@@ -199,7 +199,7 @@ impl HorizontalPodAutoscalers {
         let Some(memory) = self.memories.get_mut(&key) else { return };
         let (target, workload) = (memory.target.take(), memory.workload.take());
         let rivals = std::mem::take(&mut memory.rivals);
-        memory.told.clear();
+        memory.warned.clear();
         self.unlink(key, target, workload);
         self.arm_all(&rivals, ctx);
         self.arm(key, ctx.now, ctx);

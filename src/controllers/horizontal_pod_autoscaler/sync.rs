@@ -112,7 +112,7 @@ impl Scene<'_> {
         Findings { replicas, values, failures, all }
     }
 
-    /// What one metric asks for, and its name; else the reason, and how the failure is told.
+    /// What one metric asks for, and its name; else the reason, and the warning of the failure.
     fn metric(
         &self,
         spec: &MetricSpec,
@@ -228,7 +228,7 @@ impl HorizontalPodAutoscalers {
         }
     }
 
-    /// Remembers whose pods tell of an autoscaler's target.
+    /// Remembers whose pods matter to an autoscaler's target.
     fn found(&mut self, key: AutoscalerKey, workload: WorkloadId) {
         let Some(memory) = self.memories.get_mut(&key) else { return };
         let old = memory.workload.replace(workload).filter(|old| *old != workload);
@@ -248,20 +248,20 @@ impl HorizontalPodAutoscalers {
         problem: &str,
         ctx: &mut Ctx<'_, Self>,
     ) {
-        self.tell(key, "FailedGetScale", problem.to_owned(), ctx);
+        self.warn(key, "FailedGetScale", problem.to_owned(), ctx);
         let message = format!("the HPA controller was unable to get the target's current scale: {problem}");
         status.set_condition("AbleToScale", false, "FailedGetScale", &message, ctx.now);
         self.write(key, autoscaler, status, ctx);
     }
 
     /// Warns of something that keeps the autoscaler from its work, unless its last sync did.
-    fn tell(&mut self, key: AutoscalerKey, reason: &'static str, message: String, ctx: &mut Ctx<'_, Self>) {
+    fn warn(&mut self, key: AutoscalerKey, reason: &'static str, message: String, ctx: &mut Ctx<'_, Self>) {
         let Some(memory) = self.memories.get_mut(&key) else { return };
         let warning = (reason, message);
-        if !memory.told.contains(&warning) {
+        if !memory.warned.contains(&warning) {
             ctx.event(EventDraft::warning(reason, reference(key), warning.1.clone()));
         }
-        memory.telling.push(warning);
+        memory.warnings.push(warning);
     }
 
     /// Sets the size by the metrics.
@@ -305,7 +305,7 @@ impl HorizontalPodAutoscalers {
         };
         let findings = scene.findings(load.map(|load| pressure(load.curve.at(now), load.per_replica)));
         status.metrics.clone_from(&findings.values);
-        self.tell_of_metrics(key, &findings, &mut status, ctx);
+        self.warn_of_metrics(key, &findings, &mut status, ctx);
         let Some((proposed, metric)) = findings.replicas else {
             self.arm_initialized(key, &scene, ctx);
             return self.write(key, autoscaler, status, ctx);
@@ -349,7 +349,7 @@ impl HorizontalPodAutoscalers {
     }
 
     /// Says which metric cannot be had, and what follows if too little is known.
-    fn tell_of_metrics(
+    fn warn_of_metrics(
         &mut self,
         key: AutoscalerKey,
         findings: &Findings,
@@ -357,16 +357,16 @@ impl HorizontalPodAutoscalers {
         ctx: &mut Ctx<'_, Self>,
     ) {
         for (reason, own) in &findings.failures {
-            self.tell(key, reason, own.clone(), ctx);
+            self.warn(key, reason, own.clone(), ctx);
         }
         if let (None, Some((reason, own))) = (&findings.replicas, findings.failures.first()) {
-            self.tell(key, "FailedComputeMetricsReplicas", findings.all.clone(), ctx);
+            self.warn(key, "FailedComputeMetricsReplicas", findings.all.clone(), ctx);
             let message = format!("the HPA was unable to compute the replica count: {own}");
             status.set_condition("ScalingActive", false, reason, &message, ctx.now);
         }
     }
 
-    /// The target's pods cannot be told apart from others'; what is said of that as an event, and as a condition.
+    /// The target's pods cannot be distinguished from others'; what is said of that as an event, and as a condition.
     ///
     /// # Source
     /// `validateAndParseSelector`.
@@ -379,8 +379,8 @@ impl HorizontalPodAutoscalers {
         mut status: AutoscalerStatus,
         ctx: &mut Ctx<'_, Self>,
     ) {
-        self.tell(key, event, message.clone(), ctx);
-        self.tell(key, "FailedComputeMetricsReplicas", message, ctx);
+        self.warn(key, event, message.clone(), ctx);
+        self.warn(key, "FailedComputeMetricsReplicas", message, ctx);
         status.metrics = Vec::new();
         status.set_condition("ScalingActive", false, reason, &condition, ctx.now);
         self.write(key, autoscaler, status, ctx);

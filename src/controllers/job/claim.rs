@@ -1,7 +1,7 @@
 //! Which pods a Job works with: its own, and those that it adopts.
 
-use super::{BATCH_PERIOD, Key, Memo};
-use crate::component::{Claim, Enqueue, Plan, Planned, Request, Step, judge_claim};
+use super::{BATCH_PERIOD, Key, Purpose};
+use crate::component::{Claim, Enqueue, Planned, Request, Step, SyncPlan, judge_claim};
 use crate::model::LabelSelector;
 use crate::state::{Job, JobId, Pod, PodId, Store, WorkloadId};
 
@@ -19,7 +19,7 @@ pub(super) struct Claimed<'a> {
 /// # Source
 /// job-controller, `getPodsForJob`: before the first adoption the Job itself is read once more; owner and finalizer go in
 /// one patch. A Job whose selector was made for it finds nobody else's pods.
-pub(super) fn claim<'a>(store: &'a Store, id: JobId, job: &Job, plan: &mut Plan<Memo>) -> Vec<Claimed<'a>> {
+pub(super) fn claim<'a>(store: &'a Store, id: JobId, job: &Job, plan: &mut SyncPlan<Purpose>) -> Vec<Claimed<'a>> {
     let workload = WorkloadId::Job(id);
     let own = |pod_id: &PodId| store.pod(*pod_id).map(|pod| Claimed { id: *pod_id, pod, is_adopted: false });
     // Dumps may have lost the label that the API server puts into both selector and template.
@@ -41,11 +41,11 @@ pub(super) fn claim<'a>(store: &'a Store, id: JobId, job: &Job, plan: &mut Plan<
         if is_adopted || verdict == Claim::Release {
             adopts |= is_adopted;
             let request = Request::ClaimPodForJob { pod: pod_id, job: is_adopted.then_some(id) };
-            calls.push(Planned { request, memo: Memo::Other });
+            calls.push(Planned { request, purpose: Purpose::Other });
         }
     }
     if adopts {
-        plan.then(Request::Get, Memo::Other);
+        plan.then(Request::Get, Purpose::Other);
     }
     if !calls.is_empty() {
         plan.steps.push(Step::Concurrent(calls));

@@ -29,7 +29,7 @@ impl IndexFailures {
 }
 
 impl Jobs {
-    /// What earlier pods of the indexes tell, if nothing is remembered of the Job: after a restart, or when a run begins.
+    /// What earlier pods of the indexes show, if nothing is remembered of the Job: after a restart, or when a run begins.
     ///
     /// # Source
     /// job-controller, `getNewIndexFailureCounts`: each pod carries the number of failures before it

@@ -17,8 +17,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef, Plan,
-    Planned, PodDraft, PodName, Reconcile, Reply, Request, Start, Step, pod_name, workload_name,
+    Answer, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, Expectations, ObjectRef, Planned,
+    PodDraft, PodName, Reconcile, Reply, Request, Start, Step, SyncPlan, pod_name, workload_name,
 };
 use crate::model::PodFailurePolicyAction;
 use crate::state::{
@@ -40,7 +40,7 @@ const BATCH_PERIOD: SimDuration = SimDuration::from_secs(1);
 
 /// What a call of this controller was for.
 #[derive(Copy, Clone, Debug)]
-pub enum Memo {
+pub enum Purpose {
     /// Creating a pod.
     Create,
     /// Deleting a pod.
@@ -48,16 +48,16 @@ pub enum Memo {
     /// Taking a finalizer away.
     Release(PodId),
     /// Writing the status that names the pods to be counted; an event tells of it, or nothing does.
-    Flush(Option<Tell>),
+    Flush(Option<JobEvent>),
     /// Writing the status in which they count.
-    Conclude(Option<Tell>),
+    Conclude(Option<JobEvent>),
     /// Anything else.
     Other,
 }
 
-/// What an event tells of a Job.
+/// What an event says of a Job.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Tell {
+pub enum JobEvent {
     /// It has been suspended.
     Suspended,
     /// It goes on.
@@ -153,10 +153,10 @@ impl Jobs {
         }
     }
 
-    fn delete_call(&mut self, (id, pod): (PodId, &Pod), cause: DeletionCause) -> Planned<Memo> {
+    fn delete_call(&mut self, (id, pod): (PodId, &Pod), cause: DeletionCause) -> Planned<Purpose> {
         self.deleting.insert(id, Arc::clone(&pod.name));
         let request = Request::DeletePod { pod: id, options: DeleteOptions::default(), cause };
-        Planned { request, memo: Memo::Delete(id) }
+        Planned { request, purpose: Purpose::Delete(id) }
     }
 
     /// Deletes pods of which there are too many and expects to see that. They do not count as failed: their finalizers go
@@ -164,7 +164,14 @@ impl Jobs {
     ///
     /// # Source
     /// job-controller, `deleteJobPods`.
-    fn retire(&mut self, id: JobId, pods: &[(PodId, &Pod)], cause: DeletionCause, now: SimTime, plan: &mut Plan<Memo>) {
+    fn retire(
+        &mut self,
+        id: JobId,
+        pods: &[(PodId, &Pod)],
+        cause: DeletionCause,
+        now: SimTime,
+        plan: &mut SyncPlan<Purpose>,
+    ) {
         if pods.is_empty() {
             return;
         }
@@ -177,7 +184,7 @@ impl Jobs {
     ///
     /// # Source
     /// job-controller, `deleteActivePods`.
-    fn stop(&mut self, pods: &[(PodId, &Pod)], cause: DeletionCause, plan: &mut Plan<Memo>) {
+    fn stop(&mut self, pods: &[(PodId, &Pod)], cause: DeletionCause, plan: &mut SyncPlan<Purpose>) {
         let calls = pods.iter().map(|pod| self.delete_call(*pod, cause)).collect();
         plan.steps.push(Step::Concurrent(calls));
     }
@@ -237,7 +244,7 @@ impl Jobs {
         census: &Census<'_>,
         status: &mut JobStatus,
         ctx: &Ctx<'_, Controller<Self>>,
-        plan: &mut Plan<Memo>,
+        plan: &mut SyncPlan<Purpose>,
     ) {
         let (spec, now) = (&job.spec, ctx.now);
         let active = census.active.len();
@@ -295,14 +302,15 @@ impl Jobs {
         }
         self.expectations.set(id, indexes.len(), 0, now);
         status.active += indexes.len() as i32;
-        let calls =
-            indexes.into_iter().map(|index| Planned { request: create_request(id, job, index), memo: Memo::Create });
+        let calls = indexes
+            .into_iter()
+            .map(|index| Planned { request: create_request(id, job, index), purpose: Purpose::Create });
         plan.steps.push(Step::SlowStart(calls.collect()));
     }
 }
 
-/// Notes that the Job is suspended, or is no longer; what there is to tell of it.
-fn suspension(job: &Job, status: &mut JobStatus, forgets_start: bool, now: SimTime) -> Option<Tell> {
+/// Notes that the Job is suspended, or is no longer; the event that this calls for.
+fn suspension(job: &Job, status: &mut JobStatus, forgets_start: bool, now: SimTime) -> Option<JobEvent> {
     match (is_suspended(job), condition(status, "Suspended").is_some()) {
         (true, false) => {
             set_condition(status, "Suspended", "JobSuspended", now);
@@ -310,12 +318,12 @@ fn suspension(job: &Job, status: &mut JobStatus, forgets_start: bool, now: SimTi
             if forgets_start {
                 status.started_at = None;
             }
-            Some(Tell::Suspended)
+            Some(JobEvent::Suspended)
         }
         (false, true) => {
             status.conditions.retain(|(kind, ..)| *kind != "Suspended");
             status.started_at = Some(now);
-            Some(Tell::Resumed)
+            Some(JobEvent::Resumed)
         }
         _ => None,
     }
@@ -355,8 +363,8 @@ fn event(
 }
 
 impl Jobs {
-    fn sync_job(&mut self, id: JobId, job: &Job, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
-        let mut plan = Plan::nothing();
+    fn sync_job(&mut self, id: JobId, job: &Job, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
+        let mut plan = SyncPlan::nothing();
         let now = ctx.now;
         let satisfied = self.expectations.satisfied(id, now);
         let claimed = claim::claim(ctx.store, id, job, &mut plan);
@@ -373,7 +381,7 @@ impl Jobs {
             .or_else(|| self.ended_by_policy(id, job, &claimed))
             .or_else(|| failure(job, &status, &census, now))
             .filter(|_| !has_succeeded);
-        let mut tell = None;
+        let mut job_event = None;
         let mut released: Vec<PodId> = census.succeeded.iter().chain(&census.failed).map(|(pod, _)| *pod).collect();
         released.extend(&census.held);
         (status.active, status.ready) = (census.active.len() as i32, census.ready);
@@ -391,11 +399,11 @@ impl Jobs {
                 set_condition(&mut status, "FailureTarget", reason, now);
                 if status.terminating == 0 {
                     finish(&mut status, "Failed", reason, now);
-                    tell = Some(Tell::Failed(reason));
+                    job_event = Some(JobEvent::Failed(reason));
                 }
             }
         } else {
-            tell = self.pursue(id, job, &census, &mut status, may_manage, ctx, &mut plan);
+            job_event = self.pursue(id, job, &census, &mut status, may_manage, ctx, &mut plan);
         }
         if (failed.is_some() && satisfied)
             || condition(&status, "SuccessCriteriaMet").is_some()
@@ -413,7 +421,7 @@ impl Jobs {
         uncounted.failed.extend(job.status.uncounted_failed.iter().filter(is_held));
         uncounted.succeeded.extend(job.status.uncounted_succeeded.iter().filter(is_held));
         self.released.extend(released.iter().copied());
-        record(id, job, status, &uncounted, tell, &released, &mut plan);
+        record(id, job, status, &uncounted, job_event, &released, &mut plan);
         plan
     }
 
@@ -424,7 +432,7 @@ impl Jobs {
         Some("PodFailurePolicy")
     }
 
-    /// Works towards completion; what there is to tell of it when the status is written.
+    /// Works towards completion; the event that is posted when the status is written.
     #[expect(clippy::too_many_arguments, reason = "one pass, cut in two for length")]
     fn pursue(
         &mut self,
@@ -434,8 +442,8 @@ impl Jobs {
         status: &mut JobStatus,
         satisfied: bool,
         ctx: &Ctx<'_, Controller<Self>>,
-        plan: &mut Plan<Memo>,
-    ) -> Option<Tell> {
+        plan: &mut SyncPlan<Purpose>,
+    ) -> Option<JobEvent> {
         let now = ctx.now;
         let earlier = condition(status, "SuccessCriteriaMet").map(|(reason, _)| reason);
         let is_policy_met = manage::is_indexed(&job.spec) && success::is_met(&job.spec, &status.completed_indexes);
@@ -462,7 +470,7 @@ impl Jobs {
                 (status.terminating == 0).then(|| {
                     finish(status, "Complete", reason, now);
                     status.completed_at = Some(now);
-                    Tell::Completed
+                    JobEvent::Completed
                 })
             }
             None if satisfied => suspension(job, status, ctx.config.version.at_least(36), now),
@@ -470,13 +478,13 @@ impl Jobs {
         }
     }
 
-    fn tell(&self, id: JobId, tell: Option<Tell>, ctx: &mut Ctx<'_, Controller<Self>>) {
-        let Some(tell) = tell else { return };
-        match tell {
-            Tell::Suspended => event(ctx, id, EventDraft::normal, "Suspended", "Job suspended"),
-            Tell::Resumed => event(ctx, id, EventDraft::normal, "Resumed", "Job resumed"),
-            Tell::Completed => event(ctx, id, EventDraft::normal, "Completed", "Job completed"),
-            Tell::Failed(reason) => {
+    fn post(&self, id: JobId, job_event: Option<JobEvent>, ctx: &mut Ctx<'_, Controller<Self>>) {
+        let Some(job_event) = job_event else { return };
+        match job_event {
+            JobEvent::Suspended => event(ctx, id, EventDraft::normal, "Suspended", "Job suspended"),
+            JobEvent::Resumed => event(ctx, id, EventDraft::normal, "Resumed", "Job resumed"),
+            JobEvent::Completed => event(ctx, id, EventDraft::normal, "Completed", "Job completed"),
+            JobEvent::Failed(reason) => {
                 let verdict = self.verdicts.get(&id).filter(|_| reason == "PodFailurePolicy");
                 let message = verdict.map_or_else(|| failure_message(reason), String::as_str);
                 event(ctx, id, EventDraft::warning, reason, message);
@@ -496,7 +504,7 @@ pub enum Key {
 
 impl Reconcile for Jobs {
     type Key = Key;
-    type Memo = Memo;
+    type Purpose = Purpose;
     const NAME: &'static str = "job-controller";
 
     fn words(key: Key, store: &Store) -> String {
@@ -616,22 +624,22 @@ impl Reconcile for Jobs {
         }
     }
 
-    fn sync(&mut self, key: Key, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+    fn sync(&mut self, key: Key, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
         let id = match key {
             Key::Job(id) => id,
             Key::Orphan(pod) => return release_orphan(pod, ctx.store),
         };
-        let Some(job) = ctx.store.jobs.get(id) else { return Plan::nothing() };
+        let Some(job) = ctx.store.jobs.get(id) else { return SyncPlan::nothing() };
         if is_foreign(job) {
-            return Plan::nothing();
+            return SyncPlan::nothing();
         }
         let runs = |name: &str| ctx.config.kube_controller_manager.controllers.runs(name);
         match finished_since(&job.status) {
-            None if !runs("job-controller") => Plan::nothing(),
-            Some(_) if !runs("ttl-after-finished-controller") => Plan::nothing(),
+            None if !runs("job-controller") => SyncPlan::nothing(),
+            Some(_) if !runs("ttl-after-finished-controller") => SyncPlan::nothing(),
             None => self.sync_job(id, job, ctx),
             Some(finished_at) => {
-                let mut plan = Plan::nothing();
+                let mut plan = SyncPlan::nothing();
                 let Some(ttl) = job.spec.ttl_seconds_after_finished.filter(|_| job.meta.deleting.is_none()) else {
                     return plan;
                 };
@@ -639,7 +647,10 @@ impl Reconcile for Jobs {
                 match due.saturating_since(ctx.now) {
                     SimDuration::ZERO => {
                         let propagation = Propagation::Foreground;
-                        plan.then(Request::DeleteWorkload { workload: WorkloadId::Job(id), propagation }, Memo::Other);
+                        plan.then(
+                            Request::DeleteWorkload { workload: WorkloadId::Job(id), propagation },
+                            Purpose::Other,
+                        );
                     }
                     left => plan.requeue_after = Some(left),
                 }
@@ -648,19 +659,19 @@ impl Reconcile for Jobs {
         }
     }
 
-    fn answered(&mut self, key: Key, memo: Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
+    fn answered(&mut self, key: Key, purpose: Purpose, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
         let Key::Job(id) = key else { return };
-        match (memo, answer) {
-            (Memo::Create, Ok(Reply::Pod(pod))) => {
+        match (purpose, answer) {
+            (Purpose::Create, Ok(Reply::Pod(pod))) => {
                 if let Some(pod) = ctx.store.pod(*pod) {
                     event(ctx, id, EventDraft::normal, "SuccessfulCreate", &format!("Created pod: {}", pod.name));
                 }
             }
-            (Memo::Create, Err(error)) => {
+            (Purpose::Create, Err(error)) => {
                 self.expectations.creation_observed(id);
                 event(ctx, id, EventDraft::warning, "FailedCreate", &format!("Error creating: {}", error.message));
             }
-            (Memo::Delete(pod), answer) => {
+            (Purpose::Delete(pod), answer) => {
                 let name = self.deleting.remove(&pod);
                 match (answer, name) {
                     (Ok(_), Some(name)) => {
@@ -676,38 +687,38 @@ impl Reconcile for Jobs {
                     }
                 }
             }
-            (Memo::Flush(tell), Ok(_)) => {
+            (Purpose::Flush(job_event), Ok(_)) => {
                 if let Some(record) = self.noted.remove(&id) {
                     self.failures.insert(id, record);
                 }
-                self.tell(id, tell, ctx);
+                self.post(id, job_event, ctx);
             }
-            (Memo::Conclude(tell), Ok(_)) => self.tell(id, tell, ctx),
-            (Memo::Release(pod), Err(_)) => {
+            (Purpose::Conclude(job_event), Ok(_)) => self.post(id, job_event, ctx),
+            (Purpose::Release(pod), Err(_)) => {
                 self.released.remove(&pod);
             }
-            (Memo::Create | Memo::Release(_) | Memo::Flush(_) | Memo::Conclude(_) | Memo::Other, _) => {}
+            (Purpose::Create | Purpose::Release(_) | Purpose::Flush(_) | Purpose::Conclude(_) | Purpose::Other, _) => {}
         }
     }
 
-    fn skipped(&mut self, key: Key, memo: Memo) {
+    fn skipped(&mut self, key: Key, purpose: Purpose) {
         let Key::Job(id) = key else { return };
-        match memo {
-            Memo::Create => self.expectations.creation_observed(id),
-            Memo::Delete(pod) => {
+        match purpose {
+            Purpose::Create => self.expectations.creation_observed(id),
+            Purpose::Delete(pod) => {
                 self.deleting.remove(&pod);
                 self.expectations.deletion_observed(id);
             }
-            Memo::Release(pod) => {
+            Purpose::Release(pod) => {
                 self.released.remove(&pod);
             }
-            Memo::Flush(_) | Memo::Conclude(_) | Memo::Other => {}
+            Purpose::Flush(_) | Purpose::Conclude(_) | Purpose::Other => {}
         }
     }
 
-    fn is_failure(memo: Memo, answer: &Answer) -> bool {
-        match (memo, answer) {
-            (Memo::Create, Err(error)) => !error.is_of_terminating_namespace(),
+    fn is_failure(purpose: Purpose, answer: &Answer) -> bool {
+        match (purpose, answer) {
+            (Purpose::Create, Err(error)) => !error.is_of_terminating_namespace(),
             (_, Err(error)) => error.reason != ErrorReason::NotFound,
             (_, Ok(_)) => false,
         }

@@ -1,8 +1,8 @@
 //! Pods whose tracking finalizer nobody would take off.
 
 use super::status::finished_since;
-use super::{Key, Memo};
-use crate::component::{Enqueue, Plan, Request};
+use super::{Key, Purpose};
+use crate::component::{Enqueue, Request, SyncPlan};
 use crate::state::{Job, JobId, Owner, Pod, PodId, Store, WorkloadId};
 
 /// Whether the pod waits for its finalizer to be taken off though no Job does that: nobody controls it, or it is being deleted
@@ -39,10 +39,10 @@ pub(super) fn enqueue_held(id: JobId, store: &Store, queue: &mut Enqueue<Key>) {
     }
 }
 
-pub(super) fn release_orphan(id: PodId, store: &Store) -> Plan<Memo> {
-    let mut plan = Plan::nothing();
+pub(super) fn release_orphan(id: PodId, store: &Store) -> SyncPlan<Purpose> {
+    let mut plan = SyncPlan::nothing();
     if store.pod(id).is_some_and(|pod| pod.job_tracking && !has_unfinished_job(pod, store)) {
-        plan.then(Request::ReleasePodFromJob { pod: id }, Memo::Other);
+        plan.then(Request::ReleasePodFromJob { pod: id }, Purpose::Other);
     }
     plan
 }

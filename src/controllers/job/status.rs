@@ -1,7 +1,7 @@
 //! The status of a Job: its conditions, its counters, and in which order they are written.
 
-use super::{Memo, Tell, manage};
-use crate::component::{Plan, Planned, Request, StatusUpdate};
+use super::{JobEvent, Purpose, manage};
+use crate::component::{Planned, Request, StatusUpdate, SyncPlan};
 use crate::state::{Job, JobId, JobStatus, Pod, PodId};
 use crate::units::SimTime;
 
@@ -27,8 +27,8 @@ pub(super) fn goes(status: &mut JobStatus, pods: &[(PodId, &Pod)]) {
     status.terminating += pods.len() as i32;
 }
 
-pub(super) fn release_call(pod: PodId) -> Planned<Memo> {
-    Planned { request: Request::ReleasePodFromJob { pod }, memo: Memo::Release(pod) }
+pub(super) fn release_call(pod: PodId) -> Planned<Purpose> {
+    Planned { request: Request::ReleasePodFromJob { pod }, purpose: Purpose::Release(pod) }
 }
 
 /// Pods that are to be counted when their finalizers are off.
@@ -42,19 +42,19 @@ pub(super) struct Uncounted {
 /// has come to its end says so last. If one of these is refused, nothing that follows is tried.
 ///
 /// # Source
-/// job-controller, `trackJobStatusAndRemoveFinalizers`. The end of a Job is told when its last write is done.
+/// job-controller, `trackJobStatusAndRemoveFinalizers`. The event of a Job's end is posted when its last write is done.
 pub(super) fn record(
     id: JobId,
     job: &Job,
     status: JobStatus,
     uncounted: &Uncounted,
-    tell: Option<Tell>,
+    job_event: Option<JobEvent>,
     released: &[PodId],
-    plan: &mut Plan<Memo>,
+    plan: &mut SyncPlan<Purpose>,
 ) {
-    let write = |base: u64, status: JobStatus, memo: Memo| {
+    let write = |base: u64, status: JobStatus, purpose: Purpose| {
         let request = Request::UpdateStatus(StatusUpdate::Job(id, Some(base), Box::new(status)));
-        plan_group(vec![Planned { request, memo }])
+        plan_group(vec![Planned { request, purpose }])
     };
     let mut first = status.clone();
     first.failed -= uncounted.failed.len() as i32;
@@ -70,15 +70,15 @@ pub(super) fn record(
     let flushes = first != job.status;
     let version = job.meta.version;
     if flushes {
-        plan.record.extend(write(version, first, Memo::Flush(tell.filter(|_| !concludes))));
+        plan.record.extend(write(version, first, Purpose::Flush(job_event.filter(|_| !concludes))));
     }
     plan.record.extend(plan_group(released.iter().map(|&pod| release_call(pod)).collect()));
     if concludes {
-        plan.record.extend(write(version + u64::from(flushes), status, Memo::Conclude(tell)));
+        plan.record.extend(write(version + u64::from(flushes), status, Purpose::Conclude(job_event)));
     }
 }
 
-fn plan_group(calls: Vec<Planned<Memo>>) -> Option<Vec<Planned<Memo>>> {
+fn plan_group(calls: Vec<Planned<Purpose>>) -> Option<Vec<Planned<Purpose>>> {
     (!calls.is_empty()).then_some(calls)
 }
 
@@ -103,7 +103,7 @@ mod tests {
         let mut store = Store::default();
         let id = store.jobs.insert(job.clone());
         let pod = store.insert_pod(super::super::super::bench::bare_pod("p", 1));
-        let mut plan = Plan::nothing();
+        let mut plan = SyncPlan::nothing();
         let uncounted =
             Uncounted { succeeded: vec![pod; status.succeeded as usize], failed: vec![pod; status.failed as usize] };
         record(id, &job, status.clone(), &uncounted, None, &[pod], &mut plan);

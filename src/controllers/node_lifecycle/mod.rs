@@ -107,14 +107,14 @@ pub struct NodeLifecycle {
     health: FxHashMap<NodeId, Health>,
     /// The Ready condition that the informer still shows of nodes whose status this controller has written.
     unseen: FxHashMap<NodeId, Status>,
-    /// Nodes that are silent as far as the watch of leases has told.
+    /// Nodes that are silent as far as the watch of leases has delivered.
     unheard: BTreeSet<NodeId>,
     /// No probe is older than this.
     probe_floor: SimTime,
     /// When the grace of silent nodes is over; both directions.
     deadlines: BTreeSet<(SimTime, NodeId)>,
     deadline_of: BTreeMap<NodeId, SimTime>,
-    /// Silent nodes whose grace cannot be told before the present pass ends.
+    /// Silent nodes whose grace cannot be worked out before the present pass ends.
     undated: BTreeSet<NodeId>,
     /// Renewals are so rare that living nodes can outlast their grace.
     is_renewal_sparse: bool,
@@ -282,7 +282,7 @@ impl NodeLifecycle {
         }
     }
 
-    /// Renewals began or stopped at `at`, as the watch of leases tells now.
+    /// Renewals began or stopped at `at`, as the watch of leases delivers now.
     fn heartbeat_changed(&mut self, node: NodeId, at: SimTime, ctx: &mut Ctx<'_, Self>) {
         /// Later news come from a watch that was blind.
         const PROMPT: SimDuration = SimDuration::from_secs(1);
@@ -305,7 +305,7 @@ impl NodeLifecycle {
         }
     }
 
-    /// Whether the renewals of the kubelet's present run have been heard of.
+    /// Whether the watch of leases has delivered renewals of the kubelet's present run.
     fn is_heard(&self, node: NodeId, heartbeat: &Heartbeat) -> bool {
         !heartbeat.is_alive() || !self.unheard.contains(&node)
     }

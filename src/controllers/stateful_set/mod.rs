@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, ObjectRef, Plan, Planned,
-    PodDraft, PodName, Reconcile, Reply, Request, RevisionOwner, Start, StatusUpdate, Step, judge_claim,
+    Answer, Claim, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, EventDraft, ObjectRef, Planned,
+    PodDraft, PodName, Reconcile, Reply, Request, RevisionOwner, Start, StatusUpdate, Step, SyncPlan, judge_claim,
     present_revision, prune_revisions, revision_hash_label, workload_name,
 };
 use crate::model::{LabelSelector, PodManagementPolicy, PodTemplateSpec};
@@ -26,7 +26,7 @@ const BATCH_MAX: usize = 500;
 
 /// What a call of this controller was for.
 #[derive(Copy, Clone, Debug)]
-pub enum Memo {
+pub enum Purpose {
     /// Creating the pod of this ordinal.
     Create(i32),
     /// Deleting a pod.
@@ -88,7 +88,7 @@ fn arrange<'a>(store: &'a Store, id: StatefulSetId, set: &'a StatefulSet) -> (Ve
 }
 
 /// Pods to adopt and to release.
-fn claim(store: &Store, id: StatefulSetId, set: &StatefulSet, selector: &LabelSelector) -> Vec<Planned<Memo>> {
+fn claim(store: &Store, id: StatefulSetId, set: &StatefulSet, selector: &LabelSelector) -> Vec<Planned<Purpose>> {
     let workload = WorkloadId::StatefulSet(id);
     let mut calls = Vec::new();
     let pods = store.ownerless_pods(set.meta.namespace).iter().chain(store.pods_of(workload));
@@ -102,7 +102,7 @@ fn claim(store: &Store, id: StatefulSetId, set: &StatefulSet, selector: &LabelSe
             Claim::Release => None,
             Claim::Keep | Claim::Ignore => continue,
         };
-        calls.push(Planned { request: Request::SetPodOwner { pod: pod_id, owner }, memo: Memo::Other });
+        calls.push(Planned { request: Request::SetPodOwner { pod: pod_id, owner }, purpose: Purpose::Other });
     }
     calls
 }
@@ -151,34 +151,34 @@ impl StatefulSets {
         view: &View<'_>,
         current: Symbol,
         ctx: &mut Ctx<'_, Controller<Self>>,
-        plan: &mut Plan<Memo>,
+        plan: &mut SyncPlan<Purpose>,
     ) -> i32 {
         let set = view.set;
         let mut work = view.pass();
         let settled = work.settled.iter().map(|&pod| (pod, true));
         for ((ordinal, pod), is_wanted) in settled.chain(work.unwanted.iter().map(|&pod| (pod, false))) {
             for request in claims::hand_over(ctx.store, set, ordinal, pod, is_wanted) {
-                plan.then(request, Memo::Other);
+                plan.then(request, Purpose::Other);
             }
         }
         refuse_deleted_claims(id, set, &mut work, ctx, plan);
         for request in claims::missing(ctx.store, set, &work.claims) {
-            plan.then(request, Memo::Other);
+            plan.then(request, Purpose::Other);
         }
         let old = template_of(ctx.store, id, current).unwrap_or_else(|| Arc::clone(&set.spec.template));
         let kept = view.kept();
-        let creates: Vec<Planned<Memo>> = work
+        let creates: Vec<Planned<Purpose>> = work
             .create
             .iter()
             .map(|&ordinal| {
                 let from = if ordinal < kept { (current, &old) } else { (view.update_revision, &set.spec.template) };
-                Planned { request: self.create_request(id, set, ordinal, from), memo: Memo::Create(ordinal) }
+                Planned { request: self.create_request(id, set, ordinal, from), purpose: Purpose::Create(ordinal) }
             })
             .collect();
         slow_start(creates, plan);
         let is_parallel = set.spec.pod_management_policy == Some(PodManagementPolicy::Parallel);
         for same in work.delete.chunk_by(|(_, a), (_, b)| a == b) {
-            let calls: Vec<Planned<Memo>> =
+            let calls: Vec<Planned<Purpose>> =
                 same.iter().filter_map(|delete| self.delete_call(*delete, ctx.store)).collect();
             if is_parallel && same[0].1 != Why::Update {
                 slow_start(calls, plan);
@@ -189,15 +189,15 @@ impl StatefulSets {
         work.delete.iter().filter(|(_, why)| *why == Why::Update).count() as i32
     }
 
-    fn delete_call(&mut self, (id, why): (PodId, Why), store: &Store) -> Option<Planned<Memo>> {
+    fn delete_call(&mut self, (id, why): (PodId, Why), store: &Store) -> Option<Planned<Purpose>> {
         self.deleting.insert(id, Arc::clone(&store.pod(id)?.name));
         let request = Request::DeletePod { pod: id, options: DeleteOptions::default(), cause: why.cause() };
-        Some(Planned { request, memo: Memo::Delete(id) })
+        Some(Planned { request, purpose: Purpose::Delete(id) })
     }
 }
 
 /// Batches that double, up to the limit.
-fn slow_start(mut calls: Vec<Planned<Memo>>, plan: &mut Plan<Memo>) {
+fn slow_start(mut calls: Vec<Planned<Purpose>>, plan: &mut SyncPlan<Purpose>) {
     while calls.len() > 2 * BATCH_MAX {
         let tail = calls.split_off(2 * BATCH_MAX - 1);
         plan.steps.push(Step::SlowStart(calls));
@@ -217,7 +217,7 @@ fn refuse_deleted_claims(
     set: &StatefulSet,
     work: &mut pass::Work,
     ctx: &mut Ctx<'_, Controller<StatefulSets>>,
-    plan: &mut Plan<Memo>,
+    plan: &mut SyncPlan<Purpose>,
 ) {
     let going = |ordinal: &i32| claims::being_deleted(ctx.store, set, *ordinal).map(|claim| (*ordinal, claim));
     let Some((ordinal, claim)) = work.create.iter().find_map(going) else { return };
@@ -248,7 +248,7 @@ fn template_of(store: &Store, id: StatefulSetId, name: Symbol) -> Option<Arc<Pod
 
 impl Reconcile for StatefulSets {
     type Key = StatefulSetId;
-    type Memo = Memo;
+    type Purpose = Purpose;
     const NAME: &'static str = "statefulset-controller";
 
     fn words(key: StatefulSetId, store: &Store) -> String {
@@ -318,20 +318,20 @@ impl Reconcile for StatefulSets {
         }
     }
 
-    fn sync(&mut self, id: StatefulSetId, ctx: &mut Ctx<'_, Controller<Self>>) -> Plan<Memo> {
+    fn sync(&mut self, id: StatefulSetId, ctx: &mut Ctx<'_, Controller<Self>>) -> SyncPlan<Purpose> {
         let store = ctx.store;
         let Some(set) = store.stateful_sets.get(id) else {
-            let mut plan = Plan::nothing();
+            let mut plan = SyncPlan::nothing();
             let removals = self.legacies.remove(&id).map(|legacy| legacy.removals(store)).unwrap_or_default();
-            let calls = removals.into_iter().map(|request| Planned { request, memo: Memo::Other }).collect();
+            let calls = removals.into_iter().map(|request| Planned { request, purpose: Purpose::Other }).collect();
             plan.steps.push(Step::Concurrent(calls));
             return plan;
         };
         if let Some(legacy) = claims::Legacy::of(set) {
             self.legacies.insert(id, legacy);
         }
-        let Some(selector) = &set.spec.selector else { return Plan::nothing() };
-        let mut plan = Plan::nothing();
+        let Some(selector) = &set.spec.selector else { return SyncPlan::nothing() };
+        let mut plan = SyncPlan::nothing();
         let is_deleting = set.meta.deleting.is_some();
         let calls = if is_deleting { Vec::new() } else { claim(store, id, set, selector) };
         if !calls.is_empty() {
@@ -341,7 +341,7 @@ impl Reconcile for StatefulSets {
         let owner = WorkloadId::StatefulSet(id);
         let collisions = set.status.collision_count;
         let present = RevisionOwner { id: owner, template: &set.spec.template, selector, collisions };
-        let update_revision = present_revision(store, present, Memo::Other, &mut plan).name;
+        let update_revision = present_revision(store, present, Purpose::Other, &mut plan).name;
         let known = set.status.current_revision;
         let current_revision = if template_of(store, id, known).is_some() { known } else { update_revision };
         let view = view(ctx.config, store, id, set, update_revision, ctx.now);
@@ -354,26 +354,26 @@ impl Reconcile for StatefulSets {
             [current_revision, update_revision].contains(&name)
                 || pods.into_iter().any(|pod| pod.labels.get(revision_hash_label()) == Some(name))
         };
-        prune_revisions(store, owner, set.spec.revision_history_limit, is_used, Memo::Other, &mut plan);
+        prune_revisions(store, owner, set.spec.revision_history_limit, is_used, Purpose::Other, &mut plan);
         if status != set.status {
             self.unwritten.insert(id, status);
             let request = Request::UpdateStatus(StatusUpdate::StatefulSet(id, Some(set.meta.version), status));
-            plan.finally.push(Planned { request, memo: Memo::Status(0) });
+            plan.finally.push(Planned { request, purpose: Purpose::Status(0) });
         }
         plan.requeue_after = next;
         plan
     }
 
-    fn answered(&mut self, id: StatefulSetId, memo: Memo, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
-        let name = match memo {
-            Memo::Create(ordinal) => ctx.store.stateful_sets.get(id).map(|set| pod_name(set, ordinal)),
-            Memo::Delete(pod) => self.deleting.remove(&pod),
-            Memo::Status(_) | Memo::Other => None,
+    fn answered(&mut self, id: StatefulSetId, purpose: Purpose, answer: &Answer, ctx: &mut Ctx<'_, Controller<Self>>) {
+        let name = match purpose {
+            Purpose::Create(ordinal) => ctx.store.stateful_sets.get(id).map(|set| pod_name(set, ordinal)),
+            Purpose::Delete(pod) => self.deleting.remove(&pod),
+            Purpose::Status(_) | Purpose::Other => None,
         };
         let (Some(name), Some(about)) = (name, ObjectRef::workload(ctx.store, WorkloadId::StatefulSet(id))) else {
             return;
         };
-        let creates = matches!(memo, Memo::Create(_));
+        let creates = matches!(purpose, Purpose::Create(_));
         let verb = verb(creates, ctx.config);
         let draft = match answer {
             Ok(Reply::Pod(_) | Reply::Done | Reply::Unchanged) => {
@@ -399,28 +399,28 @@ impl Reconcile for StatefulSets {
     fn follow_up(
         &mut self,
         id: StatefulSetId,
-        memo: Memo,
+        purpose: Purpose,
         answer: &Answer,
         ctx: &mut Ctx<'_, Controller<Self>>,
-    ) -> Option<Planned<Memo>> {
-        let Memo::Status(refused) = memo else { return None };
+    ) -> Option<Planned<Purpose>> {
+        let Purpose::Status(refused) = purpose else { return None };
         let is_conflict = answer.as_ref().is_err_and(|error| error.reason == ErrorReason::Conflict);
         let status = self.unwritten.remove(&id)?;
         let base = ctx.store.stateful_sets.get(id).filter(|_| is_conflict && refused < 4)?.meta.version;
         self.unwritten.insert(id, status);
         let request = Request::UpdateStatus(StatusUpdate::StatefulSet(id, Some(base), status));
-        Some(Planned { request, memo: Memo::Status(refused + 1) })
+        Some(Planned { request, purpose: Purpose::Status(refused + 1) })
     }
 
-    fn skipped(&mut self, _: StatefulSetId, memo: Memo) {
-        if let Memo::Delete(pod) = memo {
+    fn skipped(&mut self, _: StatefulSetId, purpose: Purpose) {
+        if let Purpose::Delete(pod) = purpose {
             self.deleting.remove(&pod);
         }
     }
 
-    fn is_failure(memo: Memo, answer: &Answer) -> bool {
-        match (memo, answer) {
-            (Memo::Delete(_), Err(error)) => error.reason != ErrorReason::NotFound,
+    fn is_failure(purpose: Purpose, answer: &Answer) -> bool {
+        match (purpose, answer) {
+            (Purpose::Delete(_), Err(error)) => error.reason != ErrorReason::NotFound,
             (_, answer) => answer.is_err(),
         }
     }

@@ -107,7 +107,7 @@ pub struct TaintEviction {
     work: FxHashMap<PodKey, Work>,
     groups: Table<Group>,
     evictions: Table<Eviction>,
-    /// Nodes handled so far; tells draws of the order of pods apart.
+    /// Nodes handled so far; distinguishes draws of the order of pods.
     handled: u64,
 }
 

@@ -12,7 +12,7 @@ use super::verbs::{duration, revision};
 use super::{Command, Stop};
 use crate::units::SimDuration;
 
-/// How long `wait` waits if it is not told.
+/// How long `wait` waits without `--timeout`.
 const WAIT: SimDuration = SimDuration::from_secs(30);
 
 /// `get`.

@@ -1,4 +1,4 @@
-//! The commands: from words and flags to what they are told.
+//! The commands: from words and flags to their arguments.
 
 use std::str::FromStr;
 use std::sync::Arc;

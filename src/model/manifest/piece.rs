@@ -20,7 +20,7 @@ use crate::model::{api_fields, is_served, served_as};
 /// Characters of a value that a row shows.
 const EXCERPT_LENGTH_MAX: usize = 60;
 
-/// What is told of each field that no type has.
+/// What is said of each field that no type has.
 ///
 /// Behind a pointer on purpose: a closure's own type would depend on the object's kind, and with it every reader of every
 /// nested type would be compiled again for each kind, which took minutes.
@@ -103,7 +103,7 @@ fn is_listed_as_supported(error: &validation::FieldError) -> bool {
     error.value.as_ref().is_some_and(|value| error.detail.contains(value.as_str()))
 }
 
-/// What tells which kind an object is.
+/// What identifies the kind of an object.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Header {
@@ -306,7 +306,7 @@ impl TextPiece<'_> {
         // What a server has taken is of the right types, in its version.
         let is_stored = object.metadata().uid.is_some_and(|uid| !uid.is_empty());
         if !is_stored
-            && api_fields::knows(header.api_version().as_str(), kind.as_str())
+            && api_fields::has_kind(header.api_version().as_str(), kind.as_str())
             && let Some(error) = self.mistyped(kind)
         {
             return reading.refuse(self, file, &error);
@@ -342,7 +342,7 @@ impl TextPiece<'_> {
     ) -> Vec<String> {
         let kind = object.kind().as_str();
         let is_stored = object.metadata().uid.is_some_and(|uid| !uid.is_empty());
-        if ignored.is_empty() || is_stored || !api_fields::knows(api_version, kind) {
+        if ignored.is_empty() || is_stored || !api_fields::has_kind(api_version, kind) {
             return Vec::new();
         }
         let mut paths = Vec::new();

@@ -1,4 +1,4 @@
-//! Texts that must have a form: names, label keys and values, ports. Each function tells everything that is wrong; a good
+//! Texts that must have a form: names, label keys and values, ports. Each function returns everything that is wrong; a good
 //! text costs nothing.
 //!
 //! # Source

@@ -70,7 +70,7 @@ fn hook(hook: &LifecycleHandler, grace_period: i64, path: &Path<'_>, e: &mut Err
     }
 }
 
-/// Checks handlers, of which only the first may be set; tells how many are.
+/// Checks handlers, of which only the first may be set; returns how many are.
 ///
 /// # Source
 ///

@@ -173,7 +173,7 @@ impl ClusterAutoscaler {
         self.deletions.remove(&node);
         self.last_failure = Some(ctx.now);
         let remove = SmallVec::from_iter([(hard_taint(), TaintEffect::NoSchedule)]);
-        ctx.tell(Request::PatchNodeTaints { node, add: SmallVec::new(), remove });
+        ctx.send(Request::PatchNodeTaints { node, add: SmallVec::new(), remove });
         self.disturb(ctx);
     }
 }

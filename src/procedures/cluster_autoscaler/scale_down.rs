@@ -161,7 +161,7 @@ impl ClusterAutoscaler {
             } else {
                 remove.push((taint.key, taint.effect));
             }
-            ctx.tell(Request::PatchNodeTaints { node: id, add, remove });
+            ctx.send(Request::PatchNodeTaints { node: id, add, remove });
         }
     }
 

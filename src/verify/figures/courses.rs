@@ -179,9 +179,9 @@ fn compare(outcome: &WorkloadOutcome, sums: &Sums) -> Result<(), String> {
             if wants_pods { sums.ready as f64 } else { 0.0 },
         ),
     ];
-    for (name, told, found) in figures {
-        if !are_alike(told, found) {
-            return Err(format!("{name} of {} is {told} in the summary, the rows give {found}", outcome.object()));
+    for (name, reported, found) in figures {
+        if !are_alike(reported, found) {
+            return Err(format!("{name} of {} is {reported} in the summary, the rows give {found}", outcome.object()));
         }
     }
     Ok(())
@@ -205,11 +205,14 @@ fn taken(observed: &Observed) -> Result<(), String> {
     }
     for outcome in &observed.summary.workloads {
         let found = found.remove(&(outcome.namespace, outcome.kind, outcome.name)).unwrap_or_default();
-        let told =
+        let reported =
             [outcome.disruptions, outcome.evictions, outcome.preemptions, outcome.needless_evictions, outcome.lost];
-        if told != found {
+        if reported != found {
             let what = "pods taken away, evicted, preempted, evicted needlessly and lost";
-            return Err(format!("{what} of {} are {told:?} in the summary, {found:?} in the rows", outcome.object()));
+            return Err(format!(
+                "{what} of {} are {reported:?} in the summary, {found:?} in the rows",
+                outcome.object()
+            ));
         }
     }
     // Pods that no row of the summary counts as lost would be forgotten.

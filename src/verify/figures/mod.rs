@@ -53,10 +53,12 @@ pub fn compare(observed: &Observed) -> Result<(), String> {
     figures.count("jobs_failed", observed.summary.failed_jobs.len());
     let metrics = &observed.summary.metrics;
     for figure in &FIGURES {
-        let Some(&told) = metrics.get(figure.name) else { return Err(format!("no metric is called {}", figure.name)) };
+        let Some(&reported) = metrics.get(figure.name) else {
+            return Err(format!("no metric is called {}", figure.name));
+        };
         match figures.found.get(figure.name) {
-            Some(&found) if !are_alike(found, told) => {
-                return Err(format!("the summary's {} is {told}, the rows give {found}", figure.name));
+            Some(&found) if !are_alike(found, reported) => {
+                return Err(format!("the summary's {} is {reported}, the rows give {found}", figure.name));
             }
             None if !(figure.rows == "none" || observed.is_thinned) => {
                 return Err(format!("nothing counts {} anew", figure.name));
@@ -152,7 +154,7 @@ fn verdict(observed: &Observed) -> Result<(), String> {
     for (metric, matter) in reasons {
         let is_bad = metrics.get(metric).is_some_and(|count| *count > 0.0);
         let is_said = verdict.iter().any(|sentence| sentence.kind == matter && sentence.tone == Tone::Bad);
-        // Of many orders only the first are told one by one.
+        // Of many orders only the first are listed one by one.
         let is_cut = verdict.iter().any(|sentence| sentence.text.starts_with("and "));
         if is_bad != is_said && !(is_bad && is_cut) {
             return Err(format!("{metric} is {:?}, and the verdict says {verdict:?}", metrics.get(metric)));

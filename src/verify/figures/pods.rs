@@ -61,8 +61,8 @@ pub(super) fn causes(observed: &Observed) -> Result<(), String> {
     for cause in observed.pods.iter().filter_map(|pod| pod.deletion_cause) {
         *found.entry(cause.column()).or_default() += 1;
     }
-    let told = &observed.summary.counts.deletions;
-    if found == *told { Ok(()) } else { Err(format!("pods.csv has deletions {found:?}, the summary {told:?}")) }
+    let reported = &observed.summary.counts.deletions;
+    if found == *reported { Ok(()) } else { Err(format!("pods.csv has deletions {found:?}, the summary {reported:?}")) }
 }
 
 /// Pods lost for good.

@@ -18,15 +18,15 @@ pub(super) fn count(figures: &mut Figures, observed: &Observed, end: SimTime) ->
         };
         let rows: Vec<&ServiceRow> = observed.services.iter().filter(is_its).collect();
         let sums = walk(&rows, until);
-        let told = [
+        let reported = [
             outcome.without_targets_s,
             outcome.longest_without_targets_s,
             outcome.dead_targets_s,
             outcome.lost_traffic_s,
         ];
-        if !told.iter().zip(sums).all(|(told, found)| are_alike(*told, found)) {
+        if !reported.iter().zip(sums).all(|(reported, found)| are_alike(*reported, found)) {
             let (namespace, name) = (outcome.namespace, outcome.name);
-            return Err(format!("service {namespace}/{name} has {told:?} in the summary, {sums:?} in its rows"));
+            return Err(format!("service {namespace}/{name} has {reported:?} in the summary, {sums:?} in its rows"));
         }
         without += sums[0];
         lost += sums[3];

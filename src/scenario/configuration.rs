@@ -1,5 +1,6 @@
 //! The control plane's configuration and latencies, and the cluster autoscaler's.
 
+use super::at::At;
 use super::document::Node;
 use super::files::Files;
 use super::resolve::Resolver;
@@ -52,7 +53,11 @@ impl Resolver<'_> {
         let (flags, errors) = ClusterAutoscaler::resolve(&written.flags, version);
         self.flag_errors(root, "spec.clusterAutoscaler.flags", errors);
         let mut provisioning = written.provisioning.clone().unwrap_or(Distribution::Constant(SimDuration::ZERO));
-        self.observations(&mut provisioning, root.locate_text("spec.clusterAutoscaler.provisioning"), files);
+        self.observations(
+            &mut provisioning,
+            At::root(root).field("spec").field("clusterAutoscaler").field("provisioning").location(),
+            files,
+        );
         let group = |entry: &AutoscaledPoolEntry| {
             let AutoscaledPoolEntry { min, max, priority, .. } = *entry;
             let pool = procedures.pool(entry.name.as_str())?;

@@ -1,6 +1,7 @@
 //! Checks of what the control plane and the kubelets are configured with.
 
 use super::ResolvedScenario;
+use super::at::At;
 use super::document::Node;
 use super::kube_scheduler;
 use super::schema::Spec;
@@ -23,7 +24,12 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
     kube_scheduler::check(root, spec, scenario, diagnostics);
     let flags = &scenario.config.kube_controller_manager;
     if flags.node_monitor_period < PERIOD_MIN {
-        let place = root.locate_text("spec.controlPlane.kubeControllerManager[\"node-monitor-period\"]");
+        let place = At::root(root)
+            .field("spec")
+            .field("controlPlane")
+            .field("kubeControllerManager")
+            .key("node-monitor-period")
+            .location();
         let message =
             format!("a `node-monitor-period` of {} leaves no time for anything else", flags.node_monitor_period);
         diagnostics.push(
@@ -32,16 +38,17 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
                 .help(format!("give at least {PERIOD_MIN}; the default is 5s")),
         );
     }
+    let kubelet = At::root(root).field("spec").field("controlPlane").field("kubelet");
     for (field, expected) in spec.control_plane.kubelet.problems() {
         let rule = format!("be {expected}");
-        refuse(root, "spec.controlPlane.kubelet", field, &rule, "a kubelet does not start with this", diagnostics);
+        refuse(kubelet, "kubelet", field, &rule, "a kubelet does not start with this", diagnostics);
     }
     for (field, period) in [
         ("nodeStatusUpdateFrequency", scenario.config.kubelet.node_status_update_frequency),
         ("nodeStatusReportFrequency", scenario.config.kubelet.node_status_report_frequency),
     ] {
         if period < PERIOD_MIN {
-            let place = root.locate_text(&format!("spec.controlPlane.kubelet.{field}"));
+            let place = kubelet.field(field).location();
             let message = format!("a `{field}` of {period} leaves no time for anything else");
             let help = format!("give at least {PERIOD_MIN}");
             diagnostics.push(Diagnostic::error("scenario::bad_value", message).at(place, "").help(help));
@@ -49,14 +56,12 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
     }
 }
 
-/// Says what must be true of a field; `base` is the path of what the field's path goes on from.
-pub(super) fn refuse(root: &Node, base: &str, field: &str, rule: &str, label: &str, diagnostics: &mut Diagnostics) {
-    let path = if field.is_empty() { base.to_owned() } else { format!("{base}.{field}") };
-    let found = super::overrides::parse_path(&path).ok().and_then(|path| root.find(&path)?.text());
-    let found = found.map_or_else(String::new, |value| format!(" is {value}; it"));
-    let name = if field.is_empty() { base.rsplit('.').next().unwrap_or(base) } else { field };
+/// Says what must be true of a field; `base` and its `name` are what the field's path goes on from.
+pub(super) fn refuse(base: At<'_>, name: &str, field: &str, rule: &str, label: &str, diagnostics: &mut Diagnostics) {
+    let (at, name) = if field.is_empty() { (base, name) } else { (base.written(field), field) };
+    let found = at.text().map_or_else(String::new, |value| format!(" is {value}; it"));
     let diagnostic = Diagnostic::error("scenario::bad_value", format!("`{name}`{found} must {rule}"));
-    diagnostics.push(diagnostic.at(root.locate_text(&path), label));
+    diagnostics.push(diagnostic.at(at.location(), label));
 }
 
 /// What is configured and decides nothing: paths below the document's root.

@@ -528,6 +528,7 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
+        self.node.read_as(fields);
         self.note_near_misses(fields);
         match &self.node.value {
             Value::List(_) => Err(DecodeError::invalid_type(Unexpected::Seq, &"a map").at(self.node)),

@@ -3,13 +3,15 @@
 //! Overrides and included files replace parts of the tree, which keep the place they were written in; so no message ever
 //! points into the void, and whatever is found wrong after decoding is located by its path.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Span};
 
+use super::at::At;
 use crate::diagnostics::{Diagnostic, Location};
-use crate::model::field_path::{FieldPath, Step};
+use crate::model::field_path::FieldPath;
 use crate::model::yaml;
 
 /// Values inside values that are read; deeper ones are a mistake or an attack.
@@ -20,6 +22,8 @@ const DEPTH_MAX: usize = 100;
 pub(crate) struct Node {
     pub(crate) value: Value,
     pub(crate) location: Location,
+    /// The fields of the type that the value has been read as; none of one whose keys the user chooses.
+    known_fields: Cell<&'static [&'static str]>,
 }
 
 /// A value as it is written.
@@ -55,8 +59,22 @@ pub(crate) struct Entry {
 }
 
 impl Node {
-    pub(crate) fn empty_map(location: Location) -> Self {
-        Self { value: Value::Map(Vec::new()), location }
+    const fn new(value: Value, location: Location) -> Self {
+        Self { value, location, known_fields: Cell::new(&[]) }
+    }
+
+    pub(crate) const fn empty_map(location: Location) -> Self {
+        Self::new(Value::Map(Vec::new()), location)
+    }
+
+    /// The fields of the type that this has been read as; none of a type whose keys the user chooses.
+    pub(crate) fn known_fields(&self) -> &'static [&'static str] {
+        self.known_fields.get()
+    }
+
+    /// Remembers the fields of the type that this is read as.
+    pub(super) fn read_as(&self, fields: &'static [&'static str]) {
+        self.known_fields.set(fields);
     }
 
     /// Gives the value and all that is in it another place.
@@ -162,32 +180,12 @@ impl Node {
 
     /// The value at a path.
     pub(crate) fn find(&self, path: &FieldPath) -> Option<&Self> {
-        path.steps().iter().try_fold(self, |node, step| match step {
-            Step::Index(index) => node.items().nth(*index),
-            _ => node.get(step.key()?.as_str()),
-        })
+        At::root(self).path(path).node()
     }
 
     /// Where the value at a path is written, or the nearest value around it. Maps and lists are pointed at by their key.
     pub(crate) fn locate(&self, path: &FieldPath) -> Location {
-        let mut node = self;
-        let mut location = &self.location;
-        for step in path.steps() {
-            let (next, key_location) = match step {
-                Step::Index(index) => (node.items().nth(*index), None),
-                _ => {
-                    let entry = step.key().and_then(|key| node.entry(key.as_str()));
-                    (entry.map(|entry| &entry.node), entry.map(|entry| &entry.key_location))
-                }
-            };
-            let Some(next) = next else { return location.clone() };
-            node = next;
-            location = match (&node.value, key_location) {
-                (Value::Map(_) | Value::List(_), Some(key)) => key,
-                _ => &node.location,
-            };
-        }
-        location.clone()
+        At::root(self).path(path).location()
     }
 
     /// [`Node::find`] for a path written as text.
@@ -261,7 +259,7 @@ pub(crate) fn parse(text: &Text<'_>) -> Result<Node, Box<Diagnostic>> {
     }
     Ok(root.unwrap_or_else(|| {
         let value = Value::Scalar { text: "".into(), is_plain: true, block: None };
-        Node { value, location: text.location(1, 0, 0) }
+        Node::new(value, text.location(1, 0, 0))
     }))
 }
 
@@ -369,7 +367,7 @@ impl<'a> Reader<'a> {
             }
             other => unreachable!("the parser emits values only here, not {other:?}"),
         };
-        let node = Node { value, location };
+        let node = Node::new(value, location);
         if anchor > 0 {
             self.spend(count(&node), &node.location)?;
             self.anchors.insert(anchor, node.clone());

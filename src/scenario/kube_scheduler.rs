@@ -1,6 +1,7 @@
 //! Checks of a KubeSchedulerConfiguration: with what a kube-scheduler does not start is an error.
 
 use super::ResolvedScenario;
+use super::at::At;
 use super::control_plane::refuse;
 use super::decode::{Decoded, decode};
 use super::document::{Node, Value};
@@ -24,10 +25,15 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
     check_kind(root, configuration, diagnostics);
     check_names(root, configuration, version, diagnostics);
     for problem in scheduler::configuration_problems(configuration, version) {
-        refuse(root, ROOT, &problem.path, &problem.rule, LABEL, diagnostics);
+        refuse(configuration_at(root), "kubeScheduler", &problem.path, &problem.rule, LABEL, diagnostics);
     }
     check_weights(root, configuration, diagnostics);
     check_arguments(root, configuration, version, diagnostics);
+}
+
+/// The configuration in the scenario.
+fn configuration_at(root: &Node) -> At<'_> {
+    At::root(root).field("spec").field("controlPlane").field("kubeScheduler")
 }
 
 fn check_kind(root: &Node, configuration: &KubeSchedulerConfiguration, diagnostics: &mut Diagnostics) {
@@ -135,7 +141,8 @@ fn check_arguments(
         let mut reader = Arguments { node, diagnostics };
         let problems = scheduler::argument_problems(plugin, config.1, version, &mut reader).unwrap_or_default();
         for problem in problems {
-            refuse(root, &path, &problem.path, &problem.rule, LABEL, diagnostics);
+            let at = At::root(root).written(&path);
+            refuse(at, "args", &problem.path, &problem.rule, LABEL, diagnostics);
         }
     }
 }

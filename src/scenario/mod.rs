@@ -5,6 +5,7 @@
 //! data. Nothing here runs a scenario, and nothing but the loaders reads files.
 
 mod assumption;
+mod at;
 mod configuration;
 mod control_plane;
 mod decode;

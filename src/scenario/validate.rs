@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashSet;
 
 use super::assumption;
+use super::at::At;
 use super::control_plane;
 use super::document::Node;
 use super::effects;
 use super::objects;
-use super::overrides::parse_path;
 use super::procedures;
 use super::runbook;
 use super::schema::{Spec, TimelineEntry};
@@ -20,7 +20,6 @@ use crate::arena::Symbol;
 use crate::chaos::FaultProcessSpec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::model::config::KubernetesVersion;
-use crate::model::field_path::Step;
 use crate::model::manifest::DUMP_COMMAND;
 use crate::model::{
     LabelSelector, Labels, ManifestObject, Object, ObjectKind, domain_of, is_dns_subdomain, is_label_value, validation,
@@ -226,11 +225,10 @@ fn check_has_nodes(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagno
 }
 
 /// Zones become values of the label `topology.kubernetes.io/zone`, and one of nothing would be no zone.
-fn check_zones(root: &Node, pool: usize, zones: &[Symbol], diagnostics: &mut Diagnostics) {
+fn check_zones(pool: At<'_>, zones: &[Symbol], diagnostics: &mut Diagnostics) {
     for (index, zone) in zones.iter().enumerate() {
-        let path = format!("spec.cluster.nodePools[{pool}].zones[{index}]");
-        let written = parse_path(&path).ok().and_then(|path| root.find(&path));
-        let help = if written.is_some_and(Node::is_null) {
+        let at = pool.field("zones").index(index);
+        let help = if at.node().is_some_and(Node::is_null) {
             "write a name, or leave the zone out"
         } else if zone.is_empty() || !is_label_value(zone.as_str()) {
             "use up to 63 letters, digits, `-`, `_` and `.`, a letter or digit first and last"
@@ -239,43 +237,44 @@ fn check_zones(root: &Node, pool: usize, zones: &[Symbol], diagnostics: &mut Dia
         };
         let message = format!("`{zone}` cannot be the name of a zone");
         let diagnostic = Diagnostic::error("scenario::bad_name", message);
-        diagnostics.push(diagnostic.at(root.locate_text(&path), "it becomes the label of a node").help(help));
+        diagnostics.push(diagnostic.at(at.location(), "it becomes the label of a node").help(help));
     }
 }
 
 fn check_pools(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
     let mut first_places: BTreeMap<Symbol, Location> = BTreeMap::new();
     for (index, entry) in spec.cluster.node_pools.iter().enumerate() {
-        let place = |field: &str| root.locate_text(&format!("spec.cluster.nodePools[{index}].{field}"));
+        let at = At::root(root).field("spec").field("cluster").field("nodePools").index(index);
         if !is_dns_subdomain(entry.name.as_str()) {
             let message = format!("`{}` cannot begin the name of a node", entry.name);
             let help = "use lower-case letters, digits, `-` and `.`";
-            diagnostics.push(Diagnostic::error("scenario::bad_name", message).at(place("name"), "").help(help));
+            diagnostics
+                .push(Diagnostic::error("scenario::bad_name", message).at(at.field("name").location(), "").help(help));
         }
         if let Some(first) = first_places.get(&entry.name) {
             let message = format!("there are two node pools `{}`", entry.name);
             diagnostics.push(
                 Diagnostic::error("scenario::duplicate_name", message)
-                    .at(place("name"), "again here")
+                    .at(at.field("name").location(), "again here")
                     .at(first.clone(), "first here")
                     .help("give one of them another name"),
             );
         } else {
-            first_places.insert(entry.name, place("name"));
+            first_places.insert(entry.name, at.field("name").location());
         }
         if !entry.template.metadata.name.is_empty() {
             let message = "the nodes of a pool are named after the pool";
             let label = "this name is not used";
-            let location = place("template.metadata.name");
+            let location = at.field("template").field("metadata").field("name").location();
             diagnostics.push(Diagnostic::warning("scenario::unused", message).at(location, label));
         }
-        check_zones(root, index, &entry.zones, diagnostics);
-        check_template(root, index, &entry.template, diagnostics);
-        let status = &entry.template.status;
+        check_zones(at, &entry.zones, diagnostics);
+        check_template(at.field("template"), &entry.template, diagnostics);
+        let (status, status_at) = (&entry.template.status, at.field("template").field("status"));
         for (field, resources) in [("allocatable", &status.allocatable), ("capacity", &status.capacity)] {
             for (name, amount) in resources.iter().filter(|(name, amount)| objects::is_impossible(*name, amount)) {
                 let message = format!("a node cannot have {amount} of `{name}`");
-                let location = place(&format!("template.status.{field}[\"{name}\"]"));
+                let location = status_at.field(field).key(name.as_str()).location();
                 diagnostics.push(Diagnostic::error("scenario::impossible_quantity", message).at(
                     location,
                     if amount.is_negative() { "less than nothing" } else { "more than any machine has" },
@@ -285,8 +284,8 @@ fn check_pools(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostic
         for (name, amount) in status.allocatable.iter() {
             if let Some(capacity) = status.capacity.get(name).filter(|capacity| *capacity < amount) {
                 let message = format!("{amount} of `{name}` are allocatable on a node that has {capacity}");
-                let location = place(&format!("template.status.allocatable[\"{name}\"]"));
-                let capacity = place(&format!("template.status.capacity[\"{name}\"]"));
+                let location = status_at.field("allocatable").key(name.as_str()).location();
+                let capacity = status_at.field("capacity").key(name.as_str()).location();
                 diagnostics.push(
                     Diagnostic::error("scenario::impossible_quantity", message)
                         .at(location, "more than there is")
@@ -299,7 +298,7 @@ fn check_pools(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostic
 }
 
 /// What the API server would refuse of the nodes of a pool; their names, and amounts that no machine has, are told apart.
-fn check_template(root: &Node, index: usize, template: &crate::model::Node, diagnostics: &mut Diagnostics) {
+fn check_template(at: At<'_>, template: &crate::model::Node, diagnostics: &mut Diagnostics) {
     let mut node = template.clone();
     node.metadata.name = Symbol::new("node");
     let object = Object::Node(Box::new(node));
@@ -308,11 +307,8 @@ fn check_template(root: &Node, index: usize, template: &crate::model::Node, diag
             continue;
         }
         let message = format!("the nodes of this pool are invalid: {error}");
-        let pool = ["spec", "cluster", "nodePools"].map(|key| Step::Key(Symbol::new(key))).into_iter();
-        let pool = pool.chain([Step::Index(index), Step::Key(Symbol::new("template"))]);
-        let location = root.locate(&pool.chain(error.path.steps().iter().copied()).collect());
         let diagnostic = Diagnostic::error("manifest::refused", message);
-        diagnostics.push(diagnostic.at(location, "the API server refuses this"));
+        diagnostics.push(diagnostic.at(at.path(&error.path).location(), "the API server refuses this"));
     }
 }
 
@@ -512,7 +508,7 @@ pub(super) fn expectations(root: &Node, spec: &Spec, diagnostics: &mut Diagnosti
             expectations.push(Expectation { metric: entry.metric.clone(), comparison: entry.op, value: entry.value.0 });
             continue;
         }
-        let location = root.locate_text(&format!("spec.expect[{index}].metric"));
+        let location = At::root(root).field("spec").field("expect").index(index).field("metric").location();
         let diagnostic = unknown("metric", &entry.metric, METRICS.iter().copied());
         diagnostics.push(diagnostic.at(location, "not in `summary.json`"));
     }

@@ -1,0 +1,136 @@
+//! A cursor into a document: the place of a value that messages point at, step by step from the root.
+
+use super::document::{Node, Value};
+use crate::diagnostics::Location;
+use crate::model::field_path::{FieldPath, Step};
+
+/// A value of a document. It need not be there: then messages point at the nearest value around it.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct At<'a> {
+    node: Option<&'a Node>,
+    location: &'a Location,
+}
+
+impl<'a> At<'a> {
+    /// The document as a whole.
+    pub(crate) const fn root(root: &'a Node) -> Self {
+        Self { node: Some(root), location: &root.location }
+    }
+
+    /// A field of the type that the value has been read as.
+    ///
+    /// # Panics
+    ///
+    /// With debug assertions, if that type has no such field.
+    #[track_caller]
+    pub(crate) fn field(self, name: &str) -> Self {
+        let known = self.node.map_or(&[][..], Node::known_fields);
+        debug_assert!(known.is_empty() || known.contains(&name), "no field `{name}` among {known:?}");
+        self.key(name)
+    }
+
+    /// The value of a key that the user chooses, such as the name of a flag or of a resource.
+    pub(crate) fn key(self, key: &str) -> Self {
+        let Some(entry) = self.node.and_then(|node| node.entry(key)) else { return self.nowhere() };
+        let is_part = matches!(entry.node.value, Value::Map(_) | Value::List(_));
+        // Maps and lists are pointed at by their key.
+        Self { node: Some(&entry.node), location: if is_part { &entry.key_location } else { &entry.node.location } }
+    }
+
+    /// An item of a list, counted from 0; those that have been taken out do not count.
+    pub(crate) fn index(self, index: usize) -> Self {
+        let item = self.node.and_then(|node| node.items().nth(index));
+        item.map_or(self.nowhere(), |item| Self { node: Some(item), location: &item.location })
+    }
+
+    /// The value at the end of a path from here.
+    pub(crate) fn path(self, path: &FieldPath) -> Self {
+        path.steps().iter().fold(self, |at, step| match step {
+            Step::Index(index) => at.index(*index),
+            Step::Key(_) | Step::Field(_) => at.key(step.key().unwrap_or_default().as_str()),
+        })
+    }
+
+    /// The value at the end of a path as `--set` writes it; here, if it is no path.
+    pub(crate) fn written(self, path: &str) -> Self {
+        super::overrides::parse_path(path).map_or(self, |path| self.path(&path))
+    }
+
+    /// Where to point.
+    pub(crate) fn location(self) -> Location {
+        self.location.clone()
+    }
+
+    /// What stands there, if anything does.
+    pub(crate) const fn node(self) -> Option<&'a Node> {
+        self.node
+    }
+
+    /// The text that stands there, if that is one value.
+    pub(crate) fn text(self) -> Option<&'a str> {
+        self.node.and_then(Node::text)
+    }
+
+    const fn nowhere(self) -> Self {
+        Self { node: None, location: self.location }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::diagnostics::Diagnostics;
+    use crate::scenario::decode::decode;
+    use crate::scenario::document::parse_first;
+
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    #[expect(dead_code, reason = "read for its fields")]
+    struct Document {
+        list_of: Vec<Item>,
+        #[serde(default)]
+        flags: std::collections::BTreeMap<String, String>,
+    }
+
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "read for its fields")]
+    struct Item {
+        a: u32,
+    }
+
+    const TEXT: &str = "listOf:\n- {a: 1}\n- {a: 22}\nflags: {one-two: x}\n";
+
+    fn read() -> Node {
+        let mut root = parse_first(&"t".into(), TEXT).unwrap().root;
+        let decoded = decode::<Document>(&mut root, &mut Diagnostics::new());
+        assert!(decoded.value.is_some());
+        root
+    }
+
+    #[test]
+    fn a_value_is_pointed_at_or_the_nearest_around_it() {
+        let root = read();
+        let check = |at: At<'_>, expected: (u32, u32, Option<&str>)| {
+            let Location { line, column, .. } = at.location();
+            assert_eq!((line, column, at.text()), expected);
+        };
+        let root = At::root(&root);
+        check(root.field("listOf").index(1).field("a"), (3, 7, Some("22")));
+        check(root.field("listOf"), (1, 1, None));
+        check(root.field("listOf").index(1), (3, 3, None));
+        check(root.field("listOf").index(2).field("a"), (1, 1, None));
+        check(root.field("flags").key("one-two"), (4, 18, Some("x")));
+        check(root.field("flags").key("three"), (4, 1, None));
+        check(root.written("listOf[0].a"), (2, 7, Some("1")));
+        check(root.written("flags[\"one-two\"]"), (4, 18, Some("x")));
+    }
+
+    #[test]
+    #[should_panic(expected = "no field `listof`")]
+    #[cfg(debug_assertions)]
+    fn a_field_that_the_type_does_not_have_is_a_mistake_of_ours() {
+        At::root(&read()).field("listof");
+    }
+}

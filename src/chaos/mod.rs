@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PoolPlan, Record, Start, node_name,
+    Answer, ClientLimit, Component, Config, Ctx, EventDraft, FaultPhase, FaultTarget, ObjectRef, PoolPlan, Record,
+    Start, node_name,
 };
 use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeId, Store};
 use crate::units::SimTime;
@@ -94,16 +95,11 @@ impl Chaos {
         let nodes = target::select(&fault.nodes, &name, ctx);
         let Some(what) = faults::describe(fault, &name, &nodes, ctx) else {
             let meant = if fault.kind.needs_nodes() { "node" } else { "pod" };
-            note(
-                ctx,
-                Severity::Warning,
-                "NothingToFail",
-                &name,
-                format!("{}: no {meant} matches", fault.kind.as_str()),
-            );
+            missed(ctx, &name, format!("{}: no {meant} matches", fault.kind.as_str()));
             return;
         };
-        note(ctx, Severity::Normal, "FaultBegan", &name, what.clone());
+        let targets = faults::targets(fault, &name, &nodes, ctx);
+        began(ctx, &name, fault.kind, targets, what.clone());
         if fault.kind == FaultKind::GracefulShutdown && ctx.config.kubelet.shutdown_groups.is_empty() {
             let message = "GracefulShutdown is a plain crash here: the kubelets have no shutdownGracePeriod";
             note(ctx, Severity::Warning, "NoShutdownGracePeriod", &name, message.to_owned());
@@ -113,7 +109,7 @@ impl Chaos {
         if let Some(length) = fault.length.filter(|_| fault.kind.lasts()) {
             ctx.arm_in(length, Timer::FaultEnds(index));
         } else if !fault.kind.lasts() {
-            note(ctx, Severity::Normal, "FaultEnded", &name, what);
+            ended(ctx, &name, what);
         }
     }
 
@@ -124,7 +120,7 @@ impl Chaos {
         let name = plan.fault_name(index);
         let what = faults::describe(fault, &name, &nodes, ctx).unwrap_or_else(|| fault.kind.as_str().to_owned());
         faults::end(fault, &nodes, &mut self.damage, ctx);
-        note(ctx, Severity::Normal, "FaultEnded", &name, what);
+        ended(ctx, &name, what);
     }
 
     fn add_nodes(&mut self, index: usize, ctx: &mut Ctx<'_, Self>) {
@@ -156,6 +152,24 @@ fn note(ctx: &mut Ctx<'_, Chaos>, severity: Severity, reason: &'static str, name
         Severity::Warning => EventDraft::warning(reason, about, message),
     };
     ctx.record(Record::Event { component: "scenario", event });
+}
+
+/// Writes down that a fault begins.
+fn began(ctx: &mut Ctx<'_, Chaos>, name: &str, kind: FaultKind, targets: Vec<FaultTarget>, message: String) {
+    note(ctx, Severity::Normal, "FaultBegan", name, message);
+    ctx.record(Record::Fault { name: name.into(), phase: FaultPhase::Began { kind: kind.as_str(), targets } });
+}
+
+/// Writes down that a fault is over.
+fn ended(ctx: &mut Ctx<'_, Chaos>, name: &str, message: String) {
+    note(ctx, Severity::Normal, "FaultEnded", name, message);
+    ctx.record(Record::Fault { name: name.into(), phase: FaultPhase::Ended });
+}
+
+/// Writes down that there is nothing for a fault to hit.
+fn missed(ctx: &mut Ctx<'_, Chaos>, name: &str, message: String) {
+    note(ctx, Severity::Warning, "NothingToFail", name, message.clone());
+    ctx.record(Record::Fault { name: name.into(), phase: FaultPhase::Missed(message) });
 }
 
 impl Component for Chaos {

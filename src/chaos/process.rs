@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::faults::Damage;
 use super::spec::FaultProcessSpec;
-use super::{Chaos, Severity, Timer, faults, note, target};
+use super::{Chaos, Timer, began, ended, faults, missed, target};
 use crate::component::Ctx;
 use crate::engine::Stream;
 use crate::model::domain_of;
@@ -62,13 +62,7 @@ impl FaultProcess {
             this.add(process, node, spec, Age::Grown, ctx);
         }
         if this.instances.is_empty() {
-            note(
-                ctx,
-                Severity::Warning,
-                "NothingToFail",
-                &spec.name,
-                format!("{}: no node matches", spec.kind.as_str()),
-            );
+            missed(ctx, &spec.name, format!("{}: no node matches", spec.kind.as_str()));
         }
         this
     }
@@ -147,7 +141,8 @@ impl FaultProcess {
         let fault = spec.fault();
         let what = faults::describe(&fault, &draw_name, &instance.hit, ctx);
         let what = what.unwrap_or_else(|| spec.kind.as_str().to_owned());
-        note(ctx, Severity::Normal, "FaultBegan", &name, what.clone());
+        let targets = faults::targets(&fault, &draw_name, &instance.hit, ctx);
+        began(ctx, &name, spec.kind, targets, what.clone());
         faults::begin(&fault, &draw_name, &instance.hit, damage, ctx);
         if spec.kind.lasts() {
             if let Some(repair) = &spec.time_to_repair {
@@ -158,7 +153,7 @@ impl FaultProcess {
             }
             return;
         }
-        note(ctx, Severity::Normal, "FaultEnded", &name, what);
+        ended(ctx, &name, what);
         instance.hit.clear();
         instance.is_over = spec.kind.ends_machines();
         if !instance.is_over {
@@ -179,7 +174,7 @@ impl FaultProcess {
         let fault = spec.fault();
         let what = faults::describe(&fault, &name, &hit, ctx);
         faults::end(&fault, &hit, damage, ctx);
-        note(ctx, Severity::Normal, "FaultEnded", &name, what.unwrap_or_else(|| spec.kind.as_str().to_owned()));
+        ended(ctx, &name, what.unwrap_or_else(|| spec.kind.as_str().to_owned()));
         // A reclaimed instance is replaced by one of another name, which fails by itself.
         let is_over = spec.kind.ends_machines() && spec.domain.is_none();
         self.instances[index as usize].is_over = is_over;

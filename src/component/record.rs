@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::arena::Symbol;
-use crate::state::{NodeId, Pod, Store, Uid, WorkloadId};
+use crate::state::{ControlPlaneProcess, NodeId, Pod, PodId, Store, Uid, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
 /// Severity of an Event.
@@ -145,6 +145,40 @@ pub enum Record {
     },
     /// A finished kubectl line.
     Transcript(Transcript),
+    /// What becomes of a fault.
+    Fault {
+        /// The fault as the timeline's or a random process's events name it; one that began has not ended before it begins again.
+        name: Arc<str>,
+        /// What becomes of it.
+        phase: FaultPhase,
+    },
+}
+
+/// What becomes of a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FaultPhase {
+    /// It begins.
+    Began {
+        /// Its kind, as a scenario writes it.
+        kind: &'static str,
+        /// What it hits.
+        targets: Vec<FaultTarget>,
+    },
+    /// It is over; at once, if it is of a kind that does not last.
+    Ended,
+    /// There is nothing for it to hit: why.
+    Missed(String),
+}
+
+/// What a fault hits.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum FaultTarget {
+    /// A machine.
+    Node(NodeId),
+    /// A single pod.
+    Pod(PodId),
+    /// A process of the control plane.
+    Process(ControlPlaneProcess),
 }
 
 /// The event recorder's damping of one component.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::component::Record;
+use crate::component::{FaultPhase, Record};
 use crate::model::{has_control_plane_role, is_control_plane_program};
 use crate::state::{MachineChange, NodeId, Power, Store};
 use crate::units::SimTime;
@@ -40,10 +40,8 @@ impl Faults {
     }
 
     pub(super) fn recorded(&mut self, now: SimTime, record: &Record) {
-        if let Record::Event { component: "scenario", event } = record
-            && event.reason == "NothingToFail"
-        {
-            self.missed.hit_nobody.push((now, format!("{} ({})", event.about.name, event.message)));
+        if let Record::Fault { name, phase: FaultPhase::Missed(why) } = record {
+            self.missed.hit_nobody.push((now, format!("{name} ({why})")));
         }
     }
 

@@ -294,6 +294,7 @@ impl Observers {
             match record {
                 Record::Event { component, event } => self.events.recorded(now, component, event, store),
                 Record::Transcript(transcript) => self.transcript.recorded(transcript),
+                Record::Fault { .. } => {}
             }
             self.causes.recorded(now, cause, record, store);
         }

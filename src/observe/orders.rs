@@ -81,7 +81,7 @@ impl Orders {
                 }
             }
             Record::Transcript(transcript) => self.ended(transcript),
-            Record::Event { .. } => {}
+            Record::Event { .. } | Record::Fault { .. } => {}
         }
     }
 

@@ -15,7 +15,7 @@ pub(super) use spot_interruption::reclaimed;
 use super::nesting::{Loss, Nesting};
 use super::spec::{FaultKind, FaultSpec};
 use super::{Chaos, ChaosPlan, target};
-use crate::component::Ctx;
+use crate::component::{Ctx, FaultTarget};
 use crate::engine::{Distribution, Stream};
 use crate::state::{MachineChange, NodeId, Usage};
 use crate::units::SimDuration;
@@ -68,6 +68,17 @@ pub(super) fn describe(fault: &FaultSpec, name: &str, nodes: &[NodeId], ctx: &Ct
         }
         _ => Some(format!("{} of {machines}", fault.kind.as_str())),
     }
+}
+
+/// What a fault that begins now hits: processes, pods or machines.
+pub(super) fn targets(fault: &FaultSpec, name: &str, nodes: &[NodeId], ctx: &Ctx<'_, Chaos>) -> Vec<FaultTarget> {
+    if fault.kind == FaultKind::ControlPlaneOutage {
+        return control_plane_outage::processes(fault).into_iter().map(FaultTarget::Process).collect();
+    }
+    if fault.kind.hits_pods() {
+        return pods::meant(fault, name, nodes, ctx).into_iter().map(FaultTarget::Pod).collect();
+    }
+    nodes.iter().copied().map(FaultTarget::Node).collect()
 }
 
 /// A fault begins.

@@ -3,6 +3,7 @@
 pub mod apiserver;
 pub mod arena;
 pub mod chaos;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
 pub mod component;
@@ -15,6 +16,7 @@ pub mod kubectl;
 pub mod kubelet;
 pub mod model;
 pub mod observe;
+mod parallel;
 pub mod procedures;
 pub mod report;
 pub mod scenario;

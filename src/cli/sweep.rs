@@ -15,6 +15,7 @@ use super::undone;
 use super::words::counted;
 use super::{Ending, Output};
 use crate::inspect;
+use crate::parallel::Threads;
 use crate::report::{OutputDir, Overwrite, StudyChart, draw_study_charts};
 use crate::scenario::{DocumentKind, Overrides};
 use crate::study::{
@@ -110,7 +111,7 @@ pub(super) struct Sweep<'a> {
     place: PathBuf,
     overwrite: Overwrite,
     journal: Journal,
-    pool: rayon::ThreadPool,
+    pool: Threads,
     ui: &'a Ui,
 }
 
@@ -193,13 +194,9 @@ pub(super) fn jobs(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "a number of threads is a whole number of at least 1".to_owned())
 }
 
-/// The threads that play: at most one a core, as more take memory and gain no time.
-#[expect(clippy::disallowed_methods, reason = "how many threads play changes no result")]
-pub(super) fn threads(jobs: Option<NonZeroUsize>) -> Result<rayon::ThreadPool, Failure> {
-    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let count = jobs.map_or(cores, |jobs| jobs.min(cores));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(count.get());
-    pool.build().map_err(|error| Failure::input(format!("cannot start threads: {error}"), "lower --jobs"))
+/// The threads that play.
+pub(super) fn threads(jobs: Option<NonZeroUsize>) -> Result<Threads, Failure> {
+    Threads::new(jobs).map_err(|error| Failure::input(format!("cannot start threads: {error}"), "lower --jobs"))
 }
 
 /// Reads the study that is asked for.

@@ -198,7 +198,9 @@ fn without_spacers(drawn: &str) -> String {
 
 /// A line without its escape sequences.
 fn plain(line: &str) -> String {
-    anstream::adapter::strip_str(line).to_string()
+    let mut parts = line.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
 }
 
 #[cfg(test)]

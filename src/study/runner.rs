@@ -3,7 +3,6 @@
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::WORKLOAD_METRICS;
@@ -15,6 +14,7 @@ use super::results::{Precision, Results, decisive, seed_of};
 use super::undone::undone_of;
 use crate::engine::Streams;
 use crate::observe::{Detail, METRICS, Objective, Observers, WorkloadOutcome};
+use crate::parallel;
 use crate::simulation::Prepared;
 use crate::units::{SimDuration, SimTime};
 
@@ -167,8 +167,7 @@ impl<'a> Runner<'a> {
         for (variant, _) in &open {
             self.slot(*variant).open += 1;
         }
-        // Each run for itself, so that a thread that has nothing left to do can take any that is not begun.
-        open.par_iter().with_max_len(1).try_for_each(|&(variant, replication)| {
+        parallel::try_each(&open, |&(variant, replication)| {
             let settled = self.settled(variant);
             self.journal.add(self.play_one(variant, &settled, replication))?;
             self.release(variant);

@@ -17,8 +17,6 @@ mod wording;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
-
 pub use files::{is_standard_input, read_text};
 pub use for_people::DUMP_COMMAND;
 pub use object::{Object, ObjectKind, Scope};
@@ -26,6 +24,7 @@ pub use object::{Object, ObjectKind, Scope};
 use super::field_path::FieldPath;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources};
+use crate::parallel;
 use piece::{Reading, TextPiece};
 use split::Split;
 
@@ -213,7 +212,7 @@ impl Loader {
             kind: Symbol::new("List"),
             reason: SkipReason::Unreadable,
         }));
-        let readings: Vec<Reading> = pieces.par_iter().map(|piece| piece.read(&file)).collect();
+        let readings: Vec<Reading> = parallel::map(&pieces, |piece| piece.read(&file));
         let mut listing = Listing::default();
         let mut listed: Vec<(usize, Vec<(FieldPath, usize)>)> = Vec::new();
         for (index, reading) in readings.iter().enumerate() {
@@ -222,10 +221,8 @@ impl Loader {
                 listed.push((index, fields));
             }
         }
-        let rows: Vec<Vec<(NotModelled, usize)>> = listed
-            .par_iter()
-            .map(|(index, fields)| locate_fields(&file, &pieces[*index], &readings[*index], fields))
-            .collect();
+        let rows: Vec<Vec<(NotModelled, usize)>> =
+            parallel::map(&listed, |(index, fields)| locate_fields(&file, &pieces[*index], &readings[*index], fields));
         for (mut row, group) in rows.into_iter().flatten() {
             row.count = listing.counts[group];
             self.loaded.not_modelled.push(row);

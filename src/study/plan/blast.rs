@@ -1,7 +1,5 @@
 //! What the loss of each node, zone, other domain and pair of nodes costs.
 
-use rayon::prelude::*;
-
 use super::cases::{self, LostSet, Symmetry};
 use super::document::Plan;
 use super::play::{self, Outcome};
@@ -9,6 +7,7 @@ use super::search::{Search, Trial};
 use super::waits::Reach;
 use crate::arena::Symbol;
 use crate::model::Object;
+use crate::parallel;
 use crate::simulation::Prepared;
 use crate::study::Progress;
 
@@ -58,14 +57,14 @@ pub fn blast_radius(
         let name = label.rsplit('/').next().unwrap_or(label);
         losses.extend(of_kind(label, cases::domains(store, label, name)));
     }
-    let play = |(kind, lost): (String, LostSet)| {
-        let reach = if is_group(&kind) { Reach::Groups } else { Reach::Named };
-        let script = play::loss(&scenario, &lost);
+    let play = |(kind, lost): &(String, LostSet)| {
+        let reach = if is_group(kind) { Reach::Groups } else { Reach::Named };
+        let script = play::loss(&scenario, lost);
         let outcome = search.judge.play(&scenario, &settled, script, search.watch(reach));
         progress.advance();
-        Blast { kind, lost, outcome }
+        Blast { kind: kind.clone(), lost: lost.clone(), outcome }
     };
-    let mut blasts: Vec<Blast> = losses.into_par_iter().with_max_len(1).map(play).collect();
+    let mut blasts: Vec<Blast> = parallel::map(&losses, play);
     // A stable sort: of equal ones that which was listed first.
     blasts.sort_by(|a, b| {
         let (a, b) = (&a.outcome, &b.outcome);

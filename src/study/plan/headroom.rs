@@ -1,6 +1,5 @@
 //! How many more replicas of a workload a cluster holds and still survives everything.
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::cases::Symmetry;
@@ -10,6 +9,7 @@ use super::results::{Candidate, Failure, PlayRecord, failures_of};
 use super::search::{Search, Thoroughness, Trial};
 use crate::arena::Symbol;
 use crate::model::Object;
+use crate::parallel;
 use crate::scenario::ResolvedScenario;
 use crate::study::Progress;
 
@@ -52,7 +52,7 @@ pub fn headroom(plan: &Plan, symmetry: Symmetry, counts: &[u32], workload: &str,
     let mut binding = Vec::new();
     while more < MORE_MAX && binding.is_empty() {
         let batch: Vec<u32> = (more + 1..=more + SIDE_BY_SIDE as u32).collect();
-        let found: Vec<Candidate> = batch.par_iter().with_max_len(1).map(|extra| try_one(replicas + extra)).collect();
+        let found: Vec<Candidate> = parallel::map(&batch, |extra| try_one(replicas + extra));
         let refused = |candidate: &Candidate| more_refused(&now, candidate, &names);
         match found.iter().position(|candidate| !candidate.survives() || refused(candidate).is_some()) {
             None => more += SIDE_BY_SIDE as u32,

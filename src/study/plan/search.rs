@@ -1,6 +1,5 @@
 //! Which counts survive: the search, and the proof that fewer do not.
 
-use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use super::capacity::{Demand, too_little, with_counts};
@@ -11,6 +10,7 @@ use super::play::{self, Judge, Outcome};
 use super::results::{Candidate, PlanResults, PlayRecord, Verdict};
 use super::waits::{Reach, Watch};
 use crate::arena::Symbol;
+use crate::parallel;
 use crate::scenario::ResolvedScenario;
 use crate::simulation::Prepared;
 use crate::study::Progress;
@@ -51,8 +51,7 @@ pub fn work_out(plan: &Plan, symmetry: Symmetry, progress: &dyn Progress) -> Pla
         if answer.is_some() {
             break;
         }
-        let found: Vec<Candidate> =
-            batch.par_iter().with_max_len(1).map(|counts| search.evaluate(counts, depth, progress)).collect();
+        let found: Vec<Candidate> = parallel::map(batch, |counts| search.evaluate(counts, depth, progress));
         candidates.extend(found);
         answer = candidates.iter().position(Candidate::survives);
     }
@@ -60,8 +59,7 @@ pub fn work_out(plan: &Plan, symmetry: Symmetry, progress: &dyn Progress) -> Pla
         let (pool, least) = (&plan.pools[0], candidates[index].counts[0]);
         let tried = candidates[candidates.len() - 1].counts[0];
         let beyond: Vec<Vec<u32>> = (tried + 1..=(least + BEYOND).min(pool.max)).map(|count| vec![count]).collect();
-        let found: Vec<Candidate> =
-            beyond.par_iter().with_max_len(1).map(|counts| search.evaluate(counts, depth, progress)).collect();
+        let found: Vec<Candidate> = parallel::map(&beyond, |counts| search.evaluate(counts, depth, progress));
         candidates.extend(found);
     }
     let binding = search.confirmed(&mut candidates, &mut answer, progress);
@@ -217,11 +215,10 @@ impl<'a> Search<'a> {
                     .iter()
                     .map(|(pool, _)| &scenario.pools[*pool])
                     .collect();
-                let played = upgraded.par_iter().with_max_len(1).map(|pool| {
+                PlayedCase::whole(parallel::map(&upgraded, |pool| {
                     let outcome = self.judge.play_upgrade(scenario, settled, spec, pool, self.watch(Reach::Named));
                     record(all(&format!("pool {}", pool.name)), outcome)
-                });
-                PlayedCase::whole(played.collect())
+                }))
             }
             CaseKind::Scenario(own) => {
                 let own = trial.apply(self.plan, own);
@@ -240,16 +237,16 @@ impl<'a> Search<'a> {
         settled: &Prepared,
         depth: Thoroughness,
     ) -> PlayedCase {
-        let play = |lost: LostSet| {
-            let outcome = self.judge.play(scenario, settled, play::loss(scenario, &lost), self.watch(reach));
-            PlayRecord { case: Some(index), lost, outcome }
+        let play = |lost: &LostSet| {
+            let outcome = self.judge.play(scenario, settled, play::loss(scenario, lost), self.watch(reach));
+            PlayRecord { case: Some(index), lost: lost.clone(), outcome }
         };
         if depth == Thoroughness::AllCases {
-            return PlayedCase::whole(sets.into_par_iter().with_max_len(1).map(play).collect());
+            return PlayedCase::whole(parallel::map(&sets, play));
         }
         let count = sets.len();
         let mut plays = Vec::new();
-        for lost in sets {
+        for lost in &sets {
             let found = play(lost);
             let has_failed = !found.outcome.is_survived();
             plays.push(found);
@@ -305,7 +302,7 @@ impl<'a> Search<'a> {
                 one_less.collect()
             }
         };
-        let played = wanted.par_iter().with_max_len(1).map(|counts| {
+        parallel::map(&wanted, |counts| {
             let is_known = |candidate: &&Candidate| candidate.counts == *counts && plan.pools.len() == 1;
             let known = candidates.iter().find(is_known);
             // What is ruled out has not been played; which pod it would hit is worth a play.
@@ -317,7 +314,6 @@ impl<'a> Search<'a> {
                     Candidate::new(plan, counts, verdict)
                 }
             }
-        });
-        played.collect()
+        })
     }
 }

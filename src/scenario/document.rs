@@ -188,11 +188,6 @@ impl Node {
         At::root(self).path(path).location()
     }
 
-    /// [`Node::find`] for a path written as text.
-    pub(crate) fn find_text(&self, path: &str) -> Option<&Self> {
-        self.find(&super::overrides::parse_path(path).ok()?)
-    }
-
     /// [`Node::locate`] for a path written as text.
     pub(crate) fn locate_text(&self, path: &str) -> Location {
         // Our own paths are well formed, but for names of the user's in them.

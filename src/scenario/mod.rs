@@ -4,6 +4,7 @@
 //! decoded into typed fields; these are resolved (defaults, manifests, node pools, files) and checked. The result is plain
 //! data. Nothing here runs a scenario, and nothing but the loaders reads files.
 
+mod action;
 mod assumption;
 mod at;
 mod configuration;
@@ -38,6 +39,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use action::TimelineAction;
 pub use assumption::Assumption;
 pub use dump::crash_loops;
 pub use expect::{Comparison, Expectation, ExpectationOutcome};
@@ -57,21 +59,6 @@ use crate::model::{ManifestObject, NotModelled};
 use crate::observe::Objective;
 use crate::procedures::ProcedurePlan;
 use crate::units::{SimDuration, SimTime};
-
-/// What happens at an instant of the timeline; positions in the plan and the runbook.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum TimelineAction {
-    /// A fault of the [`ChaosPlan`].
-    Fault(usize),
-    /// A line of the [`Runbook`].
-    Kubectl(usize),
-    /// Machines that the [`ChaosPlan`] adds.
-    AddNodes(usize),
-    /// An upgrade of the [`ProcedurePlan`].
-    RollingUpgrade(usize),
-    /// A reboot of the [`ProcedurePlan`].
-    RollingReboot(usize),
-}
 
 /// A scenario with nothing left open.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ResolvedScenario;
+use super::at::At;
 use super::document::{Node, Value};
 use super::objects;
 use super::resolve::NODES_MAX;
@@ -30,13 +31,12 @@ fn bad_value(message: impl Into<String>, place: Location, label: &str, help: &st
 
 /// Checks an upgrade of the timeline.
 pub(super) fn check_upgrade(
-    root: &Node,
-    path: &str,
+    at: At<'_>,
     upgrade: &RollingUpgradeSpec,
     inventory: &Inventory,
     diagnostics: &mut Diagnostics,
 ) {
-    let place = |field: &str| root.locate_text(&format!("{path}.{field}"));
+    let place = |field: &str| at.field(field).location();
     check_pool(place("pool"), upgrade.pool, inventory, diagnostics);
     let limits = [("maxSurge", Some(upgrade.surge())), ("maxUnavailable", upgrade.max_unavailable)];
     let mut all_zero = true;
@@ -67,13 +67,12 @@ pub(super) fn check_upgrade(
 
 /// Checks reboots of the timeline.
 pub(super) fn check_reboot(
-    root: &Node,
-    path: &str,
+    at: At<'_>,
     reboot: &RollingRebootSpec,
     inventory: &Inventory,
     diagnostics: &mut Diagnostics,
 ) {
-    let place = |field: &str| root.locate_text(&format!("{path}.{field}"));
+    let place = |field: &str| at.field(field).location();
     check_pool(place("pool"), reboot.pool, inventory, diagnostics);
     if reboot.concurrency == 0 {
         let message = "`concurrency` lets no node reboot";
@@ -98,9 +97,10 @@ pub(super) fn check_reboot(
 /// Checks node auto-repair.
 pub(super) fn check_repair(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: &mut Diagnostics) {
     let Some(repair) = &spec.node_auto_repair else { return };
-    let place = |field: &str| root.locate_text(&format!("spec.nodeAutoRepair.{field}"));
+    let at = At::root(root).field("spec").field("nodeAutoRepair");
+    let place = |field: &str| at.field(field).location();
     for (index, pool) in repair.pools.iter().enumerate() {
-        check_pool(place(&format!("pools[{index}]")), *pool, inventory, diagnostics);
+        check_pool(at.field("pools").index(index).location(), *pool, inventory, diagnostics);
     }
     for (field, limit) in [("maxConcurrent", repair.max_concurrent), ("maxUnhealthy", repair.max_unhealthy)] {
         let (IntOrPercent::Int(number) | IntOrPercent::Percent(number)) = limit;
@@ -130,8 +130,8 @@ pub(super) fn check_workload_autoscalers(
     let known: BTreeSet<String> = scenario.objects.iter().filter_map(workloads::path_of).collect();
     let mut first_places: BTreeMap<&str, Location> = BTreeMap::new();
     for (index, autoscaler) in spec.horizontal_pod_autoscalers.iter().enumerate() {
-        let path = format!("spec.horizontalPodAutoscalers[{index}]");
-        let place = root.locate_text(&format!("{path}.target"));
+        let at = At::root(root).field("spec").field("horizontalPodAutoscalers").index(index);
+        let place = at.field("target").location();
         if autoscaler.target_parts().is_none() {
             let message = format!("`{}` does not name a workload that can be scaled", autoscaler.target);
             let help = "write `deployment/<namespace>/<name>`, or `statefulset/…`, `replicaset/…`";
@@ -150,15 +150,14 @@ pub(super) fn check_workload_autoscalers(
                     .help("remove one of the two"),
             );
         }
-        check_follower(root, &path, autoscaler, scenario, diagnostics);
-        check_workload_autoscaler(root, &path, autoscaler, diagnostics);
+        check_follower(at, autoscaler, scenario, diagnostics);
+        check_workload_autoscaler(at, autoscaler, diagnostics);
     }
 }
 
 /// Who follows the load is said once: here, or by an object.
 fn check_follower(
-    root: &Node,
-    path: &str,
+    at: At<'_>,
     autoscaler: &HorizontalPodAutoscalerSpec,
     scenario: &ResolvedScenario,
     diagnostics: &mut Diagnostics,
@@ -170,7 +169,7 @@ fn check_follower(
             && object.spec.scale_target_ref.name == name)
     };
     let object = scenario.objects.iter().find(scales);
-    let place = |field: &str| root.locate_text(&format!("{path}.{field}"));
+    let place = |field: &str| at.field(field).location();
     let said = [
         ("minReplicas", autoscaler.min_replicas.is_some()),
         ("maxReplicas", autoscaler.max_replicas.is_some()),
@@ -192,7 +191,7 @@ fn check_follower(
             let missing = if autoscaler.max_replicas.is_some() { "targetUtilization" } else { "maxReplicas" };
             let help = "write both, or neither if an object or a line of the timeline scales the workload";
             let message = format!("`{missing}` is missing");
-            diagnostics.push(bad_value(message, root.locate_text(&format!("{path}.target")), "", help));
+            diagnostics.push(bad_value(message, place("target"), "", help));
         }
         None if autoscaler.max_replicas.is_none()
             && !scenario.kubectl.lines.iter().any(|line| line.autoscales(kind, namespace, name)) =>
@@ -207,13 +206,8 @@ fn check_follower(
     }
 }
 
-fn check_workload_autoscaler(
-    root: &Node,
-    path: &str,
-    autoscaler: &HorizontalPodAutoscalerSpec,
-    diagnostics: &mut Diagnostics,
-) {
-    let place = |field: &str| root.locate_text(&format!("{path}.{field}"));
+fn check_workload_autoscaler(at: At<'_>, autoscaler: &HorizontalPodAutoscalerSpec, diagnostics: &mut Diagnostics) {
+    let place = |field: &str| at.field(field).location();
     let (min, max) = (autoscaler.min_replicas.unwrap_or(1), autoscaler.max_replicas);
     if min < 1 {
         let help = "at least one replica stays, as there would be nothing to measure";
@@ -243,11 +237,12 @@ fn check_workload_autoscaler(
         diagnostics.push(bad_value("the load is not said", place("load"), "", help));
     }
     for (index, point) in autoscaler.load.iter().enumerate() {
+        let point_at = at.field("load").index(index);
         if !(point.load.is_finite() && point.load >= 0.0) {
             let help = "a load is a number of at least 0";
             diagnostics.push(bad_value(
                 format!("a load of {}", point.load),
-                place(&format!("load[{index}].load")),
+                point_at.field("load").location(),
                 "",
                 help,
             ));
@@ -256,7 +251,7 @@ fn check_workload_autoscaler(
         if before.is_some_and(|before| before > point.at) {
             let help = "write the points in order of time; two of one instant are a jump";
             let message = format!("{} lies before the point above", point.at);
-            diagnostics.push(bad_value(message, place(&format!("load[{index}].at")), "", help));
+            diagnostics.push(bad_value(message, point_at.field("at").location(), "", help));
         }
     }
 }
@@ -279,9 +274,10 @@ pub(super) fn check_autoscaler(
     diagnostics: &mut Diagnostics,
 ) {
     let (Some(written), Some(plan)) = (&spec.cluster_autoscaler, &scenario.procedures.autoscaler) else { return };
+    let pools_at = At::root(root).field("spec").field("clusterAutoscaler").field("pools");
     let mut first_places: BTreeMap<Symbol, Location> = BTreeMap::new();
     for (index, pool) in written.pools.iter().enumerate() {
-        let place = |field: &str| root.locate_text(&format!("spec.clusterAutoscaler.pools[{index}].{field}"));
+        let place = |field: &str| pools_at.index(index).field(field).location();
         check_pool(place("name"), pool.name, inventory, diagnostics);
         if let Some(first) = first_places.insert(pool.name, place("name")) {
             let message = format!("pool `{}` is listed twice", pool.name);
@@ -315,21 +311,20 @@ pub(super) fn check_autoscaler(
             diagnostics.push(diagnostic.at(place(field), label).help(help));
         }
     }
-    let place = root.locate_text("spec.clusterAutoscaler.pools");
     // Pools that have been taken out have been reported.
-    let is_reported = root
-        .find(&super::overrides::parse_path("spec.clusterAutoscaler.pools").expect("a well-formed path"))
-        .is_some_and(|list| matches!(&list.value, Value::List(items) if !items.is_empty()));
+    let is_reported =
+        pools_at.node().is_some_and(|list| matches!(&list.value, Value::List(items) if !items.is_empty()));
     if written.pools.is_empty() && !is_reported {
         let message = "cluster-autoscaler has no pool to change";
         let help = "add `pools: [{name: worker, min: 1, max: 10}]`";
-        diagnostics.push(bad_value(message, place, "", help));
+        diagnostics.push(bad_value(message, pools_at.location(), "", help));
     }
     check_autoscaler_flags(root, plan, diagnostics);
 }
 
 fn check_autoscaler_flags(root: &Node, plan: &crate::procedures::AutoscalerPlan, diagnostics: &mut Diagnostics) {
-    let place = |flag: &str| root.locate_text(&format!("spec.clusterAutoscaler.flags[\"{flag}\"]"));
+    let flags_at = At::root(root).field("spec").field("clusterAutoscaler").field("flags");
+    let place = |flag: &str| flags_at.key(flag).location();
     for expander in plan.flags.expander.iter().filter(|name| !EXPANDERS.contains(&name.as_str())) {
         let help = match nearest(expander.as_str(), EXPANDERS) {
             Some(nearest) => format!("the nearest is `{nearest}`"),

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::action::ActionEntry;
 use super::assumption::{self, Assumption};
+use super::at::At;
 use super::control_plane;
 use super::decode::{Decoded, decode};
 use super::document::{self, Node, Value};
@@ -136,21 +138,28 @@ impl Resolver<'_> {
 
     /// Whether the nodes of all pools are as many as can be played; they are made one by one.
     fn can_have_nodes(&mut self, root: &Node, spec: &Spec) -> bool {
+        let at = At::root(root).field("spec");
         let pools = spec.cluster.node_pools.iter().enumerate();
-        let pools = pools.map(|(index, pool)| (format!("spec.cluster.nodePools[{index}].count"), pool.count));
-        let timeline = spec.timeline.iter().enumerate();
-        let added = timeline.filter_map(|(index, entry)| {
-            Some((format!("spec.timeline[{index}].addNodes.count"), entry.add_nodes.as_ref()?.count))
+        let pools = pools.map(|(index, pool)| (at.field("cluster").field("nodePools").index(index), pool.count));
+        let added = spec.timeline.iter().enumerate().flat_map(|(index, entry)| {
+            let entry_at = at.field("timeline").index(index);
+            entry.actions.iter().filter_map(move |action| match action {
+                ActionEntry::AddNodes(add) => Some((entry_at.field("addNodes"), add.count)),
+                ActionEntry::Fault(_)
+                | ActionEntry::Kubectl(_)
+                | ActionEntry::RollingUpgrade(_)
+                | ActionEntry::RollingReboot(_) => None,
+            })
         });
-        let counts: Vec<(String, u32)> = pools.chain(added).collect();
+        let counts: Vec<(At<'_>, u32)> = pools.chain(added).map(|(at, count)| (at.field("count"), count)).collect();
         let total: u64 = counts.iter().map(|(_, count)| u64::from(*count)).sum();
         if total <= NODES_MAX {
             return true;
         }
-        let most = counts.iter().max_by_key(|(_, count)| *count).map_or("spec.cluster", |(path, _)| path.as_str());
+        let most = counts.iter().max_by_key(|(_, count)| *count).map_or(at.field("cluster"), |(at, _)| *at);
         self.diagnostics.push(
             Diagnostic::error("scenario::too_many", format!("the cluster would have {total} nodes"))
-                .at(root.locate_text(most), "most of them come from here")
+                .at(most.location(), "most of them come from here")
                 .help(format!("at most {NODES_MAX} can be played; Kubernetes itself is made for 5000")),
         );
         false

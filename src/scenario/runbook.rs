@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::action::{ActionEntry, TimelineEntry};
+use super::at::At;
 use super::document::Node;
 use super::schema::Spec;
 use super::validate::Inventory;
@@ -80,9 +82,10 @@ pub(super) fn check(
     inventory: &Inventory,
     diagnostics: &mut Diagnostics,
 ) {
-    let entries = spec.timeline.iter().enumerate().filter(|(_, entry)| entry.kubectl.is_some());
-    let node = |index: usize| root.find_text(&format!("spec.timeline[{index}].kubectl"));
-    let entries = entries.filter_map(|(index, entry)| Some((entry.at, node(index)?)));
+    let at = At::root(root).field("spec").field("timeline");
+    let is_typed = |entry: &TimelineEntry| entry.actions.iter().any(|action| matches!(action, ActionEntry::Kubectl(_)));
+    let entries = spec.timeline.iter().enumerate().filter(|(_, entry)| is_typed(entry));
+    let entries = entries.filter_map(|(index, entry)| Some((entry.at, at.index(index).field("kubectl").node()?)));
     let each = |(at, node)| Typed::all(node).map(move |typed| (at, typed));
     let written: Vec<_> = entries.flat_map(each).collect();
     // Lines that cannot be read are errors of their own.

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
 use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::action::TimelineEntry;
 use super::assumption::Assumption;
 use super::input::Input;
 use crate::arena::Symbol;
-use crate::chaos::{FaultProcessSpec, FaultSpec};
+use crate::chaos::FaultProcessSpec;
 use crate::engine::Distribution;
 use crate::model::config::{FlagMap, KubeSchedulerConfiguration, KubeletConfiguration, KubernetesVersion};
 use crate::model::{Node, NotModelled};
-use crate::procedures::{HorizontalPodAutoscalerSpec, NodeRepairSpec, RollingRebootSpec, RollingUpgradeSpec};
+use crate::procedures::{HorizontalPodAutoscalerSpec, NodeRepairSpec};
 use crate::units::{IntOrPercent, SimDuration, with_days};
 
 /// The version of the documents that are understood.
@@ -161,48 +161,6 @@ pub(crate) struct Latency {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct TimelineEntry {
-    #[serde(with = "with_days")]
-    pub(crate) at: SimDuration,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) fault: Option<FaultSpec>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) kubectl: Option<Arc<str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) add_nodes: Option<AddNodesEntry>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) rolling_upgrade: Option<RollingUpgradeSpec>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) rolling_reboot: Option<RollingRebootSpec>,
-}
-
-impl TimelineEntry {
-    /// The keys of what can happen, one of which an entry has.
-    pub(crate) const ACTIONS: [&str; 5] = ["fault", "kubectl", "addNodes", "rollingUpgrade", "rollingReboot"];
-
-    /// How many things happen.
-    pub(crate) fn action_count(&self) -> usize {
-        let actions = [
-            self.fault.is_some(),
-            self.kubectl.is_some(),
-            self.add_nodes.is_some(),
-            self.rolling_upgrade.is_some(),
-            self.rolling_reboot.is_some(),
-        ];
-        actions.into_iter().filter(|is_there| *is_there).count()
-    }
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct AddNodesEntry {
-    pub(crate) pool: Symbol,
-    #[serde(default = "one")]
-    pub(crate) count: u32,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ClusterAutoscalerEntry {
     pub(crate) pools: Vec<AutoscaledPoolEntry>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -219,10 +177,6 @@ pub(crate) struct AutoscaledPoolEntry {
     pub(crate) max: u32,
     #[serde(default)]
     pub(crate) priority: u32,
-}
-
-const fn one() -> u32 {
-    1
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::TimelineAction;
+use super::action::{ActionEntry, TimelineAction};
+use super::at::At;
 use super::document::Node;
 use super::files::Files;
 use super::objects;
@@ -41,35 +42,42 @@ impl Resolver<'_> {
         let mut shells: BTreeMap<SimTime, kubectl::ShellId> = BTreeMap::new();
         for (index, entry) in spec.timeline.iter().enumerate() {
             let at = SimTime::ZERO + entry.at;
-            if let Some(fault) = &entry.fault {
-                timeline.push((at, TimelineAction::Fault(chaos.faults.len())));
-                let mut fault = fault.clone();
-                for (distribution, field) in [(&mut fault.boot, "boot"), (&mut fault.delay, "delay")] {
-                    if let Some(distribution) = distribution {
-                        let place = root.locate_text(&format!("spec.timeline[{index}].fault.{field}"));
-                        self.observations(distribution, place, files);
+            let entry_at = At::root(root).field("spec").field("timeline").index(index);
+            match entry.actions.first() {
+                Some(ActionEntry::Fault(fault)) => {
+                    timeline.push((at, TimelineAction::Fault(chaos.faults.len())));
+                    let mut fault = fault.clone();
+                    for (distribution, field) in [(&mut fault.boot, "boot"), (&mut fault.delay, "delay")] {
+                        if let Some(distribution) = distribution {
+                            let place = entry_at.field("fault").field(field).location();
+                            self.observations(distribution, place, files);
+                        }
+                    }
+                    chaos.faults.push((at, fault));
+                }
+                Some(ActionEntry::Kubectl(_)) => {
+                    for typed in entry_at.field("kubectl").node().into_iter().flat_map(Typed::all) {
+                        let Some(mut line) = self.runbook_line(&typed, not_modelled, files) else { continue };
+                        let next = kubectl::ShellId(u32::try_from(shells.len()).unwrap_or(u32::MAX));
+                        line.shell = Some(*shells.entry(at).or_insert(next));
+                        timeline.push((at, TimelineAction::Kubectl(runbook.lines.len())));
+                        runbook.lines.push(Arc::new(line));
                     }
                 }
-                chaos.faults.push((at, fault));
-            } else if entry.kubectl.is_some() {
-                let text = root.find_text(&format!("spec.timeline[{index}].kubectl"));
-                for typed in text.into_iter().flat_map(Typed::all) {
-                    let Some(mut line) = self.runbook_line(&typed, not_modelled, files) else { continue };
-                    let next = kubectl::ShellId(u32::try_from(shells.len()).unwrap_or(u32::MAX));
-                    line.shell = Some(*shells.entry(at).or_insert(next));
-                    timeline.push((at, TimelineAction::Kubectl(runbook.lines.len())));
-                    runbook.lines.push(Arc::new(line));
+                Some(ActionEntry::AddNodes(add)) => {
+                    let Some(pool) = chaos.pools.iter().position(|pool| pool.name == add.pool) else { continue };
+                    timeline.push((at, TimelineAction::AddNodes(chaos.add_nodes.len())));
+                    chaos.add_nodes.push((at, pool, add.count));
                 }
-            } else if let Some(add) = &entry.add_nodes {
-                let Some(pool) = chaos.pools.iter().position(|pool| pool.name == add.pool) else { continue };
-                timeline.push((at, TimelineAction::AddNodes(chaos.add_nodes.len())));
-                chaos.add_nodes.push((at, pool, add.count));
-            } else if let Some(upgrade) = &entry.rolling_upgrade {
-                timeline.push((at, TimelineAction::RollingUpgrade(procedures.upgrades.len())));
-                procedures.upgrades.push(upgrade.clone());
-            } else if let Some(reboot) = &entry.rolling_reboot {
-                timeline.push((at, TimelineAction::RollingReboot(procedures.reboots.len())));
-                procedures.reboots.push(reboot.clone());
+                Some(ActionEntry::RollingUpgrade(upgrade)) => {
+                    timeline.push((at, TimelineAction::RollingUpgrade(procedures.upgrades.len())));
+                    procedures.upgrades.push(upgrade.clone());
+                }
+                Some(ActionEntry::RollingReboot(reboot)) => {
+                    timeline.push((at, TimelineAction::RollingReboot(procedures.reboots.len())));
+                    procedures.reboots.push(reboot.clone());
+                }
+                None => {}
             }
         }
         timeline

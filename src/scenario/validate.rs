@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
 
+use super::action::ActionEntry;
 use super::assumption;
 use super::at::At;
 use super::control_plane;
@@ -12,7 +13,7 @@ use super::effects;
 use super::objects;
 use super::procedures;
 use super::runbook;
-use super::schema::{Spec, TimelineEntry};
+use super::schema::Spec;
 use super::targets::{self, Fault, unknown};
 use super::workloads;
 use super::{Expectation, ResolvedScenario};
@@ -363,52 +364,63 @@ fn check_repeated_objects(root: &Node, scenario: &ResolvedScenario, diagnostics:
 
 fn check_timeline(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: &mut Diagnostics) {
     for (index, entry) in spec.timeline.iter().enumerate() {
-        let path = format!("spec.timeline[{index}]");
+        let at = At::root(root).field("spec").field("timeline").index(index);
         if entry.at > spec.duration {
             let message = format!("this happens at {}, after the end at {}", entry.at, spec.duration);
             diagnostics.push(
                 Diagnostic::warning("scenario::after_the_end", message)
-                    .at(root.locate_text(&format!("{path}.at")), "it has no effect")
-                    .at(root.locate_text("spec.duration"), "the run ends here"),
+                    .at(at.field("at").location(), "it has no effect")
+                    .at(At::root(root).field("spec").field("duration").location(), "the run ends here"),
             );
         }
-        let count = entry.action_count();
         // What has been taken out has been reported.
-        let is_reported = super::overrides::parse_path(&path)
-            .ok()
-            .and_then(|path| root.find(&path))
-            .is_some_and(|node| TimelineEntry::ACTIONS.into_iter().any(|key| node.has_removed(key)));
-        if count > 1 || (count == 0 && !is_reported) {
-            let message = if count == 0 { "nothing happens here" } else { "more than one thing happens here" };
-            let actions = TimelineEntry::ACTIONS.join("`, `");
+        let is_reported =
+            || at.node().is_some_and(|node| ActionEntry::FIELDS.iter().any(|field| node.has_removed(field)));
+        let message = match entry.actions.len() {
+            0 if !is_reported() => Some("nothing happens here"),
+            0 | 1 => None,
+            _ => Some("more than one thing happens here"),
+        };
+        if let Some(message) = message {
+            let actions = ActionEntry::FIELDS.join("`, `");
             let help = format!("an entry has exactly one of `{actions}`; entries may have the same `at`");
-            diagnostics
-                .push(Diagnostic::error("scenario::bad_entry", message).at(root.locate_text(&path), "").help(help));
+            diagnostics.push(Diagnostic::error("scenario::bad_entry", message).at(at.location(), "").help(help));
         }
-        if let Some(fault) = &entry.fault {
+        for action in &entry.actions {
+            check_action(root, index, action, inventory, diagnostics);
+        }
+    }
+}
+
+fn check_action(root: &Node, index: usize, action: &ActionEntry, inventory: &Inventory, diagnostics: &mut Diagnostics) {
+    let path = format!("spec.timeline[{index}]");
+    let at = At::root(root).field("spec").field("timeline").index(index);
+    match action {
+        ActionEntry::Fault(fault) => {
             targets::check(root, &Fault { path: format!("{path}.fault"), spec: fault }, inventory, diagnostics);
             if fault.length == Some(SimDuration::ZERO) {
                 let message = format!("this {} ends in the instant in which it begins", fault.kind.as_str());
-                let place = root.locate_text(&format!("spec.timeline[{index}].fault.for"));
                 diagnostics.push(
                     Diagnostic::warning("scenario::no_time", message)
-                        .at(place, "for no time")
+                        .at(at.field("fault").field("for").location(), "for no time")
                         .help("say how long it lasts; without `for` it lasts until the end of the run"),
                 );
             }
         }
-        if let Some(add) = &entry.add_nodes
-            && !inventory.pools().contains(&add.pool)
-        {
-            let pools = inventory.pools().iter().map(|pool| pool.as_str());
-            let location = root.locate_text(&format!("{path}.addNodes.pool"));
-            diagnostics.push(unknown("node pool", add.pool.as_str(), pools).at(location, "not under `nodePools`"));
+        // Their lines are checked one after the other, as each builds on those before.
+        ActionEntry::Kubectl(_) => {}
+        ActionEntry::AddNodes(add) => {
+            if !inventory.pools().contains(&add.pool) {
+                let pools = inventory.pools().iter().map(|pool| pool.as_str());
+                let location = at.field("addNodes").field("pool").location();
+                diagnostics.push(unknown("node pool", add.pool.as_str(), pools).at(location, "not under `nodePools`"));
+            }
         }
-        if let Some(upgrade) = &entry.rolling_upgrade {
-            procedures::check_upgrade(root, &format!("{path}.rollingUpgrade"), upgrade, inventory, diagnostics);
+        ActionEntry::RollingUpgrade(upgrade) => {
+            procedures::check_upgrade(at.field("rollingUpgrade"), upgrade, inventory, diagnostics);
         }
-        if let Some(reboot) = &entry.rolling_reboot {
-            procedures::check_reboot(root, &format!("{path}.rollingReboot"), reboot, inventory, diagnostics);
+        ActionEntry::RollingReboot(reboot) => {
+            procedures::check_reboot(at.field("rollingReboot"), reboot, inventory, diagnostics);
         }
     }
 }

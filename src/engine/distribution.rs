@@ -495,8 +495,8 @@ impl<'de> Visitor<'de> for DistributionVisitor {
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
-    use rand_chacha::rand_core::SeedableRng;
 
     use super::*;
     use crate::engine::Streams;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::arena::StableHasher;
 

@@ -1,6 +1,6 @@
 //! Conventions that matter, as tests: who may import whom, no forgotten files, no words that do not belong here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -214,4 +214,35 @@ fn only_the_api_server_writes_api_state() {
         }
     }
     assert!(wrong.is_empty(), "writes outside the API server:\n{}", wrong.join("\n"));
+}
+
+fn text_of(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a readable file")
+}
+
+/// `scenario::unknown_field` and the like: what a problem with the user's text is called for scripts.
+fn is_diagnostic_code(text: &str) -> bool {
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let rooms = ["file", "manifest", "scenario", "study", "plan"];
+    text.split_once("::").is_some_and(|(room, name)| rooms.contains(&room) && is_word(name))
+}
+
+#[test]
+fn every_diagnostic_code_is_listed_for_users() {
+    let document = text_of("docs/diagnostics.md");
+    let listed: Vec<&str> =
+        document.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`').map(|(code, _)| code)).collect();
+    let used: BTreeSet<String> = sources()
+        .iter()
+        .flat_map(|(_, text)| without_tests(text).split('"').filter(|part| is_diagnostic_code(part)))
+        .map(str::to_owned)
+        .collect();
+    let sections: Vec<Vec<&str>> =
+        listed.chunk_by(|a, b| a.split("::").next() == b.split("::").next()).map(<[&str]>::to_vec).collect();
+    assert!(sections.iter().all(|codes| codes.is_sorted()), "sort the codes of each section of docs/diagnostics.md");
+    let listed: BTreeSet<String> = listed.into_iter().map(str::to_owned).collect();
+    let missing: Vec<_> = used.difference(&listed).collect();
+    let stale: Vec<_> = listed.difference(&used).collect();
+    assert!(missing.is_empty(), "not in docs/diagnostics.md: {missing:?}");
+    assert!(stale.is_empty(), "nothing says these of docs/diagnostics.md any more: {stale:?}");
 }

@@ -24,5 +24,7 @@ pub mod scheduler;
 pub mod simulation;
 pub mod state;
 pub mod study;
+#[cfg(test)]
+mod testing;
 pub mod units;
 pub mod verify;

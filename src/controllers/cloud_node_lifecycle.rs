@@ -301,26 +301,26 @@ impl Component for CloudNodeLifecycle {
 mod tests {
     use super::*;
     use crate::component::ErrorReason;
-    use crate::controllers::bench::{Bench, World, config, within};
     use crate::state::{Machine, NodeConditionKind};
+    use crate::testing::{Lab, config, within};
 
-    fn bench(setup: impl FnOnce(&mut World)) -> Bench<CloudNodeLifecycle> {
+    fn bench(setup: impl FnOnce(&mut Lab<CloudNodeLifecycle>)) -> Lab<CloudNodeLifecycle> {
         let config = config();
-        let mut bench = Bench::new(CloudNodeLifecycle::new(&config), config, 7);
-        let node = bench.world.add_node("n", "");
-        *bench.world.store.machine_mut(node) = Machine { is_cloud_instance: true, ..Machine::running() };
-        setup(&mut bench.world);
-        bench.start(Start::Initial);
+        let mut bench = Lab::<CloudNodeLifecycle>::new(config, 7);
+        let node = bench.add_node("n", "");
+        *bench.store_mut().machine_mut(node) = Machine { is_cloud_instance: true, ..Machine::running() };
+        setup(&mut bench);
+        bench.start();
         bench
     }
 
-    fn power(world: &mut World, power: Power) {
+    fn power(world: &mut Lab<CloudNodeLifecycle>, power: Power) {
         let node = world.node_id("n");
-        world.store.machine_mut(node).power = power;
+        world.store_mut().machine_mut(node).power = power;
         world.machine(if power == Power::Off { MachineChange::PowerOff(node) } else { MachineChange::PowerOn(node) });
     }
 
-    fn set_ready(world: &mut World, status: Status) {
+    fn set_ready(world: &mut Lab<CloudNodeLifecycle>, status: Status) {
         world.set_condition("n", NodeConditionKind::Ready, Some(status));
     }
 
@@ -350,7 +350,7 @@ mod tests {
         bench.run_until(20.0);
         assert_eq!(bench.messages("DeletingNodeFailed"), ["Failed deleting node n: refused"]);
         assert_eq!(bench.messages("DeletingNode").len(), 2);
-        assert_eq!(bench.world.store.node_count(), 0);
+        assert_eq!(bench.store().node_count(), 0);
     }
 
     #[test]
@@ -386,7 +386,7 @@ mod tests {
     fn a_machine_without_a_cloud_is_never_shut_down_in_it() {
         let mut bench = bench(|world| {
             let node = world.node_id("n");
-            world.store.machine_mut(node).is_cloud_instance = false;
+            world.store_mut().machine_mut(node).is_cloud_instance = false;
         });
         bench.at(10.0, |world| power(world, Power::Off));
         bench.at(50.0, |world| set_ready(world, Status::Unknown));

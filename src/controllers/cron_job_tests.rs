@@ -1,7 +1,7 @@
 //! The CronJob controller: which slots become Jobs.
 
 use super::cron_job::CronJobs;
-use super::tests::{Cluster, text};
+use super::tests::{Cluster, cluster, text};
 use crate::arena::Symbol;
 use crate::component::{Reply, Request, StatusUpdate};
 use crate::model::{self, Object};
@@ -18,8 +18,8 @@ struct Calendar {
 impl Calendar {
     /// A CronJob that was made at midnight.
     fn new(spec: &str) -> Self {
-        let mut cluster = Cluster::new(CronJobs::default());
-        cluster.now = MIDNIGHT;
+        let mut cluster = cluster::<CronJobs>();
+        cluster.set_now(MIDNIGHT);
         let job = "jobTemplate: {spec: {template: {metadata: {labels: {a: b}}, spec: {restartPolicy: Never, containers: [{name: c, \
                    image: i}]}}}}";
         let cron_job: model::CronJob =
@@ -31,12 +31,12 @@ impl Calendar {
 
     fn run_until(&mut self, minutes: f64) {
         let end = MIDNIGHT + SimDuration::from_secs_f64(minutes * 60.0);
-        self.cluster.run_for(end.saturating_since(self.cluster.now).as_secs_f64());
+        self.cluster.run_for(end.saturating_since(self.cluster.now()).as_secs_f64());
     }
 
     /// The minutes after midnight of the Jobs there are.
     fn slots(&self) -> Vec<i64> {
-        let names = self.cluster.store.jobs.iter().map(|(_, job)| job.meta.name.as_str());
+        let names = self.cluster.store().jobs.iter().map(|(_, job)| job.meta.name.as_str());
         let minute = |name: &str| name.strip_prefix("report-").and_then(|rest| rest.parse::<i64>().ok());
         let mut slots: Vec<i64> = names.filter_map(minute).map(|minute| minute - 1440).collect();
         slots.sort_unstable();
@@ -44,19 +44,19 @@ impl Calendar {
     }
 
     fn active(&self) -> Vec<&'static str> {
-        let (_, cron_job) = self.cluster.store.cron_jobs.iter().next().expect("the cron job");
+        let (_, cron_job) = self.cluster.store().cron_jobs.iter().next().expect("the cron job");
         cron_job.active.iter().map(|(_, name)| name.as_str()).collect()
     }
 
     fn messages(&self, reason: &str) -> Vec<String> {
-        let events = self.cluster.events.iter().filter(|event| event.reason == reason);
+        let events = self.cluster.events.iter().map(|(_, event)| event).filter(|event| event.reason == reason);
         events.map(|event| event.message.to_string()).collect()
     }
 
     fn finish_all(&mut self, condition: &'static str) {
-        let ids: Vec<_> = self.cluster.store.jobs.ids().collect();
+        let ids: Vec<_> = self.cluster.store().jobs.ids().collect();
         for id in ids {
-            let conditions = vec![(condition, "", self.cluster.now)];
+            let conditions = vec![(condition, "", self.cluster.now())];
             let status = JobStatus { conditions, ..JobStatus::default() };
             self.cluster.ask(Request::UpdateStatus(StatusUpdate::Job(id, None, Box::new(status)))).expect("a status");
         }
@@ -93,7 +93,7 @@ fn slots_are_those_of_the_clock_of_the_zone() {
 fn with_time_stamps_the_calendar_is_that_of_the_input() {
     let mut calendar = Calendar::new("schedule: '0 12 * * *'");
     // A minute before noon.
-    calendar.cluster.config.epoch_unix_s = 11 * 3600 + 59 * 60;
+    calendar.cluster.config_mut().epoch_unix_s = 11 * 3600 + 59 * 60;
     calendar.cluster.start();
     calendar.run_until(5.0);
     assert_eq!(calendar.slots(), [12 * 60]);
@@ -102,7 +102,7 @@ fn with_time_stamps_the_calendar_is_that_of_the_input() {
 #[test]
 fn of_slots_missed_while_nobody_looked_the_last_becomes_a_job() {
     let mut calendar = Calendar::new("schedule: '*/10 * * * *'");
-    calendar.cluster.now = MIDNIGHT + SimDuration::from_secs(45 * 60);
+    calendar.cluster.set_now(MIDNIGHT + SimDuration::from_secs(45 * 60));
     calendar.cluster.start();
     calendar.run_until(46.0);
     assert_eq!(calendar.slots(), [40]);
@@ -113,7 +113,7 @@ fn of_slots_missed_while_nobody_looked_the_last_becomes_a_job() {
 fn more_than_a_hundred_missed_slots_are_warned_of_and_the_last_becomes_a_job() {
     let check = |missed_minutes: u64, spec: &str, warnings: usize| {
         let mut calendar = Calendar::new(&format!("schedule: '* * * * *'{spec}"));
-        calendar.cluster.now = MIDNIGHT + SimDuration::from_secs(missed_minutes * 60 + 10);
+        calendar.cluster.set_now(MIDNIGHT + SimDuration::from_secs(missed_minutes * 60 + 10));
         calendar.cluster.start();
         calendar.run_until(missed_minutes as f64 + 0.5);
         assert_eq!(calendar.slots(), [missed_minutes as i64]);
@@ -129,7 +129,7 @@ fn more_than_a_hundred_missed_slots_are_warned_of_and_the_last_becomes_a_job() {
 #[test]
 fn a_slot_whose_deadline_is_over_is_lost() {
     let mut calendar = Calendar::new("schedule: '*/10 * * * *', startingDeadlineSeconds: 200");
-    calendar.cluster.now = MIDNIGHT + SimDuration::from_secs(45 * 60);
+    calendar.cluster.set_now(MIDNIGHT + SimDuration::from_secs(45 * 60));
     calendar.cluster.start();
     calendar.run_until(46.0);
     assert!(calendar.slots().is_empty());
@@ -179,7 +179,7 @@ fn a_suspended_cron_job_makes_nothing() {
     calendar.cluster.start();
     calendar.run_until(10.0);
     assert!(calendar.slots().is_empty());
-    assert!(calendar.cluster.store.find_workload("CronJob", Symbol::new("default"), Symbol::new("report")).is_some());
+    assert!(calendar.cluster.store().find_workload("CronJob", Symbol::new("default"), Symbol::new("report")).is_some());
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn a_job_that_is_taken_away_is_missed_once() {
     let mut calendar = Calendar::new("schedule: '*/10 * * * *', concurrencyPolicy: Forbid");
     calendar.cluster.start();
     calendar.run_until(11.0);
-    let job = calendar.cluster.store.jobs.ids().next().expect("a job");
+    let job = calendar.cluster.store().jobs.ids().next().expect("a job");
     let (workload, propagation) = (WorkloadId::Job(job), Propagation::Background);
     calendar.cluster.ask(Request::DeleteWorkload { workload, propagation }).expect("a deletion");
     calendar.run_until(12.0);

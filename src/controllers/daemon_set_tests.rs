@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::daemon_set::DaemonSets;
-use super::tests::{Cluster, TEMPLATE, text};
+use super::tests::{Cluster, TEMPLATE, cluster, text};
 use crate::arena::Symbol;
 use crate::component::{DeleteOptions, NodeRegistration, PodStatusPatch, Reply, Request};
 use crate::model::{self, Object, TaintEffect};
@@ -25,7 +25,7 @@ const SELECTOR: &str = "selector: {matchLabels: {a: b}}";
 impl Daemons {
     /// A set without nodes whose revision is known; nodes and pods come next, then [`Self::start`].
     fn new(spec: &str) -> Self {
-        let mut cluster = Cluster::new(DaemonSets::default());
+        let mut cluster = cluster::<DaemonSets>();
         let spec = if spec.is_empty() { String::new() } else { format!("{spec}, ") };
         let set: model::DaemonSet =
             serde_saphyr::from_str(&text("agent", &format!("{spec}{SELECTOR}, {TEMPLATE}"))).expect("a set");
@@ -50,7 +50,7 @@ impl Daemons {
         let mut node = model::Node::default();
         node.metadata.name = name;
         node.metadata.labels = labels.iter().map(|(key, value)| (Symbol::new(key), Symbol::new(value))).collect();
-        let id = self.cluster.store.node_slot(name);
+        let id = self.cluster.store_mut().node_slot(name);
         let registration = Box::new(NodeRegistration::from(&node));
         self.cluster.ask(Request::CreateNode { node: id, registration }).expect("a node");
         self.untaint(index, "node.kubernetes.io/not-ready", TaintEffect::NoSchedule);
@@ -58,7 +58,7 @@ impl Daemons {
     }
 
     fn node_id(&self, index: usize) -> NodeId {
-        self.cluster.store.find_node(Symbol::new(&format!("n{index}"))).expect("a node")
+        self.cluster.store().find_node(Symbol::new(&format!("n{index}"))).expect("a node")
     }
 
     fn taint(&mut self, index: usize, key: &str, effect: TaintEffect) {
@@ -82,15 +82,15 @@ impl Daemons {
 
     /// The hash of the present template.
     fn hash(&self) -> &'static str {
-        let revisions = self.cluster.store.revisions_of(WorkloadId::DaemonSet(self.id)).iter();
-        let newest = revisions.map(|&id| &self.cluster.store.controller_revisions[id]).max_by_key(|r| r.revision);
+        let revisions = self.cluster.store().revisions_of(WorkloadId::DaemonSet(self.id)).iter();
+        let newest = revisions.map(|&id| &self.cluster.store().controller_revisions[id]).max_by_key(|r| r.revision);
         newest.expect("a revision").hash.as_str()
     }
 
     fn pod(&mut self, name: &str, index: usize, hash: &str, phase: PodPhase, is_ready: bool) -> PodId {
         let labels = [("controller-revision-hash", hash)];
         let node = format!("n{index}");
-        self.cluster.now += SimDuration::from_secs(1);
+        self.cluster.pass(SimDuration::from_secs(1));
         self.cluster.labeled_pod(name, Owner::DaemonSet(self.id), Some(&node), phase, is_ready, &labels)
     }
 
@@ -121,7 +121,7 @@ impl Daemons {
         let pending = |pod: &crate::state::Pod| pod.phase == PodPhase::Pending && pod.deletion.is_none();
         let pods: Vec<(PodId, Option<NodeId>, bool)> = self
             .cluster
-            .store
+            .store()
             .pods()
             .filter(|(_, pod)| pending(pod))
             .map(|(id, pod)| (id, pod.pinned_node, pod.node.is_some()))
@@ -139,7 +139,7 @@ impl Daemons {
     /// Pods that were marked are gone now.
     fn gone(&mut self) {
         let marked: Vec<PodId> =
-            self.cluster.store.pods().filter(|(_, pod)| pod.deletion.is_some()).map(|(id, _)| id).collect();
+            self.cluster.store().pods().filter(|(_, pod)| pod.deletion.is_some()).map(|(id, _)| id).collect();
         for pod in marked {
             self.remove(pod);
         }
@@ -158,13 +158,13 @@ impl Daemons {
     }
 
     fn status(&self) -> crate::state::DaemonSetStatus {
-        self.cluster.store.daemon_sets[self.id].status
+        self.cluster.store().daemon_sets[self.id].status
     }
 
     /// The nodes for which pods were created.
     fn aims(&self) -> Vec<&'static str> {
         let aims = self.cluster.pods().into_iter().filter_map(|pod| pod.pinned_node);
-        let mut aims: Vec<&'static str> = aims.map(|node| self.cluster.store.node_name(node).as_str()).collect();
+        let mut aims: Vec<&'static str> = aims.map(|node| self.cluster.store().node_name(node).as_str()).collect();
         aims.sort_unstable();
         aims
     }
@@ -224,7 +224,7 @@ fn taints_of_a_lost_node_keep_its_pod_and_make_no_new_one() {
     daemons.taint(0, not_ready, TaintEffect::NoSchedule);
     assert_eq!(daemons.step(), (0, 0));
     // The taint alone wakes nobody; the pod that is marked not ready with it does.
-    let marked = *daemons.cluster.store.pods_on(daemons.node_id(0)).first().expect("its pod");
+    let marked = *daemons.cluster.store().pods_on(daemons.node_id(0)).first().expect("its pod");
     daemons.cluster.patch(marked, PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() });
     assert_eq!(daemons.step(), (0, 0));
     assert_eq!((daemons.status().desired, daemons.status().misscheduled), (1, 1));
@@ -252,12 +252,16 @@ fn a_taint_that_falls_between_a_status_and_its_arrival_shows_in_the_next() {
 #[track_caller]
 fn check_statuses_of_a_creation(watch_ms: u64, writes: usize) {
     let mut daemons = Daemons::with_nodes("", 1);
-    daemons.cluster.watch = SimDuration::from_millis(watch_ms);
-    let before = daemons.cluster.status_writes;
+    daemons.cluster.watch_latency(SimDuration::from_millis(watch_ms));
+    let before = daemons.cluster.times(|request| matches!(request, Request::UpdateStatus(_))).len();
     daemons.start();
     daemons.step();
     assert_eq!((daemons.status().desired, daemons.status().current), (1, 1));
-    assert_eq!(daemons.cluster.status_writes - before, writes, "a watch of {watch_ms} ms");
+    assert_eq!(
+        daemons.cluster.times(|request| matches!(request, Request::UpdateStatus(_))).len() - before,
+        writes,
+        "a watch of {watch_ms} ms"
+    );
 }
 
 #[test]
@@ -330,7 +334,7 @@ fn unbound_pods_that_aim_at_a_missing_node_go_and_bound_ones_are_left_alone() {
 
 #[test]
 fn an_empty_selector_selects_too_much() {
-    let mut cluster = Cluster::new(DaemonSets::default());
+    let mut cluster = cluster::<DaemonSets>();
     let set: model::DaemonSet =
         serde_saphyr::from_str(&text("agent", &format!("selector: {{}}, {TEMPLATE}"))).expect("a set");
     cluster.create(Object::DaemonSet(Box::new(set)));
@@ -409,13 +413,13 @@ fn pods_that_fail_again_and_again_are_replaced_ever_more_seldom() {
         daemons.cluster.run_for(0.01);
         // Whatever is made fails at once.
         let alive = |pod: &crate::state::Pod| !pod.phase.is_terminal();
-        let pods: Vec<PodId> = daemons.cluster.store.pods().filter(|(_, pod)| alive(pod)).map(|(id, _)| id).collect();
+        let pods: Vec<PodId> = daemons.cluster.store().pods().filter(|(_, pod)| alive(pod)).map(|(id, _)| id).collect();
         for pod in pods {
             daemons.cluster.patch(pod, PodStatusPatch { phase: Some(PodPhase::Failed), ..PodStatusPatch::default() });
         }
         if daemons.cluster.deletes.len() > seen {
             seen = daemons.cluster.deletes.len();
-            deleted_at.push(daemons.cluster.now);
+            deleted_at.push(daemons.cluster.now());
         }
     }
     // The first at once, then after 1, 2, 4, 8, 16 seconds.
@@ -440,7 +444,7 @@ fn a_terminating_pod_keeps_its_node_until_it_is_gone() {
 #[test]
 fn refused_creations_stop_the_batches() {
     let mut daemons = Daemons::with_nodes("", 100);
-    daemons.cluster.room = 10;
+    daemons.cluster.room(10);
     daemons.start();
     // One pass: batches of 1, 2, 4 and 8.
     daemons.cluster.run_for(0.042);
@@ -458,10 +462,10 @@ fn a_set_made_again_under_its_name_does_not_wait_for_the_pods_of_the_first() {
     daemons.cluster.run_for(0.006);
     let (workload, propagation) = (WorkloadId::DaemonSet(daemons.id), crate::state::Propagation::Orphan);
     daemons.cluster.ask(Request::DeleteWorkload { workload, propagation }).expect("a deletion");
-    if daemons.cluster.store.daemon_sets.get(daemons.id).is_some() {
+    if daemons.cluster.store().daemon_sets.get(daemons.id).is_some() {
         daemons.cluster.ask(Request::FinalizeWorkload { workload }).expect("the end");
     }
-    let pods: Vec<PodId> = daemons.cluster.store.pods().map(|(id, _)| id).collect();
+    let pods: Vec<PodId> = daemons.cluster.store().pods().map(|(id, _)| id).collect();
     for pod in pods {
         daemons.remove(pod);
     }
@@ -582,7 +586,7 @@ fn a_surge_waits_until_the_new_pod_has_been_ready_long_enough() {
     let spec = format!("minReadySeconds: 15, {}", rolling("maxSurge: 1, maxUnavailable: 0"));
     let mut daemons = Daemons::with_nodes(&spec, 1);
     daemons.old(0, true);
-    daemons.cluster.now += SimDuration::from_secs(60);
+    daemons.cluster.pass(SimDuration::from_secs(60));
     let new = daemons.new_pod(0, false);
     daemons.start();
     daemons.step();
@@ -686,6 +690,6 @@ fn evicted_daemon_pods_count_like_any_that_has_failed() {
     daemons.cluster.patch(pod, patch);
     daemons.start();
     assert_eq!(daemons.step(), (1, 1));
-    let template = Arc::clone(&daemons.cluster.store.daemon_sets[daemons.id].spec.template);
+    let template = Arc::clone(&daemons.cluster.store().daemon_sets[daemons.id].spec.template);
     assert_eq!(template.spec.tolerations.len(), 0, "automatic tolerations are the pods', not the template's");
 }

@@ -470,11 +470,11 @@ impl Reconcile for Disruption {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::{bare_pod, marked, meta};
     use super::*;
     use crate::state::{
         DaemonSetId, Deployment, DeploymentStatus, DisruptionTarget, PodCondition, ReplicaSet, ReplicaSetStatus, Status,
     };
+    use crate::testing::{bare_pod, marked, meta};
 
     const NOW: SimTime = SimTime::from_secs(1000);
 

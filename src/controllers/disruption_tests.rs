@@ -1,7 +1,7 @@
 //! The disruption controller: what wakes it, and what does not.
 
 use super::disruption::Disruption;
-use super::tests::{Cluster, TEMPLATE, text};
+use super::tests::{Cluster, TEMPLATE, cluster, text};
 use crate::component::{PodStatusPatch, Reply, Request, StatusUpdate};
 use crate::model::{self, Object};
 use crate::state::{Owner, PodDisruptionBudgetId, PodId, PodPhase, ReplicaSetId, Status, WorkloadId};
@@ -15,7 +15,7 @@ struct Budgets {
 impl Budgets {
     /// A ReplicaSet of that size with one ready pod, and a budget.
     fn new(replicas: i32, limit: &str) -> Self {
-        let mut cluster = Cluster::new(Disruption::default());
+        let mut cluster = cluster::<Disruption>();
         let spec = format!("replicas: {replicas}, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}");
         let set: model::ReplicaSet = serde_saphyr::from_str(&text("web", &spec)).expect("a set");
         let Reply::Workload(WorkloadId::ReplicaSet(set)) = cluster.create(Object::ReplicaSet(Box::new(set))) else {
@@ -33,13 +33,13 @@ impl Budgets {
         let spec = text(name, &format!("{limit}, selector: {{matchLabels: {{a: b}}}}"));
         let budget: model::PodDisruptionBudget = serde_saphyr::from_str(&spec).expect("a budget");
         self.cluster.create(Object::PodDisruptionBudget(Box::new(budget)));
-        self.cluster.store.budgets.ids().last().expect("the budget")
+        self.cluster.store().budgets.ids().last().expect("the budget")
     }
 
     /// (allowed, healthy, desired, expected)
     #[track_caller]
     fn check(&self, expected: (i32, i32, i32, i32)) {
-        let budget = self.cluster.store.budgets.iter().next().map(|(_, budget)| budget).expect("the budget");
+        let budget = self.cluster.store().budgets.iter().next().map(|(_, budget)| budget).expect("the budget");
         let status = &budget.status;
         let found = (status.disruptions_allowed, status.current_healthy, status.desired_healthy, status.expected_pods);
         assert_eq!(found, expected);
@@ -92,11 +92,11 @@ fn an_eviction_that_comes_to_nothing_is_forgotten_after_two_minutes() {
     budgets.cluster.labeled_pod("q", set, Some("n"), PodPhase::Running, true, &[]);
     budgets.cluster.run_for(1.0);
     budgets.check((1, 2, 1, 2));
-    let id = budgets.cluster.store.budgets.ids().next().expect("the budget");
-    let budget = &budgets.cluster.store.budgets[id];
+    let id = budgets.cluster.store().budgets.ids().next().expect("the budget");
+    let budget = &budgets.cluster.store().budgets[id];
     let mut status = budget.status.clone();
     status.disruptions_allowed = 0;
-    status.disrupted_pods.insert("p".into(), budgets.cluster.now);
+    status.disrupted_pods.insert("p".into(), budgets.cluster.now());
     let granted = StatusUpdate::Budget(id, budget.resource_version, Box::new(status));
     budgets.cluster.ask(Request::UpdateStatus(granted)).expect("a status");
     budgets.cluster.run_for(119.9);
@@ -105,7 +105,7 @@ fn an_eviction_that_comes_to_nothing_is_forgotten_after_two_minutes() {
     budgets.cluster.run_for(0.2);
     budgets.check((1, 2, 1, 2));
     assert_eq!(budgets.cluster.reasons("NotDeleted"), 1);
-    assert!(budgets.cluster.store.budgets[id].status.disrupted_pods.is_empty());
+    assert!(budgets.cluster.store().budgets[id].status.disrupted_pods.is_empty());
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_pod_of_two_budgets_wakes_the_first_and_is_warned() {
     budgets.cluster.run_for(1.0);
     assert!(budgets.cluster.reasons("MultiplePodDisruptionBudgets") > before);
     let healthy: Vec<i32> =
-        budgets.cluster.store.budgets.iter().map(|(_, budget)| budget.status.current_healthy).collect();
+        budgets.cluster.store().budgets.iter().map(|(_, budget)| budget.status.current_healthy).collect();
     assert_eq!(healthy, [0, 1], "the second is not looked at");
 }
 
@@ -130,12 +130,12 @@ fn a_sync_that_failed_is_not_tried_again_by_itself() {
     let set = WorkloadId::ReplicaSet(budgets.set);
     let propagation = crate::state::Propagation::Orphan;
     budgets.cluster.ask(Request::DeleteWorkload { workload: set, propagation }).expect("a deletion");
-    if budgets.cluster.store.workload_meta(set).is_some() {
+    if budgets.cluster.store().workload_meta(set).is_some() {
         budgets.cluster.ask(Request::FinalizeWorkload { workload: set }).expect("the end");
     }
     budgets.touch_pod();
     let condition = |budgets: &Budgets| {
-        let budget = budgets.cluster.store.budgets.iter().next().map(|(_, budget)| budget).expect("the budget");
+        let budget = budgets.cluster.store().budgets.iter().next().map(|(_, budget)| budget).expect("the budget");
         budget.status.condition.as_ref().map(|(_, reason, _)| *reason)
     };
     assert_eq!(condition(&budgets), Some("SyncFailed"));

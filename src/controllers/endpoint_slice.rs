@@ -315,9 +315,9 @@ impl Reconcile for EndpointSlices {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::{bare_pod, marked};
     use super::*;
     use crate::state::{PodCondition, Status};
+    use crate::testing::{bare_pod, marked};
     use crate::units::SimTime;
 
     fn ids(count: usize) -> Vec<PodId> {

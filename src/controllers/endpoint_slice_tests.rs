@@ -1,7 +1,7 @@
 //! The endpoint slice controller: what a service's slices show, and when.
 
 use super::endpoint_slice::EndpointSlices;
-use super::tests::Cluster;
+use super::tests::{Cluster, cluster};
 use crate::arena::Symbol;
 use crate::component::{PodStatusPatch, Request};
 use crate::model::{self, Labels, Object};
@@ -15,13 +15,13 @@ struct Slices {
 impl Slices {
     /// A service of pods `a: b` on a cluster of one node, `n`.
     fn new(more: &str) -> Self {
-        let mut cluster = Cluster::new(EndpointSlices::default());
+        let mut cluster = cluster::<EndpointSlices>();
         let node = serde_saphyr::from_str("{metadata: {name: n}}").expect("a node");
         cluster.create(Object::Node(Box::new(node)));
         let text = format!("{{metadata: {{name: web, namespace: default}}, spec: {{selector: {{a: b}}, {more}}}}}");
         let service: model::Service = serde_saphyr::from_str(&text).expect("a service");
         cluster.create(Object::Service(Box::new(service)));
-        let service = cluster.store.services.ids().next().expect("the service");
+        let service = cluster.store().services.ids().next().expect("the service");
         cluster.start();
         cluster.run_for(1.0);
         Self { cluster, service }
@@ -33,7 +33,7 @@ impl Slices {
     }
 
     fn endpoints(&self) -> Vec<Endpoint> {
-        self.cluster.store.services[self.service].slices.values().flat_map(|slice| slice.iter().copied()).collect()
+        self.cluster.store().services[self.service].slices.values().flat_map(|slice| slice.iter().copied()).collect()
     }
 
     /// Endpoints that are ready, that serve, and that terminate.
@@ -50,7 +50,7 @@ impl Slices {
     }
 
     fn node(&self) -> NodeId {
-        self.cluster.store.find_node(Symbol::new("n")).expect("the node")
+        self.cluster.store().find_node(Symbol::new("n")).expect("the node")
     }
 }
 
@@ -91,7 +91,7 @@ fn a_pod_joins_and_leaves_with_its_labels() {
     let pod = slices.pod("p");
     slices.cluster.run_for(1.0);
     slices.check(1, 1, 0);
-    let labels = slices.cluster.store.pod(pod).map(|pod| pod.labels.clone()).expect("the pod");
+    let labels = slices.cluster.store().pod(pod).map(|pod| pod.labels.clone()).expect("the pod");
     slices.cluster.ask(Request::SetPodLabels { pod, labels: Labels::default() }).expect("labels");
     slices.cluster.run_for(1.0);
     slices.check(0, 0, 0);
@@ -107,10 +107,10 @@ fn a_service_without_a_selector_or_by_an_outer_name_has_no_slices() {
         let text = format!("{{metadata: {{name: other, namespace: default}}, spec: {spec}}}");
         let service: model::Service = serde_saphyr::from_str(&text).expect("a service");
         slices.cluster.create(Object::Service(Box::new(service)));
-        slices.service = slices.cluster.store.services.ids().last().expect("the service");
+        slices.service = slices.cluster.store().services.ids().last().expect("the service");
         slices.pod("p");
         slices.cluster.run_for(1.0);
-        assert!(slices.cluster.store.services[slices.service].slices.is_empty(), "{spec}");
+        assert!(slices.cluster.store().services[slices.service].slices.is_empty(), "{spec}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Jobs whose indexes fail one by one, and Jobs that say which failures count.
 
 use super::job::Jobs;
-use super::tests::{Cluster, TEMPLATE, text};
+use super::tests::{Cluster, TEMPLATE, cluster, text};
 use crate::arena::Symbol;
 use crate::component::{PodStatusPatch, Reply, Request};
 use crate::model::{self, Object};
@@ -16,7 +16,7 @@ struct Work {
 
 impl Work {
     fn new(spec: &str) -> Self {
-        let mut cluster = Cluster::new(Jobs::default());
+        let mut cluster = cluster::<Jobs>();
         let template = TEMPLATE.replace("spec: {", "spec: {restartPolicy: Never, ");
         let text = text("work", &format!("{spec}, selector: {{matchLabels: {{a: b}}}}, {template}"));
         let mut job: model::Job = serde_saphyr::from_str(&text).expect("a job");
@@ -42,7 +42,7 @@ impl Work {
     }
 
     fn status(&self) -> &JobStatus {
-        &self.cluster.store.jobs[self.id].status
+        &self.cluster.store().jobs[self.id].status
     }
 
     fn conditions(&self) -> Vec<(&'static str, &'static str)> {
@@ -95,7 +95,7 @@ fn a_failure_within_an_index_is_counted_when_the_index_has_another_pod() {
     work.pod("b", 1, PodPhase::Running);
     work.pod("c", 2, PodPhase::Running);
     work.play(8.0);
-    let is_held = |work: &Work| work.cluster.store.pod(failed).is_some_and(|pod| pod.job_tracking);
+    let is_held = |work: &Work| work.cluster.store().pod(failed).is_some_and(|pod| pod.job_tracking);
     assert_eq!((work.status().failed, is_held(&work)), (0, true), "its successor will be told of it");
     work.cluster.run_for(5.0);
     assert_eq!(work.created(), ["0"]);
@@ -123,14 +123,14 @@ fn pods_that_nobody_owns_are_adopted_and_count_at_once() {
     let pods = [work.pod("a", 0, PodPhase::Succeeded), work.pod("b", 1, PodPhase::Running)];
     for pod in pods {
         work.cluster.ask(Request::ClaimPodForJob { pod, job: None }).expect("an orphan");
-        assert!(!work.cluster.store.pod(pod).expect("the pod").job_tracking);
+        assert!(!work.cluster.store().pod(pod).expect("the pod").job_tracking);
     }
     work.play(1.0);
     assert_eq!(work.cluster.creates.len(), 1, "two are wanted, and one runs");
     assert_eq!((work.status().active, work.status().succeeded), (2, 1));
-    let running = work.cluster.store.pod(pods[1]).expect("the pod");
+    let running = work.cluster.store().pod(pods[1]).expect("the pod");
     assert_eq!((running.owner, running.job_tracking), (Some(Owner::Job(work.id)), true));
-    assert!(!work.cluster.store.pod(pods[0]).expect("the pod").job_tracking, "it has been counted");
+    assert!(!work.cluster.store().pod(pods[0]).expect("the pod").job_tracking, "it has been counted");
 }
 
 #[test]
@@ -139,17 +139,17 @@ fn a_pod_that_stops_matching_is_released_and_replaced() {
     let pod = work.pod("a", 0, PodPhase::Running);
     work.play(5.0);
     assert!(work.cluster.creates.is_empty());
-    let labels = work.cluster.store.pod(pod).expect("the pod").labels.with(Symbol::new("a"), Symbol::new("other"));
+    let labels = work.cluster.store().pod(pod).expect("the pod").labels.with(Symbol::new("a"), Symbol::new("other"));
     work.cluster.ask(Request::SetPodLabels { pod, labels }).expect("labels");
     work.cluster.run_for(5.0);
-    let released = work.cluster.store.pod(pod).expect("the pod");
+    let released = work.cluster.store().pod(pod).expect("the pod");
     assert_eq!((released.owner, released.job_tracking, released.deletion.is_some()), (None, false, false));
     assert_eq!((work.cluster.creates.len(), work.status().failed), (1, 0));
 }
 
 #[test]
 fn a_selector_that_its_own_template_does_not_match_lets_nobody_go() {
-    let mut cluster = Cluster::new(Jobs::default());
+    let mut cluster = cluster::<Jobs>();
     let template = TEMPLATE.replace("spec: {", "spec: {restartPolicy: Never, ");
     let selector = "selector: {matchLabels: {batch.kubernetes.io/controller-uid: lost}}";
     let text = text("work", &format!("parallelism: 2, completions: 2, {selector}, {template}"));
@@ -166,7 +166,7 @@ fn a_pod_that_begins_to_match_is_adopted_a_second_later() {
     let mut work = Work::new("parallelism: 2, completions: 2");
     work.pod("a", 0, PodPhase::Running);
     let pod = work.pod("b", 0, PodPhase::Running);
-    let labels = work.cluster.store.pod(pod).expect("the pod").labels.clone();
+    let labels = work.cluster.store().pod(pod).expect("the pod").labels.clone();
     let others = labels.with(Symbol::new("a"), Symbol::new("other"));
     work.cluster.ask(Request::SetPodLabels { pod, labels: others }).expect("labels");
     work.cluster.ask(Request::ClaimPodForJob { pod, job: None }).expect("an orphan");
@@ -174,9 +174,9 @@ fn a_pod_that_begins_to_match_is_adopted_a_second_later() {
     assert_eq!(work.cluster.creates.len(), 1);
     work.cluster.ask(Request::SetPodLabels { pod, labels }).expect("labels");
     work.cluster.run_for(0.9);
-    assert_eq!(work.cluster.store.pod(pod).expect("the pod").owner, None);
+    assert_eq!(work.cluster.store().pod(pod).expect("the pod").owner, None);
     work.cluster.run_for(0.2);
-    assert_eq!(work.cluster.store.pod(pod).expect("the pod").owner, Some(Owner::Job(work.id)));
+    assert_eq!(work.cluster.store().pod(pod).expect("the pod").owner, Some(Owner::Job(work.id)));
     work.cluster.run_for(5.0);
     // Now there is one too many.
     assert_eq!((work.cluster.deletes.len(), work.status().failed), (1, 0));
@@ -190,7 +190,7 @@ fn a_job_that_is_being_deleted_adopts_nobody() {
     let (workload, propagation) = (WorkloadId::Job(work.id), crate::state::Propagation::Foreground);
     work.cluster.ask(Request::DeleteWorkload { workload, propagation }).expect("a deletion");
     work.play(5.0);
-    assert_eq!(work.cluster.store.pod(pod).expect("the pod").owner, None);
+    assert_eq!(work.cluster.store().pod(pod).expect("the pod").owner, None);
     assert!(work.cluster.creates.is_empty());
 }
 
@@ -198,7 +198,7 @@ fn a_job_that_is_being_deleted_adopts_nobody() {
 fn a_deadline_counts_from_the_second_in_which_the_job_began() {
     let mut work = Work::new("parallelism: 1, completions: 1, activeDeadlineSeconds: 10");
     work.pod("a", 0, PodPhase::Running);
-    work.cluster.now += crate::units::SimDuration::from_millis(700);
+    work.cluster.pass(crate::units::SimDuration::from_millis(700));
     // It begins seven tenths into a second, and has been written down as begun at its beginning.
     work.play(9.2);
     assert!(work.conditions().is_empty());
@@ -229,7 +229,7 @@ fn disrupted(work: &mut Work, pod: PodId) {
 }
 
 fn exit(work: &mut Work, pod: PodId, exit_code: i32) {
-    let state = ContainerState::Terminated(crate::state::Ending::exit(exit_code, work.cluster.now));
+    let state = ContainerState::Terminated(crate::state::Ending::exit(exit_code, work.cluster.now()));
     let containers = Some([ContainerStatus { state, ..ContainerStatus::default() }].into_iter().collect());
     work.cluster.patch(pod, PodStatusPatch { containers, ..PodStatusPatch::default() });
 }
@@ -300,11 +300,11 @@ fn pods_of_a_job_that_is_gone_lose_their_finalizers() {
     work.play(2.0);
     let (workload, propagation) = (WorkloadId::Job(work.id), crate::state::Propagation::Orphan);
     work.cluster.ask(Request::DeleteWorkload { workload, propagation }).expect("a deletion");
-    if work.cluster.store.jobs.get(work.id).is_some() {
+    if work.cluster.store().jobs.get(work.id).is_some() {
         work.cluster.ask(Request::FinalizeWorkload { workload }).expect("the end");
     }
     work.cluster.run_for(5.0);
-    assert!(work.cluster.store.pod(pod).is_none_or(|pod| !pod.job_tracking));
+    assert!(work.cluster.store().pod(pod).is_none_or(|pod| !pod.job_tracking));
 }
 
 #[test]
@@ -319,7 +319,13 @@ fn the_pod_that_ends_its_job_is_named() {
             disrupted(&mut work, pod);
         }
         work.play(5.0);
-        let told: Vec<_> = work.cluster.events.iter().filter(|event| event.reason == "PodFailurePolicy").collect();
+        let told: Vec<_> = work
+            .cluster
+            .events
+            .iter()
+            .map(|(_, event)| event)
+            .filter(|event| event.reason == "PodFailurePolicy")
+            .collect();
         assert_eq!(told.iter().map(|event| &*event.message).collect::<Vec<_>>(), [expected]);
     };
     let by_code = "Container c for pod default/a failed with exit code 42 matching FailJob rule at index 0";
@@ -334,7 +340,7 @@ fn that_a_job_is_suspended_is_told_after_its_pods_were_deleted() {
     work.pod("a", 0, PodPhase::Running);
     work.pod("b", 1, PodPhase::Running);
     work.play(5.0);
-    let reasons: Vec<_> = work.cluster.events.iter().map(|event| event.reason).collect();
+    let reasons: Vec<_> = work.cluster.events.iter().map(|(_, event)| event.reason).collect();
     assert_eq!(reasons, ["SuccessfulDelete", "SuccessfulDelete", "Suspended"]);
 }
 
@@ -350,7 +356,7 @@ fn a_work_queue_that_is_suspended_after_a_success_is_complete() {
     work.end(other, PodPhase::Failed);
     work.cluster.run_for(5.0);
     assert_eq!(work.conditions().last(), Some(&("Complete", "CompletionsReached")));
-    let reasons: Vec<_> = work.cluster.events.iter().map(|event| event.reason).collect();
+    let reasons: Vec<_> = work.cluster.events.iter().map(|(_, event)| event.reason).collect();
     assert_eq!(reasons, ["SuccessfulDelete", "Completed"]);
 }
 
@@ -379,7 +385,7 @@ fn in_back_off() -> (Work, PodId) {
 fn in_the_back_off_a_job_with_ready_pods_cannot_write_its_status() {
     let (mut work, failed) = in_back_off();
     work.play(9.0);
-    let is_held = |work: &Work| work.cluster.store.pod(failed).is_some_and(|pod| pod.job_tracking);
+    let is_held = |work: &Work| work.cluster.store().pod(failed).is_some_and(|pod| pod.job_tracking);
     assert_eq!(
         (work.status().failed, is_held(&work)),
         (0, true),
@@ -389,7 +395,7 @@ fn in_the_back_off_a_job_with_ready_pods_cannot_write_its_status() {
     assert_eq!((work.status().failed, work.status().active, is_held(&work)), (1, 2, false));
     assert_eq!(work.cluster.creates.len(), 1);
     // The failure was counted once, however often it was seen: the next one waits 20 s, not longer.
-    let second = work.cluster.store.pods().find(|(_, pod)| pod.name.starts_with("work-")).expect("the successor").0;
+    let second = work.cluster.store().pods().find(|(_, pod)| pod.name.starts_with("work-")).expect("the successor").0;
     work.end(second, PodPhase::Failed);
     work.cluster.run_for(16.0);
     assert_eq!(work.cluster.creates.len(), 1);
@@ -404,13 +410,13 @@ fn a_pod_whose_counting_was_lost_counts_in_a_later_pass_and_once() {
     work.pod("b", 0, PodPhase::Succeeded);
     work.pod("c", 0, PodPhase::Running);
     // What names the pods gets through and their finalizers go, but the status in which they count is lost.
-    work.cluster.lost = Some(|request| {
+    work.cluster.lose(|request| {
         let Request::UpdateStatus(crate::component::StatusUpdate::Job(_, _, status)) = request else { return false };
         status.succeeded > 0
     });
     work.play(5.0);
     assert_eq!((work.status().succeeded, work.status().uncounted_succeeded.len()), (0, 2));
-    work.cluster.lost = None;
+    work.cluster.lose(|_| false);
     work.cluster.run_for(10.0);
     assert_eq!((work.status().succeeded, work.status().uncounted_succeeded.len()), (2, 0));
 }
@@ -420,25 +426,28 @@ fn a_finalizer_that_could_not_be_taken_off_is_tried_again_before_its_pod_counts(
     let mut work = Work::new("parallelism: 1, completions: 2");
     work.pod("a", 0, PodPhase::Succeeded);
     work.pod("b", 0, PodPhase::Running);
-    work.cluster.lost = Some(|request| matches!(request, Request::ReleasePodFromJob { .. }));
+    work.cluster.lose(|request| matches!(request, Request::ReleasePodFromJob { .. }));
     work.play(5.0);
     assert_eq!((work.status().succeeded, work.status().uncounted_succeeded.len()), (0, 1));
-    work.cluster.lost = None;
+    work.cluster.lose(|_| false);
     work.cluster.run_for(10.0);
     assert_eq!((work.status().succeeded, work.status().uncounted_succeeded.len()), (1, 0));
-    assert!(work.cluster.store.pods().all(|(_, pod)| pod.job_tracking != (&*pod.name == "a")), "its finalizer is off");
+    assert!(
+        work.cluster.store().pods().all(|(_, pod)| pod.job_tracking != (&*pod.name == "a")),
+        "its finalizer is off"
+    );
 }
 
 #[test]
 fn a_suspended_job_forgets_when_it_began_since_1_36() {
     let ends = |minor: u32| {
         let mut work = Work::new("parallelism: 1, completions: 1, activeDeadlineSeconds: 100");
-        work.cluster.config.version = format!("1.{minor}").parse().expect("a version");
+        work.cluster.config_mut().version = format!("1.{minor}").parse().expect("a version");
         work.pod("a", 0, PodPhase::Running);
         work.play(60.0);
         let mut suspend = |suspend: bool| {
             let object =
-                crate::component::export_workload(&work.cluster.store, WorkloadId::Job(work.id)).expect("a Job");
+                crate::component::export_workload(work.cluster.store(), WorkloadId::Job(work.id)).expect("a Job");
             let Object::Job(mut job) = object else { panic!("no Job") };
             job.spec.suspend = Some(suspend);
             work.cluster.ask(Request::Apply(Box::new(Object::Job(job)))).expect("an update");

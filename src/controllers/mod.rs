@@ -23,8 +23,6 @@ pub mod stateful_set;
 pub mod taint_eviction;
 
 #[cfg(test)]
-mod bench;
-#[cfg(test)]
 mod cron_job_tests;
 #[cfg(test)]
 mod daemon_set_tests;

@@ -448,29 +448,29 @@ impl Component for PodGc {
 mod tests {
     use super::*;
     use crate::component::ErrorReason;
-    use crate::controllers::bench::{Bench, World, config, secs, within};
     use crate::model::TaintEffect;
     use crate::state::{Deletion, NodeConditionKind};
+    use crate::testing::{Lab, config, secs, within};
 
     const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
 
-    type Play = Bench<PodGc>;
+    type Play = Lab<PodGc>;
 
-    fn bench_with(threshold: i64, setup: impl FnOnce(&mut World)) -> Play {
+    fn bench_with(threshold: i64, setup: impl FnOnce(&mut Play)) -> Play {
         let mut config = config();
         config.kube_controller_manager.terminated_pod_gc_threshold = threshold;
-        let mut bench = Bench::new(PodGc::new(), config, 7);
-        bench.world.add_node("n", "");
-        setup(&mut bench.world);
-        bench.start(Start::Initial);
+        let mut bench = Lab::<PodGc>::new(config, 7);
+        bench.add_node("n", "");
+        setup(&mut bench);
+        bench.start();
         bench
     }
 
-    fn bench(setup: impl FnOnce(&mut World)) -> Play {
+    fn bench(setup: impl FnOnce(&mut Play)) -> Play {
         bench_with(12_500, setup)
     }
 
-    fn finish(world: &mut World, name: &str, phase: PodPhase, reason: &str, created_s: f64) {
+    fn finish(world: &mut Play, name: &str, phase: PodPhase, reason: &str, created_s: f64) {
         world.add_pod(name, Some("n"), "[]");
         world.edit_pod(name, PodDelta::PHASE, |pod| {
             pod.phase = phase;
@@ -479,10 +479,10 @@ mod tests {
         });
     }
 
-    fn terminate(world: &mut World, name: &str) {
+    fn terminate(world: &mut Play, name: &str) {
         let deletion = Deletion {
-            requested_at: world.now,
-            deadline: world.now + SimDuration::from_secs(30),
+            requested_at: world.now(),
+            deadline: world.now() + SimDuration::from_secs(30),
             grace: SimDuration::from_secs(30),
             cause: DeletionCause::Kubectl,
         };
@@ -490,7 +490,7 @@ mod tests {
     }
 
     fn names(bench: &Play) -> Vec<String> {
-        let mut names: Vec<String> = bench.world.store.pods().map(|(_, pod)| pod.name.to_string()).collect();
+        let mut names: Vec<String> = bench.store().pods().map(|(_, pod)| pod.name.to_string()).collect();
         names.sort();
         names
     }
@@ -517,11 +517,11 @@ mod tests {
         check_threshold(-1, &["a", "b", "c", "d"]);
     }
 
-    fn bench_of_seed(seed: u64, setup: impl FnOnce(&mut World)) -> Play {
-        let mut bench = Bench::new(PodGc::new(), config(), seed);
-        bench.world.add_node("n", "");
-        setup(&mut bench.world);
-        bench.start(Start::Fresh);
+    fn bench_of_seed(seed: u64, setup: impl FnOnce(&mut Play)) -> Play {
+        let mut bench = Lab::<PodGc>::new(config(), seed);
+        bench.add_node("n", "");
+        setup(&mut bench);
+        bench.start_as(Start::Fresh);
         bench
     }
 

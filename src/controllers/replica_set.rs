@@ -559,9 +559,9 @@ fn status(store: &Store, id: ReplicaSetId, set: &ReplicaSet, now: SimTime) -> (R
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::bare_pod;
     use super::*;
     use crate::state::{ContainerStatus, NodeId, PodCondition, Status};
+    use crate::testing::bare_pod;
 
     const NOW: SimTime = SimTime::from_secs(100_000_000);
     const HOUR: i64 = 3600;
@@ -704,7 +704,7 @@ mod tests {
             store.node_slot(Symbol::new("n"));
             let spec = serde_saphyr::from_str("{replicas: 3, minReadySeconds: 10}").expect("a spec");
             let set = ReplicaSet {
-                meta: super::super::bench::meta("web", None),
+                meta: crate::testing::meta("web", None),
                 is_replication_controller: false,
                 replicas: 3,
                 spec: Arc::new(spec),

@@ -6,127 +6,59 @@ use super::deployment::Deployments;
 use super::job::Jobs;
 use super::replica_set::ReplicaSets;
 use super::stateful_set::StatefulSets;
-use crate::apiserver::{ApiServer, link_owners};
+use crate::apiserver::link_owners;
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, ApiError, Component, Config, Controller, Ctx, DeleteOptions, ErrorReason, EventDraft, Outbox, PodDraft,
-    PodName, PodStatusPatch, Reconcile, Reply, Request, Start, StatusUpdate, Timers,
+    Controller, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reconcile, Reply, Request, StatusUpdate,
 };
-use crate::engine::{EventQueue, Streams, Ticket};
+use crate::engine::Streams;
 use crate::model::config::FeatureGates;
 use crate::model::{self, Object};
 use crate::state::{
-    CauseId, Change, Changed, DeletionCause, DeploymentCondition, DeploymentId, JobId, Owner, Pod, PodId, PodPhase,
-    ReplicaSetId, ReplicaSetStatus, StatefulSetId, Status, Store, WorkloadId,
+    DeletionCause, DeploymentCondition, DeploymentId, JobId, Owner, Pod, PodId, PodPhase, ReplicaSetId,
+    ReplicaSetStatus, StatefulSetId, Status, WorkloadId,
 };
+use crate::testing::{Lab, Member, config};
 use crate::units::{SimDuration, SimTime};
 
-type Timer<R> = <Controller<R> as Component>::Timer;
-type Tag<R> = <Controller<R> as Component>::Tag;
+/// A cluster with one workload controller, whose client knows no limit.
+pub(super) type Cluster<R> = Lab<Controller<R>>;
 
-enum Event<R: Reconcile> {
-    Timer(Timer<R>),
-    Arrive(Request, Option<Tag<R>>),
-    Answer(Tag<R>, Answer),
-    Deliver(Change),
-}
-
-struct Alarms<'a, R: Reconcile> {
-    queue: &'a mut EventQueue<Event<R>>,
-}
-
-impl<R: Reconcile> Timers<Timer<R>> for Alarms<'_, R> {
-    fn arm(&mut self, at: SimTime, timer: Timer<R>) -> Ticket {
-        self.queue.push(at, Event::Timer(timer))
-    }
-
-    fn cancel(&mut self, ticket: Ticket) -> bool {
-        self.queue.cancel(ticket).is_some()
-    }
-}
-
-/// A cluster with one controller. A call takes 10 ms, a watch 5 ms unless something else is said.
-pub(super) struct Cluster<R: Reconcile> {
-    controller: Controller<R>,
-    api: ApiServer,
-    pub(super) store: Store,
-    pub(super) config: Config,
-    pub(super) now: SimTime,
-    queue: EventQueue<Event<R>>,
-    changed: Vec<Changed>,
-    /// How many more pods the API server creates.
-    pub(super) room: usize,
-    /// Creations of pods that were tried, and when.
-    pub(super) creates: Vec<SimTime>,
-    /// Pods whose deletion was asked for.
-    pub(super) deletes: Vec<String>,
-    /// Only the first sizes that ReplicaSets are given count.
-    is_only_once: bool,
-    scaled_at: Option<SimTime>,
-    /// Calls to which there is no answer: the API server is away.
-    pub(super) lost: Option<fn(&Request) -> bool>,
-    /// How late the controller hears of changes.
-    pub(super) watch: SimDuration,
-    /// How often an object was read.
-    pub(super) reads: usize,
-    /// How often a status was written.
-    pub(super) status_writes: usize,
-    pub(super) events: Vec<EventDraft>,
+/// An empty cluster after a million seconds, as nothing is younger than it says.
+pub(super) fn cluster<R: Reconcile>() -> Cluster<R>
+where
+    Controller<R>: Member,
+{
+    let mut config = config();
+    config.kube_controller_manager.kube_api_qps = f64::INFINITY;
+    let mut cluster = Lab::new(config, 3);
+    cluster.set_now(SimTime::from_secs(1_000_000));
+    cluster
 }
 
 const WAY: SimDuration = SimDuration::from_millis(5);
 
-impl<R: Reconcile> Cluster<R> {
-    pub(super) fn new(rules: R) -> Self {
-        let config = super::bench::config();
-        Self {
-            controller: Controller::new(rules, &config),
-            api: ApiServer::new(),
-            store: Store::default(),
-            config,
-            now: SimTime::from_secs(1_000_000),
-            queue: EventQueue::new(),
-            changed: Vec::new(),
-            room: usize::MAX,
-            creates: Vec::new(),
-            deletes: Vec::new(),
-            is_only_once: false,
-            scaled_at: None,
-            lost: None,
-            watch: WAY,
-            reads: 0,
-            status_writes: 0,
-            events: Vec::new(),
-        }
+impl<R: Reconcile> Cluster<R>
+where
+    Controller<R>: Member,
+{
+    /// The API server creates so many more pods.
+    pub(super) fn room(&mut self, mut room: usize) {
+        self.refuse(move |request, _| {
+            let is_full = matches!(request, Request::CreatePod(_)) && room == 0;
+            room -= usize::from(matches!(request, Request::CreatePod(_)) && !is_full);
+            is_full.then_some(ErrorReason::Forbidden)
+        });
     }
 
-    pub(super) fn ask(&mut self, request: Request) -> Answer {
-        let answer =
-            self.api.handle(&mut self.store, &self.config, &Streams::new(3), self.now, request, &mut self.changed);
-        self.deliver();
-        answer
-    }
-
-    fn deliver(&mut self) {
-        for what in std::mem::take(&mut self.changed) {
-            if R::watches(&what) {
-                let change = Change { at: self.now, cause: CauseId::NONE, what };
-                self.queue.push(self.now + self.watch, Event::Deliver(change));
-            }
-        }
-    }
-
-    #[track_caller]
-    pub(super) fn create(&mut self, object: Object) -> Reply {
-        let reply =
-            self.api.restore(&mut self.store, &self.config, &Streams::new(3), self.now, object, &mut self.changed);
-        self.deliver();
-        reply.expect("a new object")
+    /// The API server is away for some requests.
+    pub(super) fn lose(&mut self, is_lost: fn(&Request) -> bool) {
+        self.refuse(move |request, _| is_lost(request).then_some(ErrorReason::Unavailable));
     }
 
     /// A pod of the owner, as the kubelet would leave it.
     #[track_caller]
-    fn pod(&mut self, name: &str, owner: Owner, node: Option<&str>, phase: PodPhase, is_ready: bool) -> PodId {
+    fn owned_pod(&mut self, name: &str, owner: Owner, node: Option<&str>, phase: PodPhase, is_ready: bool) -> PodId {
         self.labeled_pod(name, owner, node, phase, is_ready, &[])
     }
 
@@ -167,79 +99,12 @@ impl<R: Reconcile> Cluster<R> {
         self.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }).expect("a deletion");
     }
 
-    /// The controller begins with what there is.
-    pub(super) fn start(&mut self) {
-        self.queue = EventQueue::new();
-        self.handle(|controller, ctx| controller.started(Start::Initial, ctx));
-    }
-
-    pub(super) fn run_for(&mut self, seconds: f64) {
-        let end = self.now + SimDuration::from_secs_f64(seconds);
-        while self.queue.peek_time().is_some_and(|at| at <= end) {
-            let next = self.queue.pop().expect("there is an event");
-            self.now = next.at;
-            match next.event {
-                Event::Timer(timer) => self.handle(|controller, ctx| controller.fired(timer, ctx)),
-                Event::Deliver(change) => self.handle(|controller, ctx| controller.changed(&change, ctx)),
-                Event::Answer(tag, answer) => self.handle(|controller, ctx| controller.answered(tag, &answer, ctx)),
-                Event::Arrive(request, tag) => {
-                    let answer = self.arrive(request);
-                    if let Some(tag) = tag {
-                        self.queue.push(self.now + WAY, Event::Answer(tag, answer));
-                    }
-                }
-            }
-        }
-        self.now = end;
-    }
-
-    fn arrive(&mut self, request: Request) -> Answer {
-        if self.lost.is_some_and(|is_lost| is_lost(&request)) {
-            return Err(ApiError::new(ErrorReason::Unavailable, "connection refused"));
-        }
-        match &request {
-            Request::Get => self.reads += 1,
-            Request::UpdateStatus(_) => self.status_writes += 1,
-            Request::CreatePod(_) => {
-                self.creates.push(self.now);
-                if self.room == 0 {
-                    return Err(ApiError::new(ErrorReason::Forbidden, "quota"));
-                }
-                self.room -= 1;
-            }
-            Request::DeletePod { pod, .. } => {
-                self.deletes.extend(self.store.pod(*pod).map(|pod| pod.name.to_string()));
-            }
-            Request::UpdateReplicaSet { replica_set, replicas: Some(size), .. }
-                if self.is_only_once
-                    && *size != self.store.replica_sets[*replica_set].replicas
-                    && *self.scaled_at.get_or_insert(self.now) != self.now =>
-            {
-                return Ok(Reply::Unchanged);
-            }
-            _ => {}
-        }
-        self.ask(request)
-    }
-
-    fn handle(&mut self, handler: impl FnOnce(&mut Controller<R>, &mut Ctx<'_, Controller<R>>)) {
-        let mut outbox = Outbox::default();
-        let mut timers = Alarms { queue: &mut self.queue };
-        let streams = Streams::new(3);
-        let mut ctx = Ctx::new(self.now, &self.store, &self.config, &streams, CauseId::NONE, &mut timers, &mut outbox);
-        handler(&mut self.controller, &mut ctx);
-        for call in outbox.calls {
-            self.queue.push(self.now + WAY, Event::Arrive(call.request, call.tag));
-        }
-        self.events.extend(outbox.events.into_iter().map(|(_, event, _)| event));
-    }
-
     pub(super) fn pods(&self) -> Vec<&Pod> {
-        self.store.pods().map(|(_, pod)| pod).collect()
+        self.store().pods().map(|(_, pod)| pod).collect()
     }
 
     pub(super) fn reasons(&self, wanted: &str) -> usize {
-        self.events.iter().filter(|event| event.reason == wanted).count()
+        self.messages(wanted).len()
     }
 }
 
@@ -263,9 +128,9 @@ fn replica_set(cluster: &mut Cluster<ReplicaSets>, replicas: usize) -> ReplicaSe
 #[test]
 fn creations_start_slowly_and_stop_at_the_first_refusal() {
     let check = |room: usize, tried: usize, batches: usize| {
-        let mut cluster = Cluster::new(ReplicaSets::default());
+        let mut cluster = cluster::<ReplicaSets>();
         replica_set(&mut cluster, 10);
-        cluster.room = room;
+        cluster.room(room);
         cluster.start();
         // The first retry comes 5 ms after the end of the pass.
         let pass = match room {
@@ -286,7 +151,7 @@ fn creations_start_slowly_and_stop_at_the_first_refusal() {
 
 #[test]
 fn at_most_500_are_created_before_all_of_them_were_seen() {
-    let mut cluster = Cluster::new(ReplicaSets::default());
+    let mut cluster = cluster::<ReplicaSets>();
     replica_set(&mut cluster, 1200);
     cluster.start();
     cluster.run_for(30.0);
@@ -298,31 +163,31 @@ fn at_most_500_are_created_before_all_of_them_were_seen() {
 
 #[test]
 fn a_refused_creation_is_tried_again_and_shown_as_a_condition() {
-    let mut cluster = Cluster::new(ReplicaSets::default());
+    let mut cluster = cluster::<ReplicaSets>();
     let id = replica_set(&mut cluster, 2);
-    cluster.room = 1;
+    cluster.room(1);
     cluster.start();
     cluster.run_for(1.0);
     assert_eq!(cluster.pods().len(), 1);
-    assert_eq!(cluster.store.replica_sets[id].status.failure.map(|failure| failure.reason), Some("FailedCreate"));
+    assert_eq!(cluster.store().replica_sets[id].status.failure.map(|failure| failure.reason), Some("FailedCreate"));
     assert!(cluster.reasons("FailedCreate") >= 2);
-    cluster.room = 10;
+    cluster.room(10);
     cluster.run_for(60.0);
     assert_eq!(cluster.pods().len(), 2);
-    assert_eq!(cluster.store.replica_sets[id].status.failure, None);
+    assert_eq!(cluster.store().replica_sets[id].status.failure, None);
 }
 
 #[test]
 fn the_pods_that_do_least_are_deleted() {
-    let mut cluster = Cluster::new(ReplicaSets::default());
+    let mut cluster = cluster::<ReplicaSets>();
     let id = replica_set(&mut cluster, 2);
     let owner = Owner::ReplicaSet(id);
-    cluster.pod("ready-1", owner, Some("n1"), PodPhase::Running, true);
-    cluster.pod("ready-2", owner, Some("n2"), PodPhase::Running, true);
-    cluster.pod("not-ready", owner, Some("n1"), PodPhase::Running, false);
-    cluster.pod("pending", owner, Some("n2"), PodPhase::Pending, false);
-    cluster.pod("unscheduled", owner, None, PodPhase::Pending, false);
-    cluster.pod("failed", owner, Some("n1"), PodPhase::Failed, false);
+    cluster.owned_pod("ready-1", owner, Some("n1"), PodPhase::Running, true);
+    cluster.owned_pod("ready-2", owner, Some("n2"), PodPhase::Running, true);
+    cluster.owned_pod("not-ready", owner, Some("n1"), PodPhase::Running, false);
+    cluster.owned_pod("pending", owner, Some("n2"), PodPhase::Pending, false);
+    cluster.owned_pod("unscheduled", owner, None, PodPhase::Pending, false);
+    cluster.owned_pod("failed", owner, Some("n1"), PodPhase::Failed, false);
     cluster.start();
     cluster.run_for(1.0);
     cluster.deletes.sort();
@@ -331,47 +196,47 @@ fn the_pods_that_do_least_are_deleted() {
 
 #[test]
 fn a_pod_marked_for_deletion_is_replaced_at_once_and_stays() {
-    let mut cluster = Cluster::new(ReplicaSets::default());
+    let mut cluster = cluster::<ReplicaSets>();
     let id = replica_set(&mut cluster, 2);
-    let lost = cluster.pod("lost", Owner::ReplicaSet(id), Some("n1"), PodPhase::Running, true);
-    cluster.pod("kept", Owner::ReplicaSet(id), Some("n2"), PodPhase::Running, true);
+    let lost = cluster.owned_pod("lost", Owner::ReplicaSet(id), Some("n1"), PodPhase::Running, true);
+    cluster.owned_pod("kept", Owner::ReplicaSet(id), Some("n2"), PodPhase::Running, true);
     cluster.start();
     cluster.run_for(1.0);
     assert!(cluster.creates.is_empty());
-    let at = cluster.now;
+    let at = cluster.now();
     cluster.delete(lost);
     cluster.run_for(10.0);
     assert_eq!(cluster.creates, [at + WAY * 2]);
-    assert!(cluster.store.pod(lost).is_some());
-    assert_eq!(cluster.store.replica_sets[id].status.replicas, 2);
+    assert!(cluster.store().pod(lost).is_some());
+    assert_eq!(cluster.store().replica_sets[id].status.replicas, 2);
 }
 
 #[test]
 fn a_status_that_meets_a_scaling_is_written_once_more_to_the_set_as_it_is() {
-    let mut cluster = Cluster::new(ReplicaSets::default());
+    let mut cluster = cluster::<ReplicaSets>();
     let set = replica_set(&mut cluster, 1);
-    cluster.pod("a", Owner::ReplicaSet(set), Some("n"), PodPhase::Running, true);
+    cluster.owned_pod("a", Owner::ReplicaSet(set), Some("n"), PodPhase::Running, true);
     cluster.start();
     // The status is on its way, made from the set as it was.
     let scaled = Request::UpdateReplicaSet { replica_set: set, base: None, replicas: Some(2), annotations: None };
     cluster.ask(scaled).expect("an update");
     cluster.run_for(0.022);
-    let status = &cluster.store.replica_sets[set].status;
-    assert_eq!((cluster.reads, status.ready), (1, 0), "it was refused, and the set was read");
+    let status = &cluster.store().replica_sets[set].status;
+    assert_eq!((cluster.reads.len(), status.ready), (1, 0), "it was refused, and the set was read");
     cluster.run_for(0.01);
-    let status = &cluster.store.replica_sets[set].status;
+    let status = &cluster.store().replica_sets[set].status;
     assert_eq!((status.ready, status.observed_generation), (1, 1), "which says nothing of the new size");
     cluster.run_for(1.0);
-    let status = &cluster.store.replica_sets[set].status;
-    assert_eq!((cluster.reads, status.replicas, status.observed_generation), (1, 2, 2));
+    let status = &cluster.store().replica_sets[set].status;
+    assert_eq!((cluster.reads.len(), status.replicas, status.observed_generation), (1, 2, 2));
 }
 
 #[test]
 fn orphans_that_match_are_adopted_and_count() {
-    let mut cluster = Cluster::new(ReplicaSets::default());
+    let mut cluster = cluster::<ReplicaSets>();
     let id = replica_set(&mut cluster, 3);
     for name in ["a", "b"] {
-        let pod = cluster.pod(name, Owner::ReplicaSet(id), Some("n1"), PodPhase::Running, true);
+        let pod = cluster.owned_pod(name, Owner::ReplicaSet(id), Some("n1"), PodPhase::Running, true);
         cluster.ask(Request::SetPodOwner { pod, owner: None }).expect("an orphan");
     }
     cluster.start();
@@ -384,13 +249,13 @@ fn orphans_that_match_are_adopted_and_count() {
 /// replicaset-controller, `syncReplicaSet`: pods are claimed and, with what comes of it, managed in one pass.
 #[test]
 fn the_pass_that_adopts_a_pod_deletes_the_one_too_many() {
-    let mut cluster = Cluster::new(ReplicaSets::default());
+    let mut cluster = cluster::<ReplicaSets>();
     let id = replica_set(&mut cluster, 1);
-    cluster.pod("a", Owner::ReplicaSet(id), Some("n1"), PodPhase::Running, true);
+    cluster.owned_pod("a", Owner::ReplicaSet(id), Some("n1"), PodPhase::Running, true);
     cluster.start();
     cluster.run_for(1.0);
     for name in ["b", "c", "d", "e"] {
-        let pod = cluster.pod(name, Owner::ReplicaSet(id), None, PodPhase::Pending, false);
+        let pod = cluster.owned_pod(name, Owner::ReplicaSet(id), None, PodPhase::Pending, false);
         cluster.ask(Request::SetPodOwner { pod, owner: None }).expect("an orphan");
         cluster.run_for(0.015);
     }
@@ -401,7 +266,7 @@ fn the_pass_that_adopts_a_pod_deletes_the_one_too_many() {
 
 #[test]
 fn a_set_that_is_being_deleted_neither_creates_nor_adopts() {
-    let mut cluster = Cluster::new(ReplicaSets::default());
+    let mut cluster = cluster::<ReplicaSets>();
     let id = replica_set(&mut cluster, 3);
     let workload = WorkloadId::ReplicaSet(id);
     let propagation = crate::state::Propagation::Foreground;
@@ -431,7 +296,7 @@ impl Rollout<'_> {
 
     /// The sizes after one pass.
     fn sizes_after(&self) -> Vec<i32> {
-        let mut cluster = Cluster::new(Deployments::default());
+        let mut cluster = cluster::<Deployments>();
         let text = text("web", &format!("{}, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}", self.spec));
         let deployment: model::Deployment = serde_saphyr::from_str(&text).expect("a deployment");
         let Reply::Workload(WorkloadId::Deployment(id)) = cluster.create(Object::Deployment(Box::new(deployment)))
@@ -439,14 +304,22 @@ impl Rollout<'_> {
             panic!("no deployment")
         };
         let ids = self.make_sets(&mut cluster, id);
-        cluster.is_only_once = true;
+        // Only the first sizes that ReplicaSets are given count.
+        let mut scaled_at = None;
+        cluster.intercept(move |request, store, now| match request {
+            Request::UpdateReplicaSet { replica_set, replicas: Some(size), .. } => {
+                let is_new = *size != store.replica_sets[*replica_set].replicas;
+                (is_new && *scaled_at.get_or_insert(now) != now).then_some(Ok(Reply::Unchanged))
+            }
+            _ => None,
+        });
         cluster.start();
         cluster.run_for(0.1);
-        ids.iter().map(|&set| cluster.store.replica_sets[set].replicas).collect()
+        ids.iter().map(|&set| cluster.store().replica_sets[set].replicas).collect()
     }
 
     fn make_sets(&self, cluster: &mut Cluster<Deployments>, id: DeploymentId) -> Vec<ReplicaSetId> {
-        let spec = Arc::clone(&cluster.store.deployments[id].spec);
+        let spec = Arc::clone(&cluster.store().deployments[id].spec);
         let replicas = spec.replicas.unwrap_or(1);
         let mut ids = Vec::new();
         for (index, &(size, available)) in self.sets.iter().enumerate() {
@@ -461,7 +334,7 @@ impl Rollout<'_> {
                  {{labels: {{a: b, pod-template-hash: h{index}}}}}, spec: {{containers: [{{name: c, image: {image}}}]}}}}}}}}"
             );
             let set: model::ReplicaSet = serde_saphyr::from_str(&text).expect("a set");
-            cluster.now += SimDuration::from_secs(1);
+            cluster.pass(SimDuration::from_secs(1));
             let Reply::Workload(workload) = cluster.create(Object::ReplicaSet(Box::new(set))) else { panic!("no set") };
             let WorkloadId::ReplicaSet(set) = workload else { panic!("no set") };
             cluster.ask(Request::SetWorkloadOwner { workload, owner: Some(Owner::Deployment(id)) }).expect("an owner");
@@ -519,7 +392,7 @@ fn old_sets_shrink_unhealthy_pods_first_and_no_further_than_must_be_available() 
 fn a_set_that_gives_up_unhealthy_pods_and_others_is_scaled_twice() {
     let spec = rolling("3", "2", 10);
     // Thirteen are wanted and eight must be available: two that are not go, then one that is, as nine are.
-    let mut cluster = Cluster::new(Deployments::default());
+    let mut cluster = cluster::<Deployments>();
     let text = text("web", &format!("{spec}, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}"));
     let deployment: model::Deployment = serde_saphyr::from_str(&text).expect("a deployment");
     let made = cluster.create(Object::Deployment(Box::new(deployment)));
@@ -528,8 +401,7 @@ fn a_set_that_gives_up_unhealthy_pods_and_others_is_scaled_twice() {
     Rollout { spec: &spec, sets: &sets, has_new: true, made_for: None }.make_sets(&mut cluster, id);
     cluster.start();
     cluster.run_for(0.1);
-    let said: Vec<&str> =
-        cluster.events.iter().filter(|e| e.reason == "ScalingReplicaSet").map(|e| &*e.message).collect();
+    let said: Vec<&str> = cluster.messages("ScalingReplicaSet");
     assert_eq!(said[..2], ["Scaled down replica set web-0 from 8 to 6", "Scaled down replica set web-0 from 6 to 5"]);
 }
 
@@ -654,7 +526,7 @@ fn recreate_waits_for_every_old_pod_that_has_not_ended() {
         (PodPhase::Failed, false, true),
         (PodPhase::Succeeded, false, true),
     ] {
-        let mut cluster = Cluster::new(Deployments::default());
+        let mut cluster = cluster::<Deployments>();
         let spec = "replicas: 3, strategy: {type: Recreate}";
         let text = text("web", &format!("{spec}, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}"));
         let deployment: model::Deployment = serde_saphyr::from_str(&text).expect("a deployment");
@@ -664,13 +536,13 @@ fn recreate_waits_for_every_old_pod_that_has_not_ended() {
         };
         let rollout = Rollout { spec, sets: &[(0, 0), (0, 0)], has_new: true, made_for: None };
         let sets = rollout.make_sets(&mut cluster, id);
-        let last = cluster.pod("last", Owner::ReplicaSet(sets[0]), Some("n"), phase, false);
+        let last = cluster.owned_pod("last", Owner::ReplicaSet(sets[0]), Some("n"), phase, false);
         if is_marked {
             cluster.delete(last);
         }
         cluster.start();
         cluster.run_for(1.0);
-        let size = |cluster: &Cluster<Deployments>| cluster.store.replica_sets[sets[1]].replicas;
+        let size = |cluster: &Cluster<Deployments>| cluster.store().replica_sets[sets[1]].replicas;
         assert_eq!(size(&cluster), if grows { 3 } else { 0 }, "{phase:?} marked {is_marked}");
         // Its object gone, the roll-out goes on by itself.
         if !grows {
@@ -684,34 +556,34 @@ fn recreate_waits_for_every_old_pod_that_has_not_ended() {
 
 #[test]
 fn a_replica_set_whose_name_is_taken_gets_another_hash() {
-    let mut cluster = Cluster::new(Deployments::default());
+    let mut cluster = cluster::<Deployments>();
     let text = text("web", &format!("replicas: 2, selector: {{matchLabels: {{a: b}}}}, {TEMPLATE}"));
     let deployment: model::Deployment = serde_saphyr::from_str(&text).expect("a deployment");
     let made = cluster.create(Object::Deployment(Box::new(deployment)));
     let Reply::Workload(WorkloadId::Deployment(id)) = made else { panic!("no deployment") };
     cluster.start();
     cluster.run_for(1.0);
-    let sets = |cluster: &Cluster<Deployments>| cluster.store.replica_sets_of(id).to_vec();
+    let sets = |cluster: &Cluster<Deployments>| cluster.store().replica_sets_of(id).to_vec();
     let first = sets(&cluster)[0];
     // One that is let go comes back as long as it matches.
     cluster.ask(Request::SetWorkloadOwner { workload: WorkloadId::ReplicaSet(first), owner: None }).expect("an orphan");
     cluster.run_for(1.0);
-    assert_eq!((sets(&cluster), cluster.store.deployments[id].status.collision_count), (vec![first], 0));
-    let labels = cluster.store.replica_sets[first].meta.labels.with(Symbol::new("a"), Symbol::new("z"));
-    cluster.store.replica_sets[first].meta.labels = labels;
+    assert_eq!((sets(&cluster), cluster.store().deployments[id].status.collision_count), (vec![first], 0));
+    let labels = cluster.store().replica_sets[first].meta.labels.with(Symbol::new("a"), Symbol::new("z"));
+    cluster.store_mut().replica_sets[first].meta.labels = labels;
     let annotations = Arc::default();
     let workload = WorkloadId::ReplicaSet(first);
     cluster.ask(Request::SetWorkloadAnnotations { workload, annotations }).expect("annotations");
     cluster.run_for(1.0);
-    assert_eq!(cluster.store.deployments[id].status.collision_count, 1);
+    assert_eq!(cluster.store().deployments[id].status.collision_count, 1);
     let after = sets(&cluster);
     assert_eq!(after.len(), 1);
-    assert_ne!(cluster.store.replica_sets[after[0]].meta.name, cluster.store.replica_sets[first].meta.name);
+    assert_ne!(cluster.store().replica_sets[after[0]].meta.name, cluster.store().replica_sets[first].meta.name);
 }
 
 #[test]
 fn that_a_roll_out_has_begun_is_written_with_its_revision() {
-    let mut cluster = Cluster::new(Deployments::default());
+    let mut cluster = cluster::<Deployments>();
     let of = |image: &str| {
         let template = TEMPLATE.replace("image: i", &format!("image: {image}"));
         let text = text("web", &format!("replicas: 1, selector: {{matchLabels: {{a: b}}}}, {template}"));
@@ -722,12 +594,12 @@ fn that_a_roll_out_has_begun_is_written_with_its_revision() {
     let Reply::Workload(WorkloadId::Deployment(id)) = cluster.create(*of("i")) else { panic!("no deployment") };
     cluster.start();
     cluster.run_for(1.0);
-    let progressing = cluster.store.deployments[id].status.progressing.expect("an estimate");
-    cluster.store.deployments[id].status.progressing =
+    let progressing = cluster.store().deployments[id].status.progressing.expect("an estimate");
+    cluster.store_mut().deployments[id].status.progressing =
         Some(DeploymentCondition { reason: "NewReplicaSetAvailable", ..progressing });
     cluster.ask(Request::Apply(of("j"))).expect("a new template");
     cluster.run_for(0.03);
-    let deployment = &cluster.store.deployments[id];
+    let deployment = &cluster.store().deployments[id];
     let revision = Symbol::new("deployment.kubernetes.io/revision");
     assert_eq!(deployment.meta.annotations.get(&revision).map(|text| text.as_str()), Some("2"));
     assert_eq!(deployment.status.progressing.map(|condition| condition.reason), Some("NewReplicaSetCreated"));
@@ -746,14 +618,14 @@ fn stateful_set(cluster: &mut Cluster<StatefulSets>, spec: &str) -> StatefulSetI
 
 #[test]
 fn one_template_is_one_revision_and_an_earlier_one_gets_a_new_number() {
-    let mut cluster = Cluster::new(StatefulSets::default());
+    let mut cluster = cluster::<StatefulSets>();
     let id = stateful_set(&mut cluster, "replicas: 0");
     let revisions = |cluster: &Cluster<StatefulSets>| {
         let mut numbers: Vec<i64> = cluster
-            .store
+            .store()
             .revisions_of(WorkloadId::StatefulSet(id))
             .iter()
-            .map(|&r| cluster.store.controller_revisions[r].revision)
+            .map(|&r| cluster.store().controller_revisions[r].revision)
             .collect();
         numbers.sort_unstable();
         numbers
@@ -775,7 +647,7 @@ fn one_template_is_one_revision_and_an_earlier_one_gets_a_new_number() {
 
 #[test]
 fn a_pod_that_is_deleted_for_an_update_is_current_no_longer_in_the_same_pass() {
-    let mut cluster = Cluster::new(StatefulSets::default());
+    let mut cluster = cluster::<StatefulSets>();
     let id = stateful_set(&mut cluster, "replicas: 2");
     cluster.start();
     cluster.run_for(1.0);
@@ -783,16 +655,16 @@ fn a_pod_that_is_deleted_for_an_update_is_current_no_longer_in_the_same_pass() {
     cluster.run_for(1.0);
     up(&mut cluster, None);
     cluster.run_for(1.0);
-    assert_eq!(cluster.store.stateful_sets[id].status.current, 2);
+    assert_eq!(cluster.store().stateful_sets[id].status.current, 2);
     let template = TEMPLATE.replace("image: i", "image: j");
     let spec = format!("replicas: 2, selector: {{matchLabels: {{a: b}}}}, {template}");
     let set: model::StatefulSet = serde_saphyr::from_str(&text("db", &spec)).expect("a set");
-    let version = cluster.store.stateful_sets[id].meta.version;
+    let version = cluster.store().stateful_sets[id].meta.version;
     cluster.ask(Request::Apply(Box::new(Object::StatefulSet(Box::new(set))))).expect("an update");
-    while cluster.store.stateful_sets[id].meta.version < version + 2 {
+    while cluster.store().stateful_sets[id].meta.version < version + 2 {
         cluster.run_for(0.001);
     }
-    let status = &cluster.store.stateful_sets[id].status;
+    let status = &cluster.store().stateful_sets[id].status;
     assert_eq!(
         (cluster.deletes.len(), status.observed_generation, status.current),
         (1, 2, 1),
@@ -805,7 +677,7 @@ fn a_pod_that_is_deleted_for_an_update_is_current_no_longer_in_the_same_pass() {
 #[test]
 fn a_lost_pod_of_a_roll_out_that_names_its_type_alone_comes_back_as_it_was() {
     for (strategy, expected) in [("", "new"), ("updateStrategy: {type: RollingUpdate}, ", "old")] {
-        let mut cluster = Cluster::new(StatefulSets::default());
+        let mut cluster = cluster::<StatefulSets>();
         let spec = format!("{strategy}replicas: 3, selector: {{matchLabels: {{a: b}}}}");
         let id = stateful_set(&mut cluster, &format!("{strategy}replicas: 3"));
         cluster.start();
@@ -819,11 +691,11 @@ fn a_lost_pod_of_a_roll_out_that_names_its_type_alone_comes_back_as_it_was() {
         cluster.ask(Request::Apply(Box::new(Object::StatefulSet(Box::new(set))))).expect("an update");
         cluster.run_for(1.0);
         // While the last one is replaced the first is lost.
-        let first = cluster.store.pods().find(|(_, pod)| &*pod.name == "db-0").map(|(pod, _)| pod).expect("db-0");
+        let first = cluster.store().pods().find(|(_, pod)| &*pod.name == "db-0").map(|(pod, _)| pod).expect("db-0");
         cluster.delete(first);
         sweep(&mut cluster);
         cluster.run_for(1.0);
-        let status = &cluster.store.stateful_sets[id].status;
+        let status = &cluster.store().stateful_sets[id].status;
         let pod = cluster.pods().into_iter().find(|pod| &*pod.name == "db-0").expect("db-0 again");
         let revision = pod.labels.get(Symbol::new("controller-revision-hash"));
         let is_new = revision == Some(status.update_revision);
@@ -834,14 +706,14 @@ fn a_lost_pod_of_a_roll_out_that_names_its_type_alone_comes_back_as_it_was() {
 #[test]
 fn revisions_beyond_the_history_limit_go_but_for_those_in_use() {
     let check = |limit: i32, pods: &[&str], expected: &[i64]| {
-        let mut cluster = Cluster::new(StatefulSets::default());
+        let mut cluster = cluster::<StatefulSets>();
         let spec = format!("replicas: 2, revisionHistoryLimit: {limit}, updateStrategy: {{type: OnDelete}}");
         let id = stateful_set(&mut cluster, &spec);
         cluster.start();
         cluster.run_for(1.0);
         let hashes = |cluster: &Cluster<StatefulSets>| -> Vec<(i64, &'static str)> {
-            let ids = cluster.store.revisions_of(WorkloadId::StatefulSet(id)).iter();
-            let revisions = ids.map(|&r| &cluster.store.controller_revisions[r]);
+            let ids = cluster.store().revisions_of(WorkloadId::StatefulSet(id)).iter();
+            let revisions = ids.map(|&r| &cluster.store().controller_revisions[r]);
             let mut found: Vec<_> = revisions.map(|r| (r.revision, r.meta.name.as_str())).collect();
             found.sort_unstable();
             found
@@ -869,7 +741,7 @@ fn revisions_beyond_the_history_limit_go_but_for_those_in_use() {
 
 #[test]
 fn parallel_pods_are_made_in_batches_of_500_at_most() {
-    let mut cluster = Cluster::new(StatefulSets::default());
+    let mut cluster = cluster::<StatefulSets>();
     stateful_set(&mut cluster, "replicas: 1200, podManagementPolicy: Parallel");
     cluster.start();
     cluster.run_for(30.0);
@@ -881,11 +753,11 @@ fn parallel_pods_are_made_in_batches_of_500_at_most() {
 #[test]
 fn a_pod_stuck_on_a_dead_node_holds_up_its_ordered_set() {
     for (policy, expected) in [("OrderedReady", vec!["db-0", "db-1"]), ("Parallel", vec!["db-0", "db-1", "db-2"])] {
-        let mut cluster = Cluster::new(StatefulSets::default());
+        let mut cluster = cluster::<StatefulSets>();
         let id = stateful_set(&mut cluster, &format!("replicas: 3, podManagementPolicy: {policy}"));
         let owner = Owner::StatefulSet(id);
-        cluster.pod("db-0", owner, Some("n"), PodPhase::Running, true);
-        let stuck = cluster.pod("db-1", owner, Some("dead"), PodPhase::Running, false);
+        cluster.owned_pod("db-0", owner, Some("n"), PodPhase::Running, true);
+        let stuck = cluster.owned_pod("db-1", owner, Some("dead"), PodPhase::Running, false);
         cluster.delete(stuck);
         cluster.start();
         cluster.run_for(600.0);
@@ -898,7 +770,7 @@ fn a_pod_stuck_on_a_dead_node_holds_up_its_ordered_set() {
 /// The pods that the controller has made run now, and are ready.
 fn up(cluster: &mut Cluster<StatefulSets>, only: Option<&str>) {
     let is_meant = |pod: &Pod| pod.phase == PodPhase::Pending && only.is_none_or(|name| name == &*pod.name);
-    let pods: Vec<PodId> = cluster.store.pods().filter(|(_, pod)| is_meant(pod)).map(|(id, _)| id).collect();
+    let pods: Vec<PodId> = cluster.store().pods().filter(|(_, pod)| is_meant(pod)).map(|(id, _)| id).collect();
     for pod in pods {
         let ready = Some(Status::True);
         cluster.patch(pod, PodStatusPatch { phase: Some(PodPhase::Running), ready, ..PodStatusPatch::default() });
@@ -913,7 +785,8 @@ fn names(cluster: &Cluster<StatefulSets>) -> Vec<&str> {
 
 /// Pods that were marked are gone now.
 fn sweep(cluster: &mut Cluster<StatefulSets>) {
-    let marked: Vec<PodId> = cluster.store.pods().filter(|(_, pod)| pod.deletion.is_some()).map(|(id, _)| id).collect();
+    let marked: Vec<PodId> =
+        cluster.store().pods().filter(|(_, pod)| pod.deletion.is_some()).map(|(id, _)| id).collect();
     for pod in marked {
         let options = DeleteOptions { grace_s: Some(0), uid: None };
         cluster.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }).expect("a deletion");
@@ -922,10 +795,10 @@ fn sweep(cluster: &mut Cluster<StatefulSets>) {
 
 #[test]
 fn pods_that_vanished_are_made_again_one_after_the_other() {
-    let mut cluster = Cluster::new(StatefulSets::default());
+    let mut cluster = cluster::<StatefulSets>();
     let id = stateful_set(&mut cluster, "replicas: 5");
     for name in ["db-1", "db-3"] {
-        cluster.pod(name, Owner::StatefulSet(id), Some("n"), PodPhase::Running, true);
+        cluster.owned_pod(name, Owner::StatefulSet(id), Some("n"), PodPhase::Running, true);
     }
     cluster.start();
     for expected in [&["db-0", "db-1", "db-3"][..], &["db-0", "db-1", "db-2", "db-3"]] {
@@ -941,8 +814,8 @@ fn pods_that_vanished_are_made_again_one_after_the_other() {
 fn with_the_gate_an_update_takes_as_many_at_a_time_as_may_be_unavailable() {
     // What is there after the first two have gone, after one of them is ready again, and after both are.
     let check = |policy: &str, expected: [&[&str]; 3]| {
-        let mut cluster = Cluster::new(StatefulSets::default());
-        let gates = &mut cluster.config.kube_controller_manager.feature_gates;
+        let mut cluster = cluster::<StatefulSets>();
+        let gates = &mut cluster.config_mut().kube_controller_manager.feature_gates;
         *gates = FeatureGates::of("MaxUnavailableStatefulSet=true").expect("gates");
         let update = "updateStrategy: {rollingUpdate: {partition: 3, maxUnavailable: 2}}";
         let spec = format!("replicas: 6, podManagementPolicy: {policy}, {update}");
@@ -952,7 +825,7 @@ fn with_the_gate_an_update_takes_as_many_at_a_time_as_may_be_unavailable() {
             let owner = Owner::StatefulSet(id);
             cluster.labeled_pod(&format!("db-{ordinal}"), owner, Some("n"), PodPhase::Running, true, &label);
         }
-        cluster.now += SimDuration::from_secs(60);
+        cluster.pass(SimDuration::from_secs(60));
         cluster.start();
         cluster.run_for(5.0);
         assert_eq!(cluster.deletes, ["db-5", "db-4"], "{policy}");
@@ -994,8 +867,8 @@ fn scale(cluster: &mut Cluster<StatefulSets>, spec: &str) {
 }
 
 fn bind_all(cluster: &mut Cluster<StatefulSets>) {
-    let node = cluster.store.node_slot(Symbol::new("n"));
-    let pods: Vec<PodId> = cluster.store.pods().filter(|(_, pod)| pod.node.is_none()).map(|(id, _)| id).collect();
+    let node = cluster.store_mut().node_slot(Symbol::new("n"));
+    let pods: Vec<PodId> = cluster.store().pods().filter(|(_, pod)| pod.node.is_none()).map(|(id, _)| id).collect();
     for pod in pods {
         cluster.ask(Request::BindPod { pod, node }).expect("a binding");
     }
@@ -1003,7 +876,7 @@ fn bind_all(cluster: &mut Cluster<StatefulSets>) {
 
 /// What the garbage collector does with claims whose pods are gone.
 fn collect_claims(cluster: &mut Cluster<StatefulSets>) {
-    let store = &cluster.store;
+    let store = cluster.store();
     let left = store.volumes.claims().filter(|(_, c)| c.owner_pod.is_some_and(|pod| store.pod(pod).is_none()));
     let names: Vec<(Symbol, Symbol)> = left.map(|(_, claim)| (claim.meta.namespace, claim.meta.name)).collect();
     for (namespace, name) in names {
@@ -1015,12 +888,12 @@ fn collect_claims(cluster: &mut Cluster<StatefulSets>) {
 #[test]
 fn claims_are_kept_or_given_up_as_the_retention_policy_says() {
     let check = |policy: &str, after_scaling: &[&str], after_deletion: &[&str]| {
-        let mut cluster = Cluster::new(StatefulSets::default());
+        let mut cluster = cluster::<StatefulSets>();
         let id = stateful_set(&mut cluster, &with_claims(2, policy));
         cluster.start();
         cluster.run_for(5.0);
         let claims = |cluster: &Cluster<StatefulSets>| -> Vec<&'static str> {
-            cluster.store.volumes.claims().map(|(_, claim)| claim.meta.name.as_str()).collect()
+            cluster.store().volumes.claims().map(|(_, claim)| claim.meta.name.as_str()).collect()
         };
         assert_eq!(claims(&cluster), ["data-db-0", "data-db-1"]);
         scale(&mut cluster, &with_claims(1, policy));
@@ -1030,7 +903,7 @@ fn claims_are_kept_or_given_up_as_the_retention_policy_says() {
         cluster.ask(Request::DeleteWorkload { workload, propagation }).expect("a deletion");
         cluster.run_for(5.0);
         // What the garbage collector does; a claim stays as long as a pod uses it.
-        let pods: Vec<PodId> = cluster.store.pods().map(|(pod, _)| pod).collect();
+        let pods: Vec<PodId> = cluster.store().pods().map(|(pod, _)| pod).collect();
         for pod in pods {
             let options = DeleteOptions { grace_s: Some(0), uid: None };
             cluster.ask(Request::DeletePod { pod, options, cause: DeletionCause::OwnerDeleted }).expect("a deletion");
@@ -1047,7 +920,7 @@ fn claims_are_kept_or_given_up_as_the_retention_policy_says() {
 #[test]
 fn claims_belong_to_pods_that_are_no_longer_wanted_and_to_no_others() {
     let check = |policy: &str, owned: &[&str]| {
-        let mut cluster = Cluster::new(StatefulSets::default());
+        let mut cluster = cluster::<StatefulSets>();
         let id = stateful_set(&mut cluster, &with_claims(3, policy));
         cluster.start();
         cluster.run_for(5.0);
@@ -1055,13 +928,13 @@ fn claims_belong_to_pods_that_are_no_longer_wanted_and_to_no_others() {
         up(&mut cluster, None);
         cluster.run_for(5.0);
         let owned_claims = |cluster: &Cluster<StatefulSets>| -> Vec<&'static str> {
-            let claims = cluster.store.volumes.claims().filter(|(_, claim)| claim.owner_pod.is_some());
+            let claims = cluster.store().volumes.claims().filter(|(_, claim)| claim.owner_pod.is_some());
             claims.map(|(_, claim)| claim.meta.name.as_str()).collect()
         };
         assert!(owned_claims(&cluster).is_empty(), "{policy}");
         scale(&mut cluster, &with_claims(1, policy));
         assert_eq!(owned_claims(&cluster), owned, "{policy}");
-        assert_eq!(cluster.store.stateful_sets[id].status.replicas, 3, "they are going, not gone");
+        assert_eq!(cluster.store().stateful_sets[id].status.replicas, 3, "they are going, not gone");
     };
     check("whenScaled: Retain", &[]);
     check("whenScaled: Delete", &["data-db-1", "data-db-2"]);
@@ -1071,7 +944,7 @@ fn claims_belong_to_pods_that_are_no_longer_wanted_and_to_no_others() {
 fn a_pod_whose_claim_still_belongs_to_its_predecessor_waits() {
     let check = |management: &str, policy: &str, waits: bool| {
         let spec = |replicas: i32| with_claims(replicas, policy).replace("Parallel", management);
-        let mut cluster = Cluster::new(StatefulSets::default());
+        let mut cluster = cluster::<StatefulSets>();
         stateful_set(&mut cluster, &spec(2));
         cluster.start();
         for _ in 0..2 {
@@ -1101,7 +974,7 @@ fn a_pod_whose_claim_still_belongs_to_its_predecessor_waits() {
 
 #[test]
 fn a_pod_whose_claim_is_being_deleted_cannot_be_made() {
-    let mut cluster = Cluster::new(StatefulSets::default());
+    let mut cluster = cluster::<StatefulSets>();
     stateful_set(&mut cluster, &with_claims(1, "whenScaled: Retain"));
     cluster.start();
     cluster.run_for(5.0);
@@ -1115,7 +988,7 @@ fn a_pod_whose_claim_is_being_deleted_cannot_be_made() {
         name: Symbol::new("data-db-0"),
     };
     cluster.ask(delete_claim).expect("a deletion");
-    let (pod, _) = cluster.store.pods().find(|(_, pod)| &*pod.name == "db-0").expect("the pod");
+    let (pod, _) = cluster.store().pods().find(|(_, pod)| &*pod.name == "db-0").expect("the pod");
     let options = DeleteOptions { grace_s: Some(0), uid: None };
     cluster.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }).expect("a deletion");
     cluster.run_for(5.0);
@@ -1142,7 +1015,7 @@ const NO_PODS: JobCase = JobCase { spec: "", active: 0, succeeded: 0, failed: 0,
 
 impl JobCase {
     fn play(&self) -> (Cluster<Jobs>, JobId) {
-        let mut cluster = Cluster::new(Jobs::default());
+        let mut cluster = cluster::<Jobs>();
         let template = TEMPLATE.replace("spec: {", "spec: {restartPolicy: Never, ");
         let text = text("work", &format!("{}, selector: {{matchLabels: {{a: b}}}}, {template}", self.spec));
         let job: model::Job = serde_saphyr::from_str(&text).expect("a job");
@@ -1168,9 +1041,9 @@ impl JobCase {
                 number += 1;
             }
         }
-        link_owners(&mut cluster.store);
+        link_owners(cluster.store_mut());
         // Failures of long ago put nothing off.
-        cluster.now += SimDuration::from_secs(3600);
+        cluster.pass(SimDuration::from_secs(3600));
         cluster.start();
         cluster.run_for(0.5);
         (cluster, id)
@@ -1179,7 +1052,7 @@ impl JobCase {
     #[track_caller]
     fn check(&self, created: usize, deleted: usize, failed: i32) {
         let (cluster, id) = self.play();
-        let found = (cluster.creates.len(), cluster.deletes.len(), cluster.store.jobs[id].status.failed);
+        let found = (cluster.creates.len(), cluster.deletes.len(), cluster.store().jobs[id].status.failed);
         let JobCase { spec, active, succeeded, terminating, .. } = self;
         let seen =
             format!("{spec}: {active} active {succeeded} succeeded {} failed {terminating} terminating", self.failed);
@@ -1201,9 +1074,9 @@ fn a_job_runs_as_many_pods_as_it_may_and_still_needs() {
 fn a_work_queue_ends_with_its_first_success_and_its_last_pod() {
     let (cluster, id) = JobCase { spec: "parallelism: 2", active: 1, succeeded: 1, ..NO_PODS }.play();
     assert!(cluster.creates.is_empty() && cluster.deletes.is_empty());
-    assert!(cluster.store.jobs[id].status.conditions.is_empty());
+    assert!(cluster.store().jobs[id].status.conditions.is_empty());
     let (cluster, id) = JobCase { spec: "parallelism: 2", succeeded: 1, failed: 1, ..NO_PODS }.play();
-    assert!(cluster.store.jobs[id].status.conditions.iter().any(|(kind, ..)| *kind == "Complete"));
+    assert!(cluster.store().jobs[id].status.conditions.iter().any(|(kind, ..)| *kind == "Complete"));
 }
 
 #[test]
@@ -1222,16 +1095,16 @@ fn a_terminating_pod_counts_as_failed_unless_only_the_dead_are_replaced() {
 #[test]
 fn a_job_over_its_backoff_limit_stops_everything() {
     let (cluster, id) = JobCase { spec: "backoffLimit: 1", failed: 1, ..NO_PODS }.play();
-    assert_eq!((cluster.creates.len(), cluster.store.jobs[id].status.conditions.len()), (1, 0));
+    assert_eq!((cluster.creates.len(), cluster.store().jobs[id].status.conditions.len()), (1, 0));
     let conditions = |cluster: &Cluster<Jobs>, id: JobId| -> Vec<(&'static str, &'static str)> {
-        cluster.store.jobs[id].status.conditions.iter().map(|(kind, reason, _)| (*kind, *reason)).collect()
+        cluster.store().jobs[id].status.conditions.iter().map(|(kind, reason, _)| (*kind, *reason)).collect()
     };
     let reason = "BackoffLimitExceeded";
     let (cluster, id) = JobCase { spec: "backoffLimit: 1", failed: 2, ..NO_PODS }.play();
     assert_eq!(conditions(&cluster, id), [("FailureTarget", reason), ("Failed", reason)]);
     assert_eq!(cluster.reasons(reason), 1);
     let (cluster, id) = JobCase { spec: "backoffLimit: 0", active: 1, failed: 1, ..NO_PODS }.play();
-    assert_eq!((cluster.deletes.len(), cluster.store.jobs[id].status.failed), (1, 2));
+    assert_eq!((cluster.deletes.len(), cluster.store().jobs[id].status.failed), (1, 2));
     let (cluster, id) =
         JobCase { spec: "backoffLimit: 0, podReplacementPolicy: Failed", failed: 1, terminating: 1, ..NO_PODS }.play();
     assert_eq!(conditions(&cluster, id), [("FailureTarget", reason)]);
@@ -1242,7 +1115,7 @@ fn pods_of_which_there_are_too_many_do_not_count_as_failed() {
     let check = |spec: &'static str, active: usize, succeeded: usize, deleted: usize| {
         let (mut cluster, id) = JobCase { spec, active, succeeded, ..NO_PODS }.play();
         cluster.run_for(5.0);
-        assert_eq!((cluster.deletes.len(), cluster.store.jobs[id].status.failed), (deleted, 0), "{spec}");
+        assert_eq!((cluster.deletes.len(), cluster.store().jobs[id].status.failed), (deleted, 0), "{spec}");
         let kept = cluster.pods().into_iter().filter(|pod| pod.deletion.is_some() && pod.job_tracking).count();
         assert_eq!(kept, 0, "{spec}: nothing keeps them");
     };
@@ -1258,7 +1131,7 @@ fn pods_of_which_there_are_too_many_do_not_count_as_failed() {
 fn what_is_created_or_deleted_shows_in_the_status_of_the_same_pass() {
     let check = |spec: &'static str, active: usize, expected: (i32, i32)| {
         let (cluster, id) = JobCase { spec, active, ..NO_PODS }.play();
-        let status = &cluster.store.jobs[id].status;
+        let status = &cluster.store().jobs[id].status;
         assert_eq!((status.active, status.terminating), expected, "{spec}, {active} active");
     };
     check("parallelism: 2, completions: 5", 0, (2, 0));
@@ -1271,7 +1144,7 @@ fn what_is_created_or_deleted_shows_in_the_status_of_the_same_pass() {
 fn a_suspended_job_has_no_pods() {
     let (cluster, id) = JobCase { spec: "suspend: true, parallelism: 3", active: 3, ..NO_PODS }.play();
     assert_eq!((cluster.creates.len(), cluster.deletes.len()), (0, 3));
-    assert!(cluster.store.jobs[id].status.conditions.iter().any(|(kind, ..)| *kind == "Suspended"));
+    assert!(cluster.store().jobs[id].status.conditions.iter().any(|(kind, ..)| *kind == "Suspended"));
 }
 
 #[test]
@@ -1281,6 +1154,6 @@ fn a_success_policy_ends_an_indexed_job_early() {
     // Indexes 0 and 1 run, 2 has succeeded.
     let (cluster, id) = JobCase { spec, active: 2, succeeded: 1, ..NO_PODS }.play();
     assert_eq!((cluster.creates.len(), cluster.deletes.len()), (0, 2));
-    let found = cluster.store.jobs[id].status.conditions.first().map(|(kind, reason, _)| (*kind, *reason));
+    let found = cluster.store().jobs[id].status.conditions.first().map(|(kind, reason, _)| (*kind, *reason));
     assert_eq!(found, Some(("SuccessCriteriaMet", "SuccessPolicy")));
 }

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use super::attach_detach::AttachDetach;
-use super::bench::{Bench, World, bare_pod, config, meta, within};
 use super::persistent_volume::PersistentVolumes;
-use super::tests::Cluster;
+use super::tests::{Cluster, cluster};
 use crate::arena::{Symbol, stable_hash};
-use crate::component::{DeleteOptions, ErrorReason, Reply, Request, Start};
+use crate::component::{DeleteOptions, ErrorReason, Reply, Request};
 use crate::engine::Distribution;
 use crate::model::{self, Object, TaintEffect};
 use crate::state::{
     Attachment, AttachmentPhase, Changed, DeletionCause, NodeConditionKind, PersistentVolume, PersistentVolumeClaim,
     PersistentVolumeId, Status,
 };
+use crate::testing::{Lab, bare_pod, config, meta, within};
 use crate::units::SimDuration;
 
 // ---- the binder --------------------------------------------------------------------------------------------------------
@@ -21,7 +21,7 @@ use crate::units::SimDuration;
 type Binder = Cluster<PersistentVolumes>;
 
 fn binder() -> Binder {
-    let mut binder = Cluster::new(PersistentVolumes::default());
+    let mut binder = cluster::<PersistentVolumes>();
     for (name, provisioner, mode) in [
         ("now", "disk.example.com", "Immediate"),
         ("later", "disk.example.com", "WaitForFirstConsumer"),
@@ -55,7 +55,7 @@ fn add_volume(binder: &mut Binder, name: &str, size: &str, class: &str, more: &s
 
 /// The volume of a claim; none if it has none.
 fn bound(binder: &Binder, claim: &str) -> Option<&'static str> {
-    let volumes = &binder.store.volumes;
+    let volumes = &binder.store().volumes;
     let claim = volumes.find_claim(Symbol::new("default"), Symbol::new(claim))?;
     volumes.claim(claim)?.volume.map(Symbol::as_str)
 }
@@ -70,7 +70,7 @@ fn delete_claim(binder: &mut Binder, name: &str) {
 #[test]
 fn a_claim_of_an_immediate_class_gets_a_volume_when_it_has_been_made() {
     let mut binder = binder();
-    binder.config.latency.volume_provision = Distribution::Constant(SimDuration::from_secs(4));
+    binder.config_mut().latency.volume_provision = Distribution::Constant(SimDuration::from_secs(4));
     add_claim(&mut binder, "data", "now");
     binder.run_for(3.9);
     assert_eq!(bound(&binder, "data"), None);
@@ -85,8 +85,8 @@ fn a_claim_that_waits_for_its_pod_gets_nothing_until_a_node_is_chosen() {
     add_claim(&mut binder, "data", "later");
     binder.run_for(600.0);
     assert_eq!(bound(&binder, "data"), None);
-    let node = binder.store.node_slot(Symbol::new("n"));
-    let claim = binder.store.volumes.find_claim(Symbol::new("default"), Symbol::new("data")).expect("the claim");
+    let node = binder.store_mut().node_slot(Symbol::new("n"));
+    let claim = binder.store().volumes.find_claim(Symbol::new("default"), Symbol::new("data")).expect("the claim");
     binder.ask(Request::SelectNode { claim, node }).expect("a node");
     binder.run_for(10.0);
     assert!(bound(&binder, "data").is_some());
@@ -133,7 +133,7 @@ fn what_becomes_of_a_volume_whose_claim_is_gone_is_up_to_its_policy() {
         binder.run_for(10.0);
         assert_eq!(bound(&binder, "data"), Some("v"));
         delete_claim(&mut binder, "data");
-        assert_eq!(binder.store.volumes.find_volume(Symbol::new("v")).is_some(), stays, "{policy}");
+        assert_eq!(binder.store().volumes.find_volume(Symbol::new("v")).is_some(), stays, "{policy}");
         // A claim of the same name is another claim: what was kept is kept for nobody.
         add_claim(&mut binder, "data", "none");
         binder.run_for(10.0);
@@ -156,8 +156,8 @@ fn a_pods_own_claim_comes_and_goes_with_it() {
     let options = DeleteOptions { grace_s: Some(0), uid: None };
     binder.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }).expect("a deletion");
     binder.run_for(10.0);
-    assert_eq!(binder.store.volumes.claims().count(), 0);
-    assert_eq!(binder.store.volumes.volumes().count(), 0, "and its volume with it");
+    assert_eq!(binder.store().volumes.claims().count(), 0);
+    assert_eq!(binder.store().volumes.volumes().count(), 0, "and its volume with it");
 }
 
 #[test]
@@ -179,18 +179,18 @@ fn a_claim_stays_as_long_as_a_pod_uses_it() {
 
 // ---- attach and detach -------------------------------------------------------------------------------------------------
 
-type Attacher = Bench<AttachDetach>;
+type Attacher = Lab<AttachDetach>;
 
 /// Nodes `n` and `m`, a disk that is attached in 4 and detached in 2 seconds, with its claim.
 fn attacher() -> (Attacher, PersistentVolumeId) {
     let mut config = config();
     config.latency.volume_attach = Distribution::Constant(SimDuration::from_secs(4));
     config.latency.volume_detach = Distribution::Constant(SimDuration::from_secs(2));
-    let mut bench = Bench::new(AttachDetach::default(), config, 1);
+    let mut bench = Lab::<AttachDetach>::new(config, 1);
     for node in ["n", "m"] {
-        bench.world.add_node(node, "");
+        bench.add_node(node, "");
     }
-    let volumes = &mut bench.world.store.volumes;
+    let volumes = &mut bench.store_mut().volumes;
     let driver = Symbol::new("disk.example.com");
     let volume = volumes.insert_volume(PersistentVolume {
         meta: meta("disk", None),
@@ -207,26 +207,26 @@ fn attacher() -> (Attacher, PersistentVolumeId) {
         selected_node: None,
         owner_pod: None,
     });
-    bench.start(Start::Initial);
+    bench.start();
     (bench, volume)
 }
 
 /// A pod that uses the disk.
-fn user(world: &mut World, name: &str, node: &str) {
+fn user(world: &mut Attacher, name: &str, node: &str) {
     let mut pod = bare_pod(name, u128::from(stable_hash(name.as_bytes())));
     let volumes = "[{name: d, persistentVolumeClaim: {claimName: data}}]";
     Arc::make_mut(&mut pod.spec).spec.volumes = serde_saphyr::from_str(volumes).expect("volumes");
     pod.node = Some(world.node_id(node));
-    pod.created_at = world.now;
-    let id = world.store.insert_pod(pod);
-    world.change(Changed::PodAdded(id));
+    pod.created_at = world.now();
+    let id = world.store_mut().insert_pod(pod);
+    world.announce(Changed::PodAdded(id));
 }
 
-fn in_use(world: &mut World, volume: PersistentVolumeId, node: &str, in_use: bool) {
+fn in_use(world: &mut Attacher, volume: PersistentVolumeId, node: &str, in_use: bool) {
     let node = world.node_id(node);
-    let before = world.store.volumes.attachment(volume, node);
-    world.store.volumes.set_attachment(volume, node, Attachment { in_use, ..before });
-    world.change(Changed::AttachmentChanged { volume, node });
+    let before = world.store().volumes.attachment(volume, node);
+    world.store_mut().volumes.set_attachment(volume, node, Attachment { in_use, ..before });
+    world.announce(Changed::AttachmentChanged { volume, node });
 }
 
 /// When attachments were written: seconds, node, phase.
@@ -234,7 +234,7 @@ fn writes(bench: &Attacher) -> Vec<(f64, &'static str, Option<AttachmentPhase>)>
     let mut found = Vec::new();
     for (at, request) in &bench.requests {
         if let Request::SetAttachment { node, phase, .. } = request {
-            found.push((at.as_secs_f64(), bench.world.store.node_name(*node).as_str(), *phase));
+            found.push((at.as_secs_f64(), bench.store().node_name(*node).as_str(), *phase));
         }
     }
     found
@@ -301,7 +301,7 @@ fn detached_at(prepare: impl FnOnce(&mut Attacher)) -> Option<f64> {
     writes(&bench).iter().find(|(_, _, phase)| *phase == DETACHING).map(|(at, ..)| *at)
 }
 
-fn lost(world: &mut World) {
+fn lost(world: &mut Attacher) {
     world.set_condition("n", NodeConditionKind::Ready, Some(Status::Unknown));
 }
 
@@ -333,7 +333,7 @@ fn a_node_out_of_service_loses_a_disk_at_once() {
 #[test]
 fn without_force_a_lost_node_keeps_its_disks() {
     let at = detached_at(|bench| {
-        bench.config.kube_controller_manager.disable_force_detach_on_timeout = true;
+        bench.config_mut().kube_controller_manager.disable_force_detach_on_timeout = true;
         bench.at(25.0, lost);
     });
     assert_eq!(at, None);

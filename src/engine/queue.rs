@@ -107,6 +107,13 @@ impl<E> EventQueue<E> {
         self.order.peek().map(|(_, Reverse(key))| time_of(*key))
     }
 
+    /// The next event, and when it is due.
+    #[cfg(test)]
+    pub(crate) fn peek(&self) -> Option<(SimTime, &E)> {
+        let (slot, Reverse(key)) = self.order.peek()?;
+        Some((time_of(*key), self.slots[*slot as usize].event.as_ref()?))
+    }
+
     /// How many events are pending.
     #[must_use]
     pub fn len(&self) -> usize {

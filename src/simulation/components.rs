@@ -204,6 +204,26 @@ macro_rules! components {
             }
         }
 
+        $(#[cfg(test)]
+        impl super::lab::Member for $ty {
+            fn alone(simulation: &mut super::Simulation) {
+                simulation.wanted = |which| which == Which::$variant || which == Which::Chaos;
+            }
+
+            fn of(simulation: &super::Simulation) -> &Self {
+                &simulation.components.$field.component
+            }
+
+            fn of_mut(simulation: &mut super::Simulation) -> &mut Self {
+                &mut simulation.components.$field.component
+            }
+
+            fn arm(simulation: &mut super::Simulation, at: crate::units::SimTime, timer: Self::Timer) {
+                let event = super::Event::Timer { epoch: simulation.components.$field.epoch, timer: AnyTimer::$variant(timer) };
+                simulation.kernel.queue.push(at, super::Scheduled { cause: CauseId::NONE, event });
+            }
+        })*
+
         impl AnyTag {
             pub(super) fn which(&self) -> Which {
                 match self { $(Self::$variant(_) => Which::$variant,)* }

@@ -118,6 +118,9 @@ pub(super) struct Kernel {
     /// Only while the cluster is brought up.
     pub(super) settling: Option<Box<Settling>>,
     pub(super) changed: Vec<Changed>,
+    /// Only in a laboratory.
+    #[cfg(test)]
+    pub(super) seen: Option<Box<super::lab::Seen>>,
 }
 
 fn unavailable() -> ApiError {
@@ -178,7 +181,7 @@ impl Kernel {
             self.post_next(which, slot);
         }
         for (record, cause) in outbox.records {
-            self.observers.recorded(self.now, cause, &record, &self.store);
+            self.record(record, cause);
         }
         self.machine_log.extend(outbox.machine_changes);
         self.messages.extend(outbox.messages);
@@ -271,7 +274,7 @@ impl Kernel {
         }
     }
 
-    fn answer(&mut self, answer: Answer, (which, epoch): (Which, u32), tag: Option<AnyTag>) {
+    pub(super) fn answer(&mut self, answer: Answer, (which, epoch): (Which, u32), tag: Option<AnyTag>) {
         let Some(tag) = tag else { return };
         let id = self.answers.insert(PendingAnswer { epoch, tag, answer });
         let at = self.now + self.call_times.answer(which, self.now, &self.streams);
@@ -300,8 +303,15 @@ impl Kernel {
         // An Event is an object too.
         if self.api_is_up && !self.store.is_terminating(post.event.about.namespace) {
             let component = Components::name(post.which);
-            let record = Record::Event { component, event: post.event };
-            self.observers.recorded(self.now, self.cause, &record, &self.store);
+            self.record(Record::Event { component, event: post.event }, self.cause);
+        }
+    }
+
+    fn record(&mut self, record: Record, cause: CauseId) {
+        self.observers.recorded(self.now, cause, &record, &self.store);
+        #[cfg(test)]
+        if let Some(seen) = &mut self.seen {
+            seen.records.push((self.now, record));
         }
     }
 
@@ -328,8 +338,13 @@ impl Kernel {
                 settling.changed(&change.what, &self.store);
             }
             let interested = Components::watchers(&change.what);
+            let change = Arc::new(change);
+            #[cfg(test)]
+            if let Some(seen) = &mut self.seen {
+                seen.changes.push(Arc::clone(&change));
+            }
             let queue = &mut self.queue;
-            self.watches.send(&Arc::new(change), interested, &self.store, &self.streams, |due, watch| {
+            self.watches.send(&change, interested, &self.store, &self.streams, |due, watch| {
                 queue.push(due, Scheduled { cause: CauseId::NONE, event: Event::Deliver(watch) });
             });
         }

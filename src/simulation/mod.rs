@@ -7,6 +7,8 @@ mod bootstrap;
 mod calls;
 mod components;
 mod kernel;
+#[cfg(test)]
+pub(crate) mod lab;
 mod past;
 mod reflector;
 mod refusals;
@@ -466,6 +468,8 @@ impl Kernel {
             refusals: refusals::Refusals::default(),
             settling: None,
             changed: Vec::new(),
+            #[cfg(test)]
+            seen: None,
         }
     }
 }

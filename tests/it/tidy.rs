@@ -107,10 +107,10 @@ fn sources() -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Files that are only compiled for tests: benches of a room and its test modules.
+/// Files that are only compiled for tests.
 fn is_test_code(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == "tests")
-        || path.file_stem().is_some_and(|s| s == "bench" || s.to_string_lossy().ends_with("tests"))
+        || path.file_stem().is_some_and(|s| s.to_string_lossy().ends_with("tests"))
 }
 
 /// The room a file belongs to: the first part of its path below `src`.
@@ -122,7 +122,7 @@ fn room_of(path: &Path) -> String {
 
 /// The code of a file without its tests, which may use more.
 fn without_tests(text: &str) -> &str {
-    text.find("#[cfg(test)]").map_or(text, |at| &text[..at])
+    text.find("#[cfg(test)]\nmod tests {").map_or(text, |at| &text[..at])
 }
 
 #[test]

@@ -129,9 +129,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::controllers::bench::{Bench, config, meta};
     use crate::model::DaemonSetSpec;
     use crate::state::DaemonSetStatus;
+    use crate::testing::{Lab, config, meta};
 
     fn set(template_spec: &str) -> DaemonSet {
         let json = format!(r#"{{"template":{{"spec":{template_spec}}}}}"#);
@@ -142,8 +142,8 @@ mod tests {
     /// Taints are `key:Effect`.
     #[track_caller]
     fn check(template_spec: &str, taints: &[&str], expected: (bool, bool)) {
-        let mut bench = Bench::new(crate::controllers::pod_gc::PodGc::new(), config(), 0);
-        bench.world.add_silent_node("n", "a", true);
+        let mut bench = Lab::<crate::controllers::pod_gc::PodGc>::new(config(), 0);
+        bench.add_silent_node("n", "a", true);
         for taint in taints {
             let (key, effect) = taint.split_once(':').expect("key:Effect");
             let effect = match effect {
@@ -151,9 +151,9 @@ mod tests {
                 "NoExecute" => TaintEffect::NoExecute,
                 _ => TaintEffect::PreferNoSchedule,
             };
-            bench.world.taint("n", key, effect);
+            bench.taint("n", key, effect);
         }
-        let placement = judge(&set(template_spec), Symbol::new("n"), bench.world.node("n"));
+        let placement = judge(&set(template_spec), Symbol::new("n"), bench.node("n"));
         assert_eq!((placement.should_run, placement.should_continue), expected, "{template_spec} {taints:?}");
     }
 

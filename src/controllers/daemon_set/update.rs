@@ -148,9 +148,9 @@ fn surge_ahead(view: &View<'_>, max_surge: i32, desired: i32, streams: &Streams,
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::bench::meta;
     use super::*;
     use crate::state::DaemonSetStatus;
+    use crate::testing::meta;
 
     #[test]
     fn limits_round_up_and_are_never_both_zero() {

@@ -167,11 +167,11 @@ pub(super) fn check_again_after(view: &View<'_>, status: &DeploymentStatus) -> O
 mod tests {
     use std::sync::Arc;
 
-    use super::super::super::bench::meta;
     use super::*;
     use crate::arena::Id;
     use crate::model;
     use crate::state::{Deployment, DeploymentId};
+    use crate::testing::meta;
     use crate::units::SimTime;
 
     const NOW: SimTime = SimTime::from_secs(100_000);

@@ -146,10 +146,10 @@ pub(super) fn prune(view: &View<'_>, plan: &mut SyncPlan<Purpose>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::bench::meta;
     use super::*;
     use crate::model::DeploymentSpec;
     use crate::state::ReplicaSetStatus;
+    use crate::testing::meta;
     use crate::units::SimTime;
 
     /// How many of three old sets go; each is its size, its pods and whether it goes already.

@@ -166,10 +166,10 @@ pub(super) fn recreate(store: &Store, view: &View<'_>, plan: &mut SyncPlan<Purpo
 mod tests {
     use std::sync::Arc;
 
-    use super::super::super::bench::meta;
     use super::*;
     use crate::model::DeploymentSpec;
     use crate::state::{Deployment, DeploymentStatus};
+    use crate::testing::meta;
     use crate::units::SimTime;
 
     #[test]

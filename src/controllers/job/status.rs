@@ -91,9 +91,9 @@ pub(super) fn finish(status: &mut JobStatus, kind: &'static str, reason: &'stati
 mod tests {
     use std::sync::Arc;
 
-    use super::super::super::bench::meta;
     use super::*;
     use crate::state::Store;
+    use crate::testing::meta;
 
     /// What is written before the finalizers go, and after: failed, succeeded, and the last condition.
     #[track_caller]
@@ -102,7 +102,7 @@ mod tests {
         let job = Job { meta: meta("work", None), spec: Arc::new(spec), status: JobStatus::default() };
         let mut store = Store::default();
         let id = store.jobs.insert(job.clone());
-        let pod = store.insert_pod(super::super::super::bench::bare_pod("p", 1));
+        let pod = store.insert_pod(crate::testing::bare_pod("p", 1));
         let mut plan = SyncPlan::nothing();
         let uncounted =
             Uncounted { succeeded: vec![pod; status.succeeded as usize], failed: vec![pod; status.failed as usize] };

@@ -3,34 +3,34 @@
 use super::*;
 use crate::arena::Symbol;
 use crate::component::{ErrorReason, Request};
-use crate::controllers::bench::{Bench, World, config, secs, within};
 use crate::model::TaintEffect;
 use crate::model::config::KubernetesVersion;
 use crate::state::{NodeConditionKind, PodDelta};
+use crate::testing::{Lab, config, secs, within};
 
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 
-type Play = Bench<NodeLifecycle>;
+type Play = Lab<NodeLifecycle>;
 
-fn bench_with(config: Config, start: Start, setup: impl FnOnce(&mut World)) -> Play {
-    let mut bench = Bench::new(NodeLifecycle::new(&config), config, 7);
-    setup(&mut bench.world);
-    bench.start(start);
+fn bench_with(config: Config, start: Start, setup: impl FnOnce(&mut Play)) -> Play {
+    let mut bench = Lab::<NodeLifecycle>::new(config, 7);
+    setup(&mut bench);
+    bench.start_as(start);
     bench
 }
 
 /// A controller that has been running for long.
-fn bench(setup: impl FnOnce(&mut World)) -> Play {
+fn bench(setup: impl FnOnce(&mut Play)) -> Play {
     bench_with(config(), Start::Initial, setup)
 }
 
 /// A controller that has just started.
-fn fresh(setup: impl FnOnce(&mut World)) -> Play {
+fn fresh(setup: impl FnOnce(&mut Play)) -> Play {
     bench_with(config(), Start::Fresh, setup)
 }
 
-fn add_nodes(world: &mut World, zone: &str, count: usize) {
+fn add_nodes(world: &mut Play, zone: &str, count: usize) {
     for n in 0..count {
         world.add_node(&format!("{zone}{n}"), zone);
     }
@@ -41,7 +41,7 @@ fn silence(bench: &mut Play, at_s: f64, zone: &'static str, nodes: std::ops::Ran
 }
 
 fn condition(bench: &Play, node: &str, kind: NodeConditionKind) -> (Status, &'static str) {
-    let condition = bench.world.node(node).conditions.get(kind).expect("the condition is there");
+    let condition = bench.node(node).conditions.get(kind).expect("the condition is there");
     (condition.status, condition.reason)
 }
 
@@ -72,7 +72,7 @@ fn a_node_created_long_ago_that_never_posted_becomes_unknown_in_all_four_conditi
     for kind in NodeConditionKind::ALL.into_iter().filter(|kind| *kind != NodeConditionKind::NetworkUnavailable) {
         assert_eq!(condition(&bench, "n", kind), (Status::Unknown, "NodeStatusNeverUpdated"));
     }
-    assert_eq!(bench.world.node("n").conditions.get(NodeConditionKind::NetworkUnavailable), None);
+    assert_eq!(bench.node("n").conditions.get(NodeConditionKind::NetworkUnavailable), None);
     assert!(bench.marks().is_empty());
 }
 
@@ -153,9 +153,9 @@ fn a_pass_remembers_the_readiness_that_it_leaves() {
             }
         });
         bench.run_until(80.0);
-        assert_eq!(bench.world.node("0").conditions.ready(), expected, "{posted:?} silent {is_silent}");
-        let node = bench.world.node_id("0");
-        let remembered = bench.component.health.get(&node).and_then(|health| health.ready);
+        assert_eq!(bench.node("0").conditions.ready(), expected, "{posted:?} silent {is_silent}");
+        let node = bench.node_id("0");
+        let remembered = bench.component().health.get(&node).and_then(|health| health.ready);
         assert_eq!(remembered, expected, "{posted:?} silent {is_silent}");
     };
     for posted in [Some(Status::True), Some(Status::False), Some(Status::Unknown), None] {
@@ -269,7 +269,7 @@ fn each_ready_pod_is_marked_once_when_its_node_turns_unknown() {
     silence(&mut bench, 1.0, "", 0..10);
     bench.run_until(200.0);
     assert_eq!(bench.marks().len(), 29);
-    let pod = bench.world.pod("p-3-2").unwrap();
+    let pod = bench.pod("p-3-2").unwrap();
     assert_eq!(pod.ready.unwrap().status, Status::False);
 }
 
@@ -289,7 +289,7 @@ fn pods_that_could_not_be_marked_are_tried_in_the_next_pass() {
     let marks = bench.marks();
     assert_eq!(marks.len(), 2);
     within(marks[1] - marks[0], 4.9, 5.1);
-    assert_eq!(bench.world.pod("p").unwrap().ready.unwrap().status, Status::False);
+    assert_eq!(bench.pod("p").unwrap().ready.unwrap().status, Status::False);
 }
 
 #[test]
@@ -329,8 +329,8 @@ fn a_ready_pod_newly_bound_to_a_node_that_is_not_ready_is_marked() {
         world.add_pod("up", Some("1"), "[]");
     });
     bench.run_until(30.0);
-    assert_eq!(bench.world.pod("down").unwrap().ready.unwrap().status, Status::False);
-    assert_eq!(bench.world.pod("up").unwrap().ready.unwrap().status, Status::True);
+    assert_eq!(bench.pod("down").unwrap().ready.unwrap().status, Status::False);
+    assert_eq!(bench.pod("up").unwrap().ready.unwrap().status, Status::True);
     assert_eq!(bench.messages("NodeNotReady"), ["Node is not ready"]);
 }
 
@@ -506,8 +506,8 @@ fn the_only_node_losing_its_ready_condition_is_full_disruption() {
     let mut bench = bench(|world| add_nodes(world, "a", 1));
     bench.at(10.0, |world| world.set_condition("a0", NodeConditionKind::Ready, None));
     bench.run_until(20.0);
-    let key = super::zones::ZoneKey::of(&bench.world.node("a0").labels);
-    assert_eq!(bench.component.zones.state(key), Some(zones::ZoneState::FullDisruption));
+    let key = super::zones::ZoneKey::of(&bench.node("a0").labels);
+    assert_eq!(bench.component().zones.state(key), Some(zones::ZoneState::FullDisruption));
 }
 
 #[test]
@@ -521,8 +521,8 @@ fn a_node_excluded_from_disruption_does_not_count() {
         world.last_renewal("a0", secs(0.0));
     });
     bench.run_until(1000.0);
-    let key = super::zones::ZoneKey::of(&bench.world.node("a0").labels);
-    assert_eq!(bench.component.zones.state(key), Some(zones::ZoneState::FullDisruption));
+    let key = super::zones::ZoneKey::of(&bench.node("a0").labels);
+    assert_eq!(bench.component().zones.state(key), Some(zones::ZoneState::FullDisruption));
     check_taints(&bench, "a0", &["unreachable:NoSchedule"]);
 }
 
@@ -546,7 +546,7 @@ fn a_node_whose_renewals_are_not_heard_of_is_lost_though_it_is_back() {
     let mut bench = bench(|world| add_nodes(world, "n", 4));
     silence(&mut bench, 1.0, "n", 0..1);
     bench.run_until(5.0);
-    bench.watch = SimDuration::from_secs(60);
+    bench.watch_latency(SimDuration::from_secs(60));
     bench.at(10.0, |world| world.revive("n0"));
     bench.run_until(69.0);
     assert_eq!(bench.unknown_writes().len(), 1);
@@ -556,7 +556,7 @@ fn a_node_whose_renewals_are_not_heard_of_is_lost_though_it_is_back() {
 #[test]
 fn a_tick_that_still_sees_the_node_ready_leaves_it_to_the_next_token() {
     let mut bench = bench(|world| add_nodes(world, "n", 4));
-    bench.watch = SimDuration::from_millis(300);
+    bench.watch_latency(SimDuration::from_millis(300));
     silence(&mut bench, 1.0, "n", 0..1);
     bench.run_until(100.0);
     let unknown = bench.unknown_writes()[0].0;
@@ -781,7 +781,7 @@ fn a_fresh_process_strips_no_execute_taints_and_taints_dead_nodes_anew() {
     check_taints(&bench, "0", &["unreachable:NoExecute", "unreachable:NoSchedule"]);
     check_taints(&bench, "1", &[]);
     let writes = bench.requests.iter().filter_map(|(at, request)| match request {
-        Request::PatchNodeTaints { node, add, .. } if *node == bench.world.node_id("0") => {
+        Request::PatchNodeTaints { node, add, .. } if *node == bench.node_id("0") => {
             Some((at.as_secs_f64(), add.len()))
         }
         _ => None,

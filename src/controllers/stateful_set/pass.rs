@@ -241,9 +241,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::controllers::bench::{bare_pod, marked, meta};
     use crate::model::StatefulSetSpec;
     use crate::state::{NodeId, PodCondition, StatefulSetStatus, Status, Store};
+    use crate::testing::{bare_pod, marked, meta};
 
     const NOW: SimTime = SimTime::from_secs(1000);
 

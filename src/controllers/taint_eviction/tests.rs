@@ -2,22 +2,22 @@
 
 use super::*;
 use crate::component::ErrorReason;
-use crate::controllers::bench::{Bench, World, config, secs, within};
 use crate::state::PodPhase;
+use crate::testing::{Lab, config, secs, within};
 
 const MAINT: &str = "maint";
 
-type Play = Bench<TaintEviction>;
+type Play = Lab<TaintEviction>;
 
-fn bench_with(start: Start, setup: impl FnOnce(&mut World)) -> Play {
-    let mut bench = Bench::new(TaintEviction::new(), config(), 7);
-    bench.world.add_node("n", "");
-    setup(&mut bench.world);
-    bench.start(start);
+fn bench_with(start: Start, setup: impl FnOnce(&mut Play)) -> Play {
+    let mut bench = Lab::<TaintEviction>::new(config(), 7);
+    bench.add_node("n", "");
+    setup(&mut bench);
+    bench.start_as(start);
     bench
 }
 
-fn bench(setup: impl FnOnce(&mut World)) -> Play {
+fn bench(setup: impl FnOnce(&mut Play)) -> Play {
     bench_with(Start::Initial, setup)
 }
 
@@ -172,16 +172,16 @@ fn a_second_taint_of_finite_tolerance_starts_a_timer_and_its_removal_takes_it_ba
     taint_at(&mut bench, 20.0, "b");
     untaint_at(&mut bench, 30.0, "b");
     bench.run_until(15.0);
-    assert_eq!(bench.component.work.len(), 0);
+    assert_eq!(bench.component().work.len(), 0);
     bench.run_until(25.0);
-    assert_eq!(bench.component.work.len(), 1);
+    assert_eq!(bench.component().work.len(), 1);
     bench.run_until(500.0);
-    assert!(bench.deletions().is_empty() && bench.component.groups.is_empty());
+    assert!(bench.deletions().is_empty() && bench.component().groups.is_empty());
 }
 
 #[test]
 fn three_pods_go_each_at_their_own_time_and_all_at_once_with_a_second_untolerated_taint() {
-    let setup = |world: &mut World| {
+    let setup = |world: &mut Play| {
         world.add_pod("none", Some("n"), "[]");
         world.add_pod("one", Some("n"), &format!("[{}]", tolerates(MAINT, Some(1))));
         world.add_pod("forever", Some("n"), &format!("[{}]", tolerates(MAINT, None)));
@@ -195,7 +195,7 @@ fn three_pods_go_each_at_their_own_time_and_all_at_once_with_a_second_untolerate
     taint_at(&mut double, 10.0, MAINT);
     taint_at(&mut double, 10.0, "b");
     double.run_until(10.2);
-    assert!(double.world.store.pods().all(|(_, pod)| pod.deletion.is_some()));
+    assert!(double.store().pods().all(|(_, pod)| pod.deletion.is_some()));
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_deleted_node_is_forgotten_but_its_timers_still_fire() {
     taint_at(&mut bench, 10.0, MAINT);
     bench.at(20.0, |world| world.remove_node("n"));
     bench.run_until(500.0);
-    assert!(bench.component.tainted.is_empty());
+    assert!(bench.component().tainted.is_empty());
     within(bench.deletions()[0], 40.0, 40.1);
 }
 
@@ -318,7 +318,7 @@ fn a_failing_deletion_is_tried_five_times_and_dropped() {
     taint_at(&mut bench, 10.0, MAINT);
     bench.run_until(100.0);
     assert_eq!(bench.deletions().len(), 5);
-    assert!(bench.component.work.is_empty());
+    assert!(bench.component().work.is_empty());
     assert_eq!(bench.messages("TaintManagerEviction").len(), 1);
 }
 
@@ -340,7 +340,7 @@ fn finished_and_terminating_pods_are_deleted_like_others() {
     taint_at(&mut bench, 10.0, MAINT);
     bench.run_until(20.0);
     assert_eq!(bench.deletions().len(), 2);
-    assert!(bench.world.pod("done").is_none());
+    assert!(bench.pod("done").is_none());
 }
 
 #[track_caller]
@@ -349,10 +349,10 @@ fn check_events_of_a_finished_pod(watch_ms: u64, expected: &[&str]) {
         world.add_pod("done", Some("n"), &format!("[{}]", tolerates(MAINT, Some(30))));
         world.edit_pod("done", PodDelta::PHASE, |pod| pod.phase = PodPhase::Succeeded);
     });
-    bench.watch = SimDuration::from_millis(watch_ms);
+    bench.watch_latency(SimDuration::from_millis(watch_ms));
     taint_at(&mut bench, 10.0, MAINT);
     bench.run_until(60.0);
-    assert!(bench.world.pod("done").is_none());
+    assert!(bench.pod("done").is_none());
     assert_eq!(bench.messages("TaintManagerEviction"), expected);
 }
 

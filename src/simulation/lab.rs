@@ -17,7 +17,6 @@ use crate::engine::{EventQueue, Streams, Ticket};
 use crate::model::Object;
 use crate::observe::Observers;
 use crate::state::{CauseId, Change, Changed, MachineChange, Store, Uid};
-use crate::testing::secs;
 use crate::units::{SimDuration, SimTime};
 
 /// A component that can be under test: every line of the list of components is one.
@@ -238,12 +237,12 @@ impl<C: Member> Lab<C> {
 
     /// Plays something at that second, before all else there.
     pub(crate) fn at(&mut self, at_s: f64, script: impl FnOnce(&mut Self) + 'static) {
-        self.scripts.entry(secs(at_s)).or_default().push_back(Box::new(script));
+        self.scripts.entry(SimTime::ZERO + SimDuration::from_secs_f64(at_s)).or_default().push_back(Box::new(script));
     }
 
     /// Plays until that second; what lies exactly there is played, too.
     pub(crate) fn run_until(&mut self, until_s: f64) {
-        self.play_until(secs(until_s));
+        self.play_until(SimTime::ZERO + SimDuration::from_secs_f64(until_s));
     }
 
     /// Plays for so many seconds.
@@ -324,6 +323,7 @@ impl<C: Member> Lab<C> {
             match record {
                 Record::Event { event, .. } => self.events.push((at, event)),
                 Record::Transcript(transcript) => self.transcripts.push(transcript),
+                Record::Fault { .. } => {}
             }
         }
     }

@@ -8,6 +8,7 @@ mod calls;
 mod components;
 mod kernel;
 #[cfg(test)]
+#[allow(dead_code)]
 pub(crate) mod lab;
 mod past;
 mod reflector;

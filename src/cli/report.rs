@@ -52,7 +52,7 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
 
 /// The charts of a study; those of `tune` if it was one.
 fn study_charts(dir: &Path, summary: &serde_json::Value) -> Result<Charts, Failure> {
-    Table::read(&dir.join("runs.csv"), &[])?;
+    Table::read_as(&dir.join("runs.csv"), &[])?;
     let results = sweep::read_with(dir, summary)?;
     let mut chart = sweep::chart_of(&results);
     if !summary["tuning"].is_null()
@@ -65,8 +65,8 @@ fn study_charts(dir: &Path, summary: &serde_json::Value) -> Result<Charts, Failu
 
 /// The chart of a plan.
 fn plan_charts(dir: &Path, summary: &serde_json::Value) -> Result<Charts, Failure> {
-    Table::read(&dir.join("plan.csv"), &[("verdict", Cells::Text)])?;
-    Table::read(&dir.join("cases.csv"), &[("case", Cells::Text), ("survived", Cells::Truth)])?;
+    Table::read_as(&dir.join("plan.csv"), &[("verdict", Cells::Text)])?;
+    Table::read_as(&dir.join("cases.csv"), &[("case", Cells::Text), ("survived", Cells::Truth)])?;
     let read = |name: &str| fs::read(dir.join(name)).unwrap_or_default();
     let chart = plan_chart::of_files(summary, &read("plan.csv"), &read("cases.csv")).ok_or_else(|| {
         let what = format!("the files of the plan in `{}` are broken", dir.display());

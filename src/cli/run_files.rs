@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::model::NotModelled;
 use crate::model::config::KubernetesVersion;
-use crate::observe::{Observed, Sentence, Summary};
-use crate::report::{OutputDir, OutputError, row_counts, write_tables};
+use crate::observe::{Observed, Row, Sentence, Summary};
+use crate::report::{OutputDir, OutputError, write_table, write_tables};
 use crate::scenario::{Assumption, ExpectationOutcome, Input, ResolvedScenario, lock_file};
 use crate::simulation::Storm;
 use crate::units::SimDuration;
@@ -20,7 +20,7 @@ pub(super) fn write(
     out: &OutputDir,
 ) -> Result<(), OutputError> {
     write_tables(observed, out)?;
-    out.write("not-modelled.csv", &not_modelled(&scenario.not_modelled))?;
+    write_table(&scenario.not_modelled, out)?;
     out.write("scenario.lock.yaml", lock_file(scenario).as_bytes())?;
     // Last, as it marks a directory that is whole.
     out.write("summary.json", summary_json.as_bytes())
@@ -61,8 +61,8 @@ pub(super) fn summary_json(
     unsettled: &[Storm],
 ) -> String {
     let summary = &observed.summary;
-    let mut rows = row_counts(observed);
-    rows.insert("not-modelled.csv", scenario.not_modelled.len());
+    let mut rows = observed.row_counts();
+    rows.insert(NotModelled::TABLE.file, scenario.not_modelled.len());
     let file = SummaryFile {
         scenario: &scenario.name,
         seed: scenario.seed,
@@ -83,16 +83,4 @@ pub(super) fn summary_json(
     let mut text = serde_json::to_string_pretty(&file).expect("a summary is plain data");
     text.push('\n');
     text
-}
-
-fn not_modelled(rows: &[NotModelled]) -> Vec<u8> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let header = ["file", "line", "object", "path", "value", "count"];
-    writer.write_record(header).expect("writing to memory");
-    for row in rows {
-        let (line, count) = (row.line.to_string(), row.count.to_string());
-        let record = [row.file.as_str(), &line, &row.object, &row.path, &row.value_excerpt, &count];
-        writer.write_record(record).expect("writing to memory");
-    }
-    writer.into_inner().expect("writing to memory")
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::InspectError;
 use crate::diagnostics::suggest;
-use crate::report::{Cells, Column, Table, TableError, line, number, text};
+use crate::report::{Table, TableError, line, number, text};
 
 /// What happened to an object, and why.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -53,14 +53,9 @@ struct Causes {
 
 impl Causes {
     fn read(dir: &Path) -> Result<Self, TableError> {
-        const COLUMNS: &[Column] = &[
-            ("effect_id", Cells::Number),
-            ("time_s", Cells::Number),
-            ("what", Cells::Text),
-            ("cause_id", Cells::Maybe),
-        ];
+        const COLUMNS: &[&str] = &["effect_id", "time_s", "what", "cause_id"];
         let path = dir.join("causes.csv");
-        let table = Table::read(&path, COLUMNS)?;
+        let table = Table::read(dir, "causes.csv", COLUMNS)?;
         let (id, at) = (table.column("effect_id"), table.column("time_s"));
         let (what, cause) = (table.column("what"), table.column("cause_id"));
         let mut by_id: FxHashMap<&str, usize> = FxHashMap::default();
@@ -132,7 +127,7 @@ pub enum Extent {
 /// If the directory is no run's, or nothing in the run has that name, or several things have.
 pub fn explain(dir: &Path, object: &str, extent: Extent) -> Result<Explanation, InspectError> {
     super::summary_of_run(dir)?;
-    let pods = Table::read(&dir.join("pods.csv"), PODS)?;
+    let pods = Table::read(dir, "pods.csv", PODS)?;
     let causes = Causes::read(dir)?;
     let named = names(dir, &pods)?;
     // Objects without a table of their own are known by what happened to them.
@@ -234,30 +229,22 @@ fn resolve(known: &BTreeMap<String, String>, object: &str) -> Result<String, Ins
 }
 
 /// What is read of `pods.csv`.
-const PODS: &[Column] = &[
-    ("namespace", Cells::Text),
-    ("name", Cells::Text),
-    ("owner_kind", Cells::Text),
-    ("owner_name", Cells::Text),
-    ("workload_kind", Cells::Text),
-    ("workload_name", Cells::Text),
-];
+const PODS: &[&str] = &["namespace", "name", "owner_kind", "owner_name", "workload_kind", "workload_name"];
 
 /// Names that an error offers.
 const ALIKE_MAX: usize = 5;
 
 /// Every name that can be asked for, by its lower-case form.
 fn names(dir: &Path, pods: &Table) -> Result<BTreeMap<String, String>, TableError> {
-    const NAME: &[Column] = &[("namespace", Cells::Text), ("name", Cells::Text)];
     let (namespace, name) = (pods.column("namespace"), pods.column("name"));
     let pods = pods.rows().map(|row| format!("pod/{}/{}", text(row, namespace), text(row, name)));
-    let nodes = Table::read(&dir.join("nodes.csv"), &[("node", Cells::Text)])?;
+    let nodes = Table::read(dir, "nodes.csv", &["node"])?;
     let node = nodes.column("node");
     let nodes = nodes.rows().map(|row| format!("node/{}", text(row, node)));
-    let services = Table::read(&dir.join("services.csv"), NAME)?;
+    let services = Table::read(dir, "services.csv", &["namespace", "name"])?;
     let (namespace, name) = (services.column("namespace"), services.column("name"));
     let services = services.rows().map(|row| format!("service/{}/{}", text(row, namespace), text(row, name)));
-    let workloads = Table::read(&dir.join("workloads.csv"), &[("kind", Cells::Text), NAME[0], NAME[1]])?;
+    let workloads = Table::read(dir, "workloads.csv", &["kind", "namespace", "name"])?;
     let (kind, namespace) = (workloads.column("kind"), workloads.column("namespace"));
     let name = workloads.column("name");
     let workloads = workloads.rows().map(|row| {

@@ -5,7 +5,9 @@ use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
 
+use super::observer::Keeps;
 use super::rollouts::{essence, root};
+use super::table::{Column, Row, Table};
 use super::waiting::Waiting;
 use crate::arena::Symbol;
 use crate::component::{EventDraft, ObjectRef, Record, TypedCommand, node_name, pod_name, workload_name};
@@ -28,10 +30,28 @@ pub struct CauseRow {
     pub cause: CauseId,
 }
 
+impl Row for CauseRow {
+    const TABLE: Table<Self> = Table {
+        file: "causes.csv",
+        holds: "a row for each thing that happened, with what it follows from: what `kubesquall explain` walks",
+        columns: &[
+            Column::number("effect_id", "", "number of the row; later ones are larger", |row| i64::from(row.effect.0)),
+            Column::time("time_s", "when", |row| row.at),
+            Column::text("what", "what happened, and to which object", |row| &row.what),
+            Column::maybe_number(
+                "cause_id",
+                "",
+                "the `effect_id` that it follows from; empty for what began of itself",
+                |row| (row.cause != CauseId::NONE).then_some(i64::from(row.cause.0)),
+            ),
+        ],
+    };
+}
+
 /// How rows of actions of the timeline begin.
 const NAMED: &str = "scenario: ";
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Causes {
     keeps: bool,
     last: u32,
@@ -102,18 +122,14 @@ impl Named {
 
 impl Causes {
     pub(super) fn new(keeps: bool) -> Self {
-        Self {
-            keeps,
-            last: 0,
-            rows: Vec::new(),
-            names: FxHashMap::default(),
-            refused: FxHashMap::default(),
-            quotas: FxHashMap::default(),
-        }
+        Self { keeps, ..Self::default() }
     }
 
     /// What is there at t=0.
     pub(super) fn begin(&mut self, store: &Store) {
+        if !self.keeps {
+            return;
+        }
         let others = store.budgets.iter().map(|(id, _)| Named::Budget(id));
         let others = others.chain(store.services.iter().map(|(id, _)| Named::Service(id)));
         let others = others.chain(store.volumes.volumes().map(|(id, _)| Named::Volume(id)));
@@ -243,10 +259,12 @@ impl Causes {
         let what = if what.starts_with("kubectl ") { what } else { what.split(' ').next().unwrap_or(what) };
         Some(format!("{what} of {}", root.at.moment()))
     }
+}
 
+impl Keeps<CauseRow> for Causes {
     /// The rows. What began of itself, was named by nothing and led to nothing, as the typing of a line that has to wait for
     /// another one, explains nothing.
-    pub(super) fn finish(mut self) -> Vec<CauseRow> {
+    fn take_rows(&mut self) -> Vec<CauseRow> {
         let mut leads = vec![false; self.rows.len() + 1];
         for row in &self.rows {
             leads[row.cause.0 as usize] = true;
@@ -254,7 +272,7 @@ impl Causes {
         let explains =
             |row: &CauseRow| row.cause != CauseId::NONE || leads[row.effect.0 as usize] || is_named(&row.what);
         self.rows.retain(explains);
-        self.rows
+        std::mem::take(&mut self.rows)
     }
 }
 

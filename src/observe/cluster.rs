@@ -1,8 +1,11 @@
 //! `cluster.csv` and `zones.csv`: the cluster in numbers, over time.
 
+use super::Detail;
 use super::cause::is_eviction;
+use super::observer::{Keeps, Observer, Seen, Setup};
 use super::pods::CauseChange;
-use crate::arena::{Column, Symbol};
+use super::table::{Column, Row, Table};
+use crate::arena::{self, Symbol};
 use crate::state::{Change, Changed, DeletionCause, Node, NodeId, NodeSlot, Pod, PodId, PodPhase, Status, Store};
 use crate::units::{SimDuration, SimTime};
 
@@ -45,6 +48,60 @@ pub struct ClusterRow {
     pub refusals: i64,
 }
 
+impl Row for ClusterRow {
+    const TABLE: Table<Self> = Table {
+        file: "cluster.csv",
+        holds: "a row at each change of the cluster; `--sample 1m` thins it",
+        columns: &[
+            Column::time("time_s", "when", |row| row.at),
+            Column::number("nodes_ready", "nodes", "those whose condition Ready is True", |row| row.nodes_ready),
+            Column::number("nodes_not_ready", "nodes", "those whose condition Ready is False", |row| {
+                row.nodes_not_ready
+            }),
+            Column::number(
+                "nodes_unknown",
+                "nodes",
+                "those whose condition Ready is Unknown or was never posted",
+                |row| row.nodes_unknown,
+            ),
+            Column::number("nodes_unschedulable", "nodes", "those that are cordoned", |row| row.nodes_unschedulable),
+            Column::number(
+                "pods_unscheduled",
+                "pods",
+                "those that are not bound to a node, unfinished and not being deleted",
+                |row| row.pods_unscheduled,
+            ),
+            Column::number("pods_pending", "pods", "those in phase Pending that are not being deleted", |row| {
+                row.pods_pending
+            }),
+            Column::number("pods_running", "pods", "those in phase Running that are not being deleted", |row| {
+                row.pods_running
+            }),
+            Column::number("pods_ready", "pods", "those that are ready", |row| row.pods_ready),
+            Column::number("pods_succeeded", "pods", "those in phase Succeeded that are not being deleted", |row| {
+                row.pods_succeeded
+            }),
+            Column::number("pods_failed", "pods", "those in phase Failed that are not being deleted", |row| {
+                row.pods_failed
+            }),
+            Column::number("pods_terminating", "pods", "those that are being deleted", |row| row.pods_terminating),
+            Column::number("requested_cpu_milli", "cores / 1000", "CPU that bound, unfinished pods request", |row| {
+                row.requested.cpu_milli
+            }),
+            Column::number("requested_memory_bytes", "bytes", "memory that they request", |row| row.requested.memory),
+            Column::number("requested_pods", "pods", "how many they are", |row| row.requested.pods),
+            Column::number("allocatable_cpu_milli", "cores / 1000", "CPU that Ready nodes offer", |row| {
+                row.allocatable.cpu_milli
+            }),
+            Column::number("allocatable_memory_bytes", "bytes", "memory that they offer", |row| row.allocatable.memory),
+            Column::number("allocatable_pods", "pods", "pods that they take", |row| row.allocatable.pods),
+            Column::number("evictions", "pods", "evicted so far", |row| row.evictions),
+            Column::number("preemptions", "pods", "preempted so far", |row| row.preemptions),
+            Column::number("refusals", "tries", "evictions refused so far", |row| row.refusals),
+        ],
+    };
+}
+
 /// The fewest and the most of everything at any instant, and how it stood at the end. Of all instants, whatever rows are kept.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extremes {
@@ -84,6 +141,32 @@ pub struct ZoneRow {
     pub requested: Room,
     /// What its nodes with Ready=True offer.
     pub allocatable: Room,
+}
+
+impl Row for ZoneRow {
+    const TABLE: Table<Self> = Table {
+        file: "zones.csv",
+        holds: "a row for each zone that a change of the cluster touches; requests and room of its Ready nodes",
+        columns: &[
+            Column::time("time_s", "when", |row| row.at),
+            Column::text("zone", "the zone; empty for nodes without one", |row| row.zone.as_str()),
+            Column::number("nodes", "nodes", "all of the zone", |row| row.nodes),
+            Column::number("nodes_ready", "nodes", "those whose condition Ready is True", |row| row.nodes_ready),
+            Column::number(
+                "requested_cpu_milli",
+                "cores / 1000",
+                "CPU that bound, unfinished pods on its Ready nodes request",
+                |row| row.requested.cpu_milli,
+            ),
+            Column::number("requested_memory_bytes", "bytes", "memory that they request", |row| row.requested.memory),
+            Column::number("requested_pods", "pods", "how many they are", |row| row.requested.pods),
+            Column::number("allocatable_cpu_milli", "cores / 1000", "CPU that its Ready nodes offer", |row| {
+                row.allocatable.cpu_milli
+            }),
+            Column::number("allocatable_memory_bytes", "bytes", "memory that they offer", |row| row.allocatable.memory),
+            Column::number("allocatable_pods", "pods", "pods that they take", |row| row.allocatable.pods),
+        ],
+    };
 }
 
 /// An amount of the resources that every pod takes.
@@ -133,7 +216,7 @@ struct NodePart {
     requested: Room,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Cluster {
     sample: SimDuration,
     now: ClusterRow,
@@ -142,8 +225,8 @@ pub(super) struct Cluster {
     /// None before the first instant is over.
     extremes: Option<Extremes>,
     zone_rows: Vec<ZoneRow>,
-    pods: Column<Pod, PodPart>,
-    nodes: Column<NodeSlot, NodePart>,
+    pods: arena::Column<Pod, PodPart>,
+    nodes: arena::Column<NodeSlot, NodePart>,
     dirty_zones: Vec<usize>,
     is_dirty: bool,
     /// When the pending row began; rows of one instant are one.
@@ -157,25 +240,6 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    pub(super) fn new(sample: SimDuration) -> Self {
-        Self {
-            sample,
-            now: ClusterRow::default(),
-            zones_now: Vec::new(),
-            rows: Vec::new(),
-            extremes: None,
-            zone_rows: Vec::new(),
-            pods: Column::new(),
-            nodes: Column::new(),
-            dirty_zones: Vec::new(),
-            is_dirty: false,
-            pending_at: SimTime::ZERO,
-            node_count: 0,
-            node_count_since: SimTime::ZERO,
-            node_ns: 0,
-        }
-    }
-
     /// From now on there are so many Node objects.
     fn count_nodes(&mut self, at: SimTime, count: u64) {
         let passed = at.saturating_since(self.node_count_since);
@@ -183,46 +247,8 @@ impl Cluster {
         (self.node_count, self.node_count_since) = (count, at);
     }
 
-    pub(super) fn begin(&mut self, store: &Store) {
-        let nodes: Vec<_> = store.nodes().map(|(id, _)| id).collect();
-        self.count_nodes(SimTime::ZERO, nodes.len() as u64);
-        for id in nodes {
-            self.set_node(id, store);
-        }
-        for (id, pod) in store.pods() {
-            self.set_pod(id, part_of(pod));
-        }
-        self.is_dirty = true;
-    }
-
-    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
-        self.flush(change.at);
-        match &change.what {
-            Changed::NodeAdded(_) => self.count_nodes(change.at, self.node_count + 1),
-            Changed::NodeRemoved { .. } => self.count_nodes(change.at, self.node_count.saturating_sub(1)),
-            _ => {}
-        }
-        match &change.what {
-            Changed::PodAdded(pod) | Changed::PodUpdated { pod, .. } => {
-                self.set_pod(*pod, store.pod(*pod).map(part_of).unwrap_or_default());
-            }
-            Changed::PodRemoved { pod, .. } => self.set_pod(*pod, PodPart::default()),
-            Changed::NodeAdded(node) | Changed::NodeRemoved { node, .. } | Changed::NodeUpdated { node, .. } => {
-                self.set_node(*node, store);
-            }
-            _ => {}
-        }
-    }
-
-    /// An eviction was refused.
-    pub(super) fn refused(&mut self, at: SimTime) {
-        self.flush(at);
-        self.now.refusals += 1;
-        self.is_dirty = true;
-    }
-
-    /// A pod's cause of deletion is another one now; after [`Self::changed`] with what made it so.
-    pub(super) fn cause_changed(&mut self, change: CauseChange) {
+    /// A pod's cause of deletion is another one now.
+    fn cause_changed(&mut self, change: CauseChange) {
         for (cause, by) in [(change.before, -1), (Some(change.after), 1)] {
             let Some(cause) = cause else { continue };
             self.now.evictions += by * i64::from(is_eviction(cause));
@@ -339,17 +365,81 @@ impl Cluster {
         self.sample > SimDuration::ZERO
     }
 
-    pub(super) fn finish(mut self, end: SimTime) -> (Vec<ClusterRow>, Vec<ZoneRow>, Extremes) {
+    /// The fewest, the most and the end of everything, once the run has ended.
+    pub(super) fn extremes(&self) -> &Extremes {
+        self.extremes.as_ref().expect("the run has ended")
+    }
+}
+
+impl Observer for Cluster {
+    const NEEDED_FOR: Detail = Detail::Summary;
+
+    fn begin(&mut self, setup: &Setup<'_>, seen: &Seen<'_>) {
+        let store = seen.store;
+        self.sample = setup.sample;
+        let nodes: Vec<_> = store.nodes().map(|(id, _)| id).collect();
+        self.count_nodes(SimTime::ZERO, nodes.len() as u64);
+        for id in nodes {
+            self.set_node(id, store);
+        }
+        for (id, pod) in store.pods() {
+            self.set_pod(id, part_of(pod));
+        }
+        self.is_dirty = true;
+    }
+
+    fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
+        let store = seen.store;
+        self.flush(change.at);
+        match &change.what {
+            Changed::NodeAdded(_) => self.count_nodes(change.at, self.node_count + 1),
+            Changed::NodeRemoved { .. } => self.count_nodes(change.at, self.node_count.saturating_sub(1)),
+            _ => {}
+        }
+        match &change.what {
+            Changed::PodAdded(pod) | Changed::PodUpdated { pod, .. } => {
+                self.set_pod(*pod, store.pod(*pod).map(part_of).unwrap_or_default());
+            }
+            Changed::PodRemoved { pod, .. } => self.set_pod(*pod, PodPart::default()),
+            Changed::NodeAdded(node) | Changed::NodeRemoved { node, .. } | Changed::NodeUpdated { node, .. } => {
+                self.set_node(*node, store);
+            }
+            _ => {}
+        }
+        if let Some(taken_away) = seen.taken_away {
+            self.cause_changed(taken_away);
+        }
+    }
+
+    fn refused(&mut self, _pod: Option<PodId>, seen: &Seen<'_>) {
+        self.flush(seen.now);
+        self.now.refusals += 1;
+        self.is_dirty = true;
+    }
+
+    fn end(&mut self, seen: &Seen<'_>) {
+        let end = seen.now;
         self.flush(end + SimDuration::from_nanos(1));
-        let mut extremes = self.extremes.take().unwrap_or_default();
-        extremes.end = ClusterRow { at: end, ..self.now.clone() };
         self.count_nodes(end, 0);
+        let extremes = self.extremes.get_or_insert_default();
+        extremes.end = ClusterRow { at: end, ..self.now.clone() };
         extremes.node_ns = self.node_ns;
         if self.rows.last().is_none_or(|row| row.at < end) {
             self.rows.push(ClusterRow { at: end, ..self.now.clone() });
             self.zone_rows.extend(self.zones_now.iter().map(|zone| ZoneRow { at: end, ..zone.clone() }));
         }
-        (self.rows, self.zone_rows, extremes)
+    }
+}
+
+impl Keeps<ClusterRow> for Cluster {
+    fn take_rows(&mut self) -> Vec<ClusterRow> {
+        std::mem::take(&mut self.rows)
+    }
+}
+
+impl Keeps<ZoneRow> for Cluster {
+    fn take_rows(&mut self) -> Vec<ZoneRow> {
+        std::mem::take(&mut self.zone_rows)
     }
 }
 

@@ -4,6 +4,8 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Detail;
+use super::observer::{Observer, Seen, Setup};
 use super::outcome::{OffMachines, WorkloadOutcome};
 use super::workload::WorkloadKey;
 use crate::state::{Change, Changed, MachineChange, NodeId, Owner, PodDelta, PodId, Power, Store, WorkloadId};
@@ -36,15 +38,19 @@ pub(super) struct Daemons {
     off: FxHashMap<PodId, WorkloadKey>,
 }
 
-impl Daemons {
-    pub(super) fn begin(&mut self, store: &Store) {
+impl Observer for Daemons {
+    const NEEDED_FOR: Detail = Detail::Files;
+
+    fn begin(&mut self, _setup: &Setup<'_>, seen: &Seen<'_>) {
+        let store = seen.store;
         let nodes: Vec<NodeId> = store.nodes().map(|(id, _)| id).filter(|id| is_off(*id, store)).collect();
         for node in nodes {
             self.look(SimTime::ZERO, node, store);
         }
     }
 
-    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+    fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
+        let store = seen.store;
         match &change.what {
             Changed::PodRemoved { pod, .. } => self.ends(change.at, *pod),
             Changed::PodUpdated { pod, delta, .. } if delta.touches(PodDelta::NODE | PodDelta::PHASE) => {
@@ -61,13 +67,15 @@ impl Daemons {
         }
     }
 
-    pub(super) fn machine_changed(&mut self, at: SimTime, change: &MachineChange, store: &Store) {
+    fn machine_changed(&mut self, change: &MachineChange, seen: &Seen<'_>) {
         if let MachineChange::PowerOff(node) | MachineChange::InstanceGone(node) | MachineChange::Booted(node) = *change
         {
-            self.look(at, node, store);
+            self.look(seen.now, node, seen.store);
         }
     }
+}
 
+impl Daemons {
     /// A machine is off, or is on again.
     fn look(&mut self, at: SimTime, node: NodeId, store: &Store) {
         let is_off = is_off(node, store);

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::Detail;
+use super::observer::{Keeps, Observer, Seen};
+use super::table::{Column, Row, Table};
 use crate::arena::Symbol;
-use crate::component::EventDraft;
-use crate::state::Store;
+use crate::component::Record;
 use crate::units::SimTime;
 
 /// A row of `events.csv`.
@@ -30,20 +32,41 @@ pub struct EventRow {
     pub message: String,
 }
 
+impl Row for EventRow {
+    const TABLE: Table<Self> = Table {
+        file: "events.csv",
+        holds: "what `kubectl get events` would have shown, and each timeline action and fault (`component=scenario`)",
+        columns: &[
+            Column::time("time_s", "when it reached the API server", |row| row.at),
+            Column::text("component", "`source.component`, or `scenario`", |row| row.component),
+            Column::text("type", "Normal or Warning", |row| row.event_type),
+            Column::text("reason", "the API's reason", |row| row.reason),
+            Column::text("kind", "kind of the object that it is about", |row| row.kind),
+            Column::text("namespace", "that object's namespace", |row| row.namespace.as_str()),
+            Column::text("name", "that object's name; of a fault, its kind and when it began", |row| &row.name),
+            Column::text("node", "the node that it concerns", |row| row.node.as_str()),
+            Column::text("message", "the text", |row| &row.message),
+        ],
+    };
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Events {
     rows: Vec<EventRow>,
 }
 
-impl Events {
-    pub(super) fn recorded(&mut self, at: SimTime, component: &'static str, event: &EventDraft, store: &Store) {
+impl Observer for Events {
+    const NEEDED_FOR: Detail = Detail::Files;
+
+    fn recorded(&mut self, record: &Record, seen: &Seen<'_>) {
+        let Record::Event { component, event } = record else { return };
         let node = match event.node {
-            Some(node) => store.node_name(node),
+            Some(node) => seen.store.node_name(node),
             None if event.about.kind == "Node" => Symbol::new(&event.about.name),
             None => Symbol::default(),
         };
         self.rows.push(EventRow {
-            at,
+            at: seen.now,
             component,
             event_type: event.event_type.as_str(),
             reason: event.reason,
@@ -54,8 +77,10 @@ impl Events {
             message: event.message.clone(),
         });
     }
+}
 
-    pub(super) fn finish(self) -> Vec<EventRow> {
-        self.rows
+impl Keeps<EventRow> for Events {
+    fn take_rows(&mut self) -> Vec<EventRow> {
+        std::mem::take(&mut self.rows)
     }
 }

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::Detail;
+use super::observer::{Observer, Seen, Setup};
 use super::workload::WorkloadKey;
 use crate::arena::Symbol;
-use crate::state::{Change, Changed, JobId, Store, WorkloadId};
+use crate::state::{Change, Changed, JobId, WorkloadId};
 use crate::units::SimTime;
 
 /// A Job that failed during the run.
@@ -37,25 +39,29 @@ pub(super) struct Jobs {
     seen: BTreeMap<JobId, Option<FailedJob>>,
 }
 
-impl Jobs {
-    pub(super) fn begin(&mut self, store: &Store) {
-        for (id, job) in store.jobs.iter() {
+impl Observer for Jobs {
+    const NEEDED_FOR: Detail = Detail::Summary;
+
+    fn begin(&mut self, _setup: &Setup<'_>, seen: &Seen<'_>) {
+        for (id, job) in seen.store.jobs.iter() {
             if failure(&job.status.conditions).is_some() {
                 self.seen.insert(id, None);
             }
         }
     }
 
-    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+    fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
         let Changed::WorkloadUpdated(workload @ WorkloadId::Job(id), _) = change.what else { return };
-        let Some(reason) = store.jobs.get(id).and_then(|job| failure(&job.status.conditions)) else { return };
+        let Some(reason) = seen.store.jobs.get(id).and_then(|job| failure(&job.status.conditions)) else { return };
         if self.seen.contains_key(&id) {
             return;
         }
-        let Some(WorkloadKey { namespace, name, .. }) = WorkloadKey::of(workload, store) else { return };
+        let Some(WorkloadKey { namespace, name, .. }) = WorkloadKey::of(workload, seen.store) else { return };
         self.seen.insert(id, Some(FailedJob { namespace, name, failed_s: seconds(change.at), reason }));
     }
+}
 
+impl Jobs {
     /// Those that failed during the run, in the order in which they did.
     pub(super) fn finish(self) -> Vec<FailedJob> {
         let mut failed: Vec<FailedJob> = self.seen.into_values().flatten().collect();

@@ -8,11 +8,13 @@ mod causes;
 mod cluster;
 mod daemons;
 mod events;
-mod faults;
 mod glossary;
 mod jobs;
+mod missed;
 mod nodes;
+mod not_modelled;
 mod objective;
+mod observer;
 mod orders;
 mod outcome;
 mod pods;
@@ -23,6 +25,7 @@ mod services;
 mod slo;
 mod storms;
 mod summary;
+mod table;
 mod transcript;
 mod traps;
 mod verdict;
@@ -48,6 +51,7 @@ pub use readiness::ReadinessRow;
 pub use rollouts::{RefusedWorkload, UnfinishedRollout};
 pub use services::{ServiceOutcome, ServiceRow, Traffic};
 pub use summary::{Counts, Quantiles, Summary};
+pub use table::{Cells, Column, ColumnInfo, Row, Table, TableInfo, TableVisitor, Value};
 pub use transcript::TranscriptRow;
 pub use traps::{Trap, TrapKind};
 pub use verdict::{Matter, Sentence, Tone};
@@ -58,13 +62,17 @@ pub use workloads::WorkloadRow;
 
 use crate::arena::Symbol;
 use crate::component::{Config, Record, TypedCommand};
+use crate::model::NotModelled;
 use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, MachineChange, PodId, Store};
 use crate::units::{SimDuration, SimTime};
+use observer::{Keeps, Observer, Seen, Setup, observers};
+use pods::CauseChange;
 
 /// Which rows a run keeps.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
     /// Nothing at all: the cluster is being brought up.
+    #[default]
     Nothing,
     /// Only what the summary needs.
     Summary,
@@ -72,93 +80,51 @@ pub enum Detail {
     Files,
 }
 
-/// All observers of a run.
-#[derive(Debug)]
-pub struct Observers {
-    detail: Detail,
-    causes: causes::Causes,
-    events: events::Events,
-    pods: pods::Pods,
-    readiness: readiness::Readiness,
-    nodes: nodes::Nodes,
-    workloads: workloads::Workloads,
-    cluster: cluster::Cluster,
-    services: services::Services,
-    daemons: daemons::Daemons,
-    transcript: transcript::Transcripts,
-    slo: slo::Slo,
-    jobs: jobs::Jobs,
-    faults: faults::Faults,
-    orders: orders::Orders,
-    counts: summary::Tallies,
-    recoveries: replacements::Recoveries,
-    rollouts: rollouts::Rollouts,
-    /// Names of the scheduler's profiles.
-    schedulers: Vec<Symbol>,
-    /// Only where files are kept: nobody reads the lines of a study's runs.
-    traps: Option<traps::Traps>,
-    /// Only where somebody asks.
-    waits: Option<Waits>,
+observers! {
+    first {
+        causes: causes::Causes => causes: CauseRow;
+        slo: slo::Slo;
+        pods: pods::Pods => pods: PodRow;
+    }
+    then {
+        events: events::Events => events: EventRow;
+        readiness: readiness::Readiness => readiness: ReadinessRow;
+        nodes: nodes::Nodes => nodes: NodeRow;
+        workloads: workloads::Workloads => workloads: WorkloadRow;
+        cluster: cluster::Cluster => cluster: ClusterRow, zones: ZoneRow;
+        services: services::Services => services: ServiceRow;
+        transcript: transcript::Transcripts => transcript: TranscriptRow;
+        counts: summary::Tallies;
+        jobs: jobs::Jobs;
+        orders: orders::Orders;
+        missed: missed::MissedFaults;
+        recoveries: replacements::Recoveries;
+        rollouts: rollouts::Rollouts;
+        daemons: daemons::Daemons;
+        traps: Option<traps::Traps>;
+        waits: Option<Waits>;
+    }
 }
 
-/// Everything a finished run has to tell.
-#[derive(Debug)]
-pub struct Observed {
-    /// `events.csv`.
-    pub events: Vec<EventRow>,
-    /// `pods.csv`.
-    pub pods: Vec<PodRow>,
-    /// `readiness.csv`.
-    pub readiness: Vec<ReadinessRow>,
-    /// `nodes.csv`.
-    pub nodes: Vec<NodeRow>,
-    /// `workloads.csv`.
-    pub workloads: Vec<WorkloadRow>,
-    /// `cluster.csv`.
-    pub cluster: Vec<ClusterRow>,
-    /// `zones.csv`.
-    pub zones: Vec<ZoneRow>,
-    /// `services.csv`.
-    pub services: Vec<ServiceRow>,
-    /// `transcript.jsonl`.
-    pub transcript: Vec<TranscriptRow>,
-    /// `causes.csv`.
-    pub causes: Vec<CauseRow>,
-    /// Names of the scheduler's profiles.
-    pub schedulers: Vec<Symbol>,
-    /// What `summary.json` tells of the run itself.
-    pub summary: Summary,
-    /// Whether rows of `cluster.csv` and `zones.csv` were left out.
-    pub is_thinned: bool,
+/// Every table of a run's directory: those of the observers, and what of the input had no effect.
+#[must_use]
+pub fn tables() -> Vec<TableInfo> {
+    let mut tables = tables_of_observers();
+    tables.push(TableInfo::of::<NotModelled>());
+    tables
+}
+
+/// What an observer has kept, or nothing.
+fn take_rows<R>(observer: &mut impl Keeps<R>, keeps: bool) -> Vec<R> {
+    if keeps { observer.take_rows() } else { Vec::new() }
 }
 
 impl Observers {
     /// Observers that keep as much as `detail` says; `objectives` are the scenario's, `sample` thins the time series.
     #[must_use]
     pub fn new(detail: Detail, objectives: Vec<Objective>, sample: SimDuration) -> Self {
-        Self {
-            detail,
-            causes: causes::Causes::new(detail == Detail::Files),
-            events: events::Events::default(),
-            pods: pods::Pods::default(),
-            readiness: readiness::Readiness::default(),
-            nodes: nodes::Nodes::default(),
-            workloads: workloads::Workloads::default(),
-            cluster: cluster::Cluster::new(sample),
-            services: services::Services::default(),
-            daemons: daemons::Daemons::default(),
-            transcript: transcript::Transcripts::default(),
-            slo: slo::Slo::new(objectives),
-            jobs: jobs::Jobs::default(),
-            faults: faults::Faults::default(),
-            orders: orders::Orders::default(),
-            counts: summary::Tallies::default(),
-            recoveries: replacements::Recoveries::default(),
-            rollouts: rollouts::Rollouts::default(),
-            schedulers: Vec::new(),
-            traps: None,
-            waits: None,
-        }
+        let causes = causes::Causes::new(detail == Detail::Files);
+        Self { detail, sample, causes, slo: slo::Slo::new(objectives), ..Self::default() }
     }
 
     /// The same, and they watch which pods fit nowhere for so long or longer.
@@ -176,11 +142,13 @@ impl Observers {
     /// Observers that keep nothing.
     #[must_use]
     pub fn none() -> Self {
-        Self::new(Detail::Nothing, Vec::new(), SimDuration::ZERO)
+        Self::default()
     }
 
-    fn files(&self) -> bool {
-        self.detail == Detail::Files
+    /// The rows of pods without a controller that the last change touched, if files are kept.
+    fn take_loose(&mut self, at: SimTime) -> Vec<WorkloadRow> {
+        let keeps = self.detail == Detail::Files;
+        self.slo.loose_rows(at).filter(|_| keeps).collect()
     }
 
     /// The run begins: the cluster as it is at t=0.
@@ -190,26 +158,11 @@ impl Observers {
         }
         let profiles = config.kube_scheduler.profiles.iter();
         self.schedulers = profiles.filter_map(|profile| profile.scheduler_name).collect();
+        self.causes.begin(store);
         self.slo.begin(store);
-        self.jobs.begin(store);
-        self.faults.begin(store);
         self.pods.begin(store);
-        self.cluster.begin(store);
-        self.recoveries.begin(store);
-        self.rollouts.begin(store);
-        self.services.begin(self.files(), store, &self.slo);
-        if let Some(waits) = &mut self.waits {
-            waits.begin(store);
-        }
-        if self.files() {
-            self.causes.begin(store);
-            self.daemons.begin(store);
-            self.readiness.begin(store);
-            self.nodes.begin(store);
-            self.workloads.begin(store);
-            self.slo.loose_rows(SimTime::ZERO).for_each(|row| self.workloads.push_loose(row));
-            self.traps = Some(traps::Traps::begin(store, config));
-        }
+        let loose = self.take_loose(SimTime::ZERO);
+        self.others_begin(&Setup { detail: self.detail, sample: self.sample, config }, store, &loose);
     }
 
     /// A timeline action, a fault or a process of its own begins: a root of the causal graph.
@@ -232,150 +185,83 @@ impl Observers {
         if self.detail == Detail::Nothing {
             return;
         }
-        self.counts.changed(change);
         self.slo.changed(change, store);
-        self.jobs.changed(change, store);
-        self.recoveries.changed(change, store);
-        self.rollouts.changed(change, store);
-        self.services.changed(change, store, &self.slo);
-        self.cluster.changed(change, store);
-        if let Some(cause) = self.pods.changed(change, store) {
-            self.cluster.cause_changed(cause);
-        }
-        if self.files() {
-            self.daemons.changed(change, store);
-            self.readiness.changed(change, store);
-            self.nodes.changed(change, store);
-            self.workloads.changed(change, store);
-        }
-        let files = self.files();
-        let loose = self.slo.loose_rows(change.at);
-        if files {
-            loose.for_each(|row| self.workloads.push_loose(row));
-        }
-        if let Some(traps) = &mut self.traps {
-            traps.changed(change, store);
-        }
-        if let Some(waits) = &mut self.waits {
-            waits.changed(change, store);
-        }
+        let taken_away = self.pods.changed(change, store);
+        let loose = self.take_loose(change.at);
+        self.others_changed(change, store, &loose, taken_away);
     }
 
     /// The API server refused an eviction for a budget's sake; `pod` is none if the budget is only not counted yet.
     pub fn refused(&mut self, now: SimTime, pod: Option<PodId>, store: &Store) {
-        if self.detail != Detail::Nothing {
-            self.cluster.refused(now);
-        }
-        if let (Some(traps), Some(pod)) = (&mut self.traps, pod) {
-            traps.refused(now, pod, store);
-        }
+        self.others_refused(now, pod, store);
     }
 
     /// A process of the control plane starts in the middle of the run, with empty memory.
     pub fn restarted(&mut self, now: SimTime, process: ControlPlaneProcess, store: &Store) {
-        if let (Some(traps), ControlPlaneProcess::KubeControllerManager) = (&mut self.traps, process) {
-            traps.controller_manager_restarted(now, store);
-        }
+        self.others_restarted(now, process, store);
     }
 
     /// A component recorded a fact.
     pub fn recorded(&mut self, now: SimTime, cause: CauseId, record: &Record, store: &Store) {
-        if self.detail == Detail::Nothing {
-            return;
-        }
-        self.counts.recorded(record);
-        self.orders.recorded(now, record);
-        self.rollouts.recorded(now, record, store);
-        self.faults.recorded(now, record);
-        if let Some(traps) = &mut self.traps {
-            traps.recorded(now, record, store);
-        }
-        if self.files() {
-            match record {
-                Record::Event { component, event } => self.events.recorded(now, component, event, store),
-                Record::Transcript(transcript) => self.transcript.recorded(transcript),
-                Record::Fault { .. } => {}
-            }
-            self.causes.recorded(now, cause, record, store);
-        }
+        self.others_recorded(now, record, store);
+        self.causes.recorded(now, cause, record, store);
     }
 
     /// The physical world changed.
     pub fn machine_changed(&mut self, now: SimTime, _cause: CauseId, change: &MachineChange, store: &Store) {
-        if self.detail != Detail::Nothing {
-            self.counts.machine_changed(change);
-            self.faults.machine_changed(now, change, store);
-            self.services.machine_changed(now, change, store, &self.slo);
-        }
-        if self.files() {
-            self.daemons.machine_changed(now, change, store);
-        }
+        self.others_machine_changed(now, change, store);
     }
 
     /// The run ends before these command lines do.
-    pub fn left_unfinished(&mut self, lines: Vec<TranscriptRow>) {
-        self.orders.left_unfinished(&lines);
-        if self.files() {
-            self.transcript.left_unfinished(lines);
-        }
+    pub fn left_unfinished(&mut self, lines: &[TranscriptRow]) {
+        self.others_left_unfinished(lines);
     }
 
     /// Ends the run and hands over the rows.
     #[must_use]
-    pub fn finish(self, end: SimTime, store: &Store, event_count: u64) -> Observed {
-        let files = self.files();
-        let pods = self.pods.finish(end, store);
-        let is_thinned = self.cluster.is_thinned();
-        let (cluster, zones, extremes) = self.cluster.finish(end);
-        let (services, of_services) = self.services.finish(end);
-        let orders = self.orders.finish();
-        let faults = self.faults.finish();
-        let mut workloads = self.slo.finish(end);
-        self.daemons.finish(end, &mut workloads);
+    pub fn finish(mut self, end: SimTime, store: &Store, event_count: u64) -> Observed {
+        self.pods.end(end, store);
+        self.others_end(end, store);
+        let summary = self.summary(end, store, event_count);
+        self.into_observed(summary)
+    }
+
+    /// The run in numbers, and its verdict where files are kept.
+    fn summary(&mut self, end: SimTime, store: &Store, event_count: u64) -> Summary {
+        let pods = self.pods.rows();
+        let orders = std::mem::take(&mut self.orders).finish();
+        let mut workloads = std::mem::take(&mut self.slo).finish(end);
+        std::mem::take(&mut self.daemons).finish(end, &mut workloads);
         let found = summary::Found {
-            pods: &pods,
+            pods,
             workloads,
-            services: of_services,
-            jobs: self.jobs.finish(),
+            services: self.services.take_outcomes(end),
+            jobs: std::mem::take(&mut self.jobs).finish(),
             orders: &orders,
-            traps: self.traps.map(|traps| traps.finish(end, store)).unwrap_or_default(),
-            extremes: &extremes,
-            rollouts: self.rollouts.finish(end, store),
+            traps: self.traps.take().map(|traps| traps.finish(end, store)).unwrap_or_default(),
+            extremes: self.cluster.extremes(),
+            rollouts: std::mem::take(&mut self.rollouts).finish(end, store),
         };
-        let mut summary = self.counts.finish(found, &self.recoveries, event_count);
-        if files {
-            let standing = waiting::standing(&pods, &self.causes);
+        let mut summary = std::mem::take(&mut self.counts).finish(found, &self.recoveries, event_count);
+        if self.detail == Detail::Files {
+            let standing = waiting::standing(pods, &self.causes);
             let evidence = verdict::Evidence {
-                pods: &pods,
-                storms: storms::storms(&pods),
+                pods,
+                storms: storms::storms(pods),
                 workloads: &summary.workloads,
                 jobs: &summary.failed_jobs,
                 unfinished: &summary.unfinished_rollouts,
                 refused: &summary.refused_workloads,
                 commands: &orders.0,
                 procedures: &orders.1,
-                faults: &faults,
+                faults: &std::mem::take(&mut self.missed).finish(),
                 traps: &summary.traps,
                 standing: &standing,
-                unserved: unserved(&pods, &self.schedulers),
+                unserved: unserved(pods, &self.schedulers),
             };
             summary.verdict = verdict::verdict(&evidence, end, store);
         }
-        Observed {
-            events: self.events.finish(),
-            pods: if files { pods } else { Vec::new() },
-            readiness: self.readiness.finish(),
-            nodes: self.nodes.finish(),
-            workloads: self.workloads.finish(),
-            cluster,
-            zones,
-            services,
-            transcript: self.transcript.finish(),
-            causes: self.causes.finish(),
-            schedulers: self.schedulers,
-            summary,
-            is_thinned,
-        }
+        summary
     }
 }
 

@@ -1,6 +1,9 @@
 //! `nodes.csv`: what `kubectl get nodes` would have shown, at each change.
 
-use crate::arena::{Column, Symbol};
+use super::Detail;
+use super::observer::{Keeps, Observer, Seen, Setup};
+use super::table::{Column, Row, Table};
+use crate::arena::{self, Symbol};
 use crate::state::{Change, Changed, NodeDelta, NodeId, NodeSlot, Pod, PodDelta, PodId, Status, Store};
 use crate::units::SimTime;
 
@@ -21,33 +24,37 @@ pub struct NodeRow {
     pub pods: i64,
 }
 
+impl Row for NodeRow {
+    const TABLE: Table<Self> = Table {
+        file: "nodes.csv",
+        holds: "a row for every node at t=0 and at each change of it",
+        columns: &[
+            Column::time("time_s", "when", |row| row.at),
+            Column::text("node", "the node's name", |row| row.node.as_str()),
+            Column::text(
+                "ready",
+                "its condition Ready: True, False or Unknown; Absent if there is no such node",
+                |row| row.ready,
+            ),
+            Column::truth("unschedulable", "whether it is cordoned", |row| row.unschedulable),
+            Column::text("taints", "`key=value:Effect`, joined by `;`, sorted", |row| &row.taints),
+            Column::number("pods", "pods", "unfinished pods bound to it", |row| row.pods),
+        ],
+    };
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     rows: Vec<NodeRow>,
     /// Index of each node's last row, plus one.
-    last: Column<NodeSlot, usize>,
+    last: arena::Column<NodeSlot, usize>,
     /// Unfinished pods per node.
-    pods: Column<NodeSlot, i64>,
+    pods: arena::Column<NodeSlot, i64>,
     /// Pods that count there: a pod that has ended may be written again.
-    counted: Column<Pod, bool>,
+    counted: arena::Column<Pod, bool>,
 }
 
 impl Nodes {
-    pub(super) fn begin(&mut self, store: &Store) {
-        for (id, pod) in store.pods() {
-            if let Some(node) = pod.node
-                && !pod.phase.is_terminal()
-            {
-                *self.pods.get_mut(node) += 1;
-                *self.counted.get_mut(id) = true;
-            }
-        }
-        let ids: Vec<NodeId> = store.nodes().map(|(id, _)| id).collect();
-        for id in ids {
-            self.push(SimTime::ZERO, id, store);
-        }
-    }
-
     /// Adds a row if anything differs from the node's last; a later state of the same instant replaces it.
     fn push(&mut self, at: SimTime, id: NodeId, store: &Store) {
         let name = store.node_name(id);
@@ -84,7 +91,42 @@ impl Nodes {
         self.rows.push(row);
     }
 
-    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+    fn pod_changed(&mut self, at: SimTime, id: PodId, pod: Option<&Pod>, store: &Store) {
+        let Some(pod) = pod else { return };
+        let Some(node) = pod.node else { return };
+        let counts = !pod.phase.is_terminal();
+        if std::mem::replace(self.counted.get_mut(id), counts) != counts {
+            self.count(at, node, if counts { 1 } else { -1 }, store);
+        }
+    }
+
+    fn count(&mut self, at: SimTime, node: NodeId, by: i64, store: &Store) {
+        *self.pods.get_mut(node) += by;
+        self.push(at, node, store);
+    }
+}
+
+impl Observer for Nodes {
+    const NEEDED_FOR: Detail = Detail::Files;
+
+    fn begin(&mut self, _setup: &Setup<'_>, seen: &Seen<'_>) {
+        let store = seen.store;
+        for (id, pod) in store.pods() {
+            if let Some(node) = pod.node
+                && !pod.phase.is_terminal()
+            {
+                *self.pods.get_mut(node) += 1;
+                *self.counted.get_mut(id) = true;
+            }
+        }
+        let ids: Vec<NodeId> = store.nodes().map(|(id, _)| id).collect();
+        for id in ids {
+            self.push(SimTime::ZERO, id, store);
+        }
+    }
+
+    fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
+        let store = seen.store;
         match &change.what {
             Changed::NodeAdded(node) | Changed::NodeRemoved { node, .. } => self.push(change.at, *node, store),
             Changed::NodeUpdated { node, delta, .. }
@@ -106,22 +148,10 @@ impl Nodes {
             _ => {}
         }
     }
+}
 
-    fn pod_changed(&mut self, at: SimTime, id: PodId, pod: Option<&Pod>, store: &Store) {
-        let Some(pod) = pod else { return };
-        let Some(node) = pod.node else { return };
-        let counts = !pod.phase.is_terminal();
-        if std::mem::replace(self.counted.get_mut(id), counts) != counts {
-            self.count(at, node, if counts { 1 } else { -1 }, store);
-        }
-    }
-
-    fn count(&mut self, at: SimTime, node: NodeId, by: i64, store: &Store) {
-        *self.pods.get_mut(node) += by;
-        self.push(at, node, store);
-    }
-
-    pub(super) fn finish(self) -> Vec<NodeRow> {
-        self.rows
+impl Keeps<NodeRow> for Nodes {
+    fn take_rows(&mut self) -> Vec<NodeRow> {
+        std::mem::take(&mut self.rows)
     }
 }

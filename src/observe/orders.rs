@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::Detail;
+use super::observer::{Observer, Seen};
 use crate::component::{Record, Transcript};
 use crate::units::SimTime;
 
@@ -51,8 +53,11 @@ struct Procedure {
     trouble: String,
 }
 
-impl Orders {
-    pub(super) fn recorded(&mut self, now: SimTime, record: &Record) {
+impl Observer for Orders {
+    const NEEDED_FOR: Detail = Detail::Summary;
+
+    fn recorded(&mut self, record: &Record, seen: &Seen<'_>) {
+        let now = seen.now;
         match record {
             Record::Event { component: "scenario", event } => match event.reason {
                 "RollingUpgradeBegan" => {
@@ -85,6 +90,12 @@ impl Orders {
         }
     }
 
+    fn left_unfinished(&mut self, lines: &[Transcript]) {
+        lines.iter().for_each(|line| self.ended(line));
+    }
+}
+
+impl Orders {
     fn begin(&mut self, at: SimTime, what: &str, pool: &Arc<str>, ends: [&'static str; 2]) {
         // Reboots that are asked for again while they are under way are the same ones.
         if self.open_procedures.iter().any(|open| open.pool == *pool && open.ends == ends && what == "reboots") {
@@ -107,11 +118,6 @@ impl Orders {
         };
         let what = Arc::from(crate::component::typed(&transcript.command));
         self.commands.push(Order { at: transcript.at, what, shortcoming, why: reason(&transcript.stderr) });
-    }
-
-    /// The run ends before these lines do.
-    pub(super) fn left_unfinished(&mut self, lines: &[Transcript]) {
-        lines.iter().for_each(|line| self.ended(line));
     }
 
     /// The lines and the procedures that did not end well, in the order in which they began.

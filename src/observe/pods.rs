@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::cause::{is_disruption, is_loss};
+use super::observer::Keeps;
+use super::table::{Column, Row, Table};
 use super::waiting::Waiting;
 use super::workload::WorkloadKey;
-use crate::arena::{Column, Symbol};
+use crate::arena::{self, Symbol};
 use crate::component::controller_name;
 use crate::model::QosClass;
 use crate::state::{
@@ -75,6 +77,44 @@ pub struct PodRow {
     pub had_ended: bool,
 }
 
+impl Row for PodRow {
+    const TABLE: Table<Self> = Table {
+        file: "pods.csv",
+        holds: "a row a pod; what a pod that is there at t=0 had by then is `0.000`",
+        columns: &[
+            Column::text("namespace", "its namespace", |row| row.namespace.as_str()),
+            Column::text("name", "its name", |row| &row.name),
+            Column::text("owner_kind", "kind of its controller", |row| row.owner_kind.as_str()),
+            Column::text("owner_name", "name of its controller", |row| row.owner_name.as_str()),
+            Column::truth("initial", "whether it is there at t=0", |row| row.initial),
+            Column::number("priority", "", "`spec.priority`", |row| i64::from(row.priority)),
+            Column::text("qos", "quality of service class", |row| row.qos.as_str()),
+            Column::text("node", "the node that it was bound to", |row| row.node.as_str()),
+            Column::time("created_s", "when it was created", |row| row.created_at),
+            Column::maybe_time("scheduled_s", "when it was bound", |row| row.scheduled_at),
+            Column::maybe_time("started_s", "when its containers ran", |row| row.started_at),
+            Column::maybe_time("ready_s", "when it was first Ready", |row| row.ready_at),
+            Column::maybe_time("deletion_s", "when its deletion was asked for", |row| row.deletion_at),
+            Column::text("deletion_cause", "why it was deleted, or ended by its kubelet (below)", |row| {
+                row.deletion_cause.map_or("", |cause| cause.column())
+            }),
+            Column::maybe_time("finished_s", "when it Succeeded or Failed", |row| row.finished_at),
+            Column::maybe_time("gone_s", "when the object left the API", |row| row.gone_at),
+            Column::text("phase", "its last phase", |row| row.phase.as_str()),
+            Column::text("reason", "its last `status.reason`", |row| row.reason.as_str()),
+            Column::number("restarts", "restarts", "of its containers", |row| i64::from(row.restarts)),
+            Column::time("unready_s", "for how long it was wanted and not Ready", |row| {
+                SimTime::ZERO + row.unready_for
+            }),
+            Column::text("workload_kind", "kind of its workload, which joins it to `workloads.csv`", |row| {
+                row.workload.kind.as_str()
+            }),
+            Column::text("workload_name", "name of its workload", |row| row.workload.name.as_str()),
+            Column::truth("taken_away", "whether it was taken away", |row| row.taken_away().is_some()),
+        ],
+    };
+}
+
 /// What took a pod away became known, or another one than before.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct CauseChange {
@@ -86,7 +126,7 @@ pub(super) struct CauseChange {
 pub(super) struct Pods {
     rows: Vec<PodRow>,
     /// Index of each live pod's row.
-    row_of: Column<Pod, usize>,
+    row_of: arena::Column<Pod, usize>,
 }
 
 impl Pods {
@@ -142,7 +182,8 @@ impl Pods {
         }
     }
 
-    pub(super) fn finish(mut self, end: SimTime, store: &Store) -> Vec<PodRow> {
+    /// The run ends.
+    pub(super) fn end(&mut self, end: SimTime, store: &Store) {
         for row in &mut self.rows {
             row.close(end);
         }
@@ -150,7 +191,16 @@ impl Pods {
             let why = pod.not_scheduled.as_ref().map(|why| Arc::clone(&why.message));
             self.rows[*self.row_of.get(id)].not_scheduled = why;
         }
-        self.rows
+    }
+
+    pub(super) fn rows(&self) -> &[PodRow] {
+        &self.rows
+    }
+}
+
+impl Keeps<PodRow> for Pods {
+    fn take_rows(&mut self) -> Vec<PodRow> {
+        std::mem::take(&mut self.rows)
     }
 }
 

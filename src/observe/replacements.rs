@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use super::Detail;
 use super::cause::is_eviction;
+use super::observer::{Observer, Seen, Setup};
 use super::outcome::WorkloadOutcome;
 use super::pods::PodRow;
 use super::workload::WorkloadKey;
 use crate::arena::{Column, Symbol};
-use crate::state::{Change, Changed, DeletionCause, NodeDelta, NodeId, NodeSlot, Status, Store};
+use crate::state::{Change, Changed, DeletionCause, NodeDelta, NodeId, NodeSlot, Status};
 use crate::units::{SimDuration, SimTime};
 
 /// When nodes became Ready.
@@ -19,14 +21,17 @@ pub(super) struct Recoveries {
     by_node: BTreeMap<Symbol, Vec<SimTime>>,
 }
 
-impl Recoveries {
-    pub(super) fn begin(&mut self, store: &Store) {
-        for (id, node) in store.nodes() {
+impl Observer for Recoveries {
+    const NEEDED_FOR: Detail = Detail::Summary;
+
+    fn begin(&mut self, _setup: &Setup<'_>, seen: &Seen<'_>) {
+        for (id, node) in seen.store.nodes() {
             *self.is_ready.get_mut(id) = node.conditions.ready() == Some(Status::True);
         }
     }
 
-    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+    fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
+        let store = seen.store;
         let node: NodeId = match change.what {
             // One that comes back is Ready again.
             Changed::NodeRemoved { node, .. } => {
@@ -42,7 +47,9 @@ impl Recoveries {
             self.by_node.entry(store.node_name(node)).or_default().push(change.at);
         }
     }
+}
 
+impl Recoveries {
     /// Whether the node became Ready between the two instants.
     fn is_between(&self, node: Symbol, from: SimTime, to: SimTime) -> bool {
         self.by_node.get(&node).into_iter().flatten().any(|at| (from..to).contains(at))

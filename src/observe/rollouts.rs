@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::Detail;
+use super::observer::{Observer, Seen, Setup};
 use super::workload::WorkloadKey;
 use crate::arena::Symbol;
 use crate::component::{EventDraft, Record, same_template};
@@ -91,7 +93,24 @@ pub(super) struct Rollouts {
 }
 
 impl Rollouts {
-    pub(super) fn begin(&mut self, store: &Store) {
+    fn look(&mut self, id: WorkloadId, now: SimTime, store: &Store) {
+        let Some(progress) = progress(id, store) else {
+            self.under_way.remove(&id);
+            return;
+        };
+        let known = self.under_way.entry(id).or_insert((progress, now));
+        if progress.is_beyond(known.0) {
+            known.1 = now;
+        }
+        known.0 = progress;
+    }
+}
+
+impl Observer for Rollouts {
+    const NEEDED_FOR: Detail = Detail::Summary;
+
+    fn begin(&mut self, _setup: &Setup<'_>, seen: &Seen<'_>) {
+        let store = seen.store;
         let deployments = store.deployments.iter().map(|(id, _)| WorkloadId::Deployment(id));
         let daemon_sets = store.daemon_sets.iter().map(|(id, _)| WorkloadId::DaemonSet(id));
         let stateful_sets = store.stateful_sets.iter().map(|(id, _)| WorkloadId::StatefulSet(id));
@@ -100,7 +119,8 @@ impl Rollouts {
         }
     }
 
-    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+    fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
+        let store = seen.store;
         match change.what {
             Changed::WorkloadAdded(id) | Changed::WorkloadUpdated(id, _) => self.look(id, change.at, store),
             Changed::WorkloadRemoved(id) => {
@@ -117,19 +137,8 @@ impl Rollouts {
         }
     }
 
-    fn look(&mut self, id: WorkloadId, now: SimTime, store: &Store) {
-        let Some(progress) = progress(id, store) else {
-            self.under_way.remove(&id);
-            return;
-        };
-        let known = self.under_way.entry(id).or_insert((progress, now));
-        if progress.is_beyond(known.0) {
-            known.1 = now;
-        }
-        known.0 = progress;
-    }
-
-    pub(super) fn recorded(&mut self, now: SimTime, record: &Record, store: &Store) {
+    fn recorded(&mut self, record: &Record, seen: &Seen<'_>) {
+        let Seen { now, store, .. } = *seen;
         let Record::Event { event: EventDraft { reason, about, message, .. }, .. } = record else { return };
         let is_refusal = matches!(*reason, "FailedCreate" | "ReplicaSetCreateError");
         if !is_refusal && (*reason != "SuccessfulCreate" || self.refusals.is_empty()) {
@@ -143,7 +152,9 @@ impl Rollouts {
             self.refusals.remove(&id);
         }
     }
+}
 
+impl Rollouts {
     /// What is unfinished and what is refused, each by its name.
     pub(super) fn finish(self, end: SimTime, store: &Store) -> (Vec<UnfinishedRollout>, Vec<RefusedWorkload>) {
         let seconds = |since: SimTime| end.saturating_since(since).as_secs_f64();

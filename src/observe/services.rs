@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::Detail;
+use super::observer::{Keeps, Observer, Seen, Setup};
 use super::slo::Slo;
+use super::table::{Column, Row, Table};
 use super::workload::WorkloadKey;
 use crate::arena::Symbol;
 use crate::state::{Change, Changed, MachineChange, NodeId, ObjectDelta, Power, Service, ServiceId, Store};
@@ -21,6 +24,32 @@ pub struct ServiceRow {
     pub name: Symbol,
     /// What its EndpointSlices say from then on.
     pub traffic: Traffic,
+}
+
+impl Row for ServiceRow {
+    const TABLE: Table<Self> = Table {
+        file: "services.csv",
+        holds: "a row at each change of a service's EndpointSlices, or of a machine behind them",
+        columns: &[
+            Column::time("time_s", "when", |row| row.at),
+            Column::text("namespace", "the service's namespace", |row| row.namespace.as_str()),
+            Column::text("name", "the service's name", |row| row.name.as_str()),
+            Column::number("endpoints", "endpoints", "all in its slices", |row| row.traffic.endpoints),
+            Column::number("ready", "endpoints", "those that are ready", |row| row.traffic.ready),
+            Column::number("terminating", "endpoints", "those whose pods are being deleted", |row| {
+                row.traffic.terminating
+            }),
+            Column::number(
+                "targets",
+                "endpoints",
+                "where traffic goes: the ready ones, or else those that serve while they are being deleted",
+                |row| row.traffic.targets,
+            ),
+            Column::number("dead_targets", "endpoints", "targets on machines that are down", |row| {
+                row.traffic.dead_targets
+            }),
+        ],
+    };
 }
 
 /// Where the traffic of a service goes.
@@ -151,48 +180,11 @@ pub(super) struct Services {
 }
 
 impl Services {
-    pub(super) fn begin(&mut self, keeps_rows: bool, store: &Store, slo: &Slo) {
-        self.keeps_rows = keeps_rows;
-        for id in store.services.ids() {
-            self.look(id, SimTime::ZERO, store, slo);
-        }
-    }
-
-    pub(super) fn changed(&mut self, change: &Change, store: &Store, slo: &Slo) {
-        match &change.what {
-            Changed::EndpointsChanged(id) => {
-                self.look(*id, change.at, store, slo);
-            }
-            Changed::WorkloadAdded(_) | Changed::WorkloadRemoved(_) => self.look_at_idle(change.at, store, slo),
-            Changed::WorkloadUpdated(_, delta) if delta.touches(ObjectDelta::SPEC | ObjectDelta::DELETION) => {
-                self.look_at_idle(change.at, store, slo);
-            }
-            Changed::ServiceRemoved(id) => {
-                if let Some(course) = self.courses.remove(id) {
-                    let gone_s = Some(change.at.as_nanos() as f64 / 1e9);
-                    self.gone.push(ServiceOutcome { gone_s, ..outcome(course, change.at) });
-                }
-            }
-            _ => {}
-        }
-    }
-
     /// Workloads want more pods or fewer: this may be why a service has no targets.
     fn look_at_idle(&mut self, now: SimTime, store: &Store, slo: &Slo) {
         let idle = self.courses.iter().filter(|(_, course)| course.has_served && course.traffic.targets == 0);
         let idle: Vec<ServiceId> = idle.map(|(id, _)| *id).collect();
         for id in idle {
-            self.look(id, now, store, slo);
-        }
-    }
-
-    pub(super) fn machine_changed(&mut self, now: SimTime, change: &MachineChange, store: &Store, slo: &Slo) {
-        let (MachineChange::PowerOff(node) | MachineChange::InstanceGone(node) | MachineChange::Booted(node)) = change
-        else {
-            return;
-        };
-        let services: Vec<ServiceId> = self.by_node.get(node).into_iter().flatten().copied().collect();
-        for id in services {
             self.look(id, now, store, slo);
         }
     }
@@ -252,11 +244,62 @@ impl Services {
         }
     }
 
-    pub(super) fn finish(self, end: SimTime) -> (Vec<ServiceRow>, Vec<ServiceOutcome>) {
-        let mut outcomes: Vec<ServiceOutcome> =
-            self.gone.into_iter().chain(self.courses.into_values().map(|course| outcome(course, end))).collect();
+    /// What became of each service, by name.
+    pub(super) fn take_outcomes(&mut self, end: SimTime) -> Vec<ServiceOutcome> {
+        let mut outcomes = std::mem::take(&mut self.gone);
+        outcomes.extend(std::mem::take(&mut self.courses).into_values().map(|course| outcome(course, end)));
         outcomes.sort_by(|a, b| (a.namespace.as_str(), a.name.as_str()).cmp(&(b.namespace.as_str(), b.name.as_str())));
-        (self.rows, outcomes)
+        outcomes
+    }
+}
+
+impl Observer for Services {
+    const NEEDED_FOR: Detail = Detail::Summary;
+
+    fn begin(&mut self, setup: &Setup<'_>, seen: &Seen<'_>) {
+        let Seen { store, slo, .. } = *seen;
+        self.keeps_rows = setup.detail >= Detail::Files;
+        for id in store.services.ids() {
+            self.look(id, SimTime::ZERO, store, slo);
+        }
+    }
+
+    fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
+        let Seen { store, slo, .. } = *seen;
+        match &change.what {
+            Changed::EndpointsChanged(id) => {
+                self.look(*id, change.at, store, slo);
+            }
+            Changed::WorkloadAdded(_) | Changed::WorkloadRemoved(_) => self.look_at_idle(change.at, store, slo),
+            Changed::WorkloadUpdated(_, delta) if delta.touches(ObjectDelta::SPEC | ObjectDelta::DELETION) => {
+                self.look_at_idle(change.at, store, slo);
+            }
+            Changed::ServiceRemoved(id) => {
+                if let Some(course) = self.courses.remove(id) {
+                    let gone_s = Some(change.at.as_nanos() as f64 / 1e9);
+                    self.gone.push(ServiceOutcome { gone_s, ..outcome(course, change.at) });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn machine_changed(&mut self, change: &MachineChange, seen: &Seen<'_>) {
+        let Seen { now, store, slo, .. } = *seen;
+        let (MachineChange::PowerOff(node) | MachineChange::InstanceGone(node) | MachineChange::Booted(node)) = change
+        else {
+            return;
+        };
+        let services: Vec<ServiceId> = self.by_node.get(node).into_iter().flatten().copied().collect();
+        for id in services {
+            self.look(id, now, store, slo);
+        }
+    }
+}
+
+impl Keeps<ServiceRow> for Services {
+    fn take_rows(&mut self) -> Vec<ServiceRow> {
+        std::mem::take(&mut self.rows)
     }
 }
 

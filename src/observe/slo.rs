@@ -170,7 +170,7 @@ impl Loose {
 }
 
 /// Follows every workload whose pods are meant to stay.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Slo {
     objectives: Vec<Objective>,
     tracked: Vec<Tracked>,
@@ -184,14 +184,7 @@ pub(super) struct Slo {
 
 impl Slo {
     pub(super) fn new(objectives: Vec<Objective>) -> Self {
-        Self {
-            objectives,
-            tracked: Vec::new(),
-            index: FxHashMap::default(),
-            by_key: FxHashMap::default(),
-            parts: Column::new(),
-            touched: Vec::new(),
-        }
+        Self { objectives, ..Self::default() }
     }
 
     pub(super) fn begin(&mut self, store: &Store) {

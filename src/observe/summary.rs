@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::Detail;
 use super::cause::is_eviction;
 use super::cluster::{ClusterRow, Extremes};
 use super::glossary::METRICS;
 use super::jobs::FailedJob;
+use super::observer::{Observer, Seen};
 use super::orders::{Order, Shortcoming};
 use super::outcome::WorkloadOutcome;
 use super::pods::PodRow;
@@ -123,20 +125,22 @@ pub(super) struct Tallies {
     counts: Counts,
 }
 
-impl Tallies {
-    pub(super) fn changed(&mut self, change: &Change) {
+impl Observer for Tallies {
+    const NEEDED_FOR: Detail = Detail::Summary;
+
+    fn changed(&mut self, change: &Change, _seen: &Seen<'_>) {
         if let Changed::PodAdded(_) = change.what {
             self.counts.pods_created += 1;
         }
     }
 
-    pub(super) fn recorded(&mut self, record: &Record) {
+    fn recorded(&mut self, record: &Record, _seen: &Seen<'_>) {
         if matches!(record, Record::Event { .. }) {
             self.counts.events += 1;
         }
     }
 
-    pub(super) fn machine_changed(&mut self, change: &MachineChange) {
+    fn machine_changed(&mut self, change: &MachineChange, _seen: &Seen<'_>) {
         if matches!(
             change,
             MachineChange::PowerOff(_)
@@ -147,7 +151,9 @@ impl Tallies {
             self.counts.machine_failures += 1;
         }
     }
+}
 
+impl Tallies {
     pub(super) fn finish(mut self, found: Found<'_>, recoveries: &Recoveries, event_count: u64) -> Summary {
         let Found { pods, mut workloads, services, jobs, orders, traps, extremes, rollouts } = found;
         self.counts.simulation_events = event_count;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::faults::Missed;
 use super::jobs::FailedJob;
+use super::missed::Missed;
 use super::orders::{Order, Shortcoming};
 use super::outcome::{JudgedObjective, WorkloadOutcome};
 use super::pods::PodRow;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::Detail;
+use super::observer::{Observer, Seen, Setup};
 use crate::state::{Change, Changed, NotScheduledReason, Pod, PodDelta, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 
@@ -20,11 +22,7 @@ impl Waits {
         Self { least, open: BTreeMap::new(), ended: BTreeMap::new() }
     }
 
-    pub(super) fn begin(&mut self, store: &Store) {
-        self.open = store.pods().filter(|(_, pod)| fits_nowhere(pod)).map(|(id, _)| (id, SimTime::ZERO)).collect();
-    }
-
-    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+    fn changed(&mut self, change: &Change, store: &Store) {
         match &change.what {
             Changed::PodAdded(pod) => self.look(*pod, change.at, store),
             Changed::PodUpdated { pod, delta, .. } => {
@@ -63,6 +61,24 @@ impl Waits {
     #[must_use]
     pub fn ended(&self, pod: PodId, since: SimTime) -> Option<SimTime> {
         self.ended.get(&(pod, since)).copied()
+    }
+}
+
+/// There are none where nobody asks.
+impl Observer for Option<Waits> {
+    const NEEDED_FOR: Detail = Detail::Summary;
+
+    fn begin(&mut self, _setup: &Setup<'_>, seen: &Seen<'_>) {
+        if let Some(waits) = self {
+            let waiting = seen.store.pods().filter(|(_, pod)| fits_nowhere(pod));
+            waits.open = waiting.map(|(id, _)| (id, SimTime::ZERO)).collect();
+        }
+    }
+
+    fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
+        if let Some(waits) = self {
+            waits.changed(change, seen.store);
+        }
     }
 }
 

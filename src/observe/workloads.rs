@@ -2,6 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Detail;
+use super::observer::{Keeps, Observer, Seen, Setup};
+use super::table::{Column, Row, Table};
 use super::workload::WorkloadKey;
 use crate::arena::Symbol;
 use crate::state::{Change, Changed, Owner, Store, Tally, WorkloadId};
@@ -36,6 +39,36 @@ pub struct WorkloadRow {
     pub misscheduled: i32,
 }
 
+impl Row for WorkloadRow {
+    const TABLE: Table<Self> = Table {
+        file: "workloads.csv",
+        holds: "a row at each change of a workload (or Job; a pod without a controller is one of kind `Pod`)",
+        columns: &[
+            Column::time("time_s", "when", |row| row.at),
+            Column::text("namespace", "its namespace", |row| row.namespace.as_str()),
+            Column::text("kind", "its kind", |row| row.kind),
+            Column::text("name", "its name", |row| row.name.as_str()),
+            Column::number(
+                "desired",
+                "pods",
+                "wanted: replicas, or for a DaemonSet the nodes that should run it",
+                |row| i64::from(row.desired),
+            ),
+            Column::number("current", "pods", "those that exist", |row| i64::from(row.current)),
+            Column::number("ready", "pods", "those that are ready", |row| i64::from(row.ready)),
+            Column::number("available", "pods", "those that have been ready for `minReadySeconds`", |row| {
+                i64::from(row.available)
+            }),
+            Column::number("updated", "pods", "those of the newest template", |row| i64::from(row.updated)),
+            Column::number("pending", "pods", "those that are not bound to a node", |row| i64::from(row.pending)),
+            Column::number("terminating", "pods", "those that are being deleted", |row| i64::from(row.terminating)),
+            Column::number("misscheduled", "pods", "daemon pods on nodes that should not run them", |row| {
+                i64::from(row.misscheduled)
+            }),
+        ],
+    };
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Workloads {
     rows: Vec<WorkloadRow>,
@@ -44,25 +77,6 @@ pub(super) struct Workloads {
 }
 
 impl Workloads {
-    pub(super) fn begin(&mut self, store: &Store) {
-        let ids = (store.deployments.ids().map(WorkloadId::Deployment))
-            .chain(store.replica_sets.ids().map(WorkloadId::ReplicaSet))
-            .chain(store.daemon_sets.ids().map(WorkloadId::DaemonSet))
-            .chain(store.stateful_sets.ids().map(WorkloadId::StatefulSet))
-            .chain(store.jobs.ids().map(WorkloadId::Job));
-        for id in ids {
-            self.push(SimTime::ZERO, id, store);
-        }
-    }
-
-    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
-        match change.what {
-            Changed::WorkloadAdded(id) | Changed::WorkloadUpdated(id, _) => self.push(change.at, id, store),
-            Changed::WorkloadRemoved(id) => self.end(change.at, id),
-            _ => {}
-        }
-    }
-
     fn push(&mut self, at: SimTime, id: WorkloadId, store: &Store) {
         let Some(row) = row(at, id, store) else {
             // A Deployment has adopted it and speaks for it from now on.
@@ -93,17 +107,46 @@ impl Workloads {
     }
 
     /// Pods that nothing modelled controls, by what they make up.
-    pub(super) fn push_loose(&mut self, row: WorkloadRow) {
+    fn push_loose(&mut self, row: &WorkloadRow) {
         let key = WorkloadKey { namespace: row.namespace, kind: Symbol::new(row.kind), name: row.name };
-        if self.last_loose.get(&key).is_some_and(|last| WorkloadRow { at: row.at, ..last.clone() } == row) {
+        if self.last_loose.get(&key).is_some_and(|last| WorkloadRow { at: row.at, ..last.clone() } == *row) {
             return;
         }
         self.last_loose.insert(key, row.clone());
-        self.rows.push(row);
+        self.rows.push(row.clone());
+    }
+}
+
+impl Observer for Workloads {
+    const NEEDED_FOR: Detail = Detail::Files;
+
+    fn begin(&mut self, _setup: &Setup<'_>, seen: &Seen<'_>) {
+        let store = seen.store;
+        let ids = (store.deployments.ids().map(WorkloadId::Deployment))
+            .chain(store.replica_sets.ids().map(WorkloadId::ReplicaSet))
+            .chain(store.daemon_sets.ids().map(WorkloadId::DaemonSet))
+            .chain(store.stateful_sets.ids().map(WorkloadId::StatefulSet))
+            .chain(store.jobs.ids().map(WorkloadId::Job));
+        for id in ids {
+            self.push(SimTime::ZERO, id, store);
+        }
+        seen.loose.iter().for_each(|row| self.push_loose(row));
     }
 
-    pub(super) fn finish(self) -> Vec<WorkloadRow> {
-        self.rows
+    fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
+        let store = seen.store;
+        match change.what {
+            Changed::WorkloadAdded(id) | Changed::WorkloadUpdated(id, _) => self.push(change.at, id, store),
+            Changed::WorkloadRemoved(id) => self.end(change.at, id),
+            _ => {}
+        }
+        seen.loose.iter().for_each(|row| self.push_loose(row));
+    }
+}
+
+impl Keeps<WorkloadRow> for Workloads {
+    fn take_rows(&mut self) -> Vec<WorkloadRow> {
+        std::mem::take(&mut self.rows)
     }
 }
 

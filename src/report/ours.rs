@@ -4,30 +4,19 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Every file that a result can have, besides its charts.
-const NAMES: [&str; 23] = [
+/// Every file that a result can have, besides the tables of a run and its charts.
+const NAMES: [&str; 12] = [
     "blast-radius.csv",
     "cases.csv",
-    "causes.csv",
-    "cluster.csv",
-    "events.csv",
-    "nodes.csv",
-    "not-modelled.csv",
     "patch.sh",
     "patch.yaml",
     "plan.csv",
-    "pods.csv",
-    "readiness.csv",
     "report.html",
     "runs.csv",
     "scenario.lock.yaml",
-    "services.csv",
     "summary.json",
-    "transcript.jsonl",
     "tuning.csv",
     "variants.csv",
-    "workloads.csv",
-    "zones.csv",
     LOCK,
 ];
 
@@ -42,7 +31,8 @@ pub(super) fn is_name(name: &Path) -> bool {
     if name.parent() == Some(Path::new(CHARTS)) {
         return name.extension().is_some_and(|extension| extension == "svg");
     }
-    NAMES.iter().any(|known| name == Path::new(known))
+    let tables = crate::observe::tables();
+    tables.iter().map(|table| table.file).chain(NAMES).any(|known| name == Path::new(known))
 }
 
 /// Whether a directory holds a result: a summary that this program wrote.

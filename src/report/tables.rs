@@ -8,6 +8,8 @@ use std::path::Path;
 
 use thiserror::Error;
 
+pub(crate) use crate::observe::Cells;
+
 /// Why a file of a run cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{file}`{}: {problem}", line.map(|line| format!(", line {line}")).unwrap_or_default())]
@@ -26,38 +28,21 @@ impl TableError {
     }
 }
 
-/// What the cells of a column hold.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Cells {
-    Text,
-    Number,
-    /// A number, or nothing.
-    Maybe,
-    /// `true` or `false`.
-    Truth,
-}
-
-/// A column by its name, and what its cells hold.
-pub(crate) type Column = (&'static str, Cells);
-
 /// No time of a run is further than this from t=0, in seconds: more does not fit into its clock.
 const TIME_MAX_S: f64 = 1e10;
 
-impl Cells {
-    fn problem(self, (name, text): (&str, &str)) -> Option<String> {
-        let is_time = name.ends_with("_s");
-        let is_number = || {
-            let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
-            number.is_some_and(|number| !is_time || number.abs() <= TIME_MAX_S)
-        };
-        let (is_well, wanted) = match self {
-            Self::Text => (true, ""),
-            Self::Number => (is_number(), if is_time { "a time in seconds" } else { "a number" }),
-            Self::Maybe => (text.is_empty() || is_number(), "a number or nothing"),
-            Self::Truth => (matches!(text, "true" | "false"), "`true` or `false`"),
-        };
-        (!is_well).then(|| format!("`{}` is not {wanted}, as it should be in the column `{name}`", excerpt(text)))
-    }
+/// What is wrong with a cell, if anything is.
+fn problem(name: &str, cells: Cells, text: &str) -> Option<String> {
+    let is_number = |max: f64| text.parse::<f64>().is_ok_and(|number| number.abs() <= max);
+    let (is_well, wanted) = match cells {
+        Cells::Text | Cells::Lines => (true, ""),
+        Cells::Time => (is_number(TIME_MAX_S), "a time in seconds"),
+        Cells::MaybeTime => (text.is_empty() || is_number(TIME_MAX_S), "a number or nothing"),
+        Cells::Number => (is_number(f64::MAX), "a number"),
+        Cells::MaybeNumber => (text.is_empty() || is_number(f64::MAX), "a number or nothing"),
+        Cells::Truth => (matches!(text, "true" | "false"), "`true` or `false`"),
+    };
+    (!is_well).then(|| format!("`{}` is not {wanted}, as it should be in the column `{name}`", excerpt(text)))
 }
 
 /// What of a cell is shown.
@@ -75,12 +60,29 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Reads a file.
+    /// Reads these columns of a table of a run.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::read_as`].
+    ///
+    /// # Panics
+    ///
+    /// If no run has such a table, or the table no such column.
+    pub(crate) fn read(dir: &Path, file: &str, columns: &[&'static str]) -> Result<Self, TableError> {
+        let tables = crate::observe::tables();
+        let table = tables.iter().find(|table| table.file == file).expect("a table of a run");
+        let cells = |name: &str| table.columns.iter().find(|column| column.name == name).expect("a column of it").cells;
+        let columns: Vec<(&str, Cells)> = columns.iter().map(|name| (*name, cells(name))).collect();
+        Self::read_as(&dir.join(file), &columns)
+    }
+
+    /// Reads columns of a file, of which it is said what they hold.
     ///
     /// # Errors
     ///
     /// If it is not there, ends within a line, is not text, lacks a column, or has a cell that does not hold what its column should.
-    pub(crate) fn read(path: &Path, columns: &[Column]) -> Result<Self, TableError> {
+    pub(crate) fn read_as(path: &Path, columns: &[(&str, Cells)]) -> Result<Self, TableError> {
         let wrong = |line: Option<u64>, problem: String| TableError::new(path, line, problem);
         let bytes = fs::read(path).map_err(|error| wrong(None, unreadable(&error)))?;
         let text = std::str::from_utf8(&bytes).map_err(|error| {
@@ -105,7 +107,7 @@ impl Table {
                 wrong(line, format!("this row does not have the {} cells of the header", header.len()))
             })?;
             for &(place, name, cells) in &checked {
-                if let Some(problem) = cells.problem((name, row.get(place).unwrap_or_default())) {
+                if let Some(problem) = problem(name, cells, row.get(place).unwrap_or_default()) {
                     return Err(wrong(line(&row), problem));
                 }
             }
@@ -193,8 +195,8 @@ mod tests {
             let dir = tempfile::tempdir().expect("a temporary directory");
             let path = dir.path().join("nodes.csv");
             fs::write(&path, content).expect("a file");
-            let columns = [("time_s", Cells::Number), ("left_s", Cells::Maybe), ("on", Cells::Truth)];
-            match (Table::read(&path, &columns), expected) {
+            let columns = [("time_s", Cells::Time), ("left_s", Cells::MaybeTime), ("on", Cells::Truth)];
+            match (Table::read_as(&path, &columns), expected) {
                 (Ok(table), None) => assert_eq!(table.rows().count(), 1),
                 (Err(error), Some((line, problem))) => {
                     assert_eq!(error.line, line, "{error}");
@@ -222,7 +224,7 @@ mod tests {
         fs::write(&path, "time_s\n1.000\n2.000\n").expect("a file");
         let read = |summary: &str| {
             fs::write(dir.path().join("summary.json"), summary).expect("a file");
-            Table::read(&path, &[("time_s", Cells::Number)]).map(|table| table.rows().count())
+            Table::read(dir.path(), "nodes.csv", &["time_s"]).map(|table| table.rows().count())
         };
         for fine in [r#"{"rows": {"nodes.csv": 2}}"#, r#"{"rows": {"pods.csv": 9}}"#, "{}", "no json"] {
             assert_eq!(read(fine), Ok(2), "{fine}");
@@ -234,7 +236,7 @@ mod tests {
     #[test]
     fn a_file_that_is_missing_is_said_to_be() {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let error = Table::read(&dir.path().join("pods.csv"), &[]).expect_err("no file");
+        let error = Table::read(dir.path(), "pods.csv", &[]).expect_err("no file");
         assert_eq!(error.problem, "the file is missing");
     }
 }

@@ -425,7 +425,7 @@ impl Simulation {
     /// Ends the run.
     #[must_use]
     pub fn finish(mut self) -> Finished {
-        self.kernel.observers.left_unfinished(self.components.kubectl.component.unfinished());
+        self.kernel.observers.left_unfinished(&self.components.kubectl.component.unfinished());
         Finished {
             observers: self.kernel.observers,
             store: self.kernel.store,

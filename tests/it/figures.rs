@@ -1,9 +1,10 @@
 //! One meaning per figure: the summary, the files and the verdict say the same of a run.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use kubesquall::observe::{Detail, FIGURES, Matter, Observed, Observers, TERMS, Tone};
+use kubesquall::observe::{Cells, Detail, FIGURES, Matter, Observed, Observers, TERMS, Tone};
 use kubesquall::scenario::{self, Overrides};
 use kubesquall::simulation::Prepared;
 use kubesquall::units::{SimDuration, SimTime};
@@ -198,8 +199,52 @@ fn with_part(text: &str, name: &str, part: &str) -> String {
     format!("{}\n{part}\n{}", &text[..begin], &text[end..])
 }
 
+/// Every table of a run, column by column.
+fn tables_in_words() -> String {
+    let mut text = String::new();
+    for table in kubesquall::observe::tables() {
+        text.push_str(&format!(
+            "### `{}`\n\n{}.\n\n| column | holds | meaning |\n|---|---|---|\n",
+            table.file,
+            capital(table.holds)
+        ));
+        for column in &table.columns {
+            let unit = if column.unit.is_empty() { "number" } else { column.unit };
+            let holds = match column.cells {
+                Cells::Text => "text".to_owned(),
+                Cells::Time | Cells::Number => unit.to_owned(),
+                Cells::MaybeTime | Cells::MaybeNumber => format!("{unit}, or nothing"),
+                Cells::Truth => "`true`, `false`".to_owned(),
+                Cells::Lines => "lines".to_owned(),
+            };
+            text.push_str(&format!("| `{}` | {holds} | {} |\n", column.name, column.meaning));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn capital(text: &str) -> String {
+    let (first, rest) = text.split_at(1);
+    first.to_uppercase() + rest
+}
+
 #[test]
-fn the_glossary_of_the_docs_is_that_of_the_code() {
+fn names_of_tables_and_of_their_columns_are_unique() {
+    let mut files = BTreeSet::new();
+    for table in kubesquall::observe::tables() {
+        assert!(files.insert(table.file), "two tables are written to {}", table.file);
+        let names: BTreeSet<&str> = table.columns.iter().map(|column| column.name).collect();
+        assert_eq!(names.len(), table.columns.len(), "{} has two columns of one name", table.file);
+        for column in &table.columns {
+            let is_time = matches!(column.cells, Cells::Time | Cells::MaybeTime);
+            assert_eq!(column.name.ends_with("_s"), is_time, "{} of {}", column.name, table.file);
+        }
+    }
+}
+
+#[test]
+fn the_tables_and_the_glossary_of_the_docs_are_those_of_the_code() {
     let path = Path::new("docs/results.md");
     let text = fs::read_to_string(path).expect("the page");
     let mut terms = "| word | meaning | figures |\n|---|---|---|\n".to_owned();
@@ -211,5 +256,6 @@ fn the_glossary_of_the_docs_is_that_of_the_code() {
         metrics.push_str(&format!("| `{}` | {} | {} | {} |\n", figure.name, figure.unit, figure.meaning, figure.rows));
     }
     let found = with_part(&with_part(&text, "glossary", terms.trim_end()), "metrics", metrics.trim_end());
+    let found = with_part(&found, "tables", tables_in_words().trim_end());
     assert_eq!(expected::difference(path, &found), None);
 }

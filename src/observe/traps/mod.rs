@@ -14,8 +14,10 @@ mod timers;
 
 use serde::Serialize;
 
+use super::Detail;
+use super::observer::{Observer, Seen, Setup};
 use crate::component::{Config, Record};
-use crate::state::{Change, PodId, Store};
+use crate::state::{Change, ControlPlaneProcess, PodId, Store};
 use crate::units::SimTime;
 
 use named::seconds;
@@ -119,7 +121,7 @@ pub(super) struct Traps {
 
 impl Traps {
     /// The run begins.
-    pub(super) fn begin(store: &Store, config: &Config) -> Self {
+    fn of(store: &Store, config: &Config) -> Self {
         let nodes = nodes::NodeFacts::begin(store);
         let mut traps = Self {
             timers: timers::Timers::default(),
@@ -135,7 +137,7 @@ impl Traps {
         traps
     }
 
-    pub(super) fn changed(&mut self, change: &Change, store: &Store) {
+    fn changed(&mut self, change: &Change, store: &Store) {
         let turn = self.nodes.changed(change, store);
         self.timers.changed(change, turn, &self.nodes, store);
         self.budgets.changed(change);
@@ -143,21 +145,6 @@ impl Traps {
         self.one_place.changed(change, &self.nodes, store);
         self.drains.changed(change);
         self.stopped.changed(change, turn, &self.nodes, store);
-    }
-
-    /// A budget refused to let a pod go.
-    pub(super) fn refused(&mut self, now: SimTime, pod: PodId, store: &Store) {
-        self.budgets.refused(now, pod, store);
-        self.drains.refused(now, pod);
-    }
-
-    /// The controller-manager starts with empty memory.
-    pub(super) fn controller_manager_restarted(&mut self, now: SimTime, store: &Store) {
-        self.timers.restarted(now, &self.nodes, store);
-    }
-
-    pub(super) fn recorded(&mut self, now: SimTime, record: &Record, store: &Store) {
-        self.drains.recorded(now, record, store);
     }
 
     /// What each trap did, in the order of [`TrapKind::ALL`].
@@ -175,5 +162,39 @@ impl Traps {
             self.stopped.finish(end, &self.nodes, store),
         ];
         found.into_iter().flatten().collect()
+    }
+}
+
+/// There are none until the run begins.
+impl Observer for Option<Traps> {
+    const NEEDED_FOR: Detail = Detail::Files;
+
+    fn begin(&mut self, setup: &Setup<'_>, seen: &Seen<'_>) {
+        *self = Some(Traps::of(seen.store, setup.config));
+    }
+
+    fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
+        if let Some(traps) = self {
+            traps.changed(change, seen.store);
+        }
+    }
+
+    fn recorded(&mut self, record: &Record, seen: &Seen<'_>) {
+        if let Some(traps) = self {
+            traps.drains.recorded(seen.now, record, seen.store);
+        }
+    }
+
+    fn refused(&mut self, pod: Option<PodId>, seen: &Seen<'_>) {
+        if let (Some(traps), Some(pod)) = (self, pod) {
+            traps.budgets.refused(seen.now, pod, seen.store);
+            traps.drains.refused(seen.now, pod);
+        }
+    }
+
+    fn restarted(&mut self, process: ControlPlaneProcess, seen: &Seen<'_>) {
+        if let (Some(traps), ControlPlaneProcess::KubeControllerManager) = (self, process) {
+            traps.timers.restarted(seen.now, &traps.nodes, seen.store);
+        }
     }
 }

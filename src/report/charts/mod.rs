@@ -17,7 +17,7 @@ use serde_json::Value;
 pub use study::{StudyChart, WorkloadCurve, draw_study_charts};
 pub use survival_matrix::{SURVIVAL_COLUMNS_MAX, SurvivalCell, SurvivalChart, draw_survival_matrix};
 
-use super::tables::{Cells, Column, Table, TableError, number, text};
+use super::tables::{Table, TableError, number, text};
 use style::{Fault, Span};
 
 /// The tables that charts read.
@@ -39,59 +39,25 @@ struct Tables {
 }
 
 /// What charts read of each table.
-const EVENTS: &[Column] = &[
-    ("time_s", Cells::Number),
-    ("component", Cells::Text),
-    ("reason", Cells::Text),
-    ("name", Cells::Text),
-    ("message", Cells::Text),
-];
-const NODES: &[Column] = &[
-    ("time_s", Cells::Number),
-    ("node", Cells::Text),
-    ("ready", Cells::Text),
-    ("unschedulable", Cells::Truth),
-    ("taints", Cells::Text),
-];
-const PODS: &[Column] = &[
-    ("initial", Cells::Truth),
-    ("created_s", Cells::Number),
-    ("scheduled_s", Cells::Maybe),
-    ("ready_s", Cells::Maybe),
-    ("deletion_s", Cells::Maybe),
-    ("gone_s", Cells::Maybe),
-    ("deletion_cause", Cells::Text),
-    ("taken_away", Cells::Truth),
-];
-const WORKLOADS: &[Column] = &[
-    ("time_s", Cells::Number),
-    ("namespace", Cells::Text),
-    ("kind", Cells::Text),
-    ("name", Cells::Text),
-    ("desired", Cells::Number),
-    ("ready", Cells::Number),
-];
-const CLUSTER: &[Column] = &[
-    ("time_s", Cells::Number),
-    ("pods_running", Cells::Number),
-    ("pods_ready", Cells::Number),
-    ("pods_pending", Cells::Number),
-    ("pods_terminating", Cells::Number),
-    ("evictions", Cells::Number),
-    ("preemptions", Cells::Number),
-];
-const ZONES: &[Column] = &[
-    ("time_s", Cells::Number),
-    ("zone", Cells::Text),
-    ("requested_cpu_milli", Cells::Number),
-    ("requested_memory_bytes", Cells::Number),
-    ("allocatable_cpu_milli", Cells::Number),
-    ("allocatable_memory_bytes", Cells::Number),
+const EVENTS: &[&str] = &["time_s", "component", "reason", "name", "message"];
+const NODES: &[&str] = &["time_s", "node", "ready", "unschedulable", "taints"];
+const PODS: &[&str] =
+    &["initial", "created_s", "scheduled_s", "ready_s", "deletion_s", "gone_s", "deletion_cause", "taken_away"];
+const WORKLOADS: &[&str] = &["time_s", "namespace", "kind", "name", "desired", "ready"];
+const CLUSTER: &[&str] =
+    &["time_s", "pods_running", "pods_ready", "pods_pending", "pods_terminating", "evictions", "preemptions"];
+const ZONES: &[&str] = &[
+    "time_s",
+    "zone",
+    "requested_cpu_milli",
+    "requested_memory_bytes",
+    "allocatable_cpu_milli",
+    "allocatable_memory_bytes",
 ];
 
 impl Tables {
     fn read(dir: &Path, summary: &Value) -> Result<Self, TableError> {
-        let table = |name: &str, columns: &[Column]| Table::read(&dir.join(name), columns);
+        let table = |name: &str, columns: &[&'static str]| Table::read(dir, name, columns);
         let cluster = table("cluster.csv", CLUSTER)?;
         let at = cluster.column("time_s");
         let end_s = cluster.rows().last().map_or(1.0, |row| number(row, at)).max(1.0);

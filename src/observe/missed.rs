@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::Detail;
+use super::observer::{Observer, Seen, Setup};
 use crate::component::{FaultPhase, Record};
 use crate::model::{has_control_plane_role, is_control_plane_program};
-use crate::state::{MachineChange, NodeId, Power, Store};
+use crate::state::{MachineChange, NodeId, Power};
 use crate::units::SimTime;
 
 /// What was found about the faults of a run.
@@ -18,7 +20,7 @@ pub(super) struct Missed {
 
 /// Follows faults and the machines that they stop.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Faults {
+pub(super) struct MissedFaults {
     /// Nodes with programs of the control plane.
     bearers: Vec<NodeId>,
     /// Whether the user plays an outage of the control plane.
@@ -26,8 +28,11 @@ pub(super) struct Faults {
     missed: Missed,
 }
 
-impl Faults {
-    pub(super) fn begin(&mut self, store: &Store) {
+impl Observer for MissedFaults {
+    const NEEDED_FOR: Detail = Detail::Summary;
+
+    fn begin(&mut self, _setup: &Setup<'_>, seen: &Seen<'_>) {
+        let store = seen.store;
         let runs_program = |node: NodeId| {
             let pods = store.pods_on(node).iter().filter_map(|pod| store.pod(*pod)).filter(|pod| pod.is_mirror);
             pods.flat_map(|pod| &pod.spec.containers).any(|container| is_control_plane_program(container.name))
@@ -39,13 +44,14 @@ impl Faults {
         }
     }
 
-    pub(super) fn recorded(&mut self, now: SimTime, record: &Record) {
+    fn recorded(&mut self, record: &Record, seen: &Seen<'_>) {
         if let Record::Fault { name, phase: FaultPhase::Missed(why) } = record {
-            self.missed.hit_nobody.push((now, format!("{name} ({why})")));
+            self.missed.hit_nobody.push((seen.now, format!("{name} ({why})")));
         }
     }
 
-    pub(super) fn machine_changed(&mut self, now: SimTime, change: &MachineChange, store: &Store) {
+    fn machine_changed(&mut self, change: &MachineChange, seen: &Seen<'_>) {
+        let Seen { now, store, .. } = *seen;
         match change {
             MachineChange::ProcessDown(_) => self.is_outage_played = true,
             MachineChange::PowerOff(_) | MachineChange::InstanceGone(_) if !self.bearers.is_empty() => {
@@ -59,7 +65,9 @@ impl Faults {
             _ => {}
         }
     }
+}
 
+impl MissedFaults {
     pub(super) fn finish(mut self) -> Missed {
         if self.is_outage_played {
             self.missed.without_control_plane = None;

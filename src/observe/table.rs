@@ -1,0 +1,158 @@
+//! What a table of a run is: its file, its columns, and how a row fills them. Each type of row declares its table beside itself.
+
+use crate::units::SimTime;
+
+/// A row of a table.
+pub trait Row: Sized + 'static {
+    /// The table.
+    const TABLE: Table<Self>;
+}
+
+/// A table: a file of a run's directory with a line for each row.
+#[derive(Debug)]
+pub struct Table<R: 'static> {
+    /// The file's name; its ending is the format.
+    pub file: &'static str,
+    /// What a row is.
+    pub holds: &'static str,
+    /// In the order of the file.
+    pub columns: &'static [Column<R>],
+}
+
+/// A column: what it is, and what a row has there.
+#[derive(Debug)]
+pub struct Column<R: 'static> {
+    /// What it is.
+    pub info: ColumnInfo,
+    /// A row's cell.
+    pub value: Value<R>,
+}
+
+/// What a column is.
+#[derive(Copy, Clone, Debug)]
+pub struct ColumnInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// What its cells hold.
+    pub cells: Cells,
+    /// What a number counts or measures; empty for what has no unit.
+    pub unit: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// What the cells of a column hold.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Cells {
+    /// Text.
+    Text,
+    /// Seconds since t=0, or a length of time in seconds.
+    Time,
+    /// The same, or nothing.
+    MaybeTime,
+    /// A number.
+    Number,
+    /// A number, or nothing.
+    MaybeNumber,
+    /// `true` or `false`.
+    Truth,
+    /// Lines of text.
+    Lines,
+}
+
+/// A row's cell in a column.
+#[derive(Debug)]
+pub enum Value<R: 'static> {
+    /// Of [`Cells::Text`].
+    Text(fn(&R) -> &str),
+    /// Of [`Cells::Time`].
+    Time(fn(&R) -> SimTime),
+    /// Of [`Cells::MaybeTime`].
+    MaybeTime(fn(&R) -> Option<SimTime>),
+    /// Of [`Cells::Number`].
+    Number(fn(&R) -> i64),
+    /// Of [`Cells::MaybeNumber`].
+    MaybeNumber(fn(&R) -> Option<i64>),
+    /// Of [`Cells::Truth`].
+    Truth(fn(&R) -> bool),
+    /// Of [`Cells::Lines`].
+    Lines(fn(&R) -> &[String]),
+}
+
+impl<R> Column<R> {
+    /// A column of text.
+    pub(super) const fn text(name: &'static str, meaning: &'static str, of: fn(&R) -> &str) -> Self {
+        Self { info: ColumnInfo { name, cells: Cells::Text, unit: "", meaning }, value: Value::Text(of) }
+    }
+
+    /// A column of seconds.
+    pub(super) const fn time(name: &'static str, meaning: &'static str, of: fn(&R) -> SimTime) -> Self {
+        Self { info: ColumnInfo { name, cells: Cells::Time, unit: "s", meaning }, value: Value::Time(of) }
+    }
+
+    /// A column of seconds, some of them empty.
+    pub(super) const fn maybe_time(name: &'static str, meaning: &'static str, of: fn(&R) -> Option<SimTime>) -> Self {
+        Self { info: ColumnInfo { name, cells: Cells::MaybeTime, unit: "s", meaning }, value: Value::MaybeTime(of) }
+    }
+
+    /// A column of numbers.
+    pub(super) const fn number(
+        name: &'static str,
+        unit: &'static str,
+        meaning: &'static str,
+        of: fn(&R) -> i64,
+    ) -> Self {
+        Self { info: ColumnInfo { name, cells: Cells::Number, unit, meaning }, value: Value::Number(of) }
+    }
+
+    /// A column of numbers, some of them empty.
+    pub(super) const fn maybe_number(
+        name: &'static str,
+        unit: &'static str,
+        meaning: &'static str,
+        of: fn(&R) -> Option<i64>,
+    ) -> Self {
+        Self { info: ColumnInfo { name, cells: Cells::MaybeNumber, unit, meaning }, value: Value::MaybeNumber(of) }
+    }
+
+    /// A column of `true` and `false`.
+    pub(super) const fn truth(name: &'static str, meaning: &'static str, of: fn(&R) -> bool) -> Self {
+        Self { info: ColumnInfo { name, cells: Cells::Truth, unit: "", meaning }, value: Value::Truth(of) }
+    }
+
+    /// A column of lists of lines.
+    pub(super) const fn lines(name: &'static str, meaning: &'static str, of: fn(&R) -> &[String]) -> Self {
+        Self { info: ColumnInfo { name, cells: Cells::Lines, unit: "", meaning }, value: Value::Lines(of) }
+    }
+}
+
+/// What a table is, whatever its rows are.
+#[derive(Clone, Debug)]
+pub struct TableInfo {
+    /// The file's name.
+    pub file: &'static str,
+    /// What a row is.
+    pub holds: &'static str,
+    /// In the order of the file.
+    pub columns: Vec<ColumnInfo>,
+}
+
+impl TableInfo {
+    /// The table of these rows.
+    pub(super) fn of<R: Row>() -> Self {
+        let Table { file, holds, columns } = R::TABLE;
+        Self { file, holds, columns: columns.iter().map(|column| column.info).collect() }
+    }
+}
+
+/// What is done with every table of a run.
+pub trait TableVisitor {
+    /// Why it cannot be done.
+    type Error;
+
+    /// Takes the rows of one table.
+    ///
+    /// # Errors
+    /// If it cannot be done.
+    fn table<R: Row>(&mut self, rows: &[R]) -> Result<(), Self::Error>;
+}

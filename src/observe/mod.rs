@@ -82,9 +82,9 @@ pub enum Detail {
 
 observers! {
     first {
+        pods: pods::Pods => pods: PodRow;
         causes: causes::Causes => causes: CauseRow;
         slo: slo::Slo;
-        pods: pods::Pods => pods: PodRow;
     }
     then {
         events: events::Events => events: EventRow;

@@ -3,9 +3,18 @@
 //! A fault begins and ends as changes of machines; overlapping faults nest, so that a machine hit twice is whole again only
 //! when both are over.
 
+#[macro_use]
+mod parameters;
+#[macro_use]
+mod registry;
+mod document;
+mod fault;
 mod faults;
-mod nesting;
+mod losses;
+mod pressure;
 mod process;
+#[cfg(test)]
+mod reference;
 mod spec;
 mod target;
 
@@ -18,9 +27,14 @@ use crate::component::{
 };
 use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeId, Store};
 use crate::units::SimTime;
+pub use document::{FIRST_FIELD_FIRST, PROCESS_FIELDS};
+pub use fault::{Check, Course, Target};
+use fault::{Hit, Origin};
 use faults::Damage;
+pub use faults::*;
+pub use parameters::{Field, Length};
 pub use process::FaultProcess;
-pub use spec::{FaultKind, FaultProcessSpec, FaultSpec, PodTarget, ProcessName};
+pub use spec::{FaultProcessSpec, FaultSpec, PodTarget, ProcessName};
 pub use target::NodeTarget;
 
 /// What can go wrong in a scenario, and when.
@@ -47,8 +61,8 @@ impl ChaosPlan {
     #[must_use]
     pub fn fault_name(&self, index: usize) -> String {
         let (at, fault) = &self.faults[index];
-        let alike = self.faults[..index].iter().filter(|(other, f)| other == at && f.kind == fault.kind).count();
-        let name = format!("{}@{}", fault.kind.as_str(), at.saturating_since(SimTime::ZERO));
+        let alike = self.faults[..index].iter().filter(|(other, f)| other == at && f.kind() == fault.kind()).count();
+        let name = format!("{}@{}", fault.kind().as_str(), at.saturating_since(SimTime::ZERO));
         if alike == 0 { name } else { format!("{name}#{}", alike + 1) }
     }
 }
@@ -66,8 +80,8 @@ pub enum Timer {
     Fails(u32, u32),
     /// It is repaired.
     Repaired(u32, u32),
-    /// A spot instance that has been warned is gone.
-    Reclaimed(NodeId),
+    /// What a kind of fault waits for on a machine.
+    Due(FaultKind, NodeId),
 }
 
 /// The physical world's misfortunes.
@@ -93,22 +107,20 @@ impl Chaos {
         let (_, fault) = &plan.faults[index];
         let name = plan.fault_name(index);
         let nodes = target::select(&fault.nodes, &name, ctx);
-        let Some(what) = faults::describe(fault, &name, &nodes, ctx) else {
-            let meant = if fault.kind.needs_nodes() { "node" } else { "pod" };
-            missed(ctx, &name, format!("{}: no {meant} matches", fault.kind.as_str()));
+        let kind = fault.kind();
+        let targets = target::hit(fault, &name, &nodes, ctx);
+        let Some(what) = target::describe(fault, &targets, ctx) else {
+            let meant = if fault.fault.target().has_nodes() { "node" } else { "pod" };
+            missed(ctx, &name, format!("{}: no {meant} matches", kind.as_str()));
             return;
         };
-        let targets = faults::targets(fault, &name, &nodes, ctx);
-        began(ctx, &name, fault.kind, targets, what.clone());
-        if fault.kind == FaultKind::GracefulShutdown && ctx.config.kubelet.shutdown_groups.is_empty() {
-            let message = "GracefulShutdown is a plain crash here: the kubelets have no shutdownGracePeriod";
-            note(ctx, Severity::Warning, "NoShutdownGracePeriod", &name, message.to_owned());
-        }
-        faults::begin(fault, &name, &nodes, &mut self.damage, ctx);
+        began(ctx, &name, kind, targets, what.clone());
+        let hit = Hit { name: &name, nodes: &nodes, origin: Origin::Timeline };
+        self.damage.begin(&fault.fault, &hit, ctx);
         self.hit[index] = nodes;
-        if let Some(length) = fault.length.filter(|_| fault.kind.lasts()) {
+        if let Some(length) = fault.length.filter(|_| kind.course().lasts()) {
             ctx.arm_in(length, Timer::FaultEnds(index));
-        } else if !fault.kind.lasts() {
+        } else if !kind.course().lasts() {
             ended(ctx, &name, what);
         }
     }
@@ -118,9 +130,9 @@ impl Chaos {
         let (_, fault) = &plan.faults[index];
         let nodes = std::mem::take(&mut self.hit[index]);
         let name = plan.fault_name(index);
-        let what = faults::describe(fault, &name, &nodes, ctx).unwrap_or_else(|| fault.kind.as_str().to_owned());
-        faults::end(fault, &nodes, &mut self.damage, ctx);
-        ended(ctx, &name, what);
+        let what = target::describe(fault, &target::hit(fault, &name, &nodes, ctx), ctx);
+        self.damage.end(&fault.fault, &nodes, ctx);
+        ended(ctx, &name, what.unwrap_or_else(|| fault.kind().as_str().to_owned()));
     }
 
     fn add_nodes(&mut self, index: usize, ctx: &mut Ctx<'_, Self>) {
@@ -185,7 +197,7 @@ impl Component for Chaos {
             Timer::AddNodes(_) => "nodes are added".to_owned(),
             Timer::Fails(..) => "a failure by chance".to_owned(),
             Timer::Repaired(..) => "what failed by chance is repaired".to_owned(),
-            Timer::Reclaimed(node) => format!("the cloud takes the machine of {} back", node_name(store, node)),
+            Timer::Due(kind, node) => kind.due_in_words(&node_name(store, node)),
         }
     }
 
@@ -220,7 +232,7 @@ impl Component for Chaos {
             Timer::Fault(index) => self.begin_fault(index, ctx),
             Timer::FaultEnds(index) => self.end_fault(index, ctx),
             Timer::AddNodes(index) => self.add_nodes(index, ctx),
-            Timer::Reclaimed(node) => faults::reclaimed(node, &mut self.damage, ctx),
+            Timer::Due(kind, node) => self.damage.due(kind, node, ctx),
             Timer::Fails(process, instance) => {
                 let plan = Arc::clone(&self.plan);
                 let spec = &plan.processes[process as usize];

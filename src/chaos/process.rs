@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::faults::Damage;
 use super::spec::FaultProcessSpec;
-use super::{Chaos, Timer, began, ended, faults, missed, target};
+use super::{Chaos, Hit, Origin, Timer, began, ended, missed, target};
 use crate::component::Ctx;
 use crate::engine::Stream;
 use crate::model::domain_of;
@@ -44,8 +44,8 @@ enum Age {
 
 /// The instance a node belongs to; none if it has no value of the domain's label.
 fn instance_name(spec: &FaultProcessSpec, node: NodeId, ctx: &Ctx<'_, Chaos>) -> Option<String> {
-    if !spec.kind.needs_nodes() && spec.domain.is_none() {
-        return Some(spec.kind.as_str().to_owned());
+    if !spec.fault.fault.target().has_nodes() && spec.domain.is_none() {
+        return Some(spec.fault.kind().as_str().to_owned());
     }
     match &spec.domain {
         None => Some(ctx.store.node_name(node).to_string()),
@@ -58,11 +58,11 @@ impl FaultProcess {
     /// of its life, its first wait is what is left then of a time to failure.
     pub(super) fn begin(process: u32, spec: &FaultProcessSpec, ctx: &mut Ctx<'_, Chaos>) -> Self {
         let mut this = Self::default();
-        for node in target::select(&spec.nodes, &format!("process/{}", spec.name), ctx) {
+        for node in target::select(&spec.fault.nodes, &format!("process/{}", spec.name), ctx) {
             this.add(process, node, spec, Age::Grown, ctx);
         }
         if this.instances.is_empty() {
-            missed(ctx, &spec.name, format!("{}: no node matches", spec.kind.as_str()));
+            missed(ctx, &spec.name, format!("{}: no node matches", spec.fault.kind().as_str()));
         }
         this
     }
@@ -71,10 +71,11 @@ impl FaultProcess {
     /// counts from its start; any other machine comes from a stock that is in use.
     pub(super) fn joins(&mut self, process: u32, node: NodeId, spec: &FaultProcessSpec, ctx: &mut Ctx<'_, Chaos>) {
         // Those that a count or a fraction draws are drawn once.
-        let is_drawn = spec.nodes.count.is_some() || spec.nodes.fraction.is_some();
+        let is_drawn = spec.fault.nodes.count.is_some() || spec.fault.nodes.fraction.is_some();
         let is_known = || instance_name(spec, node, ctx).is_some_and(|name| self.by_name.contains_key(&name));
-        if target::matches(&spec.nodes, node, ctx) && (!is_drawn || is_known()) {
-            let age = if spec.kind.ends_machines() && spec.domain.is_none() { Age::New } else { Age::Grown };
+        if target::matches(&spec.fault.nodes, node, ctx) && (!is_drawn || is_known()) {
+            let age =
+                if spec.fault.kind().course().ends_machines() && spec.domain.is_none() { Age::New } else { Age::Grown };
             self.add(process, node, spec, age, ctx);
         }
     }
@@ -130,7 +131,7 @@ impl FaultProcess {
         let name = self.event_name(index, spec);
         let instance = &mut self.instances[index as usize];
         instance.hit = instance.nodes.iter().copied().filter(|&node| ctx.store.machine(node).exists).collect();
-        if spec.kind.needs_nodes() && instance.hit.is_empty() {
+        if spec.fault.fault.target().has_nodes() && instance.hit.is_empty() {
             // What is gone cannot fail.
             instance.is_over = true;
             return;
@@ -138,13 +139,13 @@ impl FaultProcess {
         instance.failures += 1;
         let draw_name = self.draw_name(index, &name);
         let instance = &mut self.instances[index as usize];
-        let fault = spec.fault();
-        let what = faults::describe(&fault, &draw_name, &instance.hit, ctx);
-        let what = what.unwrap_or_else(|| spec.kind.as_str().to_owned());
-        let targets = faults::targets(&fault, &draw_name, &instance.hit, ctx);
-        began(ctx, &name, spec.kind, targets, what.clone());
-        faults::begin(&fault, &draw_name, &instance.hit, damage, ctx);
-        if spec.kind.lasts() {
+        let targets = target::hit(&spec.fault, &draw_name, &instance.hit, ctx);
+        let what = target::describe(&spec.fault, &targets, ctx);
+        let what = what.unwrap_or_else(|| spec.fault.kind().as_str().to_owned());
+        began(ctx, &name, spec.fault.kind(), targets, what.clone());
+        let hit = Hit { name: &draw_name, nodes: &instance.hit, origin: Origin::Process };
+        damage.begin(&spec.fault.fault, &hit, ctx);
+        if spec.fault.kind().course().lasts() {
             if let Some(repair) = &spec.time_to_repair {
                 let repair = repair.sample(&mut instance.stream);
                 ctx.arm_in(repair, Timer::Repaired(process, index));
@@ -155,7 +156,7 @@ impl FaultProcess {
         }
         ended(ctx, &name, what);
         instance.hit.clear();
-        instance.is_over = spec.kind.ends_machines();
+        instance.is_over = spec.fault.kind().course().ends_machines();
         if !instance.is_over {
             self.next_failure(process, index, spec, Age::New, ctx);
         }
@@ -171,12 +172,11 @@ impl FaultProcess {
     ) {
         let name = self.event_name(index, spec);
         let hit = std::mem::take(&mut self.instances[index as usize].hit);
-        let fault = spec.fault();
-        let what = faults::describe(&fault, &name, &hit, ctx);
-        faults::end(&fault, &hit, damage, ctx);
-        ended(ctx, &name, what.unwrap_or_else(|| spec.kind.as_str().to_owned()));
+        let what = target::describe(&spec.fault, &target::hit(&spec.fault, &name, &hit, ctx), ctx);
+        damage.end(&spec.fault.fault, &hit, ctx);
+        ended(ctx, &name, what.unwrap_or_else(|| spec.fault.kind().as_str().to_owned()));
         // A reclaimed instance is replaced by one of another name, which fails by itself.
-        let is_over = spec.kind.ends_machines() && spec.domain.is_none();
+        let is_over = spec.fault.kind().course().ends_machines() && spec.domain.is_none();
         self.instances[index as usize].is_over = is_over;
         if !is_over {
             self.next_failure(process, index, spec, Age::New, ctx);

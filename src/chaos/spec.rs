@@ -2,110 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::parameters::Field;
 use super::target::NodeTarget;
+use super::{AnyFault, FaultKind, Target};
 use crate::engine::Distribution;
-use crate::model::ResourceList;
+use crate::state::ControlPlaneProcess;
 use crate::units::SimDuration;
-
-/// What goes wrong.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum FaultKind {
-    /// The machine is off: kubelet and containers are gone.
-    Crash,
-    /// The kubelet process stops; containers keep serving.
-    KubeletStop,
-    /// No packets between node and control plane.
-    Partition,
-    /// The kubelet posts Ready=False.
-    NotReady,
-    /// As a crash; comes back after its boot time.
-    Reboot,
-    /// The kubelet's graceful node shutdown, then off.
-    GracefulShutdown,
-    /// Condition MemoryPressure.
-    MemoryPressure,
-    /// Condition DiskPressure.
-    DiskPressure,
-    /// Condition PIDPressure.
-    #[serde(rename = "PIDPressure")]
-    PidPressure,
-    /// Condition NetworkUnavailable.
-    NetworkUnavailable,
-    /// The machine is off for good and the cloud deletes the Node object.
-    InstanceGone,
-    /// A spot instance is reclaimed after a warning, during which its node is drained.
-    SpotInterruption,
-    /// Containers of chosen pods exit with an error.
-    ContainerCrash,
-    /// Containers of chosen pods are killed for their memory.
-    #[serde(rename = "OOMKill")]
-    OomKill,
-    /// Chosen pods are deleted without grace.
-    PodKill,
-    /// Pulls of images fail: a registry is down, or an image is not there.
-    ImagePullFailure,
-    /// Processes of the control plane are down.
-    ControlPlaneOutage,
-    /// Lease renewals get through late.
-    SlowHeartbeats,
-}
-
-impl FaultKind {
-    /// The name in a scenario.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Crash => "Crash",
-            Self::KubeletStop => "KubeletStop",
-            Self::Partition => "Partition",
-            Self::NotReady => "NotReady",
-            Self::Reboot => "Reboot",
-            Self::GracefulShutdown => "GracefulShutdown",
-            Self::MemoryPressure => "MemoryPressure",
-            Self::DiskPressure => "DiskPressure",
-            Self::PidPressure => "PIDPressure",
-            Self::NetworkUnavailable => "NetworkUnavailable",
-            Self::InstanceGone => "InstanceGone",
-            Self::SpotInterruption => "SpotInterruption",
-            Self::ContainerCrash => "ContainerCrash",
-            Self::OomKill => "OOMKill",
-            Self::PodKill => "PodKill",
-            Self::ImagePullFailure => "ImagePullFailure",
-            Self::ControlPlaneOutage => "ControlPlaneOutage",
-            Self::SlowHeartbeats => "SlowHeartbeats",
-        }
-    }
-
-    /// Whether it hits nodes, as opposed to pods or processes.
-    #[must_use]
-    pub fn needs_nodes(self) -> bool {
-        !matches!(self, Self::ControlPlaneOutage | Self::ContainerCrash | Self::OomKill | Self::PodKill)
-    }
-
-    /// Whether it hits pods.
-    #[must_use]
-    pub fn hits_pods(self) -> bool {
-        matches!(self, Self::ContainerCrash | Self::OomKill | Self::PodKill)
-    }
-
-    /// Whether it goes on until it is repaired.
-    #[must_use]
-    pub fn lasts(self) -> bool {
-        !matches!(self, Self::Reboot | Self::InstanceGone | Self::ContainerCrash | Self::OomKill | Self::PodKill)
-    }
-
-    /// Whether a random process of it has to say how long a repair takes. Spot instances may go without a replacement.
-    #[must_use]
-    pub fn needs_repair(self) -> bool {
-        self.lasts() && self != Self::SpotInterruption
-    }
-
-    /// Whether it ends machines for good.
-    #[must_use]
-    pub fn ends_machines(self) -> bool {
-        matches!(self, Self::InstanceGone | Self::SpotInterruption)
-    }
-}
 
 /// A process of the control plane, by its name.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +19,18 @@ pub enum ProcessName {
     KubeControllerManager,
     /// kube-scheduler.
     KubeScheduler,
+}
+
+impl ProcessName {
+    /// The process of that name.
+    #[must_use]
+    pub fn process(self) -> ControlPlaneProcess {
+        match self {
+            Self::KubeApiserver => ControlPlaneProcess::KubeApiserver,
+            Self::KubeControllerManager => ControlPlaneProcess::KubeControllerManager,
+            Self::KubeScheduler => ControlPlaneProcess::KubeScheduler,
+        }
+    }
 }
 
 /// Which pods a fault hits.
@@ -141,138 +55,74 @@ pub struct PodTarget {
 }
 
 /// A fault.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FaultSpec {
-    /// What goes wrong.
-    pub kind: FaultKind,
     /// On which nodes.
-    #[serde(default, skip_serializing_if = "NodeTarget::is_everything")]
     pub nodes: NodeTarget,
-    /// For how long; without it, until the end of the run.
-    #[serde(
-        rename = "for",
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "crate::units::with_days::option"
-    )]
+    /// For how long; without it, until the end of the run. A random process says that by its time to repair.
     pub length: Option<SimDuration>,
-    /// Which processes (ControlPlaneOutage).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub components: Vec<ProcessName>,
-    /// Which pods (ContainerCrash, OOMKill, PodKill).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pods: Option<PodTarget>,
-    /// Exit code (ContainerCrash).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit_code: Option<i32>,
-    /// How long the machine boots afterwards (Crash, Reboot, GracefulShutdown); as all machines if not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub boot: Option<Distribution>,
-    /// By how much each renewal is late (SlowHeartbeats).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Distribution>,
-    /// From the warning to the end of the instance (SpotInterruption).
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::units::with_days::option")]
-    pub notice: Option<SimDuration>,
-    /// Whether the node is drained when the warning comes (SpotInterruption).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub drain: Option<bool>,
-    /// What others than pods use (MemoryPressure, DiskPressure, PIDPressure): whether the node is short of it is then up to
-    /// the kubelet's thresholds. Without it, the condition holds.
-    #[serde(default, skip_serializing_if = "ResourceList::is_empty")]
-    pub usage: ResourceList,
-    /// Which images (ImagePullFailure): names, or beginnings of names with `*` at the end; all, if none is said.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<String>,
+    /// What goes wrong.
+    pub fault: AnyFault,
 }
 
 impl FaultSpec {
-    /// A fault of this kind, with nothing else said.
+    /// A fault on all nodes until the end of the run; of a kind alone, one with nothing else said.
     #[must_use]
-    pub fn new(kind: FaultKind) -> Self {
-        Self {
-            kind,
-            nodes: NodeTarget::default(),
-            length: None,
-            components: Vec::new(),
-            pods: None,
-            exit_code: None,
-            boot: None,
-            delay: None,
-            notice: None,
-            drain: None,
-            usage: ResourceList::default(),
-            images: Vec::new(),
-        }
+    pub fn new(fault: impl Into<AnyFault>) -> Self {
+        Self { nodes: NodeTarget::default(), length: None, fault: fault.into() }
+    }
+
+    /// Its kind.
+    #[must_use]
+    pub fn kind(&self) -> FaultKind {
+        self.fault.kind()
     }
 }
 
 /// A random process of failures and repairs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FaultProcessSpec {
     /// Names its random streams.
     pub name: String,
-    /// What goes wrong.
-    pub kind: FaultKind,
-    /// Among which nodes; one process per node.
-    #[serde(default, skip_serializing_if = "NodeTarget::is_everything")]
-    pub nodes: NodeTarget,
-    /// A label key: one process per value, which takes all its nodes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// A label key: one process per value, which takes all its nodes. Without it, one process per node.
     pub domain: Option<String>,
-    /// Which processes (ControlPlaneOutage).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub components: Vec<ProcessName>,
-    /// Which pods (ContainerCrash, OOMKill, PodKill).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pods: Option<PodTarget>,
-    /// Exit code (ContainerCrash).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit_code: Option<i32>,
-    /// How long the machine boots afterwards (Crash, Reboot, GracefulShutdown); as all machines if not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub boot: Option<Distribution>,
-    /// By how much each renewal is late (SlowHeartbeats).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Distribution>,
-    /// From the warning to the end of the instance (SpotInterruption).
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::units::with_days::option")]
-    pub notice: Option<SimDuration>,
-    /// Whether the node is drained when the warning comes (SpotInterruption).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub drain: Option<bool>,
-    /// What others than pods use (MemoryPressure, DiskPressure, PIDPressure).
-    #[serde(default, skip_serializing_if = "ResourceList::is_empty")]
-    pub usage: ResourceList,
-    /// Which images (ImagePullFailure).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<String>,
+    /// What each failure is, and among which nodes.
+    pub fault: FaultSpec,
     /// From repair to the next failure.
     pub time_to_failure: Distribution,
-    /// From failure to repair. None for kinds that are over at once ([`FaultKind::lasts`]), and for a spot instance that is not
+    /// From failure to repair. None for kinds that are over at once ([`super::Course::lasts`]), and for a spot instance that is not
     /// replaced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_to_repair: Option<Distribution>,
 }
 
-impl FaultProcessSpec {
-    /// What each failure of the process is.
+const NODES: Field = Field {
+    name: "nodes",
+    about: "which nodes: by `names`, `zone`, `pool`, `selector`, and `count` or `fraction` of those; `{}` means all",
+    needed: None,
+};
+
+const NEEDED_NODES: Field = Field {
+    needed: Some(
+        "add `nodes: {names: [...]}`, `{zone: ...}`, `{pool: ...}` or `{selector: ...}`; `{}` means all nodes",
+    ),
+    ..NODES
+};
+
+const LENGTH: Field =
+    Field { name: "for", about: "how long it lasts; until the end of the run, if not said", needed: None };
+
+impl FaultKind {
+    /// The fields that mean something for it, besides `kind`: what it is aimed at, how long it lasts, and the rest.
     #[must_use]
-    pub fn fault(&self) -> FaultSpec {
-        FaultSpec {
-            nodes: self.nodes.clone(),
-            components: self.components.clone(),
-            pods: self.pods.clone(),
-            exit_code: self.exit_code,
-            boot: self.boot.clone(),
-            delay: self.delay.clone(),
-            notice: self.notice,
-            drain: self.drain,
-            usage: self.usage.clone(),
-            images: self.images.clone(),
-            ..FaultSpec::new(self.kind)
-        }
+    pub fn fields(self) -> Vec<Field> {
+        let own = self.own_fields();
+        let (target, rest) = match AnyFault::from(self).target() {
+            Target::Nodes => (vec![NEEDED_NODES], own),
+            Target::Images(_) => (vec![NODES, own[0]], &own[1..]),
+            Target::Pods(_) => (vec![own[0], NODES], &own[1..]),
+            Target::Processes(_) => (vec![own[0]], &own[1..]),
+        };
+        let length = Some(LENGTH).filter(|_| self.course().lasts());
+        target.into_iter().chain(length).chain(rest.iter().copied()).collect()
     }
 }

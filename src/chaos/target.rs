@@ -5,9 +5,9 @@ use std::fmt;
 use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize};
 
-use super::Chaos;
-use super::spec::PodTarget;
-use crate::component::{Ctx, pool_number};
+use super::spec::{FaultSpec, PodTarget};
+use super::{Chaos, Target};
+use crate::component::{Ctx, FaultTarget, pool_number};
 use crate::model::{LabelSelector, zone_of};
 use crate::state::{NodeId, PodId};
 
@@ -141,10 +141,29 @@ pub(super) fn select_pods(target: &PodTarget, nodes: &[NodeId], fault: &str, ctx
     stream.sample_indices(all.len(), wanted).into_iter().map(|index| all[index]).collect()
 }
 
-/// The nodes in words: all of them, as whoever reads the events may look for one.
-pub(super) fn describe(nodes: &[NodeId], ctx: &Ctx<'_, Chaos>) -> String {
-    let names: Vec<&str> = nodes.iter().map(|&id| ctx.store.node_name(id).as_str()).collect();
-    names.join(", ")
+/// What a fault hits that has these nodes, whenever it is asked at one instant: processes, pods or machines.
+pub(super) fn hit(spec: &FaultSpec, name: &str, nodes: &[NodeId], ctx: &Ctx<'_, Chaos>) -> Vec<FaultTarget> {
+    match spec.fault.target() {
+        Target::Processes(processes) => processes.into_iter().map(FaultTarget::Process).collect(),
+        Target::Pods(pods) => select_pods(pods, nodes, name, ctx).into_iter().map(FaultTarget::Pod).collect(),
+        Target::Nodes | Target::Images(_) => nodes.iter().copied().map(FaultTarget::Node).collect(),
+    }
+}
+
+/// What a fault hits, in words; none if that is nothing. All names are there, as whoever reads the events may look for one.
+pub(super) fn describe(spec: &FaultSpec, hit: &[FaultTarget], ctx: &Ctx<'_, Chaos>) -> Option<String> {
+    let names = hit.iter().filter_map(|target| match *target {
+        FaultTarget::Process(process) => Some(process.as_str().to_owned()),
+        FaultTarget::Pod(pod) => ctx.store.pod(pod).map(|pod| format!("pod/{}/{}", pod.namespace, pod.name)),
+        FaultTarget::Node(node) => Some(ctx.store.node_name(node).to_string()),
+    });
+    let names: Vec<String> = names.collect();
+    let images = match spec.fault.target() {
+        Target::Images([]) => "all images on ".to_owned(),
+        Target::Images(images) => format!("{} on ", images.join(" and ")),
+        Target::Nodes | Target::Pods(_) | Target::Processes(_) => String::new(),
+    };
+    (!names.is_empty()).then(|| format!("{} of {images}{}", spec.kind().as_str(), names.join(", ")))
 }
 
 #[cfg(test)]

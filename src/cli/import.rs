@@ -129,7 +129,7 @@ pub(super) fn import(arguments: &ImportArgs, ui: &Ui) -> Result<Ending, Failure>
     let options = FaultOptions {
         name: arguments.name.clone(),
         kind: arguments.fault.as_str().to_owned(),
-        is_repaired: arguments.fault.lasts(),
+        is_repaired: arguments.fault.course().lasts(),
         since: arguments.since.clone(),
         until: arguments.until.clone(),
         nodes: arguments.nodes,

@@ -10,4 +10,4 @@ pub mod suggest;
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
 pub use render::Style;
 pub use source::{Location, Source, Sources};
-pub use suggest::{nearest, slip};
+pub use suggest::{nearest, slip, unknown_name};

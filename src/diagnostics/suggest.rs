@@ -1,5 +1,7 @@
 //! What the user may have meant.
 
+use super::Diagnostic;
+
 /// The candidate nearest to a name, if any is near enough to be what was meant.
 ///
 /// One that differs in case only wins; then the fewest insertions, deletions, replacements and swaps of neighbors, case
@@ -26,6 +28,21 @@ pub fn slip<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Op
     let is_long = word.chars().count() >= 5;
     let near = nearest(word, candidates).filter(|_| is_long)?;
     (strsim::damerau_levenshtein(&word.to_lowercase(), &near.to_lowercase()) <= 2).then_some(near)
+}
+
+/// An unknown name, with the nearest one or the first of those there are.
+pub fn unknown_name<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
+    const LISTED_MAX: usize = 8;
+    let diagnostic = Diagnostic::error("scenario::unknown_name", format!("there is no {what} `{name}`"));
+    if let Some(nearest) = nearest(name, known.clone()).filter(|nearest| *nearest != name) {
+        return diagnostic.help(format!("the nearest is `{nearest}`"));
+    }
+    let listed: Vec<&str> = known.clone().take(LISTED_MAX).collect();
+    if listed.is_empty() {
+        return diagnostic.help(format!("there is no {what} at all"));
+    }
+    let more = if known.count() > LISTED_MAX { ", …" } else { "" };
+    diagnostic.help(format!("there are `{}`{more}", listed.join("`, `")))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ mod pulls;
 
 use bench::Bench;
 
-use crate::chaos::{FaultKind, FaultSpec};
+use crate::chaos::{FaultKind, FaultSpec, SlowHeartbeats};
 use crate::engine::Distribution;
 use crate::state::{NodeConditionKind, PodPhase, Status};
 use crate::units::{SimDuration, SimTime};
@@ -553,9 +553,8 @@ fn an_api_server_outage_silences_every_kubelet_and_loses_no_status() {
 #[test]
 fn slow_heartbeats_are_silent_for_interval_and_delay() {
     let mut bench = Bench::new();
-    let delay = Some(Distribution::Constant(SimDuration::from_secs(60)));
-    let fault =
-        FaultSpec { delay, length: Some(SimDuration::from_secs(300)), ..FaultSpec::new(FaultKind::SlowHeartbeats) };
+    let delay = Distribution::Constant(SimDuration::from_secs(60));
+    let fault = FaultSpec { length: Some(SimDuration::from_secs(300)), ..FaultSpec::new(SlowHeartbeats { delay }) };
     bench.fault_spec(10, fault);
     bench.run_until(600.0);
     let gaps: Vec<u64> = bench.renewals().windows(2).map(|pair| (pair[1] - pair[0]).round() as u64).collect();

@@ -14,6 +14,7 @@ use serde::de::{
 };
 
 use super::document::{Entry, Node, Value};
+use crate::chaos::FIRST_FIELD_FIRST;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::model::field_path::FieldPath;
 
@@ -345,7 +346,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn fields(self, entries: &'a [Entry]) -> Fields<'a> {
-        Fields { entries: entries.iter(), current: None, cursor: self }
+        Fields { first: None, is_begun: false, entries: entries.iter(), current: None, cursor: self }
     }
 
     /// Remarks on keys that no field has but nearly.
@@ -524,7 +525,7 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
@@ -534,6 +535,11 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
             Value::List(_) => Err(DecodeError::invalid_type(Unexpected::Seq, &"a map").at(self.node)),
             Value::Scalar { text, .. } if !self.node.is_null() => {
                 Err(DecodeError::invalid_type(Unexpected::Str(text), &"a map").at(self.node))
+            }
+            Value::Map(entries) if name == FIRST_FIELD_FIRST => {
+                let mut in_order = self.fields(entries);
+                in_order.first = fields.first().and_then(|first| self.node.entry(first));
+                visitor.visit_map(in_order).map_err(|error| error.at(self.node))
             }
             _ => visit_map_or_nothing!(visitor, self),
         }
@@ -568,6 +574,9 @@ impl<'de> SeqAccess<'de> for Items<'_> {
 }
 
 struct Fields<'a> {
+    /// A field that is read before all others.
+    first: Option<&'a Entry>,
+    is_begun: bool,
     entries: std::slice::Iter<'a, Entry>,
     current: Option<&'a Entry>,
     cursor: Cursor<'a>,
@@ -577,7 +586,12 @@ impl<'de> MapAccess<'de> for Fields<'_> {
     type Error = DecodeError;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, DecodeError> {
-        self.current = self.entries.find(|entry| !entry.node.is_removed());
+        let is_next =
+            |entry: &&Entry| !entry.node.is_removed() && self.first.is_none_or(|first| !std::ptr::eq(first, *entry));
+        self.current = match self.first.filter(|_| !std::mem::replace(&mut self.is_begun, true)) {
+            Some(first) => Some(first),
+            None => self.entries.find(is_next),
+        };
         let Some(entry) = self.current else { return Ok(None) };
         let key: StrDeserializer<'_, DecodeError> = (&*entry.key).into_deserializer();
         seed.deserialize(key).map(Some).map_err(|error| error.at_entry(entry))

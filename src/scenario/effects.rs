@@ -31,7 +31,8 @@ pub(super) fn check(
 /// Times to repair of what is over at once: paths below the document's root.
 pub(super) fn of_processes(spec: &Spec) -> Vec<FieldPath> {
     let processes = spec.faults.iter().enumerate();
-    let idle = processes.filter(|(_, process)| !process.kind.lasts() && process.time_to_repair.is_some());
+    let idle =
+        processes.filter(|(_, process)| !process.fault.kind().course().lasts() && process.time_to_repair.is_some());
     let path = |index| super::overrides::parse_path(&format!("spec.faults[{index}].timeToRepair"));
     idle.map(|(index, _)| path(index).expect("a well-formed path")).collect()
 }

@@ -145,7 +145,7 @@ fn entry(scenario: &ResolvedScenario, at: crate::units::SimTime, action: Timelin
             let (_, fault) = &scenario.chaos.faults[index];
             let mut written = json!(fault);
             // All nodes are meant by a target that says nothing, which has to be said.
-            if fault.kind.needs_nodes() && fault.nodes.is_everything() {
+            if fault.fault.target().has_nodes() && fault.nodes.is_everything() {
                 written["nodes"] = json!({});
             }
             json!({"at": at, "fault": written})

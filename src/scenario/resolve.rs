@@ -1,5 +1,6 @@
 //! From the tree to a scenario with nothing left open.
 
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -372,13 +373,11 @@ impl Resolver<'_> {
         procedures.repair.clone_from(&spec.node_auto_repair);
         procedures.autoscaler = self.autoscaler(root, &spec, &procedures, files);
         for (index, process) in chaos.processes.iter_mut().enumerate() {
-            let at = |field: &str| root.locate_text(&format!("spec.faults[{index}].{field}"));
-            self.observations(&mut process.time_to_failure, at("timeToFailure"), files);
-            let repair = (&mut process.time_to_repair, "timeToRepair");
-            for (distribution, field) in [repair, (&mut process.boot, "boot"), (&mut process.delay, "delay")] {
-                if let Some(distribution) = distribution {
-                    self.observations(distribution, at(field), files);
-                }
+            let at = At::root(root).field("spec").field("faults").index(index);
+            let failure = ("timeToFailure", &mut process.time_to_failure);
+            let repair = process.time_to_repair.as_mut().map(|repair| ("timeToRepair", repair));
+            for (field, distribution) in iter::once(failure).chain(repair).chain(process.fault.fault.distributions()) {
+                self.observations(distribution, at.field(field).location(), files);
             }
         }
         remember_applied(&mut objects, &runbook);

@@ -9,6 +9,7 @@ use super::schema::Spec;
 use super::validate::Inventory;
 use super::{ResolvedScenario, foresight};
 use crate::arena::Symbol;
+use crate::chaos::Course;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest, slip};
 use crate::kubectl::{Command, Kind, RunbookLine, Selection, placed_commands};
 use crate::model::Object;
@@ -157,7 +158,7 @@ impl Names {
                 || scenario.procedures.autoscaler.is_some()
                 || scenario.procedures.repair.is_some()
                 || !scenario.chaos.processes.is_empty()
-                || scenario.chaos.faults.iter().any(|(_, fault)| fault.kind.as_str() == "SpotInterruption"),
+                || scenario.chaos.faults.iter().any(|(_, fault)| fault.kind().course() == Course::UntilReplaced),
         };
         scenario.objects.iter().for_each(|object| names.add(&object.object));
         names

@@ -47,11 +47,9 @@ impl Resolver<'_> {
                 Some(ActionEntry::Fault(fault)) => {
                     timeline.push((at, TimelineAction::Fault(chaos.faults.len())));
                     let mut fault = fault.clone();
-                    for (distribution, field) in [(&mut fault.boot, "boot"), (&mut fault.delay, "delay")] {
-                        if let Some(distribution) = distribution {
-                            let place = entry_at.field("fault").field(field).location();
-                            self.observations(distribution, place, files);
-                        }
+                    for (field, distribution) in fault.fault.distributions() {
+                        let place = entry_at.field("fault").field(field).location();
+                        self.observations(distribution, place, files);
                     }
                     chaos.faults.push((at, fault));
                 }

@@ -50,8 +50,6 @@ pub(super) struct Inventory {
     namespaces: BTreeSet<Symbol>,
     /// Pods and templates of pods: namespace and labels.
     pods: Vec<(Symbol, Labels)>,
-    /// Whether kubelets end pods before their machine goes down.
-    has_graceful_shutdown: bool,
 }
 
 impl Inventory {
@@ -63,7 +61,6 @@ impl Inventory {
             pools: scenario.pools.iter().map(|pool| pool.name).collect(),
             namespaces: BTreeSet::from([Symbol::new("default")]),
             pods: Vec::new(),
-            has_graceful_shutdown: !scenario.config.kubelet.shutdown_groups.is_empty(),
         };
         let written = scenario.objects.iter().map(|object| &object.object);
         let typed = scenario.kubectl.lines.iter().flat_map(|line| &line.objects).map(|written| &written.object);
@@ -134,11 +131,6 @@ impl Inventory {
         })
     }
 
-    /// Whether kubelets end pods before their machine goes down.
-    pub(super) fn has_graceful_shutdown(&self) -> bool {
-        self.has_graceful_shutdown
-    }
-
     pub(super) fn namespaces(&self) -> &BTreeSet<Symbol> {
         &self.namespaces
     }
@@ -158,7 +150,7 @@ pub(super) fn validate(
     check_repeated_objects(root, scenario, diagnostics);
     check_older_rules(scenario, diagnostics);
     objects::check(scenario, inventory, diagnostics);
-    check_timeline(root, spec, inventory, diagnostics);
+    check_timeline(root, spec, scenario, inventory, diagnostics);
     runbook::check(root, spec, scenario, inventory, diagnostics);
     check_processes(root, spec, scenario, inventory, diagnostics);
     procedures::check_workload_autoscalers(root, spec, scenario, diagnostics);
@@ -362,7 +354,13 @@ fn check_repeated_objects(root: &Node, scenario: &ResolvedScenario, diagnostics:
     }
 }
 
-fn check_timeline(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: &mut Diagnostics) {
+fn check_timeline(
+    root: &Node,
+    spec: &Spec,
+    scenario: &ResolvedScenario,
+    inventory: &Inventory,
+    diagnostics: &mut Diagnostics,
+) {
     for (index, entry) in spec.timeline.iter().enumerate() {
         let at = At::root(root).field("spec").field("timeline").index(index);
         if entry.at > spec.duration {
@@ -387,22 +385,29 @@ fn check_timeline(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: 
             diagnostics.push(Diagnostic::error("scenario::bad_entry", message).at(at.location(), "").help(help));
         }
         for action in &entry.actions {
-            check_action(root, index, action, inventory, diagnostics);
+            check_action(root, index, action, scenario, inventory, diagnostics);
         }
     }
 }
 
-fn check_action(root: &Node, index: usize, action: &ActionEntry, inventory: &Inventory, diagnostics: &mut Diagnostics) {
-    let path = format!("spec.timeline[{index}]");
+fn check_action(
+    root: &Node,
+    index: usize,
+    action: &ActionEntry,
+    scenario: &ResolvedScenario,
+    inventory: &Inventory,
+    diagnostics: &mut Diagnostics,
+) {
     let at = At::root(root).field("spec").field("timeline").index(index);
     match action {
         ActionEntry::Fault(fault) => {
-            targets::check(root, &Fault { path: format!("{path}.fault"), spec: fault }, inventory, diagnostics);
+            let at = at.field("fault");
+            targets::check(&Fault { at, spec: fault }, &scenario.config, inventory, diagnostics);
             if fault.length == Some(SimDuration::ZERO) {
-                let message = format!("this {} ends in the instant in which it begins", fault.kind.as_str());
+                let message = format!("this {} ends in the instant in which it begins", fault.kind().as_str());
                 diagnostics.push(
                     Diagnostic::warning("scenario::no_time", message)
-                        .at(at.field("fault").field("for").location(), "for no time")
+                        .at(at.field("for").location(), "for no time")
                         .help("say how long it lasts; without `for` it lasts until the end of the run"),
                 );
             }
@@ -434,8 +439,9 @@ fn check_processes(
 ) {
     let mut first_places: BTreeMap<&str, Location> = BTreeMap::new();
     for (index, process) in scenario.chaos.processes.iter().enumerate() {
-        let path = format!("spec.faults[{index}]");
-        let place = |field: &str| root.locate_text(&format!("{path}.{field}"));
+        let at = At::root(root).field("spec").field("faults").index(index);
+        let place = |field: &str| at.field(field).location();
+        let fault = &process.fault;
         if let Some(first) = first_places.get(process.name.as_str()) {
             let message = format!("there are two random processes `{}`", process.name);
             diagnostics.push(
@@ -447,7 +453,7 @@ fn check_processes(
         } else {
             first_places.insert(&process.name, place("name"));
         }
-        targets::check(root, &Fault { path: path.clone(), spec: &process.fault() }, inventory, diagnostics);
+        targets::check(&Fault { at, spec: fault }, &scenario.config, inventory, diagnostics);
         if process.time_to_failure.is_zero() {
             let message = format!("random process `{}` fails again at once, without end", process.name);
             diagnostics
@@ -462,9 +468,9 @@ fn check_processes(
             );
         }
         if let Some(domain) = &process.domain {
-            let selector = process.nodes.selector.as_ref().and_then(|text| LabelSelector::parse(text).ok());
+            let selector = fault.nodes.selector.as_ref().and_then(|text| LabelSelector::parse(text).ok());
             let is_hit = |node: &KnownNode| {
-                targets::admits(&process.nodes, selector.as_ref(), node.name, &node.labels)
+                targets::admits(&fault.nodes, selector.as_ref(), node.name, &node.labels)
                     && domain_of(&node.labels, domain).is_some()
             };
             if !inventory.nodes().any(is_hit) {
@@ -478,12 +484,12 @@ fn check_processes(
 
 /// About how often a random process fails in a time.
 fn failures(process: &FaultProcessSpec, inventory: &Inventory, duration: SimDuration) -> Option<f64> {
-    let repair = match process.time_to_repair.as_ref().filter(|_| process.kind.lasts()) {
+    let repair = match process.time_to_repair.as_ref().filter(|_| process.fault.kind().course().lasts()) {
         Some(repair) => repair.mean()?.as_secs_f64(),
         None => 0.0,
     };
     let cycle = process.time_to_failure.mean()?.as_secs_f64() + repair;
-    let instances = if process.kind.needs_nodes() { inventory.nodes().count() } else { 1 };
+    let instances = if process.fault.fault.target().has_nodes() { inventory.nodes().count() } else { 1 };
     Some(instances as f64 * duration.as_secs_f64() / cycle.max(1e-9))
 }
 

@@ -1,48 +1,67 @@
 //! Registries that give nothing, and images that are not there.
 
 use super::super::Chaos;
-use super::super::spec::FaultSpec;
-use super::Damage;
+use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::losses::Losses;
 use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::state::{MachineChange, NodeId};
 
+parameters! {
+    /// Pulls of images fail: a registry is down, or an image is not there.
+    pub struct ImagePullFailure {
+        /// which images: names, or beginnings of names such as `registry.example.com/*`; all, if not said
+        "images" images: Vec<String>;
+    }
+}
+
 /// Which images fail on which nodes: all of them, if every node is hit.
 #[derive(Clone, Debug)]
-pub(super) struct PullFailure {
+pub(in crate::chaos) struct PullFailure {
     nodes: Vec<NodeId>,
     images: Vec<String>,
     is_everywhere: bool,
 }
 
-/// Pulls fail from now on. A fault that hits every node also hits those that join while it lasts.
-pub(super) fn begin(fault: &FaultSpec, nodes: &[NodeId], damage: &mut Damage, ctx: &mut Ctx<'_, Chaos>) {
-    let is_everywhere = nodes.len() == ctx.store.nodes().count();
-    let images = if fault.images.is_empty() { vec!["*".to_owned()] } else { fault.images.clone() };
-    let failure = PullFailure { nodes: nodes.to_vec(), images, is_everywhere };
-    tell(&failure, true, ctx);
-    damage.pull_failures.push(failure);
-}
-
-/// Pulls go well again.
-pub(super) fn end(fault: &FaultSpec, nodes: &[NodeId], damage: &mut Damage, ctx: &mut Ctx<'_, Chaos>) {
-    let is_it =
-        |failure: &PullFailure| failure.nodes == nodes && (failure.images == fault.images || fault.images.is_empty());
-    if let Some(position) = damage.pull_failures.iter().position(is_it) {
-        let failure = damage.pull_failures.remove(position);
-        tell(&failure, false, ctx);
+impl PullFailure {
+    fn change(&self, fails: bool, ctx: &mut Ctx<'_, Chaos>) {
+        for images in &self.images {
+            let images = Symbol::new(images);
+            if self.is_everywhere {
+                ctx.change_machine(MachineChange::PullsFail { node: None, images, fails });
+            } else {
+                for &node in &self.nodes {
+                    ctx.change_machine(MachineChange::PullsFail { node: Some(node), images, fails });
+                }
+            }
+        }
     }
 }
 
-fn tell(failure: &PullFailure, fails: bool, ctx: &mut Ctx<'_, Chaos>) {
-    for images in &failure.images {
-        let images = Symbol::new(images);
-        if failure.is_everywhere {
-            ctx.change_machine(MachineChange::PullsFail { node: None, images, fails });
-        } else {
-            for &node in &failure.nodes {
-                ctx.change_machine(MachineChange::PullsFail { node: Some(node), images, fails });
-            }
+impl Fault for ImagePullFailure {
+    const NAME: &'static str = "ImagePullFailure";
+    const ABOUT: &'static str = "pulls of images fail, of all nodes or of `nodes:`";
+    const COURSE: Course = Course::Lasting;
+    type State = Vec<PullFailure>;
+
+    fn target(&self) -> Target<'_> {
+        Target::Images(&self.images)
+    }
+
+    /// A fault that hits every node also hits those that join while it lasts.
+    fn begin(&self, hit: &Hit<'_>, failures: &mut Vec<PullFailure>, _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        let is_everywhere = hit.nodes.len() == ctx.store.nodes().count();
+        let images = if self.images.is_empty() { vec!["*".to_owned()] } else { self.images.clone() };
+        let failure = PullFailure { nodes: hit.nodes.to_vec(), images, is_everywhere };
+        failure.change(true, ctx);
+        failures.push(failure);
+    }
+
+    fn end(&self, nodes: &[NodeId], failures: &mut Vec<PullFailure>, _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        let is_it =
+            |failure: &PullFailure| failure.nodes == nodes && (failure.images == self.images || self.images.is_empty());
+        if let Some(position) = failures.iter().position(is_it) {
+            failures.remove(position).change(false, ctx);
         }
     }
 }

@@ -1,152 +1,193 @@
-//! The kinds of faults: those of processes, of machines and of pods.
+//! The kinds of faults, a file each, and the enums of all of them; nothing is boxed.
 
-mod control_plane_outage;
-mod image_pull_failure;
-mod losses;
-mod pods;
-mod spot_interruption;
-
+use std::fmt;
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use serde::de::{Deserialize, Deserializer, EnumAccess, Error, MapAccess, VariantAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
-pub(super) use spot_interruption::reclaimed;
+use super::fault::{Check, Course, Fault, Hit, Target};
+use super::losses::Losses;
+use super::parameters::{Field, Parameters};
+use super::{Chaos, ChaosPlan};
+use crate::component::Ctx;
+use crate::engine::Distribution;
+use crate::state::{MachineChange, NodeId};
 
-use super::nesting::{Loss, Nesting};
-use super::spec::{FaultKind, FaultSpec};
-use super::{Chaos, ChaosPlan, target};
-use crate::component::{Ctx, FaultTarget};
-use crate::engine::{Distribution, Stream};
-use crate::state::{MachineChange, NodeId, Usage};
-use crate::units::SimDuration;
+macro_rules! declare {
+    ($($module:ident::$kind:ident)*) => {
+        $(mod $module;)*
+        $(pub use $module::$kind;)*
 
-/// What faults have done to the world and not yet undone.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Damage {
-    nesting: Nesting,
-    /// Machines in graceful shutdown whose fault is over already: they are powered on as soon as they are off.
-    returning: FxHashSet<NodeId>,
-    /// How late the renewals of a node are.
-    delays: FxHashMap<NodeId, (Distribution, Stream)>,
-    /// Spot instances that have been warned.
-    reclaims: FxHashMap<NodeId, spot_interruption::Reclaim>,
-    /// What faults make others than pods use of a machine.
-    burdens: FxHashMap<NodeId, Vec<Usage>>,
-    /// Pulls that fail.
-    pull_failures: Vec<image_pull_failure::PullFailure>,
-    /// By pool: numbers from here on have not been given.
-    next_numbers: FxHashMap<usize, u64>,
-    plan: Arc<ChaosPlan>,
+        /// What goes wrong.
+        #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+        pub enum FaultKind {
+            $(#[doc = concat!("See [`", stringify!($kind), "`].")] $kind,)*
+        }
+
+        impl FaultKind {
+            /// All kinds.
+            pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
+
+            const NAMES: &'static [&'static str] = &[$($kind::NAME,)*];
+
+            /// The name in a scenario.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$kind => $kind::NAME,)* }
+            }
+
+            /// What it does, in a line of the reference.
+            #[must_use]
+            pub fn about(self) -> &'static str {
+                match self { $(Self::$kind => $kind::ABOUT,)* }
+            }
+
+            /// How it ends.
+            #[must_use]
+            pub fn course(self) -> Course {
+                match self { $(Self::$kind => $kind::COURSE,)* }
+            }
+
+            /// The fields that it alone has, or with some others.
+            #[must_use]
+            pub(super) fn own_fields(self) -> &'static [Field] {
+                match self { $(Self::$kind => $kind::FIELDS,)* }
+            }
+
+            /// What [`super::Timer::Due`] is for, in words.
+            pub(super) fn due_in_words(self, node: &str) -> String {
+                match self { $(Self::$kind => $kind::due_in_words(node),)* }
+            }
+        }
+
+        /// A fault of any kind: what a scenario says of it.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum AnyFault {
+            $(#[doc = concat!("See [`", stringify!($kind), "`].")] $kind($kind),)*
+        }
+
+        $(impl From<$kind> for AnyFault {
+            fn from(fault: $kind) -> Self {
+                Self::$kind(fault)
+            }
+        })*
+
+        impl From<FaultKind> for AnyFault {
+            fn from(kind: FaultKind) -> Self {
+                match kind { $(FaultKind::$kind => Self::$kind($kind::absent()),)* }
+            }
+        }
+
+        impl AnyFault {
+            /// Its kind.
+            #[must_use]
+            pub fn kind(&self) -> FaultKind {
+                match self { $(Self::$kind(_) => FaultKind::$kind,)* }
+            }
+
+            /// What it is aimed at.
+            #[must_use]
+            pub fn target(&self) -> Target<'_> {
+                match self { $(Self::$kind(fault) => fault.target(),)* }
+            }
+
+            /// Reports what is wrong with its parameters, each of which has the right type.
+            pub fn check(&self, check: &mut Check<'_>) {
+                match self { $(Self::$kind(fault) => fault.check(check),)* }
+            }
+
+            /// The distributions among its parameters, by their fields.
+            pub fn distributions(&mut self) -> Vec<(&'static str, &mut Distribution)> {
+                match self { $(Self::$kind(fault) => fault.distributions(),)* }
+            }
+
+            /// Reads the value of a field of its own; false if it has none of that name.
+            pub(super) fn read<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
+                match self { $(Self::$kind(fault) => fault.read(key, map),)* }
+            }
+
+            /// Writes its own fields.
+            pub(super) fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+                match self { $(Self::$kind(fault) => fault.write(map),)* }
+            }
+        }
+
+        /// What faults have done to the world and not yet undone: the losses of machines, and what each kind keeps for itself.
+        #[derive(Clone, Debug, Default)]
+        pub(super) struct Damage {
+            losses: Losses,
+            $($module: <$kind as Fault>::State,)*
+        }
+
+        impl Damage {
+            /// A fault begins.
+            pub(super) fn begin(&mut self, fault: &AnyFault, hit: &Hit<'_>, ctx: &mut Ctx<'_, Chaos>) {
+                match fault { $(AnyFault::$kind(fault) => fault.begin(hit, &mut self.$module, &mut self.losses, ctx),)* }
+            }
+
+            /// A fault ends.
+            pub(super) fn end(&mut self, fault: &AnyFault, nodes: &[NodeId], ctx: &mut Ctx<'_, Chaos>) {
+                match fault { $(AnyFault::$kind(fault) => fault.end(nodes, &mut self.$module, &mut self.losses, ctx),)* }
+            }
+
+            /// What follows from a change of the machines.
+            pub(super) fn machine_changed(&mut self, change: &MachineChange, ctx: &mut Ctx<'_, Chaos>) {
+                self.losses.machine_changed(change, ctx);
+                $($kind::machine_changed(change, &mut self.$module, ctx);)*
+            }
+
+            /// What a kind waited for on a machine has come.
+            pub(super) fn due(&mut self, kind: FaultKind, node: NodeId, ctx: &mut Ctx<'_, Chaos>) {
+                match kind { $(FaultKind::$kind => $kind::due(node, &mut self.$module, &mut self.losses, ctx),)* }
+            }
+        }
+    };
 }
+
+fault_kinds!(declare);
 
 impl Damage {
     /// Nothing is broken.
     pub(super) fn none(plan: Arc<ChaosPlan>) -> Self {
-        Self { plan, ..Self::default() }
+        Self { losses: Losses::none(plan), ..Self::default() }
     }
 }
 
-/// What a fault that begins now hits, in words: processes, pods, images or machines. None if it hits nothing.
-pub(super) fn describe(fault: &FaultSpec, name: &str, nodes: &[NodeId], ctx: &Ctx<'_, Chaos>) -> Option<String> {
-    let machines = target::describe(nodes, ctx);
-    match fault.kind {
-        FaultKind::ControlPlaneOutage => {
-            let names: Vec<&str> =
-                control_plane_outage::processes(fault).iter().map(|process| process.as_str()).collect();
-            Some(format!("{} of {}", fault.kind.as_str(), names.join(", ")))
-        }
-        FaultKind::ContainerCrash | FaultKind::OomKill | FaultKind::PodKill => {
-            let pods = pods::meant(fault, name, nodes, ctx);
-            let pods = pods.into_iter().filter_map(|pod| ctx.store.pod(pod));
-            let names: Vec<String> = pods.map(|pod| format!("pod/{}/{}", pod.namespace, pod.name)).collect();
-            (!names.is_empty()).then(|| format!("{} of {}", fault.kind.as_str(), names.join(", ")))
-        }
-        _ if nodes.is_empty() => None,
-        FaultKind::ImagePullFailure => {
-            let images = if fault.images.is_empty() { "all images".to_owned() } else { fault.images.join(" and ") };
-            Some(format!("{} of {images} on {machines}", fault.kind.as_str()))
-        }
-        _ => Some(format!("{} of {machines}", fault.kind.as_str())),
+impl Serialize for FaultKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 
-/// What a fault that begins now hits: processes, pods or machines.
-pub(super) fn targets(fault: &FaultSpec, name: &str, nodes: &[NodeId], ctx: &Ctx<'_, Chaos>) -> Vec<FaultTarget> {
-    if fault.kind == FaultKind::ControlPlaneOutage {
-        return control_plane_outage::processes(fault).into_iter().map(FaultTarget::Process).collect();
-    }
-    if fault.kind.hits_pods() {
-        return pods::meant(fault, name, nodes, ctx).into_iter().map(FaultTarget::Pod).collect();
-    }
-    nodes.iter().copied().map(FaultTarget::Node).collect()
-}
+impl<'de> Deserialize<'de> for FaultKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// The word, and that nothing stands behind it.
+        struct Word;
 
-/// A fault begins.
-pub(super) fn begin(fault: &FaultSpec, name: &str, nodes: &[NodeId], damage: &mut Damage, ctx: &mut Ctx<'_, Chaos>) {
-    match fault.kind {
-        FaultKind::ControlPlaneOutage => control_plane_outage::begin(fault, &mut damage.nesting, ctx),
-        FaultKind::ImagePullFailure => image_pull_failure::begin(fault, nodes, damage, ctx),
-        FaultKind::ContainerCrash | FaultKind::OomKill | FaultKind::PodKill => pods::hit(fault, name, nodes, ctx),
-        FaultKind::SpotInterruption => {
-            for &node in nodes {
-                spot_interruption::begin(fault, node, damage, ctx);
+        struct Known(FaultKind);
+
+        impl<'de> Deserialize<'de> for Known {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let name = String::deserialize(deserializer)?;
+                let kind = FaultKind::ALL.iter().copied().find(|kind| kind.as_str() == name);
+                kind.map(Known).ok_or_else(|| D::Error::unknown_variant(&name, FaultKind::NAMES))
             }
         }
-        _ => {
-            for &node in nodes {
-                losses::begin(fault, name, node, damage, ctx);
+
+        impl<'de> Visitor<'de> for Word {
+            type Value = FaultKind;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("enum FaultKind")
+            }
+
+            fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<FaultKind, A::Error> {
+                let (Known(kind), content) = data.variant()?;
+                content.unit_variant()?;
+                Ok(kind)
             }
         }
-    }
-}
-
-/// A fault ends.
-pub(super) fn end(fault: &FaultSpec, nodes: &[NodeId], damage: &mut Damage, ctx: &mut Ctx<'_, Chaos>) {
-    if fault.kind == FaultKind::ControlPlaneOutage {
-        control_plane_outage::end(fault, &mut damage.nesting, ctx);
-        return;
-    }
-    if fault.kind == FaultKind::ImagePullFailure {
-        image_pull_failure::end(fault, nodes, damage, ctx);
-        return;
-    }
-    for &node in nodes {
-        if fault.kind == FaultKind::SpotInterruption {
-            spot_interruption::end(node, damage, ctx);
-        } else {
-            losses::end(fault, node, damage, ctx);
-        }
-    }
-}
-
-impl Damage {
-    /// What follows from a change of the machines: the world goes on in the middle of a fault.
-    pub(super) fn machine_changed(&mut self, change: &MachineChange, ctx: &mut Ctx<'_, Chaos>) {
-        match *change {
-            MachineChange::PowerOff(node) if self.returning.remove(&node) && !self.nesting.holds(node, Loss::Power) => {
-                ctx.change_machine(MachineChange::PowerOn(node));
-            }
-            MachineChange::HeartbeatBegins { node, .. } => self.hold_up(node, ctx),
-            // Whoever takes the machine away: nothing of it is broken any more.
-            MachineChange::InstanceGone(node) => self.forget(node),
-            _ => {}
-        }
-    }
-
-    /// The machine is gone for good.
-    fn forget(&mut self, node: NodeId) {
-        self.nesting.forget(node);
-        self.delays.remove(&node);
-        self.burdens.remove(&node);
-        self.returning.remove(&node);
-        self.reclaims.remove(&node);
-    }
-
-    /// Draws by how much the next renewal of a slow node is late.
-    fn hold_up(&mut self, node: NodeId, ctx: &mut Ctx<'_, Chaos>) {
-        if let Some((distribution, stream)) = self.delays.get_mut(&node) {
-            let delay = distribution.sample(stream).max(SimDuration::from_nanos(1));
-            ctx.change_machine(MachineChange::HeartbeatsDelayed { node, delay_ns: delay.as_nanos() });
-        }
+        deserializer.deserialize_enum("FaultKind", FaultKind::NAMES, Word)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::apiserver::ApiServer;
 use crate::arena::Symbol;
-use crate::chaos::{self, Chaos, ChaosPlan, FaultKind, FaultSpec};
+use crate::chaos::{self, AnyFault, Chaos, ChaosPlan, ControlPlaneOutage, FaultKind, FaultSpec, ImagePullFailure};
 use crate::component::{
     Answer, ApiError, Component, Config, Ctx, DeleteOptions, ErrorReason, Latencies, NodeConditionUpdate,
     NodeRegistration, Outbox, PodStatusPatch, PoolPlan, Record, Request, Start, Timers,
@@ -236,7 +236,7 @@ impl Bench {
     pub(super) fn lacks_image(&mut self, from_s: u64, until_s: u64, image: &str) {
         let length = Some(SimDuration::from_secs(until_s - from_s));
         let images = vec![image.to_owned()];
-        self.fault_spec(from_s, FaultSpec { length, images, ..FaultSpec::new(FaultKind::ImagePullFailure) });
+        self.fault_spec(from_s, FaultSpec { length, ..FaultSpec::new(ImagePullFailure { images }) });
     }
 
     /// Labels the node without telling anybody.
@@ -263,18 +263,18 @@ impl Bench {
 
     /// From one second to another, others than pods use something of the node.
     pub(super) fn burden(&mut self, from_s: u64, until_s: u64, kind: FaultKind, usage: &str) {
-        let usage = serde_saphyr::from_str(usage).expect("amounts");
-        let length = Some(SimDuration::from_secs(until_s - from_s));
-        self.fault_spec(from_s, FaultSpec { length, usage, ..FaultSpec::new(kind) });
+        let text = format!("{{kind: {}, for: {}s, usage: {usage}}}", kind.as_str(), until_s - from_s);
+        self.fault_spec(from_s, serde_saphyr::from_str(&text).expect("a fault"));
     }
 
     pub(super) fn fault(&mut self, at_s: u64, kind: FaultKind, for_s: Option<u64>) {
-        let components =
-            if kind == FaultKind::ControlPlaneOutage { vec![chaos::ProcessName::KubeApiserver] } else { Vec::new() };
-        self.fault_spec(
-            at_s,
-            FaultSpec { length: for_s.map(SimDuration::from_secs), components, ..FaultSpec::new(kind) },
-        );
+        let fault: AnyFault = match kind {
+            FaultKind::ControlPlaneOutage => {
+                ControlPlaneOutage { components: vec![chaos::ProcessName::KubeApiserver] }.into()
+            }
+            kind => kind.into(),
+        };
+        self.fault_spec(at_s, FaultSpec { length: for_s.map(SimDuration::from_secs), ..FaultSpec::new(fault) });
     }
 
     pub(super) fn fault_spec(&mut self, at_s: u64, fault: FaultSpec) {

@@ -1,0 +1,130 @@
+//! What a kind of fault is: the trait that every file under `faults` implements.
+
+use std::fmt::Debug;
+
+use super::losses::Losses;
+use super::parameters::Parameters;
+use super::{Chaos, PodTarget};
+use crate::component::{Config, Ctx};
+use crate::diagnostics::{Diagnostics, Location};
+use crate::state::{ControlPlaneProcess, MachineChange, NodeId};
+
+/// A kind of fault; the value is what a scenario says of one such fault.
+pub(super) trait Fault: Parameters {
+    /// The name in a scenario.
+    const NAME: &'static str;
+    /// What it does, in a line of the reference.
+    const ABOUT: &'static str;
+    /// How it ends.
+    const COURSE: Course;
+    /// What faults of this kind have done and not yet undone, besides [`Losses`].
+    type State: Clone + Debug + Default;
+
+    /// What it is aimed at.
+    fn target(&self) -> Target<'_>;
+
+    /// Reports what is wrong with its parameters, each of which has the right type.
+    fn check(&self, _check: &mut Check<'_>) {}
+
+    /// It begins.
+    fn begin(&self, hit: &Hit<'_>, state: &mut Self::State, losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>);
+
+    /// It ends; called for kinds that last.
+    fn end(&self, nodes: &[NodeId], state: &mut Self::State, losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>);
+
+    /// The world goes on in the middle of a fault.
+    fn machine_changed(_change: &MachineChange, _state: &mut Self::State, _ctx: &mut Ctx<'_, Chaos>) {}
+
+    /// The time has come for which it armed [`super::Timer::Due`].
+    fn due(_node: NodeId, _state: &mut Self::State, _losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {}
+
+    /// What it waits for on a machine, in words.
+    fn due_in_words(node: &str) -> String {
+        format!("{} goes on at {node}", Self::NAME)
+    }
+}
+
+/// How a fault ends.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// It is over at once.
+    Instantaneous,
+    /// It lasts until it is repaired.
+    Lasting,
+    /// It ends machines for good, at once.
+    ForGood,
+    /// It ends machines for good; in place of a repair others come, or none.
+    UntilReplaced,
+}
+
+impl Course {
+    /// Whether it goes on until something ends it.
+    #[must_use]
+    pub fn lasts(self) -> bool {
+        matches!(self, Self::Lasting | Self::UntilReplaced)
+    }
+
+    /// Whether a random process of it has to say how long a repair takes.
+    #[must_use]
+    pub fn needs_repair(self) -> bool {
+        self == Self::Lasting
+    }
+
+    /// Whether it ends machines for good.
+    #[must_use]
+    pub fn ends_machines(self) -> bool {
+        matches!(self, Self::ForGood | Self::UntilReplaced)
+    }
+}
+
+/// What a fault is aimed at.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target<'a> {
+    /// Machines.
+    Nodes,
+    /// Images, on machines; of all names if none is named.
+    Images(&'a [String]),
+    /// Pods, on machines.
+    Pods(&'a PodTarget),
+    /// Processes of the control plane.
+    Processes(Vec<ControlPlaneProcess>),
+}
+
+impl Target<'_> {
+    /// Whether machines are hit, as opposed to pods and processes.
+    #[must_use]
+    pub fn has_nodes(&self) -> bool {
+        matches!(self, Self::Nodes | Self::Images(_))
+    }
+}
+
+/// Who asked for a fault.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// An entry of the timeline.
+    Timeline,
+    /// A random process.
+    Process,
+}
+
+/// Which fault begins, and whom it hits.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Hit<'a> {
+    /// Names what it draws.
+    pub(super) name: &'a str,
+    /// Machines that exist.
+    pub(super) nodes: &'a [NodeId],
+    pub(super) origin: Origin,
+}
+
+/// A look at the parameters of a fault as they are written.
+pub struct Check<'a> {
+    /// Flags and configuration of the cluster.
+    pub config: &'a Config,
+    /// Where a field of the fault is written.
+    pub place: &'a dyn Fn(&str) -> Location,
+    /// Whether a field is written as a list of nothing.
+    pub is_empty_list: &'a dyn Fn(&str) -> bool,
+    /// What was found.
+    pub diagnostics: &'a mut Diagnostics,
+}

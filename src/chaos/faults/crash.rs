@@ -1,0 +1,40 @@
+//! A machine loses power.
+
+use super::super::Chaos;
+use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::losses::{Losses, time_boot};
+use crate::component::Ctx;
+use crate::engine::Distribution;
+use crate::state::NodeId;
+
+parameters! {
+    /// The machine is off: kubelet and containers are gone.
+    pub struct Crash {
+        /// how long the machine boots afterwards, a length or a distribution; `latency.nodeBoot` if not said
+        "boot" boot: Option<Distribution>;
+    }
+}
+
+impl Fault for Crash {
+    const NAME: &'static str = "Crash";
+    const ABOUT: &'static str = "the machine is off for `for:`, then boots";
+    const COURSE: Course = Course::Lasting;
+    type State = ();
+
+    fn target(&self) -> Target<'_> {
+        Target::Nodes
+    }
+
+    fn begin(&self, hit: &Hit<'_>, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        for &node in hit.nodes {
+            time_boot(self.boot.as_ref(), hit.name, node, ctx);
+            losses.cut_power(node, ctx);
+        }
+    }
+
+    fn end(&self, nodes: &[NodeId], (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        for &node in nodes {
+            losses.give_power_back(node, ctx);
+        }
+    }
+}

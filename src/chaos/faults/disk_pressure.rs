@@ -1,0 +1,40 @@
+//! A node is short of disk.
+
+use super::super::Chaos;
+use super::super::fault::{Check, Course, Fault, Hit, Target};
+use super::super::losses::Losses;
+use super::super::pressure;
+use crate::component::Ctx;
+use crate::model::ResourceList;
+use crate::state::{NodeConditionKind, NodeId};
+
+parameters! {
+    /// Condition DiskPressure.
+    pub struct DiskPressure {
+        /// what others than pods use: [the kubelet's thresholds](#short-of-memory-or-disk) decide then; without it the condition holds
+        "usage" usage: ResourceList;
+    }
+}
+
+impl Fault for DiskPressure {
+    const NAME: &'static str = "DiskPressure";
+    const ABOUT: &'static str = "the condition DiskPressure holds, or the node is short of disk by `usage:`";
+    const COURSE: Course = Course::Lasting;
+    type State = ();
+
+    fn target(&self) -> Target<'_> {
+        Target::Nodes
+    }
+
+    fn check(&self, check: &mut Check<'_>) {
+        pressure::check(&self.usage, Self::NAME, "ephemeral-storage", check);
+    }
+
+    fn begin(&self, hit: &Hit<'_>, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        pressure::begin(&self.usage, NodeConditionKind::DiskPressure, hit.nodes, losses, ctx);
+    }
+
+    fn end(&self, nodes: &[NodeId], (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        pressure::end(&self.usage, NodeConditionKind::DiskPressure, nodes, losses, ctx);
+    }
+}

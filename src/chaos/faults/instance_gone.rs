@@ -1,0 +1,31 @@
+//! An instance is gone for good.
+
+use super::super::Chaos;
+use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::losses::Losses;
+use crate::component::Ctx;
+use crate::state::{MachineChange, NodeId};
+
+parameters! {
+    /// The machine is off for good and the cloud deletes the Node object.
+    pub struct InstanceGone {}
+}
+
+impl Fault for InstanceGone {
+    const NAME: &'static str = "InstanceGone";
+    const ABOUT: &'static str = "off for good; the cloud deletes the Node";
+    const COURSE: Course = Course::ForGood;
+    type State = ();
+
+    fn target(&self) -> Target<'_> {
+        Target::Nodes
+    }
+
+    fn begin(&self, hit: &Hit<'_>, (): &mut (), _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        for &node in hit.nodes {
+            ctx.change_machine(MachineChange::InstanceGone(node));
+        }
+    }
+
+    fn end(&self, _nodes: &[NodeId], (): &mut (), _losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {}
+}

@@ -1,0 +1,35 @@
+//! A kubelet process stops.
+
+use super::super::Chaos;
+use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::losses::{Loss, Losses};
+use crate::component::Ctx;
+use crate::state::{MachineChange, NodeId};
+
+parameters! {
+    /// The kubelet process stops; containers keep serving.
+    pub struct KubeletStop {}
+}
+
+impl Fault for KubeletStop {
+    const NAME: &'static str = "KubeletStop";
+    const ABOUT: &'static str = "no heartbeats, starts or kills; containers go on";
+    const COURSE: Course = Course::Lasting;
+    type State = ();
+
+    fn target(&self) -> Target<'_> {
+        Target::Nodes
+    }
+
+    fn begin(&self, hit: &Hit<'_>, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        for &node in hit.nodes {
+            losses.take(node, Loss::Kubelet, MachineChange::KubeletStopped(node), ctx);
+        }
+    }
+
+    fn end(&self, nodes: &[NodeId], (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        for &node in nodes {
+            losses.give_back(node, Loss::Kubelet, MachineChange::KubeletStarted(node), ctx);
+        }
+    }
+}

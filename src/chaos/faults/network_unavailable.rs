@@ -1,0 +1,31 @@
+//! A condition of a node: NetworkUnavailable.
+
+use super::super::Chaos;
+use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::losses::Losses;
+use crate::component::Ctx;
+use crate::state::{NodeConditionKind, NodeId};
+
+parameters! {
+    /// Condition NetworkUnavailable.
+    pub struct NetworkUnavailable {}
+}
+
+impl Fault for NetworkUnavailable {
+    const NAME: &'static str = "NetworkUnavailable";
+    const ABOUT: &'static str = "the condition NetworkUnavailable holds";
+    const COURSE: Course = Course::Lasting;
+    type State = ();
+
+    fn target(&self) -> Target<'_> {
+        Target::Nodes
+    }
+
+    fn begin(&self, hit: &Hit<'_>, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        losses.take_condition(hit.nodes, NodeConditionKind::NetworkUnavailable, ctx);
+    }
+
+    fn end(&self, nodes: &[NodeId], (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        losses.give_condition_back(nodes, NodeConditionKind::NetworkUnavailable, ctx);
+    }
+}

@@ -1,0 +1,35 @@
+//! Single pods vanish.
+
+use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::losses::Losses;
+use super::super::{Chaos, PodTarget, target};
+use crate::component::{Ctx, DeleteOptions, Request};
+use crate::state::{DeletionCause, NodeId};
+
+parameters! {
+    /// Chosen pods are deleted without grace.
+    pub struct PodKill {
+        /// which pods: by `namespace`, `selector`, `names`, and `count` or `fraction` of those
+        "pods" pods: PodTarget, needed "add `pods: {namespace: ...}`, `{selector: ...}` or `{names: [...]}`";
+    }
+}
+
+impl Fault for PodKill {
+    const NAME: &'static str = "PodKill";
+    const ABOUT: &'static str = "pods are deleted without grace";
+    const COURSE: Course = Course::Instantaneous;
+    type State = ();
+
+    fn target(&self) -> Target<'_> {
+        Target::Pods(&self.pods)
+    }
+
+    fn begin(&self, hit: &Hit<'_>, (): &mut (), _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        for pod in target::select_pods(&self.pods, hit.nodes, hit.name, ctx) {
+            let options = DeleteOptions { grace_s: Some(0), uid: None };
+            ctx.send(Request::DeletePod { pod, options, cause: DeletionCause::PodKill });
+        }
+    }
+
+    fn end(&self, _nodes: &[NodeId], (): &mut (), _losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {}
+}

@@ -1,0 +1,174 @@
+//! What a kind of fault can say: its parameters, as a struct of its own and as fields of a document, declared once.
+
+use serde::de::{DeserializeOwned, MapAccess};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize};
+
+use super::{PodTarget, ProcessName};
+use crate::engine::Distribution;
+use crate::model::ResourceList;
+use crate::units::SimDuration;
+
+/// A field of a fault's document.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says, in a line of the reference.
+    pub about: &'static str,
+    /// What to add if it is missing; none if it may be.
+    pub needed: Option<&'static str>,
+}
+
+/// The parameters of a kind; made by `parameters!`.
+pub(super) trait Parameters: Sized {
+    /// The fields.
+    const FIELDS: &'static [Field];
+
+    /// Nothing is said.
+    fn absent() -> Self;
+
+    /// Reads the value of a field; false if there is none of that name.
+    fn read<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error>;
+
+    /// Writes the fields that say something.
+    fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
+
+    /// The distributions among them, by their fields.
+    fn distributions(&mut self) -> Vec<(&'static str, &mut Distribution)>;
+}
+
+/// A value that a field can have.
+pub(super) trait Parameter: Serialize + DeserializeOwned {
+    /// What stands where nothing is written. For a field that is needed it is never played.
+    fn absent() -> Self;
+
+    /// Whether this says nothing.
+    fn is_absent(&self) -> bool {
+        false
+    }
+
+    fn distribution(&mut self) -> Option<&mut Distribution> {
+        None
+    }
+}
+
+/// A value that a field may lack.
+pub(super) trait Optional: Serialize + DeserializeOwned {
+    fn distribution(&mut self) -> Option<&mut Distribution> {
+        None
+    }
+}
+
+impl<T: Optional> Parameter for Option<T> {
+    fn absent() -> Self {
+        None
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_none()
+    }
+
+    fn distribution(&mut self) -> Option<&mut Distribution> {
+        self.as_mut().and_then(Optional::distribution)
+    }
+}
+
+impl Optional for bool {}
+impl Optional for i32 {}
+impl Optional for Length {}
+impl Optional for Distribution {
+    fn distribution(&mut self) -> Option<&mut Distribution> {
+        Some(self)
+    }
+}
+
+impl Parameter for Distribution {
+    fn absent() -> Self {
+        Self::Constant(SimDuration::ZERO)
+    }
+
+    fn distribution(&mut self) -> Option<&mut Distribution> {
+        Some(self)
+    }
+}
+
+impl Parameter for PodTarget {
+    fn absent() -> Self {
+        Self::default()
+    }
+}
+
+macro_rules! lists {
+    ($($list:ty)*) => { $(
+        impl Parameter for $list {
+            fn absent() -> Self {
+                Self::default()
+            }
+
+            fn is_absent(&self) -> bool {
+                self.is_empty()
+            }
+        }
+    )* };
+}
+
+lists! { Vec<String> Vec<ProcessName> ResourceList }
+
+/// A length of time, which a document may give in days.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Length(#[serde(with = "crate::units::with_days")] pub SimDuration);
+
+/// Declares the parameters of a kind: `/// what it says`, `"field" name: Type`, and `needed "what to add"` if it must be there.
+macro_rules! parameters {
+    (
+        $(#[$attribute:meta])*
+        pub struct $kind:ident {
+            $($(#[doc = $about:literal])+ $key:literal $field:ident: $type:ty $(, needed $add:literal)?;)*
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $kind {
+            $($(#[doc = $about])+ pub $field: $type,)*
+        }
+
+        impl $crate::chaos::parameters::Parameters for $kind {
+            const FIELDS: &'static [$crate::chaos::Field] = &[$($crate::chaos::Field {
+                name: $key,
+                about: concat!($($about),+),
+                needed: [$(Some($add),)? None][0],
+            },)*];
+
+            fn absent() -> Self {
+                Self { $($field: $crate::chaos::parameters::Parameter::absent(),)* }
+            }
+
+            #[allow(unused_variables, reason = "some kinds have no parameters")]
+            fn read<'de, A: serde::de::MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
+                match key {
+                    $($key => self.$field = map.next_value()?,)*
+                    _ => return Ok(false),
+                }
+                #[allow(unreachable_code, reason = "as above")]
+                Ok(true)
+            }
+
+            #[allow(unused_variables, reason = "as above")]
+            fn write<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+                $(if !$crate::chaos::parameters::Parameter::is_absent(&self.$field) {
+                    map.serialize_entry($key, &self.$field)?;
+                })*
+                Ok(())
+            }
+
+            fn distributions(&mut self) -> Vec<(&'static str, &mut $crate::engine::Distribution)> {
+                let found: Vec<Option<(&'static str, &mut $crate::engine::Distribution)>> = vec![
+                    $($crate::chaos::parameters::Parameter::distribution(&mut self.$field).map(|found| ($key, found)),)*
+                ];
+                found.into_iter().flatten().collect()
+            }
+        }
+    };
+}

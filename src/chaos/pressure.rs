@@ -1,0 +1,70 @@
+//! Nodes short of something: a condition that simply holds, or an amount that others than pods use.
+
+use super::Chaos;
+use super::fault::Check;
+use super::losses::Losses;
+use crate::arena::Symbol;
+use crate::component::Ctx;
+use crate::diagnostics::{Diagnostic, unknown_name};
+use crate::model::ResourceList;
+use crate::state::{NodeConditionKind, NodeId, Usage};
+
+/// The resources that kubelets watch.
+const MEASURED: [&str; 3] = ["memory", "ephemeral-storage", "pids"];
+
+fn usage(amounts: &ResourceList) -> Usage {
+    let of = |name: &str| amounts.get(name.into()).map_or(0, |amount| amount.value());
+    Usage { memory: of("memory"), ephemeral_storage: of("ephemeral-storage"), pids: of("pids") }
+}
+
+/// Amounts that are not what the kind's condition goes by.
+pub(super) fn check(usage: &ResourceList, kind: &str, resource: &str, check: &mut Check<'_>) {
+    for (name, _) in usage.iter().filter(|(name, _)| !MEASURED.contains(&name.as_str())) {
+        let diagnostic = unknown_name("resource that kubelets watch", name.as_str(), MEASURED.into_iter());
+        check.diagnostics.push(diagnostic.at((check.place)(&format!("usage[\"{name}\"]")), "nothing measures it"));
+    }
+    let is_known = |name: Symbol| MEASURED.contains(&name.as_str());
+    if !usage.is_empty() && usage.iter().all(|(name, _)| is_known(name)) && !usage.contains(Symbol::new(resource)) {
+        let message = format!("{kind} with usage of something else than `{resource}`: this alone brings no {kind}");
+        check.diagnostics.push(
+            Diagnostic::warning("scenario::no_effect", message)
+                .at(
+                    (check.place)("usage"),
+                    "the kubelet's thresholds decide, each about what is used of its own resource",
+                )
+                .help(format!("add `{resource}`, or take the kind that goes with what is used")),
+        );
+    }
+}
+
+pub(super) fn begin(
+    amounts: &ResourceList,
+    condition: NodeConditionKind,
+    nodes: &[NodeId],
+    losses: &mut Losses,
+    ctx: &mut Ctx<'_, Chaos>,
+) {
+    if amounts.is_empty() {
+        losses.take_condition(nodes, condition, ctx);
+        return;
+    }
+    for &node in nodes {
+        losses.burden(node, usage(amounts), ctx);
+    }
+}
+
+pub(super) fn end(
+    amounts: &ResourceList,
+    condition: NodeConditionKind,
+    nodes: &[NodeId],
+    losses: &mut Losses,
+    ctx: &mut Ctx<'_, Chaos>,
+) {
+    if amounts.is_empty() {
+        losses.give_condition_back(nodes, condition, ctx);
+        return;
+    }
+    for &node in nodes {
+        losses.unburden(node, usage(amounts), ctx);
+    }
+}

@@ -142,6 +142,7 @@ fn admit(
     Ok(AdmittedSpec {
         requests: model::requests(&spec),
         non_zero_requests: model::non_zero_requests(&spec),
+        non_zero_container_requests: model::non_zero_container_requests(&spec),
         qos: model::qos(&spec),
         priority,
         annotations,

@@ -7,7 +7,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::schedule::path_of;
 use super::words::counted;
-use crate::scheduler::{Decision, Nomination, Obstacles, Rejection, Remedy, Shortage};
+use crate::scheduler::{Decision, InsufficientResource, Nomination, Obstacles, Rejection, Remedy};
 use crate::state::{NodeId, PodId, Store};
 use crate::units::{Quantity, QuantityFormat};
 
@@ -161,8 +161,8 @@ fn in_words(remedy: &Remedy) -> String {
 }
 
 /// What would mend a shortage.
-fn remedy_of(shortage: &Shortage) -> String {
-    let Shortage { resource, asked, free, allocatable } = *shortage;
+fn remedy_of(shortage: &InsufficientResource) -> String {
+    let InsufficientResource { resource, asked, free, allocatable } = *shortage;
     let amount = |amount: i64| match resource.as_str() {
         "cpu" => Quantity::from_milli(amount).to_string(),
         "memory" | "ephemeral-storage" => {

@@ -323,6 +323,7 @@ mod tests {
             finalizers: Box::default(),
             requests: model::requests(&spec),
             non_zero_requests: model::non_zero_requests(&spec),
+            non_zero_container_requests: model::non_zero_container_requests(&spec),
             qos: model::qos(&spec),
             priority: 0,
             spec,

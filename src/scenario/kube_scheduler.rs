@@ -9,7 +9,7 @@ use super::schema::Spec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::model::config::{KubeSchedulerConfiguration, KubernetesVersion};
 use crate::model::field_path::FieldPath;
-use crate::scheduler::{self, PluginArguments, ReadArguments};
+use crate::scheduler::{self, ArgumentUse, PluginArguments, ReadArguments};
 
 /// Where the configuration stands in a scenario.
 const ROOT: &str = "spec.controlPlane.kubeScheduler";
@@ -61,14 +61,14 @@ fn check_names(
     let plugins = scheduler::plugin_names(version);
     let mut check = |name: &str, path: String| {
         // `*` stands for all of them.
-        if name == "*" || plugins.clone().any(|known| known == name) {
+        if name == "*" || plugins.contains(&name) {
             return;
         }
-        let comes_later = scheduler::plugin_names(KubernetesVersion::NEWEST).any(|known| known == name);
+        let comes_later = scheduler::plugin_names(KubernetesVersion::NEWEST).contains(&name);
         let of_version = if comes_later { format!(" {version}") } else { String::new() };
         let message = format!("kube-scheduler{of_version} has no plugin `{name}`");
         let diagnostic = Diagnostic::error("scenario::unknown_name", message);
-        let help = match nearest(name, plugins.clone()) {
+        let help = match nearest(name, plugins.iter().copied()) {
             _ if comes_later => "it comes with a later version".to_owned(),
             Some(nearest) => format!("the nearest plugin is `{nearest}`"),
             None => "plugins that are not part of kube-scheduler cannot be played".to_owned(),
@@ -208,13 +208,13 @@ pub(super) fn without_effect(root: &Node) -> Vec<FieldPath> {
     }
     let mut paths: Vec<String> = paths.into_iter().map(|path| format!("{ROOT}.{path}")).collect();
     for (path, plugin, arguments) in all_arguments(root) {
-        match plugin {
-            "DynamicResources" => {
+        match scheduler::argument_use(plugin) {
+            ArgumentUse::Ignored => {
                 let keys = arguments.keys().filter(|key| !matches!(*key, "apiVersion" | "kind"));
                 paths.extend(keys.map(|key| format!("{path}[\"{key}\"]")));
             }
-            _ if !scheduler::takes_arguments(plugin) => paths.push(path),
-            _ => {}
+            ArgumentUse::None => paths.push(path),
+            ArgumentUse::Decides => {}
         }
     }
     paths.iter().filter_map(|path| super::overrides::parse_path(path).ok()).collect()

@@ -3,7 +3,6 @@
 use rustc_hash::FxHashSet;
 
 use super::Scheduler;
-use crate::model::Resources;
 use crate::state::{NodeId, Pod, PodId, Store};
 
 /// What the scheduler cannot know, or has decided and not yet seen done.
@@ -25,17 +24,17 @@ impl Scheduler {
     ///
     /// If something differs: what.
     pub fn audit(&self, store: &Store, unseen: &Unseen) -> Result<(), String> {
-        self.snapshot.cache.audit_sums()?;
+        self.algorithm.cache.audit_sums()?;
         for (id, pod) in store.pods().filter(|(id, _)| !unseen.pods.contains(id)) {
             self.audit_pod(id, pod, store, unseen)?;
         }
-        for id in self.snapshot.cache.pod_ids() {
+        for id in self.algorithm.cache.pod_ids() {
             if store.pod(id).is_none() && !unseen.pods.contains(&id) && !unseen.binding.contains(&id) {
                 return Err(format!("the scheduler counts {id:?}, which is gone"));
             }
         }
         for node in store.node_ids().filter(|node| !unseen.nodes.contains(node)) {
-            if !self.snapshot.cache.knows_node(node, store) {
+            if !self.algorithm.cache.knows_node(node, store) {
                 return Err(format!("the scheduler has an old picture of node {}", store.node_name(node)));
             }
         }
@@ -44,7 +43,7 @@ impl Scheduler {
 
     fn audit_pod(&self, id: PodId, pod: &Pod, store: &Store, unseen: &Unseen) -> Result<(), String> {
         let name = format_args!("{}/{}", pod.namespace, pod.name);
-        let counted = self.snapshot.cache.node_of(id);
+        let counted = self.algorithm.cache.node_of(id);
         let is_finished = pod.phase.is_terminal();
         match pod.node {
             _ if is_finished && counted.is_some() => {
@@ -64,11 +63,4 @@ impl Scheduler {
             _ => Ok(()),
         }
     }
-}
-
-/// Whether two amounts are the same, however they were come by.
-pub(super) fn same(a: &Resources, b: &Resources) -> bool {
-    let names = || a.scalars.iter().chain(&b.scalars).map(|(name, _)| *name);
-    (a.cpu_milli, a.memory, a.ephemeral_storage) == (b.cpu_milli, b.memory, b.ephemeral_storage)
-        && names().all(|name| a.scalar(name) == b.scalar(name))
 }

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::counts::{Counted, Counts, Inclusion, Placed, ViewId};
+use super::images::ImageStates;
 use super::node_info::NodeInfo;
+use super::node_tree::NodeTree;
 use super::volumes::{AssumedVolumes, Bindings};
 use crate::arena::{Column, Symbol};
 use crate::model::config::KubernetesVersion;
-use crate::model::{Labels, region_of, zone_of};
+use crate::model::{Labels, Resources};
 use crate::state::{AdmittedSpec, Node, NodeId, NodeSlot, Pod, PodId, Store};
 use crate::units::SimTime;
 
@@ -21,18 +22,11 @@ pub(super) struct Cache {
     pub(super) version: KubernetesVersion,
     nodes: Column<NodeSlot, NodeInfo>,
     pods: FxHashMap<PodId, Placed>,
-    /// Size of each image by name, as the node that had it first says, and how many nodes have it.
-    images: FxHashMap<Symbol, (i64, usize)>,
-    /// Rises when [`Cache::image`] or the number of nodes changes.
-    image_epoch: u64,
+    pub(super) images: ImageStates,
     pub(super) counts: Counts,
     /// What was decided about claims.
     pub(super) volumes: AssumedVolumes,
-    /// Zones in the order of their appearance, each with its nodes in the order of arrival.
-    tree: Vec<(Symbol, Vec<NodeId>)>,
-    /// The list that a cycle walks; made anew when the set of nodes has changed.
-    order: Vec<NodeId>,
-    is_order_stale: bool,
+    tree: NodeTree,
     /// Where the next search begins.
     pub(super) next_start: usize,
 }
@@ -43,13 +37,10 @@ impl Cache {
             version,
             nodes: Column::new(),
             pods: FxHashMap::default(),
-            images: FxHashMap::default(),
-            image_epoch: 0,
+            images: ImageStates::default(),
             counts: Counts::default(),
             volumes: AssumedVolumes::default(),
-            tree: Vec::new(),
-            order: Vec::new(),
-            is_order_stale: false,
+            tree: NodeTree::default(),
             next_start: 0,
         }
     }
@@ -99,23 +90,14 @@ impl Cache {
         self.volumes.reserve(id, pod, self.nodes.get(node), store)
     }
 
-    /// The node list of a cycle.
-    ///
-    /// # Source
-    /// kube-scheduler, node tree: the first node of each zone, then the second of each, and so on.
+    /// Brings the node list of a cycle up to date.
     pub(super) fn refresh_order(&mut self) {
-        if !std::mem::take(&mut self.is_order_stale) {
-            return;
-        }
-        self.order.clear();
-        let longest = self.tree.iter().map(|(_, nodes)| nodes.len()).max().unwrap_or(0);
-        for rank in 0..longest {
-            self.order.extend(self.tree.iter().filter_map(|(_, nodes)| nodes.get(rank)));
-        }
+        self.tree.refresh();
     }
 
+    /// The node list of a cycle.
     pub(super) fn order(&self) -> &[NodeId] {
-        &self.order
+        self.tree.list()
     }
 
     pub(super) fn set_node(&mut self, id: NodeId, store: &Store) {
@@ -126,47 +108,24 @@ impl Cache {
 
     /// A node is new or looks like this now.
     pub(super) fn put_node(&mut self, id: NodeId, name: Symbol, object: &Arc<Node>) {
-        let zone = zone_key(object);
         let info = self.nodes.get_mut(id);
-        let old_zone = info.object.as_ref().map(|old| zone_key(old));
         info.id = Some(id);
         info.name = name;
-        info.generation += 1;
         let before = info.object.replace(Arc::clone(object));
-        self.counts.set_node(id, info.name, before.as_deref(), Some(object));
-        let has_new_images = before.as_ref().is_none_or(|old| !Arc::ptr_eq(&old.images, &object.images));
-        if has_new_images {
-            self.image_epoch += 1;
-            if let Some(old) = &before {
-                self.forget_images(old);
-            }
-            for (name, size) in image_names(object) {
-                self.images.entry(name).or_insert((size, 0)).1 += 1;
-            }
-        }
-        if old_zone == Some(zone) {
-            return;
-        }
-        match old_zone {
-            Some(old) => self.leave_tree(id, old),
-            // A changed zone label moves the node in the tree, but the list is made anew only when nodes come or go.
-            None => self.is_order_stale = true,
-        }
-        match self.tree.iter_mut().find(|(name, _)| *name == zone) {
-            Some((_, nodes)) => nodes.push(id),
-            None => self.tree.push((zone, vec![id])),
+        self.node_changed(id, name, before.as_deref(), Some(object));
+    }
+
+    pub(super) fn remove_node(&mut self, id: NodeId) {
+        if let Some(before) = self.nodes.get_mut(id).object.take() {
+            self.node_changed(id, Symbol::empty(), Some(&before), None);
         }
     }
 
-    fn forget_images(&mut self, node: &Node) {
-        for (name, _) in image_names(node) {
-            if let Some((_, count)) = self.images.get_mut(&name) {
-                *count -= 1;
-                if *count == 0 {
-                    self.images.remove(&name);
-                }
-            }
-        }
+    fn node_changed(&mut self, id: NodeId, name: Symbol, before: Option<&Node>, after: Option<&Node>) {
+        self.nodes.get_mut(id).generation += 1;
+        self.counts.set_node(id, name, before, after);
+        self.images.set_node(before, after);
+        self.tree.set_node(id, before, after);
     }
 
     /// Takes what pods like these ask for off a node that might be; nobody counts them.
@@ -175,37 +134,8 @@ impl Cache {
         pods.iter().for_each(|spec| info.change(spec, 1));
     }
 
-    /// Size of an image, and how many nodes have it.
-    pub(super) fn image(&self, name: Symbol) -> Option<(i64, usize)> {
-        self.images.get(&name).copied()
-    }
-
-    fn leave_tree(&mut self, id: NodeId, zone: Symbol) {
-        if let Some(at) = self.tree.iter().position(|(name, _)| *name == zone) {
-            self.tree[at].1.retain(|other| *other != id);
-            if self.tree[at].1.is_empty() {
-                self.tree.remove(at);
-            }
-        }
-    }
-
-    pub(super) fn remove_node(&mut self, id: NodeId) {
-        if let Some(old) = self.nodes.get_mut(id).object.take() {
-            self.forget_images(&old);
-            self.image_epoch += 1;
-            self.nodes.get_mut(id).generation += 1;
-            self.counts.set_node(id, Symbol::empty(), Some(&old), None);
-            self.leave_tree(id, zone_key(&old));
-            self.is_order_stale = true;
-        }
-    }
-
     pub(super) fn has(&self, pod: PodId) -> bool {
         self.pods.contains_key(&pod)
-    }
-
-    pub(super) fn image_epoch(&self) -> u64 {
-        self.image_epoch
     }
 
     /// Counts a pod on the node that was chosen for it.
@@ -268,9 +198,9 @@ impl Cache {
         info.pods.push(id);
     }
 
-    /// Terms that this pod bears are held against others from now on, wherever it is.
-    pub(super) fn know_bonds(&mut self, pod: &Pod) {
-        self.counts.know_bonds(&pod.spec, pod.namespace, &self.pods);
+    /// The affinity terms of this pod are held against others from now on, wherever it is.
+    pub(super) fn count_terms_of(&mut self, pod: &Pod) {
+        self.counts.count_terms_of(&pod.spec, pod.namespace, &self.pods);
     }
 
     /// The labels of a namespace are these.
@@ -280,7 +210,7 @@ impl Cache {
 
     /// Keeps the memory of counts within bounds.
     pub(super) fn limit_counts(&mut self) {
-        self.counts.limit(self.order.len(), &self.pods);
+        self.counts.limit(self.tree.list().len(), &self.pods);
     }
 
     /// Counts these pods by the domains of a key from now on.
@@ -298,7 +228,7 @@ impl Cache {
     ///
     /// # Source
     /// kube-scheduler, PodTopologySpread: a terminating pod is taken off its count although it was not part of it.
-    pub(super) fn lift(&mut self, id: PodId, from: &mut NodeInfo, is_counted: bool) {
+    pub(super) fn remove_from(&mut self, id: PodId, from: &mut NodeInfo, is_counted: bool) {
         let Some(placed) = self.pods.get(&id) else { return };
         from.change(&placed.spec, -1);
         from.unlist(id);
@@ -307,8 +237,8 @@ impl Cache {
         }
     }
 
-    /// Puts a pod back that was lifted.
-    pub(super) fn put_back(&mut self, id: PodId, to: &mut NodeInfo, is_counted: bool) {
+    /// Puts a pod back that was taken off.
+    pub(super) fn add_to(&mut self, id: PodId, to: &mut NodeInfo, is_counted: bool) {
         let Some(placed) = self.pods.get(&id) else { return };
         to.change(&placed.spec, 1);
         to.pods.push(id);
@@ -383,7 +313,7 @@ impl Cache {
             }
             counted += info.pods.len();
             let numbers = |info: &NodeInfo| (info.pod_count, info.non_zero_cpu, info.non_zero_memory, info.ports.len());
-            if numbers(info) != numbers(&again) || !super::audit::same(&info.requested, &again.requested) {
+            if numbers(info) != numbers(&again) || !has_same_amounts(&info.requested, &again.requested) {
                 return Err(format!("the scheduler has counted the pods of node {} wrongly", info.name));
             }
         }
@@ -398,23 +328,9 @@ fn bound_pods(store: &Store) -> Vec<(PodId, &Pod)> {
     store.pods().filter(|(_, pod)| pod.node.is_some() && !pod.phase.is_terminal()).collect()
 }
 
-/// Names of the images of a node, each once, with their sizes.
-fn image_names(node: &Node) -> IndexMap<Symbol, i64, FxBuildHasher> {
-    let mut all = IndexMap::default();
-    for (names, size) in node.images.iter() {
-        for &name in names {
-            all.entry(name).or_insert(*size);
-        }
-    }
-    all
-}
-
-/// Region and zone of a node; the beta labels win.
-fn zone_key(node: &Node) -> Symbol {
-    let (region, zone) = (region_of(&node.labels), zone_of(&node.labels));
-    if region.or(zone).is_none() {
-        return Symbol::empty();
-    }
-    let (region, zone) = (region.unwrap_or_default(), zone.unwrap_or_default());
-    Symbol::new(&format!("{region}:\0:{zone}"))
+/// Whether two amounts are the same, however they were come by.
+fn has_same_amounts(a: &Resources, b: &Resources) -> bool {
+    let names = || a.scalars.iter().chain(&b.scalars).map(|(name, _)| *name);
+    (a.cpu_milli, a.memory, a.ephemeral_storage) == (b.cpu_milli, b.memory, b.ephemeral_storage)
+        && names().all(|name| a.scalar(name) == b.scalar(name))
 }

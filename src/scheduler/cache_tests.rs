@@ -7,7 +7,7 @@ use smallvec::smallvec;
 
 use super::cache::Cache;
 use super::counts::{Counted, Inclusion, ViewId};
-use super::term::{Bond, Term};
+use super::term::{Term, TermKind};
 use crate::arena::Symbol;
 use crate::model::config::KubernetesVersion;
 use crate::model::{LabelSelector, Labels, PodSpec};
@@ -25,6 +25,7 @@ pub(super) fn spec(json: &str) -> Arc<AdmittedSpec> {
     Arc::new(AdmittedSpec {
         requests: crate::model::requests(&spec),
         non_zero_requests: crate::model::non_zero_requests(&spec),
+        non_zero_container_requests: crate::model::non_zero_container_requests(&spec),
         qos: crate::model::qos(&spec),
         priority: 0,
         finalizers: Box::default(),
@@ -160,9 +161,9 @@ fn views(cache: &mut Cache) -> Vec<ViewId> {
         cache.view(matching(false), zone, &Inclusion::with_key(zone)),
         cache.view(matching(true), zone, &Inclusion::with_key(zone)),
     ];
-    let bearing = cache.counts.bonds_with(&pod(0, &specs()[0], false));
-    for (key, bond, counter) in bearing {
-        assert_eq!(bond, Bond::RequiredAnti);
+    let bearing = cache.counts.terms_matching(&pod(0, &specs()[0], false));
+    for (key, kind, counter) in bearing {
+        assert_eq!(kind, TermKind::RequiredAnti);
         views.push(cache.view_of(counter, key, &Inclusion::with_key(key)));
     }
     views
@@ -174,7 +175,7 @@ type Reading = (i64, (usize, i64), Vec<Option<i64>>);
 /// What can be read from the views about every node.
 fn readings(cache: &mut Cache, nodes: &[NodeId]) -> Vec<Reading> {
     let of = |view: ViewId, cache: &mut Cache| {
-        cache.counts.freshen(view);
+        cache.counts.refresh_least(view);
         let counts = &cache.counts;
         (counts.total(view), counts.least(view), nodes.iter().map(|&node| counts.around(view, node)).collect())
     };
@@ -297,8 +298,8 @@ proptest! {
                         let node = pod.node.expect("a node");
                         let mut info = cache.node(node).clone();
                         let pods = info.pods.clone();
-                        pods.iter().for_each(|&pod| cache.lift(pod, &mut info, true));
-                        pods.iter().for_each(|&pod| cache.put_back(pod, &mut info, true));
+                        pods.iter().for_each(|&pod| cache.remove_from(pod, &mut info, true));
+                        pods.iter().for_each(|&pod| cache.add_to(pod, &mut info, true));
                     }
                 }
                 Op::Delete(_) => {}

@@ -1,62 +1,106 @@
-//! Configurations with which kube-scheduler does not start, but for the arguments of its plugins.
+//! Configurations with which kube-scheduler does not start.
 
-use super::arguments::{ConfigurationProblem, Problems};
-use super::registry;
+use serde_json::Value;
+
+use super::arguments::{ArgumentUse, ConfigurationProblem, PluginArguments, Problems, ReadArguments, from_value};
+use super::framework::Point;
+use super::plugins::{self, VisitArguments};
 use crate::model::config::{KubeSchedulerConfiguration, KubeSchedulerProfile, KubernetesVersion, LeaderElection};
 use crate::units::SimDuration;
 
-/// A plugin that kube-scheduler is built with.
-struct Known {
-    name: &'static str,
-    /// The extension points it takes part in.
-    points: &'static [&'static str],
-    /// The minor version with which it came; the oldest one that is known, if it was there before.
-    since: u32,
-}
+/// The group and version of the arguments of all plugins.
+const ARGUMENTS_VERSION: &str = "kubescheduler.config.k8s.io/v1";
 
-const fn known(name: &'static str, points: &'static [&'static str]) -> Known {
-    Known { name, points, since: KubernetesVersion::OLDEST.minor() }
-}
-
-/// Every plugin, in alphabetical order.
+/// Plugins that kube-scheduler is built with and that decide nothing here: their names, their extension points, and the minor
+/// version with which they came.
 ///
 /// # Source
 /// kube-scheduler, `NewInTreeRegistry` and the interfaces that its plugins say they implement.
-static KNOWN: [Known; 23] = [
-    known("DefaultBinder", &["bind"]),
-    known("DefaultPreemption", &["preEnqueue", "postFilter"]),
-    known("DynamicResources", &["preEnqueue", "preFilter", "filter", "postFilter", "score", "reserve", "preBind"]),
-    Known { name: "GangScheduling", points: &["preEnqueue", "reserve", "permit"], since: 35 },
-    known("ImageLocality", &["score"]),
-    known("InterPodAffinity", &["preFilter", "filter", "preScore", "score"]),
-    known("NodeAffinity", &["preFilter", "filter", "preScore", "score"]),
-    Known { name: "NodeDeclaredFeatures", points: &["preFilter", "filter"], since: 35 },
-    known("NodeName", &["filter"]),
-    known("NodePorts", &["preFilter", "filter"]),
-    known("NodeResourcesBalancedAllocation", &["preScore", "score"]),
-    known("NodeResourcesFit", &["preFilter", "filter", "preScore", "score"]),
-    known("NodeUnschedulable", &["filter"]),
-    known("NodeVolumeLimits", &["preFilter", "filter"]),
-    Known { name: "PodGroupPodsCount", points: &["placementScore"], since: 36 },
-    known("PodTopologySpread", &["preFilter", "filter", "preScore", "score"]),
-    known("PrioritySort", &["queueSort"]),
-    known("SchedulingGates", &["preEnqueue"]),
-    known("TaintToleration", &["filter", "preScore", "score"]),
-    Known { name: "TopologyPlacementGenerator", points: &["placementGenerate"], since: 36 },
-    known("VolumeBinding", &["preFilter", "filter", "preScore", "score", "reserve", "preBind"]),
-    known("VolumeRestrictions", &["preFilter", "filter"]),
-    known("VolumeZone", &["preFilter", "filter"]),
+static NOT_PLAYED: [(&str, &[Point], u32); 5] = [
+    ("DefaultBinder", &[Point::Bind], KubernetesVersion::OLDEST.minor()),
+    ("GangScheduling", &[Point::PreEnqueue, Point::Reserve, Point::Permit], 35),
+    ("NodeDeclaredFeatures", &[Point::PreFilter, Point::Filter], 35),
+    ("PodGroupPodsCount", &[Point::PlacementScore], 36),
+    ("TopologyPlacementGenerator", &[Point::PlacementGenerate], 36),
 ];
 
-/// The plugins that a kube-scheduler of that version is built with.
-pub fn plugin_names(version: KubernetesVersion) -> impl Iterator<Item = &'static str> + Clone {
-    KNOWN.iter().filter(move |plugin| version.at_least(plugin.since)).map(|plugin| plugin.name)
+/// The names of the plugins that a configuration of that version may hold, in alphabetical order.
+#[must_use]
+pub fn plugin_names(version: KubernetesVersion) -> Vec<&'static str> {
+    let others = NOT_PLAYED.iter().filter(|(_, _, since)| version.at_least(*since)).map(|(name, ..)| *name);
+    let mut names: Vec<&str> = plugins::ALL.iter().map(|entry| entry.name).chain(others).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The extension points of a plugin, played or not.
+fn points_of(name: &str) -> Option<&'static [Point]> {
+    let of_others = || NOT_PLAYED.iter().find(|(other, ..)| *other == name).map(|(_, points, _)| *points);
+    plugins::entry(name).map(|entry| entry.points).or_else(of_others)
 }
 
 /// Whether a plugin decides anything here.
 #[must_use]
 pub fn is_plugin_played(name: &str) -> bool {
-    registry::entry(name).is_some()
+    plugins::entry(name).is_some()
+}
+
+/// Whether anything hangs on the arguments of a plugin.
+#[must_use]
+pub fn argument_use(plugin: &str) -> ArgumentUse {
+    plugins::entry(plugin).map_or(ArgumentUse::None, |entry| entry.arguments)
+}
+
+/// What is wrong with the arguments of a plugin; none if it has no arguments.
+///
+/// # Source
+/// kube-scheduler, `ValidatePluginArgs` and what plugins refuse when they are made.
+pub fn argument_problems(
+    plugin: &str,
+    arguments: &Value,
+    version: KubernetesVersion,
+    reader: &mut impl ReadArguments,
+) -> Option<Vec<ConfigurationProblem>> {
+    plugins::visit_arguments(plugin, CheckArguments { plugin, arguments, version, reader })?
+}
+
+/// A check of arguments, whatever type they have.
+struct CheckArguments<'a, R> {
+    plugin: &'a str,
+    arguments: &'a Value,
+    version: KubernetesVersion,
+    reader: &'a mut R,
+}
+
+impl<R: ReadArguments> VisitArguments for CheckArguments<'_, R> {
+    type Output = Option<Vec<ConfigurationProblem>>;
+
+    fn visit<A: PluginArguments>(self) -> Self::Output {
+        let Self { plugin, arguments, version, reader } = self;
+        if A::USE == ArgumentUse::None || !A::exist(version) {
+            return None;
+        }
+        let mut problems = Problems::new(version);
+        check_type(plugin, arguments, &mut problems);
+        if let Some(read) = reader.read::<A>() {
+            match from_value::<A>(arguments) {
+                Ok(_) => read.check(&mut problems),
+                // The reader is more lenient: it takes a number for text, say.
+                Err(error) => problems.unless(false, "", format_args!("be of the right types: {error}")),
+            }
+        }
+        Some(problems.into_list())
+    }
+}
+
+fn check_type(plugin: &str, arguments: &Value, problems: &mut Problems) {
+    let is = |field: &str, expected: &str| {
+        let found = arguments.get(field).and_then(Value::as_str).unwrap_or_default();
+        found.is_empty() || found == expected
+    };
+    let kind = format!("{plugin}Args");
+    problems.unless(is("apiVersion", ARGUMENTS_VERSION), "apiVersion", format_args!("be `{ARGUMENTS_VERSION}`"));
+    problems.unless(is("kind", &kind), "kind", format_args!("be `{kind}`"));
 }
 
 /// What is wrong with a configuration as it is written, apart from the arguments of plugins and from plugins that do not
@@ -153,9 +197,10 @@ fn check_points(profile: &KubeSchedulerProfile, path: &str, problems: &mut Probl
             let place = format!("{path}.plugins.{point}.enabled[{index}].name");
             let is_first = set.enabled[..index].iter().all(|other| other.name != plugin.name);
             problems.unless(is_first, &place, "not be enabled twice");
-            let Some(known) = KNOWN.iter().find(|known| known.name == plugin.name.as_str()) else { continue };
-            let takes_part = point == "multiPoint" || known.points.contains(&point);
-            let rule = format_args!("take part in `{point}`: it has to do with `{}`", known.points.join("`, `"));
+            let Some(points) = points_of(plugin.name.as_str()) else { continue };
+            let points: Vec<&str> = points.iter().map(|point| point.as_str()).collect();
+            let takes_part = point == "multiPoint" || points.contains(&point);
+            let rule = format_args!("take part in `{point}`: it has to do with `{}`", points.join("`, `"));
             problems.unless(takes_part, &place, rule);
         }
     }
@@ -292,10 +337,9 @@ mod tests {
 
     #[test]
     fn plugins_come_with_versions() {
-        let has = |minor: &str, name: &str| plugin_names(minor.parse().expect("a version")).any(|known| known == name);
+        let has = |minor: &str, name: &str| plugin_names(minor.parse().expect("a version")).contains(&name);
         assert!(has("1.36", "PodGroupPodsCount") && !has("1.35", "PodGroupPodsCount"));
         assert!(has("1.35", "GangScheduling") && !has("1.34", "GangScheduling"));
-        assert!(registry::ALL.iter().all(|entry| has("1.33", entry.name)));
-        assert!(KNOWN.is_sorted_by_key(|known| known.name));
+        assert!(plugins::ALL.iter().all(|entry| has("1.33", entry.name)));
     }
 }

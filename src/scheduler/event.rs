@@ -37,17 +37,17 @@ impl Events {
     ///
     /// # Source
     /// kube-scheduler, `buildQueueingHintMap`: so it is for plugins that wait for added nodes, but not for taints.
-    fn hear_of_taints(self) -> bool {
+    fn wait_for_any_taints(self) -> bool {
         self.touches(Self::NODE_ADDED) && !self.touches(Self::NODE_TAINTS)
     }
 
     /// Whether an event of these kinds retries what was rejected, without a look at the pod.
     pub(super) fn always_retry(self, happened: Self) -> bool {
-        happened.touches(Self::NODE_TAINTS) && self.hear_of_taints()
+        happened.touches(Self::NODE_TAINTS) && self.wait_for_any_taints()
     }
 
     /// Whether an event of these kinds may matter.
-    pub(super) fn hear_of(self, happened: Self) -> bool {
+    pub(super) fn matches(self, happened: Self) -> bool {
         self.touches(happened) || self.always_retry(happened)
     }
 }

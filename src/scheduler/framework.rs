@@ -1,46 +1,265 @@
 //! The extension points: what a plugin can say about a pod and a node.
+//!
+//! A plugin that filters or scores is one of two kinds. What a [`LocalPlugin`] says follows from the pod's spec and the
+//! node alone, and is remembered until the node changes. A [`WidePlugin`] looks at more: other pods, other nodes, volumes.
+//! For pods that are alike it makes one [`Prepared`] state, which then filters and scores.
 
-use std::cell::OnceCell;
+use std::fmt::Debug;
+use std::ops::Deref;
 use std::sync::Arc;
 
-use smallvec::{SmallVec, smallvec};
-
+use super::arguments::PluginArguments;
 use super::cache::Cache;
 use super::event::{ClusterEvent, Events};
+use super::images::ImageStates;
 use super::node_info::NodeInfo;
-use super::obstacles::Remedy;
-use super::plugins::default_preemption::DefaultPreemptionArgs;
-use super::plugins::{inter_pod_affinity, pod_topology_spread};
-use crate::arena::Symbol;
-use crate::model::Resources;
+use super::nominator::Nominator;
+use super::rejection::{Rejection, Remedy};
+use crate::component::Request;
 use crate::model::config::KubernetesVersion;
 use crate::state::{AdmittedSpec, NodeId, Pod, PodId, Store};
 use crate::units::SimDuration;
 
-/// Why a node is not feasible.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rejection {
-    /// The plugin that said no first.
-    pub plugin: &'static str,
-    /// Its reasons.
-    pub reasons: SmallVec<[Symbol; 1]>,
-    /// Whether removing pods could not help either.
-    pub is_unresolvable: bool,
+/// Where plugins take part in scheduling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Point {
+    PreEnqueue,
+    QueueSort,
+    PreFilter,
+    Filter,
+    PostFilter,
+    PreScore,
+    Score,
+    Reserve,
+    Permit,
+    PreBind,
+    Bind,
+    PlacementGenerate,
+    PlacementScore,
 }
 
-impl Rejection {
-    /// Removing pods may help.
-    pub(super) fn unschedulable(plugin: &'static str, reason: Symbol) -> Self {
-        Self { plugin, reasons: smallvec![reason], is_unresolvable: false }
-    }
-
-    /// Removing pods does not help.
-    pub(super) fn unresolvable(plugin: &'static str, reason: Symbol) -> Self {
-        Self { plugin, reasons: smallvec![reason], is_unresolvable: true }
+impl Point {
+    /// Its name in a KubeSchedulerConfiguration.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::PreEnqueue => "preEnqueue",
+            Self::QueueSort => "queueSort",
+            Self::PreFilter => "preFilter",
+            Self::Filter => "filter",
+            Self::PostFilter => "postFilter",
+            Self::PreScore => "preScore",
+            Self::Score => "score",
+            Self::Reserve => "reserve",
+            Self::Permit => "permit",
+            Self::PreBind => "preBind",
+            Self::Bind => "bind",
+            Self::PlacementGenerate => "placementGenerate",
+            Self::PlacementScore => "placementScore",
+        }
     }
 }
 
-/// What a plugin works out before nodes are filtered.
+/// What the registry has to know of a plugin: everything that stands in its line of the table of plugins.
+pub(super) trait Register {
+    /// Its name in a KubeSchedulerConfiguration.
+    const NAME: &'static str;
+    /// The extension points that it implements.
+    const POINTS: &'static [Point];
+    /// Its weight by default, if it scores.
+    const WEIGHT: i64 = 0;
+    /// Whether it is part of a profile that says nothing about it.
+    const IS_DEFAULT: bool = true;
+    /// What it decides by, for the reference.
+    const SUMMARY: &'static str;
+    /// Its arguments; [`NoArguments`](super::arguments::NoArguments) if it has none.
+    type Arguments: PluginArguments;
+
+    /// Makes it from arguments that have been checked.
+    fn make(arguments: Self::Arguments, version: KubernetesVersion) -> AnyPlugin;
+}
+
+/// A plugin of a profile, by its kind.
+#[derive(Clone)]
+pub(super) enum AnyPlugin {
+    /// Filters and scores by the spec and the node alone.
+    Local(Arc<dyn LocalPlugin>),
+    /// Filters and scores by whatever it likes.
+    Wide(Arc<dyn WidePlugin>),
+    /// Neither filters nor scores.
+    Other(Arc<dyn Plugin>),
+}
+
+impl AnyPlugin {
+    pub(super) fn local(plugin: impl LocalPlugin + 'static) -> Self {
+        Self::Local(Arc::new(plugin))
+    }
+
+    pub(super) fn wide(plugin: impl WidePlugin + 'static) -> Self {
+        Self::Wide(Arc::new(plugin))
+    }
+
+    pub(super) fn other(plugin: impl Plugin + 'static) -> Self {
+        Self::Other(Arc::new(plugin))
+    }
+}
+
+impl Deref for AnyPlugin {
+    type Target = dyn Plugin;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Local(plugin) => &**plugin,
+            Self::Wide(plugin) => &**plugin,
+            Self::Other(plugin) => &**plugin,
+        }
+    }
+}
+
+/// What any plugin may do, whether it filters and scores or not.
+pub(super) trait Plugin: Send + Sync {
+    /// Whether a pod may enter the queue.
+    fn pre_enqueue(&self, _pod: &Pod) -> bool {
+        true
+    }
+
+    /// Kinds of events that may help a pod that this plugin rejected.
+    ///
+    /// # Source
+    /// kube-scheduler, `EventsToRegister`.
+    fn events(&self) -> Events {
+        Events::NONE
+    }
+
+    /// Whether an event of these kinds may help a pod that this plugin rejected.
+    ///
+    /// # Source
+    /// kube-scheduler, `QueueingHintFn`.
+    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _cache: &Cache, _store: &Store) -> bool {
+        false
+    }
+
+    /// After filtering has left no node; none if it has nothing to say.
+    fn post_filter(&self, _handle: &mut dyn Handle<'_>) -> Option<PostFilter> {
+        None
+    }
+
+    /// Sets aside what a pod needs on the node that was chosen for it besides room there; says what has to be done before
+    /// the pod is bound.
+    fn reserve(&self, _id: PodId, _pod: &Pod, _node: NodeId, _store: &Store, _cache: &mut Cache) -> Option<PreBind> {
+        None
+    }
+}
+
+/// What has to be done before a pod is bound, and within which time.
+#[derive(Debug)]
+pub(super) struct PreBind {
+    /// Who says so.
+    pub(super) plugin: &'static str,
+    /// What is asked of the API server.
+    pub(super) requests: Vec<Request>,
+    /// After so long the attempt has failed.
+    pub(super) timeout: SimDuration,
+}
+
+/// A pod's spec: the one that it shares with others, and the node that the affinity of a DaemonSet's pod names.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spec<'a> {
+    pub(super) shared: &'a AdmittedSpec,
+    pub(super) pinned_node: Option<NodeId>,
+}
+
+impl<'a> Spec<'a> {
+    pub(super) fn of(pod: &'a Pod) -> Self {
+        Self { shared: &pod.spec, pinned_node: pod.pinned_node }
+    }
+}
+
+impl Deref for Spec<'_> {
+    type Target = AdmittedSpec;
+
+    fn deref(&self) -> &AdmittedSpec {
+        self.shared
+    }
+}
+
+/// The pod of a scheduling cycle.
+#[derive(Clone, Copy)]
+pub(super) struct Incoming<'a> {
+    pub(super) id: PodId,
+    pub(super) pod: &'a Pod,
+    pub(super) store: &'a Store,
+}
+
+/// A plugin whose verdict on a node follows from the pod's spec, the node, and the images of the cluster. It is asked once for
+/// each spec and state of a node, not once for each pod.
+pub(super) trait LocalPlugin: Plugin {
+    /// Before any node is looked at, in every cycle.
+    fn pre_filter(&self, _spec: Spec<'_>, _store: &Store) -> PreFilter {
+        PreFilter::Pass
+    }
+
+    /// Reasons against a node; none if it passes.
+    fn filter(&self, _spec: Spec<'_>, _node: &NodeInfo) -> Option<Rejection> {
+        None
+    }
+
+    /// What would have to be otherwise for it to let the pod in on a node that it rejects.
+    fn remedies(&self, _spec: Spec<'_>, _node: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
+        vec![Remedy::Else(rejection.clone())]
+    }
+
+    /// Whether it scores pods with this spec at all.
+    ///
+    /// # Errors
+    ///
+    /// If the spec is such that nobody can: why. The attempt to schedule the pod ends there.
+    fn pre_score(&self, _spec: Spec<'_>) -> Result<bool, String> {
+        Ok(true)
+    }
+
+    /// The raw score of a feasible node.
+    fn score(&self, _spec: Spec<'_>, _node: &NodeInfo, _images: &ImageStates) -> i64 {
+        0
+    }
+
+    /// Turns the raw scores of the feasible nodes into 0 to 100.
+    fn normalize(&self, _scores: &mut [i64]) {}
+}
+
+/// A plugin that looks at more than the spec and the node.
+pub(super) trait WidePlugin: Plugin {
+    /// What it works out for pods that are alike: same spec, labels, namespace and owner. It is asked about the first of
+    /// them, and again when [`Cache::counts`] says that what was worked out no longer holds.
+    fn prepare(&self, pod: &Pod, store: &Store, cache: &mut Cache) -> Box<dyn Prepared>;
+}
+
+/// What a plugin has worked out for pods that are alike; it filters and scores them.
+pub(super) trait Prepared: Debug + Send + Sync {
+    /// At the beginning of each cycle.
+    fn begin_cycle(&self, _cache: &mut Cache) {}
+
+    /// Before any node is looked at.
+    fn pre_filter(&self, _incoming: Incoming<'_>, _cache: &Cache) -> PreFilter {
+        PreFilter::Pass
+    }
+
+    /// Reasons against a node; none if it passes.
+    fn filter(&self, _incoming: Incoming<'_>, _cache: &Cache, _node: &NodeInfo) -> Option<Rejection> {
+        None
+    }
+
+    /// What would have to be otherwise for it to let the pod in on a node that it rejects.
+    fn remedies(&self, rejection: &Rejection) -> Vec<Remedy> {
+        vec![Remedy::Else(rejection.clone())]
+    }
+
+    /// Fills in scores of 0 to 100 for the feasible nodes, in their order; false if it does not score the pod.
+    fn score(&self, _incoming: Incoming<'_>, _cache: &Cache, _feasible: &[NodeId], _scores: &mut Vec<i64>) -> bool {
+        false
+    }
+}
+
+/// What a plugin says before nodes are filtered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PreFilter {
     /// Nothing: its filter is asked.
@@ -53,109 +272,51 @@ pub(super) enum PreFilter {
     Reject(Rejection),
 }
 
-/// What plugins have worked out for all pods that are alike: same spec, labels, namespace, owner and profile.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Template {
-    /// What the pod's containers ask for when those that name no CPU or memory count for a little.
-    pub(super) non_zero: Resources,
-    pub(super) spread: pod_topology_spread::Prepared,
-    pub(super) affinity: inter_pod_affinity::Prepared,
+/// What a plugin came to after filtering had left no node.
+///
+/// # Source
+/// kube-scheduler, `PostFilterResult` and the status beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PostFilter {
+    /// These pods are to make room on a node, to which the pod is nominated.
+    Nominated { node: NodeId, victims: Vec<PodId> },
+    /// It could not help: why, and whether the pod's nomination is void.
+    Unschedulable { reason: String, clears_nomination: bool },
+    /// It failed: nobody else is asked.
+    Error(String),
 }
 
-/// The pod of one scheduling cycle.
-pub(super) struct Cycle<'a> {
-    pub(super) id: PodId,
-    pub(super) pod: &'a Pod,
-    pub(super) spec: &'a Arc<AdmittedSpec>,
-    pub(super) template: Arc<Template>,
-    pub(super) version: KubernetesVersion,
-    pub(super) node_count: usize,
-    pub(super) store: &'a Store,
-    /// What PodTopologySpread works out over the feasible nodes.
-    pub(super) spread_score: OnceCell<pod_topology_spread::ScoreState>,
-}
+/// What a plugin may ask and try after filtering.
+pub(super) trait Handle<'a> {
+    /// The pod that no node takes.
+    fn incoming(&self) -> Incoming<'a>;
 
-/// A plugin of the scheduling framework, with the points it takes part in.
-pub(super) trait Plugin: Send + Sync {
-    /// Its name in a KubeSchedulerConfiguration.
-    fn name(&self) -> &'static str;
+    /// Nodes in the cluster.
+    fn node_count(&self) -> usize;
 
-    /// Whether what it says of a node follows from the pod's spec and the [`NodeInfo`] alone (and the images of the
-    /// cluster). It is then asked once for each spec and state of a node, not once for each pod.
-    fn is_local(&self) -> bool {
-        false
-    }
+    /// Why nodes were rejected, in the order in which they were looked at.
+    fn filtered(&self) -> &[(NodeId, Rejection)];
 
-    /// Whether a pod may enter the queue.
-    fn pre_enqueue(&self, _pod: &Pod) -> bool {
-        true
-    }
+    /// Whether the plugins behind the one that rejected the pod have not been asked before filtering.
+    fn is_pre_filter_cut_short(&self) -> bool;
 
-    /// Told of the first of pods that are alike, and again when what it has worked out may no longer hold.
-    fn prepare(&self, _pod: &Pod, _store: &Store, _cache: &mut Cache, _template: &mut Template) {}
+    /// The cluster, with what was tried.
+    fn cache(&self) -> &Cache;
 
-    /// At the beginning of each cycle.
-    fn begin_cycle(&self, _template: &Template, _cache: &mut Cache) {}
+    /// Who is nominated where.
+    fn nominator(&self) -> &Nominator;
 
-    /// Before any node is looked at.
-    fn pre_filter(&self, _cycle: &Cycle<'_>, _cache: &Cache) -> PreFilter {
-        PreFilter::Pass
-    }
+    /// What the filters say of a node as it would be, on which pods nominated to it with no lower priority count.
+    fn run_filters(&mut self, node: &NodeInfo) -> Option<Rejection>;
 
-    /// Reasons against a node; none if it passes.
-    fn filter(&self, _cycle: &Cycle<'_>, _cache: &Cache, _node: &NodeInfo) -> Option<Rejection> {
-        None
-    }
+    /// Takes a pod off a copy of its node, to see what would be without it.
+    fn remove_pod(&mut self, pod: PodId, from: &mut NodeInfo);
 
-    /// What would have to be otherwise for it to let the pod in on a node that it rejects.
-    fn remedies(&self, _cycle: &Cycle<'_>, _node: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
-        vec![Remedy::Else(rejection.clone())]
-    }
+    /// Puts a pod back that was taken off.
+    fn add_pod(&mut self, pod: PodId, to: &mut NodeInfo);
 
-    /// How it makes room for pods that no node takes, if it does.
-    fn preemption(&self) -> Option<DefaultPreemptionArgs> {
-        None
-    }
-
-    /// How long a pod waits for its volumes before it is bound, if the plugin binds them.
-    fn volume_timeout(&self) -> Option<SimDuration> {
-        None
-    }
-
-    /// What it has to say when no node takes a pod, besides preemption.
-    fn after_filters(&self, _version: KubernetesVersion) -> Option<&'static str> {
-        None
-    }
-
-    /// Whether it scores this pod at all.
-    ///
-    /// # Errors
-    ///
-    /// If the pod is such that nobody can: why. The attempt to schedule it ends there.
-    fn pre_score(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> Result<bool, String> {
-        Ok(true)
-    }
-
-    /// The raw score of a feasible node.
-    fn score(&self, _cycle: &Cycle<'_>, _cache: &Cache, _node: &NodeInfo) -> i64 {
-        0
-    }
-
-    /// Turns raw scores into 0 to 100.
-    fn normalize(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId], _scores: &mut [i64]) {}
-
-    /// Kinds of events that may help a pod that this plugin rejected.
-    ///
-    /// # Source
-    /// kube-scheduler, `EventsToRegister`.
-    fn events(&self) -> Events {
-        Events::NONE
-    }
-
-    /// Whether an event of these kinds may help a pod that this plugin rejected.
-    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _cache: &Cache, _store: &Store) -> bool {
-        false
-    }
+    /// A drawn number below this one.
+    fn draw(&mut self, below: u32) -> u32;
 }
 
 /// The default normalization: the largest raw score becomes 100.

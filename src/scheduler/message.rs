@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::cycle::Decision;
-use super::framework::{Cycle, Rejection};
-use super::preemption::Preemption;
-use super::profile::Profile;
+use super::decision::Decision;
+use super::rejection::Rejection;
 use crate::arena::Symbol;
 
 /// How many nodes gave each reason.
-type Counts = BTreeMap<Symbol, usize>;
+pub(super) type Counts = BTreeMap<Symbol, usize>;
 
 /// Pre-filtering has left no node, by these plugins.
 pub(super) fn nobody_left(plugins: &[&'static str]) -> Symbol {
@@ -19,35 +17,19 @@ pub(super) fn nobody_left(plugins: &[&'static str]) -> Symbol {
     })
 }
 
-/// A plugin rejected the pod before any node was looked at.
+/// A plugin rejected the pod before any node was looked at; `after` is what was said after filtering.
 ///
 /// # Source
-/// kube-scheduler, `FitError`: the reason stands once. Since 1.34 DynamicResources, whose turn did not come, cannot find its
-/// state afterwards, and that is all that is heard (`is_heard`) of what comes after filtering.
-pub(super) fn rejected(
-    profile: &Profile,
-    cycle: &Cycle<'_>,
-    rejection: &Rejection,
-    is_heard: bool,
-    after: Option<&Preemption>,
-) -> String {
-    let nodes = cycle.node_count;
+/// kube-scheduler, `FitError`: the reason stands once.
+pub(super) fn rejected(nodes: usize, rejection: &Rejection, after: &str) -> String {
     let reasons: Vec<&str> = rejection.reasons.iter().map(|reason| reason.as_str()).collect();
-    let suffix = if is_heard { suffix(profile, cycle, after) } else { " not found".to_owned() };
-    format!("0/{nodes} nodes are available: {}.{suffix}", reasons.join(", "))
+    format!("0/{nodes} nodes are available: {}.{after}", reasons.join(", "))
 }
 
 /// # Source
-/// kube-scheduler, `FitError`: each reason with the number of nodes that gave it, sorted as text, then what preemption
-/// had to say.
-pub(super) fn unschedulable(
-    profile: &Profile,
-    cycle: &Cycle<'_>,
-    decision: &Decision,
-    restricting: &[&'static str],
-    after: Option<&Preemption>,
-) -> String {
-    let nodes = cycle.node_count;
+/// kube-scheduler, `FitError`: each reason with the number of nodes that gave it, sorted as text, then what was said after
+/// filtering.
+pub(super) fn unschedulable(nodes: usize, decision: &Decision, restricting: &[&'static str], after: &str) -> String {
     let mut counts = Counts::new();
     for reason in decision.filtered.iter().flat_map(|(_, rejection)| &rejection.reasons) {
         *counts.entry(*reason).or_insert(0) += 1;
@@ -59,7 +41,7 @@ pub(super) fn unschedulable(
         let text = format!("node(s) didn't satisfy plugin(s) [{}]", plugins.join(" "));
         *counts.entry(Symbol::new(&text)).or_insert(0) += unnamed;
     }
-    format!("0/{nodes} nodes are available: {}.{}", joined(&counts), suffix(profile, cycle, after))
+    format!("0/{nodes} nodes are available: {}.{after}", joined(&counts))
 }
 
 /// The text of the event: long messages are cut.
@@ -73,26 +55,11 @@ pub(super) fn of_event(message: &str) -> String {
     format!("{}{CUT}", &message[..end])
 }
 
-fn joined(counts: &Counts) -> String {
+/// The reasons with their counts, sorted as text.
+pub(super) fn joined(counts: &Counts) -> String {
     let mut parts: Vec<String> = counts.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
     parts.sort_unstable();
     parts.join(", ")
-}
-
-/// What the plugins say that come after filtering: nothing if room is being made.
-fn suffix(profile: &Profile, cycle: &Cycle<'_>, after: Option<&Preemption>) -> String {
-    let others = profile.post_filters.iter().filter_map(|plugin| plugin.after_filters(cycle.version));
-    let preemption = match after {
-        Some(Preemption::Candidate(_)) => return String::new(),
-        Some(Preemption::NoVictim(error)) => return format!(" preemption: {error}"),
-        Some(Preemption::NotEligible(why)) => Some(format!("preemption: {why}")),
-        Some(Preemption::Nowhere(counts)) => {
-            Some(format!("preemption: 0/{} nodes are available: {}.", cycle.node_count, joined(counts)))
-        }
-        None => None,
-    };
-    let said: Vec<&str> = others.chain(preemption.as_deref()).collect();
-    if said.is_empty() { String::new() } else { format!(" {}", said.join(", ")) }
 }
 
 #[cfg(test)]

@@ -3,7 +3,10 @@
 //! A component like any other: it keeps its own picture of the cluster from what watches deliver, assumes what it has
 //! decided before the API server has heard of it, and binds by a request.
 
+mod algorithm;
 mod arguments;
+#[cfg(test)]
+mod arguments_tests;
 mod audit;
 mod cache;
 #[cfg(test)]
@@ -11,11 +14,14 @@ mod cache_tests;
 mod configuration;
 mod counts;
 mod cycle;
+mod decision;
+mod equivalence;
 mod event;
 mod framework;
-mod memo;
+mod images;
 mod message;
 mod node_info;
+mod node_tree;
 mod nominator;
 mod obstacles;
 mod plugins;
@@ -26,7 +32,7 @@ mod preemption;
 mod preemption_tests;
 mod profile;
 mod queue;
-mod registry;
+mod rejection;
 mod term;
 mod volumes;
 mod what_if;
@@ -44,22 +50,19 @@ use crate::state::{
     PodId, Store,
 };
 use crate::units::{SimDuration, SimTime};
+use algorithm::ScheduleAlgorithm;
 use cache::Cache;
-use cycle::Snapshot;
 use event::ClusterEvent;
 use prebinding::PreBindings;
 use preempting::Preemptions;
 use profile::Profiles;
 use queue::{SchedulingQueue, Situation};
 
-pub use arguments::{
-    ConfigurationProblem, PluginArguments, Problems, ReadArguments, argument_problems, takes_arguments,
-};
+pub use arguments::{ArgumentUse, ConfigurationProblem, PluginArguments, Problems, ReadArguments};
 pub use audit::Unseen;
-pub use configuration::{configuration_problems, is_plugin_played, plugin_names};
-pub use cycle::{Decision, NodeScore, Nomination};
-pub use framework::Rejection;
-pub use obstacles::{Obstacles, Remedy, Shortage};
+pub use configuration::{argument_problems, argument_use, configuration_problems, is_plugin_played, plugin_names};
+pub use decision::{Decision, NodeScore, Nomination};
+pub use rejection::{InsufficientResource, Obstacles, Rejection, Remedy};
 
 /// What the scheduler waits for.
 #[derive(Copy, Clone, Debug)]
@@ -102,7 +105,7 @@ pub enum Tag {
 /// kube-scheduler.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    snapshot: Snapshot,
+    algorithm: ScheduleAlgorithm,
     queue: SchedulingQueue,
     preemptions: Preemptions,
     prebindings: PreBindings,
@@ -128,11 +131,11 @@ impl Scheduler {
     #[must_use]
     pub fn new(config: &Config) -> Self {
         Self {
-            snapshot: Snapshot::new(Cache::new(config.version)),
+            algorithm: ScheduleAlgorithm::new(Cache::new(config.version)),
             queue: SchedulingQueue::new(&config.kube_scheduler, config.version),
             preemptions: Preemptions::default(),
             prebindings: PreBindings::default(),
-            profiles: Arc::new(Profiles::new(&config.kube_scheduler)),
+            profiles: Arc::new(Profiles::new(&config.kube_scheduler, config.version)),
             removed_while_binding: FxHashMap::default(),
             causes: FxHashMap::default(),
             is_awake: false,
@@ -149,16 +152,16 @@ impl Scheduler {
         config: &'a Config,
         pods: &'a [PodId],
     ) -> impl Iterator<Item = Option<Decision>> + 'a {
-        let mut snapshot = Snapshot::of(store, config);
-        snapshot.cache.replay(store);
-        let profiles = Profiles::new(&config.kube_scheduler);
+        let mut algorithm = ScheduleAlgorithm::of(store, config);
+        algorithm.cache.replay(store);
+        let profiles = Profiles::new(&config.kube_scheduler, config.version);
         let decide = move |&id: &PodId| {
             let pod = store.pod(id)?;
             let profile = profiles.of(pod.spec.scheduler_name)?;
-            let decision = snapshot.schedule(profile, store, id, true, &mut |_| 0);
-            snapshot.nominate(id, pod, decision.nomination);
+            let decision = algorithm.schedule(profile, store, id, true, &mut |_| 0);
+            algorithm.nominate(id, pod, decision.nomination);
             if let Some(node) = decision.node {
-                snapshot.assume(profile, store, id, pod, node);
+                algorithm.assume(profile, store, id, pod, node);
             }
             Some(decision)
         };
@@ -168,21 +171,21 @@ impl Scheduler {
     /// Where pods end up, one after the other, if those that are preempted leave at once; none for pods that no node takes.
     #[must_use]
     pub fn place(store: &Store, config: &Config, pods: &[PodId]) -> Vec<Option<NodeId>> {
-        let mut snapshot = Snapshot::of(store, config);
-        let profiles = Profiles::new(&config.kube_scheduler);
+        let mut algorithm = ScheduleAlgorithm::of(store, config);
+        let profiles = Profiles::new(&config.kube_scheduler, config.version);
         let mut place = |&id: &PodId| {
             let pod = store.pod(id)?;
             let profile = profiles.of(pod.spec.scheduler_name)?;
-            let decision = snapshot.schedule(profile, store, id, false, &mut |_| 0);
+            let decision = algorithm.schedule(profile, store, id, false, &mut |_| 0);
             decision.victims.iter().for_each(|&victim| {
-                snapshot.cache.forget(victim);
+                algorithm.cache.forget(victim);
             });
             let node = match decision.nomination {
                 Nomination::To(node) => Some(node),
                 Nomination::Kept | Nomination::Cleared => decision.node,
             };
             if let Some(node) = node {
-                snapshot.assume(profile, store, id, pod, node);
+                algorithm.assume(profile, store, id, pod, node);
             }
             node
         };
@@ -213,14 +216,14 @@ impl Scheduler {
     }
 
     fn event(&mut self, event: &ClusterEvent<'_>, ctx: &mut Ctx<'_, Self>) {
-        self.tell_queue(ctx, |queue, situation| queue.event(event, situation));
+        self.with_queue(ctx, |queue, situation| queue.event(event, situation));
     }
 
-    /// Tells the queue of something that may bring pods back.
-    fn tell_queue(&mut self, ctx: &mut Ctx<'_, Self>, tell: impl FnOnce(&mut SchedulingQueue, Situation<'_>)) {
+    /// Lets the queue act on something that may bring pods back.
+    fn with_queue(&mut self, ctx: &mut Ctx<'_, Self>, act: impl FnOnce(&mut SchedulingQueue, Situation<'_>)) {
         let is_held = |pod| self.preemptions.holds(pod, ctx.store, ctx.config.version);
-        let (cache, profiles) = (&self.snapshot.cache, &*self.profiles);
-        tell(&mut self.queue, Situation { now: ctx.now, store: ctx.store, cache, profiles, is_held: &is_held });
+        let (cache, profiles) = (&self.algorithm.cache, &*self.profiles);
+        act(&mut self.queue, Situation { now: ctx.now, store: ctx.store, cache, profiles, is_held: &is_held });
         self.wake(ctx);
     }
 
@@ -237,7 +240,7 @@ impl Scheduler {
         {
             ctx.cause = self.causes.get(&id).copied().unwrap_or(woken_by);
             let Some(pod) = ctx.store.pod(id) else { continue };
-            if pod.node.is_some() || self.snapshot.cache.has(id) {
+            if pod.node.is_some() || self.algorithm.cache.has(id) {
                 continue;
             }
             if pod.deletion.is_some() {
@@ -252,14 +255,13 @@ impl Scheduler {
                 let make = || ctx.streams.at("scheduler-choice", &path(), ctx.now.as_nanos().unsigned_abs());
                 stream.get_or_insert_with(make).below(below)
             };
-            let decision = self.snapshot.schedule(profile, ctx.store, id, false, &mut draw);
-            self.snapshot.nominate(id, pod, decision.nomination);
+            let decision = self.algorithm.schedule(profile, ctx.store, id, false, &mut draw);
+            self.algorithm.nominate(id, pod, decision.nomination);
             self.causes.remove(&id);
             match decision.node {
                 Some(node) => {
-                    let bindings = self.snapshot.assume(profile, ctx.store, id, pod, node);
-                    let timeout = profile.volume_timeout;
-                    self.bind(id, node, bindings, timeout, ctx);
+                    let pre_binds = self.algorithm.assume(profile, ctx.store, id, pod, node);
+                    self.bind(id, node, pre_binds, ctx);
                 }
                 None => {
                     if let Some(leaves_at) = self.queue.failed(id, profile, &decision.rejectors, ctx.now) {
@@ -312,36 +314,36 @@ impl Scheduler {
 
     fn pod_updated(&mut self, id: PodId, pod: &Pod, delta: PodDelta, before: Option<&Pod>, ctx: &mut Ctx<'_, Self>) {
         if delta.touches(PodDelta::NOMINATION) && pod.node.is_none() {
-            self.snapshot.set_nomination(id, pod, pod.nominated_node);
-            if self.snapshot.nominator.publish(id, pod.nominated_node) {
+            self.algorithm.set_nomination(id, pod, pod.nominated_node);
+            if self.algorithm.nominator.publish(id, pod.nominated_node) {
                 self.event(&ClusterEvent::PodRemoved { pod, was_assigned: false }, ctx);
             }
         }
         if delta.touches(PodDelta::NODE) {
-            self.snapshot.nominator.forget(id);
-            self.snapshot.nominator.publish(id, None);
-            self.snapshot.cache.add(id, pod);
+            self.algorithm.nominator.forget(id);
+            self.algorithm.nominator.publish(id, None);
+            self.algorithm.cache.add(id, pod);
             self.queue.remove(id);
             self.event(&ClusterEvent::PodAdded(pod), ctx);
         }
-        let is_assumed = pod.node.is_none() && self.snapshot.cache.has(id);
+        let is_assumed = pod.node.is_none() && self.algorithm.cache.has(id);
         if is_assumed && delta.touches(PodDelta::DELETION) && ctx.config.version.at_least(35) {
-            self.snapshot.cache.forget(id);
+            self.algorithm.cache.forget(id);
             self.event(&ClusterEvent::PodRemoved { pod, was_assigned: true }, ctx);
         } else if delta.touches(PodDelta::LABELS | PodDelta::DELETION | PodDelta::SPEC) {
-            self.snapshot.cache.update(id, pod);
+            self.algorithm.cache.update(id, pod);
         }
-        if delta.touches(PodDelta::PHASE) && pod.phase.is_terminal() && self.snapshot.cache.forget(id) {
+        if delta.touches(PodDelta::PHASE) && pod.phase.is_terminal() && self.algorithm.cache.forget(id) {
             self.event(&ClusterEvent::PodRemoved { pod, was_assigned: true }, ctx);
         }
         if pod.node.is_some() {
-            self.snapshot.cache.touch(id);
+            self.algorithm.cache.touch(id);
         }
         let Some(before) = before.filter(|_| delta.touches(PodDelta::LABELS | PodDelta::SPEC)) else { return };
         if pod.node.is_some() {
             self.event(&ClusterEvent::PodUpdated { before, after: pod }, ctx);
         } else {
-            self.tell_queue(ctx, |queue, situation| queue.update(id, before, pod, situation));
+            self.with_queue(ctx, |queue, situation| queue.update(id, before, pod, situation));
         }
     }
 
@@ -351,15 +353,15 @@ impl Scheduler {
     fn pod_removed(&mut self, id: PodId, last: &Arc<Pod>, ctx: &mut Ctx<'_, Self>) {
         self.causes.remove(&id);
         self.queue.remove(id);
-        self.snapshot.nominator.forget(id);
-        let was_nominated = self.snapshot.nominator.publish(id, None);
+        self.algorithm.nominator.forget(id);
+        let was_nominated = self.algorithm.nominator.publish(id, None);
         let waited_for_volumes = self.forget_prebinding(id, ctx).is_some();
-        let is_binding = last.node.is_none() && self.snapshot.cache.has(id) && !waited_for_volumes;
+        let is_binding = last.node.is_none() && self.algorithm.cache.has(id) && !waited_for_volumes;
         if is_binding && !ctx.config.version.at_least(35) {
             self.removed_while_binding.insert(id, Arc::clone(last));
             return;
         }
-        let was_assigned = self.snapshot.cache.forget(id);
+        let was_assigned = self.algorithm.cache.forget(id);
         if was_assigned || was_nominated {
             self.event(&ClusterEvent::PodRemoved { pod: last, was_assigned }, ctx);
         }
@@ -367,7 +369,7 @@ impl Scheduler {
 
     fn bound(&mut self, id: PodId, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         if let Some(last) = self.removed_while_binding.remove(&id) {
-            self.snapshot.cache.forget(id);
+            self.algorithm.cache.forget(id);
             self.event(&ClusterEvent::PodRemoved { pod: &last, was_assigned: true }, ctx);
         }
         let Some(pod) = ctx.store.pod(id) else { return };
@@ -390,7 +392,7 @@ impl Scheduler {
     /// # Source
     /// kube-scheduler, `handleBindingCycleError`. It runs in the background: the loop does not wait for the status write.
     fn binding_failed(&mut self, id: PodId, pod: &Pod, message: &str, ctx: &mut Ctx<'_, Self>) {
-        self.snapshot.cache.forget(id);
+        self.algorithm.cache.forget(id);
         self.event(&ClusterEvent::PodRemoved { pod, was_assigned: true }, ctx);
         if let Some(at) = self.queue.errored(id, ctx.now) {
             ctx.arm(at, Timer::ErrorBackoff);
@@ -452,13 +454,13 @@ impl Component for Scheduler {
 
     fn started(&mut self, start: Start, ctx: &mut Ctx<'_, Self>) {
         self.started_at = ctx.now;
-        self.snapshot.list(ctx.store);
+        self.algorithm.list(ctx.store);
         if start == Start::Initial {
-            self.snapshot.cache.replay(ctx.store);
+            self.algorithm.cache.replay(ctx.store);
         }
         if start == Start::Initial && ctx.store.pods().any(|(_, pod)| pod.node.is_some()) {
             // It has taken decisions before: where its next search begins is a phase like any other.
-            self.snapshot.begin_search_at(&mut |nodes| ctx.streams.stream("scheduler-first-node", "").below(nodes));
+            self.algorithm.begin_search_at(&mut |nodes| ctx.streams.stream("scheduler-first-node", "").below(nodes));
         }
         let mut waiting: Vec<(PodId, &Pod)> = ctx.store.pods().filter(|(_, pod)| pod.node.is_none()).collect();
         // A process that begins sees the API's list; one that has run for long saw them come.
@@ -480,7 +482,7 @@ impl Component for Scheduler {
             Changed::PodAdded(id) => {
                 let Some(pod) = store.pod(*id) else { return };
                 if pod.node.is_some() {
-                    self.snapshot.cache.add(*id, pod);
+                    self.algorithm.cache.add(*id, pod);
                     self.event(&ClusterEvent::PodAdded(pod), ctx);
                 } else if let Some(profile) = self.profiles.of(pod.spec.scheduler_name) {
                     self.causes.insert(*id, ctx.cause);
@@ -495,11 +497,11 @@ impl Component for Scheduler {
             }
             Changed::PodRemoved { pod, last } => self.pod_removed(*pod, last, ctx),
             Changed::NodeAdded(node) => {
-                self.snapshot.cache.set_node(*node, store);
+                self.algorithm.cache.set_node(*node, store);
                 self.event(&ClusterEvent::NodeAdded(*node), ctx);
             }
             Changed::NodeUpdated { node, delta, before } => {
-                self.snapshot.cache.set_node(*node, store);
+                self.algorithm.cache.set_node(*node, store);
                 let relevant =
                     NodeDelta::TAINTS | NodeDelta::UNSCHEDULABLE | NodeDelta::LABELS | NodeDelta::ALLOCATABLE;
                 if delta.touches(relevant) {
@@ -508,12 +510,12 @@ impl Component for Scheduler {
             }
             Changed::NodeRemoved { node, last } => {
                 self.event(&ClusterEvent::NodeRemoved(last), ctx);
-                self.snapshot.cache.remove_node(*node);
+                self.algorithm.cache.remove_node(*node);
             }
-            Changed::ServiceChanged(_) | Changed::ServiceRemoved(_) => self.snapshot.cache.counts.outdate(),
+            Changed::ServiceChanged(_) | Changed::ServiceRemoved(_) => self.algorithm.cache.counts.invalidate(),
             Changed::NamespaceChanged(id) => {
                 if let Some(namespace) = store.namespaces.get(*id) {
-                    self.snapshot.cache.set_namespace(namespace.name, &namespace.labels);
+                    self.algorithm.cache.set_namespace(namespace.name, &namespace.labels);
                 }
             }
             Changed::VolumeChanged(_) => self.event(&ClusterEvent::Volume, ctx),

@@ -2,18 +2,27 @@
 
 use rustc_hash::FxHashMap;
 
+use smallvec::SmallVec;
+
 use super::event::ClusterEvent;
-use super::volumes::{Binding, Bindings};
+use super::framework::PreBind;
 use super::{Scheduler, Tag, Timer};
 use crate::arena::Symbol;
 use crate::component::{Answer, Ctx, PodStatusPatch, Request};
 use crate::engine::Ticket;
 use crate::state::{NodeId, PersistentVolumeClaimId, Pod, PodId, Store};
-use crate::units::SimDuration;
 
-/// Pods that are on a node as far as the scheduler goes, and wait for their volumes.
+/// A pod that is on a node as far as the scheduler goes, and waits for its volumes.
+#[derive(Clone, Debug)]
+struct Waiting {
+    node: NodeId,
+    /// Whose time is running, and until when.
+    timeouts: SmallVec<[(&'static str, Ticket); 1]>,
+}
+
+/// Pods that are not bound yet, though their nodes are chosen.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PreBindings(FxHashMap<PodId, (NodeId, Ticket)>);
+pub(super) struct PreBindings(FxHashMap<PodId, Waiting>);
 
 impl PreBindings {
     pub(super) fn has(&self, pod: PodId) -> bool {
@@ -27,28 +36,20 @@ impl Scheduler {
     /// # Source
     /// kube-scheduler, VolumeBinding at Reserve and PreBind. Since 1.35 `nominatedNodeName` says meanwhile where the pod
     /// will go. Without the plugin nobody binds its claims.
-    pub(super) fn bind(
-        &mut self,
-        id: PodId,
-        node: NodeId,
-        bindings: Bindings,
-        timeout: Option<SimDuration>,
-        ctx: &mut Ctx<'_, Self>,
-    ) {
-        let Some(timeout) = timeout.filter(|_| !bindings.is_empty()) else {
+    pub(super) fn bind(&mut self, id: PodId, node: NodeId, pre_binds: Vec<PreBind>, ctx: &mut Ctx<'_, Self>) {
+        if pre_binds.is_empty() {
             ctx.call(Request::BindPod { pod: id, node }, Tag::Bind(id));
             return;
-        };
-        nominate(id, node, ctx);
-        let ticket = ctx.arm_in(timeout, Timer::BindTimeout(id));
-        self.prebindings.0.insert(id, (node, ticket));
-        for (claim, binding) in bindings {
-            let request = match binding {
-                Binding::Volume(volume) => Request::BindClaim { claim, volume },
-                Binding::Node(node) => Request::SelectNode { claim, node },
-            };
-            ctx.call(request, Tag::BindVolume(id));
         }
+        nominate(id, node, ctx);
+        let mut timeouts = SmallVec::new();
+        for PreBind { plugin, requests, timeout } in pre_binds {
+            timeouts.push((plugin, ctx.arm_in(timeout, Timer::BindTimeout(id))));
+            for request in requests {
+                ctx.call(request, Tag::BindVolume(id));
+            }
+        }
+        self.prebindings.0.insert(id, Waiting { node, timeouts });
     }
 
     /// A claim could not be told what it gets.
@@ -64,19 +65,23 @@ impl Scheduler {
     }
 
     fn give_up(&mut self, id: PodId, why: &str, ctx: &mut Ctx<'_, Self>) {
+        let plugin =
+            self.prebindings.0.get(&id).and_then(|waiting| waiting.timeouts.first()).map(|(plugin, _)| *plugin);
         if self.forget_prebinding(id, ctx).is_some()
-            && let Some(pod) = ctx.store.pod(id)
+            && let Some((pod, plugin)) = ctx.store.pod(id).zip(plugin)
         {
-            let message = format!("running PreBind plugin \"VolumeBinding\": binding volumes: {why}");
+            let message = format!("running PreBind plugin \"{plugin}\": binding volumes: {why}");
             self.binding_failed(id, pod, &message, ctx);
         }
     }
 
     /// The pod is gone, or its claims are done with.
     pub(super) fn forget_prebinding(&mut self, id: PodId, ctx: &mut Ctx<'_, Self>) -> Option<NodeId> {
-        let (node, ticket) = self.prebindings.0.remove(&id)?;
-        ctx.cancel(ticket);
-        self.snapshot.cache.volumes.release(id);
+        let Waiting { node, timeouts } = self.prebindings.0.remove(&id)?;
+        for (_, ticket) in timeouts {
+            ctx.cancel(ticket);
+        }
+        self.algorithm.cache.volumes.release(id);
         Some(node)
     }
 

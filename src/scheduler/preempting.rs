@@ -60,7 +60,7 @@ impl Scheduler {
     /// Pods of lower priority that hoped for the same node had better look elsewhere.
     fn withdraw_nominations(&self, preemptor: PodId, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         let priority = ctx.store.pod(preemptor).map_or(0, |pod| pod.spec.priority);
-        for lower in self.snapshot.nominator.on(node).iter().filter(|other| other.priority < priority) {
+        for lower in self.algorithm.nominator.on(node).iter().filter(|other| other.priority < priority) {
             let patch = PodStatusPatch { nominated_node: Some(None), ..PodStatusPatch::default() };
             ctx.send(Request::PatchPodStatus { pod: lower.pod, patch: Box::new(patch) });
         }

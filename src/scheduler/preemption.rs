@@ -1,38 +1,22 @@
 //! Which pods would have to go so that a pod of higher priority can come.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
-use super::cycle::{Candidates, Snapshot};
-use super::framework::{Cycle, Rejection};
-use super::plugins::default_preemption::DefaultPreemptionArgs;
-use super::profile::Profile;
-use crate::arena::{Symbol, sym};
+use super::framework::{Handle, Incoming, PostFilter};
+use super::message;
+use super::rejection::Rejection;
+use crate::arena::sym;
 use crate::model::PreemptionPolicy;
 use crate::state::{DisruptionReason, NodeId, Pod, PodDisruptionBudget, PodId, Store};
 use crate::units::SimTime;
 
 /// A node on which room can be made, and whom that would cost.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Candidate {
-    pub(super) node: NodeId,
+struct Candidate {
+    node: NodeId,
     /// The most important first.
-    pub(super) victims: Vec<PodId>,
+    victims: Vec<PodId>,
     /// Victims whose budget does not allow it.
     violations: usize,
-}
-
-/// What preemption came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Preemption {
-    /// Victims are to be deleted.
-    Candidate(Candidate),
-    /// The pod may not preempt, or waits for what it has preempted; its nomination stays.
-    NotEligible(&'static str),
-    /// There is no candidate: why, with the number of nodes.
-    Nowhere(BTreeMap<Symbol, usize>),
-    /// A node takes the pod once its pods have been removed and put back: the real one ends with this error.
-    NoVictim(Symbol),
 }
 
 /// The order in which pods are spared.
@@ -85,128 +69,112 @@ fn violating(store: &Store, pods: &[PodId]) -> Vec<bool> {
     pods.iter().map(is_violating).collect()
 }
 
-impl Snapshot {
-    /// What preemption can do for a pod that no node takes. `draw` gives a number below the one it is given.
-    ///
-    /// # Source
-    /// kube-scheduler, `Evaluator.Preempt`.
-    pub(super) fn preempt(
-        &mut self,
-        arguments: DefaultPreemptionArgs,
-        profile: &Profile,
-        cycle: &Cycle<'_>,
-        candidates: &Candidates,
-        filtered: &[(NodeId, Rejection)],
-        draw: &mut dyn FnMut(u32) -> u32,
-    ) -> Preemption {
-        if let Some(why) = self.ineligible(cycle, filtered) {
-            return Preemption::NotEligible(why);
+/// What preemption can do for a pod that no node takes; `wanted` of so many nodes are candidates enough.
+///
+/// # Source
+/// kube-scheduler, `Evaluator.Preempt`.
+pub(super) fn preempt(handle: &mut dyn Handle<'_>, wanted: impl FnOnce(usize) -> usize) -> PostFilter {
+    if let Some(why) = ineligible(handle) {
+        return PostFilter::Unschedulable { reason: format!("preemption: {why}"), clears_nomination: false };
+    }
+    let store = handle.incoming().store;
+    let resolvable = handle.filtered().iter().filter(|(_, rejection)| !rejection.is_unresolvable);
+    let potential: Vec<NodeId> = resolvable.map(|(node, _)| *node).collect();
+    let wanted = wanted(potential.len());
+    let offset = if potential.len() > wanted { handle.draw(potential.len() as u32) as usize } else { 0 };
+    let (mut found, mut violating): (Vec<Candidate>, Vec<Candidate>) = Default::default();
+    let mut reasons = message::Counts::new();
+    let mut tried = 0;
+    let mut without_victim = None;
+    for &node in potential[offset..].iter().chain(&potential[..offset]) {
+        if !found.is_empty() && found.len() + violating.len() >= wanted {
+            break;
         }
-        let resolvable = filtered.iter().filter(|(_, rejection)| !rejection.is_unresolvable);
-        let potential: Vec<NodeId> = resolvable.map(|(node, _)| *node).collect();
-        let wanted = arguments.wanted(potential.len());
-        let offset = if potential.len() > wanted { draw(potential.len() as u32) as usize } else { 0 };
-        let (mut found, mut violating): (Vec<Candidate>, Vec<Candidate>) = Default::default();
-        let mut reasons: BTreeMap<Symbol, usize> = BTreeMap::new();
-        let mut tried = 0;
-        let mut without_victim = None;
-        for &node in potential[offset..].iter().chain(&potential[..offset]) {
-            if !found.is_empty() && found.len() + violating.len() >= wanted {
-                break;
-            }
-            match self.victims_on(profile, cycle, candidates, node) {
-                Ok(candidate) if candidate.victims.is_empty() => {
-                    let name = cycle.store.node_name(node);
-                    without_victim = Some(Symbol::new(&format!("expected at least one victim pod on node {name:?}")));
+        match victims_on(handle, node) {
+            // It takes the pod once its pods have been removed and put back: the real one ends with this error.
+            Ok(candidate) if candidate.victims.is_empty() => without_victim = Some(store.node_name(node)),
+            Ok(candidate) if candidate.violations == 0 => found.push(candidate),
+            Ok(candidate) => violating.push(candidate),
+            Err(rejection) => {
+                tried += 1;
+                for reason in rejection.reasons {
+                    *reasons.entry(reason).or_insert(0) += 1;
                 }
-                Ok(candidate) if candidate.violations == 0 => found.push(candidate),
-                Ok(candidate) => violating.push(candidate),
-                Err(rejection) => {
-                    tried += 1;
-                    for reason in rejection.reasons {
-                        *reasons.entry(reason).or_insert(0) += 1;
-                    }
-                }
-            }
-        }
-        violating.truncate(wanted);
-        found.append(&mut violating);
-        match (best(found, cycle.store, draw), without_victim) {
-            (Some(candidate), _) => Preemption::Candidate(candidate),
-            (None, Some(error)) => Preemption::NoVictim(error),
-            (None, None) => {
-                if cycle.node_count > tried {
-                    let helpless = sym!("Preemption is not helpful for scheduling");
-                    *reasons.entry(helpless).or_insert(0) += cycle.node_count - tried;
-                }
-                Preemption::Nowhere(reasons)
             }
         }
     }
+    violating.truncate(wanted);
+    found.append(&mut violating);
+    match (best(found, store, &mut |below| handle.draw(below)), without_victim) {
+        (Some(Candidate { node, victims, .. }), _) => PostFilter::Nominated { node, victims },
+        (None, Some(name)) => {
+            PostFilter::Error(format!("preemption: expected at least one victim pod on node {name:?}"))
+        }
+        (None, None) => {
+            let nodes = handle.node_count();
+            if nodes > tried {
+                *reasons.entry(sym!("Preemption is not helpful for scheduling")).or_insert(0) += nodes - tried;
+            }
+            let reason = format!("preemption: 0/{nodes} nodes are available: {}.", message::joined(&reasons));
+            PostFilter::Unschedulable { reason, clears_nomination: true }
+        }
+    }
+}
 
-    /// Why the pod may not preempt others.
-    fn ineligible(&self, cycle: &Cycle<'_>, filtered: &[(NodeId, Rejection)]) -> Option<&'static str> {
-        if cycle.spec.preemption_policy == Some(PreemptionPolicy::Never) {
-            return Some("not eligible due to preemptionPolicy=Never.");
-        }
-        let nominated = self.nominator.node_of(cycle.id)?;
-        let said = filtered.iter().find(|(node, _)| *node == nominated);
-        // A node that was not looked at cannot be helped either.
-        if said.is_none_or(|(_, rejection)| rejection.is_unresolvable) {
-            return None;
-        }
-        let there = self.cache.node(nominated).pods.iter().filter_map(|&pod| cycle.store.pod(pod));
-        let mut lower = there.filter(|pod| pod.spec.priority < cycle.spec.priority);
-        lower
-            .any(is_terminating_by_preemption)
-            .then_some("not eligible due to a terminating pod on the nominated node.")
+/// Why the pod may not preempt others.
+fn ineligible(handle: &dyn Handle<'_>) -> Option<&'static str> {
+    let Incoming { id, pod: incoming, store } = handle.incoming();
+    if incoming.spec.preemption_policy == Some(PreemptionPolicy::Never) {
+        return Some("not eligible due to preemptionPolicy=Never.");
     }
+    let nominated = handle.nominator().node_of(id)?;
+    let rejected = handle.filtered().iter().find(|(node, _)| *node == nominated);
+    // A node that was not looked at cannot be helped either.
+    if rejected.is_none_or(|(_, rejection)| rejection.is_unresolvable) {
+        return None;
+    }
+    let there = handle.cache().node(nominated).pods.iter().filter_map(|&pod| store.pod(pod));
+    let mut lower = there.filter(|pod| pod.spec.priority < incoming.spec.priority);
+    lower.any(is_terminating_by_preemption).then_some("not eligible due to a terminating pod on the nominated node.")
+}
 
-    /// The pods that would have to leave a node.
-    ///
-    /// # Source
-    /// kube-scheduler, DefaultPreemption, `SelectVictimsOnNode`: all pods of lower priority go, then as many as possible come
-    /// back, those first whose budget would be overdrawn.
-    fn victims_on(
-        &mut self,
-        profile: &Profile,
-        cycle: &Cycle<'_>,
-        candidates: &Candidates,
-        node: NodeId,
-    ) -> Result<Candidate, Rejection> {
-        let store = cycle.store;
-        let is_counted = candidates.looks_at_counts();
-        let is_lower = |id: &PodId| store.pod(*id).is_some_and(|pod| pod.spec.priority < cycle.spec.priority);
-        let mut potential: Vec<PodId> = self.cache.node(node).pods.iter().copied().filter(is_lower).collect();
-        if potential.is_empty() {
-            let reason = sym!("No preemption victims found for incoming pod");
-            return Err(Rejection::unresolvable("DefaultPreemption", reason));
-        }
-        let mut info = self.cache.node(node).clone();
-        potential.iter().for_each(|&pod| self.cache.lift(pod, &mut info, is_counted));
-        let mut lifted = potential.clone();
-        let verdict = self.check(profile, cycle, candidates, &info);
-        let mut violations = 0;
-        if verdict.is_none() {
-            lifted.clear();
-            sort_by_importance(&mut potential, store);
-            let is_violating = violating(store, &potential);
-            let of_kind = |kind: bool| potential.iter().zip(&is_violating).filter(move |(_, is)| **is == kind);
-            for (&pod, &is_violating) in of_kind(true).chain(of_kind(false)) {
-                self.cache.put_back(pod, &mut info, is_counted);
-                if self.check(profile, cycle, candidates, &info).is_some() {
-                    self.cache.lift(pod, &mut info, is_counted);
-                    lifted.push(pod);
-                    violations += usize::from(is_violating);
-                }
-            }
-            if is_violating.contains(&true) && is_violating.contains(&false) {
-                sort_by_importance(&mut lifted, store);
-            }
-        }
-        lifted.iter().for_each(|&pod| self.cache.put_back(pod, &mut info, is_counted));
-        verdict.map_or(Ok(Candidate { node, victims: lifted, violations }), Err)
+/// The pods that would have to leave a node.
+///
+/// # Source
+/// kube-scheduler, DefaultPreemption, `SelectVictimsOnNode`: all pods of lower priority go, then as many as possible come
+/// back, those first whose budget would be overdrawn.
+fn victims_on(handle: &mut dyn Handle<'_>, node: NodeId) -> Result<Candidate, Rejection> {
+    let Incoming { pod: incoming, store, .. } = handle.incoming();
+    let is_lower = |id: &PodId| store.pod(*id).is_some_and(|pod| pod.spec.priority < incoming.spec.priority);
+    let mut potential: Vec<PodId> = handle.cache().node(node).pods.iter().copied().filter(is_lower).collect();
+    if potential.is_empty() {
+        let reason = sym!("No preemption victims found for incoming pod");
+        return Err(Rejection::unresolvable("DefaultPreemption", reason));
     }
+    let mut info = handle.cache().node(node).clone();
+    potential.iter().for_each(|&pod| handle.remove_pod(pod, &mut info));
+    let mut removed = potential.clone();
+    let verdict = handle.run_filters(&info);
+    let mut violations = 0;
+    if verdict.is_none() {
+        removed.clear();
+        sort_by_importance(&mut potential, store);
+        let is_violating = violating(store, &potential);
+        let of_kind = |kind: bool| potential.iter().zip(&is_violating).filter(move |(_, is)| **is == kind);
+        for (&pod, &is_violating) in of_kind(true).chain(of_kind(false)) {
+            handle.add_pod(pod, &mut info);
+            if handle.run_filters(&info).is_some() {
+                handle.remove_pod(pod, &mut info);
+                removed.push(pod);
+                violations += usize::from(is_violating);
+            }
+        }
+        if is_violating.contains(&true) && is_violating.contains(&false) {
+            sort_by_importance(&mut removed, store);
+        }
+    }
+    removed.iter().for_each(|&pod| handle.add_pod(pod, &mut info));
+    verdict.map_or(Ok(Candidate { node, victims: removed, violations }), Err)
 }
 
 /// The candidate that costs least.

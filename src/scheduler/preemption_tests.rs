@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::algorithm::ScheduleAlgorithm;
 use super::cache::Cache;
 use super::cache_tests;
-use super::cycle::{Nomination, Snapshot};
+use super::decision::Nomination;
 use super::preemption::sort_by_importance;
 use super::profile::Profiles;
 use crate::arena::Symbol;
@@ -18,7 +19,7 @@ fn preempted(priorities: [i32; 5], first: u32) -> String {
     let json = r#"{"profiles":[{"pluginConfig":[{"name":"DefaultPreemption",
         "args":{"minCandidateNodesPercentage":40,"minCandidateNodesAbsolute":1}}]}]}"#;
     let configuration: KubeSchedulerConfiguration = serde_json::from_str(json).expect("a configuration");
-    let profiles = Profiles::new(&configuration);
+    let profiles = Profiles::new(&configuration, KubernetesVersion::NEWEST);
     let [spec, _] = cache_tests::specs();
     let of_priority = |priority| Arc::new(AdmittedSpec { priority, ..(*spec).clone() });
     let mut store = Store::default();
@@ -30,10 +31,10 @@ fn preempted(priorities: [i32; 5], first: u32) -> String {
     }
     let incoming = Pod { phase: PodPhase::Pending, ..cache_tests::pod(1, &of_priority(10), false) };
     let id = store.insert_pod(incoming);
-    let mut snapshot = Snapshot::new(Cache::new(KubernetesVersion::NEWEST));
-    snapshot.list(&store);
+    let mut algorithm = ScheduleAlgorithm::new(Cache::new(KubernetesVersion::NEWEST));
+    algorithm.list(&store);
     let mut draw = |below: u32| if below == 5 { first } else { 0 };
-    match snapshot.schedule(profiles.at(0), &store, id, false, &mut draw).nomination {
+    match algorithm.schedule(profiles.at(0), &store, id, false, &mut draw).nomination {
         Nomination::To(node) => store.node_name(node).to_string(),
         Nomination::Kept | Nomination::Cleared => String::new(),
     }

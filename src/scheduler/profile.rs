@@ -2,15 +2,11 @@
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
-use super::framework::Plugin;
-use super::plugins::default_preemption::DefaultPreemptionArgs;
-use super::registry::{self, Point};
+use super::framework::{AnyPlugin, LocalPlugin, Plugin, Point, WidePlugin};
+use super::plugins::{self, Entry};
 use crate::arena::Symbol;
-use crate::model::config::{KubeSchedulerConfiguration, KubeSchedulerProfile, PluginSet};
+use crate::model::config::{KubeSchedulerConfiguration, KubeSchedulerProfile, KubernetesVersion, PluginSet};
 use crate::state::Pod;
-use crate::units::SimDuration;
 
 /// One way to schedule.
 #[derive(Clone)]
@@ -18,31 +14,48 @@ pub(super) struct Profile {
     scheduler_name: Symbol,
     /// Its place among the profiles.
     pub(super) index: usize,
-    /// Every plugin that filters or scores, once.
-    pub(super) plugins: Vec<Arc<dyn Plugin>>,
+    /// Every plugin, once, by its name.
+    plugins: Vec<(&'static str, AnyPlugin)>,
+    /// Those that look at more than the spec and the node.
+    pub(super) wide: Vec<(&'static str, Arc<dyn WidePlugin>)>,
     /// Plugins that let pods into the queue.
-    pub(super) pre_enqueue: Vec<Arc<dyn Plugin>>,
+    pre_enqueue: Vec<AnyPlugin>,
     /// Filters in order; the first that rejects gives the reason.
-    pub(super) filters: Vec<Arc<dyn Plugin>>,
+    pub(super) filters: Vec<Part>,
     /// Scorers in order, with their weights.
-    pub(super) scorers: Vec<(Arc<dyn Plugin>, i64)>,
-    /// Places of the filters and scorers that look at nothing but the spec and the node.
-    pub(super) local_filters: SmallVec<[usize; 8]>,
-    pub(super) local_scorers: SmallVec<[usize; 8]>,
+    pub(super) scorers: Vec<(Part, i64)>,
+    /// The local ones among the filters, with their places.
+    pub(super) local_filters: Vec<(usize, Arc<dyn LocalPlugin>)>,
+    /// The local ones among the scorers.
+    pub(super) local_scorers: Vec<Arc<dyn LocalPlugin>>,
     /// Plugins that are asked when no node takes a pod.
-    pub(super) post_filters: Vec<Arc<dyn Plugin>>,
-    /// How room is made by preemption; none if it is not.
-    pub(super) preemption: Option<DefaultPreemptionArgs>,
-    /// How long a pod waits for its volumes before it is bound; none if nobody binds them.
-    pub(super) volume_timeout: Option<SimDuration>,
+    pub(super) post_filters: Vec<AnyPlugin>,
+    /// Plugins that set something aside for a pod when its node is chosen.
+    pub(super) reserving: Vec<AnyPlugin>,
     /// `percentageOfNodesToScore`; 0 adapts to the cluster's size.
     pub(super) percentage_of_nodes_to_score: i32,
 }
 
+/// A plugin that filters or scores.
+#[derive(Clone)]
+pub(super) struct Part {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+}
+
+/// Where a filter or scorer is found.
+#[derive(Clone)]
+pub(super) enum Kind {
+    /// Here; as a scorer, at this place among [`Profile::local_scorers`].
+    Local { plugin: Arc<dyn LocalPlugin>, slot: usize },
+    /// At this place among [`Profile::wide`].
+    Wide(usize),
+}
+
 impl std::fmt::Debug for Profile {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let filters: Vec<&str> = self.filters.iter().map(|plugin| plugin.name()).collect();
-        let scorers: Vec<(&str, i64)> = self.scorers.iter().map(|(plugin, weight)| (plugin.name(), *weight)).collect();
+        let filters: Vec<&str> = self.filters.iter().map(|part| part.name).collect();
+        let scorers: Vec<(&str, i64)> = self.scorers.iter().map(|(part, weight)| (part.name, *weight)).collect();
         write!(formatter, "Profile {} {filters:?} {scorers:?}", self.scheduler_name)
     }
 }
@@ -57,14 +70,13 @@ impl Profiles {
     /// # Panics
     ///
     /// If a plugin cannot read its arguments: they are refused when the configuration is checked.
-    pub(super) fn new(configuration: &KubeSchedulerConfiguration) -> Self {
-        let all = &configuration.profiles;
+    pub(super) fn new(configuration: &KubeSchedulerConfiguration, version: KubernetesVersion) -> Self {
         let percentage = configuration.percentage_of_nodes_to_score;
-        if all.is_empty() {
-            return Self(vec![Profile::new(0, &KubeSchedulerProfile::default(), percentage)]);
+        let make = |(index, profile)| Profile::new(index, profile, percentage, version);
+        match configuration.profiles.as_slice() {
+            [] => Self(vec![make((0, &KubeSchedulerProfile::default()))]),
+            profiles => Self(profiles.iter().enumerate().map(make).collect()),
         }
-        let profiles = all.iter().enumerate().map(|(index, profile)| Profile::new(index, profile, percentage));
-        Self(profiles.collect())
     }
 
     /// The profile at a place.
@@ -83,41 +95,75 @@ impl Profiles {
     }
 }
 
-impl Profile {
-    fn new(index: usize, profile: &KubeSchedulerProfile, percentage: Option<i32>) -> Self {
-        let everywhere = merged(&defaults(), &profile.plugins.multi_point);
-        let at_filter = expanded(&everywhere, &profile.plugins.filter, |entry| entry.has(Point::Filter));
-        let at_score = expanded(&everywhere, &profile.plugins.score, |entry| entry.has(Point::Score));
-        let arguments = |name: &str| {
-            let config = profile.plugin_config.iter().find(|config| config.name.as_str() == name);
-            config.map_or(serde_json::Value::Null, |config| config.args.clone())
-        };
-        let mut plugins: Vec<Arc<dyn Plugin>> = Vec::new();
-        let mut make = |name: &str| {
-            if let Some(made) = plugins.iter().find(|plugin| plugin.name() == name) {
-                return Some(Arc::clone(made));
+/// The plugins of a profile as they are made, each once.
+struct Making<'a> {
+    profile: &'a KubeSchedulerProfile,
+    version: KubernetesVersion,
+    plugins: Vec<(&'static str, AnyPlugin)>,
+    wide: Vec<(&'static str, Arc<dyn WidePlugin>)>,
+}
+
+impl Making<'_> {
+    fn plugin(&mut self, entry: &'static Entry) -> AnyPlugin {
+        if let Some((_, made)) = self.plugins.iter().find(|(name, _)| *name == entry.name) {
+            return made.clone();
+        }
+        let config = self.profile.plugin_config.iter().find(|config| config.name == entry.name);
+        let made = entry.make(config.map_or(&serde_json::Value::Null, |config| &config.args), self.version);
+        self.plugins.push((entry.name, made.clone()));
+        if let AnyPlugin::Wide(plugin) = &made {
+            self.wide.push((entry.name, Arc::clone(plugin)));
+        }
+        made
+    }
+
+    /// The plugin as a filter or scorer, if it is one; local ones are put behind those there are.
+    fn part(&mut self, entry: &'static Entry, local: &mut Vec<Arc<dyn LocalPlugin>>) -> Option<Part> {
+        let kind = match self.plugin(entry) {
+            AnyPlugin::Local(plugin) => {
+                local.push(Arc::clone(&plugin));
+                Kind::Local { plugin, slot: local.len() - 1 }
             }
-            let made = registry::make(name, &arguments(name))?;
-            plugins.push(Arc::clone(&made));
-            Some(made)
+            AnyPlugin::Wide(_) => Kind::Wide(self.wide.iter().position(|(name, _)| *name == entry.name)?),
+            AnyPlugin::Other(_) => return None,
         };
-        let filters: Vec<_> = at_filter.iter().filter_map(|(name, _)| make(name)).collect();
-        let scorers: Vec<_> = at_score
-            .iter()
-            .filter_map(|(name, weight)| Some((make(name)?, if *weight == 0 { 1 } else { *weight })))
-            .collect();
-        let at_post_filter = expanded(&everywhere, &profile.plugins.post_filter, |entry| entry.has(Point::PostFilter));
-        let at_pre_enqueue = expanded(&everywhere, &profile.plugins.pre_enqueue, |entry| entry.has(Point::PreEnqueue));
-        let pre_enqueue: Vec<_> = at_pre_enqueue.iter().filter_map(|(name, _)| make(name)).collect();
-        let post_filters: Vec<_> = at_post_filter.iter().filter_map(|(name, _)| make(name)).collect();
+        Some(Part { name: entry.name, kind })
+    }
+}
+
+impl Profile {
+    fn new(index: usize, profile: &KubeSchedulerProfile, percentage: Option<i32>, version: KubernetesVersion) -> Self {
+        let sets = &profile.plugins;
+        let everywhere = merged(&defaults(), &sets.multi_point);
+        let at = |set: &PluginSet, point: Point| expanded(&everywhere, set, point);
+        let mut making = Making { profile, version, plugins: Vec::new(), wide: Vec::new() };
+        let (mut local, mut local_scorers) = (Vec::new(), Vec::new());
+        let filters = at(&sets.filter, Point::Filter);
+        let filters: Vec<Part> = filters.into_iter().filter_map(|(entry, _)| making.part(entry, &mut local)).collect();
+        let mut scorers = Vec::new();
+        for (entry, weight) in at(&sets.score, Point::Score) {
+            let weight = if weight == 0 { 1 } else { weight };
+            scorers.extend(making.part(entry, &mut local_scorers).map(|part| (part, weight)));
+        }
+        let mut made_at = |set, point| -> Vec<AnyPlugin> {
+            at(set, point).into_iter().map(|(entry, _)| making.plugin(entry)).collect()
+        };
+        let pre_enqueue = made_at(&sets.pre_enqueue, Point::PreEnqueue);
+        let post_filters = made_at(&sets.post_filter, Point::PostFilter);
+        let local_filters = filters.iter().enumerate().filter_map(|(place, part)| match &part.kind {
+            Kind::Local { plugin, .. } => Some((place, Arc::clone(plugin))),
+            Kind::Wide(_) => None,
+        });
+        let reserves = |name: &str| plugins::entry(name).is_some_and(|entry| entry.has(Point::Reserve));
+        let reserving = making.plugins.iter().filter(|(name, _)| reserves(name));
         Self {
             scheduler_name: profile.scheduler_name.unwrap_or_else(|| Symbol::new("default-scheduler")),
             index,
-            local_filters: local(filters.iter()),
-            local_scorers: local(scorers.iter().map(|(plugin, _)| plugin)),
-            volume_timeout: plugins.iter().find_map(|plugin| plugin.volume_timeout()),
-            plugins,
-            preemption: post_filters.iter().find_map(|plugin| plugin.preemption()),
+            local_filters: local_filters.collect(),
+            local_scorers,
+            reserving: reserving.map(|(_, plugin)| plugin.clone()).collect(),
+            plugins: making.plugins,
+            wide: making.wide,
             post_filters,
             pre_enqueue,
             filters,
@@ -127,26 +173,22 @@ impl Profile {
     }
 
     /// Whether a pod may enter the queue.
-    pub(super) fn lets_in(&self, pod: &Pod) -> bool {
+    pub(super) fn admits_to_queue(&self, pod: &Pod) -> bool {
         self.pre_enqueue.iter().all(|plugin| plugin.pre_enqueue(pod))
     }
 
     /// The plugin of that name.
     pub(super) fn find(&self, name: &str) -> Option<&dyn Plugin> {
-        self.plugins.iter().map(|plugin| &**plugin).find(|plugin| plugin.name() == name)
+        self.plugins.iter().find(|(other, _)| *other == name).map(|(_, plugin)| &**plugin)
     }
-}
-
-/// Places of the plugins that are local.
-fn local<'a>(plugins: impl Iterator<Item = &'a Arc<dyn Plugin>>) -> SmallVec<[usize; 8]> {
-    plugins.enumerate().filter(|(_, plugin)| plugin.is_local()).map(|(place, _)| place).collect()
 }
 
 /// A plugin by name, with its weight; 0 where none is set.
 type Named = (Symbol, i64);
 
 fn defaults() -> Vec<Named> {
-    registry::ALL.iter().map(|entry| (Symbol::new(entry.name), entry.weight)).collect()
+    let on = plugins::ALL.iter().filter(|entry| entry.is_default);
+    on.map(|entry| (Symbol::new(entry.name), entry.weight)).collect()
 }
 
 fn names(of: &[crate::model::config::Plugin]) -> impl Iterator<Item = Symbol> + '_ {
@@ -182,12 +224,8 @@ fn merged(defaults: &[Named], custom: &PluginSet) -> Vec<Named> {
 /// kube-scheduler framework, `expandMultiPointPlugins`: first those enabled both here and everywhere, in the order given
 /// here; then the others of everywhere that have this point and are not disabled here; then what is enabled here alone. A
 /// weight given here wins; none or zero stands for the plugin's own.
-fn expanded(
-    everywhere: &[Named],
-    here: &PluginSet,
-    has_point: fn(&registry::Entry) -> bool,
-) -> Vec<(&'static str, i64)> {
-    let entry = |name: Symbol| registry::entry(name.as_str()).filter(|entry| has_point(entry));
+fn expanded(everywhere: &[Named], here: &PluginSet, point: Point) -> Vec<(&'static Entry, i64)> {
+    let entry = |name: Symbol| plugins::entry(name.as_str()).filter(|entry| entry.has(point));
     let own = |name: Symbol| everywhere.iter().find(|(other, _)| *other == name).map(|(_, weight)| *weight);
     let is_all_disabled = names(&here.disabled).any(|name| name == "*");
     let is_disabled = |name: Symbol| is_all_disabled || names(&here.disabled).any(|disabled| disabled == name);
@@ -200,16 +238,16 @@ fn expanded(
         enabled().partition(|(_, plugin)| !is_all_disabled && own(plugin.name).is_some());
     let mut out = Vec::new();
     for (entry, plugin) in both {
-        out.push((entry.name, weight(plugin.weight.into(), plugin.name)));
+        out.push((entry, weight(plugin.weight.into(), plugin.name)));
     }
     for &(name, own_weight) in everywhere {
         let is_listed = names(&here.enabled).any(|enabled| enabled == name);
         if let Some(entry) = entry(name).filter(|_| !is_listed && !is_disabled(name)) {
-            out.push((entry.name, own_weight));
+            out.push((entry, own_weight));
         }
     }
     for (entry, plugin) in alone {
-        out.push((entry.name, weight(plugin.weight.into(), plugin.name)));
+        out.push((entry, weight(plugin.weight.into(), plugin.name)));
     }
     out
 }
@@ -221,19 +259,19 @@ mod tests {
     fn profile(json: &str) -> Profile {
         let mut configuration: KubeSchedulerConfiguration = serde_json::from_str(json).expect("a configuration");
         configuration.apply_defaults();
-        Profiles::new(&configuration).0[0].clone()
+        Profiles::new(&configuration, KubernetesVersion::NEWEST).0[0].clone()
     }
 
     #[track_caller]
     fn check(plugins: &str, filters: &[&str], scorers: &[(&str, i64)]) {
         let found = profile(&format!(r#"{{"profiles":[{{"plugins":{plugins}}}]}}"#));
-        let names: Vec<&str> = found.filters.iter().map(|plugin| plugin.name()).collect();
+        let names: Vec<&str> = found.filters.iter().map(|part| part.name).collect();
         assert_eq!(names, filters, "{plugins}");
-        let weights: Vec<(&str, i64)> = found.scorers.iter().map(|(plugin, weight)| (plugin.name(), *weight)).collect();
+        let weights: Vec<(&str, i64)> = found.scorers.iter().map(|(part, weight)| (part.name, *weight)).collect();
         assert_eq!(weights, scorers, "{plugins}");
     }
 
-    const FILTERS: [&str; 12] = [
+    const FILTERS: [&str; 13] = [
         "NodeUnschedulable",
         "NodeName",
         "TaintToleration",
@@ -246,6 +284,7 @@ mod tests {
         "VolumeZone",
         "PodTopologySpread",
         "InterPodAffinity",
+        "DynamicResources",
     ];
     const SCORERS: [(&str, i64); 9] = [
         ("TaintToleration", 3),
@@ -300,7 +339,7 @@ mod tests {
     fn pods_choose_their_profile_by_name() {
         let json = r#"{"profiles":[{"schedulerName":"default-scheduler"},{"schedulerName":"packing","percentageOfNodesToScore":30}]}"#;
         let configuration: KubeSchedulerConfiguration = serde_json::from_str(json).expect("a configuration");
-        let profiles = Profiles::new(&configuration);
+        let profiles = Profiles::new(&configuration, KubernetesVersion::NEWEST);
         assert!(profiles.of(None).is_some_and(|profile| profile.percentage_of_nodes_to_score == 0));
         let packing = profiles.of(Some(Symbol::new("packing")));
         assert!(packing.is_some_and(|profile| profile.percentage_of_nodes_to_score == 30));

@@ -163,7 +163,7 @@ impl SchedulingQueue {
 
     /// PreEnqueue: a pod that every plugin lets in is active.
     fn enter(&mut self, id: PodId, pod: &Pod, profile: &Profile) {
-        if profile.lets_in(pod) {
+        if profile.admits_to_queue(pod) {
             self.put(id, Place::Active);
         }
     }
@@ -290,7 +290,7 @@ impl SchedulingQueue {
     }
 
     /// A waiting pod was changed: one whose last gate has opened enters; others are moved if a plugin that rejected them
-    /// sees hope in the change. Pods that are active or in back-off stay where they are.
+    /// has a hint that the change may help. Pods that are active or in back-off stay where they are.
     pub(super) fn update(&mut self, id: PodId, before: &Pod, pod: &Pod, situation: Situation<'_>) {
         let Some(profile) = situation.profiles.of(pod.spec.scheduler_name) else { return };
         match self.pods.get(&id).map(|queued| queued.place) {
@@ -298,8 +298,8 @@ impl SchedulingQueue {
             Some(Place::Rejected(group)) => {
                 let Some((rejected, _)) = self.rejected.get_index(group) else { return };
                 let event = ClusterEvent::Itself { before };
-                let hope = Hope::new(rejected, &event, situation);
-                if hope.helps(pod) && !(situation.is_held)(id) {
+                let hints = QueueingHints::new(rejected, &event, situation);
+                if hints.queue(pod) && !(situation.is_held)(id) {
                     self.requeue(id, situation.now);
                 }
             }
@@ -307,19 +307,19 @@ impl SchedulingQueue {
         }
     }
 
-    /// Something happened: pods whose rejectors see hope in it are tried again. Pods that are held may not enter yet.
+    /// Something happened: pods whose rejectors hint that it may help them are tried again. Pods that are held may not enter yet.
     pub(super) fn event(&mut self, event: &ClusterEvent<'_>, situation: Situation<'_>) {
         let waits_longer =
             |id: PodId, than| self.pods.get(&id).is_some_and(|pod| situation.now.saturating_since(pod.since) > than);
         let mut helped: SmallVec<[PodId; 8]> = SmallVec::new();
         for (rejected, pods) in &self.rejected {
-            let hope = Hope::new(rejected, event, situation);
-            if hope.is_lost() {
+            let hints = QueueingHints::new(rejected, event, situation);
+            if hints.is_empty() {
                 continue;
             }
             let is_helped = |id: PodId| match event {
                 ClusterEvent::UnschedulableTimeout(longest) => waits_longer(id, *longest),
-                _ => situation.store.pod(id).is_some_and(|pod| hope.helps(pod)),
+                _ => situation.store.pod(id).is_some_and(|pod| hints.queue(pod)),
             };
             helped.extend(pods.iter().copied().filter(|id| is_helped(*id) && !(situation.is_held)(*id)));
         }
@@ -330,7 +330,7 @@ impl SchedulingQueue {
 }
 
 /// What the plugins that rejected pods make of an event. Plugins that did not are not asked.
-struct Hope<'a> {
+struct QueueingHints<'a> {
     plugins: SmallVec<[&'a dyn Plugin; 2]>,
     kinds: Events,
     event: &'a ClusterEvent<'a>,
@@ -338,20 +338,20 @@ struct Hope<'a> {
     store: &'a Store,
 }
 
-impl<'a> Hope<'a> {
+impl<'a> QueueingHints<'a> {
     fn new(rejected: &Rejected, event: &'a ClusterEvent<'a>, situation: Situation<'a>) -> Self {
         let kinds = event.kinds(situation.cache);
         let found = rejected.plugins.iter().filter_map(|name| situation.profiles.at(rejected.profile).find(name));
-        let plugins = found.filter(|plugin| plugin.events().hear_of(kinds)).collect();
+        let plugins = found.filter(|plugin| plugin.events().matches(kinds)).collect();
         Self { plugins, kinds, event, cache: situation.cache, store: situation.store }
     }
 
     /// Whether the event helps nobody whom these plugins rejected.
-    fn is_lost(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.plugins.is_empty() && !matches!(self.event, ClusterEvent::UnschedulableTimeout(_))
     }
 
-    fn helps(&self, pod: &Pod) -> bool {
+    fn queue(&self, pod: &Pod) -> bool {
         // A nomination that is withdrawn makes room for pods of no higher priority.
         let is_above = matches!(self.event, ClusterEvent::PodRemoved { pod: other, was_assigned: false }
             if pod.spec.priority > other.spec.priority);
@@ -395,7 +395,7 @@ mod tests {
                 queue: SchedulingQueue::new(&configuration, version),
                 store: Store::default(),
                 cache: Cache::new(version),
-                profiles: Profiles::new(&configuration),
+                profiles: Profiles::new(&configuration, version),
                 ids: (0..pods).map(|_| table.insert(pod.clone())).collect(),
             }
         }

@@ -1,4 +1,4 @@
-//! Pod affinity terms, resolved: which pods a term speaks of.
+//! Pod affinity terms, resolved: which pods a term matches.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -6,9 +6,9 @@ use smallvec::SmallVec;
 use crate::arena::Symbol;
 use crate::model::{LabelSelector, Labels, PodAffinity, PodAffinityTerm, PodSpec};
 
-/// What a term is to the pod that bears it.
+/// What kind of wish a term is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Bond {
+pub(super) enum TermKind {
     /// Must be near.
     Required,
     /// Must be far.
@@ -22,7 +22,7 @@ pub(super) enum Bond {
 pub(super) struct Term {
     namespaces: SmallVec<[Symbol; 1]>,
     namespace_selector: Option<LabelSelector>,
-    /// None speaks of no pod.
+    /// None matches no pod.
     selector: Option<LabelSelector>,
     pub(super) topology_key: Symbol,
 }
@@ -72,7 +72,7 @@ impl Term {
         self.namespace_selector.is_some()
     }
 
-    /// Whether it speaks of a pod.
+    /// Whether it matches a pod.
     pub(super) fn matches(&self, namespace: Symbol, labels: &Labels, namespaces: &FxHashMap<Symbol, Labels>) -> bool {
         let none = Labels::new();
         let is_selected = |selector: &LabelSelector| selector.matches(namespaces.get(&namespace).unwrap_or(&none));
@@ -93,13 +93,13 @@ pub(super) fn preferred(affinity: Option<&PodAffinity>) -> impl Iterator<Item = 
     terms.map(|term| (i64::from(term.weight), &term.pod_affinity_term))
 }
 
-/// All terms of pods with this spec in this namespace.
-pub(super) fn bonds(spec: &PodSpec, namespace: Symbol) -> Vec<(Term, Bond)> {
+/// All affinity terms of pods with this spec in this namespace.
+pub(super) fn affinity_terms(spec: &PodSpec, namespace: Symbol) -> Vec<(Term, TermKind)> {
     let Some(affinity) = &spec.affinity else { return Vec::new() };
     let (near, far) = (affinity.pod_affinity.as_ref(), affinity.pod_anti_affinity.as_ref());
-    let plain = required(near).iter().map(|term| (term, Bond::Required));
-    let plain = plain.chain(required(far).iter().map(|term| (term, Bond::RequiredAnti)));
-    let weighed = preferred(near).map(|(weight, term)| (term, Bond::Preferred(weight)));
-    let weighed = weighed.chain(preferred(far).map(|(weight, term)| (term, Bond::Preferred(-weight))));
-    plain.chain(weighed).map(|(term, bond)| (Term::new(term, namespace), bond)).collect()
+    let plain = required(near).iter().map(|term| (term, TermKind::Required));
+    let plain = plain.chain(required(far).iter().map(|term| (term, TermKind::RequiredAnti)));
+    let weighed = preferred(near).map(|(weight, term)| (term, TermKind::Preferred(weight)));
+    let weighed = weighed.chain(preferred(far).map(|(weight, term)| (term, TermKind::Preferred(-weight))));
+    plain.chain(weighed).map(|(term, kind)| (Term::new(term, namespace), kind)).collect()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Scheduler;
-use super::cycle::Snapshot;
+use super::algorithm::ScheduleAlgorithm;
 use super::profile::Profiles;
 use crate::arena::{Symbol, Table, sym};
 use crate::component::{Config, WhatIf};
@@ -13,7 +13,7 @@ use crate::state::{AdmittedSpec, Node, NodeId, NodeSlot, PodId, Store};
 struct Trial<'a> {
     store: &'a Store,
     profiles: Profiles,
-    snapshot: Snapshot,
+    algorithm: ScheduleAlgorithm,
     /// Names nodes that nobody has; its first places stand for those that there are.
     names: Table<NodeSlot>,
 }
@@ -27,41 +27,41 @@ impl Scheduler {
             let same = names.insert(NodeSlot { name: store.node_name(id), object: None });
             assert!(same == id, "node names are never given back");
         }
-        let profiles = Profiles::new(&config.kube_scheduler);
-        Box::new(Trial { store, profiles, snapshot: Snapshot::of(store, config), names })
+        let profiles = Profiles::new(&config.kube_scheduler, config.version);
+        Box::new(Trial { store, profiles, algorithm: ScheduleAlgorithm::of(store, config), names })
     }
 }
 
 impl WhatIf for Trial<'_> {
     fn add_node(&mut self, name: Symbol, node: Arc<Node>, occupants: &[Arc<AdmittedSpec>]) -> NodeId {
         let id = self.names.insert(NodeSlot { name, object: None });
-        self.snapshot.cache.put_node(id, name, &node);
-        self.snapshot.cache.occupy(id, occupants);
+        self.algorithm.cache.put_node(id, name, &node);
+        self.algorithm.cache.occupy(id, occupants);
         id
     }
 
     fn remove_node(&mut self, node: NodeId) {
-        self.snapshot.cache.remove_node(node);
+        self.algorithm.cache.remove_node(node);
     }
 
     fn first_fit(&mut self, pod: PodId, nodes: &[NodeId]) -> Result<NodeId, Symbol> {
         let object = self.store.pod(pod).ok_or(sym!("pod is gone"))?;
         let profile = self.profiles.of(object.spec.scheduler_name).ok_or(sym!("pod is another scheduler's"))?;
-        self.snapshot.first_fit(profile, self.store, pod, nodes)
+        self.algorithm.first_fit(profile, self.store, pod, nodes)
     }
 
     fn place(&mut self, pod: PodId, node: NodeId) {
         let Some(object) = self.store.pod(pod) else { return };
         match self.profiles.of(object.spec.scheduler_name) {
             Some(profile) => {
-                self.snapshot.assume(profile, self.store, pod, object, node);
+                self.algorithm.assume(profile, self.store, pod, object, node);
             }
-            None => self.snapshot.cache.assume(pod, object, node),
+            None => self.algorithm.cache.assume(pod, object, node),
         }
     }
 
     fn lift(&mut self, pod: PodId) {
-        self.snapshot.cache.forget(pod);
-        self.snapshot.cache.volumes.release(pod);
+        self.algorithm.cache.forget(pod);
+        self.algorithm.cache.volumes.release(pod);
     }
 }

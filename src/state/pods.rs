@@ -29,6 +29,8 @@ pub struct AdmittedSpec {
     pub requests: Resources,
     /// The same with 100m CPU and 200 MiB for containers that name none; used by scoring only.
     pub non_zero_requests: Resources,
+    /// The same without the resources of the pod as a whole, which the scorers overlook in the pod that they find a place for.
+    pub non_zero_container_requests: Resources,
     /// Quality of service class.
     pub qos: QosClass,
     /// Resolved priority.

@@ -17,6 +17,7 @@ pub(crate) fn bare_pod(name: &str, uid: u128) -> Pod {
         annotations: Arc::default(),
         requests: Resources::default(),
         non_zero_requests: Resources::default(),
+        non_zero_container_requests: Resources::default(),
         qos: QosClass::BestEffort,
         priority: 0,
     };

@@ -1,9 +1,11 @@
-//! DefaultPreemption: pods of lower priority make room. How they are chosen stands in [`super::super::preemption`].
+//! DefaultPreemption: pods of lower priority make room. How they are chosen stands in [`crate::scheduler::preemption`].
 
 use serde::Deserialize;
 
+use crate::model::config::KubernetesVersion;
 use crate::scheduler::arguments::{PluginArguments, Problems};
-use crate::scheduler::framework::Plugin;
+use crate::scheduler::framework::{AnyPlugin, Handle, Plugin, Point, PostFilter, Register};
+use crate::scheduler::preemption;
 
 pub(in crate::scheduler) struct DefaultPreemption {
     arguments: DefaultPreemptionArgs,
@@ -27,7 +29,7 @@ impl DefaultPreemptionArgs {
     }
 
     /// How many candidates are enough of so many nodes.
-    pub(in crate::scheduler) fn wanted(self, nodes: usize) -> usize {
+    fn wanted(self, nodes: usize) -> usize {
         let amount = |number: i32| usize::try_from(number).unwrap_or(0);
         (nodes * amount(self.percentage()) / 100).max(amount(self.absolute())).min(nodes)
     }
@@ -45,18 +47,19 @@ impl PluginArguments for DefaultPreemptionArgs {
     }
 }
 
-impl DefaultPreemption {
-    pub(in crate::scheduler) fn new(arguments: DefaultPreemptionArgs) -> Self {
-        Self { arguments }
+impl Register for DefaultPreemption {
+    const NAME: &'static str = "DefaultPreemption";
+    const POINTS: &'static [Point] = &[Point::PreEnqueue, Point::PostFilter];
+    const SUMMARY: &'static str = "pods of lower priority make room";
+    type Arguments = DefaultPreemptionArgs;
+
+    fn make(arguments: DefaultPreemptionArgs, _: KubernetesVersion) -> AnyPlugin {
+        AnyPlugin::other(Self { arguments })
     }
 }
 
 impl Plugin for DefaultPreemption {
-    fn name(&self) -> &'static str {
-        "DefaultPreemption"
-    }
-
-    fn preemption(&self) -> Option<DefaultPreemptionArgs> {
-        Some(self.arguments)
+    fn post_filter(&self, handle: &mut dyn Handle<'_>) -> Option<PostFilter> {
+        Some(preemption::preempt(handle, |nodes| self.arguments.wanted(nodes)))
     }
 }

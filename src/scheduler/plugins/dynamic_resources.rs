@@ -4,13 +4,16 @@
 use serde::Deserialize;
 
 use crate::model::config::KubernetesVersion;
-use crate::scheduler::arguments::{PluginArguments, Problems};
-use crate::scheduler::cache::Cache;
-use crate::scheduler::framework::{Cycle, Plugin};
-use crate::state::NodeId;
+use crate::scheduler::arguments::{ArgumentUse, PluginArguments, Problems};
+use crate::scheduler::framework::{
+    AnyPlugin, Handle, LocalPlugin, Plugin, Point, PostFilter, PreFilter, Register, Spec,
+};
+use crate::state::Store;
 use crate::units::SimDuration;
 
-pub(in crate::scheduler) struct DynamicResources;
+pub(in crate::scheduler) struct DynamicResources {
+    version: KubernetesVersion,
+}
 
 /// `DynamicResourcesArgs`, which are understood and decide nothing.
 #[derive(Debug, Default, Deserialize)]
@@ -21,6 +24,12 @@ pub(in crate::scheduler) struct DynamicResourcesArgs {
 }
 
 impl PluginArguments for DynamicResourcesArgs {
+    const USE: ArgumentUse = ArgumentUse::Ignored;
+
+    fn exist(version: KubernetesVersion) -> bool {
+        version.at_least(34)
+    }
+
     fn check(&self, problems: &mut Problems) {
         const PATH: &str = "bindingTimeout";
         let second = SimDuration::from_secs(1);
@@ -33,23 +42,49 @@ impl PluginArguments for DynamicResourcesArgs {
     }
 }
 
+impl Register for DynamicResources {
+    const NAME: &'static str = "DynamicResources";
+    const POINTS: &'static [Point] = &[
+        Point::PreEnqueue,
+        Point::PreFilter,
+        Point::Filter,
+        Point::PostFilter,
+        Point::Score,
+        Point::Reserve,
+        Point::PreBind,
+    ];
+    const WEIGHT: i64 = 2;
+    const SUMMARY: &'static str = "nothing: no pod has claims; its sentence is part of messages since 1.34";
+    type Arguments = DynamicResourcesArgs;
+
+    fn make(_: DynamicResourcesArgs, version: KubernetesVersion) -> AnyPlugin {
+        AnyPlugin::local(Self { version })
+    }
+}
+
 impl Plugin for DynamicResources {
-    fn name(&self) -> &'static str {
-        "DynamicResources"
-    }
-
-    fn is_local(&self) -> bool {
-        true
-    }
-
     /// # Source
-    /// kube-scheduler 1.34+: it is on by default, and of a pod without claims says that none can be taken back.
-    fn after_filters(&self, version: KubernetesVersion) -> Option<&'static str> {
-        version.at_least(34).then_some("no new claims to deallocate")
+    /// kube-scheduler 1.34+: it is on by default, and of a pod without claims says that none can be taken back. If its turn did
+    /// not come before filtering it cannot find its state.
+    fn post_filter(&self, handle: &mut dyn Handle<'_>) -> Option<PostFilter> {
+        if !self.version.at_least(34) {
+            return None;
+        }
+        if handle.is_pre_filter_cut_short() {
+            return Some(PostFilter::Error("not found".to_owned()));
+        }
+        let reason = "no new claims to deallocate".to_owned();
+        Some(PostFilter::Unschedulable { reason, clears_nomination: false })
+    }
+}
+
+/// A pod without claims is neither filtered nor scored.
+impl LocalPlugin for DynamicResources {
+    fn pre_filter(&self, _spec: Spec<'_>, _store: &Store) -> PreFilter {
+        PreFilter::Skip
     }
 
-    /// A pod without claims is not scored.
-    fn pre_score(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> Result<bool, String> {
+    fn pre_score(&self, _spec: Spec<'_>) -> Result<bool, String> {
         Ok(false)
     }
 }

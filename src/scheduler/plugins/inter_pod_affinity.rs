@@ -6,15 +6,16 @@ use smallvec::SmallVec;
 
 use crate::arena::sym;
 use crate::model::api_type::null_is_default;
+use crate::model::config::KubernetesVersion;
 use crate::model::{PodAffinity, PodAffinityTerm};
 use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::Cache;
 use crate::scheduler::counts::{Counted, Inclusion, ViewId};
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection, Template};
+use crate::scheduler::framework::{AnyPlugin, Incoming, Plugin, Point, PreFilter, Prepared, Register, WidePlugin};
 use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::obstacles::Remedy;
-use crate::scheduler::term::{Bond, Term, preferred, required};
+use crate::scheduler::rejection::{Rejection, Remedy};
+use crate::scheduler::term::{Term, TermKind, preferred, required};
 use crate::state::{NodeDelta, NodeId, Pod, Store};
 
 pub(in crate::scheduler) struct InterPodAffinity {
@@ -43,31 +44,27 @@ impl PluginArguments for InterPodAffinityArgs {
 }
 
 /// What pods that are alike need to know of others.
-#[derive(Clone, Debug, Default)]
-pub(in crate::scheduler) struct Prepared {
-    /// Pods that all required affinity terms speak of, around each term's topology.
-    wanted: SmallVec<[ViewId; 1]>,
-    /// The pod is one of those it wants to be near.
-    wants_itself: bool,
-    /// Pods that a required anti-affinity term speaks of, term by term.
-    shunned: SmallVec<[ViewId; 1]>,
-    /// Pods whose required anti-affinity speaks of this one.
-    shunning: SmallVec<[ViewId; 1]>,
+#[derive(Debug, Default)]
+struct AffinityCounts {
+    /// Pods that match all required affinity terms, around each term's topology.
+    affinity: SmallVec<[ViewId; 1]>,
+    /// The pod is one of those it must be near.
+    matches_itself: bool,
+    /// Pods that match a required anti-affinity term, term by term.
+    anti_affinity: SmallVec<[ViewId; 1]>,
+    /// Pods whose required anti-affinity matches this one.
+    existing_anti_affinity: SmallVec<[ViewId; 1]>,
     /// Pods that raise or lower a node's score, each by so much.
-    attracting: SmallVec<[(ViewId, i64); 1]>,
+    preferred: SmallVec<[(ViewId, i64); 1]>,
 }
 
 impl InterPodAffinity {
-    pub(in crate::scheduler) fn new(arguments: InterPodAffinityArgs) -> Self {
-        Self { arguments }
-    }
-
-    /// By how much a pod that bears a term that speaks of the incoming one changes scores in the term's topology.
-    fn weight(&self, bond: Bond) -> i64 {
-        match bond {
-            Bond::Required => self.arguments.hard_weight(),
-            Bond::Preferred(weight) => weight,
-            Bond::RequiredAnti => 0,
+    /// By how much a pod with a term that matches the incoming one changes scores in the term's topology.
+    fn weight(&self, kind: TermKind) -> i64 {
+        match kind {
+            TermKind::Required => self.arguments.hard_weight(),
+            TermKind::Preferred(weight) => weight,
+            TermKind::RequiredAnti => 0,
         }
     }
 }
@@ -87,18 +84,26 @@ fn required_terms(pod: &Pod) -> (Vec<Term>, Vec<Term>) {
     )
 }
 
-/// Whether there are terms and all speak of a pod, as hints see it: namespaces that a selector would give are not looked up.
-fn all_speak_of(terms: &[Term], pod: &Pod) -> bool {
+/// Whether there are terms and all match a pod, as hints see it: namespaces that a selector would give are not looked up.
+fn all_match(terms: &[Term], pod: &Pod) -> bool {
     let unresolved = FxHashMap::default();
     !terms.is_empty() && terms.iter().all(|term| term.matches(pod.namespace, &pod.labels, &unresolved))
 }
 
-impl Plugin for InterPodAffinity {
-    fn name(&self) -> &'static str {
-        "InterPodAffinity"
-    }
+impl Register for InterPodAffinity {
+    const NAME: &'static str = "InterPodAffinity";
+    const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter, Point::PreScore, Point::Score];
+    const WEIGHT: i64 = 2;
+    const SUMMARY: &'static str = "all four kinds, both ways, namespaces and their selector, `matchLabelKeys`";
+    type Arguments = InterPodAffinityArgs;
 
-    fn prepare(&self, pod: &Pod, _store: &Store, cache: &mut Cache, template: &mut Template) {
+    fn make(arguments: InterPodAffinityArgs, _: KubernetesVersion) -> AnyPlugin {
+        AnyPlugin::wide(Self { arguments })
+    }
+}
+
+impl WidePlugin for InterPodAffinity {
+    fn prepare(&self, pod: &Pod, _store: &Store, cache: &mut Cache) -> Box<dyn Prepared> {
         let is_selector_kept = cache.version.at_least(34);
         let own = |term: &PodAffinityTerm| Term::of_incoming(term, pod.namespace, is_selector_kept);
         let affinity = pod.spec.affinity.as_ref();
@@ -106,90 +111,93 @@ impl Plugin for InterPodAffinity {
             affinity.and_then(|affinity| affinity.pod_affinity.as_ref()),
             affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref()),
         );
-        let mut prepared = Prepared::default();
+        let mut counts = AffinityCounts::default();
         let mut around = |terms: Vec<Term>, key| cache.view(counted(terms), key, &Inclusion::with_key(key));
-        let wanted: Vec<Term> = required(near).iter().map(own).collect();
-        for term in &wanted {
-            prepared.wanted.push(around(wanted.clone(), term.topology_key));
+        let required_near: Vec<Term> = required(near).iter().map(own).collect();
+        for term in &required_near {
+            counts.affinity.push(around(required_near.clone(), term.topology_key));
         }
         for term in required(far).iter().map(own) {
             let key = term.topology_key;
-            prepared.shunned.push(around(vec![term], key));
+            counts.anti_affinity.push(around(vec![term], key));
         }
         let signed = preferred(near).chain(preferred(far).map(|(weight, term)| (-weight, term)));
         for (weight, term) in signed {
             let term = own(term);
             let key = term.topology_key;
-            prepared.attracting.push((around(vec![term], key), weight));
+            counts.preferred.push((around(vec![term], key), weight));
         }
-        prepared.wants_itself = wanted.iter().all(|term| cache.counts.speaks_of(term, pod));
+        counts.matches_itself = required_near.iter().all(|term| cache.counts.matches(term, pod));
         // What others prefer is ignored only where the incoming pod prefers nothing: the real plugin then skips scoring, and
         // otherwise counts everything.
-        let has_wishes = !prepared.attracting.is_empty();
-        for (key, bond, counter) in cache.counts.bonds_with(pod) {
+        let has_preferences = !counts.preferred.is_empty();
+        for (key, kind, counter) in cache.counts.terms_matching(pod) {
             let view = cache.view_of(counter, key, &Inclusion::with_key(key));
-            let weight = self.weight(bond);
-            if bond == Bond::RequiredAnti {
-                prepared.shunning.push(view);
-            } else if weight != 0 && (has_wishes || !self.arguments.ignore_preferred_terms_of_existing_pods) {
-                prepared.attracting.push((view, weight));
+            let weight = self.weight(kind);
+            if kind == TermKind::RequiredAnti {
+                counts.existing_anti_affinity.push(view);
+            } else if weight != 0 && (has_preferences || !self.arguments.ignore_preferred_terms_of_existing_pods) {
+                counts.preferred.push((view, weight));
             }
         }
-        template.affinity = prepared;
+        Box::new(counts)
+    }
+}
+
+impl Prepared for AffinityCounts {
+    fn pre_filter(&self, _incoming: Incoming<'_>, cache: &Cache) -> PreFilter {
+        let is_avoided = self.existing_anti_affinity.iter().any(|&view| cache.counts.total(view) > 0);
+        let has_terms = !self.affinity.is_empty() || !self.anti_affinity.is_empty();
+        if has_terms || is_avoided { PreFilter::Pass } else { PreFilter::Skip }
     }
 
-    fn pre_filter(&self, cycle: &Cycle<'_>, cache: &Cache) -> PreFilter {
-        let Prepared { wanted, shunned, shunning, .. } = &cycle.template.affinity;
-        let is_shunned = shunning.iter().any(|&view| cache.counts.total(view) > 0);
-        if wanted.is_empty() && shunned.is_empty() && !is_shunned { PreFilter::Skip } else { PreFilter::Pass }
-    }
-
-    fn filter(&self, cycle: &Cycle<'_>, cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
+    fn filter(&self, _incoming: Incoming<'_>, cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
+        const NAME: &str = InterPodAffinity::NAME;
         let id = node.id?;
-        let Prepared { wanted, wants_itself, shunned, shunning, .. } = &cycle.template.affinity;
-        if !wanted.is_empty() {
-            let has_keys = wanted.iter().all(|&view| cache.counts.domain(view, id).is_some());
-            let has_company = || wanted.iter().all(|&view| cache.counts.around(view, id).is_some_and(|pods| pods > 0));
+        let has_pods = |view: &ViewId| cache.counts.around(*view, id).is_some_and(|pods| pods > 0);
+        if !self.affinity.is_empty() {
+            let has_keys = self.affinity.iter().all(|&view| cache.counts.domain(view, id).is_some());
+            let is_matched = || self.affinity.iter().all(has_pods);
             // The first of pods that want each other has to be let in.
-            let is_first = || *wants_itself && wanted.iter().all(|&view| cache.counts.total(view) == 0);
-            if !has_keys || !(has_company() || is_first()) {
-                return Some(Rejection::unresolvable(self.name(), sym!("node(s) didn't match pod affinity rules")));
+            let is_first = || self.matches_itself && self.affinity.iter().all(|&view| cache.counts.total(view) == 0);
+            if !has_keys || !(is_matched() || is_first()) {
+                return Some(Rejection::unresolvable(NAME, sym!("node(s) didn't match pod affinity rules")));
             }
         }
-        let has_any = |views: &[ViewId]| views.iter().any(|&view| cache.counts.around(view, id).is_some_and(|n| n > 0));
-        if has_any(shunned) {
-            return Some(Rejection::unschedulable(self.name(), sym!("node(s) didn't match pod anti-affinity rules")));
+        if self.anti_affinity.iter().any(has_pods) {
+            return Some(Rejection::unschedulable(NAME, sym!("node(s) didn't match pod anti-affinity rules")));
         }
-        if has_any(shunning) {
+        if self.existing_anti_affinity.iter().any(has_pods) {
             let reason = sym!("node(s) didn't satisfy existing pods anti-affinity rules");
-            return Some(Rejection::unschedulable(self.name(), reason));
+            return Some(Rejection::unschedulable(NAME, reason));
         }
         None
     }
 
-    fn remedies(&self, _cycle: &Cycle<'_>, _node: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
+    fn remedies(&self, rejection: &Rejection) -> Vec<Remedy> {
         vec![if rejection.is_unresolvable { Remedy::Neighbors } else { Remedy::Distance }]
     }
 
-    fn pre_score(&self, cycle: &Cycle<'_>, cache: &Cache, _feasible: &[NodeId]) -> Result<bool, String> {
-        Ok(cycle.template.affinity.attracting.iter().any(|(view, _)| cache.counts.total(*view) > 0))
-    }
-
-    fn score(&self, cycle: &Cycle<'_>, cache: &Cache, node: &NodeInfo) -> i64 {
-        let Some(id) = node.id else { return 0 };
-        let attracting = cycle.template.affinity.attracting.iter();
-        attracting.map(|(view, weight)| weight * cache.counts.around(*view, id).unwrap_or(0)).sum()
-    }
-
     /// The order of the float operations is the real one's; it shows: 29 of 50 give 57.
-    fn normalize(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId], scores: &mut [i64]) {
+    fn score(&self, _incoming: Incoming<'_>, cache: &Cache, feasible: &[NodeId], scores: &mut Vec<i64>) -> bool {
+        if !self.preferred.iter().any(|(view, _)| cache.counts.total(*view) > 0) {
+            return false;
+        }
+        let raw = |&node: &NodeId| {
+            let weighted = self.preferred.iter();
+            weighted.map(|(view, weight)| weight * cache.counts.around(*view, node).unwrap_or(0)).sum::<i64>()
+        };
+        scores.extend(feasible.iter().map(raw));
         let (min, max) = (scores.iter().copied().min().unwrap_or(0), scores.iter().copied().max().unwrap_or(0));
         for score in scores {
             let share = if max == min { 0.0 } else { (*score - min) as f64 / (max - min) as f64 };
             *score = (100.0 * share) as i64;
         }
+        true
     }
+}
 
+impl Plugin for InterPodAffinity {
     fn events(&self) -> Events {
         Events::POD_ADDED
             | Events::POD_REMOVED
@@ -201,27 +209,27 @@ impl Plugin for InterPodAffinity {
 
     fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache, _store: &Store) -> bool {
         let is_recent = cache.version.at_least(36);
-        let (wanted, shunned) = required_terms(pod);
+        let (near, far) = required_terms(pod);
         match event {
-            ClusterEvent::PodAdded(other) => all_speak_of(&wanted, other),
+            ClusterEvent::PodAdded(other) => all_match(&near, other),
             ClusterEvent::PodUpdated { before, after } => {
-                (!all_speak_of(&wanted, before) && all_speak_of(&wanted, after))
-                    || (all_speak_of(&shunned, before) && !all_speak_of(&shunned, after))
+                (!all_match(&near, before) && all_match(&near, after))
+                    || (all_match(&far, before) && !all_match(&far, after))
             }
             ClusterEvent::Itself { before } => is_recent && before.labels != pod.labels,
             ClusterEvent::PodRemoved { pod: gone, was_assigned } => {
-                let was_shunning = || all_speak_of(&required_terms(gone).1, pod);
-                (is_recent || *was_assigned) && (all_speak_of(&shunned, gone) || (is_recent && was_shunning()))
+                let was_avoiding = || all_match(&required_terms(gone).1, pod);
+                (is_recent || *was_assigned) && (all_match(&far, gone) || (is_recent && was_avoiding()))
             }
             ClusterEvent::NodeAdded(_) => event.node(cache).is_some_and(|(_, node, _)| {
-                !shunned.is_empty() || wanted.iter().any(|term| node.labels.get(term.topology_key).is_some())
+                !far.is_empty() || near.iter().any(|term| node.labels.get(term.topology_key).is_some())
             }),
             ClusterEvent::NodeUpdated { delta, before, .. } if delta.touches(NodeDelta::LABELS) => {
                 event.node(cache).is_some_and(|(_, now, _)| {
                     let values =
                         |term: &Term| (before.labels.get(term.topology_key), now.labels.get(term.topology_key));
-                    wanted.iter().map(values).any(|(before, now)| now.is_some() && before != now)
-                        || shunned.iter().map(values).any(|(before, now)| before.is_some() && before != now)
+                    near.iter().map(values).any(|(before, now)| now.is_some() && before != now)
+                        || far.iter().map(values).any(|(before, now)| before.is_some() && before != now)
                 })
             }
             _ => false,

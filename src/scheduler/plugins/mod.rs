@@ -1,21 +1,161 @@
-//! The plugins, one file each.
+//! The plugins, one file each, and the table of them.
 
-pub(super) mod default_preemption;
-pub(super) mod dynamic_resources;
-pub(super) mod image_locality;
-pub(super) mod inter_pod_affinity;
-pub(super) mod node_affinity;
-pub(super) mod node_name;
-pub(super) mod node_ports;
-pub(super) mod node_resources_balanced_allocation;
-pub(super) mod node_resources_fit;
-pub(super) mod node_unschedulable;
-pub(super) mod node_volume_limits;
-pub(super) mod pod_topology_spread;
-pub(super) mod priority_sort;
-pub(super) mod scheduling_gates;
-pub(super) mod scoring_strategy;
-pub(super) mod taint_toleration;
-pub(super) mod volume_binding;
-pub(super) mod volume_restrictions;
-pub(super) mod volume_zone;
+use serde_json::Value;
+
+use super::arguments::{ArgumentUse, PluginArguments, from_value};
+use super::framework::{AnyPlugin, Point, Register};
+use crate::model::config::KubernetesVersion;
+
+mod resource_amount;
+mod scoring_strategy;
+
+/// A plugin that can be part of a profile.
+pub(super) struct Entry {
+    pub(super) name: &'static str,
+    /// The extension points that it implements.
+    pub(super) points: &'static [Point],
+    /// Its weight by default, if it scores.
+    pub(super) weight: i64,
+    /// Whether it is part of a profile that says nothing about it.
+    pub(super) is_default: bool,
+    /// What it decides by.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the table of the reference is written by a test"))]
+    summary: &'static str,
+    /// Whether anything hangs on its arguments.
+    pub(super) arguments: ArgumentUse,
+    make: fn(&Value, KubernetesVersion) -> AnyPlugin,
+}
+
+impl Entry {
+    const fn of<P: Register>() -> Self {
+        Self {
+            name: P::NAME,
+            points: P::POINTS,
+            weight: P::WEIGHT,
+            is_default: P::IS_DEFAULT,
+            summary: P::SUMMARY,
+            arguments: P::Arguments::USE,
+            make: |arguments, version| {
+                let has_some = P::Arguments::USE != ArgumentUse::None && P::Arguments::exist(version);
+                let arguments = has_some.then(|| from_value(arguments).expect("arguments that have been checked"));
+                P::make(arguments.unwrap_or_default(), version)
+            },
+        }
+    }
+
+    pub(super) fn has(&self, point: Point) -> bool {
+        self.points.contains(&point)
+    }
+
+    /// Makes the plugin from its arguments, null if there are none.
+    ///
+    /// # Panics
+    ///
+    /// If the arguments cannot be read: they are refused when the configuration is checked.
+    pub(super) fn make(&self, arguments: &Value, version: KubernetesVersion) -> AnyPlugin {
+        (self.make)(arguments, version)
+    }
+}
+
+/// Somebody who does the same with arguments of any type.
+pub(super) trait VisitArguments {
+    type Output;
+
+    fn visit<A: PluginArguments>(self) -> Self::Output;
+}
+
+macro_rules! plugins {
+    ($($file:ident::$plugin:ident)*) => {
+        $(pub(super) mod $file;)*
+
+        /// Every plugin that is played.
+        pub(super) static ALL: &[Entry] = &[$(Entry::of::<$file::$plugin>()),*];
+
+        /// Shows a visitor the type of a plugin's arguments; none if there is no such plugin.
+        pub(super) fn visit_arguments<V: VisitArguments>(plugin: &str, visitor: V) -> Option<V::Output> {
+            $(if plugin == $file::$plugin::NAME {
+                return Some(visitor.visit::<<$file::$plugin as Register>::Arguments>());
+            })*
+            None
+        }
+    };
+}
+
+// One line a plugin, `file::Type`, in the order of the default profile.
+plugins! {
+    scheduling_gates::SchedulingGates
+    priority_sort::PrioritySort
+    node_unschedulable::NodeUnschedulable
+    node_name::NodeName
+    taint_toleration::TaintToleration
+    node_affinity::NodeAffinity
+    node_ports::NodePorts
+    node_resources_fit::NodeResourcesFit
+    volume_restrictions::VolumeRestrictions
+    node_volume_limits::NodeVolumeLimits
+    volume_binding::VolumeBinding
+    volume_zone::VolumeZone
+    pod_topology_spread::PodTopologySpread
+    inter_pod_affinity::InterPodAffinity
+    dynamic_resources::DynamicResources
+    default_preemption::DefaultPreemption
+    node_resources_balanced_allocation::NodeResourcesBalancedAllocation
+    image_locality::ImageLocality
+}
+
+/// The plugin of that name.
+pub(super) fn entry(name: &str) -> Option<&'static Entry> {
+    ALL.iter().find(|entry| entry.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of the reference.
+    fn table() -> String {
+        let mut text = String::from("| plugin | points | weight | what decides |\n|---|---|---|---|\n");
+        for entry in ALL {
+            let letters = [
+                ("E", &[Point::PreEnqueue][..]),
+                ("F", &[Point::PreFilter, Point::Filter]),
+                ("P", &[Point::PostFilter]),
+                ("S", &[Point::PreScore, Point::Score]),
+                ("R", &[Point::Reserve, Point::PreBind]),
+            ];
+            let points = letters.iter().filter(|(_, points)| points.iter().any(|point| entry.has(*point)));
+            let points: Vec<&str> = points.map(|(letter, _)| *letter).collect();
+            let weight = match entry.weight {
+                _ if !entry.has(Point::Score) => String::new(),
+                _ if !entry.is_default => "off".to_owned(),
+                weight => weight.to_string(),
+            };
+            text += &format!("| {} | {} | {weight} | {} |\n", entry.name, points.join(" "), entry.summary);
+        }
+        text
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "UPDATE=1 writes what the test expects")]
+    fn the_reference_has_the_table_of_plugins() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scheduler.md");
+        let text = std::fs::read_to_string(&path).expect("the reference");
+        let (begin, end) = ("<!-- plugins -->\n", "<!-- end of plugins -->");
+        let (before, rest) = text.split_once(begin).expect("where the table begins");
+        let (_, after) = rest.split_once(end).expect("where the table ends");
+        let expected = format!("{before}{begin}{}{end}{after}", table());
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(&path, expected).expect("a reference that can be written");
+            return;
+        }
+        assert_eq!(text, expected, "UPDATE=1 writes the table anew");
+    }
+
+    #[test]
+    fn weights_belong_to_scorers_and_names_are_unique() {
+        for (place, entry) in ALL.iter().enumerate() {
+            assert_eq!(entry.weight > 0, entry.has(Point::Score), "{}", entry.name);
+            assert!(ALL[..place].iter().all(|other| other.name != entry.name), "{}", entry.name);
+        }
+    }
+}

@@ -3,14 +3,16 @@
 use serde::Deserialize;
 
 use crate::arena::{Symbol, sym};
+use crate::model::config::KubernetesVersion;
 use crate::model::{Labels, NodeAffinity as Affinity, NodeSelectorOperator, NodeSelectorTerm, PreferredSchedulingTerm};
 use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{self, Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::framework::{self, AnyPlugin, LocalPlugin, Plugin, Point, PreFilter, Register, Spec};
+use crate::scheduler::images::ImageStates;
 use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::obstacles::Remedy;
-use crate::state::{NodeDelta, NodeId, Pod, Store};
+use crate::scheduler::rejection::{Rejection, Remedy};
+use crate::state::{AdmittedSpec, NodeDelta, Pod, Store};
 
 pub(in crate::scheduler) struct NodeAffinity {
     added: Option<Affinity>,
@@ -46,10 +48,6 @@ impl PluginArguments for NodeAffinityArgs {
 }
 
 impl NodeAffinity {
-    pub(in crate::scheduler) fn new(arguments: NodeAffinityArgs) -> Self {
-        Self { added: arguments.added_affinity }
-    }
-
     /// Whether the configuration lets the node take pods of this profile.
     fn is_let(&self, labels: &Labels, name: Symbol) -> bool {
         let required = self.added.as_ref().and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref());
@@ -57,28 +55,33 @@ impl NodeAffinity {
     }
 
     /// What is preferred, by the pod and by the configuration.
-    fn preferred<'a>(&'a self, cycle: &'a Cycle<'_>) -> impl Iterator<Item = &'a PreferredSchedulingTerm> {
-        let own = cycle.spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    fn preferred<'a>(&'a self, spec: &'a AdmittedSpec) -> impl Iterator<Item = &'a PreferredSchedulingTerm> {
+        let own = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
         own.into_iter().chain(&self.added).flat_map(|a| &a.preferred_during_scheduling_ignored_during_execution)
     }
 }
 
-impl Plugin for NodeAffinity {
-    fn name(&self) -> &'static str {
-        "NodeAffinity"
-    }
+impl Register for NodeAffinity {
+    const NAME: &'static str = "NodeAffinity";
+    const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter, Point::PreScore, Point::Score];
+    const WEIGHT: i64 = 2;
+    const SUMMARY: &'static str =
+        "`nodeSelector`, node affinity, `addedAffinity`; a preferred term that cannot be read is an error of the pod";
+    type Arguments = NodeAffinityArgs;
 
-    fn is_local(&self) -> bool {
-        true
+    fn make(arguments: NodeAffinityArgs, _: KubernetesVersion) -> AnyPlugin {
+        AnyPlugin::local(Self { added: arguments.added_affinity })
     }
+}
 
+impl LocalPlugin for NodeAffinity {
     /// # Source
     /// kube-scheduler, NodeAffinity: if every term names nodes, no other node need be looked at.
-    fn pre_filter(&self, cycle: &Cycle<'_>, _cache: &Cache) -> PreFilter {
-        if let Some(node) = cycle.pod.pinned_node {
+    fn pre_filter(&self, spec: Spec<'_>, store: &Store) -> PreFilter {
+        if let Some(node) = spec.pinned_node {
             return PreFilter::Only(vec![node]);
         }
-        let Some(selector) = cycle.spec.required_node_affinity() else { return PreFilter::Pass };
+        let Some(selector) = spec.required_node_affinity() else { return PreFilter::Pass };
         let mut named: Vec<Symbol> = Vec::new();
         for term in &selector.node_selector_terms {
             let fields = term.match_fields.iter();
@@ -95,50 +98,52 @@ impl Plugin for NodeAffinity {
         named.sort_unstable();
         named.dedup();
         if named.is_empty() {
-            return PreFilter::Reject(Rejection::unresolvable(self.name(), sym!("pod affinity terms conflict")));
+            return PreFilter::Reject(Rejection::unresolvable(Self::NAME, sym!("pod affinity terms conflict")));
         }
-        PreFilter::Only(named.into_iter().filter_map(|name| cycle.store.find_node(name)).collect())
+        PreFilter::Only(named.into_iter().filter_map(|name| store.find_node(name)).collect())
     }
 
-    fn filter(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
+    fn filter(&self, spec: Spec<'_>, node: &NodeInfo) -> Option<Rejection> {
         let object = node.object.as_ref()?;
         if !self.is_let(&object.labels, node.name) {
             return Some(Rejection::unresolvable(
-                self.name(),
+                Self::NAME,
                 sym!("node(s) didn't match scheduler-enforced node affinity"),
             ));
         }
-        let is_pinned_elsewhere = cycle.pod.pinned_node.is_some() && cycle.pod.pinned_node != node.id;
-        if !is_pinned_elsewhere && cycle.spec.allows_node(&object.labels, node.name) {
+        let is_pinned_elsewhere = spec.pinned_node.is_some() && spec.pinned_node != node.id;
+        if !is_pinned_elsewhere && spec.allows_node(&object.labels, node.name) {
             return None;
         }
-        Some(Rejection::unresolvable(self.name(), sym!("node(s) didn't match Pod's node affinity/selector")))
+        Some(Rejection::unresolvable(Self::NAME, sym!("node(s) didn't match Pod's node affinity/selector")))
     }
 
-    fn remedies(&self, _cycle: &Cycle<'_>, _node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
+    fn remedies(&self, _spec: Spec<'_>, _node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
         vec![Remedy::AllowLabels]
     }
 
-    fn pre_score(&self, cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> Result<bool, String> {
-        for term in self.preferred(cycle).filter(|term| term.weight != 0) {
+    fn pre_score(&self, spec: Spec<'_>) -> Result<bool, String> {
+        for term in self.preferred(&spec).filter(|term| term.weight != 0) {
             term.preference.check().map_err(|error| error.to_string())?;
         }
-        Ok(self.preferred(cycle).next().is_some())
+        Ok(self.preferred(&spec).next().is_some())
     }
 
-    fn score(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> i64 {
+    fn score(&self, spec: Spec<'_>, node: &NodeInfo, _images: &ImageStates) -> i64 {
         let Some(object) = &node.object else { return 0 };
-        let matching = self.preferred(cycle).filter(|t| {
+        let matching = self.preferred(&spec).filter(|t| {
             let is_empty = t.preference.match_expressions.is_empty() && t.preference.match_fields.is_empty();
             !is_empty && t.preference.holds(&object.labels, node.name)
         });
         matching.map(|t| i64::from(t.weight)).sum()
     }
 
-    fn normalize(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId], scores: &mut [i64]) {
+    fn normalize(&self, scores: &mut [i64]) {
         framework::normalize(scores, false);
     }
+}
 
+impl Plugin for NodeAffinity {
     fn events(&self) -> Events {
         Events::NODE_ADDED | Events::NODE_LABELS
     }

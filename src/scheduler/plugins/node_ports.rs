@@ -1,40 +1,47 @@
 //! NodePorts: host ports are taken once per node.
 
 use crate::arena::sym;
+use crate::model::config::KubernetesVersion;
 use crate::model::host_ports;
+use crate::scheduler::arguments::NoArguments;
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{Cycle, Plugin, Rejection};
+use crate::scheduler::framework::{AnyPlugin, LocalPlugin, Plugin, Point, Register, Spec};
 use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::obstacles::Remedy;
+use crate::scheduler::rejection::{Rejection, Remedy};
 use crate::state::{Pod, Store};
 
 pub(in crate::scheduler) struct NodePorts;
 
-impl Plugin for NodePorts {
-    fn name(&self) -> &'static str {
-        "NodePorts"
-    }
+impl Register for NodePorts {
+    const NAME: &'static str = "NodePorts";
+    const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter];
+    const SUMMARY: &'static str = "host ports";
+    type Arguments = NoArguments;
 
-    fn is_local(&self) -> bool {
-        true
+    fn make(_: NoArguments, _: KubernetesVersion) -> AnyPlugin {
+        AnyPlugin::local(Self)
     }
+}
 
-    fn filter(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
+impl LocalPlugin for NodePorts {
+    fn filter(&self, spec: Spec<'_>, node: &NodeInfo) -> Option<Rejection> {
         if node.ports.is_empty() {
             return None;
         }
-        let wanted = host_ports(cycle.spec);
+        let wanted = host_ports(&spec);
         if !wanted.iter().any(|port| node.ports.iter().any(|taken| port.conflicts(taken))) {
             return None;
         }
-        Some(Rejection::unschedulable(self.name(), sym!("node(s) didn't have free ports for the requested pod ports")))
+        Some(Rejection::unschedulable(Self::NAME, sym!("node(s) didn't have free ports for the requested pod ports")))
     }
 
-    fn remedies(&self, _cycle: &Cycle<'_>, _node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
+    fn remedies(&self, _spec: Spec<'_>, _node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
         vec![Remedy::FreePorts]
     }
+}
 
+impl Plugin for NodePorts {
     fn events(&self) -> Events {
         Events::NODE_ADDED | Events::POD_REMOVED
     }

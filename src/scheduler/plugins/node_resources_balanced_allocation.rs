@@ -3,17 +3,19 @@
 use serde::Deserialize;
 use smallvec::SmallVec;
 
-use super::node_resources_fit::amount;
+use super::resource_amount::amount;
 use super::scoring_strategy::WeightedResource;
 use crate::model::api_type::null_is_default;
+use crate::model::config::KubernetesVersion;
 use crate::scheduler::arguments::{PluginArguments, Problems};
-use crate::scheduler::cache::Cache;
-use crate::scheduler::framework::{Cycle, Plugin};
+use crate::scheduler::framework::{AnyPlugin, LocalPlugin, Plugin, Point, Register, Spec};
+use crate::scheduler::images::ImageStates;
 use crate::scheduler::node_info::NodeInfo;
-use crate::state::{Node, NodeId};
+use crate::state::{AdmittedSpec, Node};
 
 pub(in crate::scheduler) struct NodeResourcesBalancedAllocation {
     resources: Vec<WeightedResource>,
+    version: KubernetesVersion,
 }
 
 /// `NodeResourcesBalancedAllocationArgs`.
@@ -36,14 +38,10 @@ impl PluginArguments for NodeResourcesBalancedAllocationArgs {
 }
 
 impl NodeResourcesBalancedAllocation {
-    pub(in crate::scheduler) fn new(arguments: NodeResourcesBalancedAllocationArgs) -> Self {
-        Self { resources: WeightedResource::or_cpu_and_memory(arguments.resources) }
-    }
-
     /// What the resources that count offer, and what is requested of them on top of `asked`.
-    fn parts(&self, cycle: &Cycle<'_>, node: &NodeInfo, object: &Node, with_pod: bool) -> SmallVec<[(i64, i64); 2]> {
+    fn parts(&self, spec: &AdmittedSpec, node: &NodeInfo, object: &Node, with_pod: bool) -> SmallVec<[(i64, i64); 2]> {
         let parts = self.resources.iter().filter_map(|resource| {
-            let asked = amount(&cycle.spec.requests, resource.name);
+            let asked = amount(&spec.requests, resource.name);
             let is_scalar = !matches!(resource.name.as_str(), "cpu" | "memory" | "ephemeral-storage");
             if is_scalar && asked == 0 {
                 return None;
@@ -74,26 +72,32 @@ fn balance(parts: &[(i64, i64)]) -> i64 {
     ((1.0 - deviation) * 100.0) as i64
 }
 
-impl Plugin for NodeResourcesBalancedAllocation {
-    fn name(&self) -> &'static str {
-        "NodeResourcesBalancedAllocation"
+impl Register for NodeResourcesBalancedAllocation {
+    const NAME: &'static str = "NodeResourcesBalancedAllocation";
+    const POINTS: &'static [Point] = &[Point::PreScore, Point::Score];
+    const WEIGHT: i64 = 1;
+    const SUMMARY: &'static str = "how even the use of resources is; since 1.36 how much more even the pod makes it";
+    type Arguments = NodeResourcesBalancedAllocationArgs;
+
+    fn make(arguments: Self::Arguments, version: KubernetesVersion) -> AnyPlugin {
+        AnyPlugin::local(Self { resources: WeightedResource::or_cpu_and_memory(arguments.resources), version })
+    }
+}
+
+impl Plugin for NodeResourcesBalancedAllocation {}
+
+impl LocalPlugin for NodeResourcesBalancedAllocation {
+    fn pre_score(&self, spec: Spec<'_>) -> Result<bool, String> {
+        Ok(self.resources.iter().any(|resource| amount(&spec.requests, resource.name) > 0))
     }
 
-    fn is_local(&self) -> bool {
-        true
-    }
-
-    fn pre_score(&self, cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId]) -> Result<bool, String> {
-        Ok(self.resources.iter().any(|resource| amount(&cycle.spec.requests, resource.name) > 0))
-    }
-
-    fn score(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> i64 {
+    fn score(&self, spec: Spec<'_>, node: &NodeInfo, _images: &ImageStates) -> i64 {
         let Some(object) = &node.object else { return 0 };
-        let with = balance(&self.parts(cycle, node, object, true));
-        if !cycle.version.at_least(36) {
+        let with = balance(&self.parts(&spec, node, object, true));
+        if !self.version.at_least(36) {
             return with;
         }
-        let without = balance(&self.parts(cycle, node, object, false));
+        let without = balance(&self.parts(&spec, node, object, false));
         50 + (50 + with - without) / 2
     }
 }

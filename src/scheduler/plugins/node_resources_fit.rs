@@ -3,16 +3,19 @@
 use serde::Deserialize;
 use smallvec::SmallVec;
 
+use super::resource_amount::amount;
 use super::scoring_strategy::ScoringStrategy;
 use crate::arena::{Symbol, sym};
 use crate::model::api_type::null_is_default;
+use crate::model::config::KubernetesVersion;
 use crate::model::{Resources, is_qualified_name};
 use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{Cycle, Plugin, Rejection};
+use crate::scheduler::framework::{AnyPlugin, LocalPlugin, Plugin, Point, Register, Spec};
+use crate::scheduler::images::ImageStates;
 use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::obstacles::{Remedy, Shortage};
+use crate::scheduler::rejection::{InsufficientResource, Rejection, Remedy};
 use crate::state::{AdmittedSpec, Node, NodeDelta, Pod, Store};
 
 pub(in crate::scheduler) struct NodeResourcesFit {
@@ -50,7 +53,7 @@ impl PluginArguments for NodeResourcesFitArgs {
 }
 
 impl NodeResourcesFit {
-    pub(in crate::scheduler) fn new(arguments: NodeResourcesFitArgs) -> Self {
+    fn new(arguments: NodeResourcesFitArgs) -> Self {
         let NodeResourcesFitArgs { ignored_resources, ignored_resource_groups, scoring_strategy } = arguments;
         let strategy = scoring_strategy.unwrap_or_default().with_resources();
         Self { ignored: ignored_resources, ignored_groups: ignored_resource_groups, strategy }
@@ -64,27 +67,17 @@ impl NodeResourcesFit {
     }
 }
 
-/// How much of a resource there is in an amount.
-pub(super) fn amount(of: &Resources, name: Symbol) -> i64 {
-    match name.as_str() {
-        "cpu" => of.cpu_milli,
-        "memory" => of.memory,
-        "ephemeral-storage" => of.ephemeral_storage,
-        _ => of.scalar(name),
-    }
-}
-
 /// What a pod asks for and a node, or the same node without pods, has too little of. `plugin` says which resources do not count.
 fn shortages(
     plugin: Option<&NodeResourcesFit>,
     spec: &AdmittedSpec,
     node: &Node,
     info: Option<&NodeInfo>,
-    found: &mut dyn FnMut(Shortage),
+    found: &mut dyn FnMut(InsufficientResource),
 ) {
     let mut check = |resource: Symbol, asked: i64, allocatable: i64, used: i64| {
         if asked > 0 && asked > allocatable - used {
-            found(Shortage { resource, asked, free: allocatable - used, allocatable });
+            found(InsufficientResource { resource, asked, free: allocatable - used, allocatable });
         }
     };
     check(sym!("pods"), 1, node.allocatable_pods, info.map_or(0, |info| info.pod_count));
@@ -136,38 +129,40 @@ fn asks_less(before: &Resources, after: &Resources, of: Option<&Resources>) -> b
             .any(|&(name, amount)| concerns(of.map_or(0, |of| of.scalar(name))) && after.scalar(name) < amount)
 }
 
-impl Plugin for NodeResourcesFit {
-    fn name(&self) -> &'static str {
-        "NodeResourcesFit"
+impl Register for NodeResourcesFit {
+    const NAME: &'static str = "NodeResourcesFit";
+    const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter, Point::PreScore, Point::Score];
+    const WEIGHT: i64 = 1;
+    const SUMMARY: &'static str = "requests of containers, init containers, sidecars, overhead, the whole pod; LeastAllocated, MostAllocated, RequestedToCapacityRatio";
+    type Arguments = NodeResourcesFitArgs;
+
+    fn make(arguments: NodeResourcesFitArgs, _: KubernetesVersion) -> AnyPlugin {
+        AnyPlugin::local(Self::new(arguments))
+    }
+}
+
+impl LocalPlugin for NodeResourcesFit {
+    fn filter(&self, spec: Spec<'_>, node: &NodeInfo) -> Option<Rejection> {
+        let (reasons, is_unresolvable) = insufficient(Some(self), &spec, node.object.as_ref()?, Some(node));
+        (!reasons.is_empty()).then_some(Rejection { plugin: Self::NAME, reasons, is_unresolvable })
     }
 
-    fn is_local(&self) -> bool {
-        true
-    }
-
-    fn filter(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
-        let (reasons, is_unresolvable) = insufficient(Some(self), cycle.spec, node.object.as_ref()?, Some(node));
-        (!reasons.is_empty()).then_some(Rejection { plugin: self.name(), reasons, is_unresolvable })
-    }
-
-    fn remedies(&self, cycle: &Cycle<'_>, node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
+    fn remedies(&self, spec: Spec<'_>, node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
         let Some(object) = &node.object else { return Vec::new() };
         let mut remedies = Vec::new();
-        shortages(Some(self), cycle.spec, object, Some(node), &mut |shortage| {
-            remedies.push(Remedy::Resource(shortage))
-        });
+        shortages(Some(self), &spec, object, Some(node), &mut |shortage| remedies.push(Remedy::Resource(shortage)));
         remedies
     }
 
-    fn score(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> i64 {
+    fn score(&self, spec: Spec<'_>, node: &NodeInfo, _images: &ImageStates) -> i64 {
         let Some(object) = &node.object else { return 0 };
         let parts = self.strategy.resources.iter().filter_map(|resource| {
             let name = resource.name;
             let (allocatable, taken, asked) = match name.as_str() {
-                "cpu" => (object.allocatable.cpu_milli, node.non_zero_cpu, cycle.template.non_zero.cpu_milli),
-                "memory" => (object.allocatable.memory, node.non_zero_memory, cycle.template.non_zero.memory),
+                "cpu" => (object.allocatable.cpu_milli, node.non_zero_cpu, spec.non_zero_container_requests.cpu_milli),
+                "memory" => (object.allocatable.memory, node.non_zero_memory, spec.non_zero_container_requests.memory),
                 _ => {
-                    let asked = amount(&cycle.template.non_zero, name);
+                    let asked = amount(&spec.non_zero_container_requests, name);
                     if asked == 0 && name.as_str() != "ephemeral-storage" {
                         return None;
                     }
@@ -178,7 +173,9 @@ impl Plugin for NodeResourcesFit {
         });
         self.strategy.score(parts)
     }
+}
 
+impl Plugin for NodeResourcesFit {
     fn events(&self) -> Events {
         Events::NODE_ADDED | Events::NODE_ALLOCATABLE | Events::POD_REMOVED | Events::POD_UPDATED | Events::ITSELF
     }

@@ -1,12 +1,14 @@
 //! NodeUnschedulable: cordoned nodes take only pods that tolerate it.
 
 use crate::arena::{Symbol, sym};
+use crate::model::config::KubernetesVersion;
 use crate::model::{PodSpec, Taint, TaintEffect};
+use crate::scheduler::arguments::NoArguments;
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{Cycle, Plugin, Rejection};
+use crate::scheduler::framework::{AnyPlugin, LocalPlugin, Plugin, Point, Register, Spec};
 use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::obstacles::Remedy;
+use crate::scheduler::rejection::{Rejection, Remedy};
 use crate::state::{Pod, Store};
 
 pub(in crate::scheduler) struct NodeUnschedulable;
@@ -17,29 +19,34 @@ fn tolerates_cordons(spec: &PodSpec) -> bool {
     spec.tolerations.iter().any(|toleration| toleration.tolerates(&taint))
 }
 
-impl Plugin for NodeUnschedulable {
-    fn name(&self) -> &'static str {
-        "NodeUnschedulable"
-    }
+impl Register for NodeUnschedulable {
+    const NAME: &'static str = "NodeUnschedulable";
+    const POINTS: &'static [Point] = &[Point::Filter];
+    const SUMMARY: &'static str = "cordons, unless tolerated";
+    type Arguments = NoArguments;
 
-    fn is_local(&self) -> bool {
-        true
+    fn make(_: NoArguments, _: KubernetesVersion) -> AnyPlugin {
+        AnyPlugin::local(Self)
     }
+}
 
-    fn filter(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
+impl LocalPlugin for NodeUnschedulable {
+    fn filter(&self, spec: Spec<'_>, node: &NodeInfo) -> Option<Rejection> {
         if !node.object.as_ref().is_some_and(|n| n.unschedulable) {
             return None;
         }
-        if tolerates_cordons(cycle.spec) {
+        if tolerates_cordons(&spec) {
             return None;
         }
-        Some(Rejection::unresolvable(self.name(), sym!("node(s) were unschedulable")))
+        Some(Rejection::unresolvable(Self::NAME, sym!("node(s) were unschedulable")))
     }
 
-    fn remedies(&self, _cycle: &Cycle<'_>, _node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
+    fn remedies(&self, _spec: Spec<'_>, _node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
         vec![Remedy::Uncordon]
     }
+}
 
+impl Plugin for NodeUnschedulable {
     fn events(&self) -> Events {
         Events::NODE_ADDED | Events::NODE_TAINTS | Events::ITSELF
     }

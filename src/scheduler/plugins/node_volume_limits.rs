@@ -3,14 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::arena::{Symbol, sym};
+use crate::model::config::KubernetesVersion;
 use crate::model::{self, CsiNodeSpec};
+use crate::scheduler::arguments::NoArguments;
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::framework::{AnyPlugin, Incoming, Plugin, Point, PreFilter, Prepared, Register, WidePlugin};
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::plugins::volume_binding::missing_claim;
+use crate::scheduler::rejection::Rejection;
 use crate::state::{PersistentVolumeClaimId, PersistentVolumeId, Pod, Store};
 
+#[derive(Debug)]
 pub(in crate::scheduler) struct NodeVolumeLimits;
 
 /// A volume, or the one that a claim will get.
@@ -42,45 +46,59 @@ fn limit(node: &CsiNodeSpec, driver: Symbol) -> Option<usize> {
     Some(usize::try_from(count).unwrap_or(0))
 }
 
-impl Plugin for NodeVolumeLimits {
-    fn name(&self) -> &'static str {
-        "NodeVolumeLimits"
-    }
+impl Register for NodeVolumeLimits {
+    const NAME: &'static str = "NodeVolumeLimits";
+    const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter];
+    const SUMMARY: &'static str = "volumes of a CSI driver, by the node's CSINode";
+    type Arguments = NoArguments;
 
-    fn pre_filter(&self, cycle: &Cycle<'_>, _cache: &Cache) -> PreFilter {
-        if cycle.pod.claims().is_empty() { PreFilter::Skip } else { PreFilter::Pass }
+    fn make(_: NoArguments, _: KubernetesVersion) -> AnyPlugin {
+        AnyPlugin::wide(Self)
+    }
+}
+
+impl WidePlugin for NodeVolumeLimits {
+    fn prepare(&self, _pod: &Pod, _store: &Store, _cache: &mut Cache) -> Box<dyn Prepared> {
+        Box::new(Self)
+    }
+}
+
+impl Prepared for NodeVolumeLimits {
+    fn pre_filter(&self, incoming: Incoming<'_>, _cache: &Cache) -> PreFilter {
+        if incoming.pod.claims().is_empty() { PreFilter::Skip } else { PreFilter::Pass }
     }
 
     /// # Source
     /// kube-scheduler, NodeVolumeLimits: what the pods on the node use, what else is attached to it, and what is new.
-    fn filter(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
-        if let Some(missing) = missing_claim(cycle.pod, cycle.store, true) {
-            return Some(Rejection::unresolvable(self.name(), missing));
+    fn filter(&self, incoming: Incoming<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
+        let Incoming { pod, store, .. } = incoming;
+        if let Some(missing) = missing_claim(pod, store, true) {
+            return Some(Rejection::unresolvable(Self::NAME, missing));
         }
-        let limits = cycle.store.volumes.csi_nodes.get(&node.name)?;
+        let limits = store.volumes.csi_nodes.get(&node.name)?;
         let limited = |(driver, _): &(Symbol, Counted)| limit(&limits.spec, *driver).is_some();
-        let mut new: BTreeSet<(Symbol, Counted)> = volumes(cycle.pod, cycle.store).into_iter().collect();
+        let mut new: BTreeSet<(Symbol, Counted)> = volumes(pod, store).into_iter().collect();
         new.retain(limited);
         if new.is_empty() {
             return None;
         }
-        let pods = node.pods.iter().filter_map(|pod| cycle.store.pod(*pod));
-        let mut there: BTreeSet<(Symbol, Counted)> = pods.flat_map(|pod| volumes(pod, cycle.store)).collect();
-        let attached = node.id.into_iter().flat_map(|id| cycle.store.volumes.attachments_on(id));
+        let pods = node.pods.iter().filter_map(|pod| store.pod(*pod));
+        let mut there: BTreeSet<(Symbol, Counted)> = pods.flat_map(|pod| volumes(pod, store)).collect();
+        let attached = node.id.into_iter().flat_map(|id| store.volumes.attachments_on(id));
         let attached = attached.filter(|(_, attachment)| attachment.phase.is_some());
         new.retain(|volume| !there.contains(volume));
-        there.extend(
-            attached.filter_map(|(id, _)| Some((cycle.store.volumes.volume(id)?.driver?, Counted::Volume(id)))),
-        );
+        there.extend(attached.filter_map(|(id, _)| Some((store.volumes.volume(id)?.driver?, Counted::Volume(id)))));
         let mut counts: BTreeMap<Symbol, usize> = BTreeMap::new();
         new.iter().for_each(|(driver, _)| *counts.entry(*driver).or_default() += 1);
         let is_full = counts.iter().any(|(driver, count)| {
             let present = there.iter().filter(|(other, _)| other == driver).count();
             limit(&limits.spec, *driver).is_some_and(|limit| present + count > limit)
         });
-        is_full.then(|| Rejection::unschedulable(self.name(), sym!("node(s) exceed max volume count")))
+        is_full.then(|| Rejection::unschedulable(Self::NAME, sym!("node(s) exceed max volume count")))
     }
+}
 
+impl Plugin for NodeVolumeLimits {
     fn events(&self) -> Events {
         Events::POD_REMOVED | Events::CLAIM | Events::STORAGE | Events::DETACHED
     }

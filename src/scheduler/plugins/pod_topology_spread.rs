@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use crate::arena::{Symbol, sym};
 use crate::model::api_type::{empty_is_none, null_is_default};
+use crate::model::config::KubernetesVersion;
 use crate::model::{
     LabelSelector, Labels, NodeInclusionPolicy, TopologySpreadConstraint, UnsatisfiableConstraintAction,
     is_qualified_name,
@@ -15,9 +16,9 @@ use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::Cache;
 use crate::scheduler::counts::{Counted, Inclusion, ViewId};
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection, Template};
+use crate::scheduler::framework::{AnyPlugin, Incoming, Plugin, Point, PreFilter, Prepared, Register, WidePlugin};
 use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::obstacles::Remedy;
+use crate::scheduler::rejection::{Rejection, Remedy};
 use crate::scheduler::term::Term;
 use crate::state::{NodeDelta, NodeId, Owner, Pod, Store};
 
@@ -123,18 +124,12 @@ struct Constraint {
 }
 
 /// The constraints of pods that are alike.
-#[derive(Clone, Debug, Default)]
-pub(in crate::scheduler) struct Prepared {
+#[derive(Debug)]
+struct Constraints {
     hard: SmallVec<[Constraint; 1]>,
     soft: SmallVec<[Constraint; 2]>,
     /// Nodes without a key are left out of scoring; not so with the system's defaults.
     needs_all_keys: bool,
-}
-
-/// What scoring works out once over the feasible nodes.
-#[derive(Debug, Default)]
-pub(in crate::scheduler) struct ScoreState {
-    weights: SmallVec<[f64; 2]>,
 }
 
 /// What the pod's Services and its controller select; none if they select nothing in particular.
@@ -178,7 +173,7 @@ fn is_hard(constraint: &TopologySpreadConstraint) -> bool {
 }
 
 impl PodTopologySpread {
-    pub(in crate::scheduler) fn new(arguments: PodTopologySpreadArgs) -> Self {
+    fn new(arguments: PodTopologySpreadArgs) -> Self {
         if arguments.defaulting_type == Some(DefaultingType::List) {
             let defaults = arguments.default_constraints.into_iter().map(TopologySpreadConstraint::from).collect();
             return Self { defaults, is_system: false };
@@ -205,15 +200,6 @@ impl PodTopologySpread {
         }
         let deduced = deduced(pod, store);
         if deduced.is_empty() { (&[], None) } else { (&self.defaults, Some(deduced)) }
-    }
-
-    /// A node is out of bounds if it lacks one of the keys.
-    fn lacks_key(constraints: &[Constraint], cache: &Cache, node: NodeId) -> bool {
-        constraints.iter().any(|constraint| cache.counts.domain(constraint.view, node).is_none())
-    }
-
-    fn is_ignored(prepared: &Prepared, cache: &Cache, node: NodeId) -> bool {
-        prepared.needs_all_keys && Self::lacks_key(&prepared.soft, cache, node)
     }
 }
 
@@ -257,12 +243,21 @@ impl Constraint {
     }
 }
 
-impl Plugin for PodTopologySpread {
-    fn name(&self) -> &'static str {
-        "PodTopologySpread"
-    }
+impl Register for PodTopologySpread {
+    const NAME: &'static str = "PodTopologySpread";
+    const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter, Point::PreScore, Point::Score];
+    const WEIGHT: i64 = 2;
+    const SUMMARY: &'static str =
+        "own constraints, the system's defaults or a list of defaults; `minDomains`, policies, `matchLabelKeys`";
+    type Arguments = PodTopologySpreadArgs;
 
-    fn prepare(&self, pod: &Pod, store: &Store, cache: &mut Cache, template: &mut Template) {
+    fn make(arguments: PodTopologySpreadArgs, _: KubernetesVersion) -> AnyPlugin {
+        AnyPlugin::wide(Self::new(arguments))
+    }
+}
+
+impl WidePlugin for PodTopologySpread {
+    fn prepare(&self, pod: &Pod, store: &Store, cache: &mut Cache) -> Box<dyn Prepared> {
         let (constraints, deduced) = self.constraints(pod, store);
         let is_system = deduced.is_some() && self.is_system;
         let mut of_kind = |wants_hard: bool| -> Vec<Constraint> {
@@ -273,28 +268,73 @@ impl Plugin for PodTopologySpread {
             let selectors = |given| deduced.clone().or_else(|| selected(given, pod));
             all().map(|given| Constraint::new(given, selectors(given), &keys, is_system, pod, cache)).collect()
         };
-        template.spread =
-            Prepared { hard: of_kind(true).into(), soft: of_kind(false).into(), needs_all_keys: !is_system };
+        let (hard, soft) = (of_kind(true).into(), of_kind(false).into());
+        Box::new(Constraints { hard, soft, needs_all_keys: !is_system })
+    }
+}
+
+impl Constraints {
+    /// Whether a node is left out of scoring: it lacks one of the keys.
+    fn is_ignored(&self, cache: &Cache, node: NodeId) -> bool {
+        let lacks_key = |constraint: &Constraint| cache.counts.domain(constraint.view, node).is_none();
+        self.needs_all_keys && self.soft.iter().any(lacks_key)
     }
 
-    fn begin_cycle(&self, template: &Template, cache: &mut Cache) {
-        for constraint in &template.spread.hard {
-            cache.counts.freshen(constraint.view);
+    /// The weights of the soft constraints: the more domains, the more.
+    fn weights(&self, cache: &Cache, feasible: &[NodeId]) -> SmallVec<[f64; 2]> {
+        let considered: Vec<NodeId> = feasible.iter().copied().filter(|&node| !self.is_ignored(cache, node)).collect();
+        let size = |constraint: &Constraint| {
+            if constraint.is_hostname {
+                return considered.len();
+            }
+            let mut seen = vec![false; cache.counts.domain_end(constraint.view)];
+            let domains = considered.iter().filter_map(|&node| cache.counts.domain(constraint.view, node));
+            domains.filter(|&domain| !std::mem::replace(&mut seen[domain], true)).count()
+        };
+        self.soft.iter().map(|constraint| libm::log(size(constraint) as f64 + 2.0)).collect()
+    }
+
+    /// The raw score of a node.
+    fn raw_score(&self, cache: &Cache, weights: &[f64], node: NodeId) -> i64 {
+        if self.is_ignored(cache, node) {
+            return 0;
+        }
+        let mut sum = 0.0;
+        for (constraint, weight) in self.soft.iter().zip(weights) {
+            if !cache.counts.has_key(constraint.view, node) {
+                continue;
+            }
+            // Pods on a host are counted whether its node is taken in or not.
+            let count = if constraint.is_hostname {
+                cache.counts.on_node(constraint.view, node)
+            } else {
+                cache.counts.around(constraint.view, node).unwrap_or(0)
+            };
+            sum += count as f64 * weight + (constraint.max_skew - 1) as f64;
+        }
+        sum.round() as i64
+    }
+}
+
+impl Prepared for Constraints {
+    fn begin_cycle(&self, cache: &mut Cache) {
+        for constraint in &self.hard {
+            cache.counts.refresh_least(constraint.view);
         }
     }
 
-    fn pre_filter(&self, cycle: &Cycle<'_>, _cache: &Cache) -> PreFilter {
-        if cycle.template.spread.hard.is_empty() { PreFilter::Skip } else { PreFilter::Pass }
+    fn pre_filter(&self, _incoming: Incoming<'_>, _cache: &Cache) -> PreFilter {
+        if self.hard.is_empty() { PreFilter::Skip } else { PreFilter::Pass }
     }
 
-    fn filter(&self, cycle: &Cycle<'_>, cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
+    fn filter(&self, incoming: Incoming<'_>, cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
         let id = node.id?;
-        for constraint in &cycle.template.spread.hard {
+        for constraint in &self.hard {
             let Some(there) = cache.counts.around(constraint.view, id) else {
                 let reason = sym!("node(s) didn't match pod topology spread constraints (missing required label)");
-                return Some(Rejection::unresolvable(self.name(), reason));
+                return Some(Rejection::unresolvable(PodTopologySpread::NAME, reason));
             };
-            let is_pinned = constraint.honors_affinity && cycle.pod.pinned_node.is_some();
+            let is_pinned = constraint.honors_affinity && incoming.pod.pinned_node.is_some();
             let (there, (domains, least)) = match cache.counts.includes(constraint.view, id) {
                 _ if !is_pinned => (there, cache.counts.least(constraint.view)),
                 // The node of a pod that can only be there is the only domain.
@@ -307,73 +347,37 @@ impl Plugin for PodTopologySpread {
             let least = if domains < constraint.min_domains { 0 } else { least };
             if there + i64::from(constraint.matches_itself) - least > constraint.max_skew {
                 let reason = sym!("node(s) didn't match pod topology spread constraints");
-                return Some(Rejection::unschedulable(self.name(), reason));
+                return Some(Rejection::unschedulable(PodTopologySpread::NAME, reason));
             }
         }
         None
     }
 
-    fn remedies(&self, _cycle: &Cycle<'_>, _node: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
+    fn remedies(&self, rejection: &Rejection) -> Vec<Remedy> {
         vec![if rejection.is_unresolvable { Remedy::TopologyLabels } else { Remedy::AllowSkew }]
     }
 
-    fn pre_score(&self, cycle: &Cycle<'_>, cache: &Cache, feasible: &[NodeId]) -> Result<bool, String> {
-        let prepared = &cycle.template.spread;
-        if prepared.soft.is_empty() {
-            return Ok(false);
+    fn score(&self, _incoming: Incoming<'_>, cache: &Cache, feasible: &[NodeId], scores: &mut Vec<i64>) -> bool {
+        if self.soft.is_empty() {
+            return false;
         }
-        let considered: Vec<NodeId> =
-            feasible.iter().copied().filter(|&node| !Self::is_ignored(prepared, cache, node)).collect();
-        let size = |constraint: &Constraint| {
-            if constraint.is_hostname {
-                return considered.len();
-            }
-            let mut seen = vec![false; cache.counts.domain_end(constraint.view)];
-            let domains = considered.iter().filter_map(|&node| cache.counts.domain(constraint.view, node));
-            domains.filter(|&domain| !std::mem::replace(&mut seen[domain], true)).count()
-        };
-        let weights = prepared.soft.iter().map(|constraint| libm::log(size(constraint) as f64 + 2.0)).collect();
-        // The cycle is new: nothing has been worked out for it before.
-        let _ = cycle.spread_score.set(ScoreState { weights });
-        Ok(true)
-    }
-
-    fn score(&self, cycle: &Cycle<'_>, cache: &Cache, node: &NodeInfo) -> i64 {
-        let (Some(state), Some(id)) = (cycle.spread_score.get(), node.id) else { return 0 };
-        let prepared = &cycle.template.spread;
-        if Self::is_ignored(prepared, cache, id) {
-            return 0;
-        }
-        let mut sum = 0.0;
-        for (constraint, weight) in prepared.soft.iter().zip(&state.weights) {
-            if !cache.counts.has_key(constraint.view, id) {
-                continue;
-            }
-            // Pods on a host are counted whether its node is taken in or not.
-            let count = if constraint.is_hostname {
-                cache.counts.on_node(constraint.view, id)
-            } else {
-                cache.counts.around(constraint.view, id).unwrap_or(0)
-            };
-            sum += count as f64 * weight + (constraint.max_skew - 1) as f64;
-        }
-        sum.round() as i64
-    }
-
-    fn normalize(&self, cycle: &Cycle<'_>, cache: &Cache, feasible: &[NodeId], scores: &mut [i64]) {
-        let is_ignored = |node: NodeId| Self::is_ignored(&cycle.template.spread, cache, node);
-        let considered = || feasible.iter().zip(scores.iter()).filter(|(node, _)| !is_ignored(**node));
+        let weights = self.weights(cache, feasible);
+        scores.extend(feasible.iter().map(|&node| self.raw_score(cache, &weights, node)));
+        let considered = || feasible.iter().zip(scores.iter()).filter(|(node, _)| !self.is_ignored(cache, **node));
         let min = considered().map(|(_, score)| *score).min().unwrap_or(0);
         let max = considered().map(|(_, score)| *score).max().unwrap_or(0).max(0);
         for (node, score) in feasible.iter().zip(scores.iter_mut()) {
             *score = match max {
-                _ if is_ignored(*node) => 0,
+                _ if self.is_ignored(cache, *node) => 0,
                 0 => 100,
                 max => 100 * (max + min - *score) / max,
             };
         }
+        true
     }
+}
 
+impl Plugin for PodTopologySpread {
     fn events(&self) -> Events {
         Events::POD_ADDED
             | Events::POD_REMOVED

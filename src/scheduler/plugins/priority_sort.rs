@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use crate::scheduler::framework::Plugin;
+use crate::model::config::KubernetesVersion;
+use crate::scheduler::arguments::NoArguments;
+use crate::scheduler::framework::{AnyPlugin, Plugin, Point, Register};
 
 pub(in crate::scheduler) struct PrioritySort;
 
@@ -14,8 +16,15 @@ pub(in crate::scheduler) fn order(priority: i32, added: u64) -> Order {
     (priority, Reverse(added))
 }
 
-impl Plugin for PrioritySort {
-    fn name(&self) -> &'static str {
-        "PrioritySort"
+impl Register for PrioritySort {
+    const NAME: &'static str = "PrioritySort";
+    const POINTS: &'static [Point] = &[Point::QueueSort];
+    const SUMMARY: &'static str = "higher priority first, then who was added first";
+    type Arguments = NoArguments;
+
+    fn make(_: NoArguments, _: KubernetesVersion) -> AnyPlugin {
+        AnyPlugin::other(Self)
     }
 }
+
+impl Plugin for PrioritySort {}

@@ -37,13 +37,13 @@ pub(super) struct WeightedResource {
 #[serde(default, deny_unknown_fields)]
 struct Ratio {
     #[serde(deserialize_with = "null_is_default")]
-    shape: Vec<Point>,
+    shape: Vec<ShapePoint>,
 }
 
 /// A point of the piecewise linear function from use in percent to a score of 0 to 10.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Point {
+pub(super) struct ShapePoint {
     utilization: i32,
     score: i32,
 }
@@ -125,7 +125,7 @@ impl ScoringStrategy {
         }
     }
 
-    fn shape(&self) -> Option<&[Point]> {
+    fn shape(&self) -> Option<&[ShapePoint]> {
         self.requested_to_capacity_ratio.as_ref().map(|ratio| ratio.shape.as_slice())
     }
 }
@@ -134,9 +134,9 @@ impl ScoringStrategy {
 ///
 /// # Source
 /// kube-scheduler, `BuildBrokenLinearFunction`: divisions truncate.
-fn interpolated(shape: &[Point], factor: i64, used: i64) -> i64 {
-    let score = |point: &Point| i64::from(point.score) * factor;
-    let utilization = |point: &Point| i64::from(point.utilization);
+fn interpolated(shape: &[ShapePoint], factor: i64, used: i64) -> i64 {
+    let score = |point: &ShapePoint| i64::from(point.score) * factor;
+    let utilization = |point: &ShapePoint| i64::from(point.utilization);
     let (Some(first), Some(last)) = (shape.first(), shape.last()) else { return 0 };
     if used <= utilization(first) {
         return score(first);
@@ -183,8 +183,8 @@ mod tests {
     fn a_shape_is_level_outside_and_linear_between_its_points() {
         #[track_caller]
         fn check(shape: &[(i32, i32)], expected: &[(i64, i64)]) {
-            let point = |&(utilization, score): &(i32, i32)| Point { utilization, score };
-            let shape: Vec<Point> = shape.iter().map(point).collect();
+            let point = |&(utilization, score): &(i32, i32)| ShapePoint { utilization, score };
+            let shape: Vec<ShapePoint> = shape.iter().map(point).collect();
             let found: Vec<(i64, i64)> = expected.iter().map(|(at, _)| (*at, interpolated(&shape, 1, *at))).collect();
             assert_eq!(found, expected, "{shape:?}");
         }

@@ -1,44 +1,54 @@
 //! TaintToleration: taints keep pods out (NoSchedule, NoExecute) or discourage them (PreferNoSchedule).
 
 use crate::arena::{Symbol, sym};
+use crate::model::config::KubernetesVersion;
 use crate::model::{Taint, TaintEffect};
+use crate::scheduler::arguments::NoArguments;
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{self, Cycle, Plugin, Rejection};
+use crate::scheduler::framework::{self, AnyPlugin, LocalPlugin, Plugin, Point, Register, Spec};
+use crate::scheduler::images::ImageStates;
 use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::obstacles::Remedy;
-use crate::state::{Node, NodeDelta, NodeId, Pod, Store};
+use crate::scheduler::rejection::{Rejection, Remedy};
+use crate::state::{Node, NodeDelta, Pod, Store};
 
-pub(in crate::scheduler) struct TaintToleration;
+pub(in crate::scheduler) struct TaintToleration {
+    version: KubernetesVersion,
+}
 
-impl Plugin for TaintToleration {
-    fn name(&self) -> &'static str {
-        "TaintToleration"
+impl Register for TaintToleration {
+    const NAME: &'static str = "TaintToleration";
+    const POINTS: &'static [Point] = &[Point::Filter, Point::PreScore, Point::Score];
+    const WEIGHT: i64 = 3;
+    const SUMMARY: &'static str =
+        "NoSchedule and NoExecute taints keep out; untolerated PreferNoSchedule taints cost score";
+    type Arguments = NoArguments;
+
+    fn make(_: NoArguments, version: KubernetesVersion) -> AnyPlugin {
+        AnyPlugin::local(Self { version })
     }
+}
 
-    fn is_local(&self) -> bool {
-        true
-    }
-
-    fn filter(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
-        let taint = node.object.as_ref()?.barring_taints(&cycle.spec.tolerations).next()?;
-        let reason = if cycle.version.at_least(34) {
+impl LocalPlugin for TaintToleration {
+    fn filter(&self, spec: Spec<'_>, node: &NodeInfo) -> Option<Rejection> {
+        let taint = node.object.as_ref()?.barring_taints(&spec.tolerations).next()?;
+        let reason = if self.version.at_least(34) {
             sym!("node(s) had untolerated taint(s)")
         } else {
             Symbol::new(&format!("node(s) had untolerated taint {{{}: {}}}", taint.key, taint.value))
         };
-        Some(Rejection::unresolvable(self.name(), reason))
+        Some(Rejection::unresolvable(Self::NAME, reason))
     }
 
-    fn remedies(&self, cycle: &Cycle<'_>, node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
-        let taints = node.object.iter().flat_map(|object| object.barring_taints(&cycle.spec.tolerations)).collect();
+    fn remedies(&self, spec: Spec<'_>, node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
+        let taints = node.object.iter().flat_map(|object| object.barring_taints(&spec.tolerations)).collect();
         vec![Remedy::Tolerate(taints)]
     }
 
-    fn score(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> i64 {
+    fn score(&self, spec: Spec<'_>, node: &NodeInfo, _images: &ImageStates) -> i64 {
         let Some(object) = &node.object else { return 0 };
         let tolerates = |taint: &Taint| {
-            let tolerations = cycle.spec.tolerations.iter();
+            let tolerations = spec.tolerations.iter();
             tolerations
                 .filter(|t| t.effect.is_none_or(|e| e == TaintEffect::PreferNoSchedule))
                 .any(|t| t.tolerates(taint))
@@ -47,10 +57,12 @@ impl Plugin for TaintToleration {
         discouraging.filter(|taint| !tolerates(&taint.plain())).count() as i64
     }
 
-    fn normalize(&self, _cycle: &Cycle<'_>, _cache: &Cache, _feasible: &[NodeId], scores: &mut [i64]) {
+    fn normalize(&self, scores: &mut [i64]) {
         framework::normalize(scores, true);
     }
+}
 
+impl Plugin for TaintToleration {
     fn events(&self) -> Events {
         Events::NODE_ADDED | Events::NODE_TAINTS | Events::ITSELF
     }

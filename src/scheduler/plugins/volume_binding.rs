@@ -2,14 +2,20 @@
 
 use serde::Deserialize;
 
-use super::scoring_strategy::Point;
+use super::scoring_strategy::ShapePoint;
 use crate::arena::{Symbol, sym};
+use crate::component::Request;
+use crate::model::config::KubernetesVersion;
 use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::framework::{
+    AnyPlugin, Incoming, Plugin, Point, PreBind, PreFilter, Prepared, Register, WidePlugin,
+};
 use crate::scheduler::node_info::NodeInfo;
-use crate::state::{NodeDelta, Pod, Store};
+use crate::scheduler::rejection::Rejection;
+use crate::scheduler::volumes::Binding;
+use crate::state::{NodeDelta, NodeId, Pod, PodId, Store};
 use crate::units::SimDuration;
 
 pub(in crate::scheduler) struct VolumeBinding {
@@ -21,7 +27,7 @@ pub(in crate::scheduler) struct VolumeBinding {
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(in crate::scheduler) struct VolumeBindingArgs {
     bind_timeout_seconds: Option<i64>,
-    shape: Option<Vec<Point>>,
+    shape: Option<Vec<ShapePoint>>,
 }
 
 impl VolumeBindingArgs {
@@ -35,16 +41,6 @@ impl PluginArguments for VolumeBindingArgs {
         problems.unless_within(self.timeout_s(), 0..=i64::MAX, "bindTimeoutSeconds");
         let rule = "be left out: the feature gate StorageCapacityScoring is off";
         problems.unless(self.shape.is_none(), "shape", rule);
-    }
-}
-
-impl VolumeBinding {
-    pub(in crate::scheduler) fn new(arguments: VolumeBindingArgs) -> Self {
-        Self { timeout: SimDuration::from_secs(arguments.timeout_s().unsigned_abs()) }
-    }
-
-    fn reject(&self, reason: &str) -> PreFilter {
-        PreFilter::Reject(Rejection::unresolvable(self.name(), Symbol::new(reason)))
     }
 }
 
@@ -74,35 +70,53 @@ fn problem(pod: &Pod, store: &Store) -> Option<String> {
     has_unbound.then(|| "pod has unbound immediate PersistentVolumeClaims".to_owned())
 }
 
-impl Plugin for VolumeBinding {
-    fn name(&self) -> &'static str {
-        "VolumeBinding"
-    }
+impl Register for VolumeBinding {
+    const NAME: &'static str = "VolumeBinding";
+    const POINTS: &'static [Point] =
+        &[Point::PreFilter, Point::Filter, Point::PreScore, Point::Score, Point::Reserve, Point::PreBind];
+    const WEIGHT: i64 = 1;
+    const SUMMARY: &'static str = "bound claims by their volume's affinity; unbound ones by volumes that are there or can be made; it scores only with a feature that is off";
+    type Arguments = VolumeBindingArgs;
 
-    fn pre_filter(&self, cycle: &Cycle<'_>, _cache: &Cache) -> PreFilter {
-        if cycle.pod.claims().is_empty() {
+    fn make(arguments: VolumeBindingArgs, _: KubernetesVersion) -> AnyPlugin {
+        AnyPlugin::wide(Self { timeout: SimDuration::from_secs(arguments.timeout_s().unsigned_abs()) })
+    }
+}
+
+impl WidePlugin for VolumeBinding {
+    fn prepare(&self, _pod: &Pod, _store: &Store, _cache: &mut Cache) -> Box<dyn Prepared> {
+        Box::new(ReachableVolumes)
+    }
+}
+
+/// Nodes that reach the volumes of a pod.
+#[derive(Debug)]
+struct ReachableVolumes;
+
+impl Prepared for ReachableVolumes {
+    fn pre_filter(&self, Incoming { pod, store, .. }: Incoming<'_>, _cache: &Cache) -> PreFilter {
+        if pod.claims().is_empty() {
             return PreFilter::Skip;
         }
-        problem(cycle.pod, cycle.store).map_or(PreFilter::Pass, |problem| self.reject(&problem))
+        let reject = |why: String| PreFilter::Reject(Rejection::unresolvable(VolumeBinding::NAME, Symbol::new(&why)));
+        problem(pod, store).map_or(PreFilter::Pass, reject)
     }
 
-    fn filter(&self, cycle: &Cycle<'_>, cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
-        let reasons = cache.volumes.bindings(cycle.pod, node, cycle.store).err()?;
-        Some(Rejection { plugin: self.name(), reasons, is_unresolvable: true })
+    fn filter(&self, incoming: Incoming<'_>, cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
+        let reasons = cache.volumes.bindings(incoming.pod, node, incoming.store).err()?;
+        Some(Rejection { plugin: VolumeBinding::NAME, reasons, is_unresolvable: true })
     }
+}
 
-    fn volume_timeout(&self) -> Option<SimDuration> {
-        Some(self.timeout)
-    }
-
-    /// It scores only with a feature that is off unless asked for.
-    fn pre_score(
-        &self,
-        _cycle: &Cycle<'_>,
-        _cache: &Cache,
-        _feasible: &[crate::state::NodeId],
-    ) -> Result<bool, String> {
-        Ok(false)
+impl Plugin for VolumeBinding {
+    fn reserve(&self, id: PodId, pod: &Pod, node: NodeId, store: &Store, cache: &mut Cache) -> Option<PreBind> {
+        let bindings = cache.reserve_volumes(id, pod, node, store);
+        let request = |(claim, binding)| match binding {
+            Binding::Volume(volume) => Request::BindClaim { claim, volume },
+            Binding::Node(node) => Request::SelectNode { claim, node },
+        };
+        let requests: Vec<Request> = bindings.into_iter().map(request).collect();
+        (!requests.is_empty()).then_some(PreBind { plugin: Self::NAME, requests, timeout: self.timeout })
     }
 
     fn events(&self) -> Events {

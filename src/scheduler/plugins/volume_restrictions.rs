@@ -3,14 +3,18 @@
 use serde_json::Value;
 
 use crate::arena::sym;
+use crate::model::config::KubernetesVersion;
 use crate::model::{AccessMode, Opaque, Volume};
+use crate::scheduler::arguments::NoArguments;
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::framework::{AnyPlugin, Incoming, Plugin, Point, PreFilter, Prepared, Register, WidePlugin};
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::plugins::volume_binding::missing_claim;
+use crate::scheduler::rejection::Rejection;
 use crate::state::{Pod, PodId, Store};
 
+#[derive(Debug)]
 pub(in crate::scheduler) struct VolumeRestrictions;
 
 fn is_disk(volume: &Volume) -> bool {
@@ -47,16 +51,17 @@ fn conflict(a: &Volume, b: &Volume) -> bool {
 }
 
 /// Whether some pod on a node uses a claim of the pod that only one may use; this node has the pods that it says it has.
-fn is_in_use(cycle: &Cycle<'_>, cache: &Cache, node: Option<&NodeInfo>) -> bool {
-    let volumes = &cycle.store.volumes;
-    let namespace = cycle.pod.namespace;
-    let exclusive = cycle.pod.claims().into_iter().filter(|used| !used.is_ephemeral).filter(|used| {
+fn is_in_use(incoming: Incoming<'_>, cache: &Cache, node: Option<&NodeInfo>) -> bool {
+    let Incoming { id, pod: own, store } = incoming;
+    let volumes = &store.volumes;
+    let namespace = own.namespace;
+    let exclusive = own.claims().into_iter().filter(|used| !used.is_ephemeral).filter(|used| {
         let claim = volumes.find_claim(namespace, used.name).and_then(|id| volumes.claim(id));
         claim.is_some_and(|claim| claim.spec.access_modes.contains(&AccessMode::ReadWriteOncePod))
     });
     let is_here = |pod: &PodId| node.is_some_and(|node| node.pods.contains(pod));
     let is_elsewhere = |pod: &PodId| cache.node_of(*pod).is_some_and(|on| node.is_none_or(|node| node.id != Some(on)));
-    let is_placed = |pod: &PodId| *pod != cycle.id && (is_here(pod) || is_elsewhere(pod));
+    let is_placed = |pod: &PodId| *pod != id && (is_here(pod) || is_elsewhere(pod));
     exclusive.into_iter().any(|used| volumes.pods_using(namespace, used.name).iter().any(is_placed))
 }
 
@@ -67,41 +72,57 @@ fn shares_a_volume(pod: &Pod, other: &Pod) -> bool {
         || pod.spec.volumes.iter().any(|own| other.spec.volumes.iter().any(|volume| conflict(own, volume)))
 }
 
-impl Plugin for VolumeRestrictions {
-    fn name(&self) -> &'static str {
-        "VolumeRestrictions"
-    }
+impl Register for VolumeRestrictions {
+    const NAME: &'static str = "VolumeRestrictions";
+    const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter];
+    const SUMMARY: &'static str = "disks that pods name themselves; ReadWriteOncePod claims";
+    type Arguments = NoArguments;
 
-    fn pre_filter(&self, cycle: &Cycle<'_>, cache: &Cache) -> PreFilter {
-        if cycle.spec.volumes.is_empty() {
+    fn make(_: NoArguments, _: KubernetesVersion) -> AnyPlugin {
+        AnyPlugin::wide(Self)
+    }
+}
+
+impl WidePlugin for VolumeRestrictions {
+    fn prepare(&self, _pod: &Pod, _store: &Store, _cache: &mut Cache) -> Box<dyn Prepared> {
+        Box::new(Self)
+    }
+}
+
+impl Prepared for VolumeRestrictions {
+    fn pre_filter(&self, incoming: Incoming<'_>, cache: &Cache) -> PreFilter {
+        let Incoming { pod, store, .. } = incoming;
+        if pod.spec.volumes.is_empty() {
             return PreFilter::Skip;
         }
-        if let Some(missing) = missing_claim(cycle.pod, cycle.store, false) {
-            return PreFilter::Reject(Rejection::unresolvable(self.name(), missing));
+        if let Some(missing) = missing_claim(pod, store, false) {
+            return PreFilter::Reject(Rejection::unresolvable(Self::NAME, missing));
         }
-        let is_restricted = cycle.spec.volumes.iter().any(is_disk) || is_in_use(cycle, cache, None);
+        let is_restricted = pod.spec.volumes.iter().any(is_disk) || is_in_use(incoming, cache, None);
         if is_restricted { PreFilter::Pass } else { PreFilter::Skip }
     }
 
-    fn filter(&self, cycle: &Cycle<'_>, cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
-        let disks = || cycle.spec.volumes.iter().filter(|volume| is_disk(volume));
+    fn filter(&self, incoming: Incoming<'_>, cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
+        let disks = || incoming.pod.spec.volumes.iter().filter(|volume| is_disk(volume));
         if disks().next().is_some() {
-            let others = node.pods.iter().filter_map(|pod| cycle.store.pod(*pod));
+            let others = node.pods.iter().filter_map(|pod| incoming.store.pod(*pod));
             let mut theirs = others.flat_map(|pod| &pod.spec.volumes).filter(|volume| is_disk(volume));
             if theirs.any(|other| disks().any(|own| conflict(own, other))) {
-                return Some(Rejection::unschedulable(self.name(), sym!("node(s) had no available disk")));
+                return Some(Rejection::unschedulable(Self::NAME, sym!("node(s) had no available disk")));
             }
         }
-        is_in_use(cycle, cache, Some(node)).then(|| {
+        is_in_use(incoming, cache, Some(node)).then(|| {
             Rejection::unschedulable(
-                self.name(),
+                Self::NAME,
                 sym!(
                     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
                 ),
             )
         })
     }
+}
 
+impl Plugin for VolumeRestrictions {
     fn events(&self) -> Events {
         Events::NODE_ADDED | Events::POD_REMOVED | Events::CLAIM
     }

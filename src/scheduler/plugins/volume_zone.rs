@@ -2,13 +2,17 @@
 
 use crate::arena::{Symbol, sym};
 use crate::model::Labels;
+use crate::model::config::KubernetesVersion;
+use crate::scheduler::arguments::NoArguments;
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{Cycle, Plugin, PreFilter, Rejection};
+use crate::scheduler::framework::{AnyPlugin, Incoming, Plugin, Point, PreFilter, Prepared, Register, WidePlugin};
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::plugins::volume_binding::{missing_claim, topology_labels};
+use crate::scheduler::rejection::Rejection;
 use crate::state::{NodeDelta, PersistentVolume, Pod, Store};
 
+#[derive(Debug)]
 pub(in crate::scheduler) struct VolumeZone;
 
 /// The volumes of a pod that are bound, or what is missing.
@@ -52,17 +56,30 @@ fn is_in_zone(volume: &Labels, node: &Labels) -> bool {
     })
 }
 
-impl Plugin for VolumeZone {
-    fn name(&self) -> &'static str {
-        "VolumeZone"
-    }
+impl Register for VolumeZone {
+    const NAME: &'static str = "VolumeZone";
+    const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter];
+    const SUMMARY: &'static str = "zone and region labels of volumes";
+    type Arguments = NoArguments;
 
-    fn pre_filter(&self, cycle: &Cycle<'_>, _cache: &Cache) -> PreFilter {
-        if cycle.spec.volumes.is_empty() {
+    fn make(_: NoArguments, _: KubernetesVersion) -> AnyPlugin {
+        AnyPlugin::wide(Self)
+    }
+}
+
+impl WidePlugin for VolumeZone {
+    fn prepare(&self, _pod: &Pod, _store: &Store, _cache: &mut Cache) -> Box<dyn Prepared> {
+        Box::new(Self)
+    }
+}
+
+impl Prepared for VolumeZone {
+    fn pre_filter(&self, incoming: Incoming<'_>, _cache: &Cache) -> PreFilter {
+        if incoming.pod.spec.volumes.is_empty() {
             return PreFilter::Skip;
         }
-        match volumes(cycle.pod, cycle.store) {
-            Err(missing) => PreFilter::Reject(Rejection::unresolvable(self.name(), missing)),
+        match volumes(incoming.pod, incoming.store) {
+            Err(missing) => PreFilter::Reject(Rejection::unresolvable(Self::NAME, missing)),
             Ok(volumes) => {
                 let is_zonal =
                     |volume: &&PersistentVolume| topology_labels().iter().any(|key| volume.meta.labels.contains(*key));
@@ -71,13 +88,15 @@ impl Plugin for VolumeZone {
         }
     }
 
-    fn filter(&self, cycle: &Cycle<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
+    fn filter(&self, incoming: Incoming<'_>, _cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
         let labels = &node.object.as_ref()?.labels;
-        let volumes = volumes(cycle.pod, cycle.store).unwrap_or_default();
+        let volumes = volumes(incoming.pod, incoming.store).unwrap_or_default();
         let fits = volumes.iter().all(|volume| is_in_zone(&volume.meta.labels, labels));
-        (!fits).then(|| Rejection::unresolvable(self.name(), sym!("node(s) had no available volume zone")))
+        (!fits).then(|| Rejection::unresolvable(Self::NAME, sym!("node(s) had no available volume zone")))
     }
+}
 
+impl Plugin for VolumeZone {
     fn events(&self) -> Events {
         Events::NODE_ADDED | Events::NODE_LABELS | Events::CLAIM | Events::VOLUME | Events::STORAGE
     }

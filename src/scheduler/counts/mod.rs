@@ -4,256 +4,23 @@
 //! that no counter can tell apart form a [`Group`], so that a pod's coming touches the counters of its group alone and a
 //! new counter is held against groups, not against pods.
 
-use std::sync::Arc;
+mod counter;
+mod view;
 
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
 use super::node_info::NodeInfo;
-use super::term::{Bond, Term, bonds};
-use crate::arena::{BitSet, Column, Symbol};
-use crate::model::{Labels, PodSpec};
+use super::term::{Term, TermKind, affinity_terms};
+use crate::arena::{Column, Symbol};
+use crate::model::Labels;
 use crate::state::{AdmittedSpec, Node, NodeId, NodeSlot, Pod, PodId};
+use counter::{Counter, Group, GroupId, GroupKey, group_key};
+use view::{Topology, View};
 
-/// Which pods a counter counts.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Counted {
-    /// Pods that all of these terms speak of; terminating ones too, if so said.
-    Matching { terms: SmallVec<[Term; 1]>, with_terminating: bool },
-    /// Pods that bear this term, as often as they bear it.
-    Bearing { term: Term, bond: Bond },
-}
-
-/// A value of a topology key; 0 stands for nodes without the key.
-type Domain = u32;
-
-/// The domains of a topology key.
-#[derive(Clone, Debug)]
-struct Topology {
-    key: Symbol,
-    of_node: Column<NodeSlot, Domain>,
-    values: FxHashMap<Symbol, Domain>,
-}
-
-impl Topology {
-    fn domain(&mut self, value: Symbol) -> Domain {
-        let next = self.values.len() as Domain + 1;
-        *self.values.entry(value).or_insert(next)
-    }
-}
-
-/// Which nodes a view takes in.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Inclusion {
-    /// Nodes that have all of these keys.
-    pub(super) keys: SmallVec<[Symbol; 2]>,
-    /// Nodes that this pod's selector and required affinity allow.
-    pub(super) affinity: Option<Arc<AdmittedSpec>>,
-    /// Nodes whose taints this pod tolerates.
-    pub(super) taints: Option<Arc<AdmittedSpec>>,
-    /// Nodes without the view's own key count as a domain with the empty value.
-    pub(super) is_missing_a_domain: bool,
-}
-
-impl PartialEq for Inclusion {
-    fn eq(&self, other: &Self) -> bool {
-        let is_same = |a: &Arc<AdmittedSpec>, b: &Arc<AdmittedSpec>, has_same: fn(&PodSpec, &PodSpec) -> bool| {
-            Arc::ptr_eq(a, b) || has_same(a, b)
-        };
-        let selects_same = |a: &PodSpec, b: &PodSpec| {
-            a.node_selector == b.node_selector && a.required_node_affinity() == b.required_node_affinity()
-        };
-        let has_same_affinity = match (&self.affinity, &other.affinity) {
-            (Some(a), Some(b)) => is_same(a, b, selects_same),
-            (a, b) => a.is_none() && b.is_none(),
-        };
-        let has_same_tolerations = match (&self.taints, &other.taints) {
-            (Some(a), Some(b)) => is_same(a, b, |a, b| a.tolerations == b.tolerations),
-            (a, b) => a.is_none() && b.is_none(),
-        };
-        let has_same_keys = self.keys == other.keys && self.is_missing_a_domain == other.is_missing_a_domain;
-        has_same_keys && has_same_affinity && has_same_tolerations
-    }
-}
-
-impl Inclusion {
-    /// Nodes that have the key.
-    pub(super) fn with_key(key: Symbol) -> Self {
-        Self { keys: SmallVec::from_slice(&[key]), ..Self::default() }
-    }
-
-    fn takes(&self, name: Symbol, node: &Node) -> bool {
-        self.keys.iter().all(|&key| node.labels.get(key).is_some())
-            && self.affinity.as_ref().is_none_or(|spec| spec.allows_node(&node.labels, name))
-            && self.taints.as_ref().is_none_or(|spec| node.barring_taints(&spec.tolerations).next().is_none())
-    }
-}
-
-/// Counts by domain.
-#[derive(Clone, Debug)]
-struct View {
-    topology: usize,
-    inclusion: Inclusion,
-    /// The domain that nodes without the key count to; 0 if they do not count.
-    missing: Domain,
-    included: BitSet,
-    /// By domain.
-    counts: Vec<i64>,
-    /// Included nodes by domain; a domain without any does not exist.
-    nodes: Vec<u32>,
-    total: i64,
-    domain_count: usize,
-    /// The least count of an existing domain, and how many domains have it.
-    least: i64,
-    least_count: usize,
-    /// Nodes have come or gone since the least count was worked out.
-    is_stale: bool,
-}
-
-impl View {
-    fn domain(&self, topologies: &[Topology], node: NodeId) -> Domain {
-        match *topologies[self.topology].of_node.get(node) {
-            0 => self.missing,
-            domain => domain,
-        }
-    }
-
-    fn change(&mut self, domain: Domain, by: i64) {
-        let count = &mut self.counts[domain as usize];
-        let before = *count;
-        *count += by;
-        let after = *count;
-        self.total += by;
-        if self.is_stale {
-            return;
-        }
-        if after < self.least {
-            (self.least, self.least_count) = (after, 1);
-        } else if after == self.least {
-            self.least_count += 1;
-        } else if before == self.least {
-            self.least_count -= 1;
-            if self.least_count == 0 {
-                self.find_least();
-            }
-        }
-    }
-
-    fn find_least(&mut self) {
-        self.is_stale = false;
-        (self.least, self.least_count) = (i64::MAX, 0);
-        for (&count, _) in self.counts.iter().zip(&self.nodes).filter(|(_, nodes)| **nodes > 0) {
-            if count < self.least {
-                (self.least, self.least_count) = (count, 0);
-            }
-            self.least_count += usize::from(count == self.least);
-        }
-    }
-
-    /// A node comes in, with the pods on it.
-    fn include(&mut self, topologies: &[Topology], node: NodeId, pods: i64) {
-        let domain = self.domain(topologies, node) as usize;
-        if self.counts.len() <= domain {
-            self.counts.resize(domain + 1, 0);
-            self.nodes.resize(domain + 1, 0);
-        }
-        self.included.insert(node);
-        self.nodes[domain] += 1;
-        self.domain_count += usize::from(self.nodes[domain] == 1);
-        self.counts[domain] += pods;
-        self.total += pods;
-        self.is_stale = true;
-    }
-
-    fn exclude(&mut self, topologies: &[Topology], node: NodeId, pods: i64) {
-        if !self.included.remove(node) {
-            return;
-        }
-        let domain = self.domain(topologies, node) as usize;
-        self.nodes[domain] -= 1;
-        self.domain_count -= usize::from(self.nodes[domain] == 0);
-        self.counts[domain] -= pods;
-        self.total -= pods;
-        self.is_stale = true;
-    }
-}
-
-/// Counts of a selection's pods by node: pods that are alike share them.
-#[derive(Clone, Debug)]
-struct Counter {
-    by_node: Column<NodeSlot, i32>,
-    views: SmallVec<[View; 1]>,
-}
-
-impl Counted {
-    /// How often a pod of the group counts.
-    fn times(&self, group: &Group, namespaces: &FxHashMap<Symbol, Labels>) -> usize {
-        match self {
-            Self::Matching { terms, .. } => {
-                usize::from(terms.iter().all(|term| term.matches(group.namespace, &group.labels, namespaces)))
-            }
-            Self::Bearing { term, bond } => {
-                group.bonds.iter().filter(|(theirs, kind)| kind == bond && theirs == term).count()
-            }
-        }
-    }
-
-    fn selects_namespaces(&self) -> bool {
-        match self {
-            Self::Matching { terms, .. } => terms.iter().any(Term::selects_namespaces),
-            Self::Bearing { term, .. } => term.selects_namespaces(),
-        }
-    }
-
-    fn counts_terminating(&self) -> bool {
-        !matches!(self, Self::Matching { with_terminating: false, .. })
-    }
-}
-
-impl Counter {
-    fn change(&mut self, topologies: &[Topology], node: NodeId, by: i64) {
-        *self.by_node.get_mut(node) += by as i32;
-        for view in &mut self.views {
-            if view.included.contains(node) {
-                let domain = view.domain(topologies, node);
-                view.change(domain, by);
-            }
-        }
-    }
-}
-
-/// A group of pods that count alike.
-#[derive(Clone, Debug, Default)]
-struct Group {
-    namespace: Symbol,
-    labels: Labels,
-    bonds: Vec<(Term, Bond)>,
-    /// Counters in which its pods count, once for each time.
-    counters: SmallVec<[u32; 4]>,
-    pods: IndexSet<PodId, FxBuildHasher>,
-}
-
-/// Where a group is found: the address of the spec matters for pods with terms of their own, and is kept alive by them.
-type GroupKey = (Symbol, Labels, usize);
-
-fn group_key(namespace: Symbol, labels: Labels, spec: &Arc<AdmittedSpec>) -> GroupKey {
-    let affinity = spec.affinity.as_ref();
-    let has_terms = affinity.is_some_and(|a| a.pod_affinity.is_some() || a.pod_anti_affinity.is_some());
-    (namespace, labels, if has_terms { Arc::as_ptr(spec) as usize } else { 0 })
-}
-
-/// A pod that is counted on a node.
-#[derive(Clone, Debug)]
-pub(super) struct Placed {
-    pub(super) node: NodeId,
-    pub(super) spec: Arc<AdmittedSpec>,
-    pub(super) group: GroupId,
-    pub(super) is_terminating: bool,
-}
-
-/// Names a group.
-pub(super) type GroupId = u32;
+pub(super) use counter::{Counted, Placed};
+pub(super) use view::Inclusion;
 
 /// Names a view of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -268,7 +35,7 @@ pub(super) struct Counts {
     topologies: Vec<Topology>,
     counters: IndexMap<Counted, Counter, FxBuildHasher>,
     view_count: usize,
-    /// Counters of the terms that pods bear.
+    /// Counters of the terms of pods.
     bearing: Vec<u32>,
     groups: Vec<Group>,
     free_groups: Vec<GroupId>,
@@ -288,8 +55,8 @@ impl Counts {
         self.epoch
     }
 
-    /// What templates have been told no longer holds.
-    pub(super) fn outdate(&mut self) {
+    /// What templates were made of no longer holds.
+    pub(super) fn invalidate(&mut self) {
         self.epoch += 1;
     }
 
@@ -297,7 +64,7 @@ impl Counts {
     pub(super) fn limit(&mut self, nodes: usize, pods: &FxHashMap<PodId, Placed>) {
         if self.counters.len() + self.view_count > (CELLS_MAX / nodes.max(1)).max(COUNTERS_MIN) {
             self.forget_counters();
-            self.count_bonds(pods);
+            self.count_all_terms(pods);
         }
     }
 
@@ -317,30 +84,30 @@ impl Counts {
         self.namespaces.insert(name, labels.clone());
         if self.counters.keys().any(Counted::selects_namespaces) {
             self.forget_counters();
-            self.count_bonds(pods);
+            self.count_all_terms(pods);
         }
     }
 
-    /// Makes the counters of all terms that pods bear.
-    fn count_bonds(&mut self, pods: &FxHashMap<PodId, Placed>) {
-        let all: Vec<(Term, Bond)> = self.groups.iter().flat_map(|group| group.bonds.iter().cloned()).collect();
-        for (term, bond) in all {
-            self.counter(Counted::Bearing { term, bond }, pods);
+    /// Makes the counters of all terms of pods.
+    fn count_all_terms(&mut self, pods: &FxHashMap<PodId, Placed>) {
+        let all: Vec<(Term, TermKind)> = self.groups.iter().flat_map(|group| group.terms.iter().cloned()).collect();
+        for (term, kind) in all {
+            self.counter(Counted::Bearing { term, kind }, pods);
         }
     }
 
-    /// Makes the counters of the terms that pods of this spec and namespace bear.
-    pub(super) fn know_bonds(
+    /// Makes the counters of the terms of pods with this spec in this namespace.
+    pub(super) fn count_terms_of(
         &mut self,
         spec: &AdmittedSpec,
         namespace: Symbol,
         pods: &FxHashMap<PodId, Placed>,
-    ) -> Vec<(Term, Bond)> {
-        let bonds = bonds(spec, namespace);
-        for (term, bond) in &bonds {
-            self.counter(Counted::Bearing { term: term.clone(), bond: *bond }, pods);
+    ) -> Vec<(Term, TermKind)> {
+        let terms = affinity_terms(spec, namespace);
+        for (term, kind) in &terms {
+            self.counter(Counted::Bearing { term: term.clone(), kind: *kind }, pods);
         }
-        bonds
+        terms
     }
 
     fn topology(&mut self, key: Symbol, nodes: &Column<NodeSlot, NodeInfo>) -> usize {
@@ -399,19 +166,7 @@ impl Counts {
         }
         let missing = if inclusion.is_missing_a_domain { self.topologies[topology].domain(Symbol::empty()) } else { 0 };
         let domains = self.topologies[topology].values.len() + 1;
-        let mut view = View {
-            topology,
-            inclusion: inclusion.clone(),
-            missing,
-            included: BitSet::new(),
-            counts: vec![0; domains],
-            nodes: vec![0; domains],
-            total: 0,
-            domain_count: 0,
-            least: 0,
-            least_count: 0,
-            is_stale: true,
-        };
+        let mut view = View::new(topology, inclusion.clone(), missing, domains);
         let counter_of = &mut self.counters[counter as usize];
         for (id, info) in nodes.values().filter_map(|info| Some((info.id?, info))) {
             if info.object.as_ref().is_some_and(|object| inclusion.takes(info.name, object)) {
@@ -476,26 +231,26 @@ impl Counts {
     }
 
     /// Works out the least count again after nodes have come and gone.
-    pub(super) fn freshen(&mut self, id: ViewId) {
+    pub(super) fn refresh_least(&mut self, id: ViewId) {
         let view = &mut self.counters[id.counter as usize].views[id.view as usize];
         if view.is_stale {
             view.find_least();
         }
     }
 
-    /// The terms that pods bear and that speak of a pod, with their counters.
-    pub(super) fn bonds_with(&self, pod: &Pod) -> Vec<(Symbol, Bond, u32)> {
-        let speaks = |&at: &u32| match self.counters.get_index(at as usize)? {
-            (Counted::Bearing { term, bond }, _) if term.matches(pod.namespace, &pod.labels, &self.namespaces) => {
-                Some((term.topology_key, *bond, at))
+    /// The terms of other pods that match a pod, with their counters.
+    pub(super) fn terms_matching(&self, pod: &Pod) -> Vec<(Symbol, TermKind, u32)> {
+        let matching = |&at: &u32| match self.counters.get_index(at as usize)? {
+            (Counted::Bearing { term, kind }, _) if term.matches(pod.namespace, &pod.labels, &self.namespaces) => {
+                Some((term.topology_key, *kind, at))
             }
             _ => None,
         };
-        self.bearing.iter().filter_map(speaks).collect()
+        self.bearing.iter().filter_map(matching).collect()
     }
 
-    /// Whether a term speaks of a pod.
-    pub(super) fn speaks_of(&self, term: &Term, pod: &Pod) -> bool {
+    /// Whether a term matches a pod.
+    pub(super) fn matches(&self, term: &Term, pod: &Pod) -> bool {
         term.matches(pod.namespace, &pod.labels, &self.namespaces)
     }
 
@@ -511,8 +266,8 @@ impl Counts {
     }
 
     fn new_group(&mut self, key: GroupKey, spec: &AdmittedSpec, pods: &FxHashMap<PodId, Placed>) -> GroupId {
-        let bonds = self.know_bonds(spec, key.0, pods);
-        let mut group = Group { namespace: key.0, labels: key.1.clone(), bonds, ..Group::default() };
+        let terms = self.count_terms_of(spec, key.0, pods);
+        let mut group = Group { namespace: key.0, labels: key.1.clone(), terms, ..Group::default() };
         for (at, counted) in self.counters.keys().enumerate() {
             for _ in 0..counted.times(&group, &self.namespaces) {
                 group.counters.push(at as u32);

@@ -1,0 +1,129 @@
+//! What local plugins said of nodes for a spec, kept until the node changes: pods that share a spec share their work.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::cache::Cache;
+use super::framework::Spec;
+use super::node_info::NodeInfo;
+use super::profile::Profile;
+use super::rejection::Rejection;
+use crate::state::{AdmittedSpec, NodeId};
+
+/// What the local plugins of a profile say of nodes for one spec.
+#[derive(Clone, Debug)]
+pub(super) struct LocalVerdicts {
+    /// Kept alive, as its address is the key.
+    spec: Arc<AdmittedSpec>,
+    image_epoch: u64,
+    entries: Vec<NodeVerdict>,
+    /// Raw scores of the local scorers, node by node.
+    raw: Vec<i64>,
+    scorer_count: usize,
+    /// The rejections there were, each once, with the filter's place.
+    rejections: Vec<(usize, Rejection)>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct NodeVerdict {
+    /// The state of the node for which this holds; 0 is no state.
+    generation: u32,
+    /// One more than the place in the list of rejections; 0 if it passes.
+    rejection: u32,
+}
+
+impl LocalVerdicts {
+    fn new(profile: &Profile, spec: &Arc<AdmittedSpec>) -> Self {
+        Self {
+            spec: Arc::clone(spec),
+            image_epoch: 0,
+            entries: Vec::new(),
+            raw: Vec::new(),
+            scorer_count: profile.local_scorers.len(),
+            rejections: Vec::new(),
+        }
+    }
+
+    /// Forgets what hung on images that have come or gone.
+    fn refresh(&mut self, cache: &Cache) {
+        if self.image_epoch != cache.images.epoch() {
+            self.image_epoch = cache.images.epoch();
+            self.entries.clear();
+            self.rejections.clear();
+        }
+    }
+
+    /// The first rejection among local filters, with the filter's place.
+    pub(super) fn of_node(&mut self, profile: &Profile, cache: &Cache, node: NodeId) -> Option<&(usize, Rejection)> {
+        let info = cache.node(node);
+        let at = node.index();
+        if at >= self.entries.len() {
+            self.entries.resize(at + 1, NodeVerdict::default());
+            self.raw.resize((at + 1) * self.scorer_count, 0);
+        }
+        if self.entries[at].generation != info.generation {
+            self.entries[at] = self.work_out(profile, cache, info, at);
+        }
+        let rejection = self.entries[at].rejection as usize;
+        (rejection > 0).then(|| &self.rejections[rejection - 1])
+    }
+
+    fn work_out(&mut self, profile: &Profile, cache: &Cache, info: &NodeInfo, at: usize) -> NodeVerdict {
+        let generation = info.generation;
+        // A pod with a node of its own is not asked about here.
+        let spec = Spec { shared: &self.spec, pinned_node: None };
+        for (place, plugin) in &profile.local_filters {
+            let Some(rejection) = plugin.filter(spec, info) else { continue };
+            let verdict = (*place, rejection);
+            let known = self.rejections.iter().position(|other| *other == verdict);
+            let index = known.unwrap_or_else(|| {
+                self.rejections.push(verdict);
+                self.rejections.len() - 1
+            });
+            return NodeVerdict { generation, rejection: index as u32 + 1 };
+        }
+        for (slot, plugin) in profile.local_scorers.iter().enumerate() {
+            self.raw[at * self.scorer_count + slot] = plugin.score(spec, info, &cache.images);
+        }
+        NodeVerdict { generation, rejection: 0 }
+    }
+
+    /// The raw score that a local scorer gave a node that was looked at and passed.
+    pub(super) fn raw(&self, node: NodeId, slot: usize) -> i64 {
+        self.raw[node.index() * self.scorer_count + slot]
+    }
+}
+
+/// Verdicts by profile and spec.
+///
+/// # Differs
+/// The real scheduler asks its plugins about each pod anew.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EquivalenceCache {
+    by_spec: FxHashMap<(usize, usize), LocalVerdicts>,
+}
+
+/// Entries that all verdicts may hold together.
+const ENTRIES_MAX: usize = 1 << 21;
+
+impl EquivalenceCache {
+    /// Takes out the verdicts for a cycle; they are put back when the cycle ends.
+    pub(super) fn take(&mut self, profile: &Profile, spec: &Arc<AdmittedSpec>, cache: &Cache) -> LocalVerdicts {
+        if self.by_spec.len() > (ENTRIES_MAX / cache.order().len().max(1)).max(16) {
+            self.by_spec.clear();
+        }
+        let known = self.by_spec.remove(&Self::key(profile, spec));
+        let mut verdicts = known.unwrap_or_else(|| LocalVerdicts::new(profile, spec));
+        verdicts.refresh(cache);
+        verdicts
+    }
+
+    pub(super) fn put(&mut self, profile: &Profile, verdicts: LocalVerdicts) {
+        self.by_spec.insert(Self::key(profile, &verdicts.spec), verdicts);
+    }
+
+    fn key(profile: &Profile, spec: &Arc<AdmittedSpec>) -> (usize, usize) {
+        (profile.index, Arc::as_ptr(spec) as usize)
+    }
+}

@@ -6,19 +6,18 @@ use std::sync::Arc;
 use super::{ApiServer, Eviction, Served};
 use crate::arena::Symbol;
 use crate::component::{
-    Answer, Config, DeleteOptions, ErrorReason, Latencies, NodeConditionUpdate, NodeRegistration, PodDraft, PodName,
+    Answer, Config, DeleteOptions, ErrorReason, NodeConditionUpdate, NodeRegistration, PodDraft, PodName,
     PodStatusPatch, Reply, Request, StatusUpdate, export_pod,
 };
 use crate::engine::Streams;
-use crate::model::config::{
-    KubeApiserver, KubeControllerManager, KubeSchedulerConfiguration, KubeletConfiguration, KubernetesVersion,
-};
+use crate::model::config::{KubeApiserver, KubernetesVersion};
 use crate::model::{self, Object, PodTemplateSpec, TaintEffect, Toleration};
 use crate::state::{
     Changed, DeletionCause, NodeCondition, NodeConditionKind, NodeId, NotScheduled, NotScheduledReason, ObjectDelta,
     Pod, PodDelta, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, Status, Store,
     TaintOnNode, WorkloadId,
 };
+use crate::testing::config_of;
 use crate::units::{SimDuration, SimTime};
 
 mod finalizers;
@@ -39,16 +38,7 @@ impl Api {
     }
 
     fn of_version(version: KubernetesVersion) -> Self {
-        let config = Config {
-            version,
-            kube_apiserver: KubeApiserver::defaults(version),
-            kube_controller_manager: KubeControllerManager::defaults(version),
-            kube_scheduler: KubeSchedulerConfiguration::default(),
-            kubelet: KubeletConfiguration::default().resolve(version),
-            latency: Latencies::default(),
-            round_trip: SimDuration::from_millis(10),
-            epoch_unix_s: 0,
-        };
+        let config = config_of(version);
         let now = SimTime::from_secs(100);
         Self { api: ApiServer::new(), store: Store::default(), config, now, changed: Vec::new() }
     }

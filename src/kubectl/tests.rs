@@ -1,71 +1,41 @@
 //! Command lines against an API server; pods stop as the test says.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use super::{CommandLine, Kubectl, Place, Runbook, RunbookLine, Tag, Timer, Written, hand_over, parse};
-use crate::apiserver::{ApiServer, link_owners};
+use super::{CommandLine, Kubectl, Place, RunbookLine, Timer, Written, hand_over, parse};
+use crate::apiserver::link_owners;
 use crate::arena::Symbol;
-use crate::component::{
-    Answer, ApiError, Component, Config, Ctx, DeleteOptions, ErrorReason, Latencies, Outbox, PodStatusPatch, Record,
-    Request, StatusUpdate, Timers, Transcript,
-};
-use crate::engine::{Distribution, EventQueue, Streams, Ticket};
-use crate::model::config::{
-    KubeApiserver, KubeControllerManager, KubeSchedulerConfiguration, KubeletConfiguration, KubernetesVersion,
-};
+use crate::component::{DeleteOptions, ErrorReason, PodStatusPatch, Request, StatusUpdate};
+use crate::engine::Distribution;
 use crate::model::{self, Object};
 use crate::state::{
-    CauseId, Change, Changed, DeletionCause, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, Status, Store,
+    Change, Changed, DeletionCause, PodDelta, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, Status,
     WorkloadId,
 };
+use crate::testing::{Lab, config};
 use crate::units::{SimDuration, SimTime};
 
-enum Event {
-    Timer(Timer),
-    Arrive(Request, Option<Tag>),
-    Answer(Tag, Answer),
-    Deliver(Change),
-    /// The pod's containers have stopped.
-    Stopped(PodId),
-    /// The budget allows so many disruptions from now on.
-    Allow(i32),
-}
-
-struct Alarms<'a> {
-    queue: &'a mut EventQueue<Event>,
-}
-
-impl Timers<Timer> for Alarms<'_> {
-    fn arm(&mut self, at: SimTime, timer: Timer) -> Ticket {
-        self.queue.push(at, Event::Timer(timer))
-    }
-
-    fn cancel(&mut self, ticket: Ticket) -> bool {
-        self.queue.cancel(ticket).is_some()
-    }
-}
-
-/// A cluster of nodes `n` and `m` with an operator. A call takes 10 ms.
+/// A cluster of nodes `n` and `m` with an operator.
 struct Desk {
-    kubectl: Kubectl,
-    api: ApiServer,
-    store: Store,
-    config: Config,
-    now: SimTime,
-    queue: EventQueue<Event>,
-    changed: Vec<Changed>,
-    /// How long containers take to stop; none: for ever.
-    stop: Option<SimDuration>,
-    /// When evictions and deletions of pods arrived, and whether they were granted.
-    asked: Vec<(f64, bool)>,
-    /// Reads are not answered.
-    is_deaf: bool,
-    /// Nothing is answered.
-    is_down: bool,
-    transcripts: Vec<Transcript>,
+    lab: Lab<Kubectl>,
+    has_begun: bool,
 }
 
-const WAY: SimDuration = SimDuration::from_millis(5);
+impl Deref for Desk {
+    type Target = Lab<Kubectl>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.lab
+    }
+}
+
+impl DerefMut for Desk {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.lab
+    }
+}
+
 /// When a line has read what it works on.
 const BEGIN: f64 = 0.07;
 
@@ -77,82 +47,79 @@ impl Desk {
 
     /// Types one line at t=0 that names these files, each with one object.
     fn with_files(line: &str, files: &[(&str, &str)]) -> Self {
-        let version = KubernetesVersion::NEWEST;
-        let config = Config {
-            version,
-            kube_apiserver: KubeApiserver::defaults(version),
-            kube_controller_manager: KubeControllerManager::defaults(version),
-            kube_scheduler: KubeSchedulerConfiguration::default(),
-            kubelet: KubeletConfiguration::default().resolve(version),
-            latency: Latencies {
-                kubectl_start: Distribution::Constant(SimDuration::from_millis(60)),
-                ..Latencies::default()
-            },
-            round_trip: SimDuration::from_millis(10),
-            epoch_unix_s: 0,
-        };
+        let mut config = config();
+        config.latency.kubectl_start = Distribution::Constant(SimDuration::from_millis(60));
         let mut line = runbook_line(line);
         line.objects = files.iter().map(|(file, text)| written(file, text)).collect();
         hand_over(&mut line.command, &mut line.objects);
-        let lines = vec![Arc::new(line)];
-        let mut desk = Self {
-            kubectl: Kubectl::new(Arc::new(Runbook { lines, epoch_unix_nanos: 0 })),
-            api: ApiServer::new(),
-            store: Store::default(),
-            config,
-            now: SimTime::ZERO,
-            queue: EventQueue::new(),
-            changed: Vec::new(),
-            stop: Some(SimDuration::from_millis(300)),
-            asked: Vec::new(),
-            is_deaf: false,
-            is_down: false,
-            transcripts: Vec::new(),
-        };
+        let mut desk = Self { lab: Lab::new(config, 3), has_begun: false };
+        desk.lines().push(Arc::new(line));
+        desk.stop(Some(SimDuration::from_millis(300)));
         for name in ["n", "m"] {
             let node = serde_saphyr::from_str(&format!("{{metadata: {{name: {name}}}}}")).expect("a node");
             desk.create(Object::Node(Box::new(node)));
         }
-        desk.queue.push(SimTime::ZERO, Event::Timer(Timer::Run(0)));
         desk
+    }
+
+    /// The lines that are typed.
+    fn lines(&mut self) -> &mut Vec<Arc<RunbookLine>> {
+        let runbook =
+            if self.has_begun { &mut self.lab.component_mut().runbook } else { &mut self.lab.inputs_mut().kubectl };
+        &mut Arc::make_mut(runbook).lines
+    }
+
+    /// The last of them.
+    fn last_line(&mut self) -> &mut RunbookLine {
+        Arc::make_mut(self.lines().last_mut().expect("a line"))
     }
 
     /// Types another line now.
     fn type_line(&mut self, line: &str) {
-        let lines = &mut Arc::make_mut(&mut self.kubectl.runbook).lines;
-        lines.push(Arc::new(runbook_line(line)));
-        self.queue.push(self.now, Event::Timer(Timer::Run(lines.len() - 1)));
-    }
-
-    fn ask(&mut self, request: Request) -> Answer {
-        let answer =
-            self.api.handle(&mut self.store, &self.config, &Streams::new(3), self.now, request, &mut self.changed);
-        self.deliver();
-        answer
-    }
-
-    fn deliver(&mut self) {
-        for what in std::mem::take(&mut self.changed) {
-            if let Changed::PodUpdated { pod, .. } = &what
-                && self.store.pod(*pod).is_some_and(|pod| pod.deletion.is_some())
-                && let Some(stop) = self.stop
-            {
-                self.queue.push(self.now + stop, Event::Stopped(*pod));
-            }
-            if Kubectl::watches(&what) {
-                let change = Change { at: self.now, cause: CauseId::NONE, what };
-                self.queue.push(self.now + WAY, Event::Deliver(change));
-            }
+        self.lines().push(Arc::new(runbook_line(line)));
+        if self.has_begun {
+            let (now, line) = (self.now(), self.lines().len() - 1);
+            self.arm(now, Timer::Run(line));
         }
+    }
+
+    /// How long containers take to stop; none: for ever.
+    fn stop(&mut self, stop: Option<SimDuration>) {
+        self.lab.react(move |change, store| match &change.what {
+            Changed::PodUpdated { pod, .. } if store.pod(*pod)?.deletion.is_some() => {
+                let options = DeleteOptions { grace_s: Some(0), uid: None };
+                let request = Request::DeletePod { pod: *pod, options, cause: DeletionCause::Kubectl };
+                Some((change.at + stop?, request))
+            }
+            _ => None,
+        });
+    }
+
+    /// Answers no request of these.
+    fn lose(&mut self, is_lost: fn(&Request) -> bool) {
+        self.lab.refuse(move |request, _| is_lost(request).then_some(ErrorReason::Unavailable));
+    }
+
+    /// Reads are not answered from now on.
+    fn is_deaf(&mut self) {
+        self.lose(|request| matches!(request, Request::Get | Request::GetPod { .. }));
+    }
+
+    /// When evictions and deletions of pods arrived.
+    fn asked(&self) -> Vec<f64> {
+        self.times(|request| matches!(request, Request::EvictPod { .. } | Request::DeletePod { .. }))
+    }
+
+    /// When pods were marked for deletion.
+    fn granted(&self) -> Vec<f64> {
+        let is_mark = |change: &&Arc<Change>| matches!(&change.what, Changed::PodUpdated { delta, .. } if delta.touches(PodDelta::DELETION));
+        self.changes.iter().filter(is_mark).map(|change| change.at.as_secs_f64()).collect()
     }
 
     #[track_caller]
     fn create(&mut self, object: Object) {
-        let answer =
-            self.api.restore(&mut self.store, &self.config, &Streams::new(3), self.now, object, &mut self.changed);
-        self.deliver();
-        answer.expect("a new object");
-        link_owners(&mut self.store);
+        self.lab.create(object);
+        link_owners(self.store_mut());
     }
 
     /// A ready pod of label `app: a`; `owner` is kind and name, or empty.
@@ -170,7 +137,7 @@ impl Desk {
         );
         let pod: model::Pod = serde_saphyr::from_str(&text).expect("a pod");
         self.create(Object::Pod(Box::new(pod)));
-        let id = self.store.find_pod(Symbol::new("default"), &Arc::from(name)).expect("the pod");
+        let id = self.store().find_pod(Symbol::new("default"), &Arc::from(name)).expect("the pod");
         self.phase(id, PodPhase::Running);
         id
     }
@@ -187,7 +154,7 @@ impl Desk {
     }
 
     fn replica_set(&mut self) {
-        if self.store.replica_sets.ids().next().is_none() {
+        if self.store().replica_sets.ids().next().is_none() {
             let set = serde_saphyr::from_str(
                 "{metadata: {name: web, namespace: default}, spec: {replicas: 0, selector: {matchLabels: {app: a}}, \
                  template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: i}]}}}}",
@@ -211,68 +178,19 @@ impl Desk {
         );
         let budget: model::PodDisruptionBudget = serde_saphyr::from_str(&text).expect("a budget");
         self.create(Object::PodDisruptionBudget(Box::new(budget)));
-        self.allow(allowed);
-    }
-
-    fn allow(&mut self, allowed: i32) {
-        let id = self.store.budgets.ids().last().expect("a budget");
-        let version = self.store.budgets[id].resource_version;
-        let status = PodDisruptionBudgetStatus {
-            observed_generation: 1,
-            disruptions_allowed: allowed,
-            current_healthy: 1,
-            desired_healthy: 1,
-            ..self.store.budgets[id].status.clone()
-        };
-        self.ask(Request::UpdateStatus(StatusUpdate::Budget(id, version, Box::new(status)))).expect("a status");
+        allow(&mut self.lab, allowed);
     }
 
     /// Plays until nothing happens any more, or for so many seconds.
     fn play(&mut self, seconds: f64) {
-        let end = self.now + SimDuration::from_secs_f64(seconds);
-        while self.queue.peek_time().is_some_and(|at| at <= end) {
-            let next = self.queue.pop().expect("there is an event");
-            self.now = next.at;
-            match next.event {
-                Event::Timer(timer) => self.handle(|kubectl, ctx| kubectl.fired(timer, ctx)),
-                Event::Deliver(change) => self.handle(|kubectl, ctx| kubectl.changed(&change, ctx)),
-                Event::Answer(tag, answer) => self.handle(|kubectl, ctx| kubectl.answered(tag, &answer, ctx)),
-                Event::Arrive(request, tag) => {
-                    let counts = matches!(request, Request::EvictPod { .. } | Request::DeletePod { .. });
-                    let is_read = matches!(request, Request::Get | Request::GetPod { .. });
-                    let is_lost = self.is_down || self.is_deaf && is_read;
-                    let answer = if is_lost { Err(unavailable()) } else { self.ask(request) };
-                    if counts {
-                        self.asked.push((self.now.as_secs_f64(), answer.is_ok()));
-                    }
-                    if let Some(tag) = tag {
-                        self.queue.push(self.now + WAY, Event::Answer(tag, answer));
-                    }
-                }
-                Event::Stopped(pod) => {
-                    let options = DeleteOptions { grace_s: Some(0), uid: None };
-                    self.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }).ok();
-                }
-                Event::Allow(allowed) => self.allow(allowed),
+        if !self.has_begun {
+            self.has_begun = true;
+            self.start();
+            for line in 0..self.lines().len() {
+                self.arm(SimTime::ZERO, Timer::Run(line));
             }
         }
-        self.now = end;
-    }
-
-    fn handle(&mut self, handler: impl FnOnce(&mut Kubectl, &mut Ctx<'_, Kubectl>)) {
-        let mut outbox = Outbox::default();
-        let mut timers = Alarms { queue: &mut self.queue };
-        let streams = Streams::new(3);
-        let mut ctx = Ctx::new(self.now, &self.store, &self.config, &streams, CauseId::NONE, &mut timers, &mut outbox);
-        handler(&mut self.kubectl, &mut ctx);
-        for call in outbox.calls {
-            self.queue.push(self.now + WAY, Event::Arrive(call.request, call.tag));
-        }
-        for (record, _) in outbox.records {
-            if let Record::Transcript(transcript) = record {
-                self.transcripts.push(transcript);
-            }
-        }
+        self.run_for(seconds);
     }
 
     /// Exit status, standard output and standard error of the line.
@@ -297,13 +215,28 @@ impl Desk {
     }
 
     fn exists(&self, name: &str) -> bool {
-        self.store.find_pod(Symbol::new("default"), &Arc::from(name)).is_some()
+        self.store().find_pod(Symbol::new("default"), &Arc::from(name)).is_some()
     }
 
     fn is_cordoned(&self, name: &str) -> bool {
-        let node = self.store.find_node(Symbol::new(name)).and_then(|id| self.store.node(id));
+        let node = self.store().find_node(Symbol::new(name)).and_then(|id| self.store().node(id));
         node.is_some_and(|node| node.unschedulable)
     }
+}
+
+/// The last budget allows so many disruptions from now on.
+fn allow(lab: &mut Lab<Kubectl>, allowed: i32) {
+    let id = lab.store().budgets.ids().last().expect("a budget");
+    let budget = &lab.store().budgets[id];
+    let (version, old) = (budget.resource_version, budget.status.clone());
+    let status = PodDisruptionBudgetStatus {
+        observed_generation: 1,
+        disruptions_allowed: allowed,
+        current_healthy: 1,
+        desired_healthy: 1,
+        ..old
+    };
+    lab.ask(Request::UpdateStatus(StatusUpdate::Budget(id, version, Box::new(status)))).expect("a status");
 }
 
 fn runbook_line(line: &str) -> RunbookLine {
@@ -343,10 +276,6 @@ fn object(text: &str) -> Object {
     Object::from_value(value).expect("a known kind").expect("an object")
 }
 
-fn unavailable() -> ApiError {
-    ApiError::new(ErrorReason::Unavailable, "the server is currently unable to handle the request")
-}
-
 #[test]
 fn a_drain_cordons_evicts_and_waits() {
     let mut desk = Desk::new("drain n");
@@ -359,7 +288,7 @@ fn a_drain_cordons_evicts_and_waits() {
 fn an_empty_node_is_drained_and_a_cordoned_one_is_said_to_be_so() {
     Desk::new("drain n").check(0, &["node/n cordoned", "node/n drained"], &[]);
     let mut desk = Desk::new("drain n");
-    let node = desk.store.find_node(Symbol::new("n")).expect("the node");
+    let node = desk.store().find_node(Symbol::new("n")).expect("the node");
     desk.ask(Request::SetNodeUnschedulable { node, unschedulable: true }).expect("a cordon");
     desk.check(0, &["node/n already cordoned", "node/n drained"], &[]);
 }
@@ -426,7 +355,7 @@ fn daemon_pods_without_their_set_need_force() {
         let mut desk = Desk::new(line);
         desk.daemon_set();
         desk.pod("agent-x7k2p", "n", ("DaemonSet", "agent"), "");
-        let workload = WorkloadId::DaemonSet(desk.store.daemon_sets.ids().next().expect("the set"));
+        let workload = WorkloadId::DaemonSet(desk.store().daemon_sets.ids().next().expect("the set"));
         let propagation = Propagation::Background;
         desk.ask(Request::DeleteWorkload { workload, propagation }).expect("a deletion");
         let (found, _, stderr) = desk.printed(600.0);
@@ -472,23 +401,23 @@ fn a_node_whose_pods_cannot_be_listed_stays_cordoned_and_is_not_drained() {
     let mut desk = Desk::new("drain n m");
     desk.web("p");
     desk.play(BEGIN);
-    desk.is_deaf = true;
+    desk.is_deaf();
     let lost = "The connection to the server was refused - did you specify the right host or port?";
     let failed =
         |node: &str| format!("error: unable to drain node \"{node}\" due to error: {lost}, continuing command...");
     let stderr = [&failed("n"), &failed("m"), "There are pending nodes to be drained:", " n", " m", lost, lost];
     desk.check(1, &["node/n cordoned", "node/m cordoned"], &stderr);
-    assert!(desk.is_cordoned("n") && desk.exists("p") && desk.asked.is_empty());
+    assert!(desk.is_cordoned("n") && desk.exists("p") && desk.asked().is_empty());
 }
 
 #[test]
 fn a_pod_that_cannot_be_looked_at_is_no_longer_waited_for() {
     let check = |line: &str, printed: &str, why: &str| {
         let mut desk = Desk::new(line);
-        desk.stop = None;
+        desk.stop(None);
         desk.web("p");
         desk.play(3.5);
-        desk.is_deaf = true;
+        desk.is_deaf();
         let (exit, stdout, stderr) = desk.printed(10.0);
         assert_eq!(exit, 1);
         assert_eq!(stdout.last().map(String::as_str), Some(printed));
@@ -509,7 +438,7 @@ fn refused_evictions_wait_for_the_client_that_reads_their_pods_again() {
     }
     desk.budget("b", 0);
     assert_eq!(desk.printed(60.0).0, 1);
-    let mut at: Vec<f64> = desk.asked.iter().map(|(at, _)| *at).collect();
+    let mut at = desk.asked();
     at.sort_by(f64::total_cmp);
     // Each is read again five seconds after it was refused, before it is tried once more.
     let first = at[0];
@@ -537,10 +466,10 @@ fn a_spent_budget_is_asked_again_every_five_seconds() {
     let mut desk = Desk::new("drain n");
     desk.web("p");
     desk.budget("b", 0);
-    desk.queue.push(SimTime::from_secs(12), Event::Allow(1));
+    desk.at(12.0, |lab| allow(lab, 1));
     let (exit, stdout, stderr) = desk.printed(600.0);
     assert_eq!(exit, 0);
-    let at: Vec<f64> = desk.asked.iter().map(|(at, _)| (at - BEGIN).round()).take(4).collect();
+    let at: Vec<f64> = desk.asked().iter().map(|at| (at - BEGIN).round()).take(4).collect();
     assert_eq!(at, [0.0, 5.0, 10.0, 15.0]);
     assert_eq!(stdout.iter().filter(|line| line.starts_with("evicting pod")).count(), 4);
     let retry = "error when evicting pods/\"p\" -n \"default\" (will retry after 5s): Cannot evict pod as it would \
@@ -566,7 +495,7 @@ fn a_timeout_is_noticed_after_the_pause() {
 #[test]
 fn a_timeout_while_waiting_ends_the_drain_at_once() {
     let mut desk = Desk::new("drain n --timeout 7s");
-    desk.stop = None;
+    desk.stop(None);
     desk.web("p");
     let (exit, _, stderr) = desk.printed(600.0);
     assert_eq!(exit, 1);
@@ -577,7 +506,7 @@ fn a_timeout_while_waiting_ends_the_drain_at_once() {
 #[test]
 fn two_budgets_fail_a_pod_and_its_neighbors_finish_first() {
     let mut desk = Desk::new("drain n");
-    desk.stop = Some(SimDuration::from_secs(20));
+    desk.stop(Some(SimDuration::from_secs(20)));
     desk.web("p");
     desk.budget("b1", 5);
     desk.budget("b2", 5);
@@ -614,7 +543,7 @@ fn thirty_evictions_leave_ten_at_once_and_then_five_a_second() {
         desk.web(&format!("p{number:02}"));
     }
     assert_eq!(desk.printed(600.0).0, 0);
-    let mut at: Vec<f64> = desk.asked.iter().filter(|(_, granted)| *granted).map(|(at, _)| *at).collect();
+    let mut at = desk.granted();
     at.truncate(30);
     at.sort_by(f64::total_cmp);
     let first = at[0];
@@ -626,8 +555,8 @@ fn thirty_evictions_leave_ten_at_once_and_then_five_a_second() {
 fn what_is_evicted_together_goes_in_any_order_and_the_newest_is_mostly_begun_first() {
     let begun = |number: u32| {
         let mut desk = Desk::new("drain n --timeout 5m");
-        let line = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
-        Arc::make_mut(line).text = format!("drain n #{number}").into();
+        let line = desk.last_line();
+        line.text = format!("drain n #{number}").into();
         for pod in ["p0", "p1", "p2", "p3"] {
             desk.web(pod);
         }
@@ -647,7 +576,7 @@ fn what_is_evicted_together_goes_in_any_order_and_the_newest_is_mostly_begun_fir
 fn a_node_given_up_is_looked_at_no_more_while_the_next_is_drained() {
     // The look at the first node's pod comes due when the second node's pods are already known.
     let mut desk = Desk::new("drain n m --timeout 3s");
-    desk.stop = None;
+    desk.stop(None);
     desk.web("p");
     desk.replica_set();
     desk.pod("q", "m", ("ReplicaSet", "web"), "");
@@ -661,7 +590,7 @@ fn a_node_given_up_is_looked_at_no_more_while_the_next_is_drained() {
 fn a_pod_gone_a_second_after_its_eviction_is_missed_by_the_second_look() {
     // A kubelet sees the deletion after 5 ms, needs a second to stop the containers, and its deletion takes its way.
     let mut desk = Desk::new("drain n");
-    desk.stop = Some(SimDuration::from_millis(1010));
+    desk.stop(Some(SimDuration::from_millis(1010)));
     desk.web("p");
     desk.check(0, &["node/n cordoned", "evicting pod default/p", "pod/p evicted", "node/n drained"], &[]);
     assert!((2.0..2.2).contains(&desk.done_s()), "{}", desk.done_s());
@@ -674,13 +603,13 @@ fn without_eviction_budgets_are_not_asked_and_deletions_follow_each_other() {
     desk.web("q");
     desk.budget("b", 0);
     desk.check(0, &["node/n cordoned", "pod/p deleted", "pod/q deleted", "node/n drained"], &[]);
-    assert!(desk.asked[1].0 > desk.asked[0].0);
+    assert!(desk.asked()[1] > desk.asked()[0]);
 }
 
 #[test]
 fn the_common_wait_looks_once_a_second() {
     let mut desk = Desk::new("drain n --disable-eviction");
-    desk.stop = Some(SimDuration::from_millis(1500));
+    desk.stop(Some(SimDuration::from_millis(1500)));
     desk.web("p");
     desk.check(0, &["node/n cordoned", "pod/p deleted", "node/n drained"], &[]);
     assert!((2.0..2.2).contains(&desk.done_s()), "{}", desk.done_s());
@@ -691,13 +620,13 @@ fn a_dry_run_changes_nothing() {
     let mut desk = Desk::new("drain n --dry-run=client");
     desk.web("p");
     desk.check(0, &["node/n cordoned (dry run)", "evicting pod default/p (dry run)", "node/n drained (dry run)"], &[]);
-    assert!(!desk.is_cordoned("n") && desk.exists("p") && desk.asked.is_empty());
+    assert!(!desk.is_cordoned("n") && desk.exists("p") && desk.asked().is_empty());
 }
 
 #[test]
 fn a_pod_made_anew_under_the_same_name_counts_as_gone() {
     let mut desk = Desk::new("drain n");
-    desk.stop = None;
+    desk.stop(None);
     let pod = desk.web("db-0");
     desk.play(3.0);
     let options = DeleteOptions { grace_s: Some(0), uid: None };
@@ -713,12 +642,12 @@ fn pods_that_should_long_be_gone_are_passed_over() {
     // A pod marked so long before the drain that its deletionTimestamp is this old; when the drain ends.
     let check = |age_s: i64, ended: std::ops::Range<f64>, printed: bool| {
         let mut desk = Desk::new("drain n --skip-wait-for-delete-timeout 20");
-        desk.stop = None;
+        desk.stop(None);
         let pod = desk.web("p");
-        desk.now = SimTime::from_secs(-30 - age_s);
+        desk.set_now(SimTime::from_secs(-30 - age_s));
         let options = DeleteOptions { grace_s: Some(30), uid: None };
         desk.ask(Request::DeletePod { pod, options, cause: DeletionCause::Kubectl }).expect("a deletion");
-        desk.now = SimTime::ZERO;
+        desk.set_now(SimTime::ZERO);
         let (exit, stdout, _) = desk.printed(600.0);
         assert_eq!(exit, 0);
         assert!(ended.contains(&desk.done_s()), "{age_s} s ago: {}", desk.done_s());

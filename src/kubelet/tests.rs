@@ -85,7 +85,7 @@ fn only_the_first_lacking_resource_is_reported() {
 #[test]
 fn crash_loops_start_again_after_10_20_40_80_160_300_seconds() {
     let mut bench = Bench::new();
-    bench.config.latency.pod_start = Distribution::Constant(SimDuration::ZERO);
+    bench.config_mut().latency.pod_start = Distribution::Constant(SimDuration::ZERO);
     bench.create(0.0, &bound("kubesquall.sim/run-for: 0s, kubesquall.sim/exit-code: '1'", ONE));
     bench.run_until(1000.0);
     let starts = bench.events("Started");
@@ -248,7 +248,7 @@ fn a_crash_does_not_run_init_containers_again() {
 #[test]
 fn two_pods_that_need_one_image_wait_for_one_pull() {
     let mut bench = Bench::new();
-    bench.config.latency.image_pull = Distribution::Constant(SimDuration::from_secs(10));
+    bench.config_mut().latency.image_pull = Distribution::Constant(SimDuration::from_secs(10));
     bench.create(0.0, &bound("", ONE));
     bench.create(1.0, &bound("", ONE).replace("name: p", "name: q"));
     bench.create(1.0, &bound("", "containers: [{name: c, image: other}]").replace("name: p", "name: r"));
@@ -313,7 +313,7 @@ fn a_stand_in_keeps_the_beat_of_its_lease_through_an_outage_of_the_api_server() 
     let mut expected = None;
     bench.look(|node, ctx| expected = ctx.store.heartbeat(node).next_beat(SimTime::from_secs(48)));
     bench.run_until(80.0);
-    let [renewed_at] = bench.renewals() else { panic!("{:?}", bench.renewals()) };
+    let [renewed_at] = bench.renewals()[..] else { panic!("{:?}", bench.renewals()) };
     assert!((renewed_at - expected.expect("a beat").as_secs_f64()).abs() < 0.01, "{renewed_at}, {expected:?}");
 }
 
@@ -454,7 +454,7 @@ fn a_kubelet_restart_leaves_ready_pods_ready() {
 #[test]
 fn before_1_35_a_kubelet_restart_unreadies_probed_pods_for_up_to_a_period() {
     let mut bench = Bench::new();
-    bench.config.version = "1.34".parse().expect("a version");
+    bench.config_mut().version = "1.34".parse().expect("a version");
     let spec = "containers: [{name: c, image: i, readinessProbe: {httpGet: {port: 80}, periodSeconds: 30}}]";
     bench.create(0.0, &bound("", spec));
     bench.fault(10, FaultKind::KubeletStop, Some(5));
@@ -588,7 +588,7 @@ fn under_memory_pressure_the_pod_over_its_request_goes() {
 #[test]
 fn a_pod_that_stops_at_once_is_evicted_for_pressure_once() {
     let mut bench = Bench::new();
-    bench.config.latency.pod_stop = Distribution::Constant(SimDuration::ZERO);
+    bench.config_mut().latency.pod_stop = Distribution::Constant(SimDuration::ZERO);
     let request = "containers: [{name: c, image: i, resources: {requests: {memory: 100Mi}}}]";
     bench.create(0.0, &bound("kubesquall.sim/usage: '{memory: 900Mi}', kubesquall.sim/stop: 0s", request));
     bench.fault(10, FaultKind::MemoryPressure, Some(100));
@@ -630,7 +630,7 @@ fn a_condition_that_changes_is_posted_at_the_next_look_and_moves_no_other() {
 #[test]
 fn a_kubelet_that_registers_brings_its_taints_and_one_that_returns_leaves_those_there_are() {
     let mut bench = Bench::new();
-    bench.config.kubelet.register_with_taints =
+    bench.config_mut().kubelet.register_with_taints =
         vec![serde_saphyr::from_str("{key: dedicated, effect: NoSchedule}").expect("a taint")];
     bench.taint("by-hand", "NoSchedule");
     bench.fault(10, FaultKind::Crash, Some(30));
@@ -785,7 +785,7 @@ fn a_quiet_node_costs_no_events() {
     let mut bench = Bench::new();
     bench.create(0.0, &bound("", ONE));
     bench.run_until(20.0);
-    assert_eq!(bench.pending_events(), 0);
+    assert_eq!(bench.pending(), 0);
 }
 
 #[test]

@@ -39,9 +39,11 @@ pub(crate) trait Member: Component {
 pub(super) struct Seen {
     pub(super) changes: Vec<Arc<Change>>,
     pub(super) records: Vec<(SimTime, Record)>,
+    pub(super) machine_changes: Vec<(SimTime, MachineChange)>,
 }
 
 type Script<C> = Box<dyn FnOnce(&mut Lab<C>)>;
+type Reaction = Box<dyn FnMut(&Change, &Store) -> Option<(SimTime, Request)>>;
 type Intercept = Box<dyn FnMut(&Request, &Store, SimTime) -> Option<Answer>>;
 
 /// A component under test.
@@ -49,18 +51,19 @@ pub(crate) struct Lab<C: Member> {
     simulation: Simulation,
     scripts: BTreeMap<SimTime, VecDeque<Script<C>>>,
     intercept: Intercept,
+    react: Reaction,
     /// Requests that arrived, but for plain reads.
     pub(crate) requests: Vec<(SimTime, Request)>,
     /// Plain reads that arrived.
     pub(crate) reads: Vec<SimTime>,
-    /// Answers that the component got, and when they left.
-    pub(crate) answers: Vec<(SimTime, Answer)>,
     /// Events that arrived.
     pub(crate) events: Vec<(SimTime, EventDraft)>,
     /// kubectl lines that ended.
     pub(crate) transcripts: Vec<Transcript>,
     /// What was committed.
     pub(crate) changes: Vec<Arc<Change>>,
+    /// What happened to machines.
+    pub(crate) machine_changes: Vec<(SimTime, MachineChange)>,
     /// Timers of the component that fired.
     pub(crate) timers_fired: usize,
     /// When creations of pods arrived.
@@ -86,12 +89,13 @@ impl<C: Member> Lab<C> {
             simulation,
             scripts: BTreeMap::new(),
             intercept: Box::new(|_, _, _| None),
+            react: Box::new(|_, _| None),
             requests: Vec::new(),
             reads: Vec::new(),
-            answers: Vec::new(),
             events: Vec::new(),
             transcripts: Vec::new(),
             changes: Vec::new(),
+            machine_changes: Vec::new(),
             timers_fired: 0,
             creates: Vec::new(),
             deletes: Vec::new(),
@@ -200,6 +204,11 @@ impl<C: Member> Lab<C> {
         self.intercept(move |request, _, now| refuse(request, now).map(|reason| Err(ApiError::new(reason, "refused"))));
     }
 
+    /// What others ask for when something is committed, and when; whether they get it is their affair.
+    pub(crate) fn react(&mut self, react: impl FnMut(&Change, &Store) -> Option<(SimTime, Request)> + 'static) {
+        self.react = Box::new(react);
+    }
+
     /// The API server does that now.
     pub(crate) fn ask(&mut self, request: Request) -> Answer {
         let Kernel { api, store, config, streams, now, changed, .. } = &mut self.simulation.kernel;
@@ -208,13 +217,18 @@ impl<C: Member> Lab<C> {
         answer
     }
 
-    /// Puts an object into the cluster as it is written, status and all.
-    #[track_caller]
-    pub(crate) fn create(&mut self, object: Object) -> Reply {
+    /// Puts an object into the cluster as it is written, status and all, unless that is refused.
+    pub(crate) fn restore(&mut self, object: Object) -> Answer {
         let Kernel { api, store, config, streams, now, changed, .. } = &mut self.simulation.kernel;
         let answer = api.restore(store, config, streams, *now, object, changed);
         self.publish();
-        answer.expect("a new object")
+        answer
+    }
+
+    /// Puts an object into the cluster as it is written, status and all.
+    #[track_caller]
+    pub(crate) fn create(&mut self, object: Object) -> Reply {
+        self.restore(object).expect("a new object")
     }
 
     /// Tells the watches of a change that the test has made itself.
@@ -278,11 +292,6 @@ impl<C: Member> Lab<C> {
         match next.event {
             Event::Timer { timer, .. } => self.timers_fired += usize::from(timer.which() != Which::Chaos),
             Event::Arrive(id) => self.arrive(at, id),
-            Event::Answer(id) => {
-                let way = self.simulation.kernel.config.round_trip / 2;
-                let answer = self.simulation.kernel.answers.get(id).map(|pending| pending.answer.clone());
-                self.answers.extend(answer.map(|answer| (at - way, answer)));
-            }
             _ => {}
         }
         self.simulation.step();
@@ -317,8 +326,15 @@ impl<C: Member> Lab<C> {
     }
 
     fn write_down(&mut self) {
-        let Some(seen) = &mut self.simulation.kernel.seen else { return };
-        self.changes.append(&mut seen.changes);
+        let Some(mut seen) = self.simulation.kernel.seen.take() else { return };
+        for change in seen.changes.drain(..) {
+            if let Some((at, request)) = (self.react)(&change, &self.simulation.kernel.store) {
+                let script: Script<C> = Box::new(|lab| drop(lab.ask(request)));
+                self.scripts.entry(at).or_default().push_back(script);
+            }
+            self.changes.push(change);
+        }
+        self.machine_changes.append(&mut seen.machine_changes);
         for (at, record) in seen.records.drain(..) {
             match record {
                 Record::Event { event, .. } => self.events.push((at, event)),
@@ -326,6 +342,7 @@ impl<C: Member> Lab<C> {
                 Record::Fault { .. } => {}
             }
         }
+        self.simulation.kernel.seen = Some(seen);
     }
 }
 

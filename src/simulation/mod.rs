@@ -8,7 +8,6 @@ mod calls;
 mod components;
 mod kernel;
 #[cfg(test)]
-#[allow(dead_code)]
 pub(crate) mod lab;
 mod past;
 mod reflector;
@@ -361,6 +360,10 @@ impl Simulation {
     }
 
     fn change_machine(&mut self, change: &MachineChange) {
+        #[cfg(test)]
+        if let Some(seen) = &mut self.kernel.seen {
+            seen.machine_changes.push((self.kernel.now, change.clone()));
+        }
         match *change {
             MachineChange::ProcessDown(process) => self.process_down(process),
             MachineChange::ProcessUp(process) => self.process_up(process),

@@ -13,17 +13,16 @@ fn deployment(name: &str, namespace: &str, labels: &str) -> String {
 /// A line with a file of these objects.
 fn typed(line: &str, texts: &[&str]) -> Desk {
     let mut desk = Desk::new(line);
-    let typed = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
-    let typed = Arc::make_mut(typed);
+    let typed = desk.last_line();
     typed.objects = texts.iter().map(|text| from_file("x.yaml", text)).collect();
     hand_over(&mut typed.command, &mut typed.objects);
     desk
 }
 
 fn replicas(desk: &Desk, namespace: &str) -> Option<i32> {
-    let id = desk.store.find_workload("Deployment", Symbol::new(namespace), Symbol::new("web"))?;
+    let id = desk.store().find_workload("Deployment", Symbol::new(namespace), Symbol::new("web"))?;
     let WorkloadId::Deployment(id) = id else { return None };
-    desk.store.deployments[id].spec.replicas
+    desk.store().deployments[id].spec.replicas
 }
 
 #[test]
@@ -115,7 +114,7 @@ fn objects_of_another_namespace_than_the_lines_are_refused() {
 #[test]
 fn a_drain_whose_time_is_over_at_once_looks_once() {
     let mut desk = Desk::new("drain n --timeout=1ns");
-    desk.stop = None;
+    desk.stop(None);
     desk.web("bar");
     let (exit, stdout, stderr) = desk.printed(600.0);
     assert_eq!((exit, stdout), (1, vec!["node/n cordoned".to_owned(), "evicting pod default/bar".to_owned()]));
@@ -123,7 +122,7 @@ fn a_drain_whose_time_is_over_at_once_looks_once() {
     assert!(stderr.iter().any(|line| line.contains(why)), "{stderr:?}");
     assert!(desk.done_s() < 1.0);
     let mut desk = Desk::new("drain n --timeout=1ns --disable-eviction");
-    desk.stop = None;
+    desk.stop(None);
     desk.web("bar");
     let (exit, ..) = desk.printed(600.0);
     assert!(exit == 1 && desk.done_s() < 1.0);
@@ -248,7 +247,7 @@ fn what_no_server_has_is_told_and_the_rest_of_the_file_goes_on() {
     typed("apply -f x.yaml", &[custom]).check(0, &["kiwi.example.com/k created"], &[]);
     let class = "{apiVersion: storage.k8s.io/v1, kind: VolumeAttributesClass, metadata: {name: c}, driverName: d}";
     let desk = &mut typed("apply -f x.yaml", &[class]);
-    desk.config.version = "1.33".parse().expect("a version");
+    desk.config_mut().version = "1.33".parse().expect("a version");
     let class_said = format!("error: {}", said("c", "", "VolumeAttributesClass", "storage.k8s.io/v1"));
     desk.check(1, &[], &[&class_said, crds]);
 }

@@ -8,13 +8,13 @@ fn check(line: &str, expected: (i32, &[&str], &[&str])) {
     desk.web("web-1");
     desk.web("web-2");
     let labels = model::Labels::default().with(Symbol::new("app"), Symbol::new("a"));
-    for pod in desk.store.pods().map(|(id, _)| id).collect::<Vec<_>>() {
+    for pod in desk.store().pods().map(|(id, _)| id).collect::<Vec<_>>() {
         desk.ask(Request::SetPodLabels { pod, labels: labels.clone() }).expect("labels");
     }
     let (exit, out, err) = desk.printed(60.0);
     let texts = |lines: &[&str]| -> Vec<String> { lines.iter().map(|line| (*line).to_owned()).collect() };
     assert_eq!((exit, out, err), (expected.0, texts(expected.1), texts(expected.2)), "{line}");
-    let is_labelled = desk.store.pods().any(|(_, pod)| pod.labels.get(Symbol::new("x")).is_some());
+    let is_labelled = desk.store().pods().any(|(_, pod)| pod.labels.get(Symbol::new("x")).is_some());
     assert!(!is_labelled, "{line}: nothing is sent");
 }
 

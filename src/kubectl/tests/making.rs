@@ -21,12 +21,12 @@ fn owned(lines: &[&str]) -> Vec<String> {
 fn objects_are_made_from_flags() {
     let desk =
         check("create deployment extra --image=reg/app:1 --replicas=3", 0, &["deployment.apps/extra created"], &[]);
-    let (_, made) = desk.store.deployments.iter().next().expect("the deployment");
+    let (_, made) = desk.store().deployments.iter().next().expect("the deployment");
     assert_eq!((made.spec.replicas, made.spec.template.spec.containers[0].name.as_str()), (Some(3), "app"));
     let desk = check("run debug --image=busybox --restart=Never -- sleep 5", 0, &["pod/debug created"], &[]);
     assert!(desk.exists("debug"));
     let desk = check("create ns shop", 0, &["namespace/shop created"], &[]);
-    assert!(desk.store.namespace(Symbol::new("shop")).is_some());
+    assert!(desk.store().namespace(Symbol::new("shop")).is_some());
     for (line, printed) in [
         ("create configmap c --from-literal=a=b", "configmap/c created"),
         ("create secret generic s --from-file=./x", "secret/s created"),
@@ -179,7 +179,7 @@ fn a_job_is_made_from_a_cron_job() {
     assert_eq!(desk.transcripts[1].stdout, ["job.batch/now created"]);
     assert_eq!(desk.transcripts[2].stderr, ["error: failed to create job: jobs.batch \"now\" already exists"]);
     assert_eq!(desk.transcripts[3].stderr, ["Error from server (NotFound): cronjobs.batch \"no\" not found"]);
-    let (_, job) = desk.store.jobs.iter().next().expect("the job");
+    let (_, job) = desk.store().jobs.iter().next().expect("the job");
     assert_eq!(job.spec.template.spec.containers[0].image.as_str(), "busybox");
 }
 
@@ -191,7 +191,7 @@ fn fields_of_templates_are_set() {
         desk.type_line(line);
         desk.play(1.0);
         let said = desk.transcripts.last().expect("an end");
-        let generation = desk.store.deployments.iter().next().expect("the deployment").1.meta.generation;
+        let generation = desk.store().deployments.iter().next().expect("the deployment").1.meta.generation;
         (said.stdout.join("|"), said.stderr.join("|"), generation)
     };
     let said = |stdout: &str, stderr: &str, generation: i64| (stdout.to_owned(), stderr.to_owned(), generation);
@@ -278,7 +278,7 @@ fn what_cannot_be_changed_is_made_anew_by_force() {
         let mut desk = Desk::with_files(line, &[("new.yaml", new.as_str())]);
         desk.create(object(&deployment("old")));
         let (exit, out, err) = desk.printed(60.0);
-        let (_, left) = desk.store.deployments.iter().next().expect("a deployment");
+        let (_, left) = desk.store().deployments.iter().next().expect("a deployment");
         let app = left.spec.selector.as_ref().and_then(|s| s.match_labels.get(Symbol::new("app")));
         (exit, out, err, app.map(|app| app.to_string()))
     };
@@ -298,7 +298,7 @@ fn what_cannot_be_changed_is_made_anew_by_force() {
 fn the_server_is_asked_what_it_would_do() {
     let desk =
         check("scale rs web --replicas=5 --dry-run=server", 0, &["replicaset.apps/web scaled (server dry run)"], &[]);
-    assert_ne!(desk.store.replica_sets.iter().next().expect("a set").1.replicas, 5);
+    assert_ne!(desk.store().replica_sets.iter().next().expect("a set").1.replicas, 5);
     let line = "run p --image=i --dry-run=server";
     check(line, 1, &[], &["Error from server (AlreadyExists): pods \"p\" already exists"]);
     check("run p --image=i --dry-run=client", 0, &["pod/p created (dry run)"], &[]);

@@ -105,7 +105,7 @@ fn classes_and_drivers_are_there_for_commands() {
         let mut desk = Desk::new(line);
         desk.create(object(class));
         let (exit, out, err) = desk.printed(60.0);
-        (exit, out, err, desk.store.volumes.classes.len())
+        (exit, out, err, desk.store().volumes.classes.len())
     };
     let name = "storageclass.storage.k8s.io";
     assert_eq!(run("get sc -o name").1, [format!("{name}/fast")]);

@@ -62,10 +62,10 @@ fn what_is_made_on_one_side_is_applied_on_the_other() {
     let left_out = crate::kubectl::view::LEFT_OUT;
     let desk =
         check("create ns shop --dry-run=client -o yaml | kubectl apply -f -", 0, &["namespace/shop created"], &[]);
-    assert!(desk.store.namespace(Symbol::new("shop")).is_some());
+    assert!(desk.store().namespace(Symbol::new("shop")).is_some());
     let line = "create deployment web --image=i --dry-run=client -o yaml | sed 's/replicas: 1/replicas: 3/' | kubectl create -f - | tee log";
     let desk = check(line, 0, &["deployment.apps/web created"], &[]);
-    let (_, made) = desk.store.deployments.iter().next().expect("the deployment");
+    let (_, made) = desk.store().deployments.iter().next().expect("the deployment");
     assert_eq!(made.spec.replicas, Some(3));
     let line = "create cm c --from-literal=a=b --dry-run=client -o json | kubectl apply -n default -f -";
     check(line, 0, &["configmap/c created"], &[]);
@@ -78,7 +78,7 @@ fn what_is_made_on_one_side_is_applied_on_the_other() {
     assert!(!desk.exists("web-1"));
     let line = "run web --image=i --dry-run=client -o yaml | kubectl create -n kube-system -f -";
     let desk = check(line, 0, &["pod/web created"], &[]);
-    assert!(desk.store.find_pod(Symbol::new("kube-system"), &Arc::from("web")).is_some());
+    assert!(desk.store().find_pod(Symbol::new("kube-system"), &Arc::from("web")).is_some());
     let another = "error: the namespace from the provided object \"kube-public\" does not match the namespace \"kube-system\". \
                    You must pass '--namespace=kube-public' to perform this operation.";
     let line = "run web --image=i -n kube-public --dry-run=client -o yaml | kubectl create -n kube-system -f -";

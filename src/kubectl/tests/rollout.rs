@@ -42,7 +42,7 @@ pub(super) fn deployment(desk: &mut Desk, more: &str, images: &[&str]) {
 }
 
 pub(super) fn image(desk: &Desk) -> &'static str {
-    let (_, web) = desk.store.deployments.iter().next().expect("the deployment");
+    let (_, web) = desk.store().deployments.iter().next().expect("the deployment");
     web.spec.template.spec.containers[0].image.as_str()
 }
 
@@ -128,7 +128,7 @@ fn a_roll_out_is_restarted_once_a_second() {
     let mut desk = Desk::new("rollout restart deploy/web");
     deployment(&mut desk, "", &[]);
     for at in [0.5, 1.5] {
-        desk.play(at - desk.now.as_secs_f64());
+        desk.play(at - desk.now().as_secs_f64());
         desk.type_line("rollout restart deploy/web");
     }
     desk.play(10.0);

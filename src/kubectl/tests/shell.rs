@@ -9,10 +9,7 @@ fn one_shell(lines: &[(&str, Place)]) -> Desk {
     let typed = lines
         .iter()
         .map(|(line, place)| Arc::new(RunbookLine { shell: Some(ShellId(0)), place: *place, ..runbook_line(line) }));
-    Arc::make_mut(&mut desk.kubectl.runbook).lines = typed.collect();
-    for line in 1..lines.len() {
-        desk.queue.push(SimTime::ZERO, Event::Timer(Timer::Run(line)));
-    }
+    *desk.lines() = typed.collect();
     desk
 }
 
@@ -39,7 +36,7 @@ fn lines_that_have_not_ended_tell_what_they_have_printed() {
     desk.budget("b", 0);
     desk.play(7.0);
     assert!(desk.transcripts.is_empty());
-    let rows = desk.kubectl.unfinished();
+    let rows = desk.component().unfinished();
     let [drain, uncordon] = rows.as_slice() else { panic!("two lines") };
     assert_eq!((drain.exit, drain.done_at), (None, None));
     assert_eq!(drain.stdout, ["node/n cordoned", "evicting pod default/web-1", "evicting pod default/web-1"]);

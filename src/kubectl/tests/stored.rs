@@ -8,8 +8,7 @@ const CONFIG: &str =
 /// A line with these objects in its file, where those are.
 fn run(line: &str, files: &[&str], there: &[&str]) -> (i32, Vec<String>, Vec<String>, Desk) {
     let mut desk = Desk::new(line);
-    let typed = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
-    let typed = Arc::make_mut(typed);
+    let typed = desk.last_line();
     typed.objects = files.iter().map(|text| from_file("x.yaml", text)).collect();
     hand_over(&mut typed.command, &mut typed.objects);
     there.iter().for_each(|text| desk.create(from_file("there.yaml", text).object));
@@ -19,7 +18,7 @@ fn run(line: &str, files: &[&str], there: &[&str]) -> (i32, Vec<String>, Vec<Str
 
 fn data(desk: &Desk, kind: &str, name: &str) -> serde_json::Value {
     let key = (Symbol::new(kind), Symbol::new("default"), Symbol::new(name));
-    desk.store.stored.get(&key).map(|stored| stored.fields["data"].clone()).unwrap_or_default()
+    desk.store().stored.get(&key).map(|stored| stored.fields["data"].clone()).unwrap_or_default()
 }
 
 #[test]
@@ -93,7 +92,7 @@ fn custom_resources_know_no_strategic_patches_and_their_lists_are_replaced() {
     let file = there.replace("port: 1", "port: 2");
     let (_, _, _, desk) = run("apply -f x.yaml", &[&file], &[there]);
     let key = (Symbol::new("widget.x.io"), Symbol::new("default"), Symbol::new("w"));
-    assert_eq!(desk.store.stored[&key].fields["spec"], serde_json::json!({"ports": [{"port": 2}]}));
+    assert_eq!(desk.store().stored[&key].fields["spec"], serde_json::json!({"ports": [{"port": 2}]}));
 }
 
 const AUTOSCALER: &str = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web, namespace: default}, \
@@ -132,12 +131,12 @@ fn autoscalers_have_their_columns_and_are_changed_as_what_they_are() {
     let key = (Symbol::new("default"), Symbol::new("web"));
     let (exit, out, err, desk) = run(r#"patch hpa web -p '{"spec":{"maxReplicas":9}}'"#, &[], &[AUTOSCALER]);
     assert_eq!((exit, out), (0, vec!["horizontalpodautoscaler.autoscaling/web patched".to_owned()]), "{err:?}");
-    assert_eq!(desk.store.autoscalers[&key].spec.max_replicas, 9);
+    assert_eq!(desk.store().autoscalers[&key].spec.max_replicas, 9);
     let (exit, _, err, desk) = run(r#"patch hpa web -p '{"spec":{"minReplicas":7}}'"#, &[], &[AUTOSCALER]);
     let why = "The HorizontalPodAutoscaler \"web\" is invalid: spec.maxReplicas: Invalid value: 5: must be greater than or equal \
                to `minReplicas`";
     assert_eq!((exit, err), (1, vec![why.to_owned()]));
-    assert_eq!(desk.store.autoscalers[&key].spec.min_replicas, Some(2));
+    assert_eq!(desk.store().autoscalers[&key].spec.min_replicas, Some(2));
     let first = AUTOSCALER
         .replace("autoscaling/v2", "autoscaling/v1")
         .replace("5}}", "5, targetCPUUtilizationPercentage: 80}}");
@@ -146,18 +145,18 @@ fn autoscalers_have_their_columns_and_are_changed_as_what_they_are() {
     assert_eq!(out, ["80"]);
     let (_, out, _, desk) = run("delete hpa web", &[], &[AUTOSCALER]);
     assert_eq!(out, ["horizontalpodautoscaler.autoscaling \"web\" deleted from default namespace"]);
-    assert!(desk.store.autoscalers.is_empty());
+    assert!(desk.store().autoscalers.is_empty());
 }
 
 #[test]
 fn the_size_alone_is_patched_and_versions_are_compared() {
     let web = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: default}, spec: {replicas: 3, selector: \
                {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}";
-    let replicas = |desk: &Desk| desk.store.deployments.iter().next().and_then(|(_, web)| web.spec.replicas);
+    let replicas = |desk: &Desk| desk.store().deployments.iter().next().and_then(|(_, web)| web.spec.replicas);
     let patch = r#"patch deploy web --subresource=scale -p '{"spec":{"replicas":5,"paused":true}}'"#;
     let (_, out, _, desk) = run(patch, &[], &[web]);
     assert_eq!((out, replicas(&desk)), (vec!["deployment.apps/web patched".to_owned()], Some(5)));
-    assert!(desk.store.deployments.iter().all(|(_, web)| !web.spec.paused));
+    assert!(desk.store().deployments.iter().all(|(_, web)| !web.spec.paused));
     let (exit, _, err, _) = run(r#"patch deploy web --subresource=scale -p '{"spec":{"replicas":-5}}'"#, &[], &[web]);
     let why = "The Scale \"web\" is invalid: spec.replicas: Invalid value: -5: must be greater than or equal to 0";
     assert_eq!((exit, err), (1, vec![why.to_owned()]));

@@ -10,13 +10,13 @@ fn tolerations_of_a_pod_are_lengthened_and_added_but_never_taken_away() {
     let pod = desk.web("p");
     desk.check(0, &["pod/p patched"], &[]);
     let seconds: Vec<Option<i64>> = desk
-        .store
+        .store()
         .pods()
         .next()
         .map(|(_, pod)| pod.spec.tolerations.iter().map(|t| t.toleration_seconds).collect())
         .expect("the pod");
     assert_eq!(seconds, [Some(900), None]);
-    assert!(desk.store.pod(pod).is_some());
+    assert!(desk.store().pod(pod).is_some());
     let mut desk = Desk::new(r#"patch pod p -p '{"spec":{"tolerations":[{"operator":"Exists"}]}}'"#);
     desk.web("p");
     let refused = "The Pod \"p\" is invalid: spec.tolerations: Forbidden: existing toleration can not be modified except \
@@ -29,7 +29,7 @@ fn of_a_pod_that_exists_little_can_be_patched() {
     let mut desk = Desk::new(r#"patch pod p -p '{"metadata":{"labels":{"tier":"web","app":null}}}'"#);
     let pod = desk.web("p");
     desk.check(0, &["pod/p patched"], &[]);
-    let labels = &desk.store.pod(pod).expect("the pod").labels;
+    let labels = &desk.store().pod(pod).expect("the pod").labels;
     assert_eq!(labels.get(Symbol::new("tier")), Some(Symbol::new("web")));
     assert_eq!(labels.get(Symbol::new("app")), None);
     let mut desk = Desk::new(r#"patch pod p -p '{"spec":{"priority":5}}'"#);
@@ -46,7 +46,7 @@ fn a_budget_can_be_patched() {
     let mut desk = Desk::new(r#"patch pdb b --type merge -p '{"spec":{"minAvailable":null,"maxUnavailable":1}}'"#);
     desk.budget("b", 0);
     desk.check(0, &["poddisruptionbudget.policy/b patched"], &[]);
-    let budget = desk.store.budgets.iter().next().map(|(_, budget)| budget).expect("the budget");
+    let budget = desk.store().budgets.iter().next().map(|(_, budget)| budget).expect("the budget");
     assert_eq!(budget.spec.min_available, None);
     assert!(budget.spec.max_unavailable.is_some() && budget.spec.selector.is_some());
 }
@@ -57,7 +57,7 @@ fn annotations_of_a_pod_are_set_and_removed() {
     let pod = desk.web("p");
     desk.check(0, &["pod/p annotated"], &[]);
     let key = Symbol::new("controller.kubernetes.io/pod-deletion-cost");
-    let found = desk.store.pod(pod).and_then(|pod| pod.spec.annotations.get(&key).copied());
+    let found = desk.store().pod(pod).and_then(|pod| pod.spec.annotations.get(&key).copied());
     assert_eq!(found, Some(Symbol::new("5")));
 }
 
@@ -81,13 +81,13 @@ fn without_an_api_server_nothing_is_known() {
     for line in lines {
         let mut desk = Desk::new(line);
         desk.web("p");
-        desk.is_down = true;
+        desk.lose(|_| true);
         let (exit, stdout, stderr) = desk.printed(60.0);
         assert_eq!((exit, stdout.as_slice()), (1, [].as_slice()), "{line}");
         assert_eq!(stderr, [LOST], "{line}");
     }
     let mut desk = Desk::with_files("apply -f a.yaml", &[("a.yaml", SERVICE)]);
-    desk.is_down = true;
+    desk.lose(|_| true);
     desk.check(1, &[], &[LOST]);
 }
 
@@ -146,7 +146,7 @@ fn a_grace_of_zero_needs_force() {
 #[test]
 fn a_deletion_that_failed_waits_for_nothing() {
     let mut desk = Desk::new("delete pod p missing");
-    desk.stop = None;
+    desk.stop(None);
     desk.web("p");
     let gone = "Error from server (NotFound): pods \"missing\" not found";
     desk.check(1, &["pod \"p\" deleted from default namespace"], &[gone]);
@@ -200,9 +200,9 @@ fn what_is_no_field_is_refused_unless_somebody_does_not_mind() {
     let text = SERVICE.replace("spec: {", "spec: {bogus: 1, ");
     let check = |line: &str, exit: i32, stdout: &[&str], stderr: &[&str]| {
         let mut desk = Desk::new(line);
-        let line = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
+        let line = desk.last_line();
         let loaded = crate::model::manifest::load_text("x", &text).objects.pop().expect("an object");
-        Arc::make_mut(line).objects = vec![super::super::Written::new(&"x".into(), loaded)];
+        line.objects = vec![super::super::Written::new(&"x".into(), loaded)];
         desk.check(exit, stdout, stderr);
     };
     let refusal = "Error from server (BadRequest): error when creating \"x\": Service in version \"v1\" cannot be handled as a \
@@ -223,8 +223,8 @@ fn a_patch_is_warned_of_what_is_no_field() {
 /// Types `apply -f x` of these objects.
 fn apply_again(desk: &mut Desk, texts: &[&str]) {
     desk.type_line("apply -f x");
-    let line = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
-    Arc::make_mut(line).objects = texts.iter().map(|text| written("x", text)).collect();
+    let line = desk.last_line();
+    line.objects = texts.iter().map(|text| written("x", text)).collect();
     desk.play(2.0);
 }
 
@@ -271,7 +271,7 @@ fn a_pod_is_let_go_by_taking_its_gate_away() {
         let mut desk = Desk::new(line);
         let pod = desk.pod("g", "n", ("", ""), "schedulingGates: [{name: a}],");
         desk.check(exit, stdout, stderr);
-        assert_eq!(desk.store.pod(pod).map(|pod| pod.spec.scheduling_gates.len()), Some(gates), "{line}");
+        assert_eq!(desk.store().pod(pod).map(|pod| pod.spec.scheduling_gates.len()), Some(gates), "{line}");
     };
     let done = &["pod/g patched"];
     check(r#"patch pod g --type=json -p '[{"op":"remove","path":"/spec/schedulingGates/0"}]'"#, 0, done, &[], 0);
@@ -309,7 +309,7 @@ fn of_a_volume_the_server_keeps_what_it_is_and_lets_its_claim_be_forgotten() {
         let mut desk = Desk::new(&format!("patch pv v -p '{patch}'"));
         desk.create(object(VOLUME));
         desk.check(exit, stdout, stderr);
-        let volume = desk.store.volumes.find_volume(Symbol::new("v")).and_then(|id| desk.store.volumes.volume(id));
+        let volume = desk.store().volumes.find_volume(Symbol::new("v")).and_then(|id| desk.store().volumes.volume(id));
         let volume = volume.expect("the volume").clone();
         (
             volume.is_released,
@@ -373,7 +373,7 @@ fn taints_and_labels_of_a_node_can_be_patched() {
         desk.type_line(line);
         desk.play(2.0);
         assert_eq!(desk.transcripts[2].stdout, ["node/n patched"], "{line}: {:?}", desk.transcripts[2].stderr);
-        let node = desk.store.find_node(Symbol::new("n")).and_then(|id| desk.store.node(id)).expect("the node");
+        let node = desk.store().find_node(Symbol::new("n")).and_then(|id| desk.store().node(id)).expect("the node");
         let found: Vec<&str> = node.taints.iter().map(|taint| taint.key.as_str()).collect();
         assert_eq!((found.as_slice(), node.unschedulable), (taints, is_cordoned), "{line}");
     };
@@ -396,8 +396,8 @@ fn apply_leaves_what_others_wrote_and_takes_back_what_it_wrote() {
     let mut desk = Desk::with_files("apply -f one", &[("one", &one)]);
     let apply = |desk: &mut Desk, name: &str, text: &str| {
         desk.type_line(&format!("apply -f {name}"));
-        let line = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
-        Arc::make_mut(line).objects = vec![written(name, text)];
+        let line = desk.last_line();
+        line.objects = vec![written(name, text)];
         desk.play(1.0);
     };
     desk.play(1.0);
@@ -411,7 +411,7 @@ fn apply_leaves_what_others_wrote_and_takes_back_what_it_wrote() {
     let printed: Vec<&str> = desk.transcripts.iter().map(|t| t.stdout[0].as_str()).collect();
     let did = |word: &str| format!("deployment.apps/web {word}");
     assert_eq!(printed, ["created", "scaled", "annotated", "unchanged", "configured", "unchanged"].map(did));
-    let (_, web) = desk.store.deployments.iter().next().expect("the deployment");
+    let (_, web) = desk.store().deployments.iter().next().expect("the deployment");
     assert_eq!((web.spec.replicas, web.spec.min_ready_seconds), (Some(4), 0));
     assert_eq!(super::rollout::image(&desk), "i:2");
     assert_eq!(web.meta.annotations.get(&Symbol::new("note")), Some(&Symbol::new("x")));
@@ -424,7 +424,7 @@ fn apply_leaves_what_others_wrote_and_takes_back_what_it_wrote() {
 fn what_was_done_to_taints_and_labels_is_told() {
     let check = |line: &str, stdout: &[&str]| {
         let mut desk = Desk::new(line);
-        let node = desk.store.find_node(Symbol::new("n")).expect("the node");
+        let node = desk.store().find_node(Symbol::new("n")).expect("the node");
         let labels = model::Labels::default().with(Symbol::new("a"), Symbol::new("1"));
         desk.ask(Request::SetNodeLabels { node, labels }).expect("labels");
         desk.check(0, stdout, &[]);
@@ -472,7 +472,7 @@ fn an_image_of_one_container_is_set_although_another_is_not_there() {
 fn a_wait_for_what_does_not_go_ends_with_its_timeout() {
     let check = |line: &str, stdout: &str, subject: &str| {
         let mut desk = Desk::new(line);
-        desk.stop = None;
+        desk.stop(None);
         desk.web("p");
         let stderr = format!("error: timed out waiting for the condition on {subject}");
         desk.check(1, &[stdout], &[&stderr]);
@@ -480,7 +480,7 @@ fn a_wait_for_what_does_not_go_ends_with_its_timeout() {
     };
     check("delete pod p --timeout=30s", "pod \"p\" deleted from default namespace", "pods/p");
     let mut desk = Desk::new("delete pod p --timeout=30s --wait=false");
-    desk.stop = None;
+    desk.stop(None);
     desk.web("p");
     desk.check(0, &["pod \"p\" deleted from default namespace"], &[]);
     assert!(desk.done_s() < 1.0);
@@ -509,7 +509,7 @@ fn the_namespaces_of_every_cluster_are_not_deleted() {
     let mut desk = Desk::new("label ns far a=b");
     desk.create(object("{apiVersion: v1, kind: Namespace, metadata: {name: far}}"));
     desk.check(0, &["namespace/far labeled"], &[]);
-    let label = desk.store.namespace(Symbol::new("far")).and_then(|(_, far)| far.labels.get(Symbol::new("a")));
+    let label = desk.store().namespace(Symbol::new("far")).and_then(|(_, far)| far.labels.get(Symbol::new("a")));
     assert_eq!(label, Some(Symbol::new("b")));
 }
 
@@ -520,8 +520,8 @@ fn a_dry_run_says_what_it_would_do_and_does_nothing() {
         let pod = desk.web("p");
         desk.check(0, &[expected], &[]);
         assert!(!desk.is_cordoned("n") && desk.exists("p"), "{line}");
-        assert_eq!(desk.store.pod(pod).expect("the pod").labels.len(), 1, "{line}");
-        assert_eq!(desk.store.replica_sets.iter().next().expect("the set").1.replicas, 0, "{line}");
+        assert_eq!(desk.store().pod(pod).expect("the pod").labels.len(), 1, "{line}");
+        assert_eq!(desk.store().replica_sets.iter().next().expect("the set").1.replicas, 0, "{line}");
         assert!(desk.done_s() < 0.2, "{line}");
     };
     check("cordon n --dry-run=client", "node/n cordoned (dry run)");
@@ -583,7 +583,7 @@ fn kinds_without_effect_are_there_for_commands() {
     let mut desk = Desk::with_files("apply -f x", &[]);
     let type_with = |desk: &mut Desk, line: &str, texts: &[&str]| -> (i32, Vec<String>, Vec<String>) {
         desk.type_line(line);
-        let line = Arc::make_mut(&mut desk.kubectl.runbook).lines.last_mut().expect("a line");
+        let line = desk.last_line();
         let objects = texts.iter().map(|text| Written {
             file: "x".into(),
             object: loaded(text),
@@ -591,7 +591,7 @@ fn kinds_without_effect_are_there_for_commands() {
             unknown_fields: Vec::new(),
             api_version: Symbol::empty(),
         });
-        Arc::make_mut(line).objects = objects.collect();
+        line.objects = objects.collect();
         desk.play(2.0);
         let said = desk.transcripts.last().expect("an end");
         (said.exit.expect("an end"), said.stdout.clone(), said.stderr.clone())

@@ -94,7 +94,7 @@ fn conditions_fall_five_minutes_after_they_were_last_observed() {
     bench.run_until(440.0);
     assert!(!bench.condition(NodeConditionKind::MemoryPressure));
     assert!(evicted(&bench).is_empty());
-    assert_eq!(bench.pending_events(), 0);
+    assert_eq!(bench.pending(), 0);
 }
 
 #[test]

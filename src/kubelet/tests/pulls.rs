@@ -78,7 +78,7 @@ fn an_image_that_may_not_be_pulled_is_never_there() {
 #[test]
 fn an_image_that_a_pod_of_the_node_has_run_is_not_pulled_again() {
     let mut bench = Bench::new();
-    bench.config.latency.image_pull = Distribution::Constant(SimDuration::from_secs(10));
+    bench.config_mut().latency.image_pull = Distribution::Constant(SimDuration::from_secs(10));
     bench.create(0.0, &bound("", ONE));
     bench.delete(30.0, "p", None);
     bench.create(40.0, &bound("", ONE).replace("name: p,", "name: q,"));
@@ -104,7 +104,7 @@ fn pulls_beyond_the_registrys_allowance_fail_at_once_and_are_tried_again() {
     let started = |configuration: &str| {
         let mut bench = Bench::new();
         bench.configure(configuration);
-        bench.config.latency.image_pull = Distribution::Constant(SimDuration::from_secs(3));
+        bench.config_mut().latency.image_pull = Distribution::Constant(SimDuration::from_secs(3));
         for number in 0..4 {
             let pod = bound("", &format!("containers: [{{name: c, image: i{number}}}]"));
             bench.create(0.0, &pod.replace("name: p", &format!("name: p{number}")));

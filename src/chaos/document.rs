@@ -167,6 +167,10 @@ impl FaultSpec {
 impl Serialize for FaultSpec {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
+        // All nodes are meant by a target that says nothing, which an entry of the timeline has to say.
+        if self.fault.target().has_nodes() && self.nodes.is_everything() {
+            map.serialize_entry("nodes", &self.nodes)?;
+        }
         self.write(&mut map)?;
         map.end()
     }

@@ -1,78 +1,11 @@
 //! The configuration of all components: flags, configuration files, latencies.
 
-use crate::engine::{Distribution, Streams};
+use super::latency::Latencies;
+use crate::engine::Distribution;
 use crate::model::config::{
     KubeApiserver, KubeControllerManager, KubeSchedulerConfiguration, Kubelet, KubernetesVersion,
 };
 use crate::units::SimDuration;
-
-/// How long things take that no manifest says. Each is drawn from its own stream.
-#[derive(Clone, Debug)]
-pub struct Latencies {
-    /// Bound and images present -> containers running.
-    pub pod_start: Distribution,
-    /// Per image that is not on the node.
-    pub image_pull: Distribution,
-    /// Running -> Ready, for pods without a readiness probe to time it.
-    pub pod_ready: Distribution,
-    /// Running -> ended, for Jobs whose pods do not say it; without it, they run until they are stopped.
-    pub job_run: Option<Distribution>,
-    /// SIGTERM -> exit, capped by the grace period.
-    pub pod_stop: Distribution,
-    /// Powered on -> kubelet registered and Ready.
-    pub node_boot: Distribution,
-    /// Link back -> the kubelet sees what changed meanwhile.
-    pub kubelet_reconnect: Distribution,
-    /// Attaching a volume to a node.
-    pub volume_attach: Distribution,
-    /// Detaching it.
-    pub volume_detach: Distribution,
-    /// Making a volume for a claim.
-    pub volume_provision: Distribution,
-    /// Store change -> a process sees it, in each of its watches. By default as recorded: half within 5 ms, one in a hundred
-    /// after more than 60 ms.
-    pub watch: Distribution,
-    /// An API call is sent -> its answer is there. By default as recorded: half within 20 ms, one in a hundred after more than 200 ms.
-    pub api_call: Distribution,
-    /// A kubectl line is typed -> its process makes its first call.
-    pub kubectl_start: Distribution,
-}
-
-impl Default for Latencies {
-    fn default() -> Self {
-        let s = |secs| Distribution::Constant(SimDuration::from_secs(secs));
-        Self {
-            pod_start: Distribution::Lognormal {
-                median: SimDuration::from_millis(1100),
-                p99: SimDuration::from_millis(3500),
-            },
-            image_pull: s(0),
-            pod_ready: s(0),
-            job_run: None,
-            pod_stop: s(1),
-            node_boot: s(90),
-            kubelet_reconnect: Distribution::Uniform { min: SimDuration::ZERO, max: SimDuration::from_secs(60) },
-            volume_attach: Distribution::Lognormal {
-                median: SimDuration::from_secs(8),
-                p99: SimDuration::from_secs(40),
-            },
-            volume_detach: Distribution::Lognormal {
-                median: SimDuration::from_secs(6),
-                p99: SimDuration::from_secs(60),
-            },
-            volume_provision: s(3),
-            watch: Distribution::Lognormal { median: SimDuration::from_millis(5), p99: SimDuration::from_millis(60) },
-            api_call: Distribution::Lognormal {
-                median: SimDuration::from_millis(20),
-                p99: SimDuration::from_millis(200),
-            },
-            kubectl_start: Distribution::Lognormal {
-                median: SimDuration::from_millis(90),
-                p99: SimDuration::from_millis(300),
-            },
-        }
-    }
-}
 
 /// Everything the components are configured with.
 #[derive(Clone, Debug)]
@@ -93,23 +26,6 @@ pub struct Config {
     pub round_trip: SimDuration,
     /// The Unix time of t=0 in seconds, for what goes by the calendar; 0 if the input has no time stamps.
     pub epoch_unix_s: i64,
-}
-
-impl Latencies {
-    /// Draws the `index`-th value of a concern and entity; a constant draws nothing.
-    #[must_use]
-    pub fn draw(
-        distribution: &Distribution,
-        streams: &Streams,
-        concern: &str,
-        entity: &str,
-        index: u64,
-    ) -> SimDuration {
-        match distribution {
-            Distribution::Constant(value) => *value,
-            other => other.sample(&mut streams.at(concern, entity, index)),
-        }
-    }
 }
 
 impl Config {

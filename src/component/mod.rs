@@ -9,6 +9,7 @@ mod controller;
 mod expectations;
 mod export;
 mod flow_control;
+mod latency;
 mod load;
 mod message;
 mod names;
@@ -25,7 +26,7 @@ mod work_queue;
 
 use std::fmt::Debug;
 
-pub use config::{Config, Latencies};
+pub use config::Config;
 pub use controller::{
     CACHE_SYNC, Controller, ControllerTag, ControllerTimer, Enqueue, Planned, Reconcile, Step, SyncPlan,
 };
@@ -35,6 +36,7 @@ pub use export::{
     export_workload,
 };
 pub use flow_control::{ClientLimit, TokenBucket};
+pub use latency::{Latencies, WrittenLatencies};
 pub use load::{Load, LoadCurve, LoadPoint};
 pub use message::{CommandEnd, Message, TypedCommand};
 pub use names::{name_of_pod, node_name, pod_name, workload_name};

@@ -72,7 +72,7 @@ pub struct AutoscaledPool {
     /// The most machines.
     pub max: u32,
     /// The higher, the sooner it grows (expander `priority`).
-    pub priority: i64,
+    pub priority: u32,
 }
 
 impl ProcedurePlan {

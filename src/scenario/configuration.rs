@@ -21,10 +21,11 @@ impl Resolver<'_> {
         let control_plane = &spec.control_plane;
         let version = control_plane.kubernetes_version;
         let (kube_apiserver, errors) = KubeApiserver::resolve(&control_plane.kube_apiserver, version);
-        self.flag_errors(root, "spec.controlPlane.kubeApiserver", errors);
+        let at = At::root(root).field("spec").field("controlPlane");
+        self.flag_errors(at.field("kubeApiserver"), errors);
         let (kube_controller_manager, errors) =
             KubeControllerManager::resolve(&control_plane.kube_controller_manager, version);
-        self.flag_errors(root, "spec.controlPlane.kubeControllerManager", errors);
+        self.flag_errors(at.field("kubeControllerManager"), errors);
         let mut kube_scheduler = control_plane.kube_scheduler.clone();
         kube_scheduler.apply_defaults();
         let latency = self.latencies(root, spec, files);
@@ -51,30 +52,26 @@ impl Resolver<'_> {
         let written = spec.cluster_autoscaler.as_ref()?;
         let version = spec.control_plane.kubernetes_version;
         let (flags, errors) = ClusterAutoscaler::resolve(&written.flags, version);
-        self.flag_errors(root, "spec.clusterAutoscaler.flags", errors);
+        let at = At::root(root).field("spec").field("clusterAutoscaler");
+        self.flag_errors(at.field("flags"), errors);
         let mut provisioning = written.provisioning.clone().unwrap_or(Distribution::Constant(SimDuration::ZERO));
-        self.observations(
-            &mut provisioning,
-            At::root(root).field("spec").field("clusterAutoscaler").field("provisioning").location(),
-            files,
-        );
+        self.observations(&mut provisioning, at.field("provisioning").location(), files);
         let group = |entry: &AutoscaledPoolEntry| {
             let AutoscaledPoolEntry { min, max, priority, .. } = *entry;
             let pool = procedures.pool(entry.name.as_str())?;
-            Some(AutoscaledPool { pool, min, max, priority: priority.into() })
+            Some(AutoscaledPool { pool, min, max, priority })
         };
         Some(AutoscalerPlan { groups: written.pools.iter().filter_map(group).collect(), flags, provisioning })
     }
 
-    fn flag_errors(&mut self, root: &Node, field: &str, errors: Vec<FlagError>) {
+    fn flag_errors(&mut self, at: At<'_>, errors: Vec<FlagError>) {
         for error in errors {
-            let flag = root.find(&super::overrides::parse_path(field).expect("a well-formed path"));
-            let entry = flag.and_then(|node| node.entry(error.flag.as_str()));
+            let entry = at.node().and_then(|node| node.entry(error.flag.as_str()));
             let is_unknown = error.message.contains("is not a flag");
             let location = match entry {
                 Some(entry) if is_unknown => entry.key_location.clone(),
                 Some(entry) => entry.node.location.clone(),
-                None => root.locate_text(field),
+                None => at.location(),
             };
             let (code, label) =
                 if is_unknown { ("scenario::unknown_flag", "unknown flag") } else { ("scenario::bad_value", "") };
@@ -87,33 +84,13 @@ impl Resolver<'_> {
     }
 
     fn latencies(&mut self, root: &Node, spec: &Spec, files: &mut Files<'_>) -> Latencies {
-        let mut latencies = Latencies::default();
-        let written = &spec.latency;
-        let fields = [
-            (&written.pod_start, &mut latencies.pod_start, "podStart"),
-            (&written.image_pull, &mut latencies.image_pull, "imagePull"),
-            (&written.pod_ready, &mut latencies.pod_ready, "podReady"),
-            (&written.pod_stop, &mut latencies.pod_stop, "podStop"),
-            (&written.node_boot, &mut latencies.node_boot, "nodeBoot"),
-            (&written.kubelet_reconnect, &mut latencies.kubelet_reconnect, "kubeletReconnect"),
-            (&written.volume_attach, &mut latencies.volume_attach, "volumeAttach"),
-            (&written.volume_detach, &mut latencies.volume_detach, "volumeDetach"),
-            (&written.volume_provision, &mut latencies.volume_provision, "volumeProvision"),
-            (&written.watch, &mut latencies.watch, "watch"),
-            (&written.api_call, &mut latencies.api_call, "apiCall"),
-            (&written.kubectl_start, &mut latencies.kubectl_start, "kubectlStart"),
-        ];
-        for (written, latency, field) in fields {
-            if let Some(written) = written {
-                *latency = written.clone();
-                self.observations(latency, root.locate_text(&format!("spec.latency.{field}")), files);
-            }
+        let at = At::root(root).field("spec").field("latency");
+        let mut written = spec.latency.clone();
+        for (field, latency) in written.said() {
+            self.observations(latency, at.field(field).location(), files);
         }
-        self.warn_of_slow_calls(&latencies, root);
-        latencies.job_run.clone_from(&written.job_run);
-        if let Some(job_run) = &mut latencies.job_run {
-            self.observations(job_run, root.locate_text("spec.latency.jobRun"), files);
-        }
+        let latencies = written.resolve();
+        self.warn_of_slow_calls(&latencies, at);
         latencies
     }
 
@@ -122,7 +99,7 @@ impl Resolver<'_> {
     /// # Source
     /// kubelet: a heartbeat's request is given up after `nodeStatusUpdateFrequency`; client-go, leader election: a renewal after
     /// `renewDeadline`; both are ten seconds.
-    fn warn_of_slow_calls(&mut self, latencies: &Latencies, root: &Node) {
+    fn warn_of_slow_calls(&mut self, latencies: &Latencies, at: At<'_>) {
         let usual = latencies.api_call.quantile(0.5);
         // What could not be read has been reported, and stands as the longest there is.
         if usual < HEARTBEAT_TIMEOUT || usual == SimDuration::MAX {
@@ -133,7 +110,7 @@ impl Resolver<'_> {
              leases and the control plane's processes their leadership, which is not played"
         );
         let help = "an API server that cannot be reached is a fault: `kind: ControlPlaneOutage` or `kind: Partition`";
-        let location = root.locate_text("spec.latency.apiCall");
+        let location = at.field("apiCall").location();
         let diagnostic =
             Diagnostic::warning("scenario::no_effect", message).at(location, "no cluster lives long with that");
         self.diagnostics.push(diagnostic.help(help));

@@ -1,26 +1,25 @@
 //! The lock file: a scenario with every default spelled out and every file inlined.
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
-use super::schema::API_VERSION;
-use super::{NodePool, ResolvedScenario, TimelineAction};
-use crate::component::Latencies;
+use super::ResolvedScenario;
+use super::action::{ActionEntry, AddNodesEntry, TimelineAction, TimelineEntry};
+use super::schema::{
+    API_VERSION, Amount, AutoscaledPoolEntry, Cluster, ClusterAutoscalerEntry, ControlPlane, ExpectEntry, Metadata,
+    MissingOwners, NotModelledEntry, ScenarioDocument, Share, SloEntry, Spec,
+};
 use crate::kubectl;
 use crate::model::yaml_text;
-use crate::model::{NotModelled, Object};
-use crate::observe::{MinReady, Objective};
+use crate::observe::MinReady;
+use crate::procedures::{AutoscalerPlan, RollingUpgradeSpec};
+use crate::units::{IntOrPercent, SimTime};
 
 /// The resolved scenario as a document that needs no other file and plays the same run.
 ///
 /// The first document is the scenario; the manifests' objects stand behind it, as far as they are modelled.
 #[must_use]
 pub fn lock_file(scenario: &ResolvedScenario) -> String {
-    let head = json!({
-        "apiVersion": API_VERSION,
-        "kind": "Scenario",
-        "metadata": {"name": scenario.name},
-        "spec": spec(scenario),
-    });
+    let head = serde_json::to_value(document(scenario)).expect("a scenario is plain data");
     let mut text = String::from("# Made by kubesquall: the scenario as it was run, with every default spelled out.\n");
     text.push_str(&yaml_text::document(&head));
     let pool_node_count: usize = scenario.pools.iter().map(|pool| pool.count as usize).sum();
@@ -30,161 +29,107 @@ pub fn lock_file(scenario: &ResolvedScenario) -> String {
     text
 }
 
-fn spec(scenario: &ResolvedScenario) -> Value {
-    let config = &scenario.config;
-    let mut spec = json!({
-        "duration": scenario.duration,
-        "seed": scenario.seed,
-        "cluster": {
-            "nodePools": scenario.pools.iter().map(pool).collect::<Vec<_>>(),
-            "bootstrap": scenario.bootstrap,
+fn document(scenario: &ResolvedScenario) -> ScenarioDocument {
+    ScenarioDocument {
+        api_version: API_VERSION.to_owned(),
+        kind: "Scenario".to_owned(),
+        metadata: Metadata { name: scenario.name.clone(), labels: BTreeMap::new(), annotations: BTreeMap::new() },
+        spec: spec(scenario),
+    }
+}
+
+fn spec(scenario: &ResolvedScenario) -> Spec {
+    let procedures = &scenario.procedures;
+    Spec {
+        duration: scenario.duration,
+        seed: scenario.seed,
+        cluster: Cluster {
+            manifests: Vec::new(),
+            node_pools: scenario.pools.clone(),
+            bootstrap: scenario.bootstrap,
+            allow_partial: scenario.allow_partial,
             // What was to be made anew stands among the objects.
-            "missingOwners": "Leave",
+            missing_owners: MissingOwners::Leave,
         },
-        "controlPlane": {
-            "kubernetesVersion": config.version,
-            "kubeApiserver": config.kube_apiserver.to_flags(),
-            "kubeControllerManager": config.kube_controller_manager.to_flags(),
-            "kubeScheduler": config.kube_scheduler,
-            "kubelet": config.kubelet.to_configuration(),
-        },
-        "latency": latency(&config.latency),
-        "timeline": scenario.timeline.iter().map(|(at, action)| entry(scenario, *at, *action)).collect::<Vec<_>>(),
-        "faults": scenario.chaos.processes,
-        "slo": scenario.objectives.iter().map(objective).collect::<Vec<_>>(),
-        "expect": scenario.expectations.iter().map(|expectation| json!({
-            "metric": expectation.metric,
-            "op": expectation.comparison,
-            "value": expectation.value,
-        })).collect::<Vec<_>>(),
-    });
-    if scenario.allow_partial {
-        spec["cluster"]["allowPartial"] = json!(true);
+        control_plane: control_plane(scenario),
+        latency: scenario.config.latency.written(),
+        timeline: scenario.timeline.iter().map(|(at, action)| entry(scenario, *at, *action)).collect(),
+        faults: scenario.chaos.processes.clone(),
+        cluster_autoscaler: procedures.autoscaler.as_ref().map(|plan| autoscaler(scenario, plan)),
+        node_auto_repair: procedures.repair.clone(),
+        horizontal_pod_autoscalers: procedures.workload_autoscalers.clone(),
+        slo: objectives(scenario),
+        expect: expectations(scenario),
+        files: scenario.files.clone(),
+        not_modelled: Some(scenario.not_modelled.iter().map(NotModelledEntry::from).collect()),
+        assumed: Some(scenario.assumed.clone()),
+        input: Some(scenario.input.clone()),
     }
-    let fields = spec.as_object_mut().expect("a map was made above");
-    if !scenario.procedures.workload_autoscalers.is_empty() {
-        fields.insert("horizontalPodAutoscalers".to_owned(), json!(scenario.procedures.workload_autoscalers));
-    }
-    if let Some(repair) = &scenario.procedures.repair {
-        fields.insert("nodeAutoRepair".to_owned(), json!(repair));
-    }
-    if let Some(autoscaler) = &scenario.procedures.autoscaler {
-        let pools = autoscaler.groups.iter().map(|group| {
-            json!({
-                "name": scenario.pools[group.pool].name,
-                "min": group.min,
-                "max": group.max,
-                "priority": group.priority,
-            })
-        });
-        let written = json!({
-            "pools": pools.collect::<Vec<_>>(),
-            "provisioning": autoscaler.provisioning,
-            "flags": autoscaler.flags.to_flags(),
-        });
-        fields.insert("clusterAutoscaler".to_owned(), written);
-    }
-    if !scenario.files.is_empty() {
-        fields.insert("files".to_owned(), json!(scenario.files));
-    }
-    fields.insert("notModelled".to_owned(), scenario.not_modelled.iter().map(not_modelled).collect());
-    fields.insert("assumed".to_owned(), json!(scenario.assumed));
-    fields.insert("input".to_owned(), json!(scenario.input));
-    spec
 }
 
-fn pool(pool: &NodePool) -> Value {
-    let mut template = Object::from(pool.template.clone()).to_value();
-    let fields = template.as_object_mut().expect("objects are maps");
-    fields.remove("apiVersion");
-    fields.remove("kind");
-    json!({"name": pool.name, "count": pool.count, "zones": pool.zones, "template": template})
-}
-
-pub(super) fn latency(latencies: &Latencies) -> Value {
-    let Latencies {
-        pod_start,
-        image_pull,
-        pod_ready,
-        job_run,
-        pod_stop,
-        node_boot,
-        kubelet_reconnect,
-        volume_attach,
-        volume_detach,
-        volume_provision,
-        watch,
-        api_call,
-        kubectl_start,
-    } = latencies;
-    let mut fields = json!({
-        "podStart": pod_start,
-        "imagePull": image_pull,
-        "podReady": pod_ready,
-        "podStop": pod_stop,
-        "nodeBoot": node_boot,
-        "kubeletReconnect": kubelet_reconnect,
-        "volumeAttach": volume_attach,
-        "volumeDetach": volume_detach,
-        "volumeProvision": volume_provision,
-        "watch": watch,
-        "apiCall": api_call,
-        "kubectlStart": kubectl_start,
-    });
-    // Nothing is said where containers run until they are stopped.
-    if let Some(job_run) = job_run {
-        fields["jobRun"] = json!(job_run);
+fn control_plane(scenario: &ResolvedScenario) -> ControlPlane {
+    let config = &scenario.config;
+    ControlPlane {
+        kubernetes_version: config.version,
+        kube_apiserver: config.kube_apiserver.to_flags(),
+        kube_controller_manager: config.kube_controller_manager.to_flags(),
+        kube_scheduler: config.kube_scheduler.clone(),
+        kubelet: config.kubelet.to_configuration(),
     }
-    fields
 }
 
-fn entry(scenario: &ResolvedScenario, at: crate::units::SimTime, action: TimelineAction) -> Value {
-    let at = at.saturating_since(crate::units::SimTime::ZERO);
-    match action {
-        TimelineAction::Fault(index) => {
-            let (_, fault) = &scenario.chaos.faults[index];
-            let mut written = json!(fault);
-            // All nodes are meant by a target that says nothing, which has to be said.
-            if fault.fault.target().has_nodes() && fault.nodes.is_everything() {
-                written["nodes"] = json!({});
-            }
-            json!({"at": at, "fault": written})
-        }
+fn entry(scenario: &ResolvedScenario, at: SimTime, action: TimelineAction) -> TimelineEntry {
+    let action = match action {
+        TimelineAction::Fault(index) => ActionEntry::Fault(scenario.chaos.faults[index].1.clone()),
         TimelineAction::Kubectl(index) => {
             let line = &scenario.kubectl.lines[index];
-            json!({"at": at, "kubectl": kubectl::in_place(&line.text, line.place)})
+            ActionEntry::Kubectl(kubectl::in_place(&line.text, line.place).into())
         }
         TimelineAction::AddNodes(index) => {
             let (_, pool, count) = scenario.chaos.add_nodes[index];
-            json!({"at": at, "addNodes": {"pool": scenario.pools[pool].name, "count": count}})
+            ActionEntry::AddNodes(AddNodesEntry { pool: scenario.pools[pool].name, count })
         }
         TimelineAction::RollingUpgrade(index) => {
             let upgrade = &scenario.procedures.upgrades[index];
-            let mut written = json!(upgrade);
-            written["maxSurge"] = json!(upgrade.surge());
-            json!({"at": at, "rollingUpgrade": written})
+            let max_surge = Some(upgrade.surge());
+            ActionEntry::RollingUpgrade(RollingUpgradeSpec { max_surge, ..upgrade.clone() })
         }
-        TimelineAction::RollingReboot(index) => {
-            json!({"at": at, "rollingReboot": scenario.procedures.reboots[index]})
-        }
+        TimelineAction::RollingReboot(index) => ActionEntry::RollingReboot(scenario.procedures.reboots[index].clone()),
+    };
+    TimelineEntry { at: at.saturating_since(SimTime::ZERO), actions: vec![action] }
+}
+
+fn autoscaler(scenario: &ResolvedScenario, plan: &AutoscalerPlan) -> ClusterAutoscalerEntry {
+    let pools = plan.groups.iter().map(|group| AutoscaledPoolEntry {
+        name: scenario.pools[group.pool].name,
+        min: group.min,
+        max: group.max,
+        priority: group.priority,
+    });
+    ClusterAutoscalerEntry {
+        pools: pools.collect(),
+        provisioning: Some(plan.provisioning.clone()),
+        flags: plan.flags.to_flags(),
     }
 }
 
-fn objective(objective: &Objective) -> Value {
-    let min_ready = match objective.min_ready {
-        MinReady::Count(count) => json!(count),
-        MinReady::Percent(percent) => json!(format!("{percent}%")),
-    };
-    json!({"workload": objective.workload, "minReady": min_ready, "objective": objective.objective})
+fn objectives(scenario: &ResolvedScenario) -> Vec<SloEntry> {
+    let objectives = scenario.objectives.iter().map(|objective| SloEntry {
+        workload: objective.workload.clone(),
+        min_ready: match objective.min_ready {
+            MinReady::Count(count) => IntOrPercent::Int(count),
+            MinReady::Percent(percent) => IntOrPercent::Percent(percent),
+        },
+        objective: Share(objective.objective),
+    });
+    objectives.collect()
 }
 
-fn not_modelled(row: &NotModelled) -> Value {
-    json!({
-        "file": row.file,
-        "line": row.line,
-        "object": row.object,
-        "path": row.path,
-        "value": row.value_excerpt,
-        "count": row.count,
-    })
+fn expectations(scenario: &ResolvedScenario) -> Vec<ExpectEntry> {
+    let expectations = scenario.expectations.iter().map(|expectation| ExpectEntry {
+        metric: expectation.metric.clone(),
+        op: expectation.comparison,
+        value: Amount(expectation.value),
+    });
+    expectations.collect()
 }

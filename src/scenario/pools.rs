@@ -1,19 +1,24 @@
 //! Node pools: nodes that are made from one template.
 
+use serde::{Deserialize, Serialize};
+
 use crate::arena::Symbol;
 use crate::component::{NodeRegistration, PoolPlan};
 use crate::model::Node;
 
 /// Nodes that are made from one template: `<pool>-0`, `<pool>-1`, …
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodePool {
     /// Its name.
     pub name: Symbol,
     /// How many there are at t=0.
     pub count: u32,
     /// Zones, handed out in turn; may be empty.
+    #[serde(default)]
     pub zones: Vec<Symbol>,
     /// What each of them looks like.
+    #[serde(default)]
     pub template: Node,
 }
 

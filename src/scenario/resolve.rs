@@ -423,12 +423,7 @@ impl Resolver<'_> {
     fn pools(&mut self, root: &Node, spec: &Spec, config: &Config, objects: &[ManifestObject]) -> Vec<NodePool> {
         let mut pools = Vec::new();
         for (index, entry) in spec.cluster.node_pools.iter().enumerate() {
-            let mut pool = NodePool {
-                name: entry.name,
-                count: entry.count,
-                zones: entry.zones.clone(),
-                template: entry.template.clone(),
-            };
+            let mut pool = entry.clone();
             let status = &mut pool.template.status;
             if status.allocatable.is_empty() && status.capacity.is_empty() {
                 let known = objects.iter().find_map(|object| match &object.object {

@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::action::TimelineEntry;
 use super::assumption::Assumption;
 use super::input::Input;
+use super::pools::NodePool;
 use crate::arena::Symbol;
 use crate::chaos::FaultProcessSpec;
+use crate::component::WrittenLatencies;
 use crate::engine::Distribution;
+use crate::model::NotModelled;
 use crate::model::config::{FlagMap, KubeSchedulerConfiguration, KubeletConfiguration, KubernetesVersion};
-use crate::model::{Node, NotModelled};
 use crate::procedures::{HorizontalPodAutoscalerSpec, NodeRepairSpec};
 use crate::units::{IntOrPercent, SimDuration, with_days};
 
@@ -54,7 +56,7 @@ pub(crate) struct Spec {
     #[serde(default)]
     pub(crate) control_plane: ControlPlane,
     #[serde(default)]
-    pub(crate) latency: Latency,
+    pub(crate) latency: WrittenLatencies,
     #[serde(default)]
     pub(crate) timeline: Vec<TimelineEntry>,
     #[serde(default)]
@@ -89,7 +91,7 @@ pub(crate) struct Spec {
 pub(crate) struct Cluster {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) manifests: Vec<String>,
-    pub(crate) node_pools: Vec<NodePoolEntry>,
+    pub(crate) node_pools: Vec<NodePool>,
     pub(crate) bootstrap: Bootstrap,
     /// Whether to go on with a cluster of which something could not be read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -106,17 +108,6 @@ pub(crate) enum MissingOwners {
     Rebuild,
     /// They stay unknown: their pods are not replaced.
     Leave,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct NodePoolEntry {
-    pub(crate) name: Symbol,
-    pub(crate) count: u32,
-    #[serde(default)]
-    pub(crate) zones: Vec<Symbol>,
-    #[serde(default)]
-    pub(crate) template: Node,
 }
 
 /// The state in which t=0 finds the cluster.
@@ -138,25 +129,6 @@ pub(crate) struct ControlPlane {
     pub(crate) kube_controller_manager: FlagMap,
     pub(crate) kube_scheduler: KubeSchedulerConfiguration,
     pub(crate) kubelet: KubeletConfiguration,
-}
-
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Latency {
-    pub(crate) pod_start: Option<Distribution>,
-    pub(crate) image_pull: Option<Distribution>,
-    pub(crate) pod_ready: Option<Distribution>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) job_run: Option<Distribution>,
-    pub(crate) pod_stop: Option<Distribution>,
-    pub(crate) node_boot: Option<Distribution>,
-    pub(crate) kubelet_reconnect: Option<Distribution>,
-    pub(crate) volume_attach: Option<Distribution>,
-    pub(crate) volume_detach: Option<Distribution>,
-    pub(crate) volume_provision: Option<Distribution>,
-    pub(crate) watch: Option<Distribution>,
-    pub(crate) api_call: Option<Distribution>,
-    pub(crate) kubectl_start: Option<Distribution>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -318,6 +290,19 @@ impl From<&NotModelledEntry> for NotModelled {
             object: row.object.clone(),
             path: row.path.clone(),
             value_excerpt: row.value.clone(),
+            count: row.count,
+        }
+    }
+}
+
+impl From<&NotModelled> for NotModelledEntry {
+    fn from(row: &NotModelled) -> Self {
+        Self {
+            file: row.file,
+            line: row.line,
+            object: row.object.clone(),
+            path: row.path.clone(),
+            value: row.value_excerpt.clone(),
             count: row.count,
         }
     }

@@ -192,7 +192,7 @@ fn the_figures_of_all_shipped_scenarios_can_be_counted_anew() {
 }
 
 /// A text with what stands between two marks replaced.
-fn with_part(text: &str, name: &str, part: &str) -> String {
+pub(super) fn with_part(text: &str, name: &str, part: &str) -> String {
     let (from, to) = (format!("<!-- {name}: made from the code -->\n"), format!("<!-- end of {name} -->\n"));
     let begin = text.find(&from).map(|at| at + from.len()).expect("the mark of the beginning");
     let end = text.find(&to).expect("the mark of the end");

@@ -42,7 +42,7 @@ impl Group {
             pool: pool.pool,
             min: pool.min,
             max: pool.max,
-            priority: pool.priority,
+            priority: pool.priority.into(),
             requests: Vec::new(),
             backoff: None,
         }

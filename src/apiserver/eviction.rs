@@ -6,7 +6,9 @@ use super::pods::{self, gone};
 use super::{Served, Session, workloads};
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodStatusPatch, Reply, StatusUpdate};
 use crate::model::{LabelSelector, Labels, UnhealthyPodEvictionPolicy};
-use crate::state::{DeletionCause, DisruptionReason, Pod, PodDisruptionBudget, PodDisruptionBudgetId, PodId, PodPhase};
+use crate::state::{
+    BudgetReason, DeletionCause, DisruptionReason, Pod, PodDisruptionBudget, PodDisruptionBudgetId, PodId, PodPhase,
+};
 use crate::units::SimDuration;
 
 /// How often a write that met another is tried (`EvictionsRetry`).
@@ -175,7 +177,7 @@ impl Eviction {
         let mut status = s.store.budgets.get(id).map(|budget| budget.status.clone()).unwrap_or_default();
         status.disruptions_allowed -= 1;
         if status.disruptions_allowed == 0 {
-            status.condition = Some((false, "InsufficientPods", Arc::from("")));
+            status.condition = Some((false, BudgetReason::InsufficientPods, Arc::from("")));
         }
         // The API keeps times in whole seconds.
         status.disrupted_pods.insert(Arc::clone(&self.name), s.now.floor_to_second());
@@ -281,7 +283,7 @@ fn exhausted(budget: &PodDisruptionBudget, s: &Session<'_>) -> String {
     }
     let base = format!("The disruption budget {name} does not allow evicting pods currently");
     match &status.condition {
-        Some((false, "SyncFailed", message)) if !message.is_empty() => {
+        Some((false, BudgetReason::SyncFailed, message)) if !message.is_empty() => {
             format!("{base} because it failed sync: {message}")
         }
         _ if status.current_healthy <= status.desired_healthy => needs,

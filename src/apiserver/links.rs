@@ -1,18 +1,18 @@
 //! Owners, once all objects of the input are in the store.
 
 use crate::arena::Symbol;
-use crate::state::{Job, Owner, Store, Uid, WorkloadId};
+use crate::model::ObjectKind;
+use crate::state::{Owner, Store, Uid, WorkloadId};
 
 /// Ties objects to the owners that their metadata names, once all are in the store. An owner that is not there, or has
 /// another UID, stays a name.
 pub fn link_owners(store: &mut Store) {
     let find = |store: &Store, namespace: Symbol, owner: Option<Owner>| -> Option<Owner> {
         let Some(Owner::Foreign { kind, name, uid }) = owner else { return None };
-        if kind.as_str() == "Node" {
+        let kind = ObjectKind::named(kind.as_str())?;
+        if kind == ObjectKind::Node {
             return store.find_node(name).map(Owner::Node);
         }
-        let kinds = ["Deployment", "ReplicaSet", "ReplicationController", "DaemonSet", "StatefulSet", "Job", "CronJob"];
-        let kind = kinds.into_iter().find(|k| *k == kind.as_str())?;
         let id = store.find_workload(kind, namespace, name)?;
         let meta = store.workload_meta(id)?;
         (uid == Uid::from_text("") || meta.uid == uid).then(|| id.as_owner())
@@ -47,13 +47,13 @@ pub fn link_owners(store: &mut Store) {
 /// Puts the unfinished Jobs of CronJobs on their lists of active ones.
 fn list_active_jobs(store: &mut Store) {
     for id in store.cron_jobs.ids().collect::<Vec<_>>() {
-        let is_over = |job: &Job| job.status.conditions.iter().any(|(kind, ..)| matches!(*kind, "Complete" | "Failed"));
         let jobs = store.jobs_of(id).iter().filter_map(|&job| Some((job, store.jobs.get(job)?)));
-        let running: Vec<_> = jobs.filter(|(_, job)| !is_over(job)).map(|(id, job)| (id, job.meta.name)).collect();
+        let running: Vec<_> =
+            jobs.filter(|(_, job)| job.status.end().is_none()).map(|(id, job)| (id, job.meta.name)).collect();
         let Some(cron_job) = store.cron_jobs.get_mut(id) else { continue };
         for job in running {
-            if !cron_job.active.contains(&job) {
-                cron_job.active.push(job);
+            if !cron_job.status.active.contains(&job) {
+                cron_job.status.active.push(job);
             }
         }
     }

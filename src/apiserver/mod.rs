@@ -4,7 +4,6 @@
 //! takes several steps, between which others have theirs. No queueing, no knowledge of who asks.
 
 mod admission;
-mod autoscalers;
 mod eviction;
 mod finalizers;
 mod limit_ranger;
@@ -12,12 +11,10 @@ mod links;
 mod names;
 mod namespaces;
 mod nodes;
-mod objects;
 mod opt_in;
 mod pods;
-mod removal;
+mod registry;
 mod resource_quota;
-mod updates;
 mod validation;
 mod volumes;
 mod workloads;
@@ -235,12 +232,7 @@ impl ApiServer {
                 crate::model::validation::drop_unknown(&mut object, s.config.version);
                 validation::create(s.config.version, &object).and_then(|()| self.charged(s, Request::Create(object)))
             }
-            Request::DeleteOther { kind, namespace, name } => {
-                if kind == "PriorityClass" || kind.starts_with("runtimeclass") || kind == "limitrange" {
-                    self.admission.clear();
-                }
-                removal::delete_other(s, kind, namespace, name)
-            }
+            Request::DeleteOther { kind, namespace, name } => self.delete(s, kind, namespace, name),
             Request::BindClaim { claim, volume } => volumes::bind(s, claim, volume),
             Request::SetClaimOwner { claim, pod } => volumes::set_claim_owner(s, claim, pod),
             Request::SelectNode { claim, node } => volumes::select_node(s, claim, node),
@@ -248,9 +240,9 @@ impl ApiServer {
             Request::SetAttachment { volume, node, phase } => volumes::set_attachment(s, volume, node, phase),
             Request::ReportVolume { volume, node, in_use } => volumes::report(s, volume, node, in_use),
             Request::PutEndpointSlice { service, slice, endpoints } => {
-                objects::put_endpoint_slice(s, service, slice, endpoints)
+                registry::put_endpoint_slice(s, service, slice, endpoints)
             }
-            Request::FinalizeNamespace { name } => removal::finalize_namespace(s, name),
+            Request::FinalizeNamespace { name } => registry::finalize_namespace(s, name),
         })
     }
 

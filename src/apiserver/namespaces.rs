@@ -1,8 +1,9 @@
 //! What a namespace that is being deleted still takes.
 
+use super::registry;
 use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason, PodName, Request};
-use crate::model::Object;
+use crate::model::{Object, Scope};
 use crate::state::{PodId, Store};
 
 /// Something that a request would make: its namespace, resource and name.
@@ -48,7 +49,7 @@ pub(super) fn content<'a>(request: &'a Request, store: &'a Store) -> Option<Cont
             (store.cron_jobs.get(*cron_job)?.meta.namespace, "jobs.batch", name.as_str())
         }
         Request::Create(object) => of_object(object)?,
-        Request::Apply(object) if !exists(object, store) => of_object(object)?,
+        Request::Apply(object) if !registry::exists(object, store) => of_object(object)?,
         _ => return None,
     })
 }
@@ -58,55 +59,11 @@ fn of_pod(pod: PodId, store: &Store) -> Option<Content<'_>> {
 }
 
 fn of_object(object: &Object) -> Option<Content<'_>> {
-    let resource = match object {
-        Object::Pod(_) => "pods",
-        Object::Deployment(_) => "deployments.apps",
-        Object::ReplicaSet(_) => "replicasets.apps",
-        Object::ReplicationController(_) => "replicationcontrollers",
-        Object::DaemonSet(_) => "daemonsets.apps",
-        Object::StatefulSet(_) => "statefulsets.apps",
-        Object::Job(_) => "jobs.batch",
-        Object::CronJob(_) => "cronjobs.batch",
-        Object::PodDisruptionBudget(_) => "poddisruptionbudgets.policy",
-        Object::Service(_) => "services",
-        Object::PersistentVolumeClaim(_) => "persistentvolumeclaims",
-        Object::ControllerRevision(_) => "controllerrevisions.apps",
-        Object::HorizontalPodAutoscaler(_) => "horizontalpodautoscalers.autoscaling",
-        Object::LimitRange(_) => "limitranges",
-        Object::ResourceQuota(_) => "resourcequotas",
-        Object::Stored(object) if object.stored_kind().is_namespaced => object.stored_kind().resource().as_str(),
-        Object::Namespace(_)
-        | Object::Node(_)
-        | Object::PriorityClass(_)
-        | Object::RuntimeClass(_)
-        | Object::PersistentVolume(_)
-        | Object::StorageClass(_)
-        | Object::CSIDriver(_)
-        | Object::CSINode(_)
-        | Object::Stored(_) => return None,
+    let is_namespaced = match object {
+        Object::Stored(object) => object.stored_kind().is_namespaced,
+        modelled => modelled.kind().scope() == Scope::Namespaced,
     };
     let metadata = object.metadata();
     let name = if metadata.name.is_empty() { metadata.generate_name } else { metadata.name };
-    Some((metadata.namespace, resource, name.as_str()))
-}
-
-/// Whether there is an object of that kind and name.
-fn exists(object: &Object, store: &Store) -> bool {
-    let metadata = object.metadata();
-    let (namespace, name) = (metadata.namespace, metadata.name);
-    match object {
-        Object::Pod(_) => store.find_pod(namespace, &name.as_str().into()).is_some(),
-        Object::PodDisruptionBudget(_) => {
-            store.budgets.iter().any(|(_, of)| of.meta.namespace == namespace && of.meta.name == name)
-        }
-        Object::Service(_) => {
-            store.services.iter().any(|(_, of)| of.meta.namespace == namespace && of.meta.name == name)
-        }
-        Object::PersistentVolumeClaim(_) => store.volumes.find_claim(namespace, name).is_some(),
-        Object::Stored(object) => store.stored.contains_key(&(object.stored_kind().printed(), namespace, name)),
-        Object::HorizontalPodAutoscaler(_) => store.autoscalers.contains_key(&(namespace, name)),
-        Object::LimitRange(_) => store.limit_ranges.contains_key(&(namespace, name)),
-        Object::ResourceQuota(_) => store.quotas.contains_key(&(namespace, name)),
-        _ => store.find_workload(object.kind().as_str(), namespace, name).is_some(),
-    }
+    is_namespaced.then(|| (metadata.namespace, registry::resource(object), name.as_str()))
 }

@@ -11,7 +11,7 @@ use crate::component::{
 };
 use crate::engine::Streams;
 use crate::model::config::{KubeApiserver, KubernetesVersion};
-use crate::model::{self, Object, PodTemplateSpec, TaintEffect, Toleration};
+use crate::model::{self, Object, ObjectKind, PodTemplateSpec, TaintEffect, Toleration};
 use crate::state::{
     Changed, DeletionCause, NodeCondition, NodeConditionKind, NodeId, NotScheduled, NotScheduledReason, ObjectDelta,
     Pod, PodDelta, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, PodPhase, Propagation, Status, Store,
@@ -239,7 +239,7 @@ fn pods_of_a_priority_class_that_was_deleted_are_forbidden_those_of_a_dump_are_n
         }))
     };
     api.ask(make()).expect("a pod");
-    let (kind, namespace, name) = ("PriorityClass", Symbol::empty(), Symbol::new("hi"));
+    let (kind, namespace, name) = (ObjectKind::PriorityClass.into(), Symbol::empty(), Symbol::new("hi"));
     api.ask(Request::DeleteOther { kind, namespace, name }).expect("a deletion");
     let (reason, message) = api.refusal(make());
     assert_eq!(reason, ErrorReason::Forbidden);
@@ -309,7 +309,7 @@ fn one_priority_class_at_most_is_the_default_of_all() {
     let id = pod(&mut api, "b");
     assert_eq!(api.get(id).spec.priority, 60);
     let delete = |name: &str| Request::DeleteOther {
-        kind: "PriorityClass",
+        kind: ObjectKind::PriorityClass.into(),
         namespace: Symbol::empty(),
         name: Symbol::new(name),
     };
@@ -556,7 +556,8 @@ fn a_terminating_namespace_takes_nothing_new() {
     };
     api.ask(Request::Create(budget())).expect("a new budget");
     let name = Symbol::new("going");
-    api.ask(Request::DeleteOther { kind: "Namespace", namespace: Symbol::empty(), name }).expect("a deletion");
+    api.ask(Request::DeleteOther { kind: ObjectKind::Namespace.into(), namespace: Symbol::empty(), name })
+        .expect("a deletion");
     let node = api.store.node_slot(Symbol::new("n"));
     let mut check = |request: Request, what: &str| {
         let expected = format!(
@@ -740,7 +741,7 @@ fn an_eviction_takes_from_the_budget_and_leaves_a_condition() {
     let status = &api.store.budgets[budget].status;
     assert_eq!(status.disruptions_allowed, 0);
     assert!(status.disrupted_pods.contains_key("a"));
-    assert_eq!(status.condition.as_ref().map(|c| (c.0, c.1)), Some((false, "InsufficientPods")));
+    assert_eq!(status.condition.as_ref().map(|c| (c.0, c.1.as_str())), Some((false, "InsufficientPods")));
     let error = api.evict(b).expect_err("no room");
     assert_eq!(error.reason, ErrorReason::TooManyRequests);
     assert_eq!(error.retry_after, None);
@@ -1107,7 +1108,8 @@ fn a_pod_or_budget_that_goes_meanwhile_is_not_found() {
         steps += 1;
         if steps == 2 {
             let (namespace, name) = (Symbol::new("default"), Symbol::new("b"));
-            api.ask(Request::DeleteOther { kind: "PodDisruptionBudget", namespace, name }).expect("a deletion");
+            api.ask(Request::DeleteOther { kind: ObjectKind::PodDisruptionBudget.into(), namespace, name })
+                .expect("a deletion");
         }
     }) {}
     assert_eq!(overlap.only().1.err().map(|(reason, ..)| reason), Some(ErrorReason::NotFound));
@@ -1122,7 +1124,7 @@ fn a_refusal_says_why_as_far_as_its_version_knows() {
         let budget = api.budget(APP_A, (0, healthy, 2));
         let (reason, message) = condition;
         api.set_budget(budget, |old| PodDisruptionBudgetStatus {
-            condition: Some((false, reason, Arc::from(message))),
+            condition: Some((false, reason.into(), Arc::from(message))),
             ..old
         });
         let pod = api.running("p", true);
@@ -1276,7 +1278,7 @@ fn a_slot_that_becomes_a_job_is_announced_of_its_cron_job_too() {
         _ => false,
     };
     assert!(api.changed.iter().any(is_told), "{:?}", api.changed);
-    assert_eq!(api.store.cron_jobs[id].last_scheduled_at, Some(scheduled_at));
+    assert_eq!(api.store.cron_jobs[id].status.last_scheduled_at, Some(scheduled_at));
 }
 
 #[test]

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{ApiServer, Session, already_exists, not_found};
-use crate::arena::Symbol;
-use crate::component::{Answer, ApiError, BaseVersion, ErrorReason, NewReplicaSet, NewRevision, Reply, StatusUpdate};
+use super::{ApiServer, Session, already_exists, not_found, registry};
+use crate::arena::{Id, Symbol};
+use crate::component::{
+    Answer, ApiError, BaseVersion, ErrorReason, NewReplicaSet, NewRevision, Reply, StatusUpdate, export_workload,
+};
+use crate::model::{Object, ObjectKind};
 use crate::state::{
     Changed, ControllerRevision, ControllerRevisionId, CronJob, CronJobId, Deployment, Job, JobStatus, Meta,
-    ObjectDelta, Owner, Propagation, ReplicaSet, ReplicaSetId, ReplicaSetStatus, WorkloadId,
+    ObjectDelta, Owner, Propagation, ReplicaSet, ReplicaSetId, ReplicaSetStatus, Workload, WorkloadId,
 };
 use crate::units::SimTime;
 
@@ -17,7 +20,7 @@ impl ApiServer {
         let Some(namespace) = s.store.deployments.get(new.deployment).map(|d| d.meta.namespace) else {
             return Err(not_found("deployments.apps", ""));
         };
-        if s.store.find_workload("ReplicaSet", namespace, new.name).is_some() {
+        if s.store.find_workload(ObjectKind::ReplicaSet, namespace, new.name).is_some() {
             return Err(already_exists("replicasets.apps", new.name.as_str()));
         }
         let set = ReplicaSet {
@@ -39,8 +42,7 @@ impl ApiServer {
             spec: new.spec,
             status: ReplicaSetStatus::default(),
         };
-        let id = WorkloadId::ReplicaSet(s.store.replica_sets.insert(set));
-        s.store.index_workload(id);
+        let id = s.store.insert_workload(set);
         s.changed.push(Changed::WorkloadAdded(id));
         Ok(Reply::Workload(id))
     }
@@ -75,7 +77,7 @@ impl ApiServer {
     ) -> Answer {
         let Some(cron_job) = s.store.cron_jobs.get(id) else { return Err(not_found("cronjobs.batch", "")) };
         let (namespace, template) = (cron_job.meta.namespace, cron_job.spec.job_template.clone());
-        if s.store.find_workload("Job", namespace, name).is_some() {
+        if s.store.find_workload(ObjectKind::Job, namespace, name).is_some() {
             return Err(already_exists("jobs.batch", name.as_str()));
         }
         let meta = Meta {
@@ -92,21 +94,33 @@ impl ApiServer {
             owner: Some(Owner::CronJob(id)),
         };
         let job = Job { meta, spec: Arc::new(template.spec), status: JobStatus::default() };
-        let job = s.store.jobs.insert(job);
-        let workload = WorkloadId::Job(job);
-        s.store.index_workload(workload);
-        if let Some(cron_job) = s.store.cron_jobs.get_mut(id) {
-            cron_job.last_scheduled_at = Some(scheduled_at);
-            cron_job.active.push((job, name));
+        let workload = s.store.insert_workload(job);
+        if let (WorkloadId::Job(job), Some(cron_job)) = (workload, s.store.cron_jobs.get_mut(id)) {
+            cron_job.status.last_scheduled_at = Some(scheduled_at);
+            cron_job.status.active.push((job, name));
         }
         s.changed.push(Changed::WorkloadAdded(workload));
         s.changed.push(Changed::WorkloadUpdated(WorkloadId::CronJob(id), ObjectDelta::STATUS));
         Ok(Reply::Workload(workload))
     }
+
+    /// PUT of a workload's subresource `scale`.
+    pub(super) fn scale(&mut self, s: &mut Session<'_>, workload: WorkloadId, replicas: i32) -> Answer {
+        let missing = || not_found("the workload", "");
+        let mut object = export_workload(s.store, workload).ok_or_else(missing)?;
+        match &mut object {
+            Object::Deployment(deployment) => deployment.spec.replicas = Some(replicas),
+            Object::StatefulSet(set) => set.spec.replicas = Some(replicas),
+            Object::ReplicaSet(set) => set.spec.replicas = Some(replicas),
+            Object::ReplicationController(controller) => controller.spec.replicas = Some(replicas),
+            _ => return Err(missing()),
+        }
+        self.apply(s, object)
+    }
 }
 
 fn missing(workload: WorkloadId) -> crate::component::ApiError {
-    not_found(workload.kind(), "")
+    not_found(workload.kind().as_str(), "")
 }
 
 pub(super) fn update_replica_set(
@@ -147,7 +161,7 @@ fn unchanged_since(s: &Session<'_>, workload: WorkloadId, base: BaseVersion) -> 
 }
 
 /// 409 in the API's words.
-fn modified(resource: &str, name: Symbol) -> ApiError {
+pub(super) fn modified(resource: &str, name: Symbol) -> ApiError {
     let message = format!(
         "Operation cannot be fulfilled on {resource} \"{name}\": the object has been modified; please apply your changes to the latest version and try again"
     );
@@ -221,85 +235,57 @@ pub(super) fn set_revision_owner(s: &mut Session<'_>, id: ControllerRevisionId, 
 }
 
 pub(super) fn update_status(s: &mut Session<'_>, update: StatusUpdate) -> Answer {
-    /// Replaces a status and says whether it differed.
-    fn set<T: PartialEq>(old: &mut T, new: T) -> ObjectDelta {
-        if *old == new {
-            return ObjectDelta::NONE;
-        }
-        *old = new;
-        ObjectDelta::STATUS
-    }
-    let (workload, delta) = match update {
+    match update {
         StatusUpdate::Deployment(id, base, new, annotations) => {
-            unchanged_since(s, WorkloadId::Deployment(id), base)?;
-            let write = |deployment: &mut Deployment| {
-                let mut delta = set(&mut deployment.status, new);
-                if let Some(annotations) = annotations
-                    && !set(&mut deployment.meta.annotations, annotations).is_none()
-                {
-                    delta = delta | ObjectDelta::METADATA;
-                }
-                delta
-            };
-            (WorkloadId::Deployment(id), s.store.deployments.get_mut(id).map(write))
+            set_status(s, id, base, |deployment: &mut Deployment| {
+                let is_same =
+                    annotations.as_ref().is_none_or(|annotations| *annotations == deployment.meta.annotations);
+                deployment.meta.annotations = annotations.unwrap_or_else(|| Arc::clone(&deployment.meta.annotations));
+                let delta = write_status(deployment, new);
+                Ok(if is_same { delta } else { delta | ObjectDelta::METADATA })
+            })
         }
-        StatusUpdate::ReplicaSet(id, base, new) => {
-            unchanged_since(s, WorkloadId::ReplicaSet(id), base)?;
-            (WorkloadId::ReplicaSet(id), s.store.replica_sets.get_mut(id).map(|o| set(&mut o.status, new)))
-        }
-        StatusUpdate::DaemonSet(id, base, new) => {
-            unchanged_since(s, WorkloadId::DaemonSet(id), base)?;
-            (WorkloadId::DaemonSet(id), s.store.daemon_sets.get_mut(id).map(|o| set(&mut o.status, new)))
-        }
-        StatusUpdate::StatefulSet(id, base, new) => {
-            unchanged_since(s, WorkloadId::StatefulSet(id), base)?;
-            (WorkloadId::StatefulSet(id), s.store.stateful_sets.get_mut(id).map(|o| set(&mut o.status, new)))
-        }
-        StatusUpdate::Job(id, base, new) => {
-            unchanged_since(s, WorkloadId::Job(id), base)?;
-            let Some(job) = s.store.jobs.get_mut(id) else { return Err(missing(WorkloadId::Job(id))) };
+        StatusUpdate::ReplicaSet(id, base, new) => set_status(s, id, base, |set| Ok(write_status(set, new))),
+        StatusUpdate::DaemonSet(id, base, new) => set_status(s, id, base, |set| Ok(write_status(set, new))),
+        StatusUpdate::StatefulSet(id, base, new) => set_status(s, id, base, |set| Ok(write_status(set, new))),
+        StatusUpdate::Job(id, base, new) => set_status(s, id, base, |job| {
             valid_job_status(job, &new)?;
-            (WorkloadId::Job(id), Some(set(&mut job.status, *new)))
-        }
-        StatusUpdate::CronJob(id, gone) => {
-            let strike = |cron_job: &mut CronJob| {
-                let before = cron_job.active.len();
-                cron_job.active.retain(|(job, _)| !gone.contains(job));
-                if cron_job.active.len() == before { ObjectDelta::NONE } else { ObjectDelta::STATUS }
-            };
-            (WorkloadId::CronJob(id), s.store.cron_jobs.get_mut(id).map(strike))
-        }
-        StatusUpdate::Autoscaler(key, new) => return super::autoscalers::update_status(s, key, *new),
-        StatusUpdate::Quota(key, read_version, new) => {
-            let Some(quota) = s.store.quotas.get_mut(&key) else {
-                return Err(not_found("resourcequotas", key.1.as_str()));
-            };
-            if quota.version != read_version {
-                return Err(modified("resourcequotas", key.1));
-            }
-            (quota.hard, quota.used) = *new;
-            quota.version += 1;
-            return Ok(Reply::Done);
-        }
-        StatusUpdate::Budget(id, read_version, new) => {
-            let Some(budget) = s.store.budgets.get_mut(id) else {
-                return Err(not_found("poddisruptionbudgets.policy", ""));
-            };
-            if budget.resource_version != read_version {
-                return Err(modified("poddisruptionbudgets.policy", budget.meta.name));
-            }
-            if set(&mut budget.status, *new).is_none() {
-                return Ok(Reply::Unchanged);
-            }
-            budget.resource_version += 1;
-            s.changed.push(Changed::BudgetUpdated(id, ObjectDelta::STATUS));
-            return Ok(Reply::Done);
-        }
-    };
-    match delta {
-        None => Err(missing(workload)),
-        Some(delta) => publish(s, workload, delta),
+            Ok(write_status(job, *new))
+        }),
+        StatusUpdate::CronJob(id, gone) => set_status(s, id, None, |cron_job: &mut CronJob| {
+            let before = cron_job.status.active.len();
+            cron_job.status.active.retain(|(job, _)| !gone.contains(job));
+            let is_same = cron_job.status.active.len() == before;
+            Ok(if is_same { ObjectDelta::NONE } else { ObjectDelta::STATUS })
+        }),
+        StatusUpdate::Autoscaler(key, new) => registry::update_autoscaler_status(s, key, *new),
+        StatusUpdate::Quota(key, base, new) => registry::update_quota_status(s, key, base, *new),
+        StatusUpdate::Budget(id, base, new) => registry::update_budget_status(s, id, base, *new),
     }
+}
+
+/// Writes a workload's status from the version of it that was read.
+fn set_status<W: Workload>(
+    s: &mut Session<'_>,
+    id: Id<W>,
+    base: BaseVersion,
+    write: impl FnOnce(&mut W) -> Result<ObjectDelta, ApiError>,
+) -> Answer {
+    let workload = W::workload_id(id);
+    unchanged_since(s, workload, base)?;
+    let held = W::table_mut(s.store).get_mut(id).ok_or_else(|| missing(workload))?;
+    let delta = write(held)?;
+    publish(s, workload, delta)
+}
+
+/// Replaces a status and says whether it differed.
+fn write_status<W: Workload>(held: &mut W, new: W::Status) -> ObjectDelta {
+    let old = held.status_mut();
+    if *old == new {
+        return ObjectDelta::NONE;
+    }
+    *old = new;
+    ObjectDelta::STATUS
 }
 
 /// # Source
@@ -334,15 +320,7 @@ pub(super) fn finalize(s: &mut Session<'_>, workload: WorkloadId) -> Answer {
 
 /// Takes a workload out of the API.
 pub(super) fn remove(s: &mut Session<'_>, workload: WorkloadId) -> Answer {
-    s.store.unindex_workload(workload);
-    match workload {
-        WorkloadId::Deployment(id) => drop(s.store.deployments.remove(id)),
-        WorkloadId::ReplicaSet(id) => drop(s.store.replica_sets.remove(id)),
-        WorkloadId::DaemonSet(id) => drop(s.store.daemon_sets.remove(id)),
-        WorkloadId::StatefulSet(id) => drop(s.store.stateful_sets.remove(id)),
-        WorkloadId::Job(id) => drop(s.store.jobs.remove(id)),
-        WorkloadId::CronJob(id) => drop(s.store.cron_jobs.remove(id)),
-    }
+    s.store.remove_workload(workload);
     s.changed.push(Changed::WorkloadRemoved(workload));
     Ok(Reply::Done)
 }

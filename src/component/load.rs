@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::arena::Symbol;
+use crate::model::ObjectKind;
 use crate::units::{SimDuration, SimTime, with_days};
 
 /// The load at an instant.
@@ -24,7 +25,7 @@ pub struct LoadCurve(Vec<(SimTime, f64)>);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
     /// The workload's kind.
-    pub kind: &'static str,
+    pub kind: ObjectKind,
     /// Its namespace.
     pub namespace: Symbol,
     /// Its name.

@@ -23,7 +23,7 @@ pub fn node_name(store: &Store, id: NodeId) -> String {
 /// A workload's name, as chains of causes have it.
 #[must_use]
 pub fn workload_name(store: &Store, id: WorkloadId) -> String {
-    let kind = store.workload_kind(id).to_ascii_lowercase();
+    let kind = store.workload_kind(id).as_str().to_ascii_lowercase();
     let gone = || format!("a {kind} that is gone");
     store.workload_meta(id).map_or_else(gone, |m| format!("{kind}/{}/{}", m.namespace, m.name))
 }

@@ -53,7 +53,9 @@ pub fn controller_name(store: &Store, owner: Option<Owner>) -> (&'static str, &'
         Some(Owner::Node(id)) => ("Node", store.node_name(id).as_str()),
         Some(Owner::Foreign { kind, name, .. }) => (kind.as_str(), name.as_str()),
         Some(owner) => match WorkloadId::from_owner(owner) {
-            Some(id) => store.workload_meta(id).map_or(("", ""), |meta| (store.workload_kind(id), meta.name.as_str())),
+            Some(id) => {
+                store.workload_meta(id).map_or(("", ""), |meta| (store.workload_kind(id).as_str(), meta.name.as_str()))
+            }
             None => ("", ""),
         },
     }

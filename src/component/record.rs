@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::arena::Symbol;
+use crate::model::ObjectKind;
 use crate::state::{ControlPlaneProcess, NodeId, Pod, PodId, Store, Uid, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
@@ -65,7 +66,10 @@ impl ObjectRef {
     #[must_use]
     pub fn workload(store: &Store, id: WorkloadId) -> Option<Self> {
         let meta = store.workload_meta(id)?;
-        Some(Self { uid: meta.uid, ..Self::named(store.workload_kind(id), meta.namespace, meta.name.as_str()) })
+        Some(Self {
+            uid: meta.uid,
+            ..Self::named(store.workload_kind(id).as_str(), meta.namespace, meta.name.as_str())
+        })
     }
 }
 
@@ -289,9 +293,9 @@ fn posted_before_the_run(store: &Store, about: &ObjectRef) -> Vec<(SimTime, &'st
     if matches!(about.kind, "Pod" | "Node") {
         return Vec::new();
     }
-    let Some(workload) = store.find_workload(about.kind, about.namespace, Symbol::new(&about.name)) else {
-        return Vec::new();
-    };
+    let found = ObjectKind::named(about.kind)
+        .and_then(|kind| store.find_workload(kind, about.namespace, Symbol::new(&about.name)));
+    let Some(workload) = found else { return Vec::new() };
     let mut posted: Vec<(SimTime, &'static str, String)> = Vec::new();
     match workload {
         WorkloadId::Deployment(id) => {

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::arena::Symbol;
 use crate::model::validation::{self, FieldError};
-use crate::model::{self, Labels, Object, ObjectKind, PodTemplateSpec, ResourceList, Resources, TaintEffect};
+use crate::model::{self, AnyKind, Labels, Object, ObjectKind, PodTemplateSpec, ResourceList, Resources, TaintEffect};
 use crate::state::{
     AttachmentPhase, AutoscalerKey, AutoscalerStatus, ContainerStatus, CronJobId, DaemonSetId, DaemonSetStatus,
     DeletionCause, DeploymentId, DeploymentStatus, DisruptionReason, Endpoint, JobId, JobStatus, Node, NodeCondition,
@@ -415,8 +415,8 @@ pub enum Request {
     Create(Box<model::Object>),
     /// DELETE an object that is neither pod, node nor workload, by kind and name.
     DeleteOther {
-        /// API kind.
-        kind: &'static str,
+        /// Kind.
+        kind: AnyKind,
         /// Namespace.
         namespace: Symbol,
         /// Name.

@@ -4,8 +4,8 @@ use super::cron_job::CronJobs;
 use super::tests::{Cluster, cluster, text};
 use crate::arena::Symbol;
 use crate::component::{Reply, Request, StatusUpdate};
-use crate::model::{self, Object};
-use crate::state::{JobStatus, Propagation, WorkloadId};
+use crate::model::{self, Object, ObjectKind};
+use crate::state::{JobCondition, JobStatus, Propagation, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
 /// Midnight, one day in.
@@ -45,7 +45,7 @@ impl Calendar {
 
     fn active(&self) -> Vec<&'static str> {
         let (_, cron_job) = self.cluster.store().cron_jobs.iter().next().expect("the cron job");
-        cron_job.active.iter().map(|(_, name)| name.as_str()).collect()
+        cron_job.status.active.iter().map(|(_, name)| name.as_str()).collect()
     }
 
     fn messages(&self, reason: &str) -> Vec<String> {
@@ -56,8 +56,8 @@ impl Calendar {
     fn finish_all(&mut self, condition: &'static str) {
         let ids: Vec<_> = self.cluster.store().jobs.ids().collect();
         for id in ids {
-            let conditions = vec![(condition, "", self.cluster.now())];
-            let status = JobStatus { conditions, ..JobStatus::default() };
+            let condition = JobCondition { kind: condition.into(), reason: "".into(), since: self.cluster.now() };
+            let status = JobStatus { conditions: vec![condition], ..JobStatus::default() };
             self.cluster.ask(Request::UpdateStatus(StatusUpdate::Job(id, None, Box::new(status)))).expect("a status");
         }
     }
@@ -179,7 +179,13 @@ fn a_suspended_cron_job_makes_nothing() {
     calendar.cluster.start();
     calendar.run_until(10.0);
     assert!(calendar.slots().is_empty());
-    assert!(calendar.cluster.store().find_workload("CronJob", Symbol::new("default"), Symbol::new("report")).is_some());
+    assert!(
+        calendar
+            .cluster
+            .store()
+            .find_workload(ObjectKind::CronJob, Symbol::new("default"), Symbol::new("report"))
+            .is_some()
+    );
 }
 
 #[test]

@@ -13,8 +13,8 @@ use crate::component::{
 };
 use crate::model::{LabelSelector, LabelSelectorRequirement, PodDisruptionBudgetSpec};
 use crate::state::{
-    Change, Changed, DeploymentId, DisruptionReason, ObjectDelta, Owner, Pod, PodDelta, PodDisruptionBudget,
-    PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, ReplicaSetId, StatefulSetId, Store,
+    BudgetReason, Change, Changed, DeploymentId, DisruptionReason, ObjectDelta, Owner, Pod, PodDelta,
+    PodDisruptionBudget, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, ReplicaSetId, StatefulSetId, Store,
 };
 use crate::units::{Rounding, SimDuration, SimTime};
 
@@ -188,7 +188,8 @@ fn judge(
         healthy += i32::from(pod.is_ready());
     }
     let allowed = if wanted.expected <= 0 { 0 } else { (healthy - wanted.desired).max(0) };
-    let (holds, reason) = if allowed > 0 { (true, "SufficientPods") } else { (false, "InsufficientPods") };
+    let (holds, reason) =
+        if allowed > 0 { (true, BudgetReason::SufficientPods) } else { (false, BudgetReason::InsufficientPods) };
     let status = PodDisruptionBudgetStatus {
         observed_generation: budget.meta.generation,
         disruptions_allowed: allowed,
@@ -206,7 +207,7 @@ fn judge(
 fn fail_safe(budget: &PodDisruptionBudget, error: &str) -> PodDisruptionBudgetStatus {
     PodDisruptionBudgetStatus {
         disruptions_allowed: 0,
-        condition: Some((false, "SyncFailed", Arc::from(error))),
+        condition: Some((false, BudgetReason::SyncFailed, Arc::from(error))),
         ..budget.status.clone()
     }
 }
@@ -604,7 +605,7 @@ mod tests {
         assert_eq!(error, "found no controllers for pod \"x\"");
         let status = fail_safe(&spec, &error);
         assert_eq!(status.disruptions_allowed, 0);
-        assert!(matches!(status.condition, Some((false, "SyncFailed", _))));
+        assert!(matches!(status.condition, Some((false, BudgetReason::SyncFailed, _))));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::disruption::Disruption;
 use super::tests::{Cluster, TEMPLATE, cluster, text};
 use crate::component::{PodStatusPatch, Reply, Request, StatusUpdate};
 use crate::model::{self, Object};
-use crate::state::{Owner, PodDisruptionBudgetId, PodId, PodPhase, ReplicaSetId, Status, WorkloadId};
+use crate::state::{BudgetReason, Owner, PodDisruptionBudgetId, PodId, PodPhase, ReplicaSetId, Status, WorkloadId};
 
 struct Budgets {
     cluster: Cluster<Disruption>,
@@ -138,9 +138,9 @@ fn a_sync_that_failed_is_not_tried_again_by_itself() {
         let budget = budgets.cluster.store().budgets.iter().next().map(|(_, budget)| budget).expect("the budget");
         budget.status.condition.as_ref().map(|(_, reason, _)| *reason)
     };
-    assert_eq!(condition(&budgets), Some("SyncFailed"));
+    assert_eq!(condition(&budgets), Some(BudgetReason::SyncFailed));
     let failures = budgets.cluster.reasons("CalculateExpectedPodCountFailed");
     budgets.cluster.run_for(3600.0);
     assert_eq!(budgets.cluster.reasons("CalculateExpectedPodCountFailed"), failures);
-    assert_eq!(condition(&budgets), Some("SyncFailed"));
+    assert_eq!(condition(&budgets), Some(BudgetReason::SyncFailed));
 }

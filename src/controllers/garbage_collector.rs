@@ -9,6 +9,7 @@ use crate::component::{
     Answer, ClientLimit, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, Planned, Reconcile, Request,
     Start, Step, SyncPlan,
 };
+use crate::model::ObjectKind;
 use crate::state::{
     Change, Changed, ControllerRevisionId, DeletionCause, ObjectDelta, Owner, PersistentVolumeClaimId, PodDelta, PodId,
     Propagation, Store, WorkloadId,
@@ -132,7 +133,7 @@ impl GarbageCollector {
         if claim.owner_pod.is_some_and(|pod| store.pod(pod).is_none()) {
             self.look_first(None, &mut plan);
             let (namespace, name) = (claim.meta.namespace, claim.meta.name);
-            plan.then(Request::DeleteOther { kind: "PersistentVolumeClaim", namespace, name }, ());
+            plan.then(Request::DeleteOther { kind: ObjectKind::PersistentVolumeClaim.into(), namespace, name }, ());
         }
         plan
     }

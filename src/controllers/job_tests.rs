@@ -46,7 +46,7 @@ impl Work {
     }
 
     fn conditions(&self) -> Vec<(&'static str, &'static str)> {
-        self.status().conditions.iter().map(|(kind, reason, _)| (*kind, *reason)).collect()
+        self.status().conditions.iter().map(|c| (c.kind.as_str(), c.reason.as_str())).collect()
     }
 
     /// The indexes of pods that were created by the controller, in order.

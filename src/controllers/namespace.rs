@@ -5,6 +5,7 @@ use crate::component::{
     Answer, ClientLimit, Config, Controller, Ctx, DeleteOptions, Enqueue, ErrorReason, Planned, Reconcile, Request,
     Start, Step, SyncPlan,
 };
+use crate::model::ObjectKind;
 use crate::state::{Change, Changed, DeletionCause, Meta, Propagation, Store, WorkloadId};
 use crate::units::SimDuration;
 
@@ -32,13 +33,13 @@ fn rest(store: &Store, namespace: Symbol) -> Vec<Request> {
         .filter(is_here)
         .map(|workload| Request::DeleteWorkload { workload, propagation: Propagation::Background })
         .collect();
-    let others = (store.budgets.iter().map(|(_, o)| ("PodDisruptionBudget", &o.meta)))
-        .chain(store.services.iter().map(|(_, o)| ("Service", &o.meta)))
-        .chain(store.volumes.claims().map(|(_, o)| ("PersistentVolumeClaim", &o.meta)));
+    let others = (store.budgets.iter().map(|(_, o)| (ObjectKind::PodDisruptionBudget, &o.meta)))
+        .chain(store.services.iter().map(|(_, o)| (ObjectKind::Service, &o.meta)))
+        .chain(store.volumes.claims().map(|(_, o)| (ObjectKind::PersistentVolumeClaim, &o.meta)));
     let others = others.filter(|(_, meta)| meta.namespace == namespace);
-    requests.extend(others.map(|(kind, meta)| Request::DeleteOther { kind, namespace, name: meta.name }));
+    requests.extend(others.map(|(kind, meta)| Request::DeleteOther { kind: kind.into(), namespace, name: meta.name }));
     let autoscalers = store.autoscalers.keys().filter(|key| key.0 == namespace);
-    let kind = "horizontalpodautoscaler.autoscaling";
+    let kind = ObjectKind::HorizontalPodAutoscaler.into();
     requests.extend(autoscalers.map(|key| Request::DeleteOther { kind, namespace, name: key.1 }));
     let revisions = store.controller_revisions.iter().filter(|(_, revision)| revision.meta.namespace == namespace);
     requests.extend(revisions.map(|(id, _)| Request::DeleteRevision { id }));
@@ -48,12 +49,7 @@ fn rest(store: &Store, namespace: Symbol) -> Vec<Request> {
 /// Whether finalizers of others keep an object of the namespace.
 fn is_held(store: &Store, namespace: Symbol) -> bool {
     let is_held = |meta: &Meta| meta.namespace == namespace && !meta.finalizers.is_empty();
-    store.deployments.iter().any(|(_, o)| is_held(&o.meta))
-        || store.replica_sets.iter().any(|(_, o)| is_held(&o.meta))
-        || store.daemon_sets.iter().any(|(_, o)| is_held(&o.meta))
-        || store.stateful_sets.iter().any(|(_, o)| is_held(&o.meta))
-        || store.jobs.iter().any(|(_, o)| is_held(&o.meta))
-        || store.cron_jobs.iter().any(|(_, o)| is_held(&o.meta))
+    store.workload_ids().any(|id| store.workload_meta(id).is_some_and(is_held))
         || store.volumes.claims().any(|(_, o)| is_held(&o.meta))
 }
 

@@ -9,7 +9,7 @@ use crate::component::{
 };
 use crate::model::{
     self, CsiVolumeSource, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm, Object,
-    ObjectReference, PersistentVolumeSpec, ReclaimPolicy, StorageClass, VolumeNodeAffinity,
+    ObjectKind, ObjectReference, PersistentVolumeSpec, ReclaimPolicy, StorageClass, VolumeNodeAffinity,
 };
 use crate::state::{
     Change, Changed, NodeId, PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId, Pod, PodId, Store,
@@ -102,7 +102,10 @@ impl PersistentVolumes {
         if self.released.remove(&id) {
             if volume.spec.persistent_volume_reclaim_policy == Some(ReclaimPolicy::Delete) {
                 let (namespace, name) = (Symbol::empty(), volume.meta.name);
-                plan.then(Request::DeleteOther { kind: "PersistentVolume", namespace, name }, Purpose::Other);
+                plan.then(
+                    Request::DeleteOther { kind: ObjectKind::PersistentVolume.into(), namespace, name },
+                    Purpose::Other,
+                );
             } else {
                 plan.then(Request::ReleaseVolume { volume: id }, Purpose::Other);
             }
@@ -201,7 +204,10 @@ impl Reconcile for PersistentVolumes {
                     && ctx.store.volumes.pods_using(claim.meta.namespace, claim.meta.name).is_empty()
                 {
                     let (namespace, name) = (claim.meta.namespace, claim.meta.name);
-                    plan.then(Request::DeleteOther { kind: "PersistentVolumeClaim", namespace, name }, Purpose::Other);
+                    plan.then(
+                        Request::DeleteOther { kind: ObjectKind::PersistentVolumeClaim.into(), namespace, name },
+                        Purpose::Other,
+                    );
                 }
             }
         }

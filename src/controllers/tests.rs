@@ -13,10 +13,10 @@ use crate::component::{
 };
 use crate::engine::Streams;
 use crate::model::config::FeatureGates;
-use crate::model::{self, Object};
+use crate::model::{self, Object, ObjectKind};
 use crate::state::{
-    DeletionCause, DeploymentCondition, DeploymentId, JobId, Owner, Pod, PodId, PodPhase, ReplicaSetId,
-    ReplicaSetStatus, StatefulSetId, Status, WorkloadId,
+    DeletionCause, DeploymentCondition, DeploymentId, JobConditionType, JobId, Owner, Pod, PodId, PodPhase,
+    ReplicaSetId, ReplicaSetStatus, StatefulSetId, Status, WorkloadId,
 };
 use crate::testing::{Lab, Member, config};
 use crate::units::{SimDuration, SimTime};
@@ -596,13 +596,13 @@ fn that_a_roll_out_has_begun_is_written_with_its_revision() {
     cluster.run_for(1.0);
     let progressing = cluster.store().deployments[id].status.progressing.expect("an estimate");
     cluster.store_mut().deployments[id].status.progressing =
-        Some(DeploymentCondition { reason: "NewReplicaSetAvailable", ..progressing });
+        Some(DeploymentCondition { reason: "NewReplicaSetAvailable".into(), ..progressing });
     cluster.ask(Request::Apply(of("j"))).expect("a new template");
     cluster.run_for(0.03);
     let deployment = &cluster.store().deployments[id];
     let revision = Symbol::new("deployment.kubernetes.io/revision");
     assert_eq!(deployment.meta.annotations.get(&revision).map(|text| text.as_str()), Some("2"));
-    assert_eq!(deployment.status.progressing.map(|condition| condition.reason), Some("NewReplicaSetCreated"));
+    assert_eq!(deployment.status.progressing.map(|condition| condition.reason.as_str()), Some("NewReplicaSetCreated"));
 }
 
 // ---- StatefulSet ------------------------------------------------------------------------------------------------------
@@ -880,7 +880,7 @@ fn collect_claims(cluster: &mut Cluster<StatefulSets>) {
     let left = store.volumes.claims().filter(|(_, c)| c.owner_pod.is_some_and(|pod| store.pod(pod).is_none()));
     let names: Vec<(Symbol, Symbol)> = left.map(|(_, claim)| (claim.meta.namespace, claim.meta.name)).collect();
     for (namespace, name) in names {
-        let request = Request::DeleteOther { kind: "PersistentVolumeClaim", namespace, name };
+        let request = Request::DeleteOther { kind: ObjectKind::PersistentVolumeClaim.into(), namespace, name };
         cluster.ask(request).expect("a deletion");
     }
 }
@@ -983,7 +983,7 @@ fn a_pod_whose_claim_is_being_deleted_cannot_be_made() {
     let other: model::Pod = serde_saphyr::from_str(other).expect("a pod");
     let Reply::Pod(other) = cluster.create(Object::Pod(Box::new(other))) else { panic!("no pod") };
     let delete_claim = Request::DeleteOther {
-        kind: "PersistentVolumeClaim",
+        kind: ObjectKind::PersistentVolumeClaim.into(),
         namespace: Symbol::new("default"),
         name: Symbol::new("data-db-0"),
     };
@@ -1076,7 +1076,7 @@ fn a_work_queue_ends_with_its_first_success_and_its_last_pod() {
     assert!(cluster.creates.is_empty() && cluster.deletes.is_empty());
     assert!(cluster.store().jobs[id].status.conditions.is_empty());
     let (cluster, id) = JobCase { spec: "parallelism: 2", succeeded: 1, failed: 1, ..NO_PODS }.play();
-    assert!(cluster.store().jobs[id].status.conditions.iter().any(|(kind, ..)| *kind == "Complete"));
+    assert!(cluster.store().jobs[id].status.condition(JobConditionType::Complete).is_some());
 }
 
 #[test]
@@ -1097,7 +1097,7 @@ fn a_job_over_its_backoff_limit_stops_everything() {
     let (cluster, id) = JobCase { spec: "backoffLimit: 1", failed: 1, ..NO_PODS }.play();
     assert_eq!((cluster.creates.len(), cluster.store().jobs[id].status.conditions.len()), (1, 0));
     let conditions = |cluster: &Cluster<Jobs>, id: JobId| -> Vec<(&'static str, &'static str)> {
-        cluster.store().jobs[id].status.conditions.iter().map(|(kind, reason, _)| (*kind, *reason)).collect()
+        cluster.store().jobs[id].status.conditions.iter().map(|c| (c.kind.as_str(), c.reason.as_str())).collect()
     };
     let reason = "BackoffLimitExceeded";
     let (cluster, id) = JobCase { spec: "backoffLimit: 1", failed: 2, ..NO_PODS }.play();
@@ -1144,7 +1144,7 @@ fn what_is_created_or_deleted_shows_in_the_status_of_the_same_pass() {
 fn a_suspended_job_has_no_pods() {
     let (cluster, id) = JobCase { spec: "suspend: true, parallelism: 3", active: 3, ..NO_PODS }.play();
     assert_eq!((cluster.creates.len(), cluster.deletes.len()), (0, 3));
-    assert!(cluster.store().jobs[id].status.conditions.iter().any(|(kind, ..)| *kind == "Suspended"));
+    assert!(cluster.store().jobs[id].status.condition(JobConditionType::Suspended).is_some());
 }
 
 #[test]
@@ -1154,6 +1154,6 @@ fn a_success_policy_ends_an_indexed_job_early() {
     // Indexes 0 and 1 run, 2 has succeeded.
     let (cluster, id) = JobCase { spec, active: 2, succeeded: 1, ..NO_PODS }.play();
     assert_eq!((cluster.creates.len(), cluster.deletes.len()), (0, 2));
-    let found = cluster.store().jobs[id].status.conditions.first().map(|(kind, reason, _)| (*kind, *reason));
+    let found = cluster.store().jobs[id].status.conditions.first().map(|c| (c.kind.as_str(), c.reason.as_str()));
     assert_eq!(found, Some(("SuccessCriteriaMet", "SuccessPolicy")));
 }

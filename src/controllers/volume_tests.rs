@@ -8,7 +8,7 @@ use super::tests::{Cluster, cluster};
 use crate::arena::{Symbol, stable_hash};
 use crate::component::{DeleteOptions, ErrorReason, Reply, Request};
 use crate::engine::Distribution;
-use crate::model::{self, Object, TaintEffect};
+use crate::model::{self, Object, ObjectKind, TaintEffect};
 use crate::state::{
     Attachment, AttachmentPhase, Changed, DeletionCause, NodeConditionKind, PersistentVolume, PersistentVolumeClaim,
     PersistentVolumeId, Status,
@@ -62,7 +62,7 @@ fn bound(binder: &Binder, claim: &str) -> Option<&'static str> {
 
 fn delete_claim(binder: &mut Binder, name: &str) {
     let (namespace, name) = (Symbol::new("default"), Symbol::new(name));
-    let request = Request::DeleteOther { kind: "PersistentVolumeClaim", namespace, name };
+    let request = Request::DeleteOther { kind: ObjectKind::PersistentVolumeClaim.into(), namespace, name };
     binder.ask(request).expect("a deletion");
     binder.run_for(5.0);
 }

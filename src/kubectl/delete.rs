@@ -107,7 +107,7 @@ fn step(args: &DeleteArgs, object: &Found, store: &Store) -> Option<Step> {
             (request, Some(Gone::Workload(*id)))
         }
         Found::Other(kind, namespace, name) => (
-            Request::DeleteOther { kind: kind.other_kind()?, namespace: *namespace, name: *name },
+            Request::DeleteOther { kind: kind.any(), namespace: *namespace, name: *name },
             lingers(*kind, *namespace, *name, store),
         ),
     };

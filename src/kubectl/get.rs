@@ -19,7 +19,10 @@ use super::view::{self, Clock};
 use super::{CommandPlan, Item, columns};
 use crate::arena::Symbol;
 use crate::model::{Container, StoredKind};
-use crate::state::{ContainerState, ContainerStatus, JobId, Node, Pod, Quota, Status, Store, WorkloadId};
+use crate::state::{
+    ContainerState, ContainerStatus, JobConditionType, JobId, Node, NotScheduledReason, Pod, Quota, Status, Store,
+    WorkloadId,
+};
 use crate::units::{SimDuration, SimTime};
 
 /// How old something is.
@@ -228,7 +231,7 @@ fn status(pod: &Pod) -> String {
         return "Terminating".to_owned();
     }
     let mut status = match &pod.not_scheduled {
-        Some(gated) if gated.reason.as_str() == "SchedulingGated" => "SchedulingGated",
+        Some(gated) if gated.reason == NotScheduledReason::SchedulingGated => gated.reason.as_str(),
         _ if !pod.reason.is_empty() => pod.reason.as_str(),
         _ => pod.phase.as_str(),
     };
@@ -394,9 +397,9 @@ fn workload_cells(id: WorkloadId, object: &Value, store: &Store, now: SimTime) -
         WorkloadId::Job(id) => job_cells(id, store, now, age)?,
         WorkloadId::CronJob(id) => {
             let cron_job = store.cron_jobs.get(id)?;
-            let last = cron_job.last_scheduled_at.map_or("<none>".to_owned(), |at| self::age(at, now));
+            let last = cron_job.status.last_scheduled_at.map_or("<none>".to_owned(), |at| self::age(at, now));
             let suspend = if cron_job.spec.suspend == Some(true) { "True" } else { "False" };
-            let active = cron_job.active.len().to_string();
+            let active = cron_job.status.active.len().to_string();
             let schedule = cron_job.spec.schedule.to_string();
             let zone = cron_job.spec.time_zone.map_or("<none>".to_owned(), |zone| zone.to_string());
             vec![schedule, zone, suspend.to_owned(), active, last, age]
@@ -407,14 +410,15 @@ fn workload_cells(id: WorkloadId, object: &Value, store: &Store, now: SimTime) -
 /// # Source
 /// kube-apiserver, `printJob`: only success has a completion time, so that a Job that failed goes on counting.
 fn job_cells(id: JobId, store: &Store, now: SimTime, age: String) -> Option<Vec<String>> {
+    use JobConditionType::{Complete, Failed, FailureTarget, SuccessCriteriaMet, Suspended};
     let job = store.jobs.get(id)?;
-    let has = |name: &str| job.status.conditions.iter().any(|(kind, ..)| *kind == name);
-    let state = match ["Complete", "Failed"].into_iter().find(|name| has(name)) {
-        Some(ended) => ended,
+    let has = |kind: &JobConditionType| job.status.condition(*kind).is_some();
+    let state = match [Complete, Failed].iter().find(|kind| has(kind)) {
+        Some(ended) => ended.as_str(),
         None if job.meta.deleting.is_some() => "Terminating",
         None => {
-            let interim = ["Suspended", "FailureTarget", "SuccessCriteriaMet"];
-            interim.into_iter().find(|name| has(name)).unwrap_or("Running")
+            let interim = [Suspended, FailureTarget, SuccessCriteriaMet];
+            interim.iter().find(|kind| has(kind)).map_or("Running", |kind| kind.as_str())
         }
     };
     let completions = match (job.spec.completions, job.spec.parallelism) {
@@ -422,7 +426,7 @@ fn job_cells(id: JobId, store: &Store, now: SimTime, age: String) -> Option<Vec<
         (None, Some(parallelism)) if parallelism > 1 => format!("{}/1 of {parallelism}", job.status.succeeded),
         (None, _) => format!("{}/1", job.status.succeeded),
     };
-    let ended = job.status.completed_at.filter(|_| has("Complete"));
+    let ended = job.status.completed_at.filter(|_| has(&Complete));
     let duration = job.status.started_at.map(|start| self::age(start, ended.unwrap_or(now)));
     Some(vec![state.to_owned(), completions, duration.unwrap_or_default(), age])
 }

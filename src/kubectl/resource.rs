@@ -8,7 +8,7 @@ use super::custom::known;
 use super::failure::Failure;
 use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason};
-use crate::model::{CSIDriver, CSINode, Labels, Object, StorageClass, StoredKind};
+use crate::model::{AnyKind, CSIDriver, CSINode, Labels, Object, ObjectKind, StorageClass, StoredKind};
 use crate::state::{Meta, NodeId, PodId, Store, WorkloadId};
 
 /// A resource type that commands can work on.
@@ -160,45 +160,39 @@ impl Kind {
 
     /// Kind and group as the API's own messages have them: `ReplicaSet.apps`.
     pub(super) fn group_kind(self) -> String {
-        let kind = self.workload_kind().or(self.other_kind()).unwrap_or(match self {
-            Self::Pod => "Pod",
-            _ => "Node",
-        });
+        let kind = match self.any() {
+            AnyKind::Modelled(kind) => kind.as_str(),
+            AnyKind::Stored(kind) => kind.kind.as_str(),
+        };
         match self.printed().split_once('.') {
             Some((_, group)) => format!("{kind}.{group}"),
             None => kind.to_owned(),
         }
     }
 
-    /// The API kind of workloads.
-    pub(super) fn workload_kind(self) -> Option<&'static str> {
-        Some(match self {
-            Self::Deployment => "Deployment",
-            Self::ReplicaSet => "ReplicaSet",
-            Self::ReplicationController => "ReplicationController",
-            Self::DaemonSet => "DaemonSet",
-            Self::StatefulSet => "StatefulSet",
-            Self::Job => "Job",
-            Self::CronJob => "CronJob",
-            _ => return None,
+    /// The kind in the API.
+    pub(super) fn any(self) -> AnyKind {
+        AnyKind::Modelled(match self {
+            Self::Pod => ObjectKind::Pod,
+            Self::Node => ObjectKind::Node,
+            Self::Deployment => ObjectKind::Deployment,
+            Self::ReplicaSet => ObjectKind::ReplicaSet,
+            Self::ReplicationController => ObjectKind::ReplicationController,
+            Self::DaemonSet => ObjectKind::DaemonSet,
+            Self::StatefulSet => ObjectKind::StatefulSet,
+            Self::Job => ObjectKind::Job,
+            Self::CronJob => ObjectKind::CronJob,
+            Self::PodDisruptionBudget => ObjectKind::PodDisruptionBudget,
+            Self::Service => ObjectKind::Service,
+            Self::Namespace => ObjectKind::Namespace,
+            Self::PriorityClass => ObjectKind::PriorityClass,
+            Self::PersistentVolumeClaim => ObjectKind::PersistentVolumeClaim,
+            Self::PersistentVolume => ObjectKind::PersistentVolume,
+            Self::Stored(kind) => return AnyKind::from(kind),
         })
     }
 
-    /// The API kind of the small ones.
-    pub(super) fn other_kind(self) -> Option<&'static str> {
-        Some(match self {
-            Self::PodDisruptionBudget => "PodDisruptionBudget",
-            Self::Service => "Service",
-            Self::Namespace => "Namespace",
-            Self::PriorityClass => "PriorityClass",
-            Self::PersistentVolumeClaim => "PersistentVolumeClaim",
-            Self::PersistentVolume => "PersistentVolume",
-            Self::Stored(kind) => kind.printed().as_str(),
-            _ => return None,
-        })
-    }
-
-    /// The fields that `--field-selector` knows.
+    /// The fields that `--field-selector` takes.
     ///
     /// # Source
     /// API server, `AddFieldLabelConversionFunc` of each kind.
@@ -518,7 +512,7 @@ pub(super) fn find_one(kind: Kind, namespace: Symbol, name: &str, store: &Store)
             return Some(Found::Other(Kind::Stored(kind), stored.meta.namespace, symbol));
         }
         _ => {
-            let api = kind.workload_kind()?;
+            let AnyKind::Modelled(api) = kind.any() else { return None };
             return store.find_workload(api, namespace, symbol).map(|id| Found::Workload(kind, id));
         }
     };

@@ -8,7 +8,7 @@ use super::{CommandPlan, Item, Kubectl, Process, Timer};
 use crate::arena::Id;
 use crate::component::Ctx;
 use crate::model::{DaemonSetUpdateStrategyType, StatefulSetUpdateStrategyType};
-use crate::state::{DaemonSet, Deployment, StatefulSet, Store, WorkloadId};
+use crate::state::{DaemonSet, Deployment, DeploymentReason, StatefulSet, Store, WorkloadId};
 
 /// What is printed of a roll-out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ fn of_deployment(object: &Deployment, wanted: i64) -> Progress {
     if object.meta.generation > status.observed_generation {
         return Waits("Waiting for deployment spec update to be observed...".to_owned());
     }
-    if status.progressing.is_some_and(|c| c.reason == "ProgressDeadlineExceeded") {
+    if status.progressing.is_some_and(|c| c.reason == DeploymentReason::ProgressDeadlineExceeded) {
         return Failed(format!("deployment \"{name}\" exceeded its progress deadline"));
     }
     let wanted = object.spec.replicas.unwrap_or(1);

@@ -9,7 +9,7 @@ use super::{Command, Place, Printing, ShellId, Stage};
 use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason};
 use crate::model::config::KubernetesVersion;
-use crate::model::{ManifestObject, Object, is_served};
+use crate::model::{AnyKind, ManifestObject, Object, ObjectKind, is_served};
 
 /// An object of a file.
 #[derive(Clone, Debug)]
@@ -118,15 +118,15 @@ pub struct RunbookLine {
 impl RunbookLine {
     /// Whether it makes an autoscaler for that workload: by `autoscale`, or by an object of a file.
     #[must_use]
-    pub fn autoscales(&self, kind: &str, namespace: Symbol, name: Symbol) -> bool {
+    pub fn autoscales(&self, kind: ObjectKind, namespace: Symbol, name: Symbol) -> bool {
         let is_object = |object: &Object| {
             matches!(object, Object::HorizontalPodAutoscaler(autoscaler) if autoscaler.metadata.namespace == namespace
-                && autoscaler.spec.scale_target_ref.kind == kind && autoscaler.spec.scale_target_ref.name == name)
+                && autoscaler.spec.scale_target_ref.kind == kind.as_str() && autoscaler.spec.scale_target_ref.name == name)
         };
         match &self.command {
             Command::Autoscale(args) => args.selection.targets.iter().any(|target| {
                 let place = target.namespace.unwrap_or_else(|| Symbol::new(&args.selection.namespace));
-                target.kind.workload_kind() == Some(kind) && target.name == name.as_str() && place == namespace
+                target.kind.any() == AnyKind::Modelled(kind) && target.name == name.as_str() && place == namespace
             }),
             Command::Delete(_) => false,
             _ => self.objects.iter().any(|written| is_object(&written.object)),

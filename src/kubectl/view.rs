@@ -10,8 +10,8 @@ use super::resource::{Found, Kind};
 use super::three_way;
 use crate::model::Object;
 use crate::state::{
-    ContainerState, ContainerStatus, Ending, JobStatus, Meta, Node, NodeConditionKind, NotScheduled, Owner, Pod,
-    ReplicaFailure, Status, Store, Uid, WorkloadId,
+    ContainerState, ContainerStatus, Ending, JobCondition, JobStatus, Meta, Node, NodeConditionKind, NotScheduled,
+    Owner, Pod, PodPhase, ReplicaFailure, Status, Store, Uid, WorkloadId,
 };
 use crate::units::{Quantity, QuantityFormat, SimTime, rfc3339_from_unix_nanos, unix_nanos_from_rfc3339};
 
@@ -203,7 +203,7 @@ fn pod_status(pod: &Pod, store: &Store, clock: Clock) -> Value {
             let since = clock.stamp(ready.since);
             conditions.push(json!({"type": name, "status": of_status(ready.status), "lastTransitionTime": since}));
         }
-        let is_initialized = status_text(pod.started_at.is_some() && pod.phase.as_str() != "Pending");
+        let is_initialized = status_text(pod.started_at.is_some() && pod.phase != PodPhase::Pending);
         conditions.push(json!({"type": "Initialized", "status": is_initialized}));
     }
     match (&pod.not_scheduled, pod.scheduled_at) {
@@ -314,7 +314,7 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
                 .filter_map(|(name, condition)| {
                     let condition = condition?;
                     Some(json!({
-                        "type": name, "status": status_text(condition.status), "reason": condition.reason,
+                        "type": name, "status": status_text(condition.status), "reason": condition.reason.as_str(),
                         "lastUpdateTime": clock.stamp(condition.updated_at),
                         "lastTransitionTime": clock.stamp(condition.since),
                     }))
@@ -365,9 +365,9 @@ fn workload_status(id: WorkloadId, store: &Store, clock: Clock) -> Option<Value>
         WorkloadId::Job(id) => job_status(&store.jobs.get(id)?.status, clock),
         WorkloadId::CronJob(id) => {
             let cron_job = store.cron_jobs.get(id)?;
-            let active = cron_job.active.iter().map(|(_, name)| json!({"kind": "Job", "name": name}));
+            let active = cron_job.status.active.iter().map(|(_, name)| json!({"kind": "Job", "name": name}));
             json!({
-                "lastScheduleTime": cron_job.last_scheduled_at.map(|at| clock.stamp(at)),
+                "lastScheduleTime": cron_job.status.last_scheduled_at.map(|at| clock.stamp(at)),
                 "active": Some(active.collect::<Vec<_>>()).filter(|active| !active.is_empty()),
             })
         }
@@ -388,9 +388,9 @@ fn replica_failure(failure: ReplicaFailure, updated: Option<&str>, clock: Clock)
 }
 
 fn job_status(status: &JobStatus, clock: Clock) -> Value {
-    let conditions = status.conditions.iter().map(|(kind, reason, since)| {
-        let reason = Some(*reason).filter(|reason| !reason.is_empty());
-        json!({"type": kind, "status": "True", "reason": reason, "lastTransitionTime": clock.stamp(*since)})
+    let conditions = status.conditions.iter().map(|JobCondition { kind, reason, since }| {
+        let reason = Some(reason.as_str()).filter(|reason| !reason.is_empty());
+        json!({"type": kind.as_str(), "status": "True", "reason": reason, "lastTransitionTime": clock.stamp(*since)})
     });
     let conditions: Vec<Value> = conditions.collect();
     json!({
@@ -416,9 +416,8 @@ fn other(
             let (_, budget) = store.budgets.iter().find(|(_, budget)| is_it(&budget.meta))?;
             let status = &budget.status;
             let conditions = status.condition.as_ref().map(|(is_so, reason, message)| {
-                json!([{
-                    "type": "DisruptionAllowed", "status": status_text(*is_so), "reason": reason, "message": **message,
-                }])
+                let (status, reason) = (status_text(*is_so), reason.as_str());
+                json!([{"type": "DisruptionAllowed", "status": status, "reason": reason, "message": **message}])
             });
             let status = json!({
                 "observedGeneration": status.observed_generation, "disruptionsAllowed": status.disruptions_allowed,

@@ -13,7 +13,7 @@ use super::view::{self, Clock};
 use super::{Kubectl, Process, Timer};
 use crate::arena::{Id, Symbol};
 use crate::component::Ctx;
-use crate::state::{NodeConditionKind, Status, Store, WorkloadId};
+use crate::state::{NodeConditionKind, PodPhase, Status, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
 /// How long after a look it looks again.
@@ -59,7 +59,7 @@ fn condition(found: &Found, name: &str, store: &Store) -> Option<&'static str> {
             match name {
                 "ready" | "containersready" => Some(pod.ready.map_or("false", |ready| text(ready.status))),
                 "podscheduled" => Some(yes(pod.node.is_some())),
-                "initialized" => Some(yes(pod.started_at.is_some() && pod.phase.as_str() != "Pending")),
+                "initialized" => Some(yes(pod.started_at.is_some() && pod.phase != PodPhase::Pending)),
                 _ => None,
             }
         }
@@ -79,7 +79,7 @@ fn condition(found: &Found, name: &str, store: &Store) -> Option<&'static str> {
         }
         Found::Workload(_, WorkloadId::Job(id)) => {
             let conditions = &store.jobs.get(*id)?.status.conditions;
-            conditions.iter().any(|(kind, ..)| kind.eq_ignore_ascii_case(name)).then_some("true")
+            conditions.iter().any(|condition| condition.kind.as_str().eq_ignore_ascii_case(name)).then_some("true")
         }
         Found::Other(..) if name == "established" || name == "namesaccepted" => Some("true"),
         Found::Workload(..) | Found::Other(..) => None,

@@ -11,6 +11,7 @@ use super::table::{Column, Row, Table};
 use super::waiting::Waiting;
 use crate::arena::Symbol;
 use crate::component::{EventDraft, ObjectRef, Record, TypedCommand, node_name, pod_name, workload_name};
+use crate::model::ObjectKind;
 use crate::state::{
     AttachmentPhase, CauseId, Changed, NamespaceId, NodeDelta, ObjectDelta, PersistentVolumeId, Pod, PodDelta,
     PodDisruptionBudgetId, ServiceId, Store, WorkloadId,
@@ -205,7 +206,8 @@ impl Causes {
         if self.refused.get(about).is_some_and(|(_, known)| known == why) {
             return;
         }
-        let Some(id) = store.find_workload(about.kind, about.namespace, Symbol::new(&about.name)) else { return };
+        let Some(kind) = ObjectKind::named(about.kind) else { return };
+        let Some(id) = store.find_workload(kind, about.namespace, Symbol::new(&about.name)) else { return };
         let mut names = vec![workload_name(store, id)];
         if root(id, store) != id {
             names.push(workload_name(store, root(id, store)));

@@ -8,7 +8,7 @@ use super::Detail;
 use super::observer::{Observer, Seen, Setup};
 use super::workload::WorkloadKey;
 use crate::arena::Symbol;
-use crate::state::{Change, Changed, JobId, WorkloadId};
+use crate::state::{Change, Changed, JobConditionType, JobId, JobStatus, WorkloadId};
 use crate::units::SimTime;
 
 /// A Job that failed during the run.
@@ -44,7 +44,7 @@ impl Observer for Jobs {
 
     fn begin(&mut self, _setup: &Setup<'_>, seen: &Seen<'_>) {
         for (id, job) in seen.store.jobs.iter() {
-            if failure(&job.status.conditions).is_some() {
+            if failure(&job.status).is_some() {
                 self.seen.insert(id, None);
             }
         }
@@ -52,7 +52,7 @@ impl Observer for Jobs {
 
     fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
         let Changed::WorkloadUpdated(workload @ WorkloadId::Job(id), _) = change.what else { return };
-        let Some(reason) = seen.store.jobs.get(id).and_then(|job| failure(&job.status.conditions)) else { return };
+        let Some(reason) = seen.store.jobs.get(id).and_then(|job| failure(&job.status)) else { return };
         if self.seen.contains_key(&id) {
             return;
         }
@@ -75,6 +75,6 @@ fn seconds(at: SimTime) -> f64 {
 }
 
 /// The reason of a Failed condition.
-fn failure(conditions: &[(&'static str, &'static str, SimTime)]) -> Option<&'static str> {
-    conditions.iter().find(|(kind, ..)| *kind == "Failed").map(|(_, reason, _)| *reason)
+fn failure(status: &JobStatus) -> Option<&'static str> {
+    status.condition(JobConditionType::Failed).map(|failed| failed.reason.as_str())
 }

@@ -10,10 +10,10 @@ use super::observer::{Observer, Seen, Setup};
 use super::workload::WorkloadKey;
 use crate::arena::Symbol;
 use crate::component::{EventDraft, Record, same_template};
-use crate::model::{DaemonSetUpdateStrategyType, StatefulSetUpdateStrategyType};
+use crate::model::{DaemonSetUpdateStrategyType, ObjectKind, StatefulSetUpdateStrategyType};
 use crate::state::{
-    Change, Changed, DaemonSet, Deployment, DeploymentId, Owner, Pod, ReplicaSet, ReplicaSetId, StatefulSet, Store,
-    WorkloadId,
+    Change, Changed, DaemonSet, Deployment, DeploymentId, JobConditionType, Owner, Pod, ReplicaSet, ReplicaSetId,
+    StatefulSet, Store, WorkloadId,
 };
 use crate::units::SimTime;
 
@@ -144,7 +144,8 @@ impl Observer for Rollouts {
         if !is_refusal && (*reason != "SuccessfulCreate" || self.refusals.is_empty()) {
             return;
         }
-        let Some(id) = store.find_workload(about.kind, about.namespace, Symbol::new(&about.name)) else { return };
+        let Some(kind) = ObjectKind::named(about.kind) else { return };
+        let Some(id) = store.find_workload(kind, about.namespace, Symbol::new(&about.name)) else { return };
         if is_refusal {
             let refusal = self.refusals.entry(id).or_insert_with(|| Refusal { since: now, message: String::new() });
             refusal.message = essence(message).to_owned();
@@ -273,8 +274,8 @@ fn wants_more(id: WorkloadId, store: &Store) -> bool {
             store.stateful_sets.get(id).is_some_and(|of| active < of.spec.replicas.unwrap_or(1))
         }
         WorkloadId::Job(id) => store.jobs.get(id).is_some_and(|of| {
-            let is_over = |kind: &str| matches!(kind, "Complete" | "Failed" | "Suspended" | "FailureTarget");
-            let is_over = of.status.conditions.iter().any(|(kind, ..)| is_over(kind));
+            let ended = [JobConditionType::Suspended, JobConditionType::FailureTarget];
+            let is_over = of.status.end().is_some() || ended.iter().any(|kind| of.status.condition(*kind).is_some());
             let left = of.spec.completions.map_or(i32::MAX, |all| all - of.status.succeeded);
             !is_over && active < of.spec.parallelism.unwrap_or(1).min(left)
         }),

@@ -164,7 +164,7 @@ fn status_row(at: SimTime, id: WorkloadId, store: &Store) -> Option<WorkloadRow>
     let base = WorkloadRow {
         at,
         namespace: meta.namespace,
-        kind: store.workload_kind(id),
+        kind: store.workload_kind(id).as_str(),
         name: meta.name,
         desired: 0,
         current: 0,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::arena::Symbol;
 use crate::component::LoadPoint;
 use crate::model;
+use crate::model::ObjectKind;
 use crate::units::{IntOrPercent, Rounding, SimDuration, with_days};
 
 /// What becomes of a node that cannot be drained in time, and of the upgrade.
@@ -169,13 +170,13 @@ pub struct HorizontalPodAutoscalerSpec {
 impl HorizontalPodAutoscalerSpec {
     /// Kind, namespace and name of the target.
     #[must_use]
-    pub fn target_parts(&self) -> Option<(&'static str, Symbol, Symbol)> {
+    pub fn target_parts(&self) -> Option<(ObjectKind, Symbol, Symbol)> {
         let mut parts = self.target.split('/');
         let (kind, namespace, name) = (parts.next()?, parts.next()?, parts.next()?);
         let kind = match kind {
-            "deployment" => "Deployment",
-            "statefulset" => "StatefulSet",
-            "replicaset" => "ReplicaSet",
+            "deployment" => ObjectKind::Deployment,
+            "statefulset" => ObjectKind::StatefulSet,
+            "replicaset" => ObjectKind::ReplicaSet,
             _ => return None,
         };
         parts.next().is_none().then(|| (kind, Symbol::new(namespace), Symbol::new(name)))
@@ -190,7 +191,7 @@ impl HorizontalPodAutoscalerSpec {
         object.metadata.name = name;
         let api_version = Symbol::new("apps/v1");
         object.spec.scale_target_ref =
-            model::ObjectReference { api_version, kind: Symbol::new(kind), name, ..Default::default() };
+            model::ObjectReference { api_version, kind: Symbol::new(kind.as_str()), name, ..Default::default() };
         object.spec.min_replicas = Some(self.min_replicas.unwrap_or(1));
         object.spec.max_replicas = self.max_replicas?;
         let percent = i32::try_from(self.target_utilization?).unwrap_or(i32::MAX);

@@ -314,7 +314,7 @@ fn autoscalers(spec: &Spec, objects: &[ManifestObject]) -> Option<Assumption> {
         spec.horizontal_pod_autoscalers
             .iter()
             .filter_map(|load| load.target_parts())
-            .any(|(kind, place, name)| target.kind == kind && namespace == place && target.name == name)
+            .any(|(kind, place, name)| target.kind == kind.as_str() && namespace == place && target.name == name)
     };
     let usage = |object: &HorizontalPodAutoscaler| {
         let target = &object.spec.scale_target_ref;
@@ -374,7 +374,8 @@ fn autoscaler_requests(spec: &Spec, objects: &[ManifestObject]) -> Option<Assump
     };
     let mut found = BTreeSet::new();
     for load in &spec.horizontal_pod_autoscalers {
-        let target = load.target_parts().and_then(|(kind, place, name)| target(Symbol::new(kind), place, name));
+        let target =
+            load.target_parts().and_then(|(kind, place, name)| target(Symbol::new(kind.as_str()), place, name));
         if let Some(object) = target
             && pod_template(object).is_some_and(|pod| lacks(&pod.spec, Symbol::new("cpu"), Symbol::empty()))
             && !is_given(objects, object.metadata().namespace, Symbol::new("cpu"))

@@ -165,7 +165,7 @@ fn check_follower(
     let Some((kind, namespace, name)) = autoscaler.target_parts() else { return };
     let scales = |object: &&ManifestObject| {
         matches!(&object.object, Object::HorizontalPodAutoscaler(object) if object.metadata.namespace == namespace
-            && object.spec.scale_target_ref.kind == kind
+            && object.spec.scale_target_ref.kind == kind.as_str()
             && object.spec.scale_target_ref.name == name)
     };
     let object = scenario.objects.iter().find(scales);

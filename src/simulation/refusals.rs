@@ -92,7 +92,7 @@ fn lacks(owner: WorkloadId, is_refused: bool, store: &Store) -> u32 {
         WorkloadId::Job(id) => {
             let job = store.jobs.get(id);
             let goes_on = job.is_some_and(|job| {
-                let is_over = job.status.conditions.iter().any(|(kind, ..)| matches!(*kind, "Complete" | "Failed"));
+                let is_over = job.status.end().is_some();
                 !is_over && job.spec.suspend != Some(true)
             });
             i32::from(goes_on) * least

@@ -111,7 +111,7 @@ impl Settling {
         let Some(meta) = store.workload_meta(workload) else { return };
         let (ending, node) = made.ending.unwrap_or((Ending::Failed(Symbol::default()), None));
         self.storms.push(Storm {
-            kind: workload.kind(),
+            kind: workload.kind().as_str(),
             namespace: meta.namespace,
             name: meta.name,
             pods: made.pods,

@@ -8,7 +8,8 @@ use super::nodes::{Node, NodeId};
 use super::pods::{Pod, PodId};
 use super::quota::QuotaKey;
 use super::volumes::{PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId};
-use super::workloads::{NamespaceId, PodDisruptionBudgetId, ServiceId, WorkloadId};
+use super::workload::WorkloadId;
+use super::workloads::{NamespaceId, PodDisruptionBudgetId, ServiceId};
 use crate::units::SimTime;
 
 /// Names a node of the causal graph: a timeline action, a fault, a timer's firing or a committed change.

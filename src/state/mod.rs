@@ -6,6 +6,7 @@
 
 mod autoscaler;
 mod change;
+mod conditions;
 mod heartbeat;
 mod machines;
 mod meta;
@@ -15,10 +16,12 @@ mod quota;
 mod store;
 mod stored;
 mod volumes;
+mod workload;
 mod workloads;
 
 pub use autoscaler::{Autoscaler, AutoscalerCondition, AutoscalerKey, AutoscalerStatus, MetricValue};
 pub use change::{CauseId, Change, Changed, NodeDelta, ObjectDelta, PodDelta};
+pub use conditions::{BudgetReason, DeploymentReason, JobCondition, JobConditionType, JobReason};
 pub use heartbeat::{Heartbeat, HeartbeatLoop};
 pub use machines::{ContainerFate, ControlPlaneProcess, Machine, MachineChange, Power, ReportedConditions, Usage};
 pub use meta::{Meta, Owner, Propagation, Uid};
@@ -35,10 +38,11 @@ pub use volumes::{
     Attachment, AttachmentPhase, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimId, PersistentVolumeId,
     Volumes,
 };
+pub use workload::{Workload, WorkloadId};
 pub use workloads::{
-    ControllerRevision, ControllerRevisionId, CronJob, CronJobId, DaemonSet, DaemonSetId, DaemonSetStatus, Deployment,
-    DeploymentCondition, DeploymentId, DeploymentStatus, Endpoint, Job, JobId, JobStatus, Namespace, NamespaceId,
-    PodDisruptionBudget, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PriorityClass, PriorityClassId,
-    ReplicaFailure, ReplicaSet, ReplicaSetId, ReplicaSetStatus, Service, ServiceId, StatefulSet, StatefulSetId,
-    StatefulSetStatus, WorkloadId,
+    ControllerRevision, ControllerRevisionId, CronJob, CronJobId, CronJobStatus, DaemonSet, DaemonSetId,
+    DaemonSetStatus, Deployment, DeploymentCondition, DeploymentId, DeploymentStatus, Endpoint, Job, JobId, JobStatus,
+    Namespace, NamespaceId, PodDisruptionBudget, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PriorityClass,
+    PriorityClassId, ReplicaFailure, ReplicaSet, ReplicaSetId, ReplicaSetStatus, Service, ServiceId, StatefulSet,
+    StatefulSetId, StatefulSetStatus,
 };

@@ -20,12 +20,13 @@ use super::pods::{CrashLoop, Pod, PodId};
 use super::quota::{Quota, QuotaKey};
 use super::stored::Stored;
 use super::volumes::Volumes;
+use super::workload::{Workload, WorkloadId};
 use super::workloads::{
     ControllerRevision, ControllerRevisionId, CronJob, DaemonSet, Deployment, DeploymentId, Job, JobId, Namespace,
-    PodDisruptionBudget, PriorityClass, ReplicaSet, ReplicaSetId, Service, StatefulSet, WorkloadId,
+    PodDisruptionBudget, PriorityClass, ReplicaSet, ReplicaSetId, Service, StatefulSet,
 };
 use crate::arena::{Symbol, Table};
-use crate::model::{LimitRangeSpec, RuntimeClass};
+use crate::model::{LimitRangeSpec, ObjectKind, RuntimeClass};
 
 type PodSet = IndexSet<PodId, FxBuildHasher>;
 
@@ -83,7 +84,7 @@ pub struct Store {
     /// Pods without a controlling owner, by namespace: what adoption looks at.
     ownerless_pods: FxHashMap<Symbol, PodSet>,
     tallies: FxHashMap<WorkloadId, Tally>,
-    workload_names: FxHashMap<(&'static str, Symbol, Symbol), WorkloadId>,
+    workload_names: FxHashMap<(ObjectKind, Symbol, Symbol), WorkloadId>,
     replica_sets_by_deployment: FxHashMap<DeploymentId, Vec<ReplicaSetId>>,
     jobs_by_cron_job: FxHashMap<super::workloads::CronJobId, Vec<JobId>>,
     revisions_by_owner: FxHashMap<WorkloadId, Vec<ControllerRevisionId>>,
@@ -438,23 +439,33 @@ impl Store {
 
     // ---- workloads ------------------------------------------------------------------------------------------------
 
-    /// The workload of that kind and name; `kind` is the API kind (`ReplicationController` counts as its own kind).
+    /// The workload of that kind and name (`ReplicationController` counts as its own kind).
     #[must_use]
-    pub fn find_workload(&self, kind: &'static str, namespace: Symbol, name: Symbol) -> Option<WorkloadId> {
+    pub fn find_workload(&self, kind: ObjectKind, namespace: Symbol, name: Symbol) -> Option<WorkloadId> {
         self.workload_names.get(&(kind, namespace, name)).copied()
     }
 
+    /// Adds a workload.
+    ///
+    /// # Panics
+    /// If one of that kind and name exists.
+    pub fn insert_workload<W: Workload>(&mut self, object: W) -> WorkloadId {
+        let id = W::workload_id(W::table_mut(self).insert(object));
+        self.index_workload(id);
+        id
+    }
+
     /// Registers a workload's name and owner after it was put in its table.
-    pub fn index_workload(&mut self, id: WorkloadId) {
+    fn index_workload(&mut self, id: WorkloadId) {
         let Some(meta) = self.workload_meta(id) else { return };
         let (namespace, name, owner) = (meta.namespace, meta.name, meta.owner);
         let other = self.workload_names.insert((self.workload_kind(id), namespace, name), id);
-        assert!(other.is_none(), "two {} named {namespace}/{name}", id.kind());
+        assert!(other.is_none(), "two {} named {namespace}/{name}", id.kind().as_str());
         self.link_workload(id, owner);
     }
 
     /// Forgets a workload's name and owner before it is taken out of its table.
-    pub fn unindex_workload(&mut self, id: WorkloadId) {
+    pub(super) fn unindex_workload(&mut self, id: WorkloadId) {
         let Some(meta) = self.workload_meta(id) else { return };
         let (namespace, name, owner) = (meta.namespace, meta.name, meta.owner);
         self.workload_names.remove(&(self.workload_kind(id), namespace, name));
@@ -497,47 +508,12 @@ impl Store {
 
     /// The API kind; a ReplicationController is not a ReplicaSet.
     #[must_use]
-    pub fn workload_kind(&self, id: WorkloadId) -> &'static str {
+    pub fn workload_kind(&self, id: WorkloadId) -> ObjectKind {
         match id {
             WorkloadId::ReplicaSet(rs) if self.replica_sets.get(rs).is_some_and(|r| r.is_replication_controller) => {
-                "ReplicationController"
+                ObjectKind::ReplicationController
             }
             other => other.kind(),
-        }
-    }
-
-    /// Every workload, kind after kind, in the order of creation.
-    pub fn workload_ids(&self) -> impl Iterator<Item = WorkloadId> + '_ {
-        (self.deployments.ids().map(WorkloadId::Deployment))
-            .chain(self.replica_sets.ids().map(WorkloadId::ReplicaSet))
-            .chain(self.daemon_sets.ids().map(WorkloadId::DaemonSet))
-            .chain(self.stateful_sets.ids().map(WorkloadId::StatefulSet))
-            .chain(self.jobs.ids().map(WorkloadId::Job))
-            .chain(self.cron_jobs.ids().map(WorkloadId::CronJob))
-    }
-
-    /// Metadata of a workload, if it exists.
-    #[must_use]
-    pub fn workload_meta(&self, id: WorkloadId) -> Option<&super::meta::Meta> {
-        match id {
-            WorkloadId::Deployment(id) => self.deployments.get(id).map(|o| &o.meta),
-            WorkloadId::ReplicaSet(id) => self.replica_sets.get(id).map(|o| &o.meta),
-            WorkloadId::DaemonSet(id) => self.daemon_sets.get(id).map(|o| &o.meta),
-            WorkloadId::StatefulSet(id) => self.stateful_sets.get(id).map(|o| &o.meta),
-            WorkloadId::Job(id) => self.jobs.get(id).map(|o| &o.meta),
-            WorkloadId::CronJob(id) => self.cron_jobs.get(id).map(|o| &o.meta),
-        }
-    }
-
-    /// Metadata of a workload for writing; the owner has a function of its own.
-    pub fn workload_meta_mut(&mut self, id: WorkloadId) -> Option<&mut super::meta::Meta> {
-        match id {
-            WorkloadId::Deployment(id) => self.deployments.get_mut(id).map(|o| &mut o.meta),
-            WorkloadId::ReplicaSet(id) => self.replica_sets.get_mut(id).map(|o| &mut o.meta),
-            WorkloadId::DaemonSet(id) => self.daemon_sets.get_mut(id).map(|o| &mut o.meta),
-            WorkloadId::StatefulSet(id) => self.stateful_sets.get_mut(id).map(|o| &mut o.meta),
-            WorkloadId::Job(id) => self.jobs.get_mut(id).map(|o| &mut o.meta),
-            WorkloadId::CronJob(id) => self.cron_jobs.get_mut(id).map(|o| &mut o.meta),
         }
     }
 

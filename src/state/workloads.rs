@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::meta::{Meta, Owner, Uid};
+use super::conditions::{BudgetReason, DeploymentReason, JobCondition, JobConditionType};
+use super::meta::{Meta, Uid};
 use super::nodes::NodeId;
 use super::pods::PodId;
 use crate::arena::{Id, Symbol};
@@ -33,85 +34,13 @@ pub type ServiceId = Id<Service>;
 /// Identifies a Namespace.
 pub type NamespaceId = Id<Namespace>;
 
-/// Any workload object.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum WorkloadId {
-    /// Deployment.
-    Deployment(DeploymentId),
-    /// ReplicaSet.
-    ReplicaSet(ReplicaSetId),
-    /// DaemonSet.
-    DaemonSet(DaemonSetId),
-    /// StatefulSet.
-    StatefulSet(StatefulSetId),
-    /// Job.
-    Job(JobId),
-    /// CronJob.
-    CronJob(CronJobId),
-}
-
-impl WorkloadId {
-    /// The API kind.
-    #[must_use]
-    pub fn kind(self) -> &'static str {
-        match self {
-            Self::Deployment(_) => "Deployment",
-            Self::ReplicaSet(_) => "ReplicaSet",
-            Self::DaemonSet(_) => "DaemonSet",
-            Self::StatefulSet(_) => "StatefulSet",
-            Self::Job(_) => "Job",
-            Self::CronJob(_) => "CronJob",
-        }
-    }
-
-    /// Resource and group, as messages of the API server name them.
-    #[must_use]
-    pub fn resource(self) -> &'static str {
-        match self {
-            Self::Deployment(_) => "deployments.apps",
-            Self::ReplicaSet(_) => "replicasets.apps",
-            Self::DaemonSet(_) => "daemonsets.apps",
-            Self::StatefulSet(_) => "statefulsets.apps",
-            Self::Job(_) => "jobs.batch",
-            Self::CronJob(_) => "cronjobs.batch",
-        }
-    }
-
-    /// The same reference as an owner.
-    #[must_use]
-    pub fn as_owner(self) -> Owner {
-        match self {
-            Self::Deployment(id) => Owner::Deployment(id),
-            Self::ReplicaSet(id) => Owner::ReplicaSet(id),
-            Self::DaemonSet(id) => Owner::DaemonSet(id),
-            Self::StatefulSet(id) => Owner::StatefulSet(id),
-            Self::Job(id) => Owner::Job(id),
-            Self::CronJob(id) => Owner::CronJob(id),
-        }
-    }
-
-    /// The workload that an owner reference names, if it is one.
-    #[must_use]
-    pub fn from_owner(owner: Owner) -> Option<Self> {
-        match owner {
-            Owner::Deployment(id) => Some(Self::Deployment(id)),
-            Owner::ReplicaSet(id) => Some(Self::ReplicaSet(id)),
-            Owner::DaemonSet(id) => Some(Self::DaemonSet(id)),
-            Owner::StatefulSet(id) => Some(Self::StatefulSet(id)),
-            Owner::Job(id) => Some(Self::Job(id)),
-            Owner::CronJob(id) => Some(Self::CronJob(id)),
-            Owner::Node(_) | Owner::Foreign { .. } => None,
-        }
-    }
-}
-
 /// A condition of a Deployment.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DeploymentCondition {
     /// Whether it holds.
     pub status: bool,
     /// The API's reason.
-    pub reason: &'static str,
+    pub reason: DeploymentReason,
     /// `lastUpdateTime`.
     pub updated_at: SimTime,
     /// `lastTransitionTime`.
@@ -290,8 +219,22 @@ pub struct JobStatus {
     pub uncounted_succeeded: Vec<PodId>,
     /// `status.uncountedTerminatedPods.failed`.
     pub uncounted_failed: Vec<PodId>,
-    /// Terminal or interim condition: type and reason (`Complete`, `Failed`, `SuccessCriteriaMet`, `FailureTarget`, `Suspended`).
-    pub conditions: Vec<(&'static str, &'static str, SimTime)>,
+    /// Conditions that hold, in the order in which they were set.
+    pub conditions: Vec<JobCondition>,
+}
+
+impl JobStatus {
+    /// The condition of that type.
+    #[must_use]
+    pub fn condition(&self, kind: JobConditionType) -> Option<&JobCondition> {
+        self.conditions.iter().find(|condition| condition.kind == kind)
+    }
+
+    /// Complete or Failed.
+    #[must_use]
+    pub fn end(&self) -> Option<&JobCondition> {
+        self.conditions.iter().find(|condition| condition.kind.is_terminal())
+    }
 }
 
 /// A Job.
@@ -305,6 +248,15 @@ pub struct Job {
     pub status: JobStatus,
 }
 
+/// Status of a CronJob.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct CronJobStatus {
+    /// When it last started a Job.
+    pub last_scheduled_at: Option<SimTime>,
+    /// Its active Jobs, with their names: they may have gone.
+    pub active: Vec<(JobId, Symbol)>,
+}
+
 /// A CronJob.
 #[derive(Clone, Debug)]
 pub struct CronJob {
@@ -312,10 +264,8 @@ pub struct CronJob {
     pub meta: Meta,
     /// Spec.
     pub spec: Arc<model::CronJobSpec>,
-    /// When it last started a Job.
-    pub last_scheduled_at: Option<SimTime>,
-    /// Its active Jobs, with their names: they may have gone.
-    pub active: Vec<(JobId, Symbol)>,
+    /// Status.
+    pub status: CronJobStatus,
 }
 
 /// A ControllerRevision: one template of a DaemonSet or StatefulSet.
@@ -347,7 +297,7 @@ pub struct PodDisruptionBudgetStatus {
     /// Pods whose eviction was accepted and not yet seen, with the time.
     pub disrupted_pods: BTreeMap<Arc<str>, SimTime>,
     /// Condition `DisruptionAllowed`: status, reason and message.
-    pub condition: Option<(bool, &'static str, Arc<str>)>,
+    pub condition: Option<(bool, BudgetReason, Arc<str>)>,
 }
 
 /// A PodDisruptionBudget.

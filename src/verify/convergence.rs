@@ -10,8 +10,8 @@ use crate::component::Config;
 use crate::model::TaintEffect;
 use crate::scheduler::Scheduler;
 use crate::state::{
-    ContainerState, DaemonSetId, DeploymentId, Meta, NodeId, Owner, Pod, PodId, PodPhase, ReplicaSetId, Service,
-    StatefulSetId, Store, TaintOnNode, WorkloadId,
+    BudgetReason, ContainerState, DaemonSetId, DeploymentId, Meta, NodeId, Owner, Pod, PodId, PodPhase, ReplicaSetId,
+    Service, StatefulSetId, Store, TaintOnNode, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -442,7 +442,7 @@ impl Calm<'_> {
             let Some(selector) = budget.spec.selector.as_ref() else { continue };
             let name = budget.meta.name;
             // A budget whose pods have no count to go by shows nothing.
-            if budget.status.condition.as_ref().is_some_and(|(_, reason, _)| *reason == "SyncFailed") {
+            if budget.status.condition.as_ref().is_some_and(|(_, reason, _)| *reason == BudgetReason::SyncFailed) {
                 continue;
             }
             if budget.status.observed_generation != budget.meta.generation {

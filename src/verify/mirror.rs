@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::arena::Symbol;
 use crate::state::{
-    Changed, CronJobId, DaemonSetStatus, Deletion, DeploymentStatus, JobId, JobStatus, Node, NodeDelta, NodeId, Owner,
+    Changed, CronJobStatus, DaemonSetStatus, Deletion, DeploymentStatus, JobStatus, Node, NodeDelta, NodeId, Owner,
     Pod, PodDelta, PodDisruptionBudgetId, PodDisruptionBudgetStatus, PodId, Propagation, ReplicaSetStatus,
     StatefulSetStatus, Store, WorkloadId,
 };
@@ -42,7 +41,7 @@ enum Status {
     DaemonSet(DaemonSetStatus),
     StatefulSet(StatefulSetStatus),
     Job(Box<JobStatus>),
-    CronJob(Option<SimTime>, Vec<(JobId, Symbol)>),
+    CronJob(CronJobStatus),
 }
 
 impl Image {
@@ -57,14 +56,9 @@ impl Image {
             WorkloadId::DaemonSet(id) => Status::DaemonSet(store.daemon_sets.get(id)?.status),
             WorkloadId::StatefulSet(id) => Status::StatefulSet(store.stateful_sets.get(id)?.status),
             WorkloadId::Job(id) => Status::Job(Box::new(store.jobs.get(id)?.status.clone())),
-            WorkloadId::CronJob(id) => Self::cron_job(id, store)?,
+            WorkloadId::CronJob(id) => Status::CronJob(store.cron_jobs.get(id)?.status.clone()),
         };
         Some(Self { generation: meta.generation, deleting: meta.deleting, owner: meta.owner, status })
-    }
-
-    fn cron_job(id: CronJobId, store: &Store) -> Option<Status> {
-        let cron_job = store.cron_jobs.get(id)?;
-        Some(Status::CronJob(cron_job.last_scheduled_at, cron_job.active.clone()))
     }
 }
 
@@ -240,7 +234,7 @@ impl Mirror {
             return Ok(());
         }
         let name = store.workload_meta(id).map(|meta| format!("{}/{}", meta.namespace, meta.name)).unwrap_or_default();
-        Err(format!("{} {name} changed without saying so", store.workload_kind(id)))
+        Err(format!("{} {name} changed without saying so", store.workload_kind(id).as_str()))
     }
 
     fn compare_budget(&self, id: PodDisruptionBudgetId, store: &Store) -> Result<(), String> {

@@ -2,6 +2,7 @@
 
 use super::limits::{make, object};
 use super::*;
+use crate::model::ObjectKind;
 
 const HELD: &str = "finalizers: [example.com/hold]";
 
@@ -63,10 +64,14 @@ fn claims_volumes_and_namespaces_stay_as_well() {
                   {storage: 1Gi}, hostPath: {path: /x}, claimRef: {namespace: default, name: c}}}";
     make(&mut api, volume).expect("a volume");
     let (empty, default) = (Symbol::empty(), Symbol::new("default"));
-    let delete = |kind, namespace, name| Request::DeleteOther { kind, namespace, name: Symbol::new(name) };
+    let delete = |kind: ObjectKind, namespace, name| Request::DeleteOther {
+        kind: kind.into(),
+        namespace,
+        name: Symbol::new(name),
+    };
     // A volume in use waits for its claim, a claim for whoever holds it.
-    api.ask(delete("PersistentVolume", empty, "v")).expect("a deletion");
-    api.ask(delete("PersistentVolumeClaim", default, "c")).expect("a deletion");
+    api.ask(delete(ObjectKind::PersistentVolume, empty, "v")).expect("a deletion");
+    api.ask(delete(ObjectKind::PersistentVolumeClaim, default, "c")).expect("a deletion");
     let id = api.store.volumes.find_volume(Symbol::new("v")).expect("the volume is there");
     assert!(api.store.volumes.find_claim(default, Symbol::new("c")).is_some());
     api.ask(Request::Apply(Box::new(object(&claim("finalizers: [kubernetes.io/pvc-protection]"))))).expect("an update");
@@ -76,7 +81,7 @@ fn claims_volumes_and_namespaces_stay_as_well() {
     let namespace = |more: &str| format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: shop, {more}}}}}");
     make(&mut api, &namespace(HELD)).expect("a namespace");
     let shop = Symbol::new("shop");
-    api.ask(delete("Namespace", empty, "shop")).expect("a deletion");
+    api.ask(delete(ObjectKind::Namespace, empty, "shop")).expect("a deletion");
     api.ask(Request::FinalizeNamespace { name: shop }).expect("its content is gone");
     assert!(api.store.is_terminating(shop));
     api.ask(Request::Apply(Box::new(object(&namespace(""))))).expect("an update");

@@ -1,6 +1,7 @@
 //! LimitRanger and ResourceQuota: what they add, refuse and write down.
 
 use super::*;
+use crate::model::ObjectKind;
 
 pub(super) fn object(text: &str) -> Object {
     let value: serde_json::Value = serde_saphyr::from_str(text).expect("YAML");
@@ -59,7 +60,7 @@ fn containers_that_ask_for_nothing_get_what_the_range_says_and_the_scheduler_cou
     // Ordinary pods of controllers pass the same way; so do those after the range has changed.
     let Ok(Reply::Pod(id)) = api.ask(draft(PodName::Generate(Symbol::new("w-")), "default")) else { panic!("a pod") };
     assert_eq!(api.get(id).spec.requests.cpu_milli, 100);
-    let kind = "limitrange";
+    let kind = ObjectKind::LimitRange.into();
     let (namespace, name) = (Symbol::new("default"), Symbol::new("l"));
     api.ask(Request::DeleteOther { kind, namespace, name }).expect("a deletion");
     let Ok(Reply::Pod(id)) = make(&mut api, &pod_of("free", "{}")) else { panic!("a pod") };

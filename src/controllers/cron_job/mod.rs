@@ -9,8 +9,10 @@ use crate::component::{
     Answer, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Planned, Reconcile, Reply, Request,
     Start, StatusUpdate, SyncPlan, workload_name,
 };
-use crate::model::{ConcurrencyPolicy, TimeZone};
-use crate::state::{Change, Changed, CronJob, CronJobId, Job, JobId, Owner, Propagation, Store, WorkloadId};
+use crate::model::{ConcurrencyPolicy, ObjectKind, TimeZone};
+use crate::state::{
+    Change, Changed, CronJob, CronJobId, Job, JobConditionType, JobId, Owner, Propagation, Store, WorkloadId,
+};
 use crate::units::{SimDuration, SimTime};
 use schedule::Schedule;
 
@@ -84,17 +86,16 @@ fn schedule(cron_job: &CronJob, about: &ObjectRef, ctx: &mut Ctx<'_, Controller<
     })
 }
 
-fn finished(job: &Job) -> Option<(&'static str, SimTime)> {
-    let mut ends = job.status.conditions.iter().filter(|(kind, ..)| matches!(*kind, "Complete" | "Failed"));
-    ends.next().map(|(kind, _, at)| (*kind, *at))
+fn finished(job: &Job) -> Option<(JobConditionType, SimTime)> {
+    job.status.end().map(|end| (end.kind, end.since))
 }
 
 /// Deletes finished Jobs beyond the history limits, oldest first, and says which.
 fn prune(store: &Store, id: CronJobId, cron_job: &CronJob, plan: &mut SyncPlan<Purpose>) -> Vec<JobId> {
     let mut pruned = Vec::new();
     let limits = [
-        ("Complete", cron_job.spec.successful_jobs_history_limit.unwrap_or(3)),
-        ("Failed", cron_job.spec.failed_jobs_history_limit.unwrap_or(1)),
+        (JobConditionType::Complete, cron_job.spec.successful_jobs_history_limit.unwrap_or(3)),
+        (JobConditionType::Failed, cron_job.spec.failed_jobs_history_limit.unwrap_or(1)),
     ];
     for (kind, limit) in limits {
         let jobs = store.jobs_of(id).iter().filter_map(|&job| store.jobs.get(job).map(|object| (job, object)));
@@ -136,7 +137,7 @@ fn review(
     let mut events = Vec::new();
     for &job in store.jobs_of(id) {
         let Some(object) = store.jobs.get(job) else { continue };
-        let is_listed = cron_job.active.iter().any(|(active, _)| *active == job) && !pruned.contains(&job);
+        let is_listed = cron_job.status.active.iter().any(|(active, _)| *active == job) && !pruned.contains(&job);
         let name = object.meta.name;
         match finished(object) {
             Some((condition, _)) if is_listed => {
@@ -151,7 +152,7 @@ fn review(
             _ => {}
         }
     }
-    for (job, name) in cron_job.active.iter().filter(|(job, _)| store.jobs.get(*job).is_none()) {
+    for (job, name) in cron_job.status.active.iter().filter(|(job, _)| store.jobs.get(*job).is_none()) {
         plan.then(Request::Get, Purpose::Other);
         gone.push(*job);
         events.push((true, "MissingJob", format!("Active job went missing: {name}")));
@@ -167,7 +168,7 @@ fn review(
             ctx.event(draft);
         }
     }
-    let running = cron_job.active.iter().copied().filter(|(job, _)| !gone.contains(job)).collect();
+    let running = cron_job.status.active.iter().copied().filter(|(job, _)| !gone.contains(job)).collect();
     Active { running, gone }
 }
 
@@ -187,7 +188,7 @@ impl CronJobs {
         let pruned = prune(ctx.store, id, cron_job, &mut plan);
         let mut active = review(id, cron_job, &pruned, ctx, &mut plan);
         self.start_job(id, cron_job, &mut active, ctx, &mut plan);
-        active.gone.retain(|gone| cron_job.active.iter().any(|(job, _)| job == gone));
+        active.gone.retain(|gone| cron_job.status.active.iter().any(|(job, _)| job == gone));
         if !active.gone.is_empty() {
             let request = Request::UpdateStatus(StatusUpdate::CronJob(id, active.gone));
             plan.finally.push(Planned { request, purpose: Purpose::Other });
@@ -211,7 +212,7 @@ impl CronJobs {
         let Some(about) = ObjectRef::workload(store, WorkloadId::CronJob(id)) else { return };
         let Some(schedule) = schedule(cron_job, &about, ctx) else { return };
         let now_s = unix_s(ctx.now, ctx.config);
-        let mut since_s = unix_s(cron_job.last_scheduled_at.unwrap_or(cron_job.meta.created_at), ctx.config);
+        let mut since_s = unix_s(cron_job.status.last_scheduled_at.unwrap_or(cron_job.meta.created_at), ctx.config);
         let deadline_s = cron_job.spec.starting_deadline_seconds;
         if let Some(deadline_s) = deadline_s {
             since_s = since_s.max(now_s - deadline_s);
@@ -227,7 +228,7 @@ impl CronJobs {
             ctx.event(EventDraft::warning("TooManyMissedTimes", about.clone(), message));
         }
         let name = Symbol::new(&format!("{}-{}", cron_job.meta.name, slot_s.div_euclid(60)));
-        if store.find_workload("Job", cron_job.meta.namespace, name).is_some() {
+        if store.find_workload(ObjectKind::Job, cron_job.meta.namespace, name).is_some() {
             return;
         }
         match cron_job.spec.concurrency_policy {

@@ -1,12 +1,12 @@
 //! Status, conditions and the progress deadline.
 
 use super::{View, rolling};
-use crate::state::{Deployment, DeploymentCondition, DeploymentStatus, Store, WorkloadId};
+use crate::state::{Deployment, DeploymentCondition, DeploymentReason, DeploymentStatus, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
-const NEW_AVAILABLE: &str = "NewReplicaSetAvailable";
-const TIMED_OUT: &str = "ProgressDeadlineExceeded";
-const PAUSED: &str = "DeploymentPaused";
+const NEW_AVAILABLE: DeploymentReason = DeploymentReason::NewReplicaSetAvailable;
+const TIMED_OUT: DeploymentReason = DeploymentReason::ProgressDeadlineExceeded;
+const PAUSED: DeploymentReason = DeploymentReason::DeploymentPaused;
 
 /// The status as a sync of a roll-out sees it; `created` if it makes the new ReplicaSet.
 pub(super) fn status(store: &Store, view: &View<'_>, created: bool) -> DeploymentStatus {
@@ -34,7 +34,8 @@ pub(super) fn counted(store: &Store, view: &View<'_>) -> DeploymentStatus {
         ..old
     };
     let enough = status.available >= view.replicas() - rolling::max_unavailable(view);
-    let reason = if enough { "MinimumReplicasAvailable" } else { "MinimumReplicasUnavailable" };
+    let reason =
+        if enough { DeploymentReason::MinimumReplicasAvailable } else { DeploymentReason::MinimumReplicasUnavailable };
     status.availability = Some(condition(view, old.availability, enough, reason, false));
     status.progressing = paused_or_resumed(view);
     status
@@ -53,7 +54,7 @@ fn paused_or_resumed(view: &View<'_>) -> Option<DeploymentCondition> {
     let new = |reason| Some(condition(view, None, false, reason, false));
     match (view.deployment.spec.paused, reason == Some(PAUSED)) {
         (true, false) => new(PAUSED),
-        (false, true) => new("DeploymentResumed"),
+        (false, true) => new(DeploymentReason::DeploymentResumed),
         _ => previous,
     }
 }
@@ -62,7 +63,7 @@ fn condition(
     view: &View<'_>,
     old: Option<DeploymentCondition>,
     holds: bool,
-    reason: &'static str,
+    reason: DeploymentReason,
     refresh: bool,
 ) -> DeploymentCondition {
     changed(old, holds, reason, refresh, view.now)
@@ -71,7 +72,7 @@ fn condition(
 fn changed(
     old: Option<DeploymentCondition>,
     holds: bool,
-    reason: &'static str,
+    reason: DeploymentReason,
     refresh: bool,
     now: SimTime,
 ) -> DeploymentCondition {
@@ -105,12 +106,12 @@ fn progressing(view: &View<'_>, status: &DeploymentStatus, created: bool) -> Opt
         || status.ready > old.ready
         || status.available > old.available;
     if progressed {
-        return Some(condition(view, previous, true, "ReplicaSetUpdated", true));
+        return Some(condition(view, previous, true, DeploymentReason::ReplicaSetUpdated, true));
     }
     if has_timed_out(view, previous) {
         return Some(condition(view, previous, false, TIMED_OUT, false));
     }
-    previous.or_else(|| Some(condition(view, None, true, "FoundNewReplicaSet", false)))
+    previous.or_else(|| Some(condition(view, None, true, DeploymentReason::FoundNewReplicaSet, false)))
 }
 
 /// The condition of a Deployment whose new ReplicaSet has just been created; none if its progress is not estimated.
@@ -119,7 +120,7 @@ pub(super) fn created(view: &View<'_>) -> Option<DeploymentCondition> {
     if deadline(view.deployment).is_none() {
         return previous;
     }
-    Some(condition(view, previous, true, "NewReplicaSetCreated", false))
+    Some(condition(view, previous, true, DeploymentReason::NewReplicaSetCreated, false))
 }
 
 /// The condition of a Deployment whose new ReplicaSet could not be created.
@@ -128,7 +129,7 @@ pub(super) fn not_created(deployment: &Deployment, now: SimTime) -> Option<Deplo
     if deadline(deployment).is_none() {
         return previous;
     }
-    Some(changed(previous, false, "ReplicaSetCreateError", false, now))
+    Some(changed(previous, false, DeploymentReason::ReplicaSetCreateError, false, now))
 }
 
 fn deadline(deployment: &Deployment) -> Option<SimDuration> {
@@ -178,7 +179,7 @@ mod tests {
 
     fn deployment(
         deadline_s: Option<i32>,
-        reason: &'static str,
+        reason: DeploymentReason,
         updated_ago: SimDuration,
     ) -> (Deployment, DeploymentId) {
         let spec = model::DeploymentSpec {
@@ -206,16 +207,16 @@ mod tests {
             let case = format!("{deadline_s:?} {reason} {ago_s} s ago");
             assert_eq!(has_timed_out(&view, object.status.progressing), expected, "{case}");
         };
-        check(Some(10), "ReplicaSetUpdated", 11, true);
-        check(Some(10), "ReplicaSetUpdated", 9, false);
+        check(Some(10), DeploymentReason::ReplicaSetUpdated, 11, true);
+        check(Some(10), DeploymentReason::ReplicaSetUpdated, 9, false);
         check(Some(10), NEW_AVAILABLE, 11, false);
         check(Some(10), TIMED_OUT, 1, true);
-        check(None, "ReplicaSetUpdated", 11, false);
+        check(None, DeploymentReason::ReplicaSetUpdated, 11, false);
     }
 
     #[test]
     fn time_spent_paused_is_not_held_against_a_roll_out() {
-        let check = |paused: bool, reason, expected_reason: &str, is_fresh: bool| {
+        let check = |paused: bool, reason, expected_reason: DeploymentReason, is_fresh: bool| {
             let (mut object, id) = deployment(Some(10), reason, SECOND * 60);
             Arc::make_mut(&mut object.spec).paused = paused;
             let view = View { id, deployment: &object, newest: None, old: Vec::new(), now: NOW };
@@ -223,11 +224,11 @@ mod tests {
             assert_eq!((found.reason, found.updated_at == NOW), (expected_reason, is_fresh), "{paused} {reason}");
             assert_eq!(has_timed_out(&view, Some(found)), !is_fresh && reason != NEW_AVAILABLE, "{paused} {reason}");
         };
-        check(true, "ReplicaSetUpdated", PAUSED, true);
+        check(true, DeploymentReason::ReplicaSetUpdated, PAUSED, true);
         check(true, NEW_AVAILABLE, PAUSED, true);
         check(true, TIMED_OUT, TIMED_OUT, false);
-        check(false, PAUSED, "DeploymentResumed", true);
-        check(false, "ReplicaSetUpdated", "ReplicaSetUpdated", false);
+        check(false, PAUSED, DeploymentReason::DeploymentResumed, true);
+        check(false, DeploymentReason::ReplicaSetUpdated, DeploymentReason::ReplicaSetUpdated, false);
         check(false, NEW_AVAILABLE, NEW_AVAILABLE, false);
     }
 
@@ -244,11 +245,11 @@ mod tests {
             assert!(holds, "{deadline_s:?} {reason} {ago} ago: {found:?}");
         };
         // Half a minute is left; a second more makes sure.
-        check(Some(60), "ReplicaSetUpdated", SECOND * 30, Some((SECOND * 30, SECOND * 31)));
-        check(Some(60), "ReplicaSetUpdated", SECOND * 59 + MILLI, Some((MILLI, SECOND + MILLI * 10)));
+        check(Some(60), DeploymentReason::ReplicaSetUpdated, SECOND * 30, Some((SECOND * 30, SECOND * 31)));
+        check(Some(60), DeploymentReason::ReplicaSetUpdated, SECOND * 59 + MILLI, Some((MILLI, SECOND + MILLI * 10)));
         check(Some(60), NEW_AVAILABLE, SECOND, None);
         check(Some(60), TIMED_OUT, SECOND, None);
-        check(Some(i32::MAX), "ReplicaSetUpdated", SECOND, None);
-        check(None, "ReplicaSetUpdated", SECOND, None);
+        check(Some(i32::MAX), DeploymentReason::ReplicaSetUpdated, SECOND, None);
+        check(None, DeploymentReason::ReplicaSetUpdated, SECOND, None);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Purpose, View, progress, revision_key, scale, status_request, with};
 use crate::arena::{Symbol, sym};
 use crate::component::{NewReplicaSet, Planned, Request, Step, SyncPlan, template_hash};
-use crate::model::{LabelSelector, PodTemplateSpec, ReplicaSetSpec};
+use crate::model::{LabelSelector, ObjectKind, PodTemplateSpec, ReplicaSetSpec};
 use crate::state::{Deployment, DeploymentStatus, Propagation, ReplicaSet, ReplicaSetId, Store, WorkloadId};
 
 fn hash_label() -> Symbol {
@@ -29,7 +29,7 @@ pub(super) fn name(deployment: &Deployment) -> (Symbol, Symbol) {
 /// # Source
 /// deployment-controller, `getNewReplicaSet`: the creation is refused, and `collisionCount` raised.
 pub(super) fn is_taken(store: &Store, view: &View<'_>) -> bool {
-    store.find_workload("ReplicaSet", view.deployment.meta.namespace, name(view.deployment).1).is_some()
+    store.find_workload(ObjectKind::ReplicaSet, view.deployment.meta.namespace, name(view.deployment).1).is_some()
 }
 
 /// Creates the ReplicaSet of the present template with its first size applied, and notes it in the Deployment.

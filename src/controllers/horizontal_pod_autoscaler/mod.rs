@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::arena::Symbol;
 use crate::component::{Answer, ClientLimit, Component, Config, Ctx, Load, Start};
 use crate::engine::Ticket;
-use crate::model::ObjectReference;
+use crate::model::{ObjectKind, ObjectReference};
 use crate::state::{
     AutoscalerKey, AutoscalerStatus, Change, Changed, ControlPlaneProcess, Pod, PodDelta, Store, WorkloadId,
 };
@@ -58,7 +58,7 @@ pub enum Tag {
 }
 
 /// Kind, namespace and name of a workload, whether there is one or not.
-type TargetName = (&'static str, Symbol, Symbol);
+type TargetName = (ObjectKind, Symbol, Symbol);
 
 /// What the controller remembers of an autoscaler.
 #[derive(Clone, Debug, Default)]
@@ -116,15 +116,17 @@ pub struct HorizontalPodAutoscalers {
 }
 
 /// The kind of a target that can be scaled; none of kinds that are not modelled.
-fn target_kind(target: &ObjectReference) -> Option<&'static str> {
-    Some(match (target.kind.as_str(), target.api_version.as_str()) {
-        ("Deployment", _) => "Deployment",
-        ("ReplicaSet", _) => "ReplicaSet",
-        ("StatefulSet", _) => "StatefulSet",
-        ("ReplicationController", _) => "ReplicationController",
-        _ => return None,
-    })
+fn target_kind(target: &ObjectReference) -> Option<ObjectKind> {
+    ObjectKind::named(target.kind.as_str()).filter(|kind| SCALABLE.iter().any(|(scalable, _)| scalable == kind))
 }
+
+/// Kinds with the subresource `scale`, and how errors name them.
+const SCALABLE: [(ObjectKind, &str); 4] = [
+    (ObjectKind::Deployment, "deployments.apps"),
+    (ObjectKind::ReplicaSet, "replicasets.apps"),
+    (ObjectKind::StatefulSet, "statefulsets.apps"),
+    (ObjectKind::ReplicationController, "replicationcontrollers"),
+];
 
 impl HorizontalPodAutoscalers {
     /// A controller that has not started; what is known of the loads on workloads.
@@ -234,9 +236,7 @@ impl HorizontalPodAutoscalers {
 
     fn workload_changed(&mut self, workload: WorkloadId, ctx: &mut Ctx<'_, Self>) {
         let Some(meta) = ctx.store.workload_meta(workload) else { return };
-        let is_controller = matches!(workload, WorkloadId::ReplicaSet(id)
-            if ctx.store.replica_sets.get(id).is_some_and(|set| set.is_replication_controller));
-        let kind = if is_controller { "ReplicationController" } else { workload.kind() };
+        let kind = ctx.store.workload_kind(workload);
         if let Some(keys) = self.by_target.get(&(kind, meta.namespace, meta.name)).cloned() {
             self.arm_all(&keys, ctx);
         }

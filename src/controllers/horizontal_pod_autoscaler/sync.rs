@@ -6,10 +6,12 @@ use std::sync::Arc;
 use super::calculator::{Goal, Proposal, Tolerances, proposal};
 use super::metrics::{Pressure, View, samples};
 use super::pace::Wish;
-use super::{HorizontalPodAutoscalers, Scaling, Tag, Why, target_kind};
+use super::{HorizontalPodAutoscalers, SCALABLE, Scaling, Tag, Why, target_kind};
 use crate::arena::Symbol;
 use crate::component::{Answer, Ctx, ErrorReason, EventDraft, Load, LoadCurve, ObjectRef, Request, StatusUpdate};
-use crate::model::{HorizontalPodAutoscalerSpec, LabelSelector, MetricSourceType, MetricSpec, MetricTarget};
+use crate::model::{
+    HorizontalPodAutoscalerSpec, LabelSelector, MetricSourceType, MetricSpec, MetricTarget, ObjectKind,
+};
 use crate::state::{Autoscaler, AutoscalerKey, AutoscalerStatus, MetricValue, Pod, PodId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
@@ -50,12 +52,7 @@ pub(super) fn find_target(
         let group = reference.api_version.as_str().split_once('/').map_or("", |(group, _)| group);
         return Err(format!("no matches for kind {:?} in group {group:?}", reference.kind.as_str()));
     };
-    let resource = match kind {
-        "Deployment" => "deployments.apps",
-        "ReplicaSet" => "replicasets.apps",
-        "StatefulSet" => "statefulsets.apps",
-        _ => "replicationcontrollers",
-    };
+    let resource = SCALABLE.iter().find(|(scalable, _)| *scalable == kind).map_or("", |(_, resource)| resource);
     let missing = || format!("{resource} {:?} not found", reference.name.as_str());
     let workload = store.find_workload(kind, key.0, reference.name).ok_or_else(missing)?;
     let (replicas, selector) = match workload {
@@ -292,9 +289,9 @@ impl HorizontalPodAutoscalers {
             let said = ("AmbiguousSelector", text.clone());
             return self.without_selector(key, said, ("AmbiguousSelector", text), autoscaler, status, ctx);
         }
-        let kind = target_kind(&spec.scale_target_ref).unwrap_or_default();
         let loads = Arc::clone(&self.loads);
-        let load = find_load(&loads, kind, key.0, spec.scale_target_ref.name);
+        let load = target_kind(&spec.scale_target_ref)
+            .and_then(|kind| find_load(&loads, kind, key.0, spec.scale_target_ref.name));
         let pressure = |load: f64, per_replica: f64| Pressure { load, per_replica };
         let scene = Scene {
             spec,
@@ -452,7 +449,7 @@ impl HorizontalPodAutoscalers {
     }
 }
 
-fn find_load<'a>(loads: &'a [Load], kind: &str, namespace: Symbol, name: Symbol) -> Option<&'a Load> {
+fn find_load<'a>(loads: &'a [Load], kind: ObjectKind, namespace: Symbol, name: Symbol) -> Option<&'a Load> {
     loads.iter().find(|load| load.kind == kind && load.namespace == namespace && load.name == name)
 }
 

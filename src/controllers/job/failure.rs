@@ -1,8 +1,7 @@
 //! Why and when a Job fails.
 
-use super::status::condition;
 use super::{Census, manage, policy};
-use crate::state::{Job, JobStatus, Pod};
+use crate::state::{Job, JobConditionType, JobReason, JobStatus, Pod};
 use crate::units::{SimDuration, SimTime};
 
 pub(super) fn is_suspended(job: &Job) -> bool {
@@ -10,24 +9,24 @@ pub(super) fn is_suspended(job: &Job) -> bool {
 }
 
 /// Why a Job has failed, if it has.
-pub(super) fn failure(job: &Job, status: &JobStatus, census: &Census<'_>, now: SimTime) -> Option<&'static str> {
+pub(super) fn failure(job: &Job, status: &JobStatus, census: &Census<'_>, now: SimTime) -> Option<JobReason> {
     let spec = &job.spec;
-    if let Some((reason, _)) = condition(status, "FailureTarget") {
-        return Some(reason);
+    if let Some(standing) = status.condition(JobConditionType::FailureTarget) {
+        return Some(standing.reason);
     }
     let running: Vec<&Pod> = census.active.iter().map(|(_, pod)| *pod).collect();
     if status.failed > spec.backoff_limit.unwrap_or(6) || policy::restarts_exceed(spec, &running) {
-        return Some("BackoffLimitExceeded");
+        return Some(JobReason::BackoffLimitExceeded);
     }
     if deadline_left(job, status, now) == Some(SimDuration::ZERO) {
-        return Some("DeadlineExceeded");
+        return Some(JobReason::DeadlineExceeded);
     }
     let failed_indexes = status.failed_indexes.len() as i32;
     if spec.max_failed_indexes.is_some_and(|max| failed_indexes > max) {
-        return Some("MaxFailedIndexesExceeded");
+        return Some(JobReason::MaxFailedIndexesExceeded);
     }
     let all_done = spec.completions.is_some_and(|completions| failed_indexes + status.succeeded >= completions);
-    (manage::is_indexed(spec) && failed_indexes > 0 && all_done).then_some("FailedIndexes")
+    (manage::is_indexed(spec) && failed_indexes > 0 && all_done).then_some(JobReason::FailedIndexes)
 }
 
 /// What is left of `activeDeadlineSeconds`.
@@ -39,13 +38,17 @@ pub(super) fn deadline_left(job: &Job, status: &JobStatus, now: SimTime) -> Opti
     Some((status.started_at?.floor_to_second() + deadline).saturating_since(now))
 }
 
-pub(super) fn failure_message(reason: &str) -> &'static str {
+pub(super) fn failure_message(reason: JobReason) -> &'static str {
     match reason {
-        "BackoffLimitExceeded" => "Job has reached the specified backoff limit",
-        "DeadlineExceeded" => "Job was active longer than specified deadline",
-        "MaxFailedIndexesExceeded" => "Job has exceeded the specified maximal number of failed indexes",
-        "FailedIndexes" => "Job has failed indexes",
+        JobReason::BackoffLimitExceeded => "Job has reached the specified backoff limit",
+        JobReason::DeadlineExceeded => "Job was active longer than specified deadline",
+        JobReason::MaxFailedIndexesExceeded => "Job has exceeded the specified maximal number of failed indexes",
+        JobReason::FailedIndexes => "Job has failed indexes",
         // Which pod it was is known as long as the pod is there, or this process lives.
-        _ => "A pod matches a FailJob rule",
+        JobReason::PodFailurePolicy
+        | JobReason::CompletionsReached
+        | JobReason::SuccessPolicy
+        | JobReason::JobSuspended
+        | JobReason::Other(_) => "A pod matches a FailJob rule",
     }
 }

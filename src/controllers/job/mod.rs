@@ -22,15 +22,15 @@ use crate::component::{
 };
 use crate::model::PodFailurePolicyAction;
 use crate::state::{
-    Change, Changed, DeletionCause, Job, JobId, JobStatus, ObjectDelta, Owner, Pod, PodDelta, PodId, PodPhase,
-    Propagation, Store, WorkloadId,
+    Change, Changed, DeletionCause, Job, JobConditionType, JobId, JobReason, JobStatus, ObjectDelta, Owner, Pod,
+    PodDelta, PodId, PodPhase, Propagation, Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 use backoff::Failures;
 use failure::{deadline_left, failure, failure_message, is_suspended};
 use indexes::IndexFailures;
 use orphan::{enqueue_held, is_foreign, is_orphan, release_orphan};
-use status::{Uncounted, condition, finish, finished_since, goes, record, release_call, set_condition};
+use status::{Uncounted, finish, finished_since, goes, record, release_call, set_condition};
 
 /// Creates, or deletes, of one sync at most.
 const PER_SYNC_MAX: usize = 500;
@@ -65,7 +65,7 @@ pub enum JobEvent {
     /// It has succeeded.
     Completed,
     /// It has failed, for this reason.
-    Failed(&'static str),
+    Failed(JobReason),
 }
 
 /// The Job controller, with the rules of the controller that removes finished Jobs after their time to live.
@@ -311,9 +311,9 @@ impl Jobs {
 
 /// Notes that the Job is suspended, or is no longer; the event that this calls for.
 fn suspension(job: &Job, status: &mut JobStatus, forgets_start: bool, now: SimTime) -> Option<JobEvent> {
-    match (is_suspended(job), condition(status, "Suspended").is_some()) {
+    match (is_suspended(job), status.condition(JobConditionType::Suspended).is_some()) {
         (true, false) => {
-            set_condition(status, "Suspended", "JobSuspended", now);
+            set_condition(status, JobConditionType::Suspended, JobReason::JobSuspended, now);
             // Gate MutableSchedulingDirectivesForSuspendedJobs: whoever changes the pods begins anew.
             if forgets_start {
                 status.started_at = None;
@@ -321,7 +321,7 @@ fn suspension(job: &Job, status: &mut JobStatus, forgets_start: bool, now: SimTi
             Some(JobEvent::Suspended)
         }
         (false, true) => {
-            status.conditions.retain(|(kind, ..)| *kind != "Suspended");
+            status.conditions.retain(|condition| condition.kind != JobConditionType::Suspended);
             status.started_at = Some(now);
             Some(JobEvent::Resumed)
         }
@@ -375,8 +375,8 @@ impl Jobs {
         }
         self.recall_indexes(id, job, &claimed);
         let mut uncounted = self.count(id, job, &mut census, &mut status);
-        let has_succeeded = condition(&status, "SuccessCriteriaMet").is_some();
-        let standing = condition(&status, "FailureTarget").map(|(reason, _)| reason);
+        let has_succeeded = status.condition(JobConditionType::SuccessCriteriaMet).is_some();
+        let standing = status.condition(JobConditionType::FailureTarget).map(|standing| standing.reason);
         let failed = standing
             .or_else(|| self.ended_by_policy(id, job, &claimed))
             .or_else(|| failure(job, &status, &census, now))
@@ -396,9 +396,9 @@ impl Jobs {
                 let stopped = census.open().filter(|pod| !self.released.contains(pod));
                 uncounted.failed.extend(stopped);
                 status.failed = job.status.failed + (job.status.uncounted_failed.len() + uncounted.failed.len()) as i32;
-                set_condition(&mut status, "FailureTarget", reason, now);
+                set_condition(&mut status, JobConditionType::FailureTarget, reason, now);
                 if status.terminating == 0 {
-                    finish(&mut status, "Failed", reason, now);
+                    finish(&mut status, JobConditionType::Failed, reason, now);
                     job_event = Some(JobEvent::Failed(reason));
                 }
             }
@@ -406,7 +406,7 @@ impl Jobs {
             job_event = self.pursue(id, job, &census, &mut status, may_manage, ctx, &mut plan);
         }
         if (failed.is_some() && satisfied)
-            || condition(&status, "SuccessCriteriaMet").is_some()
+            || status.condition(JobConditionType::SuccessCriteriaMet).is_some()
             || job.meta.deleting.is_some()
         {
             // Whatever is left has no say any more.
@@ -426,10 +426,10 @@ impl Jobs {
     }
 
     /// Whether the failure policy ends the Job because of one of its pods.
-    fn ended_by_policy(&mut self, id: JobId, job: &Job, claimed: &[claim::Claimed<'_>]) -> Option<&'static str> {
+    fn ended_by_policy(&mut self, id: JobId, job: &Job, claimed: &[claim::Claimed<'_>]) -> Option<JobReason> {
         let verdict = policy::fail_job_message(&job.spec, claimed.iter().map(|claimed| claimed.pod))?;
         self.verdicts.insert(id, verdict);
-        Some("PodFailurePolicy")
+        Some(JobReason::PodFailurePolicy)
     }
 
     /// Works towards completion; the event that is posted when the status is written.
@@ -445,9 +445,9 @@ impl Jobs {
         plan: &mut SyncPlan<Purpose>,
     ) -> Option<JobEvent> {
         let now = ctx.now;
-        let earlier = condition(status, "SuccessCriteriaMet").map(|(reason, _)| reason);
+        let earlier = status.condition(JobConditionType::SuccessCriteriaMet).map(|met| met.reason);
         let is_policy_met = manage::is_indexed(&job.spec) && success::is_met(&job.spec, &status.completed_indexes);
-        let by_policy = earlier.or(is_policy_met.then_some("SuccessPolicy"));
+        let by_policy = earlier.or(is_policy_met.then_some(JobReason::SuccessPolicy));
         if by_policy.is_some() {
             self.stop(&census.active, DeletionCause::Completed, plan);
             goes(status, &census.active);
@@ -464,11 +464,11 @@ impl Jobs {
         // In this order: a pass that waits for the back-off, or has just suspended the Job, shows no active pod, and has nothing
         // left to do if all is done.
         let is_done = is_enough && status.active == 0;
-        match by_policy.or(is_done.then_some("CompletionsReached")) {
+        match by_policy.or(is_done.then_some(JobReason::CompletionsReached)) {
             Some(reason) => {
-                set_condition(status, "SuccessCriteriaMet", reason, now);
+                set_condition(status, JobConditionType::SuccessCriteriaMet, reason, now);
                 (status.terminating == 0).then(|| {
-                    finish(status, "Complete", reason, now);
+                    finish(status, JobConditionType::Complete, reason, now);
                     status.completed_at = Some(now);
                     JobEvent::Completed
                 })
@@ -485,9 +485,9 @@ impl Jobs {
             JobEvent::Resumed => event(ctx, id, EventDraft::normal, "Resumed", "Job resumed"),
             JobEvent::Completed => event(ctx, id, EventDraft::normal, "Completed", "Job completed"),
             JobEvent::Failed(reason) => {
-                let verdict = self.verdicts.get(&id).filter(|_| reason == "PodFailurePolicy");
+                let verdict = self.verdicts.get(&id).filter(|_| reason == JobReason::PodFailurePolicy);
                 let message = verdict.map_or_else(|| failure_message(reason), String::as_str);
-                event(ctx, id, EventDraft::warning, reason, message);
+                event(ctx, id, EventDraft::warning, reason.as_str(), message);
             }
         }
     }

@@ -2,22 +2,19 @@
 
 use super::{JobEvent, Purpose, manage};
 use crate::component::{Planned, Request, StatusUpdate, SyncPlan};
-use crate::state::{Job, JobId, JobStatus, Pod, PodId};
+use crate::state::{Job, JobCondition, JobConditionType, JobId, JobReason, JobStatus, Pod, PodId};
 use crate::units::SimTime;
 
-pub(super) fn condition(status: &JobStatus, kind: &str) -> Option<(&'static str, SimTime)> {
-    status.conditions.iter().find(|(name, ..)| *name == kind).map(|(_, reason, at)| (*reason, *at))
-}
-
-pub(super) fn set_condition(status: &mut JobStatus, kind: &'static str, reason: &'static str, now: SimTime) {
-    if condition(status, kind).is_none() {
-        status.conditions.push((kind, reason, now));
+pub(super) fn set_condition(status: &mut JobStatus, kind: JobConditionType, reason: JobReason, now: SimTime) {
+    if status.condition(kind).is_none() {
+        status.conditions.push(JobCondition { kind, reason, since: now });
     }
 }
 
 /// When a Job ended, well or badly.
 pub(super) fn finished_since(status: &JobStatus) -> Option<SimTime> {
-    condition(status, "Complete").or_else(|| condition(status, "Failed")).map(|(_, at)| at)
+    let end = status.condition(JobConditionType::Complete).or_else(|| status.condition(JobConditionType::Failed));
+    end.map(|condition| condition.since)
 }
 
 /// Active pods whose deletion is planned show as terminating.
@@ -65,7 +62,7 @@ pub(super) fn record(
         first.uncounted_succeeded.clone_from(&uncounted.succeeded);
     }
     first.completed_at = job.status.completed_at;
-    first.conditions.retain(|(kind, ..)| !matches!(*kind, "Complete" | "Failed"));
+    first.conditions.retain(|condition| !condition.kind.is_terminal());
     let concludes = first != status;
     let flushes = first != job.status;
     let version = job.meta.version;
@@ -82,7 +79,7 @@ fn plan_group(calls: Vec<Planned<Purpose>>) -> Option<Vec<Planned<Purpose>>> {
     (!calls.is_empty()).then_some(calls)
 }
 
-pub(super) fn finish(status: &mut JobStatus, kind: &'static str, reason: &'static str, now: SimTime) {
+pub(super) fn finish(status: &mut JobStatus, kind: JobConditionType, reason: JobReason, now: SimTime) {
     set_condition(status, kind, reason, now);
     status.ready = 0;
 }
@@ -112,9 +109,11 @@ mod tests {
             .iter()
             .flatten()
             .map(|planned| match &planned.request {
-                Request::UpdateStatus(StatusUpdate::Job(_, _, status)) => {
-                    Some((status.failed, status.succeeded, status.conditions.last().map_or("", |(kind, ..)| *kind)))
-                }
+                Request::UpdateStatus(StatusUpdate::Job(_, _, status)) => Some((
+                    status.failed,
+                    status.succeeded,
+                    status.conditions.last().map_or("", |last| last.kind.as_str()),
+                )),
                 _ => None,
             })
             .collect();
@@ -129,8 +128,9 @@ mod tests {
         check("completions: 5", &status, &[(0, 0, ""), (2, 3, "")]);
         // Indexes that are done are written down as they are seen.
         check("completions: 5, completionMode: Indexed", &status, &[(0, 3, ""), (2, 3, "")]);
-        set_condition(&mut status, "SuccessCriteriaMet", "CompletionsReached", SimTime::ZERO);
-        finish(&mut status, "Complete", "CompletionsReached", SimTime::ZERO);
+        let reason = JobReason::CompletionsReached;
+        set_condition(&mut status, JobConditionType::SuccessCriteriaMet, reason, SimTime::ZERO);
+        finish(&mut status, JobConditionType::Complete, reason, SimTime::ZERO);
         check("completions: 5", &status, &[(0, 0, "SuccessCriteriaMet"), (2, 3, "Complete")]);
     }
 }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::arena::Symbol;
 use crate::component::Request;
 use crate::model::{
-    Object, PersistentVolumeClaim, PersistentVolumeClaimVolume, PodTemplateSpec, RetentionPolicy, Volume,
+    Object, ObjectKind, PersistentVolumeClaim, PersistentVolumeClaimVolume, PodTemplateSpec, RetentionPolicy, Volume,
 };
 use crate::state::{PersistentVolumeClaim as Claim, PersistentVolumeClaimId, PodId, StatefulSet, StatefulSetId, Store};
 
@@ -57,7 +57,7 @@ fn of_set(store: &Store, namespace: Symbol, set: Symbol, templates: &[Symbol]) -
 }
 
 fn removal(namespace: Symbol, name: Symbol) -> Request {
-    Request::DeleteOther { kind: "PersistentVolumeClaim", namespace, name }
+    Request::DeleteOther { kind: ObjectKind::PersistentVolumeClaim.into(), namespace, name }
 }
 
 fn template_names(set: &StatefulSet) -> Vec<Symbol> {

@@ -1,6 +1,7 @@
 //! Commands that take objects from files: `-l` and `-n`.
 
 use super::*;
+use crate::model::ObjectKind;
 
 fn deployment(name: &str, namespace: &str, labels: &str) -> String {
     let namespace = if namespace.is_empty() { String::new() } else { format!("namespace: {namespace}, ") };
@@ -20,7 +21,7 @@ fn typed(line: &str, texts: &[&str]) -> Desk {
 }
 
 fn replicas(desk: &Desk, namespace: &str) -> Option<i32> {
-    let id = desk.store().find_workload("Deployment", Symbol::new(namespace), Symbol::new("web"))?;
+    let id = desk.store().find_workload(ObjectKind::Deployment, Symbol::new(namespace), Symbol::new("web"))?;
     let WorkloadId::Deployment(id) = id else { return None };
     desk.store().deployments[id].spec.replicas
 }

@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 
 pub use files::{is_standard_input, read_text};
 pub use for_people::DUMP_COMMAND;
-pub use object::{Object, ObjectKind, Scope};
+pub use object::{AnyKind, Object, ObjectKind, Scope};
+pub(crate) use object::{with_kind, with_object};
 
 use super::field_path::FieldPath;
 use crate::arena::Symbol;

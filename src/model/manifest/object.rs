@@ -17,7 +17,7 @@ pub(super) trait ReadAs {
 }
 
 macro_rules! objects {
-    ($($kind:ident, $scope:ident, $api_version:literal, groups $($group:literal)|+;)+) => {
+    ($d:tt $($kind:ident, $scope:ident, $api_version:literal, groups $($group:literal)|+;)+) => {
         /// An object of one of the kinds that are modelled.
         #[derive(Clone, Debug, PartialEq)]
         #[allow(missing_docs, reason = "variants are the kinds")]
@@ -62,7 +62,21 @@ macro_rules! objects {
             /// of their versions.
             #[must_use]
             pub fn find(api_version: &str, kind: &str) -> Option<Self> {
-                let group = api_version.split_once('/').map_or("", |(group, _)| group);
+                Self::in_group(kind, api_version.split_once('/').map_or("", |(group, _)| group))
+            }
+
+            /// The kind of that name, whatever its group.
+            #[must_use]
+            pub fn named(kind: &str) -> Option<Self> {
+                match kind {
+                    $(stringify!($kind) => Some(Self::$kind),)+
+                    _ => None,
+                }
+            }
+
+            /// The kind of that name in that group, if it is modelled.
+            #[must_use]
+            pub fn in_group(kind: &str, group: &str) -> Option<Self> {
                 match (kind, group) {
                     $((stringify!($kind), $($group)|+) => Some(Self::$kind),)+
                     _ => None,
@@ -123,7 +137,62 @@ macro_rules! objects {
                 Self::$kind(Box::new(object))
             }
         })+
+
+        impl From<StoredObject> for Object {
+            fn from(object: StoredObject) -> Self {
+                Self::Stored(Box::new(object))
+            }
+        }
+
+        /// Does the same with an object of whichever kind; `with_object!(object, o => do_it(o))`.
+        macro_rules! with_object {
+            ($d object:expr, $d o:ident => $d body:expr) => {
+                match $d object {
+                    $($crate::model::Object::$kind($d o) => $d body,)+
+                    $crate::model::Object::Stored($d o) => $d body,
+                }
+            };
+        }
+
+        /// Does the same with the type of whichever kind; `with_kind!(kind, Kind => do_it::<Kind>())`.
+        macro_rules! with_kind {
+            ($d kind:expr, $d of:ident => $d body:expr) => {
+                match $d kind {
+                    $($crate::model::ObjectKind::$kind => {
+                        type $d of = $crate::model::$kind;
+                        $d body
+                    })+
+                    $crate::model::ObjectKind::Stored => {
+                        type $d of = $crate::model::StoredObject;
+                        $d body
+                    }
+                }
+            };
+        }
+
+        pub(crate) use {with_kind, with_object};
     };
+}
+
+/// A kind of object, whether or not it decides anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnyKind {
+    /// It is modelled.
+    Modelled(ObjectKind),
+    /// It decides nothing.
+    Stored(StoredKind),
+}
+
+impl From<ObjectKind> for AnyKind {
+    fn from(kind: ObjectKind) -> Self {
+        Self::Modelled(kind)
+    }
+}
+
+impl From<StoredKind> for AnyKind {
+    fn from(kind: StoredKind) -> Self {
+        ObjectKind::in_group(kind.kind.as_str(), kind.group.as_str()).map_or(Self::Stored(kind), Self::Modelled)
+    }
 }
 
 /// Whether objects of a kind live in a namespace.
@@ -136,7 +205,7 @@ pub enum Scope {
 }
 
 objects! {
-    Namespace, Cluster, "v1", groups "";
+    $ Namespace, Cluster, "v1", groups "";
     Node, Cluster, "v1", groups "";
     PriorityClass, Cluster, "scheduling.k8s.io/v1", groups "scheduling.k8s.io";
     RuntimeClass, Cluster, "node.k8s.io/v1", groups "node.k8s.io";

@@ -7,7 +7,7 @@ use super::{Trap, TrapKind};
 use crate::component::name_of_pod;
 use crate::observe::workload::root_of;
 use crate::state::{
-    Change, Changed, ObjectDelta, PodDisruptionBudget, PodDisruptionBudgetId, PodId, Store, WorkloadId,
+    BudgetReason, Change, Changed, ObjectDelta, PodDisruptionBudget, PodDisruptionBudgetId, PodId, Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 
@@ -133,7 +133,7 @@ fn trap(kind: TrapKind, mut budgets: Vec<Refusing>) -> Option<Trap> {
 
 /// Why a budget can never allow a disruption; none if it can, once all its pods are healthy.
 fn never(budget: &PodDisruptionBudget, store: &Store) -> Option<Never> {
-    if let Some((false, "SyncFailed", message)) = &budget.status.condition {
+    if let Some((false, BudgetReason::SyncFailed, message)) = &budget.status.condition {
         return Some(Never::SyncFailed { message: message.to_string() });
     }
     let selector = budget.spec.selector.as_ref()?;

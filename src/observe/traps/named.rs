@@ -76,7 +76,7 @@ pub(super) fn moment(at: SimTime) -> SimDuration {
 
 pub(super) fn workload_name(workload: WorkloadId, store: &Store) -> Option<String> {
     let meta = store.workload_meta(workload)?;
-    Some(format!("{}/{}/{}", store.workload_kind(workload).to_ascii_lowercase(), meta.namespace, meta.name))
+    Some(format!("{}/{}/{}", store.workload_kind(workload).as_str().to_ascii_lowercase(), meta.namespace, meta.name))
 }
 
 /// Writes an instant as seconds since t=0.

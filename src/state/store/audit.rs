@@ -3,7 +3,6 @@
 use rustc_hash::FxHashMap;
 
 use super::{PodSet, Store, Tally};
-use crate::arena::Table;
 use crate::state::{Owner, WorkloadId};
 
 /// Says what does not hold.
@@ -114,21 +113,15 @@ impl Store {
     }
 
     fn audit_workloads(&self) -> Result<(), String> {
-        fn ids<T>(table: &Table<T>, of: fn(crate::arena::Id<T>) -> WorkloadId) -> impl Iterator<Item = WorkloadId> {
-            table.ids().map(of)
-        }
-        let all = ids(&self.deployments, WorkloadId::Deployment)
-            .chain(ids(&self.replica_sets, WorkloadId::ReplicaSet))
-            .chain(ids(&self.daemon_sets, WorkloadId::DaemonSet))
-            .chain(ids(&self.stateful_sets, WorkloadId::StatefulSet))
-            .chain(ids(&self.jobs, WorkloadId::Job))
-            .chain(ids(&self.cron_jobs, WorkloadId::CronJob));
         let (mut count, mut sets, mut jobs) = (0, 0, 0);
-        for id in all {
+        for id in self.workload_ids() {
             let Some(meta) = self.workload_meta(id) else { continue };
-            let (kind, name) = (self.workload_kind(id), format_args!("{}/{}", meta.namespace, meta.name));
+            let (kind, name) = (self.workload_kind(id).as_str(), format_args!("{}/{}", meta.namespace, meta.name));
             count += 1;
-            hold!(self.find_workload(kind, meta.namespace, meta.name) == Some(id), "{kind} {name} is found elsewhere");
+            hold!(
+                self.find_workload(self.workload_kind(id), meta.namespace, meta.name) == Some(id),
+                "{kind} {name} is found elsewhere"
+            );
             match (id, meta.owner) {
                 (WorkloadId::ReplicaSet(set), Some(Owner::Deployment(owner))) => {
                     sets += 1;

@@ -6,7 +6,7 @@ use super::document::{CaseKind, Plan};
 use crate::arena::Symbol;
 use crate::diagnostics::Location;
 use crate::model::{
-    ManifestObject, NoExecuteStay, Node, Object, Resources, Taint, TaintEffect, no_execute_stay, zone_of,
+    ManifestObject, NoExecuteStay, Node, Object, ObjectKind, Resources, Taint, TaintEffect, no_execute_stay, zone_of,
 };
 use crate::scenario::ResolvedScenario;
 use crate::state::{Node as LiveNode, Owner, Pod, Store, WorkloadId};
@@ -100,9 +100,7 @@ impl Demand {
         let autoscalers = &scenario.procedures.workload_autoscalers;
         let objects = store.autoscalers.iter().filter_map(|((namespace, _), autoscaler)| {
             let target = &autoscaler.spec.scale_target_ref;
-            let kinds = ["Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"];
-            let kind = kinds.into_iter().find(|kind| target.kind == *kind)?;
-            Some((kind, *namespace, target.name))
+            Some((ObjectKind::named(target.kind.as_str())?, *namespace, target.name))
         });
         let scaled: Vec<WorkloadId> = (autoscalers.iter())
             .filter_map(|spec| spec.target_parts())

@@ -153,7 +153,7 @@ fn is_scaled(plan: &Plan, workload: &str) -> bool {
         _ => None,
     });
     let implied = plan.base.procedures.workload_autoscalers.iter().filter(|spec| spec.object().is_some());
-    let implied =
-        implied.filter_map(|spec| spec.target_parts().map(|(kind, namespace, name)| path(kind, namespace, name)));
+    let implied = implied
+        .filter_map(|spec| spec.target_parts().map(|(kind, namespace, name)| path(kind.as_str(), namespace, name)));
     of_objects.chain(implied).any(|target| target == workload)
 }

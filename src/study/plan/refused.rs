@@ -78,7 +78,7 @@ fn name_of(owner: WorkloadId, store: &Store) -> String {
         _ => owner,
     };
     let Some(meta) = store.workload_meta(root) else { return String::new() };
-    format!("{}/{}/{}", store.workload_kind(root).to_ascii_lowercase(), meta.namespace, meta.name)
+    format!("{}/{}/{}", store.workload_kind(root).as_str().to_ascii_lowercase(), meta.namespace, meta.name)
 }
 
 /// The priority that pods of a workload would be given.

@@ -1,0 +1,159 @@
+//! PersistentVolumeClaims.
+
+use std::sync::Arc;
+
+use super::super::{ApiServer, Session, finalizers, limit_ranger, resource_quota, validation, volumes};
+use super::{Key, Strategy};
+use crate::arena::Symbol;
+use crate::component::{Answer, ApiError, CLAIM_PROTECTION, Counted, ErrorReason, Reply, export_claim};
+use crate::model::{self, Object, ObjectKind, PersistentVolumeClaimPhase};
+use crate::state::{Changed, PersistentVolumeClaim, PersistentVolumeClaimId, Propagation, Store};
+
+impl Strategy for model::PersistentVolumeClaim {
+    type Id = PersistentVolumeClaimId;
+    const RESOURCE: &'static str = "persistentvolumeclaims";
+    const VALIDATES_UPDATES: bool = true;
+
+    fn find(store: &Store, key: &Key) -> Option<PersistentVolumeClaimId> {
+        store.volumes.find_claim(key.namespace, key.name)
+    }
+
+    /// # Source
+    /// kube-apiserver, admission DefaultStorageClass: a claim that names no class gets the default one; of several the
+    /// youngest, then the first by name.
+    ///
+    /// # Differs
+    /// The age of classes is not looked at.
+    fn create(mut self, api: &mut ApiServer, s: &mut Session<'_>) -> Answer {
+        let (namespace, name) = (self.metadata.namespace, self.metadata.name);
+        let annotation = |key: &str| self.metadata.annotations.get(&Symbol::new(key)).copied();
+        if self.spec.storage_class_name.is_none() {
+            let by_name = |class: &&Arc<model::StorageClass>| class.metadata.name.as_str();
+            let has_default = s.config.kube_apiserver.admits_with("DefaultStorageClass");
+            let classes = s.store.volumes.classes.iter().filter(|class| has_default && class.is_default());
+            let default = classes.min_by_key(by_name);
+            self.spec.storage_class_name = annotation("volume.beta.kubernetes.io/storage-class")
+                .or_else(|| default.map(|class| class.metadata.name));
+        }
+        let selected_node = annotation("volume.kubernetes.io/selected-node").map(|node| s.store.node_slot(node));
+        if !api.is_restoring {
+            limit_ranger::check_claim(s, &self)?;
+            let new = Counted::Claim(&self.spec);
+            resource_quota::charge(s, namespace, (Self::RESOURCE, name.as_str()), new, None)?.commit(s);
+        }
+        let volume = self.spec.volume_name.take();
+        let meta = api.meta(s, "PersistentVolumeClaim", &self.metadata);
+        let is_lost = self.status.phase == PersistentVolumeClaimPhase::Lost;
+        let spec = Arc::new(self.spec);
+        let claim = PersistentVolumeClaim { meta, spec, volume, is_lost, selected_node, owner_pod: None };
+        let id = s.store.volumes.insert_claim(claim);
+        s.changed.push(Changed::ClaimChanged(id));
+        Ok(Reply::Done)
+    }
+
+    /// # Source
+    /// kube-apiserver, `ValidatePersistentVolumeClaimUpdate`; pvc-protection-controller: a claim that is being deleted stays until
+    /// somebody takes its finalizer away.
+    fn replace(self, _api: &mut ApiServer, s: &mut Session<'_>, id: PersistentVolumeClaimId) -> Answer {
+        let Some(old) = export_claim(s.store, id) else { return Ok(Reply::Unchanged) };
+        let is_protected = self.metadata.finalizers.contains(&Symbol::new(CLAIM_PROTECTION));
+        let held_by = finalizers::foreign(&self.metadata.finalizers);
+        if s.store.volumes.claim(id).is_some_and(|claim| claim.meta.deleting.is_some()) {
+            let name = old.metadata.name.as_str();
+            finalizers::refuse_new(
+                ObjectKind::PersistentVolumeClaim,
+                name,
+                &self.metadata.finalizers,
+                &old.metadata.finalizers,
+            )?;
+            let is_used =
+                is_protected && !s.store.volumes.pods_using(old.metadata.namespace, old.metadata.name).is_empty();
+            if held_by.is_empty() && !is_used {
+                if let Some(claim) = s.store.volumes.remove_claim(id) {
+                    s.changed.push(Changed::ClaimRemoved(Arc::new(claim)));
+                }
+                return Ok(Reply::Done);
+            }
+        }
+        let (new, old) = (Object::from(self), Object::from(old));
+        validation::change(s, &new, &old)?;
+        let (Object::PersistentVolumeClaim(mut new), Object::PersistentVolumeClaim(old)) = (new, old) else {
+            return Ok(Reply::Unchanged);
+        };
+        check_resize(s, &new, &old)?;
+        limit_ranger::check_claim(s, &new)?;
+        let of = (Self::RESOURCE, new.metadata.name.as_str());
+        let (asked, had) = (Counted::Claim(&new.spec), Counted::Claim(&old.spec));
+        resource_quota::charge(s, new.metadata.namespace, of, asked, Some(had))?.commit(s);
+        let volume = new.spec.volume_name.take();
+        let Some(claim) = s.store.volumes.claim_mut(id) else { return Ok(Reply::Unchanged) };
+        let is_same = claim.meta.labels == new.metadata.labels
+            && *claim.meta.annotations == new.metadata.annotations
+            && claim.meta.finalizers == held_by
+            && *claim.spec == new.spec
+            && claim.volume == volume;
+        if is_same {
+            return Ok(if is_protected { Reply::Unchanged } else { Reply::Done });
+        }
+        claim.meta.labels = new.metadata.labels;
+        claim.meta.annotations = Arc::new(new.metadata.annotations);
+        claim.meta.finalizers = held_by;
+        claim.spec = Arc::new(new.spec);
+        claim.volume = volume;
+        s.changed.push(Changed::ClaimChanged(id));
+        Ok(Reply::Done)
+    }
+
+    /// # Source
+    /// Finalizer `kubernetes.io/pvc-protection`: a claim that a pod uses stays until the last of them is gone.
+    fn delete(_api: &mut ApiServer, s: &mut Session<'_>, id: PersistentVolumeClaimId) -> Answer {
+        delete(s, id)
+    }
+}
+
+pub(in crate::apiserver) fn delete(s: &mut Session<'_>, id: PersistentVolumeClaimId) -> Answer {
+    let volumes = &s.store.volumes;
+    let Some(claim) = volumes.claim(id) else { return Ok(Reply::Unchanged) };
+    let is_held = !claim.meta.finalizers.is_empty();
+    let is_used = volumes::is_protected(s) && !volumes.pods_using(claim.meta.namespace, claim.meta.name).is_empty();
+    let volumes = &mut s.store.volumes;
+    if is_used || is_held {
+        if let Some(claim) = volumes.claim_mut(id)
+            && claim.meta.deleting.is_none()
+        {
+            claim.meta.deleting = Some((s.now, Propagation::Background));
+            s.changed.push(Changed::ClaimChanged(id));
+        }
+        return Ok(Reply::Done);
+    }
+    if let Some(claim) = volumes.remove_claim(id) {
+        s.changed.push(Changed::ClaimRemoved(Arc::new(claim)));
+    }
+    Ok(Reply::Done)
+}
+
+/// # Source
+/// kube-apiserver, the admission plugin PersistentVolumeClaimResize.
+fn check_resize(
+    s: &Session<'_>,
+    new: &model::PersistentVolumeClaim,
+    old: &model::PersistentVolumeClaim,
+) -> Result<(), ApiError> {
+    let size = |claim: &model::PersistentVolumeClaim| {
+        claim.spec.resources.requests.get(Symbol::new("storage")).copied().unwrap_or_default()
+    };
+    if !s.config.kube_apiserver.admits_with("PersistentVolumeClaimResize") || size(new) <= size(old) {
+        return Ok(());
+    }
+    let class = |claim: &model::PersistentVolumeClaim| claim.spec.storage_class_name.filter(|name| !name.is_empty());
+    let expands = |name| s.store.volumes.class(name).is_some_and(|class| class.allow_volume_expansion == Some(true));
+    let why = if old.status.phase != PersistentVolumeClaimPhase::Bound {
+        "Only bound persistent volume claims can be expanded"
+    } else if class(new) != class(old) || !class(old).is_some_and(expands) {
+        "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"
+    } else {
+        return Ok(());
+    };
+    let message = format!("persistentvolumeclaims \"{}\" is forbidden: {why}", new.metadata.name);
+    Err(ApiError::new(ErrorReason::Forbidden, message))
+}

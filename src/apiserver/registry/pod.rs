@@ -1,0 +1,275 @@
+//! Pods.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::super::admission::Subject;
+use super::super::resource_quota::Charge;
+use super::super::{ApiServer, Session, already_exists, finalizers, pods, validation};
+use super::{Key, Strategy, owner_by_name};
+use crate::arena::Symbol;
+use crate::component::{Answer, DeleteOptions, Reply, export_pod};
+use crate::model::{self, ConditionStatus, Object, ObjectKind, ObjectMeta, PodConditionType, PodSpec};
+use crate::state::{
+    Changed, ContainerState, ContainerStatus, Deletion, DeletionCause, DisruptionReason, DisruptionTarget, EndReason,
+    Ending, JOB_TRACKING, NotScheduled, NotScheduledReason, Owner, Pod, PodCondition, PodDelta, PodId, PodPhase,
+    Status, Store, Uid,
+};
+use crate::units::{SimDuration, SimTime};
+
+impl Strategy for model::Pod {
+    type Id = PodId;
+    const RESOURCE: &'static str = "pods";
+    const VALIDATES_UPDATES: bool = true;
+
+    fn find(store: &Store, key: &Key) -> Option<PodId> {
+        store.find_pod(key.namespace, &Arc::from(key.name.as_str()))
+    }
+
+    fn create(self, api: &mut ApiServer, s: &mut Session<'_>) -> Answer {
+        let metadata = &self.metadata;
+        let (name, generated_uid) = if metadata.name.as_str().is_empty() {
+            let (name, uid) = api.generated_name(s, metadata.namespace, metadata.generate_name);
+            (name, Some(uid))
+        } else {
+            (Arc::from(metadata.name.as_str()), None)
+        };
+        if s.store.find_pod(metadata.namespace, &name).is_some() {
+            return Err(already_exists("pods", &name));
+        }
+        let mut spec = self.spec.clone();
+        let never_ran = model::PodStatus::default();
+        // Nothing can run that was never bound.
+        let is_possible = spec.node_name.is_some() || self.status.phase != model::PodPhase::Running;
+        let status = if is_possible { &self.status } else { &never_ran };
+        let node = spec.node_name.take().map(|name| s.store.node_slot(name));
+        let pinned_node = take_pin(&mut spec).map(|name| s.store.node_slot(name));
+        spec.volumes.retain(|v| !v.name.as_str().starts_with("kube-api-access-"));
+        for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
+            // The token volume's random name would make equal specs differ.
+            container.volume_mounts = model::Opaque::default();
+        }
+        let name_of = if metadata.name.is_empty() { metadata.generate_name } else { metadata.name };
+        let is_new = metadata.uid.is_none_or(|uid| uid.as_str().is_empty());
+        let subject =
+            Subject { namespace: metadata.namespace, name: name_of.as_str(), is_new, is_asked: !api.is_restoring };
+        let admitted = api.admission.admit_own(s, spec, metadata, &subject)?;
+        let charge =
+            if api.is_restoring { Charge::default() } else { pods::judge(s, metadata.namespace, &name, &admitted)? };
+        let created_at = api.instant(metadata.creation_timestamp, s.now);
+        let started_at = status.start_time.map(|_| api.instant(status.start_time, created_at));
+        let ready = status.condition(PodConditionType::Ready).map(|c| PodCondition {
+            status: super::status(c.status),
+            since: api.instant(c.last_transition_time, created_at),
+        });
+        let deletion = metadata.deletion_timestamp.map(|_| {
+            let deadline = api.instant(metadata.deletion_timestamp, s.now);
+            let grace = metadata.deletion_grace_period_seconds.unwrap_or(30).unsigned_abs();
+            Deletion {
+                requested_at: deadline - SimDuration::from_secs(grace),
+                deadline,
+                grace: SimDuration::from_secs(grace),
+                cause: DeletionCause::Kubectl,
+            }
+        });
+        let not_scheduled = status.condition(PodConditionType::PodScheduled).and_then(|c| {
+            let reason = NotScheduledReason::parse(c.reason.as_str()).filter(|_| c.status == ConditionStatus::False)?;
+            Some(NotScheduled { reason, message: Arc::from(c.message.as_str()) })
+        });
+        let not_scheduled = not_scheduled.or_else(|| pods::gated(&admitted));
+        let nominated_node = status.nominated_node_name.map(|name| s.store.node_slot(name));
+        // The kubelet lists them by name, the specification as it likes.
+        let containers = |statuses: &[model::ContainerStatus], names: &[model::Container]| -> Vec<ContainerStatus> {
+            let place = |status: &&model::ContainerStatus| names.iter().position(|c| c.name == status.name);
+            let mut statuses: Vec<&model::ContainerStatus> = statuses.iter().collect();
+            statuses.sort_by_key(place);
+            statuses.into_iter().map(|status| container_status(api, status, created_at)).collect()
+        };
+        let init_containers = containers(&status.init_container_statuses, &self.spec.init_containers);
+        let mut containers = containers(&status.container_statuses, &self.spec.containers);
+        if status.phase == model::PodPhase::Running && status.container_statuses.is_empty() {
+            // A status that somebody has cut short: who runs has containers.
+            let since = started_at.unwrap_or(created_at);
+            let is_ready = ready.is_none_or(|condition| condition.status == Status::True);
+            let runs =
+                ContainerStatus { state: ContainerState::Running { since }, ready: is_ready, restarts: 0, last: None };
+            containers = self.spec.containers.iter().map(|_| runs).collect();
+        }
+        let pod = Pod {
+            namespace: metadata.namespace,
+            name,
+            uid: Uid::default(),
+            labels: metadata.labels.clone(),
+            owner: owning_node(s, metadata).or_else(|| owner_by_name(metadata)),
+            spec: admitted,
+            pinned_node,
+            is_mirror: model::is_mirror(metadata),
+            node,
+            nominated_node,
+            created_at,
+            scheduled_at: node.map(|_| created_at),
+            started_at,
+            deletion,
+            job_tracking: metadata.finalizers.iter().any(|f| *f == JOB_TRACKING),
+            phase: phase(status.phase),
+            reason: status.reason,
+            ready,
+            not_scheduled,
+            disruption_target: status.condition(PodConditionType::DisruptionTarget).and_then(|c| {
+                Some(DisruptionTarget {
+                    reason: DisruptionReason::parse(c.reason.as_str())?,
+                    since: api.instant(c.last_transition_time, created_at),
+                    status: c.status == ConditionStatus::True,
+                })
+            }),
+            containers: SmallVec::from_vec(containers),
+            init_containers: SmallVec::from_vec(init_containers),
+            resource_version: metadata.resource_version.and_then(|version| version.as_str().parse().ok()).unwrap_or(1),
+        };
+        let uid = generated_uid.unwrap_or_else(|| api.uid(s, "Pod", metadata));
+        let id = s.store.insert_pod(Pod { uid, ..pod });
+        charge.commit(s);
+        s.changed.push(Changed::PodAdded(id));
+        Ok(Reply::Pod(id))
+    }
+
+    /// # Source
+    /// kube-apiserver, pod strategy and `ValidatePodUpdate`.
+    ///
+    /// # Differs
+    /// The refusal does not show the difference. What is mounted where is not kept, so that a change of it is let pass.
+    fn replace(mut self, _api: &mut ApiServer, s: &mut Session<'_>, id: PodId) -> Answer {
+        let Some(mut old) = export_pod(s.store, id) else { return Err(pods::gone()) };
+        old.apply_defaults();
+        self.apply_defaults();
+        admit_again(s, &mut self.spec, &old.spec);
+        let (new, old) = (Object::from(self), Object::from(old));
+        validation::change(s, &new, &old)?;
+        let (Object::Pod(new), Object::Pod(old)) = (new, old) else { return Ok(Reply::Unchanged) };
+        if s.store.pod(id).is_some_and(|pod| pod.deletion.is_some()) {
+            let name = old.metadata.name.as_str();
+            finalizers::refuse_new(ObjectKind::Pod, name, &new.metadata.finalizers, &old.metadata.finalizers)?;
+        }
+        let mut delta = PodDelta::NONE;
+        let mut differs = |is_other: bool, what: PodDelta| {
+            if is_other {
+                delta = delta | what;
+            }
+        };
+        differs(new.metadata.labels != old.metadata.labels, PodDelta::LABELS);
+        differs(new.metadata.annotations != old.metadata.annotations, PodDelta::ANNOTATIONS);
+        differs(new.spec != old.spec, PodDelta::SPEC);
+        differs(new.metadata.finalizers != old.metadata.finalizers, PodDelta::SPEC | PodDelta::FINALIZERS);
+        if delta == PodDelta::NONE {
+            return Ok(Reply::Unchanged);
+        }
+        let answer = pods::update_whole(s, id, delta, |s| {
+            s.store.update_pod(id, |pod| {
+                pod.labels = new.metadata.labels;
+                if new.metadata.finalizers != old.metadata.finalizers {
+                    Arc::make_mut(&mut pod.spec).finalizers = finalizers::foreign(&new.metadata.finalizers);
+                    pod.job_tracking = new.metadata.finalizers.iter().any(|finalizer| *finalizer == JOB_TRACKING);
+                }
+                if new.metadata.annotations != old.metadata.annotations || new.spec != old.spec {
+                    let admitted = Arc::make_mut(&mut pod.spec);
+                    admitted.annotations = Arc::new(new.metadata.annotations);
+                    admitted.spec = PodSpec { node_name: None, ..new.spec };
+                }
+            });
+        });
+        pods::settle_finalizers(s, id, answer)
+    }
+
+    fn delete(_api: &mut ApiServer, s: &mut Session<'_>, id: PodId) -> Answer {
+        pods::delete(s, id, DeleteOptions::default(), DeletionCause::Kubectl)
+    }
+}
+
+fn container_status(api: &ApiServer, c: &model::ContainerStatus, otherwise: SimTime) -> ContainerStatus {
+    let ending = |ended: &model::ContainerStateTerminated| {
+        let exit = Ending::exit(ended.exit_code, api.instant(ended.finished_at, otherwise));
+        Ending { reason: EndReason::parse(ended.reason.as_str()).unwrap_or(exit.reason), ..exit }
+    };
+    let state = if let Some(running) = &c.state.running {
+        ContainerState::Running { since: api.instant(running.started_at, otherwise) }
+    } else if let Some(ended) = &c.state.terminated {
+        ContainerState::Terminated(ending(ended))
+    } else {
+        match c.state.waiting.as_ref().map_or("", |waiting| waiting.reason.as_str()) {
+            "CrashLoopBackOff" => ContainerState::CrashLoopBackOff,
+            "ErrImagePull" => ContainerState::ErrImagePull,
+            "ErrImageNeverPull" => ContainerState::ErrImageNeverPull,
+            // What differs is why the image cannot be had, not what is done about it.
+            "ImagePullBackOff" | "ImageInspectError" | "InvalidImageName" | "RegistryUnavailable" => {
+                ContainerState::ImagePullBackOff
+            }
+            _ => ContainerState::Waiting,
+        }
+    };
+    let last = c.last_state.terminated.as_deref().map(ending);
+    ContainerStatus { state, ready: c.ready, restarts: c.restart_count.unsigned_abs(), last }
+}
+
+/// What admission puts back into a pod that is updated.
+///
+/// # Source
+/// kube-apiserver, the admission plugins DefaultTolerationSeconds and Priority.
+fn admit_again(s: &Session<'_>, new: &mut PodSpec, old: &PodSpec) {
+    for container in new.containers.iter_mut().chain(&mut new.init_containers) {
+        // As of pods that are created: the token volume's random name would make equal specs differ.
+        container.volume_mounts = model::Opaque::default();
+    }
+    new.volumes.retain(|volume| !volume.name.as_str().starts_with("kube-api-access-"));
+    if s.config.kube_apiserver.admits_with("Priority") {
+        new.priority = new.priority.or(old.priority);
+        new.preemption_policy = new.preemption_policy.or(old.preemption_policy);
+    }
+    if !s.config.kube_apiserver.admits_with("DefaultTolerationSeconds") {
+        return;
+    }
+    let defaults = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+    for default in old.tolerations.iter().filter(|toleration| defaults.contains(&toleration.key.as_str())) {
+        let tolerates = |toleration: &model::Toleration| {
+            (toleration.key == default.key || toleration.key.is_empty())
+                && toleration.effect.is_none_or(|effect| effect == model::TaintEffect::NoExecute)
+        };
+        if !new.tolerations.iter().any(tolerates) {
+            new.tolerations.push(default.clone());
+        }
+    }
+}
+
+fn phase(phase: model::PodPhase) -> PodPhase {
+    match phase {
+        model::PodPhase::Running => PodPhase::Running,
+        model::PodPhase::Succeeded => PodPhase::Succeeded,
+        model::PodPhase::Failed => PodPhase::Failed,
+        model::PodPhase::Pending | model::PodPhase::Unknown => PodPhase::Pending,
+    }
+}
+
+/// Takes out a required node affinity that is the single term `metadata.name In [node]`, as daemon pods have it.
+fn take_pin(spec: &mut model::PodSpec) -> Option<Symbol> {
+    let node_affinity = spec.affinity.as_mut()?.node_affinity.as_mut()?;
+    let required = node_affinity.required_during_scheduling_ignored_during_execution.as_ref()?;
+    let [term] = required.node_selector_terms.as_slice() else { return None };
+    let [field] = term.match_fields.as_slice() else { return None };
+    let [name] = field.values.as_slice() else { return None };
+    let is_pin = term.match_expressions.is_empty()
+        && field.key.as_str() == "metadata.name"
+        && field.operator == model::NodeSelectorOperator::In;
+    let name = *name;
+    if !is_pin {
+        return None;
+    }
+    node_affinity.required_during_scheduling_ignored_during_execution = None;
+    Some(name)
+}
+
+/// The Node that owns a mirror pod, if it is there.
+fn owning_node(s: &Session<'_>, metadata: &ObjectMeta) -> Option<Owner> {
+    let reference = metadata.controller().filter(|reference| reference.kind.as_str() == "Node")?;
+    let node = s.store.find_node(reference.name)?;
+    s.store.node(node).map(|_| Owner::Node(node))
+}

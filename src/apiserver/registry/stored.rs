@@ -1,0 +1,89 @@
+//! Objects of kinds that decide nothing, and what kinds that do keep beside what decides.
+
+use std::sync::Arc;
+
+use super::super::{ApiServer, Session};
+use super::{Key, Strategy};
+use crate::arena::Symbol;
+use crate::component::{Answer, Reply};
+use crate::model::{Object, ObjectKind, StoredKind, StoredObject};
+use crate::state::{Store, Stored};
+
+/// Printed kind, namespace and name.
+pub(super) type StoredKey = (Symbol, Symbol, Symbol);
+
+fn key_of(object: &StoredObject) -> StoredKey {
+    (object.stored_kind().printed(), object.metadata.namespace, object.metadata.name)
+}
+
+impl Strategy for StoredObject {
+    type Id = StoredKey;
+    const RESOURCE: &'static str = "objects";
+
+    fn resource(key: &Key) -> &'static str {
+        key.stored.map_or(Self::RESOURCE, |kind| kind.resource().as_str())
+    }
+
+    fn find(store: &Store, key: &Key) -> Option<StoredKey> {
+        let key = (key.stored?.printed(), key.namespace, key.name);
+        store.stored.contains_key(&key).then_some(key)
+    }
+
+    fn create(self, api: &mut ApiServer, s: &mut Session<'_>) -> Answer {
+        insert(api, s, &self);
+        Ok(Reply::Done)
+    }
+
+    fn replace(self, _api: &mut ApiServer, s: &mut Session<'_>, _id: StoredKey) -> Answer {
+        Ok(write(s, &self))
+    }
+
+    fn delete(_api: &mut ApiServer, s: &mut Session<'_>, id: StoredKey) -> Answer {
+        Arc::make_mut(&mut s.store.stored).remove(&id);
+        Ok(Reply::Done)
+    }
+
+    fn present(store: &Store, id: StoredKey) -> Option<Object> {
+        let stored = store.stored.get(&id)?;
+        Some(Object::from(Self {
+            api_version: stored.api_version,
+            kind: stored.kind.kind,
+            fields: Arc::clone(&stored.fields),
+            ..Self::default()
+        }))
+    }
+}
+
+/// Keeps a new object.
+pub(super) fn insert(api: &mut ApiServer, s: &mut Session<'_>, object: &StoredObject) {
+    let meta = api.meta(s, object.kind.as_str(), &object.metadata);
+    let (kind, fields) = (object.stored_kind(), Arc::clone(&object.fields));
+    let stored = Stored { kind, api_version: object.api_version, meta, fields };
+    Arc::make_mut(&mut s.store.stored).insert(key_of(object), stored);
+}
+
+/// Writes an object that is there.
+pub(super) fn write(s: &mut Session<'_>, new: &StoredObject) -> Reply {
+    let key = key_of(new);
+    let Some(old) = s.store.stored.get(&key) else { return Reply::Unchanged };
+    let is_other = old.fields != new.fields;
+    let is_same =
+        !is_other && old.meta.labels == new.metadata.labels && *old.meta.annotations == new.metadata.annotations;
+    if is_same {
+        return Reply::Unchanged;
+    }
+    let Some(old) = Arc::make_mut(&mut s.store.stored).get_mut(&key) else { return Reply::Unchanged };
+    old.meta.labels = new.metadata.labels.clone();
+    old.meta.annotations = Arc::new(new.metadata.annotations.clone());
+    old.meta.generation += i64::from(is_other);
+    old.meta.version += 1;
+    (old.api_version, old.fields) = (new.api_version, Arc::clone(&new.fields));
+    Reply::Done
+}
+
+/// Drops the object of that kind and name.
+pub(super) fn remove(s: &mut Session<'_>, kind: ObjectKind, namespace: Symbol, name: Symbol) {
+    if let Some(kind) = StoredKind::parse(&kind.as_str().to_ascii_lowercase()) {
+        Arc::make_mut(&mut s.store.stored).remove(&(kind.printed(), namespace, name));
+    }
+}

@@ -2,6 +2,7 @@
 
 mod manage;
 mod placement;
+mod purpose;
 mod revision;
 mod status;
 mod update;
@@ -26,23 +27,11 @@ use crate::state::{
 use crate::units::SimDuration;
 use manage::FailedPods;
 use placement::{Placement, Placements};
+pub use purpose::Purpose;
 use view::{View, Work};
 
 /// Creates, and deletes, of one sync at most.
 const BURST_REPLICAS: usize = 250;
-
-/// What a call of this controller was for.
-#[derive(Copy, Clone, Debug)]
-pub enum Purpose {
-    /// Creating a pod.
-    Create,
-    /// Deleting a pod.
-    Delete(PodId),
-    /// Writing status.
-    Status(StatusStep),
-    /// Anything else.
-    Other,
-}
 
 /// What the queue holds.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]

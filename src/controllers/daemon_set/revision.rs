@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::Purpose;
 use super::placement::automatic_tolerations;
+use super::purpose::Purpose;
 use crate::arena::Symbol;
 use crate::component::{RevisionOwner, SyncPlan, present_revision, prune_revisions, revision_hash_label};
 use crate::model::PodTemplateSpec;

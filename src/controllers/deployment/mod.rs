@@ -1,36 +1,27 @@
 //! The Deployment controller: one ReplicaSet per template, and the way from the old ones to the new one.
 
+mod call;
+mod fenceposts;
 mod progress;
 mod revision;
 mod rolling;
 mod scale;
-
-use std::collections::BTreeMap;
-use std::sync::Arc;
+mod view;
 
 use rustc_hash::FxHashMap;
 
-use crate::arena::{Symbol, sym};
 use crate::component::{
     Answer, ApiError, Claim, Config, Controller, Ctx, Enqueue, ErrorReason, EventDraft, ObjectRef, Planned, Reconcile,
-    Request, Start, StatusUpdate, Step, SyncPlan, judge_claim, same_template, workload_name,
+    Request, Start, StatusUpdate, Step, SyncPlan, judge_claim, workload_name,
 };
 use crate::model::DeploymentStrategyType;
 use crate::state::{
     Change, Changed, Deployment, DeploymentId, DeploymentStatus, Owner, ReplicaSet, ReplicaSetId, Store, WorkloadId,
 };
-use crate::units::{SimDuration, SimTime};
-
-/// What a call of this controller was for.
-#[derive(Copy, Clone, Debug)]
-pub enum Purpose {
-    /// Creating a ReplicaSet of this size.
-    Create(i32),
-    /// Scaling a ReplicaSet from one size to another.
-    Scale(ReplicaSetId, i32, i32),
-    /// Anything else.
-    Other,
-}
+use crate::units::SimDuration;
+pub use call::Purpose;
+use call::status_request;
+use view::View;
 
 /// The Deployment controller.
 ///
@@ -67,67 +58,6 @@ impl Deployments {
         let message = format!("Failed to create new replica set {:?}: {}", name.as_str(), error.message);
         ctx.event(EventDraft::warning("ReplicaSetCreateError", about, message));
     }
-}
-
-/// A Deployment with its ReplicaSets, as one sync sees them.
-struct View<'a> {
-    id: DeploymentId,
-    deployment: &'a Deployment,
-    /// The ReplicaSet of the present template.
-    newest: Option<(ReplicaSetId, &'a ReplicaSet)>,
-    /// The others, oldest first.
-    old: Vec<(ReplicaSetId, &'a ReplicaSet)>,
-    now: SimTime,
-}
-
-impl<'a> View<'a> {
-    fn new(
-        id: DeploymentId,
-        deployment: &'a Deployment,
-        mut sets: Vec<(ReplicaSetId, &'a ReplicaSet)>,
-        now: SimTime,
-    ) -> Self {
-        sets.sort_by(|(_, a), (_, b)| {
-            a.meta.created_at.cmp(&b.meta.created_at).then_with(|| a.meta.name.cmp(&b.meta.name))
-        });
-        let newest = sets.iter().position(|(_, set)| same_template(&set.spec.template, &deployment.spec.template));
-        let newest = newest.map(|index| sets.remove(index));
-        Self { id, deployment, newest, old: sets, now }
-    }
-
-    fn replicas(&self) -> i32 {
-        self.deployment.spec.replicas.unwrap_or(1)
-    }
-
-    fn all(&self) -> impl Iterator<Item = &(ReplicaSetId, &'a ReplicaSet)> {
-        self.old.iter().chain(&self.newest)
-    }
-
-    /// Wanted pods of all ReplicaSets.
-    fn total(&self) -> i32 {
-        self.all().map(|(_, set)| set.replicas).sum()
-    }
-
-    fn is_rolling(&self) -> bool {
-        self.deployment.spec.strategy.strategy_type != Some(DeploymentStrategyType::Recreate)
-    }
-}
-
-/// A call that changes the size of a ReplicaSet.
-fn scale_call(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, to: i32) -> Planned<Purpose> {
-    rescale_call(view, id, set, set.replicas, to)
-}
-
-/// A call that changes the size of a ReplicaSet which an earlier call of the same pass may have changed.
-fn rescale_call(view: &View<'_>, id: ReplicaSetId, set: &ReplicaSet, from: i32, to: i32) -> Planned<Purpose> {
-    let annotations = scale::size_annotations(view, &set.meta.annotations);
-    let request = Request::UpdateReplicaSet {
-        replica_set: id,
-        base: Some(set.meta.version),
-        replicas: Some(to),
-        annotations: (annotations != set.meta.annotations).then_some(annotations),
-    };
-    Planned { request, purpose: if to == from { Purpose::Other } else { Purpose::Scale(id, from, to) } }
 }
 
 impl Reconcile for Deployments {
@@ -283,7 +213,7 @@ impl Reconcile for Deployments {
         (write, None)
     }
 
-    fn is_failure(_memo: Purpose, answer: &Answer) -> bool {
+    fn is_failure(_purpose: Purpose, answer: &Answer) -> bool {
         // A namespace that is being deleted refuses whatever is tried.
         answer.as_ref().is_err_and(|error| !error.is_of_terminating_namespace())
     }
@@ -339,16 +269,6 @@ fn finish(view: &View<'_>, status: DeploymentStatus, plan: &mut SyncPlan<Purpose
     }
 }
 
-/// A write of the status, and of the annotations where they are given.
-fn status_request(
-    view: &View<'_>,
-    status: DeploymentStatus,
-    annotations: Option<Arc<BTreeMap<Symbol, Symbol>>>,
-) -> Request {
-    let base = Some(view.deployment.meta.version);
-    Request::UpdateStatus(StatusUpdate::Deployment(view.id, base, status, annotations))
-}
-
 /// A ReplicaSet that is written twice is written from what the first write made of it.
 fn rebase(plan: &mut SyncPlan<Purpose>) {
     let mut writes: Vec<ReplicaSetId> = Vec::new();
@@ -361,16 +281,4 @@ fn rebase(plan: &mut SyncPlan<Purpose>) {
             }
         }
     }
-}
-
-/// The annotation that holds a ReplicaSet's or Deployment's revision.
-fn revision_key() -> Symbol {
-    sym!("deployment.kubernetes.io/revision")
-}
-
-/// Annotations with one more entry.
-fn with(annotations: &Arc<BTreeMap<Symbol, Symbol>>, key: Symbol, value: &str) -> Arc<BTreeMap<Symbol, Symbol>> {
-    let mut map = BTreeMap::clone(annotations);
-    map.insert(key, Symbol::new(value));
-    Arc::new(map)
 }

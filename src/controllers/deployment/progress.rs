@@ -1,6 +1,7 @@
 //! Status, conditions and the progress deadline.
 
-use super::{View, rolling};
+use super::fenceposts::max_unavailable;
+use super::view::View;
 use crate::state::{Deployment, DeploymentCondition, DeploymentReason, DeploymentStatus, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
@@ -33,7 +34,7 @@ pub(super) fn counted(store: &Store, view: &View<'_>) -> DeploymentStatus {
         terminating,
         ..old
     };
-    let enough = status.available >= view.replicas() - rolling::max_unavailable(view);
+    let enough = status.available >= view.replicas() - max_unavailable(view);
     let reason =
         if enough { DeploymentReason::MinimumReplicasAvailable } else { DeploymentReason::MinimumReplicasUnavailable };
     status.availability = Some(condition(view, old.availability, enough, reason, false));

@@ -3,11 +3,25 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Purpose, View, progress, revision_key, scale, status_request, with};
+use super::call::{Purpose, size_annotations, status_request};
+use super::progress;
+use super::view::View;
 use crate::arena::{Symbol, sym};
 use crate::component::{NewReplicaSet, Planned, Request, Step, SyncPlan, template_hash};
 use crate::model::{LabelSelector, ObjectKind, PodTemplateSpec, ReplicaSetSpec};
 use crate::state::{Deployment, DeploymentStatus, Propagation, ReplicaSet, ReplicaSetId, Store, WorkloadId};
+
+/// The annotation that holds a ReplicaSet's or Deployment's revision.
+fn revision_key() -> Symbol {
+    sym!("deployment.kubernetes.io/revision")
+}
+
+/// Annotations with one more entry.
+fn with(annotations: &Arc<BTreeMap<Symbol, Symbol>>, key: Symbol, value: &str) -> Arc<BTreeMap<Symbol, Symbol>> {
+    let mut map = BTreeMap::clone(annotations);
+    map.insert(key, Symbol::new(value));
+    Arc::new(map)
+}
 
 fn hash_label() -> Symbol {
     sym!("pod-template-hash")
@@ -45,7 +59,7 @@ pub(super) fn create(view: &View<'_>, size: i32, plan: &mut SyncPlan<Purpose>) {
     selector.match_labels = selector.match_labels.with(hash_label(), hash);
     let revision = view.old.iter().map(|(_, set)| revision_of(set)).max().unwrap_or(0) + 1;
     let inherited = inherited(view, &Arc::default()).unwrap_or_default();
-    let annotations = scale::size_annotations(view, &with(&inherited, revision_key(), &revision.to_string()));
+    let annotations = size_annotations(view, &with(&inherited, revision_key(), &revision.to_string()));
     let new = NewReplicaSet {
         deployment: view.id,
         name,

@@ -1,45 +1,11 @@
 //! One step of a roll-out: grow the new ReplicaSet, or shrink the old ones, or nothing.
 
-use super::{Purpose, View, rescale_call, revision, scale_call};
+use super::call::{Purpose, rescale_call, scale_call};
+use super::fenceposts::{max_surge, max_unavailable};
+use super::revision;
+use super::view::View;
 use crate::component::{Step, SyncPlan};
-use crate::model::RollingUpdateDeployment;
 use crate::state::{PodPhase, Store, WorkloadId};
-use crate::units::{IntOrPercent, Rounding};
-
-/// How many pods a rolling update may add and take away.
-///
-/// # Source
-/// deployment-controller, `ResolveFenceposts`: surge rounds up, unavailability down; both zero means one unavailable.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fenceposts {
-    pub(super) surge: i32,
-    pub(super) unavailable: i32,
-}
-
-pub(super) fn fenceposts(update: Option<&RollingUpdateDeployment>, replicas: i32) -> Fenceposts {
-    let resolve = |value: Option<IntOrPercent>, rounding| value.map_or(0, |v| v.resolve(replicas, rounding));
-    let surge = resolve(update.and_then(|u| u.max_surge), Rounding::Up);
-    let mut unavailable = resolve(update.and_then(|u| u.max_unavailable), Rounding::Down);
-    if surge == 0 && unavailable == 0 {
-        unavailable = 1;
-    }
-    Fenceposts { surge, unavailable }
-}
-
-/// Unavailable pods that are allowed: none for an empty Deployment, never more than there are pods.
-pub(super) fn max_unavailable(view: &View<'_>) -> i32 {
-    if !view.is_rolling() || view.replicas() == 0 {
-        return 0;
-    }
-    fenceposts(view.deployment.spec.strategy.rolling_update.as_ref(), view.replicas()).unavailable.min(view.replicas())
-}
-
-pub(super) fn max_surge(view: &View<'_>) -> i32 {
-    if !view.is_rolling() {
-        return 0;
-    }
-    fenceposts(view.deployment.spec.strategy.rolling_update.as_ref(), view.replicas()).surge
-}
 
 /// The size the new ReplicaSet grows to.
 ///
@@ -164,38 +130,7 @@ pub(super) fn recreate(store: &Store, view: &View<'_>, plan: &mut SyncPlan<Purpo
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::model::DeploymentSpec;
-    use crate::state::{Deployment, DeploymentStatus};
-    use crate::testing::meta;
-    use crate::units::SimTime;
-
-    #[test]
-    fn unavailability_is_capped_by_the_size() {
-        let check = |spec: &str, expected: i32| {
-            let spec: DeploymentSpec = serde_saphyr::from_str(&format!("{{{spec}}}")).expect("a spec");
-            let mut store = Store::default();
-            let status = DeploymentStatus::default();
-            let deployment = Deployment { meta: meta("web", None), spec: Arc::new(spec), status };
-            let id = store.deployments.insert(deployment.clone());
-            let view = View { id, deployment: &deployment, newest: None, old: Vec::new(), now: SimTime::ZERO };
-            assert_eq!(max_unavailable(&view), expected, "{:?}", deployment.spec);
-        };
-        check("replicas: 5, strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 10}}", 5);
-        check("replicas: 0, strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 2}}", 0);
-        check("replicas: 10, strategy: {type: Recreate}", 0);
-        check("replicas: 10, strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 50%}}", 5);
-        check("replicas: 10, strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 0}}", 1);
-    }
-
-    #[test]
-    fn what_is_no_number_and_no_percentage_is_refused() {
-        for text in ["20Hundred", "%", "", "1.5", "abc%"] {
-            assert!(text.parse::<IntOrPercent>().is_err(), "{text:?}");
-        }
-    }
 
     #[test]
     fn pods_that_are_not_available_are_taken_away_as_far_as_the_budget_goes() {
@@ -211,22 +146,6 @@ mod tests {
         // Its pods are still counted as available: nothing is taken away before its status says otherwise.
         check(&[(8, 10)], 3, None);
         check(&[(4, 3), (8, 10)], 1, Some(&[3, 8]));
-    }
-
-    #[test]
-    fn surge_rounds_up_and_unavailability_down() {
-        use IntOrPercent::{Int, Percent};
-        let check =
-            |surge: Option<IntOrPercent>, unavailable: Option<IntOrPercent>, replicas: i32, expected: (i32, i32)| {
-                let update = RollingUpdateDeployment { max_surge: surge, max_unavailable: unavailable };
-                let posts = fenceposts(Some(&update), replicas);
-                assert_eq!((posts.surge, posts.unavailable), expected, "{surge:?} {unavailable:?} of {replicas}");
-            };
-        check(Some(Percent(39)), Some(Percent(39)), 10, (4, 3));
-        check(Some(Percent(39)), None, 10, (4, 0));
-        check(None, None, 10, (0, 1));
-        check(Some(Percent(0)), Some(Percent(0)), 0, (0, 1));
-        check(Some(Int(3)), Some(Int(2)), 10, (3, 2));
     }
 
     #[test]

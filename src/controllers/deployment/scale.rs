@@ -1,40 +1,11 @@
 //! Scaling a Deployment in the middle of a roll-out: every ReplicaSet keeps its share.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use super::{Purpose, View, rolling, scale_call};
+use super::call::{Purpose, annotated, desired_key, scale_call};
+use super::fenceposts::max_surge;
+use super::view::View;
 use crate::arena::{Symbol, sym};
 use crate::component::{Step, SyncPlan};
 use crate::state::{ReplicaSet, ReplicaSetId};
-
-fn desired_key() -> Symbol {
-    sym!("deployment.kubernetes.io/desired-replicas")
-}
-
-fn max_key() -> Symbol {
-    sym!("deployment.kubernetes.io/max-replicas")
-}
-
-fn annotated(set: &ReplicaSet, key: Symbol) -> Option<i32> {
-    set.meta.annotations.get(&key)?.as_str().parse().ok()
-}
-
-/// The annotations by which a later sync recognises that the wanted size has changed.
-pub(super) fn size_annotations(
-    view: &View<'_>,
-    annotations: &Arc<BTreeMap<Symbol, Symbol>>,
-) -> Arc<BTreeMap<Symbol, Symbol>> {
-    let (desired, max) = (view.replicas(), view.replicas() + rolling::max_surge(view));
-    let says = |key: Symbol, size: i32| annotations.get(&key).is_some_and(|text| text.as_str().parse() == Ok(size));
-    if says(desired_key(), desired) && says(max_key(), max) {
-        return Arc::clone(annotations);
-    }
-    let mut map = BTreeMap::clone(annotations);
-    map.insert(desired_key(), Symbol::new(&desired.to_string()));
-    map.insert(max_key(), Symbol::new(&max.to_string()));
-    Arc::new(map)
-}
 
 /// Whether the wanted size differs from the one the active ReplicaSets were made for.
 pub(super) fn is_scaling_event(view: &View<'_>) -> bool {
@@ -73,7 +44,7 @@ pub(super) fn scale(view: &View<'_>, plan: &mut SyncPlan<Purpose>) {
     if !view.is_rolling() {
         return;
     }
-    let allowed = if view.replicas() > 0 { view.replicas() + rolling::max_surge(view) } else { 0 };
+    let allowed = if view.replicas() > 0 { view.replicas() + max_surge(view) } else { 0 };
     let to_add = allowed - view.total();
     let grows = to_add > 0;
     active.sort_by(|(_, a), (_, b)| {
@@ -109,7 +80,7 @@ fn proportion(view: &View<'_>, set: &ReplicaSet, left: i32, grows: bool) -> i32 
     let share = if view.replicas() == 0 {
         -set.replicas
     } else {
-        let target = i64::from(view.replicas() + rolling::max_surge(view));
+        let target = i64::from(view.replicas() + max_surge(view));
         let before = annotated(set, max_key()).filter(|max| *max != 0).unwrap_or(view.deployment.status.replicas);
         let base = i64::from(before);
         if base <= 0 {

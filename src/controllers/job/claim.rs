@@ -1,6 +1,7 @@
 //! Which pods a Job works with: its own, and those that it adopts.
 
-use super::{BATCH_PERIOD, Key, Purpose};
+use super::key::{BATCH_PERIOD, Key};
+use super::purpose::Purpose;
 use crate::component::{Claim, Enqueue, Planned, Request, Step, SyncPlan, judge_claim};
 use crate::model::LabelSelector;
 use crate::state::{Job, JobId, Pod, PodId, Store, WorkloadId};

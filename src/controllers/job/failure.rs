@@ -1,6 +1,7 @@
 //! Why and when a Job fails.
 
-use super::{Census, manage, policy};
+use super::census::Census;
+use super::{manage, policy};
 use crate::state::{Job, JobConditionType, JobReason, JobStatus, Pod};
 use crate::units::{SimDuration, SimTime};
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::backoff::{self, Failures};
+use super::census::Census;
 use super::claim::Claimed;
-use super::{Census, Jobs, manage, policy};
+use super::{Jobs, manage, policy};
 use crate::model::PodFailurePolicyAction;
 use crate::state::{Job, JobId, JobStatus, Pod};
 use crate::units::{SimDuration, SimTime};

@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 
-use super::super::replica_set::shown_second;
 use crate::arena::{Symbol, sym};
 use crate::model::{CompletionMode, JobSpec};
 use crate::state::{Pod, PodId, PodPhase};
@@ -46,12 +45,12 @@ fn removal_order(a: &Pod, b: &Pod) -> Ordering {
         .then_with(|| is_running(a).cmp(&is_running(b)))
         .then_with(|| a.is_ready().cmp(&b.is_ready()))
         .then_with(|| match (a.is_ready(), a.ready, b.ready) {
-            (true, Some(a), Some(b)) => shown_second(b.since).cmp(&shown_second(a.since)),
+            (true, Some(a), Some(b)) => b.since.floor_to_second().cmp(&a.since.floor_to_second()),
             _ => Ordering::Equal,
         })
         .then_with(|| b.restarts_max().cmp(&a.restarts_max()))
         .then_with(|| b.sidecar_restarts_max().cmp(&a.sidecar_restarts_max()))
-        .then_with(|| shown_second(b.created_at).cmp(&shown_second(a.created_at)))
+        .then_with(|| b.created_at.floor_to_second().cmp(&a.created_at.floor_to_second()))
 }
 
 /// The pods to delete: of an Indexed Job those of no valid index and doubles first, then as many as are too many.

@@ -1,12 +1,15 @@
 //! The Job controller: pods that run until enough of them have succeeded.
 
 mod backoff;
+mod census;
 mod claim;
 mod failure;
 mod indexes;
+mod key;
 mod manage;
 mod orphan;
 mod policy;
+mod purpose;
 mod status;
 mod success;
 
@@ -27,46 +30,17 @@ use crate::state::{
 };
 use crate::units::{SimDuration, SimTime};
 use backoff::Failures;
+use census::Census;
 use failure::{deadline_left, failure, failure_message, is_suspended};
 use indexes::IndexFailures;
+use key::BATCH_PERIOD;
+pub use key::Key;
 use orphan::{enqueue_held, is_foreign, is_orphan, release_orphan};
+pub use purpose::{JobEvent, Purpose};
 use status::{Uncounted, finish, finished_since, goes, record, release_call, set_condition};
 
 /// Creates, or deletes, of one sync at most.
 const PER_SYNC_MAX: usize = 500;
-
-/// Pod events and the controller's own status writes wait this long, so that one sync handles many.
-const BATCH_PERIOD: SimDuration = SimDuration::from_secs(1);
-
-/// What a call of this controller was for.
-#[derive(Copy, Clone, Debug)]
-pub enum Purpose {
-    /// Creating a pod.
-    Create,
-    /// Deleting a pod.
-    Delete(PodId),
-    /// Taking a finalizer away.
-    Release(PodId),
-    /// Writing the status that names the pods to be counted; an event tells of it, or nothing does.
-    Flush(Option<JobEvent>),
-    /// Writing the status in which they count.
-    Conclude(Option<JobEvent>),
-    /// Anything else.
-    Other,
-}
-
-/// What an event says of a Job.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum JobEvent {
-    /// It has been suspended.
-    Suspended,
-    /// It goes on.
-    Resumed,
-    /// It has succeeded.
-    Completed,
-    /// It has failed, for this reason.
-    Failed(JobReason),
-}
 
 /// The Job controller, with the rules of the controller that removes finished Jobs after their time to live.
 ///
@@ -91,31 +65,6 @@ pub struct Jobs {
     deleting: FxHashMap<PodId, Arc<str>>,
     /// What was said of the pod that brought a Job down: it may have gone when the Job has ended.
     verdicts: FxHashMap<JobId, String>,
-}
-
-/// The pods of a Job, sorted by what they mean to it.
-#[derive(Debug, Default)]
-struct Census<'a> {
-    active: Vec<(PodId, &'a Pod)>,
-    ready: i32,
-    terminating: Vec<(PodId, &'a Pod)>,
-    /// Ended, not counted yet.
-    succeeded: Vec<(PodId, &'a Pod)>,
-    /// Failed, not counted yet.
-    failed: Vec<(PodId, &'a Pod)>,
-    /// Failed, to be counted when their index has another pod.
-    delayed: Vec<(PodId, &'a Pod)>,
-    /// Named in the status as pods to be counted, but still held by the finalizer.
-    held: Vec<PodId>,
-}
-
-impl Census<'_> {
-    /// The pods that go uncounted as long as the Job runs: those that have not ended, and those that wait for a successor.
-    fn open(&self) -> impl Iterator<Item = PodId> {
-        let live = self.active.iter().chain(&self.terminating).chain(&self.delayed).copied();
-        let is_known = |id: &PodId| self.held.contains(id) || self.failed.iter().any(|(failed, _)| failed == id);
-        live.filter(move |(id, pod)| pod.job_tracking && !is_known(id)).map(|(id, _)| id)
-    }
 }
 
 impl Jobs {
@@ -491,15 +440,6 @@ impl Jobs {
             }
         }
     }
-}
-
-/// What the controller works on.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Key {
-    /// A Job.
-    Job(JobId),
-    /// A pod with the tracking finalizer that no unfinished Job will take off.
-    Orphan(PodId),
 }
 
 impl Reconcile for Jobs {

@@ -1,7 +1,8 @@
 //! Pods whose tracking finalizer nobody would take off.
 
+use super::key::Key;
+use super::purpose::Purpose;
 use super::status::finished_since;
-use super::{Key, Purpose};
 use crate::component::{Enqueue, Request, SyncPlan};
 use crate::state::{Job, JobId, Owner, Pod, PodId, Store, WorkloadId};
 

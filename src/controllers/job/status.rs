@@ -1,6 +1,7 @@
 //! The status of a Job: its conditions, its counters, and in which order they are written.
 
-use super::{JobEvent, Purpose, manage};
+use super::manage;
+use super::purpose::{JobEvent, Purpose};
 use crate::component::{Planned, Request, StatusUpdate, SyncPlan};
 use crate::state::{Job, JobCondition, JobConditionType, JobId, JobReason, JobStatus, Pod, PodId};
 use crate::units::SimTime;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::ordinal::ordinal_of;
 use crate::arena::Symbol;
 use crate::component::Request;
 use crate::model::{
@@ -45,7 +46,7 @@ pub(super) fn missing(store: &Store, set: &StatefulSet, ordinals: &[i32]) -> Vec
 fn of_set(store: &Store, namespace: Symbol, set: Symbol, templates: &[Symbol]) -> Vec<(Symbol, i32)> {
     let ordinal = |claim: &str, template: Symbol| -> Option<i32> {
         let rest = claim.strip_prefix(template.as_str())?.strip_prefix('-')?;
-        super::ordinal_of(set, rest)
+        ordinal_of(set, rest)
     };
     let claims = store.volumes.claims().filter(|(_, claim)| claim.meta.namespace == namespace);
     claims

@@ -1,6 +1,7 @@
 //! The StatefulSet controller: pods with names that last, one after the other.
 
 mod claims;
+mod ordinal;
 mod pass;
 mod status;
 
@@ -19,6 +20,7 @@ use crate::state::{
     Change, Changed, Owner, Pod, PodDelta, PodId, StatefulSet, StatefulSetId, StatefulSetStatus, Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
+use ordinal::ordinal_of;
 use pass::{Slot, View, Why};
 
 /// Creates of one batch at most.
@@ -54,15 +56,6 @@ pub struct StatefulSets {
     unwritten: FxHashMap<StatefulSetId, StatefulSetStatus>,
     /// Sets whose claims go with them.
     legacies: FxHashMap<StatefulSetId, claims::Legacy>,
-}
-
-/// The ordinal in a pod's name, if the pod is named as one of the set's.
-fn ordinal_of(set: Symbol, pod: &str) -> Option<i32> {
-    let digits = pod.strip_prefix(set.as_str())?.strip_prefix('-')?;
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    digits.parse().ok()
 }
 
 fn pod_name(set: &StatefulSet, ordinal: i32) -> Arc<str> {

@@ -1,9 +1,8 @@
 //! Scaling a Deployment in the middle of a roll-out: every ReplicaSet keeps its share.
 
-use super::call::{Purpose, annotated, desired_key, scale_call};
+use super::call::{Purpose, annotated, desired_key, max_key, scale_call};
 use super::fenceposts::max_surge;
 use super::view::View;
-use crate::arena::{Symbol, sym};
 use crate::component::{Step, SyncPlan};
 use crate::state::{ReplicaSet, ReplicaSetId};
 

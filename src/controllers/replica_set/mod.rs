@@ -2,6 +2,7 @@
 
 mod victims;
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};

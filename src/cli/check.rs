@@ -13,6 +13,7 @@ use super::ui::Ui;
 use super::words::counted;
 use super::{Ending, Output};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Sources};
+use crate::model::manifest::Folder;
 use crate::model::{ManifestObject, Object, manifest};
 use crate::scenario::{self, Assumption, DocumentKind, Invalid, Overrides, ResolvedScenario};
 use crate::study;
@@ -191,7 +192,7 @@ fn check_manifests(paths: &[PathBuf], allow_partial: bool) -> Vec<Verdict> {
     let is_empty =
         cluster.as_ref().is_some_and(|cluster| cluster.input.object_count() == 0 && cluster.input.skipped.is_empty());
     // An empty list is what kubectl saves of a kind of which there is nothing.
-    if is_empty && manifest::load(paths, Path::new("")).list_count == 0 {
+    if is_empty && manifest::load(paths, &Folder::on_disk(Path::new(""))).list_count == 0 {
         diagnostics = diagnostics.into_iter().filter(|diagnostic| !diagnostic.labels.is_empty()).collect();
         for path in paths {
             let message = format!("there is no Kubernetes object in `{}`", path.display());

@@ -7,21 +7,16 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Sources};
-use crate::model::manifest::{self, Loaded, ManifestObject};
-
-/// The text of a file, or why it cannot be had.
-pub(super) fn read(path: &Path, name: &str) -> Result<String, Diagnostic> {
-    manifest::read_text(path, name).map_err(|diagnostic| *diagnostic)
-}
+use crate::model::manifest::{self, Folder, Loaded, ManifestObject};
 
 /// Manifests that have been read, for scenarios that name the same.
 #[derive(Debug, Default)]
 pub(super) struct Manifests(RefCell<BTreeMap<Vec<String>, Loaded>>);
 
-/// The files of one scenario: those that its document holds itself, and those on disk.
+/// The files of one scenario: those that its document holds itself, and those of its folder.
 #[derive(Debug)]
 pub(super) struct Files<'a> {
-    base_dir: &'a Path,
+    folder: &'a Folder,
     /// Where manifests are kept, if they may be asked for again.
     kept: Option<&'a Manifests>,
     inlined: BTreeMap<String, String>,
@@ -30,16 +25,15 @@ pub(super) struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    pub(super) fn new(base_dir: &'a Path, kept: Option<&'a Manifests>, inlined: BTreeMap<String, String>) -> Self {
-        Self { base_dir, kept, inlined, used: BTreeMap::new() }
+    pub(super) fn new(folder: &'a Folder, kept: Option<&'a Manifests>, inlined: BTreeMap<String, String>) -> Self {
+        Self { folder, kept, inlined, used: BTreeMap::new() }
     }
 
     /// The text of a file, to be kept for the lock file.
     pub(super) fn text(&mut self, path: &str) -> Result<String, Diagnostic> {
         let text = match self.inlined.get(path) {
             Some(text) => text.clone(),
-            None if manifest::is_standard_input(Path::new(path)) => read(Path::new(path), path)?,
-            None => read(&self.base_dir.join(path), path)?,
+            None => self.folder.read(Path::new(path), path).map_err(|diagnostic| *diagnostic)?,
         };
         self.used.insert(path.to_owned(), text.clone());
         Ok(text)
@@ -49,7 +43,7 @@ impl<'a> Files<'a> {
     pub(super) fn cluster_manifests(&self, paths: &[String]) -> Loaded {
         let read = || {
             let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
-            manifest::load(&paths, self.base_dir)
+            manifest::load(&paths, self.folder)
         };
         let Some(Manifests(kept)) = self.kept else { return read() };
         kept.borrow_mut().entry(paths.to_vec()).or_insert_with(read).clone()
@@ -59,7 +53,7 @@ impl<'a> Files<'a> {
     pub(super) fn manifests(&mut self, path: &str) -> Loaded {
         let loaded = match self.inlined.get(path) {
             Some(text) => manifest::load_text(path, text),
-            None => manifest::load(&[PathBuf::from(path)], self.base_dir),
+            None => manifest::load(&[PathBuf::from(path)], self.folder),
         };
         let objects = loaded.objects.iter().map(as_written);
         self.used.insert(path.to_owned(), crate::model::yaml_text::documents(objects));
@@ -68,7 +62,7 @@ impl<'a> Files<'a> {
 
     /// Whether there is a file of this name.
     pub(super) fn is_there(&self, path: &str) -> bool {
-        self.inlined.contains_key(path) || self.base_dir.join(path).is_file()
+        self.inlined.contains_key(path) || self.folder.is_file(Path::new(path))
     }
 
     /// The texts that were used, by path.
@@ -119,21 +113,14 @@ fn fields_of(value: &mut Value) -> Option<&mut serde_json::Map<String, Value>> {
 }
 
 /// Whether a path of manifests stands for anything.
-pub(super) fn exists(path: &str, base_dir: &Path) -> Result<(), Diagnostic> {
-    let full = base_dir.join(path);
+pub(super) fn exists(path: &str, folder: &Folder) -> Result<(), Diagnostic> {
     let is_pattern = path.contains(['*', '?', '[']);
-    if full.exists() || is_pattern || manifest::is_standard_input(Path::new(path)) {
+    if folder.exists(Path::new(path)) || is_pattern || folder.is_standard_input(Path::new(path)) {
         return Ok(());
     }
     let diagnostic = Diagnostic::error("scenario::unreadable", format!("there is no file or directory `{path}`"));
-    let parent = full.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
-    let siblings = parent.and_then(|parent| std::fs::read_dir(parent).ok());
-    let mut names: Vec<String> = siblings
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
-        .collect();
-    names.sort();
+    let names = folder.names_beside(Path::new(path));
+    let full = folder.join(Path::new(path));
     let name = full.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Err(match crate::diagnostics::nearest(&name, names.iter().map(String::as_str)) {
         Some(nearest) => diagnostic.help(format!("the nearest name in that directory is `{nearest}`")),
@@ -142,12 +129,12 @@ pub(super) fn exists(path: &str, base_dir: &Path) -> Result<(), Diagnostic> {
 }
 
 /// Adds the texts that problems point at and that are not known yet, so that they can be quoted.
-pub(super) fn add_sources(diagnostics: &Diagnostics, base_dir: &Path, sources: &mut Sources) {
+pub(super) fn add_sources(diagnostics: &Diagnostics, folder: &Folder, sources: &mut Sources) {
     for label in diagnostics.iter().flat_map(|diagnostic| &diagnostic.labels) {
         let file = &label.location.file;
         if sources.text(file).is_none()
-            && !manifest::is_standard_input(Path::new(&**file))
-            && let Ok(text) = read(&base_dir.join(&**file), file)
+            && !folder.is_standard_input(Path::new(&**file))
+            && let Ok(text) = folder.read(Path::new(&**file), file)
         {
             sources.insert(crate::diagnostics::Source::new(std::sync::Arc::clone(file), text));
         }

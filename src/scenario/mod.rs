@@ -55,6 +55,7 @@ use crate::chaos::ChaosPlan;
 use crate::component::Config;
 use crate::diagnostics::{Diagnostic, Diagnostics, Source, Sources, nearest};
 use crate::kubectl::Runbook;
+use crate::model::manifest::{self, Folder};
 use crate::model::{ManifestObject, NotModelled};
 use crate::observe::Objective;
 use crate::procedures::ProcedurePlan;
@@ -146,10 +147,32 @@ impl Invalid {
 ///
 /// Everything that is wrong with it, and the warnings.
 pub fn load(path: &Path, overrides: &Overrides) -> Result<ResolvedScenario, Invalid> {
-    let name = path.to_string_lossy();
-    let text = read_text(path)?;
-    let base_dir = path.parent().unwrap_or(Path::new(""));
-    load_text(&name, &text, base_dir, overrides)
+    load_from(&Folder::on_disk(Path::new("")), path, overrides)
+}
+
+/// Reads a scenario of a folder, and everything it names.
+///
+/// # Errors
+///
+/// Everything that is wrong with it, and the warnings.
+pub(crate) fn load_from(folder: &Folder, path: &Path, overrides: &Overrides) -> Result<ResolvedScenario, Invalid> {
+    let name = folder.join(path).to_string_lossy().into_owned();
+    let text = folder.read(path, &name).map_err(|diagnostic| Invalid::of(*diagnostic))?;
+    parse(&name, &text, &folder.around(path), overrides)
+}
+
+/// Reads a scenario from its text; `name` is how messages name it, `folder` where its paths lead.
+///
+/// # Errors
+///
+/// Everything that is wrong with it, and the warnings.
+pub(crate) fn parse(
+    name: &str,
+    text: &str,
+    folder: &Folder,
+    overrides: &Overrides,
+) -> Result<ResolvedScenario, Invalid> {
+    resolve::resolve(name, text, folder, overrides, None)
 }
 
 /// Reads a scenario from its text; `name` is how messages name it, `base_dir` what its paths are relative to.
@@ -184,7 +207,7 @@ pub fn load(path: &Path, overrides: &Overrides) -> Result<ResolvedScenario, Inva
 /// # Ok::<(), kubesquall::scenario::Invalid>(())
 /// ```
 pub fn load_text(name: &str, text: &str, base_dir: &Path, overrides: &Overrides) -> Result<ResolvedScenario, Invalid> {
-    resolve::resolve(name, text, base_dir, overrides, None)
+    parse(name, text, &Folder::on_disk(base_dir), overrides)
 }
 
 /// Reads one scenario again and again with other values; its files are read once.
@@ -192,7 +215,7 @@ pub fn load_text(name: &str, text: &str, base_dir: &Path, overrides: &Overrides)
 pub(crate) struct Reader {
     name: String,
     text: String,
-    base_dir: PathBuf,
+    folder: Folder,
     /// Values that all have.
     overrides: Overrides,
     manifests: files::Manifests,
@@ -204,12 +227,13 @@ impl Reader {
     /// # Errors
     ///
     /// Why it cannot be had.
-    pub(crate) fn open(path: &Path, overrides: &Overrides) -> Result<Self, Invalid> {
+    pub(crate) fn open(folder: &Folder, path: &Path, overrides: &Overrides) -> Result<Self, Invalid> {
+        let name = folder.join(path).to_string_lossy().into_owned();
         Ok(Self {
             overrides: overrides.clone(),
-            name: path.to_string_lossy().into_owned(),
-            text: read_text(path)?,
-            base_dir: path.parent().unwrap_or(Path::new("")).to_owned(),
+            text: folder.read(path, &name).map_err(|diagnostic| Invalid::of(*diagnostic))?,
+            name,
+            folder: folder.around(path),
             manifests: files::Manifests::default(),
         })
     }
@@ -221,7 +245,7 @@ impl Reader {
     /// Everything that is wrong with it, and the warnings.
     pub(crate) fn load(&self, overrides: &Overrides) -> Result<ResolvedScenario, Invalid> {
         let overrides = self.overrides.and(overrides);
-        resolve::resolve(&self.name, &self.text, &self.base_dir, &overrides, Some(&self.manifests))
+        resolve::resolve(&self.name, &self.text, &self.folder, &overrides, Some(&self.manifests))
     }
 }
 
@@ -272,7 +296,7 @@ pub(crate) fn read_own<T: serde::de::DeserializeOwned>(
 ///
 /// Why it cannot be had.
 pub fn read_text(path: &Path) -> Result<String, Invalid> {
-    files::read(path, &path.to_string_lossy()).map_err(Invalid::of)
+    manifest::read_text(path, &path.to_string_lossy()).map_err(|diagnostic| Invalid::of(*diagnostic))
 }
 
 /// What a file says it is.

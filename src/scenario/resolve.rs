@@ -31,7 +31,7 @@ use crate::component::Config;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::kubectl::Runbook;
 use crate::model::field_path::FieldPath;
-use crate::model::manifest::{self, Loaded};
+use crate::model::manifest::{self, Folder, Loaded};
 use crate::model::{ManifestObject, NotModelled, Object, ResourceList};
 use crate::observe::{MinReady, Objective};
 use crate::procedures::ProcedurePlan;
@@ -47,13 +47,13 @@ const DEFAULT_CAPACITY: [(&str, &str); 2] = [("cpu", "8"), ("memory", "32Gi")];
 pub(super) fn resolve(
     name: &str,
     text: &str,
-    base_dir: &Path,
+    folder: &Folder,
     overrides: &Overrides,
     kept: Option<&Manifests>,
 ) -> Result<ResolvedScenario, Invalid> {
     let mut resolver = Resolver {
         file: name.into(),
-        base_dir,
+        folder,
         kept,
         diagnostics: Diagnostics::new(),
         sources: Sources::from_iter([Source::new(name, text)]),
@@ -67,14 +67,14 @@ pub(super) fn resolve(
     let Resolver { mut diagnostics, mut sources, .. } = resolver;
     // What stands behind the scenario was read under its name, with blanks in its place.
     sources.insert(Source::new(name, text));
-    files::add_sources(&diagnostics, base_dir, &mut sources);
+    files::add_sources(&diagnostics, folder, &mut sources);
     diagnostics.sort();
     match resolved {
         Some(scenario) if !diagnostics.has_errors() => {
             let objects = scenario.objects.chunk_by(|a, b| a.source.file == b.source.file);
             let manifests = objects.map(|objects| &*objects[0].source.file).filter(|file| *file != name);
             let read = manifests.chain(scenario.files.keys().map(String::as_str));
-            let inputs = read.map(|file| base_dir.join(file)).chain([PathBuf::from(name)]).collect();
+            let inputs = read.map(|file| folder.join(Path::new(file))).chain([PathBuf::from(name)]).collect();
             Ok(ResolvedScenario { warnings: diagnostics, sources, inputs, ..scenario })
         }
         _ => Err(Invalid { diagnostics, sources }),
@@ -93,7 +93,7 @@ pub(super) fn unknown_kind(kind: &str, location: Location) -> Diagnostic {
 /// A scenario on its way from the tree.
 pub(super) struct Resolver<'a> {
     file: Arc<str>,
-    base_dir: &'a Path,
+    folder: &'a Folder,
     kept: Option<&'a Manifests>,
     pub(super) diagnostics: Diagnostics,
     sources: Sources,
@@ -124,7 +124,7 @@ impl Resolver<'_> {
             self.diagnostics.push(near_miss);
         }
         let document = value?;
-        let mut files = Files::new(self.base_dir, self.kept, document.spec.files.clone());
+        let mut files = Files::new(self.folder, self.kept, document.spec.files.clone());
         let mut not_modelled = self.ignored_fields(&root, &ignored, &document.metadata.name);
         let mut idle = control_plane::without_effect(&root);
         idle.extend(effects::of_processes(&document.spec));
@@ -224,7 +224,7 @@ impl Resolver<'_> {
         }
         let Some(file) = node.get("file") else { return };
         let (path, location) = (file.text().unwrap_or_default().to_owned(), file.location.clone());
-        let read = files::read(&self.base_dir.join(&path), &path).map_err(Box::new);
+        let read = self.folder.read(Path::new(&path), &path);
         match read.and_then(|text| Ok((document::parse_first(&path.as_str().into(), &text)?.root, text))) {
             Ok((configuration, text)) => {
                 *node = configuration;
@@ -273,18 +273,18 @@ impl Resolver<'_> {
         rest: &str,
         not_modelled: &mut Vec<NotModelled>,
     ) -> Vec<ManifestObject> {
-        let files = Files::new(self.base_dir, self.kept, std::collections::BTreeMap::new());
+        let files = Files::new(self.folder, self.kept, std::collections::BTreeMap::new());
         let mut loaded = Loaded::default();
         for (index, path) in spec.cluster.manifests.iter().enumerate() {
             // Paths that stand for nothing are told apart from problems inside the files by having no place.
             let place = root.locate_text(&format!("spec.cluster.manifests[{index}]"));
-            let probe = files::exists(path, self.base_dir);
+            let probe = files::exists(path, self.folder);
             if let Err(diagnostic) = probe {
                 self.diagnostics.push(diagnostic.at(place, ""));
             }
         }
         let found: Vec<String> =
-            spec.cluster.manifests.iter().filter(|path| files::exists(path, self.base_dir).is_ok()).cloned().collect();
+            spec.cluster.manifests.iter().filter(|path| files::exists(path, self.folder).is_ok()).cloned().collect();
         if !found.is_empty() {
             loaded = files.cluster_manifests(&found);
         }

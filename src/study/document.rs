@@ -11,6 +11,7 @@ use super::problems::Problems;
 use super::variants;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::model::is_dns_subdomain;
+use crate::model::manifest::Folder;
 use crate::scenario::{self, Invalid, Overrides, OwnDocument};
 
 /// A study, ready to be run.
@@ -185,10 +186,18 @@ pub fn load(path: &Path) -> Result<Study, Invalid> {
 ///
 /// Everything that is wrong with the study and with its scenarios, as far as one problem does not hide another.
 pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Study, Invalid> {
-    let name = path.to_string_lossy().into_owned();
     let text = scenario::read_text(path)?;
-    let OwnDocument { value, root, diagnostics } = scenario::read_own::<StudyDocument>(&name, &text, "Study")?;
-    let mut problems = Problems::of(Source::new(name.as_str(), text.as_str()), diagnostics);
+    parse(&path.to_string_lossy(), &text, &Folder::on_disk(Path::new("")).around(path), overrides)
+}
+
+/// Reads a study from its text; `name` is how messages name it, `folder` where its paths lead.
+///
+/// # Errors
+///
+/// Everything that is wrong with the study and with its scenarios, as far as one problem does not hide another.
+pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrides) -> Result<Study, Invalid> {
+    let OwnDocument { value, root, diagnostics } = scenario::read_own::<StudyDocument>(name, text, "Study")?;
+    let mut problems = Problems::of(Source::new(name, text), diagnostics);
     let Some(StudyDocument { metadata, spec, .. }) = value else { return Err(problems.refuse()) };
     let place = |path: &str| root.locate_text(path);
     let mut problem = |diagnostic: Diagnostic, path: &str, label: &str| {
@@ -208,9 +217,9 @@ pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Study, Invalid> {
     let is_too_large = check_size(&spec, &axes, &mut problem);
     let baseline = baseline(&spec, &axes, &mut problem);
     warn_of_detection(&spec, &prices, &mut problem);
-    let scenario_path = path.parent().unwrap_or(Path::new("")).join(&spec.scenario);
-    if !scenario_path.is_file() {
-        let message = format!("there is no scenario `{}`", scenario_path.display());
+    let scenario_path = Path::new(&spec.scenario);
+    if !folder.is_file(scenario_path) {
+        let message = format!("there is no scenario `{}`", folder.join(scenario_path).display());
         problem(Diagnostic::error("study::unreadable", message), "spec.scenario", "");
         problems.sort();
         return Err(problems.refuse());
@@ -220,7 +229,7 @@ pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Study, Invalid> {
     if is_too_large {
         return Err(problems.refuse());
     }
-    let grid = variants::resolve(axes, &baseline, &scenario_path, &mut problems, overrides);
+    let grid = variants::resolve(axes, &baseline, (folder, scenario_path), &mut problems, overrides);
     let (warnings, sources) = problems.end()?;
     let grid = grid.expect("there are errors where there is none");
     let is_antithetic = spec.seeds == Seeds::Antithetic;

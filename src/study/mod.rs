@@ -24,6 +24,7 @@ mod variants;
 
 pub use comparison::{Comparison, Unavailability};
 pub use confirmation::{Confirmation, Verdict};
+pub(crate) use document::parse;
 pub use document::{Study, load, load_with};
 pub use estimate::RestsOnUnseen;
 pub use grid::{Axis, Variant};

@@ -9,6 +9,7 @@ use super::edit;
 use super::grid::{Axis, Setting, TODAY, Variant};
 use super::problems::Problems;
 use crate::diagnostics::Diagnostic;
+use crate::model::manifest::Folder;
 use crate::scenario::{self, Invalid, Overrides, Reader, ResolvedScenario};
 
 /// All variants of a study.
@@ -34,11 +35,11 @@ const FAILED_MAX: usize = 30;
 pub(super) fn resolve(
     mut axes: Vec<Axis>,
     baseline: &[Option<usize>],
-    scenario_path: &Path,
+    (folder, scenario_path): (&Folder, &Path),
     problems: &mut Problems,
     overrides: &Overrides,
 ) -> Option<Grid> {
-    let reader = problems.take(Reader::open(scenario_path, overrides))?;
+    let reader = problems.take(Reader::open(folder, scenario_path, overrides))?;
     let mut bases = Bases { reader, found: BTreeMap::new() };
     let as_it_is = vec![None; axes.len()];
     let (today, digest) = problems.take(bases.get(&axes, &as_it_is))?;

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use super::folder::Folder;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location};
 
 /// The largest file that is read, in bytes. Whatever needs more is better cut into files per kind.
@@ -39,26 +40,31 @@ impl FoundFile {
 }
 
 /// The files that paths stand for, in order of the paths and, below one path, of their names.
-pub(super) fn find(paths: &[PathBuf], base_dir: &Path, diagnostics: &mut Diagnostics) -> Vec<FoundFile> {
+pub(super) fn find(paths: &[PathBuf], folder: &Folder, diagnostics: &mut Diagnostics) -> Vec<FoundFile> {
     let mut files = Vec::new();
     for path in paths {
-        let full = base_dir.join(path);
-        if is_standard_input(path) {
+        let full = folder.join(path);
+        if folder.is_standard_input(path) {
             files.push(FoundFile { name: STANDARD_INPUT.to_owned(), path: path.clone() });
-        } else if full.is_dir() {
+        } else if folder.is_file(path) || (folder.texts().is_none() && full.exists() && !full.is_dir()) {
+            files.push(FoundFile { name: path.to_string_lossy().into_owned(), path: full });
+        } else if folder.exists(path) {
             let before = files.len();
-            let mut seen = BTreeSet::new();
-            find_in_directory(&full, &path.to_string_lossy(), &mut seen, &mut files, diagnostics);
+            match folder.texts() {
+                Some(texts) => find_in_memory(texts, &full, &path.to_string_lossy(), &mut files),
+                None => {
+                    let mut seen = BTreeSet::new();
+                    find_in_directory(&full, &path.to_string_lossy(), &mut seen, &mut files, diagnostics);
+                }
+            }
             if files.len() == before {
                 diagnostics.push(
                     Diagnostic::warning("manifest::not_found", format!("there is no manifest in `{}`", path.display()))
                         .help("in directories, files are read whose names end in .yaml, .yml or .json"),
                 );
             }
-        } else if full.exists() {
-            files.push(FoundFile { name: path.to_string_lossy().into_owned(), path: full });
         } else if path.to_string_lossy().contains(['*', '?', '[']) {
-            find_by_pattern(path, base_dir, &mut files, diagnostics);
+            find_by_pattern(path, folder, &mut files, diagnostics);
         } else {
             diagnostics.push(
                 Diagnostic::error("manifest::not_found", format!("there is no file or directory `{}`", path.display()))
@@ -108,10 +114,21 @@ fn is_manifest(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml" || extension == "json")
 }
 
-fn find_by_pattern(pattern: &Path, base_dir: &Path, files: &mut Vec<FoundFile>, diagnostics: &mut Diagnostics) {
+/// Adds the manifests among these texts that are below a directory.
+fn find_in_memory<'a>(texts: impl Iterator<Item = &'a Path>, directory: &Path, name: &str, files: &mut Vec<FoundFile>) {
+    for path in texts.filter(|path| is_manifest(path)) {
+        if let Ok(below) = path.strip_prefix(directory) {
+            let name = format!("{}/{}", name.trim_end_matches('/'), below.display());
+            files.push(FoundFile { name, path: path.to_owned() });
+        }
+    }
+}
+
+fn find_by_pattern(pattern: &Path, folder: &Folder, files: &mut Vec<FoundFile>, diagnostics: &mut Diagnostics) {
+    let base_dir = folder.join(Path::new(""));
     let base = glob::Pattern::escape(&base_dir.to_string_lossy());
     let full = Path::new(&base).join(pattern);
-    let matches = match glob::glob(&full.to_string_lossy()) {
+    let matches = match matches(&full.to_string_lossy(), folder) {
         Ok(matches) => matches,
         Err(error) => {
             let message = format!("`{}` is not a glob pattern: {}", pattern.display(), error.msg);
@@ -119,12 +136,14 @@ fn find_by_pattern(pattern: &Path, base_dir: &Path, files: &mut Vec<FoundFile>, 
         }
     };
     let before = files.len();
-    for path in matches.filter_map(Result::ok) {
-        let name = path.strip_prefix(base_dir).unwrap_or(&path).to_string_lossy().into_owned();
-        if path.is_dir() {
-            find_in_directory(&path, &name, &mut BTreeSet::new(), files, diagnostics);
-        } else {
-            files.push(FoundFile { name, path });
+    for path in matches {
+        let name = path.strip_prefix(&base_dir).unwrap_or(&path).to_string_lossy().into_owned();
+        match folder.texts() {
+            Some(mut texts) if texts.all(|text| text != path) => {
+                find_in_memory(folder.texts().into_iter().flatten(), &path, &name, files);
+            }
+            None if path.is_dir() => find_in_directory(&path, &name, &mut BTreeSet::new(), files, diagnostics),
+            _ => files.push(FoundFile { name, path }),
         }
     }
     if files.len() == before {
@@ -133,9 +152,24 @@ fn find_by_pattern(pattern: &Path, base_dir: &Path, files: &mut Vec<FoundFile>, 
     }
 }
 
+/// The files and directories that a pattern means, in the order of their names.
+fn matches(pattern: &str, folder: &Folder) -> Result<Vec<PathBuf>, glob::PatternError> {
+    let Some(texts) = folder.texts() else {
+        return Ok(glob::glob(pattern)?.filter_map(Result::ok).collect());
+    };
+    let wanted = glob::Pattern::new(pattern)?;
+    let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
+    let mut found = BTreeSet::new();
+    for text in texts {
+        let ways = text.ancestors().filter(|way| !way.as_os_str().is_empty());
+        found.extend(ways.filter(|way| wanted.matches_path_with(way, options)).map(Path::to_owned));
+    }
+    Ok(found.into_iter().collect())
+}
+
 /// The text of a file.
-pub(super) fn read(file: &FoundFile, diagnostics: &mut Diagnostics) -> Option<String> {
-    match read_text(&file.path, &file.name) {
+pub(super) fn read(file: &FoundFile, folder: &Folder, diagnostics: &mut Diagnostics) -> Option<String> {
+    match folder.read_at(&file.path, &file.name) {
         Ok(text) => Some(text),
         Err(diagnostic) => {
             diagnostics.push(*diagnostic);
@@ -203,6 +237,11 @@ fn as_text(bytes: Vec<u8>, name: &str) -> Result<String, Box<Diagnostic>> {
         };
         Box::new(Diagnostic::error("file::not_text", message).at(Location::file(name), "").help(help))
     })
+}
+
+/// That there is no such file.
+pub(super) fn missing(name: &str) -> Diagnostic {
+    unreadable(name, &std::io::ErrorKind::NotFound.into())
 }
 
 fn unreadable(name: &str, error: &std::io::Error) -> Diagnostic {

@@ -5,6 +5,7 @@
 
 mod as_json;
 mod files;
+mod folder;
 mod for_people;
 mod locate;
 mod object;
@@ -18,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 pub use files::{is_standard_input, read_text};
+pub use folder::Folder;
 pub use for_people::DUMP_COMMAND;
 pub use object::{AnyKind, Object, ObjectKind, Scope};
 pub(crate) use object::{with_kind, with_object};
@@ -143,12 +145,12 @@ pub struct Loaded {
 }
 
 /// Reads files, directories (recursively, `*.yaml`, `*.yml` and `*.json` in order of their names) and globs. Paths are
-/// relative to `base_dir`; messages name files as the paths do. What is wrong is in the diagnostics.
+/// relative to the folder; messages name files as the paths do. What is wrong is in the diagnostics.
 #[must_use]
-pub fn load(paths: &[PathBuf], base_dir: &Path) -> Loaded {
+pub fn load(paths: &[PathBuf], folder: &Folder) -> Loaded {
     let mut loader = Loader::default();
-    for file in files::find(paths, base_dir, &mut loader.loaded.diagnostics) {
-        if let Some(text) = files::read(&file, &mut loader.loaded.diagnostics) {
+    for file in files::find(paths, folder, &mut loader.loaded.diagnostics) {
+        if let Some(text) = files::read(&file, folder, &mut loader.loaded.diagnostics) {
             loader.add_file(&file.name, &text);
         }
     }
@@ -158,7 +160,7 @@ pub fn load(paths: &[PathBuf], base_dir: &Path) -> Loaded {
 /// The files that a directory or glob stands for, in the order in which [`load`] reads them; none if there is no such thing.
 #[must_use]
 pub fn files(path: &Path) -> Vec<PathBuf> {
-    let found = files::find(&[path.to_owned()], Path::new(""), &mut Diagnostics::new());
+    let found = files::find(&[path.to_owned()], &Folder::on_disk(Path::new("")), &mut Diagnostics::new());
     found.into_iter().map(files::FoundFile::into_path).collect()
 }
 

@@ -66,7 +66,7 @@ fn documents_lists_and_json_become_objects_with_their_lines() {
 #[expect(clippy::print_stdout, reason = "how much was read says whether anything was")]
 fn real_manifests_load_without_an_error() {
     let Ok(directory) = std::env::var("KUBESQUALL_REAL_MANIFESTS") else { return };
-    let base = Path::new(&directory);
+    let base = &Folder::on_disk(Path::new(&directory));
     let mut diagnostics = Diagnostics::default();
     let found = files::find(&[PathBuf::from(".")], base, &mut diagnostics);
     assert!(!found.is_empty(), "no manifest below {directory}");
@@ -74,7 +74,7 @@ fn real_manifests_load_without_an_error() {
     let mut rows_count = 0;
     let mut errors = Vec::new();
     for file in found.iter().filter(|file| !file.name.contains(".invalid")) {
-        let text = files::read(file, &mut diagnostics).unwrap_or_default();
+        let text = files::read(file, base, &mut diagnostics).unwrap_or_default();
         let loaded = load_text(&file.name, &text);
         objects_count += loaded.objects.len();
         rows_count += loaded.not_modelled.len();

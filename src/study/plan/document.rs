@@ -11,6 +11,7 @@ use super::checker::Checker;
 use super::loader::Loader;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostics, Source, Sources};
+use crate::model::manifest::Folder;
 use crate::procedures::RollingUpgradeSpec;
 use crate::scenario::{self, Invalid, Overrides, OwnDocument, ResolvedScenario};
 
@@ -152,14 +153,22 @@ pub fn load(path: &Path) -> Result<Plan, Invalid> {
 ///
 /// Everything that is wrong with the plan and with its scenarios, as far as one problem does not hide another.
 pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Plan, Invalid> {
-    let name = path.to_string_lossy().into_owned();
     let text = scenario::read_text(path)?;
-    let OwnDocument { value, root, diagnostics } = scenario::read_own::<PlanDocument>(&name, &text, "Plan")?;
-    let problems = Problems::of(Source::new(name.as_str(), text.as_str()), diagnostics);
+    parse(&path.to_string_lossy(), &text, &Folder::on_disk(Path::new("")).around(path), overrides)
+}
+
+/// Reads a plan from its text; `name` is how messages name it, `folder` where its paths lead.
+///
+/// # Errors
+///
+/// Everything that is wrong with the plan and with its scenarios, as far as one problem does not hide another.
+pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrides) -> Result<Plan, Invalid> {
+    let OwnDocument { value, root, diagnostics } = scenario::read_own::<PlanDocument>(name, text, "Plan")?;
+    let problems = Problems::of(Source::new(name, text), diagnostics);
     let Some(PlanDocument { metadata, spec, .. }) = value else { return Err(problems.refuse()) };
     let place = |path: &str| root.locate_text(path);
-    let sources = Sources::from_iter([Source::new(name.as_str(), text.as_str())]);
-    let loader = Loader { dir: path.parent().unwrap_or(Path::new("")), place: &place, sources: &sources, overrides };
+    let sources = Sources::from_iter([Source::new(name, text)]);
+    let loader = Loader { folder, place: &place, sources: &sources, overrides };
     let mut checker = Checker { problems, place: &place, has_lost: &|path| root.has_lost(path) };
     checker.name(&metadata.name);
     checker.pools(&spec);

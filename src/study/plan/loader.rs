@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::document::{PoolRange, Spec};
 use crate::diagnostics::{Diagnostic, Location, Source, Sources};
+use crate::model::manifest::Folder;
 use crate::scenario::{self, Invalid, Overrides, ResolvedScenario};
 
 /// Reads the scenarios that a plan names.
 pub(super) struct Loader<'a> {
-    pub(super) dir: &'a Path,
+    pub(super) folder: &'a Folder,
     pub(super) place: &'a dyn Fn(&str) -> Location,
     pub(super) sources: &'a Sources,
     /// Values that all scenarios have.
@@ -18,14 +19,14 @@ pub(super) struct Loader<'a> {
 
 impl Loader<'_> {
     pub(super) fn load(&self, file: &str, overrides: &Overrides, at: &str) -> Result<ResolvedScenario, Invalid> {
-        let path = self.dir.join(file);
-        if !path.is_file() {
-            let message = format!("there is no scenario `{}`", path.display());
+        let path = Path::new(file);
+        if !self.folder.is_file(path) {
+            let message = format!("there is no scenario `{}`", self.folder.join(path).display());
             let help = "paths are relative to the file that names them";
             let diagnostic = Diagnostic::error("plan::unreadable", message).at((self.place)(at), "").help(help);
             return Err(Invalid { diagnostics: diagnostic.into(), sources: self.sources.clone() });
         }
-        scenario::load(&path, &self.overrides.and(overrides))
+        scenario::load_from(self.folder, path, &self.overrides.and(overrides))
     }
 
     /// The cluster of a plan, checked with the fewest and the most nodes; what happens to it is left out, and so are

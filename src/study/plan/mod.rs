@@ -21,6 +21,7 @@ mod waits;
 
 pub use blast::{Blast, blast_csv, blast_radius, is_label_of_nodes};
 pub use cases::{LostSet, Symmetry};
+pub(crate) use document::parse;
 pub use document::{Case, CaseKind, Plan, PoolRange, load, load_with};
 pub use headroom::{Headroom, headroom, replicas_of};
 pub use margin::Margin;

@@ -1,35 +1,18 @@
-//! Plays a scenario and prints what happened to whom: the library used as a library.
-//!
-//! `cargo run --release --example replay -- scenarios/zone-outage.yaml`
+//! Plays a scenario file, prints what matters and writes its results: `cargo run --example replay [SCENARIO [DIR]]`.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, clippy::disallowed_methods, reason = "it is a program")]
+#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "an example reads its arguments and prints")]
 
-use std::path::Path;
+use kubesquall::{Error, Scenario};
 
-use kubesquall::observe::{Detail, Observers};
-use kubesquall::scenario::{self, Overrides};
-use kubesquall::simulation::Prepared;
-use kubesquall::units::{SimDuration, SimTime};
-
-fn main() {
-    let path = std::env::args().nth(1).unwrap_or_else(|| "scenarios/zone-outage.yaml".to_owned());
-    let scenario = match scenario::load(Path::new(&path), &Overrides::none()) {
-        Ok(scenario) => scenario,
-        Err(invalid) => {
-            eprintln!("{invalid}");
-            std::process::exit(2);
-        }
-    };
-    let prepared = Prepared::new(&scenario);
-    eprintln!("{} nodes, {} pods at t=0", prepared.store().node_count(), prepared.store().pod_count());
-    let observers = Observers::new(Detail::Files, scenario.objectives.clone(), SimDuration::ZERO);
-    let mut run = prepared.start(scenario.seed, observers);
-    let end = SimTime::ZERO + scenario.duration;
-    run.run_until(end);
-    let finished = run.finish();
-    let observed = finished.observers.finish(end, &finished.store, finished.events);
-    for event in observed.events.iter().take(60) {
-        println!("{} {} {} {} {}", event.at, event.component, event.reason, event.name, event.message);
+fn main() -> Result<(), Error> {
+    let mut arguments = std::env::args().skip(1);
+    let scenario = Scenario::load(arguments.next().unwrap_or_else(|| "scenarios/zone-outage.yaml".to_owned()))?;
+    let outcome = scenario.play(scenario.seed());
+    for sentence in outcome.verdict() {
+        println!("{sentence}");
     }
-    eprintln!("{} events played, digest {:016x}", finished.events, finished.digest);
+    if let Some(dir) = arguments.next() {
+        println!("results in {}", outcome.write(dir)?.display());
+    }
+    Ok(())
 }

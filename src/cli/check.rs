@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::cluster::{self, Wanted};
 use super::documents;
 use super::failure::Failure;
 use super::intake;
@@ -13,11 +12,11 @@ use super::ui::Ui;
 use super::words::counted;
 use super::{Ending, Output};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Sources};
+use crate::facade::{Cluster, ClusterOptions, Error, Kind, LoadOptions, Plan, Scenario, Study};
 use crate::model::manifest::Folder;
 use crate::model::{ManifestObject, Object, manifest};
-use crate::scenario::{self, Assumption, DocumentKind, Invalid, Overrides, ResolvedScenario};
-use crate::study;
-use crate::study::plan::{self, Plan};
+use crate::scenario::{Assumption, DocumentKind, Invalid, ResolvedScenario};
+use crate::study::plan;
 
 /// Check scenarios, studies, plans and manifests without playing them
 ///
@@ -94,10 +93,8 @@ pub(super) fn check(arguments: &CheckArgs, ui: &Ui) -> Result<Ending, Failure> {
 
 /// What is said about each file: documents of ours one by one, all manifests together as one cluster.
 fn verdicts(arguments: &CheckArgs) -> Vec<Verdict> {
-    let mut overrides = Overrides::allowing_partial(arguments.allow_partial);
-    for assignment in &arguments.set {
-        overrides.push(assignment.as_str());
-    }
+    let options = arguments.set.iter().fold(LoadOptions::new(), LoadOptions::set);
+    let options = options.allow_partial(arguments.allow_partial);
     let mut verdicts = Vec::new();
     let mut manifests = Vec::new();
     for path in &arguments.files {
@@ -110,7 +107,7 @@ fn verdicts(arguments: &CheckArgs) -> Vec<Verdict> {
                     found
                         .iter()
                         .filter(|file| file.kind != DocumentKind::Manifest)
-                        .map(|file| check_document(file, &overrides)),
+                        .map(|file| check_document(file, &options)),
                 );
                 // Beside documents of ours, manifests belong to some of these, each to its own.
                 let is_beside = whole && found.iter().any(|file| file.kind != DocumentKind::Manifest);
@@ -126,7 +123,7 @@ fn verdicts(arguments: &CheckArgs) -> Vec<Verdict> {
     verdicts
 }
 
-fn check_document(file: &documents::Found, overrides: &Overrides) -> Verdict {
+fn check_document(file: &documents::Found, options: &LoadOptions) -> Verdict {
     let name = file.path.to_string_lossy().into_owned();
     let path = file.path.as_path();
     let verdict = |diagnostics: Diagnostics, sources: Sources, about: String| Verdict {
@@ -137,7 +134,8 @@ fn check_document(file: &documents::Found, overrides: &Overrides) -> Verdict {
         assumed: Vec::new(),
     };
     let checked = match file.kind {
-        DocumentKind::Study => study::load_with(path, overrides).map(|study| {
+        DocumentKind::Study => Study::load_with(path, options).map(|study| {
+            let study = study.inner();
             let runs = study.variants.len() as u64 * u64::from(study.replications);
             let about = format!(
                 "study {}: {}, {}",
@@ -145,22 +143,30 @@ fn check_document(file: &documents::Found, overrides: &Overrides) -> Verdict {
                 counted(study.variants.len(), "variant", "variants"),
                 counted(usize::try_from(runs).unwrap_or(usize::MAX), "run", "runs")
             );
-            verdict(study.warnings, study.sources, about)
+            verdict(study.warnings.clone(), study.sources.clone(), about)
         }),
-        DocumentKind::Plan => plan::load_with(path, overrides).map(|plan| {
-            let about = describe_plan(&plan);
-            verdict(plan.warnings, plan.sources, about)
+        DocumentKind::Plan => Plan::load_with(path, options).map(|plan| {
+            let plan = plan.inner();
+            verdict(plan.warnings.clone(), plan.sources.clone(), describe_plan(plan))
         }),
-        DocumentKind::Scenario | DocumentKind::Manifest => scenario::load(path, overrides).map(|scenario| {
-            let about = describe(&scenario);
-            let ResolvedScenario { warnings, sources, assumed, .. } = scenario;
-            Verdict { assumed, ..verdict(warnings, sources, about) }
+        DocumentKind::Scenario | DocumentKind::Manifest => Scenario::load_with(path, options).map(|scenario| {
+            let scenario = scenario.resolved();
+            let verdict = verdict(scenario.warnings.clone(), scenario.sources.clone(), describe(scenario));
+            Verdict { assumed: scenario.assumed.clone(), ..verdict }
         }),
     };
-    checked.unwrap_or_else(|invalid| Verdict::unusable(name.clone(), invalid))
+    checked.unwrap_or_else(|error| Verdict::unusable(name.clone(), invalid(error)))
 }
 
-fn describe_plan(plan: &Plan) -> String {
+/// What is wrong with a text.
+fn invalid(error: Error) -> Invalid {
+    match error.into_kind() {
+        Kind::Invalid(invalid) => invalid,
+        other => panic!("reading a text fails by what is wrong with it alone: {other:?}"),
+    }
+}
+
+fn describe_plan(plan: &plan::Plan) -> String {
     let pools = plan.pools.iter().map(|pool| format!("{} to {} of {}", pool.min, pool.max, pool.name));
     let cases: Vec<&str> = plan.cases.iter().map(|case| case.label.as_str()).collect();
     format!("plan {}: {} to survive {}", plan.name, pools.collect::<Vec<_>>().join(" and "), cases.join(", "))
@@ -184,10 +190,13 @@ fn describe(scenario: &ResolvedScenario) -> String {
 
 /// Checks all manifests as the one cluster that they are likely to be; nodes may come from elsewhere.
 fn check_manifests(paths: &[PathBuf], allow_partial: bool) -> Vec<Verdict> {
-    let wanted = Wanted { paths, allow_partial, without_nodes: true, rebuild_owners: true, control_plane: json!({}) };
-    let (mut diagnostics, sources, cluster) = match cluster::load(&wanted) {
+    let options = ClusterOptions::new().allow_partial(allow_partial).manifests_alone();
+    let (mut diagnostics, sources, cluster) = match Cluster::load(paths, &options).map(Cluster::into_resolved) {
         Ok(mut cluster) => (std::mem::take(&mut cluster.warnings), std::mem::take(&mut cluster.sources), Some(cluster)),
-        Err(invalid) => (invalid.diagnostics, invalid.sources, None),
+        Err(error) => {
+            let Invalid { diagnostics, sources } = invalid(error);
+            (diagnostics, sources, None)
+        }
     };
     let is_empty =
         cluster.as_ref().is_some_and(|cluster| cluster.input.object_count() == 0 && cluster.input.skipped.is_empty());

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, Table};
 
-use super::schedule::path_of;
 use super::words::counted;
+use crate::facade::path_of;
 use crate::scheduler::{Decision, InsufficientResource, Nomination, Obstacles, Rejection, Remedy};
 use crate::state::{NodeId, PodId, Store};
 use crate::units::{Quantity, QuantityFormat};

@@ -6,8 +6,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{BROKEN_INVARIANT, Ending, UNUSABLE_INPUT};
+use crate::facade::{Error, Kind};
 use crate::inspect::InspectError;
-use crate::report::{OutputError, TableError};
 use crate::scenario::{Invalid, ResolvedScenario, lock_file};
 use crate::study::JournalError;
 
@@ -41,26 +41,28 @@ impl Failure {
     }
 }
 
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error.into_kind() {
+            Kind::Invalid(invalid) => Self::Invalid(invalid),
+            Kind::Output(error) => Self::Input { message: error.to_string(), help: None },
+            Kind::Journal(error) => error.into(),
+            Kind::Inspect(error) => error.into(),
+            Kind::Table(error) => Self::input(error.to_string(), DAMAGED),
+            Kind::Input { message, help } => Self::input(message, help),
+            Kind::Broken(what) => Self::Bug { what },
+        }
+    }
+}
+
 impl From<Invalid> for Failure {
     fn from(invalid: Invalid) -> Self {
         Self::Invalid(invalid)
     }
 }
 
-impl From<OutputError> for Failure {
-    fn from(error: OutputError) -> Self {
-        Self::Input { message: error.to_string(), help: None }
-    }
-}
-
 /// What to do about a directory of which something is missing.
 const DAMAGED: &str = "the results are damaged: play the run again; nothing is told or drawn from a part of them";
-
-impl From<TableError> for Failure {
-    fn from(error: TableError) -> Self {
-        Self::input(error.to_string(), DAMAGED)
-    }
-}
 
 impl From<InspectError> for Failure {
     fn from(error: InspectError) -> Self {

@@ -4,7 +4,6 @@
 //! `-o json` nothing but JSON goes there.
 
 mod check;
-mod cluster;
 mod completions;
 mod decision_text;
 mod diff;
@@ -17,11 +16,9 @@ mod man;
 mod paint;
 mod places;
 mod plan;
-mod plan_chart;
 mod plan_text;
 mod report;
 mod run;
-mod run_files;
 mod schedule;
 mod summary;
 mod sweep;

@@ -1,19 +1,17 @@
 //! `plan`: the smallest capacity that survives given failures.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use indicatif::ProgressBar;
 
 use super::documents;
 use super::failure::Failure;
+use super::plan_text;
 use super::ui::Ui;
 use super::{Ending, Output};
-use super::{plan_chart, plan_text};
-use crate::report::{OutputDir, Overwrite, draw_survival_matrix};
-use crate::scenario::{DocumentKind, Overrides};
+use crate::facade::{LoadOptions, Plan, SolveOptions, WriteOptions};
+use crate::scenario::DocumentKind;
 use crate::study::Progress;
-use crate::study::plan::{self, Blast, Plan, PlanResults, Symmetry};
 
 /// Find the fewest nodes that survive the failures a plan names
 ///
@@ -54,100 +52,40 @@ pub(super) struct PlanArgs {
     output: Output,
 }
 
-struct Bar(ProgressBar);
-
-impl Progress for Bar {
-    fn advance(&self) {
-        self.0.inc(1);
-    }
-}
-
 pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let mut overrides = Overrides::allowing_partial(arguments.allow_partial);
+    let mut reading = LoadOptions::new().allow_partial(arguments.allow_partial);
     if let Some(seed) = arguments.seed {
-        overrides.set("spec.seed", &seed.to_string());
+        reading = reading.seed(seed);
     }
-    let plan = plan::load_with(&documents::find(&arguments.plan, DocumentKind::Plan)?, &overrides)?;
-    ui.diagnostics(&plan.warnings, &plan.sources);
-    let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&plan.name));
-    let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
+    let plan = Plan::load_with(documents::find(&arguments.plan, DocumentKind::Plan)?, &reading)?;
+    ui.diagnostics(plan.warnings(), &plan.inner().sources);
+    let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(plan.name()));
+    let writing = WriteOptions::new().force(arguments.force);
     // Before anything is played, so that a refusal costs no time.
-    OutputDir::spare_inputs(&place, overwrite, plan.inputs().chain([arguments.plan.as_path()]))?;
-    check_place(&place, overwrite, &plan.name)?;
-    check_questions(&plan, arguments)?;
-    let threads = super::sweep::threads(arguments.jobs)?;
-    let symmetry = if arguments.exhaustive { Symmetry::Ignored } else { Symmetry::Used };
-    let mixes: u64 = plan.pools.iter().map(|pool| u64::from(pool.max - pool.min) + 1).product();
-    let bar = Bar(ui.progress(mixes, &plan.name));
-    let mut results = threads.install(|| plan::work_out(&plan, symmetry, &bar));
-    if let Some(answer) = results.answer().map(|answer| answer.counts.clone()) {
-        let grown = |workload: &String| plan::headroom(&plan, symmetry, &answer, workload, &bar);
-        let found = threads.install(|| arguments.headroom.iter().map(grown).collect());
-        results.headroom = found;
-    } else if !arguments.headroom.is_empty() {
+    plan.check_place(&place, &writing)?;
+    let outcome = plan.solve(&options(arguments, &ui.bar()))?;
+    let results = &outcome.results;
+    if results.answer.is_none() && !arguments.headroom.is_empty() {
         ui.note("no headroom was looked for, as nothing survives");
     }
-    let blasts = threads.install(|| blast_radius(&plan, &results, arguments, symmetry, &bar));
-    bar.0.finish_and_clear();
-    let place = write(&results, &blasts, &place, overwrite)?;
+    let place = outcome.write_with(place, &writing)?;
     match arguments.output {
-        Output::Json => ui.out(&results.summary_json())?,
+        Output::Json => ui.out(&outcome.summary_json())?,
         Output::Text if ui.is_quiet => {}
-        Output::Text => ui.out(&plan_text::text(&results, &blasts, ui.stdout))?,
+        Output::Text => ui.out(&plan_text::text(results, &outcome.blasts, ui.stdout))?,
     }
     ui.note(format_args!("results in {}", place.display()));
     Ok(if results.answer.is_some() { Ending::Done } else { Ending::NotAsExpected })
 }
 
-/// Refuses a place that holds something else than earlier results of the same plan.
-fn check_place(place: &Path, overwrite: Overwrite, name: &str) -> Result<(), Failure> {
-    OutputDir::check(place, overwrite)?;
-    let Ok(text) = std::fs::read_to_string(place.join("summary.json")) else { return Ok(()) };
-    let summary: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-    if overwrite == Overwrite::Anything || summary["plan"] == name {
-        return Ok(());
+fn options<'a>(arguments: &PlanArgs, progress: &'a dyn Progress) -> SolveOptions<'a> {
+    let options = SolveOptions::new().exhaustive(arguments.exhaustive).progress(progress);
+    let mut options = arguments.headroom.iter().fold(options, SolveOptions::headroom);
+    if let Some(jobs) = arguments.jobs {
+        options = options.threads(jobs);
     }
-    let message = format!("{} holds other results than those of the plan {name}", place.display());
-    Err(Failure::input(message, "choose another --out, or --force to replace it"))
-}
-
-/// Whether what is asked besides the plan can be answered; before the search, which may be long.
-fn check_questions(plan: &Plan, arguments: &PlanArgs) -> Result<(), Failure> {
-    for workload in &arguments.headroom {
-        let help = "write kind/namespace/name, such as `--headroom deployment/shop/web`";
-        plan::replicas_of(plan, workload).map_err(|message| Failure::input(message, help))?;
+    if let Some(label) = &arguments.blast_radius {
+        options = options.blast_radius(label);
     }
-    match arguments.blast_radius.as_deref() {
-        Some(label) if !label.is_empty() && !plan::is_label_of_nodes(plan, label) => {
-            let help = "name a label that nodes have, as in `--blast-radius=topology.example.com/rack`";
-            Err(Failure::input(format!("no node has the label `{label}`"), help))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The losses of the answer's cluster, or of the largest that was tried, if they are asked for.
-fn blast_radius(plan: &Plan, results: &PlanResults, arguments: &PlanArgs, symmetry: Symmetry, bar: &Bar) -> Vec<Blast> {
-    let Some(label) = arguments.blast_radius.as_deref() else { return Vec::new() };
-    let most = || plan.pools.iter().map(|pool| pool.max).collect();
-    let counts = results.answer().map_or_else(most, |answer| answer.counts.clone());
-    let label = (!label.is_empty()).then_some(label);
-    plan::blast_radius(plan, symmetry, &counts, label, bar)
-}
-
-fn write(results: &PlanResults, blasts: &[Blast], place: &Path, overwrite: Overwrite) -> Result<PathBuf, Failure> {
-    let out = OutputDir::begin(place, overwrite)?;
-    let (plan, cases, summary) = (results.plan_csv(), results.cases_csv(), results.summary_json());
-    out.write("plan.csv", &plan)?;
-    out.write("cases.csv", &cases)?;
-    if !blasts.is_empty() {
-        out.write("blast-radius.csv", &plan::blast_csv(blasts))?;
-    }
-    let chart = plan_chart::of_files(&results.summary(), &plan, &cases).expect("the files of a plan");
-    if let Some((name, picture)) = draw_survival_matrix(&chart) {
-        out.write(&format!("charts/{name}"), picture.as_bytes())?;
-    }
-    // Last, as it marks a directory that is whole.
-    out.write("summary.json", summary.as_bytes())?;
-    Ok(out.finish()?)
+    options
 }

@@ -7,6 +7,7 @@ use comfy_table::{CellAlignment, Table};
 use super::paint::Paint;
 use super::words::counted;
 use crate::diagnostics::Style;
+use crate::facade::exception;
 use crate::study::plan::{
     Blast, Candidate, Failure, Headroom, PlanResults, PlayRecord, Refused, ShortfallKind, Verdict,
 };
@@ -32,14 +33,6 @@ pub(super) fn text(results: &PlanResults, blasts: &[Blast], style: Style) -> Str
 
 fn price(micros: i64) -> String {
     (micros as f64 / 1e6).to_string()
-}
-
-/// What an answer does not speak for: so many pods of one play that no number of nodes helps.
-pub(super) fn exception(pods: u64) -> String {
-    match pods {
-        0 => String::new(),
-        pods => format!(", but for up to {} that no number of nodes helps", counted(pods as usize, "pod", "pods")),
-    }
 }
 
 fn headline(results: &PlanResults, style: Style) -> String {

@@ -1,19 +1,15 @@
 //! `report`: draws the pictures of a finished run, study or plan again.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
+use super::Ending;
 use super::failure::Failure;
 use super::ui::Ui;
 use super::words::counted;
-use super::{Ending, plan_chart, sweep, tune};
-use crate::inspect;
-use crate::report::{Cells, Table, draw_charts, draw_study_charts, draw_survival_matrix};
-
-/// File names and pictures.
-type Charts = Vec<(&'static str, String)>;
+use crate::facade::Report;
 
 /// Rebuild the charts of a finished run, study or plan from its CSV files
 #[derive(Args, Debug)]
@@ -25,19 +21,11 @@ pub(super) struct ReportArgs {
 
 pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure> {
     let dir = &arguments.dir;
-    let summary = inspect::summary(dir)?;
-    let charts = if summary["plan"].is_string() || dir.join("plan.csv").is_file() {
-        plan_charts(dir, &summary)?
-    } else if summary["study"]["study"].is_string() {
-        study_charts(dir, &summary)?
-    } else {
-        inspect::expect_run(dir, &summary)?;
-        let charts = draw_charts(dir, &summary)?;
-        for (name, why) in &charts.left_out {
-            ui.note(format_args!("no {name}: {why}"));
-        }
-        charts.drawn
-    };
+    let charts = Report::open(dir)?.draw()?;
+    for (name, why) in &charts.left_out {
+        ui.note(format_args!("no {name}: {why}"));
+    }
+    let charts = charts.drawn;
     let place = dir.join("charts");
     let cannot_write = |error: &std::io::Error| {
         Failure::input(format!("cannot write to `{}`: {error}", place.display()), "check that you may write there")
@@ -48,29 +36,4 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
     }
     ui.note(format_args!("{} in {}", counted(charts.len(), "chart", "charts"), place.display()));
     Ok(Ending::Done)
-}
-
-/// The charts of a study; those of `tune` if it was one.
-fn study_charts(dir: &Path, summary: &serde_json::Value) -> Result<Charts, Failure> {
-    Table::read_as(&dir.join("runs.csv"), &[])?;
-    let results = sweep::read_with(dir, summary)?;
-    let mut chart = sweep::chart_of(&results);
-    if !summary["tuning"].is_null()
-        && let Some(tuning) = results.tuning()
-    {
-        tune::complete(&mut chart, &tuning);
-    }
-    Ok(draw_study_charts(&chart))
-}
-
-/// The chart of a plan.
-fn plan_charts(dir: &Path, summary: &serde_json::Value) -> Result<Charts, Failure> {
-    Table::read_as(&dir.join("plan.csv"), &[("verdict", Cells::Text)])?;
-    Table::read_as(&dir.join("cases.csv"), &[("case", Cells::Text), ("survived", Cells::Truth)])?;
-    let read = |name: &str| fs::read(dir.join(name)).unwrap_or_default();
-    let chart = plan_chart::of_files(summary, &read("plan.csv"), &read("cases.csv")).ok_or_else(|| {
-        let what = format!("the files of the plan in `{}` are broken", dir.display());
-        Failure::input(what, "plan again")
-    })?;
-    Ok(draw_survival_matrix(&chart).into_iter().collect())
 }

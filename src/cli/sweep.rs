@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use comfy_table::{CellAlignment, Table};
-use indicatif::ProgressBar;
 
 use super::documents;
 use super::failure::Failure;
@@ -14,13 +13,10 @@ use super::ui::Ui;
 use super::undone;
 use super::words::counted;
 use super::{Ending, Output};
-use crate::inspect;
-use crate::parallel::Threads;
-use crate::report::{OutputDir, Overwrite, StudyChart, draw_study_charts};
-use crate::scenario::{DocumentKind, Overrides};
-use crate::study::{
-    self, Comparison, Interval, Journal, Precision, Progress, RestsOnUnseen, Results, Runner, Shard, Statistic, Study,
-};
+use crate::facade::{Error, LoadOptions, Study, StudyOutcome, SweepOptions, WriteOptions, ruled_out};
+use crate::report::{OutputDir, Overwrite};
+use crate::scenario::DocumentKind;
+use crate::study::{Comparison, Interval, Precision, Progress, RestsOnUnseen, Results, Shard, Statistic};
 
 /// Play every variant of a study many times
 ///
@@ -84,108 +80,33 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(super) struct Bar(ProgressBar);
-
-impl Progress for Bar {
-    fn advance(&self) {
-        self.0.inc(1);
+impl SweepArgs {
+    /// Reads the study that is asked for.
+    pub(super) fn load(&self) -> Result<Study, Failure> {
+        let path = documents::find(&self.study, DocumentKind::Study)?;
+        let study = Study::load_with(path, &LoadOptions::new().allow_partial(self.allow_partial))?;
+        Ok(study.allow_undone(self.allow_undone))
     }
-}
 
-impl Bar {
-    fn new(ui: &Ui, length: u64, done: u64, what: &str) -> Self {
-        let bar = ui.progress(length, what);
-        bar.set_position(done.min(length));
-        // Runs of an earlier sweep took none of this one's time.
-        bar.reset_eta();
-        Self(bar)
+    /// The directory of the results.
+    pub(super) fn place(&self, study: &Study) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(study.name()))
     }
-}
 
-/// A file of the results that not every study has.
-pub(super) type ExtraFile = (&'static str, String);
-
-/// A study under way: where its results go, and what has been played.
-pub(super) struct Sweep<'a> {
-    study: &'a Study,
-    place: PathBuf,
-    overwrite: Overwrite,
-    journal: Journal,
-    pool: Threads,
-    ui: &'a Ui,
-}
-
-impl<'a> Sweep<'a> {
-    /// Refuses what cannot be done before anything is played; `tunes` says whether the results will hold a recommendation.
-    pub(super) fn begin(study: &'a Study, arguments: &SweepArgs, tunes: bool, ui: &'a Ui) -> Result<Self, Failure> {
-        ui.diagnostics(&study.warnings, &study.sources);
-        let place = arguments.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&study.name));
-        let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
-        let shard = arguments.shard.unwrap_or(Shard::WHOLE);
-        OutputDir::spare_inputs(&place, overwrite, study.inputs().chain([arguments.study.as_path()]))?;
-        check_place(&place, overwrite, &study.name, shard)?;
-        if !tunes && !arguments.force && !arguments.resume && place.join("patch.sh").exists() {
-            let message = format!("{} holds what `tune` recommended, which `sweep` would remove", place.display());
-            let help = "choose another --out, or --force to replace it, or --resume to keep only its runs";
-            return Err(Failure::input(message, help));
+    /// How it is played.
+    pub(super) fn options<'a>(&self, progress: &'a dyn Progress) -> SweepOptions<'a> {
+        let mut options = SweepOptions::new().resume(self.resume).progress(progress);
+        options = options.write(WriteOptions::new().force(self.force));
+        if let Some(jobs) = self.jobs {
+            options = options.threads(jobs);
         }
-        if arguments.force {
-            Journal::discard(&place)?;
+        if let Some(shard) = self.shard {
+            options = options.shard(shard);
         }
-        let journal = Journal::open(&place, study.fingerprint, shard, arguments.resume)?;
-        if arguments.resume {
-            take_over(&place, study, shard, &journal, ui)?;
+        if let Some(precision) = self.precision {
+            options = options.precision(precision);
         }
-        let pool = threads(arguments.jobs)?;
-        Ok(Self { study, place, overwrite, journal, pool, ui })
-    }
-
-    /// Plays what is open.
-    pub(super) fn play(&self, arguments: &SweepArgs) -> Result<Results, Failure> {
-        let (study, shard) = (self.study, arguments.shard.unwrap_or(Shard::WHOLE));
-        let runs = study.variants.len() as u64 * u64::from(study.replications);
-        let done = self.journal.count(..study.replications);
-        let bar = Bar::new(self.ui, runs.div_ceil(shard.count), done as u64, &study.name);
-        let mut runner = Runner::new(study, &self.journal);
-        let precision = match arguments.precision {
-            None => {
-                self.pool.install(|| runner.play_all(shard, &bar))?;
-                None
-            }
-            Some(goal) => Some(self.pool.install(|| runner.play_until_precise(goal, &bar))?),
-        };
-        bar.0.finish_and_clear();
-        let (replications, looks) =
-            precision.map_or((study.replications, 0), |found| (found.replications, found.looks));
-        let mut rows = self.journal.rows()?;
-        rows.retain(|row| row.replication < replications);
-        Ok(Results { precision, ..Results::new(study, shard, replications, looks, rows) })
-    }
-
-    /// Plays what is recommended against the baseline.
-    pub(super) fn confirm(
-        &self,
-        results: &Results,
-        recommended: &study::Variant,
-    ) -> Result<study::Confirmation, Failure> {
-        let done = self.journal.count(self.study.replications..);
-        let bar = Bar::new(self.ui, 2 * u64::from(results.replications), done as u64, "the recommendation");
-        let confirmation =
-            self.pool.install(|| study::confirm(self.study, results, recommended, &self.journal, &bar))?;
-        bar.0.finish_and_clear();
-        Ok(confirmation)
-    }
-
-    /// Puts the results into their place.
-    pub(super) fn finish(
-        self,
-        summary: &str,
-        chart: &StudyChart,
-        results: &Results,
-        extra: &[ExtraFile],
-    ) -> Result<(), Failure> {
-        write(results, summary, chart, extra, &self.place, self.overwrite)?;
-        Ok(self.journal.close()?)
+        options
     }
 }
 
@@ -194,34 +115,21 @@ pub(super) fn jobs(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "a number of threads is a whole number of at least 1".to_owned())
 }
 
-/// The threads that play.
-pub(super) fn threads(jobs: Option<NonZeroUsize>) -> Result<Threads, Failure> {
-    Threads::new(jobs).map_err(|error| Failure::input(format!("cannot start threads: {error}"), "lower --jobs"))
-}
-
-/// Reads the study that is asked for.
-pub(super) fn load(arguments: &SweepArgs) -> Result<Study, Failure> {
-    let mut study = study::load_with(
-        &documents::find(&arguments.study, DocumentKind::Study)?,
-        &Overrides::allowing_partial(arguments.allow_partial),
-    )?;
-    study.allows_undone |= arguments.allow_undone;
-    Ok(study)
-}
-
 pub(super) fn sweep(arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let study = load(arguments)?;
-    let sweep = Sweep::begin(&study, arguments, false, ui)?;
-    let results = sweep.play(arguments)?;
-    let summary = results.summary_json(None, None);
-    sweep.finish(&summary, &chart_of(&results), &results, &[])?;
+    let study = arguments.load()?;
+    ui.diagnostics(study.warnings(), &study.inner().sources);
+    let outcome = study.sweep_to(arguments.place(&study), &arguments.options(&ui.bar()))?;
+    if let Some(note) = &outcome.note {
+        ui.note(note);
+    }
     match arguments.output {
-        Output::Json => ui.out(&summary)?,
+        Output::Json => ui.out(&outcome.summary_json())?,
         Output::Text if ui.is_quiet => {}
         Output::Text => {
-            let mut text = table(&results);
+            let results = &outcome.results;
+            let mut text = table(results);
             if let Some(comparison) = results.comparison().filter(|_| results.shard == Shard::WHOLE) {
-                let _ = write!(text, "\n{}", recommendation(&results, &comparison));
+                let _ = write!(text, "\n{}", recommendation(results, &comparison));
             }
             ui.out(&text)?;
         }
@@ -229,137 +137,17 @@ pub(super) fn sweep(arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
     Ok(Ending::Done)
 }
 
-/// Refuses a place that holds something else than earlier results of the same part of the same study.
-fn check_place(place: &Path, overwrite: Overwrite, name: &str, shard: Shard) -> Result<(), Failure> {
-    OutputDir::check(place, overwrite)?;
-    let help = "choose another --out, or --force to replace it";
-    let Ok(text) = std::fs::read_to_string(place.join("summary.json")) else { return Ok(()) };
-    if overwrite == Overwrite::Anything {
-        return Ok(());
-    }
-    let summary: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-    let (study, place) = (&summary["study"], place.display());
-    let Some(found) = study["study"].as_str() else {
-        return Err(Failure::input(format!("{place} holds the results of something else than a study"), help));
-    };
-    if found != name {
-        return Err(Failure::input(format!("{place} holds the results of the study `{found}`"), help));
-    }
-    let part: Option<Shard> = serde_json::from_value(study["shard"].clone()).ok();
-    match part {
-        Some(part) if part != shard => {
-            let message = format!("{place} holds the results of part {}/{} of the study", part.index, part.count);
-            Err(Failure::input(message, help))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Enters the runs of finished results at the place into a journal: those of a sweep, or of parts that were merged, need not be
-/// played again.
-fn take_over(place: &Path, study: &Study, shard: Shard, journal: &Journal, ui: &Ui) -> Result<(), Failure> {
-    if !place.join("summary.json").exists() {
-        return Ok(());
-    }
-    let is_ours = |of: &Results| of.fingerprint == format!("{:016x}", study.fingerprint) && of.shard == shard;
-    let Some(results) = read(place).ok().filter(is_ours) else {
-        ui.note(format_args!(
-            "the results in {} are those of an earlier form of the study: nothing of them is used",
-            place.display()
-        ));
-        return Ok(());
-    };
-    for run in results.runs.into_iter().flatten().filter(|run| !journal.has(run.variant, run.replication)) {
-        journal.add(run)?;
-    }
-    Ok(())
-}
-
-fn write(
-    results: &Results,
-    summary: &str,
-    chart: &StudyChart,
-    extra: &[ExtraFile],
-    place: &Path,
-    overwrite: Overwrite,
-) -> Result<PathBuf, Failure> {
-    let out = OutputDir::begin(place, overwrite)?;
-    out.write_with("runs.csv", |file| results.write_runs(file))?;
-    if !results.tuned.is_empty() {
-        out.write_with("workloads.csv", |file| results.write_workloads(file))?;
-    }
-    out.write("variants.csv", results.variants_csv().as_bytes())?;
-    out.write("summary.json", summary.as_bytes())?;
-    for (name, content) in extra {
-        out.write(name, content.as_bytes())?;
-    }
-    for (name, picture) in draw_study_charts(chart) {
-        out.write(&format!("charts/{name}"), picture.as_bytes())?;
-    }
-    Ok(out.finish()?)
-}
-
-/// The numbers that the charts show.
-pub(super) fn chart_of(results: &Results) -> StudyChart {
-    let mut chart = StudyChart { title: results.study.clone(), baseline: results.baseline, ..StudyChart::default() };
-    let (front, unavailability) = (results.front(), results.unavailability());
-    let mean = |of: &Statistic| shown(of.interval.mean);
-    let (bad, needless) = (results.of_metric(unavailability.metric()), results.of_metric("needless_evictions"));
-    chart.labels = results.variants.iter().map(|values| values.join(" ")).collect();
-    chart.values.clone_from(&results.variants);
-    chart.costs = results.of_metric(results.decisive()).iter().map(|of| drawn(of.interval)).collect();
-    chart.trade_offs = bad.iter().map(mean).zip(needless.iter().map(mean)).collect();
-    chart.is_on_front = (0..results.variants.len()).map(|variant| front.contains(&variant)).collect();
-    chart.recoveries = results.of_metric("longest_gap_s").iter().map(|of| of.sample.sorted().to_vec()).collect();
-    chart.undone = undone::reasons(results);
-    chart.axes = results.axes.join(", ");
-    chart.best = results.comparison().map(|comparison| comparison.best);
-    chart.unavailability = unavailability.unit().to_owned();
-    chart.value = if results.prices.is_empty() { "unready replica-seconds" } else { "cost" }.to_owned();
-    chart
-}
-
-/// Variants of which a part has no run stand at zero.
-fn shown(mean: f64) -> f64 {
-    if mean.is_nan() { 0.0 } else { mean }
-}
-
-/// Mean, low and high; an end that is not known is drawn at the mean.
-pub(super) fn drawn(interval: Interval) -> (f64, f64, f64) {
-    let mean = shown(interval.mean);
-    let end = |value: f64| if value.is_finite() { value } else { mean };
-    (mean, end(interval.low), end(interval.high))
-}
-
 pub(super) fn merge(arguments: &MergeArgs, ui: &Ui) -> Result<Ending, Failure> {
+    let options = WriteOptions::new().force(arguments.force);
+    let parts: Result<Vec<StudyOutcome>, Error> = arguments.parts.iter().map(StudyOutcome::read).collect();
+    let parts = parts?;
+    let whole = StudyOutcome::merge(parts)?;
     let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
-    let parts: Result<Vec<Results>, Failure> = arguments.parts.iter().map(|dir| read(dir)).collect();
-    let help = "name the directories of all parts, 1/N to N/N, of one study";
-    let whole = Results::merge(parts?).map_err(|message| Failure::input(message, help))?;
-    OutputDir::spare_inputs(&arguments.out, overwrite, arguments.parts.iter().map(PathBuf::as_path))?;
-    check_place(&arguments.out, overwrite, &whole.study, Shard::WHOLE)?;
-    let place = write(&whole, &whole.summary_json(None, None), &chart_of(&whole), &[], &arguments.out, overwrite)?;
-    ui.note(format_args!("{} in {}", counted(whole.run_count(), "run", "runs"), place.display()));
+    OutputDir::spare_inputs(&arguments.out, overwrite, arguments.parts.iter().map(PathBuf::as_path))
+        .map_err(Error::from)?;
+    let place = whole.write_with(&arguments.out, &options)?;
+    ui.note(format_args!("{} in {}", counted(whole.results.run_count(), "run", "runs"), place.display()));
     Ok(Ending::Done)
-}
-
-/// Reads the results of a study, or of one part.
-pub(super) fn read(dir: &Path) -> Result<Results, Failure> {
-    read_with(dir, &inspect::summary(dir)?)
-}
-
-/// Reads the results of a study, or of one part, whose `summary.json` has been read.
-pub(super) fn read_with(dir: &Path, summary: &serde_json::Value) -> Result<Results, Failure> {
-    let not_ours = |what: &str| {
-        let message = format!("`{}` is not the directory of a study: {what}", dir.display());
-        Failure::input(message, "name a directory that `sweep` wrote")
-    };
-    let text = |name: &str| std::fs::read_to_string(dir.join(name)).map_err(|_| not_ours(&format!("it has no {name}")));
-    let mut results: Results =
-        serde_json::from_value(summary["study"].clone()).map_err(|_| not_ours("its summary.json is not a study's"))?;
-    let workloads = if results.tuned.is_empty() { String::new() } else { text("workloads.csv")? };
-    results.read_runs(&text("runs.csv")?, &workloads).map_err(|message| not_ours(&message))?;
-    Ok(results)
 }
 
 pub(super) fn number(value: f64) -> String {
@@ -402,7 +190,7 @@ pub(super) fn table(results: &Results) -> String {
     table.set_header(header);
     let columns = shown.map(|metric| results.of_metric(metric));
     let decisive = results.of_metric(results.decisive());
-    let is_out = undone::reasons(results);
+    let is_out = ruled_out(results);
     for variant in 0..results.variants.len() {
         let mut row = results.variants[variant].clone();
         row.extend(columns.each_ref().map(|of| spread(of[variant].interval)));

@@ -6,12 +6,11 @@ use clap::Args;
 use comfy_table::{CellAlignment, Table};
 
 use super::failure::Failure;
-use super::sweep::{Sweep, SweepArgs, chart_of, drawn, front, load, spread, table, unseen_told};
+use super::sweep::{SweepArgs, front, spread, table, unseen_told};
 use super::ui::Ui;
 use super::undone;
 use super::words::counted;
 use super::{Ending, Output};
-use crate::report::{StudyChart, WorkloadCurve};
 use crate::study::{Confirmation, INDIFFERENCE, KeptForUnseen, Results, Together, Tuning, Verdict, WorkloadChoice};
 
 /// Find the values of a study that cost least
@@ -25,59 +24,25 @@ pub(super) struct TuneArgs {
 }
 
 pub(super) fn tune(TuneArgs { sweep: arguments }: &TuneArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let study = load(arguments)?;
-    if study.prices.is_empty() {
-        let help = "add prices, such as `cost: {unreadyReplicaSeconds: 1, evictions: 30, needlessEvictions: 60}`";
-        return Err(Failure::input("nothing in the study has a price, so nothing can be cheapest", help));
+    let study = arguments.load()?;
+    let bar = ui.bar();
+    let options = arguments.options(&bar);
+    // What cannot be answered has no warnings.
+    study.check_tunable(&options)?;
+    ui.diagnostics(study.warnings(), &study.inner().sources);
+    let outcome = study.tune_to(arguments.place(&study), &options)?;
+    if let Some(note) = &outcome.note {
+        ui.note(note);
     }
-    if study.varies_length() {
-        let help =
-            "vary something else: what runs cost, they cost in their time; `sweep` plays runs of different lengths";
-        return Err(Failure::input(
-            "the study varies how long a run lasts, so what its variants cost does not compare",
-            help,
-        ));
-    }
-    if arguments.shard.is_some() {
-        let help = "play the parts with `sweep --shard`, `merge` them, and `tune --resume` with the merged directory as `--out`";
-        return Err(Failure::input("a part of a study cannot recommend anything", help));
-    }
-    let sweep = Sweep::begin(&study, arguments, true, ui)?;
-    let results = sweep.play(arguments)?;
-    let tuning = results.tuning().ok_or_else(|| Failure::input("nothing was played", "raise `replications`"))?;
-    let recommended = study.recommended(&tuning);
-    let confirmation = recommended.as_ref().map(|variant| sweep.confirm(&results, variant)).transpose()?;
-    let patches = study.patches(recommended.as_ref());
-    let summary = results.summary_json(Some(&tuning), confirmation.as_ref());
-    let mut chart = chart_of(&results);
-    complete(&mut chart, &tuning);
-    let extra = [("patch.sh", patches.shell), ("patch.yaml", patches.yaml), ("tuning.csv", tuning.csv())];
-    sweep.finish(&summary, &chart, &results, &extra)?;
-    match arguments.output {
-        Output::Json => ui.out(&summary)?,
-        Output::Text if ui.is_quiet => {}
-        Output::Text => ui.out(&format!("{}\n{}", table(&results), told(&results, &tuning, confirmation.as_ref())))?,
+    match (arguments.output, &outcome.tuning) {
+        (Output::Json, _) => ui.out(&outcome.summary_json())?,
+        (Output::Text, Some(tuning)) if !ui.is_quiet => {
+            let (results, confirmation) = (&outcome.results, outcome.confirmation.as_ref());
+            ui.out(&format!("{}\n{}", table(results), told(results, tuning, confirmation)))?;
+        }
+        (Output::Text, _) => {}
     }
     Ok(Ending::Done)
-}
-
-/// Adds what `tune` recommends to the chart of a sweep.
-pub(super) fn complete(chart: &mut StudyChart, tuning: &Tuning) {
-    chart.workloads = tuning.workloads.iter().map(curve).collect();
-    chart.best = tuning.recommended_variant();
-    chart.is_mixture = chart.best.is_none();
-}
-
-fn curve(choice: &WorkloadChoice) -> WorkloadCurve {
-    let value = |value: &String| choice.values.iter().position(|of| of.value == *value);
-    WorkloadCurve {
-        workload: choice.workload.clone(),
-        labels: choice.values.iter().map(|of| of.value.clone()).collect(),
-        costs: choice.values.iter().map(|of| drawn(of.cost)).collect(),
-        best: value(&choice.recommended),
-        today: choice.cost_today.mean,
-        is_ruled_out: choice.values.iter().map(|of| of.ruled_out).collect(),
-    }
 }
 
 fn told(results: &Results, tuning: &Tuning, confirmation: Option<&Confirmation>) -> String {

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -10,9 +11,44 @@ use serde::Serializer as _;
 use super::failure::{BugReport, Failure};
 use super::{Color, Shared};
 use crate::diagnostics::{Diagnostics, Sources, Style};
+use crate::study::Progress;
 
 /// Problems that are drawn; the rest is counted.
 const PROBLEMS_MAX: usize = 30;
+
+/// Bars on a terminal, one after the other; nothing when piped.
+pub(super) struct Bar<'a> {
+    ui: &'a Ui,
+    shown: Mutex<Option<ProgressBar>>,
+}
+
+impl Bar<'_> {
+    fn shown(&self) -> MutexGuard<'_, Option<ProgressBar>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Progress for Bar<'_> {
+    fn begin(&self, steps: u64, done: u64, what: &str) {
+        let bar = self.ui.progress(steps, what);
+        bar.set_position(done.min(steps));
+        // What an earlier sweep has played took none of this one's time.
+        bar.reset_eta();
+        *self.shown() = Some(bar);
+    }
+
+    fn advance(&self) {
+        if let Some(bar) = &*self.shown() {
+            bar.inc(1);
+        }
+    }
+
+    fn end(&self) {
+        if let Some(bar) = self.shown().take() {
+            bar.finish_and_clear();
+        }
+    }
+}
 
 /// How to talk to the user.
 #[derive(Clone, Copy, Debug)]
@@ -114,8 +150,12 @@ impl Ui {
         let _ = write!(io::stderr().lock(), "{text}");
     }
 
-    /// A bar on a terminal, nothing when piped.
-    pub(super) fn progress(&self, length: u64, what: &str) -> ProgressBar {
+    /// Shows how far something has got.
+    pub(super) fn bar(&self) -> Bar<'_> {
+        Bar { ui: self, shown: Mutex::default() }
+    }
+
+    fn progress(&self, length: u64, what: &str) -> ProgressBar {
         let is_shown = !self.is_quiet && io::stderr().is_terminal();
         let target = if is_shown { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(length), target);

@@ -9,13 +9,6 @@ use crate::study::{DoneElsewhere, LeftUndone, Results};
 /// More variants than this are counted, not named.
 const NAMED_MAX: usize = 6;
 
-/// The metrics by which each variant is ruled out; empty if it is not.
-pub(super) fn reasons(results: &Results) -> Vec<String> {
-    let name = |left: &Vec<LeftUndone>| left.iter().map(|of| of.metric).collect::<Vec<_>>().join(" ");
-    let left = results.left_undone();
-    if results.allows_undone { vec![String::new(); left.len()] } else { left.iter().map(name).collect() }
-}
-
 /// `commands_unfinished 1.00 a run instead of 0.00 (more with 20 of 20 seeds)`.
 pub(super) fn told(left: &[LeftUndone]) -> String {
     let one = |of: &LeftUndone| {

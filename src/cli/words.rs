@@ -1,23 +1,6 @@
 //! Numbers and times in words.
 
-/// A number with its noun.
-pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
-    let noun = if count == 1 { one } else { many };
-    format!("{} {noun}", grouped(count as u64))
-}
-
-/// A number with commas between groups of three digits.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(super) use crate::facade::{counted, grouped};
 
 /// A length of time as people say it: two units at most, tenths of a second only for short times.
 pub(super) fn length(seconds: f64) -> String {

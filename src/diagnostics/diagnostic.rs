@@ -116,6 +116,12 @@ impl Diagnostics {
         self.0.is_empty()
     }
 
+    /// All of them.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Diagnostic] {
+        &self.0
+    }
+
     /// One after the other.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()

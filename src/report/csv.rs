@@ -19,9 +19,13 @@ pub fn write_tables(observed: &Observed, out: &OutputDir) -> Result<(), OutputEr
 /// # Errors
 /// If the file cannot be written.
 pub fn write_table<R: Row>(rows: &[R], out: &OutputDir) -> Result<(), OutputError> {
-    let file = R::TABLE.file;
-    let text = if file.ends_with(".jsonl") { json_lines(rows) } else { csv(rows) };
-    out.write(file, &text)
+    out.write(R::TABLE.file, &table_text(rows))
+}
+
+/// The text of a table's file.
+#[must_use]
+pub fn table_text<R: Row>(rows: &[R]) -> Vec<u8> {
+    if R::TABLE.file.ends_with(".jsonl") { json_lines(rows) } else { csv(rows) }
 }
 
 /// Writes the tables that it is shown.

@@ -13,7 +13,7 @@ pub use charts::{
     DrawnCharts, SURVIVAL_COLUMNS_MAX, StudyChart, SurvivalCell, SurvivalChart, WorkloadCurve, draw_charts,
     draw_study_charts, draw_survival_matrix,
 };
-pub use csv::{write_table, write_tables};
+pub use csv::{table_text, write_table, write_tables};
 pub use run_dir::{OutputDir, OutputError, Overwrite};
 pub use tables::TableError;
 pub(crate) use tables::{Cells, Table, line, number, text};

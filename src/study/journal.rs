@@ -1,4 +1,4 @@
-//! What a study has played so far, on disk: a sweep that is killed goes on from there.
+//! What a study has played so far, on disk, so that a sweep that is killed goes on from there, or in memory.
 //!
 //! A line is a run, written at once when it is over. Only which runs are over is kept in memory. Whoever plays holds a lock on
 //! the file, which ends with the process however it ends.
@@ -70,11 +70,20 @@ pub struct Journal {
     inner: Mutex<Inner>,
 }
 
+/// Where the runs are.
+#[derive(Debug)]
+enum Kept {
+    /// In a file of this length, in bytes.
+    OnDisk {
+        file: File,
+        length: u64,
+    },
+    InMemory(Vec<RunRow>),
+}
+
 #[derive(Debug)]
 struct Inner {
-    file: File,
-    /// Of the lines that are whole, in bytes.
-    length: u64,
+    kept: Kept,
     done: BTreeSet<(usize, u32)>,
 }
 
@@ -117,7 +126,7 @@ impl Journal {
             let line = serde_json::to_string(&header).expect("a header is plain data");
             file.write_all(format!("{line}\n").as_bytes()).map_err(io("write"))?;
             let length = line.len() as u64 + 1;
-            return Ok(Self { path, inner: Mutex::new(Inner { file, length, done: BTreeSet::new() }) });
+            return Ok(Self::new(path, Kept::OnDisk { file, length }, BTreeSet::new()));
         };
         if !resume {
             return Err(JournalError::Interrupted(path));
@@ -134,7 +143,17 @@ impl Journal {
         let done = rows.iter().map(|row| (row.variant, row.replication)).collect();
         file.set_len(length).map_err(io("write"))?;
         file.seek(SeekFrom::End(0)).map_err(io("write"))?;
-        Ok(Self { path, inner: Mutex::new(Inner { file, length, done }) })
+        Ok(Self::new(path, Kept::OnDisk { file, length }, done))
+    }
+
+    /// A journal that nothing survives.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self::new(PathBuf::new(), Kept::InMemory(Vec::new()), BTreeSet::new())
+    }
+
+    fn new(path: PathBuf, kept: Kept, done: BTreeSet<(usize, u32)>) -> Self {
+        Self { path, inner: Mutex::new(Inner { kept, done }) }
     }
 
     /// Removes what an interrupted sweep left.
@@ -165,16 +184,22 @@ impl Journal {
     ///
     /// If it cannot be written.
     pub fn add(&self, row: RunRow) -> Result<(), JournalError> {
-        let mut line = serde_json::to_string(&row).expect("a row is plain data");
-        line.push('\n');
+        let run = (row.variant, row.replication);
         let mut inner = self.inner();
-        if let Err(source) = inner.file.write_all(line.as_bytes()) {
-            // Half a line, as on a full disk, must not stand before those of other threads.
-            let _ = inner.file.set_len(inner.length);
-            return Err(JournalError::Io { doing: "write", path: self.path.clone(), source });
+        match &mut inner.kept {
+            Kept::InMemory(rows) => rows.push(row),
+            Kept::OnDisk { file, length } => {
+                let mut line = serde_json::to_string(&row).expect("a row is plain data");
+                line.push('\n');
+                if let Err(source) = file.write_all(line.as_bytes()) {
+                    // Half a line, as on a full disk, must not stand before those of other threads.
+                    let _ = file.set_len(*length);
+                    return Err(JournalError::Io { doing: "write", path: self.path.clone(), source });
+                }
+                *length += line.len() as u64;
+            }
         }
-        inner.length += line.len() as u64;
-        inner.done.insert((row.variant, row.replication));
+        inner.done.insert(run);
         Ok(())
     }
 
@@ -197,14 +222,19 @@ impl Journal {
     /// If the file cannot be read, or a line of it is no run's.
     pub fn rows(&self) -> Result<Vec<RunRow>, JournalError> {
         let inner = self.inner();
-        let bytes = fs::read(&self.path).map_err(|source| JournalError::Io {
-            doing: "read",
-            path: self.path.clone(),
-            source,
-        })?;
+        let mut rows = match &inner.kept {
+            Kept::InMemory(rows) => rows.clone(),
+            Kept::OnDisk { .. } => {
+                let bytes = fs::read(&self.path).map_err(|source| JournalError::Io {
+                    doing: "read",
+                    path: self.path.clone(),
+                    source,
+                })?;
+                let header_end = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+                rows_of(&bytes, header_end, &self.path)?.0
+            }
+        };
         drop(inner);
-        let header_end = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let (mut rows, _) = rows_of(&bytes, header_end, &self.path)?;
         rows.sort_by_key(|row| (row.replication, row.variant));
         rows.dedup_by_key(|row| (row.replication, row.variant));
         Ok(rows)
@@ -216,6 +246,9 @@ impl Journal {
     ///
     /// If it cannot be removed.
     pub fn close(self) -> Result<(), JournalError> {
+        if matches!(self.inner().kept, Kept::InMemory(_)) {
+            return Ok(());
+        }
         fs::remove_file(&self.path).map_err(|source| JournalError::Io { doing: "remove", path: self.path, source })
     }
 }

@@ -80,10 +80,16 @@ impl FromStr for Shard {
     }
 }
 
-/// Who is told of each run that is over.
+/// Shows how far something has got.
 pub trait Progress: Sync {
-    /// One more run is over.
+    /// Something of so many steps begins, of which so many are done already.
+    fn begin(&self, _steps: u64, _done: u64, _what: &str) {}
+
+    /// One more step is done.
     fn advance(&self);
+
+    /// It is over.
+    fn end(&self) {}
 }
 
 const HOUR_S: f64 = 3600.0;

@@ -138,10 +138,9 @@ fn find_by_pattern(pattern: &Path, folder: &Folder, files: &mut Vec<FoundFile>, 
     let before = files.len();
     for path in matches {
         let name = path.strip_prefix(&base_dir).unwrap_or(&path).to_string_lossy().into_owned();
+        let is_text = folder.texts().is_some_and(|mut texts| texts.any(|text| text == path));
         match folder.texts() {
-            Some(mut texts) if texts.all(|text| text != path) => {
-                find_in_memory(folder.texts().into_iter().flatten(), &path, &name, files);
-            }
+            Some(texts) if !is_text => find_in_memory(texts, &path, &name, files),
             None if path.is_dir() => find_in_directory(&path, &name, &mut BTreeSet::new(), files, diagnostics),
             _ => files.push(FoundFile { name, path }),
         }

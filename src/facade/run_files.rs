@@ -4,26 +4,22 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::outcome::Outcome;
 use crate::model::NotModelled;
 use crate::model::config::KubernetesVersion;
-use crate::observe::{Observed, Row, Sentence, Summary};
+use crate::observe::{Row, Sentence, Summary};
 use crate::report::{OutputDir, OutputError, write_table, write_tables};
-use crate::scenario::{Assumption, ExpectationOutcome, Input, ResolvedScenario, lock_file};
+use crate::scenario::{Assumption, ExpectationOutcome, Input};
 use crate::simulation::Storm;
 use crate::units::SimDuration;
 
 /// Writes everything but the charts.
-pub(super) fn write(
-    scenario: &ResolvedScenario,
-    observed: &Observed,
-    summary_json: &str,
-    out: &OutputDir,
-) -> Result<(), OutputError> {
-    write_tables(observed, out)?;
-    write_table(&scenario.not_modelled, out)?;
-    out.write("scenario.lock.yaml", lock_file(scenario).as_bytes())?;
+pub(super) fn write(outcome: &Outcome, out: &OutputDir) -> Result<(), OutputError> {
+    write_tables(&outcome.observed, out)?;
+    write_table(&outcome.scenario.resolved().not_modelled, out)?;
+    out.write("scenario.lock.yaml", outcome.lock_file().as_bytes())?;
     // Last, as it marks a directory that is whole.
-    out.write("summary.json", summary_json.as_bytes())
+    out.write("summary.json", outcome.summary_json().as_bytes())
 }
 
 /// `summary.json`: what was run, and the run in numbers.
@@ -52,25 +48,19 @@ struct SummaryFile<'a> {
 }
 
 /// The text of `summary.json`.
-pub(super) fn summary_json(
-    scenario: &ResolvedScenario,
-    observed: &Observed,
-    sample: SimDuration,
-    expectations: &[ExpectationOutcome],
-    overrides: &[String],
-    unsettled: &[Storm],
-) -> String {
-    let summary = &observed.summary;
+pub(super) fn summary_json(outcome: &Outcome) -> String {
+    let Outcome { observed, sample, expectations, storms, .. } = outcome;
+    let (scenario, summary) = (outcome.scenario.resolved(), &observed.summary);
     let mut rows = observed.row_counts();
     rows.insert(NotModelled::TABLE.file, scenario.not_modelled.len());
     let file = SummaryFile {
         scenario: &scenario.name,
-        seed: scenario.seed,
+        seed: outcome.seed,
         version: env!("CARGO_PKG_VERSION"),
         kubernetes_version: scenario.config.version,
         duration: scenario.duration,
         duration_s: scenario.duration.as_secs_f64(),
-        overrides,
+        overrides: &outcome.scenario.changes(),
         verdict: &summary.verdict,
         summary,
         expectations,
@@ -78,7 +68,7 @@ pub(super) fn summary_json(
         sample_s: (!sample.is_zero()).then(|| sample.as_secs_f64()),
         input: &scenario.input,
         assumed: &scenario.assumed,
-        unsettled,
+        unsettled: storms,
     };
     let mut text = serde_json::to_string_pretty(&file).expect("a summary is plain data");
     text.push('\n');

@@ -1,0 +1,79 @@
+//! How documents are read.
+
+use std::path::{Path, PathBuf};
+
+use crate::model::manifest::Folder;
+use crate::scenario::Overrides;
+
+/// How a document is read: with which other values than it says.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    set: Vec<String>,
+    seed: Option<u64>,
+    allows_partial: bool,
+}
+
+impl LoadOptions {
+    /// As it says.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With another value, as `--set` takes it: `spec.timeline[0].at=2m`. Of a study or plan it is one of all its scenarios. The last of
+    /// several for one path counts.
+    #[must_use]
+    pub fn set(mut self, assignment: impl Into<String>) -> Self {
+        self.set.push(assignment.into());
+        self
+    }
+
+    /// With another seed.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Whether to go on without objects that cannot be read, that the API server would refuse, or that are written twice.
+    #[must_use]
+    pub fn allow_partial(mut self, is_allowed: bool) -> Self {
+        self.allows_partial = is_allowed;
+        self
+    }
+
+    /// The values that were set.
+    pub(super) fn assignments(&self) -> &[String] {
+        &self.set
+    }
+
+    pub(super) fn overrides(&self) -> Overrides {
+        let mut overrides: Overrides = self.set.iter().cloned().collect();
+        if let Some(seed) = self.seed {
+            overrides.set("spec.seed", &seed.to_string());
+        }
+        if self.allows_partial {
+            overrides.set("spec.cluster.allowPartial", "true");
+        }
+        overrides
+    }
+}
+
+/// Where a document comes from, to be read again.
+#[derive(Debug)]
+pub(super) enum Origin {
+    /// A file.
+    File(PathBuf),
+    /// Its text, and the folder of what it names.
+    Text { text: String, folder: Folder },
+}
+
+impl Origin {
+    pub(super) fn file(path: &Path) -> Self {
+        Self::File(path.to_owned())
+    }
+
+    pub(super) fn text<P: AsRef<Path>, T: Into<String>>(text: &str, files: impl IntoIterator<Item = (P, T)>) -> Self {
+        Self::Text { text: text.to_owned(), folder: Folder::in_memory(files) }
+    }
+}

@@ -1,0 +1,42 @@
+//! The front door: scenarios, studies, plans and decisions as a program that embeds kubesquall uses them, and as the command
+//! line does. It has no rules of its own, prints nothing and reads no environment. The crate's root exports what is stable.
+
+mod cluster;
+mod decisions;
+mod error;
+mod load;
+mod outcome;
+mod plan;
+mod plan_chart;
+mod report;
+mod rows;
+mod run_files;
+mod scenario;
+mod simulation;
+mod study;
+mod study_chart;
+mod study_files;
+mod verify;
+mod words;
+
+pub use cluster::{Cluster, ClusterOptions};
+#[cfg(feature = "cli")]
+pub(crate) use decisions::path_of;
+pub use decisions::{Decision, Decisions, Rejected};
+pub use error::Error;
+#[cfg(feature = "cli")]
+pub(crate) use error::Kind;
+pub use load::LoadOptions;
+pub use outcome::{Outcome, WriteOptions};
+pub use plan::{Plan, PlanOutcome, SolveOptions};
+#[cfg(feature = "cli")]
+pub(crate) use plan_chart::exception;
+pub use report::Report;
+pub use rows::{Cell, Row, Rows};
+pub use scenario::Scenario;
+pub use simulation::{PlayOptions, Settled, Simulation};
+pub use study::{Study, StudyOutcome, SweepOptions};
+#[cfg(feature = "cli")]
+pub(crate) use study_chart::ruled_out;
+#[cfg(feature = "cli")]
+pub(crate) use words::{counted, grouped};

@@ -1,0 +1,276 @@
+//! A plan, ready to be worked out, and its answer.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::error::Error;
+use super::load::LoadOptions;
+use super::outcome::WriteOptions;
+use super::plan_chart;
+use crate::diagnostics::Diagnostics;
+use crate::model::manifest::Folder;
+use crate::parallel::Threads;
+use crate::report::{OutputDir, Overwrite, draw_survival_matrix};
+use crate::study::Progress;
+use crate::study::plan::{self, Blast, PlanResults, Symmetry};
+
+/// How messages name a plan that has no file.
+const NAME: &str = "plan.yaml";
+
+/// A plan, read and checked, with its scenarios: which counts of nodes survive given failures.
+#[derive(Debug)]
+pub struct Plan {
+    plan: plan::Plan,
+    file: Option<PathBuf>,
+}
+
+/// How a plan is worked out, and what is asked besides.
+#[derive(Clone, Default)]
+pub struct SolveOptions<'a> {
+    threads: Option<NonZeroUsize>,
+    is_exhaustive: bool,
+    headroom: Vec<String>,
+    blast_radius: Option<String>,
+    progress: Option<&'a dyn Progress>,
+}
+
+impl<'a> SolveOptions<'a> {
+    /// On all cores, and nothing besides.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// On so many threads, at most one a core; of no consequence for the answer, and without the feature `parallel` of none at all.
+    #[must_use]
+    pub fn threads(mut self, count: NonZeroUsize) -> Self {
+        self.threads = Some(count);
+        self
+    }
+
+    /// Whether to play the loss of every node and set of nodes, even of those that are alike.
+    #[must_use]
+    pub fn exhaustive(mut self, is_exhaustive: bool) -> Self {
+        self.is_exhaustive = is_exhaustive;
+        self
+    }
+
+    /// Also find how many more replicas of a workload, such as `deployment/shop/web`, the answer still survives.
+    #[must_use]
+    pub fn headroom(mut self, workload: impl Into<String>) -> Self {
+        self.headroom.push(workload.into());
+        self
+    }
+
+    /// Also play the loss of every node, pair and zone with the answer, and of each value of this node label unless it is empty, and rank
+    /// them by what they cost.
+    #[must_use]
+    pub fn blast_radius(mut self, label: impl Into<String>) -> Self {
+        self.blast_radius = Some(label.into());
+        self
+    }
+
+    /// Says how far it has got.
+    #[must_use]
+    pub fn progress(mut self, progress: &'a dyn Progress) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+}
+
+struct Silent;
+
+impl Progress for Silent {
+    fn advance(&self) {}
+}
+
+impl Plan {
+    /// Reads a file and what it names. Paths in it are relative to it.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it and its scenarios, see [`Error::diagnostics`].
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::load_with(path, &LoadOptions::new())
+    }
+
+    /// Reads a file with other values than its scenarios say.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it and its scenarios.
+    pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Self, Error> {
+        let path = path.as_ref();
+        Ok(Self { plan: plan::load_with(path, &options.overrides())?, file: Some(path.to_owned()) })
+    }
+
+    /// Reads a text; the files that it names, its scenarios and their manifests, are texts by their paths as well. Nothing is read from
+    /// disk.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it and its scenarios.
+    pub fn parse<P, T>(text: &str, files: impl IntoIterator<Item = (P, T)>) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        T: Into<String>,
+    {
+        let plan = plan::parse(NAME, text, &Folder::in_memory(files), &LoadOptions::new().overrides())?;
+        Ok(Self { plan, file: None })
+    }
+
+    /// `metadata.name`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.plan.name
+    }
+
+    /// What may not mean what its author thinks.
+    #[must_use]
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.plan.warnings
+    }
+
+    /// Plays every case with every count until all are survived.
+    ///
+    /// # Errors
+    ///
+    /// If what is asked besides cannot be answered, or threads cannot be had.
+    ///
+    /// # Panics
+    ///
+    /// If an invariant of kubesquall breaks, which is a bug.
+    pub fn solve(&self, options: &SolveOptions<'_>) -> Result<PlanOutcome, Error> {
+        let plan = &self.plan;
+        self.check_questions(options)?;
+        let threads = Threads::new(options.threads)
+            .map_err(|error| Error::input(format!("cannot start threads: {error}"), "lower --jobs"))?;
+        let symmetry = if options.is_exhaustive { Symmetry::Ignored } else { Symmetry::Used };
+        let mixes: u64 = plan.pools.iter().map(|pool| u64::from(pool.max - pool.min) + 1).product();
+        let progress = options.progress.unwrap_or(&Silent);
+        progress.begin(mixes, 0, &plan.name);
+        let (results, blasts) = threads.install(|| {
+            let mut results = plan::work_out(plan, symmetry, progress);
+            if let Some(answer) = results.answer().map(|answer| answer.counts.clone()) {
+                let grown = |workload: &String| plan::headroom(plan, symmetry, &answer, workload, progress);
+                results.headroom = options.headroom.iter().map(grown).collect();
+            }
+            let blasts = options.blast_radius.as_deref().map(|label| {
+                let most = || plan.pools.iter().map(|pool| pool.max).collect();
+                let counts = results.answer().map_or_else(most, |answer| answer.counts.clone());
+                plan::blast_radius(plan, symmetry, &counts, (!label.is_empty()).then_some(label), progress)
+            });
+            (results, blasts.unwrap_or_default())
+        });
+        progress.end();
+        Ok(PlanOutcome { results, blasts })
+    }
+
+    /// Whether what is asked besides the plan can be answered; before the search, which may be long.
+    fn check_questions(&self, options: &SolveOptions<'_>) -> Result<(), Error> {
+        for workload in &options.headroom {
+            let help = "write kind/namespace/name, such as `--headroom deployment/shop/web`";
+            plan::replicas_of(&self.plan, workload).map_err(|message| Error::input(message, help))?;
+        }
+        match options.blast_radius.as_deref() {
+            Some(label) if !label.is_empty() && !plan::is_label_of_nodes(&self.plan, label) => {
+                let help = "name a label that nodes have, as in `--blast-radius=topology.example.com/rack`";
+                Err(Error::input(format!("no node has the label `{label}`"), help))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a place, before anything is played, that holds a file of the input or something else than earlier results of the plan.
+    ///
+    /// # Errors
+    ///
+    /// What is there.
+    pub fn check_place(&self, dir: impl AsRef<Path>, options: &WriteOptions) -> Result<(), Error> {
+        let (place, overwrite) = (dir.as_ref(), options.overwrite());
+        OutputDir::spare_inputs(place, overwrite, self.plan.inputs().chain(self.file.as_deref()))?;
+        check_place(place, overwrite, &self.plan.name)
+    }
+
+    #[cfg(feature = "cli")]
+    pub(crate) fn inner(&self) -> &plan::Plan {
+        &self.plan
+    }
+}
+
+/// Refuses a place that holds something else than earlier results of the same plan.
+fn check_place(place: &Path, overwrite: Overwrite, name: &str) -> Result<(), Error> {
+    OutputDir::check(place, overwrite)?;
+    let Ok(text) = std::fs::read_to_string(place.join("summary.json")) else { return Ok(()) };
+    let summary: Value = serde_json::from_str(&text).unwrap_or_default();
+    if overwrite == Overwrite::Anything || summary["plan"] == name {
+        return Ok(());
+    }
+    let message = format!("{} holds other results than those of the plan {name}", place.display());
+    Err(Error::input(message, "choose another --out, or --force to replace it"))
+}
+
+/// A plan that has been worked out.
+#[derive(Debug)]
+pub struct PlanOutcome {
+    pub(crate) results: PlanResults,
+    pub(crate) blasts: Vec<Blast>,
+}
+
+impl PlanOutcome {
+    /// The answer: the count of each pool, cheapest mix first found; none if even the most nodes do not survive.
+    #[must_use]
+    pub fn answer(&self) -> Option<Vec<(&str, u32)>> {
+        let counts = &self.results.answer()?.counts;
+        Some(self.results.pools.iter().map(|pool| pool.name.as_str()).zip(counts.iter().copied()).collect())
+    }
+
+    /// The content of `summary.json`.
+    #[must_use]
+    pub fn summary(&self) -> Value {
+        self.results.summary()
+    }
+
+    /// The text of `summary.json`.
+    #[must_use]
+    pub fn summary_json(&self) -> String {
+        self.results.summary_json()
+    }
+
+    /// Writes plan.csv, cases.csv, summary.json and the chart to a directory, which is whole or not there; gives its path.
+    ///
+    /// # Errors
+    ///
+    /// If the directory holds something else than results of this plan, or the operating system refuses.
+    pub fn write(&self, dir: impl AsRef<Path>) -> Result<PathBuf, Error> {
+        self.write_with(dir, &WriteOptions::new())
+    }
+
+    /// Writes them in that way.
+    ///
+    /// # Errors
+    ///
+    /// If the directory holds something else than results of this plan, or the operating system refuses.
+    pub fn write_with(&self, dir: impl AsRef<Path>, options: &WriteOptions) -> Result<PathBuf, Error> {
+        let (results, overwrite) = (&self.results, options.overwrite());
+        check_place(dir.as_ref(), overwrite, &results.plan)?;
+        let out = OutputDir::begin(dir.as_ref(), overwrite)?;
+        let (plan, cases, summary) = (results.plan_csv(), results.cases_csv(), results.summary_json());
+        out.write("plan.csv", &plan)?;
+        out.write("cases.csv", &cases)?;
+        if !self.blasts.is_empty() {
+            out.write("blast-radius.csv", &plan::blast_csv(&self.blasts))?;
+        }
+        let chart = plan_chart::of_files(&results.summary(), &plan, &cases);
+        if let Some((name, picture)) =
+            chart.filter(|_| options.draws_charts()).and_then(|chart| draw_survival_matrix(&chart))
+        {
+            out.write(&format!("charts/{name}"), picture.as_bytes())?;
+        }
+        // Last, as it marks a directory that is whole.
+        out.write("summary.json", summary.as_bytes())?;
+        Ok(out.finish()?)
+    }
+}

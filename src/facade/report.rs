@@ -1,0 +1,79 @@
+//! Results on disk, whose charts are drawn again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::error::Error;
+use super::{plan_chart, study_chart, study_files};
+use crate::inspect;
+use crate::report::{Cells, DrawnCharts, Table, draw_charts, draw_study_charts, draw_survival_matrix};
+
+/// The directory of a finished run, study or plan.
+#[derive(Debug)]
+pub struct Report {
+    dir: PathBuf,
+    summary: Value,
+}
+
+impl Report {
+    /// Opens it.
+    ///
+    /// # Errors
+    ///
+    /// If it is not such a directory, or damaged.
+    pub fn open(dir: impl AsRef<Path>) -> Result<Self, Error> {
+        let dir = dir.as_ref().to_owned();
+        Ok(Self { summary: inspect::summary(&dir)?, dir })
+    }
+
+    /// The content of `summary.json`.
+    #[must_use]
+    pub fn summary(&self) -> &Value {
+        &self.summary
+    }
+
+    /// Draws the charts from its CSV files: names and SVG texts.
+    ///
+    /// # Errors
+    ///
+    /// If a file is missing or damaged: nothing is drawn from a part of the results.
+    pub fn charts(&self) -> Result<Vec<(&'static str, String)>, Error> {
+        Ok(self.draw()?.drawn)
+    }
+
+    /// The charts, and those for which there is nothing to show.
+    pub(crate) fn draw(&self) -> Result<DrawnCharts, Error> {
+        let (dir, summary) = (&self.dir, &self.summary);
+        let of = |drawn| DrawnCharts { drawn, left_out: Vec::new() };
+        if summary["plan"].is_string() || dir.join("plan.csv").is_file() {
+            return Ok(of(self.plan_charts()?));
+        }
+        if summary["study"]["study"].is_string() {
+            return Ok(of(self.study_charts()?));
+        }
+        inspect::expect_run(dir, summary)?;
+        Ok(draw_charts(dir, summary)?)
+    }
+
+    /// Those of a study; those of `tune` if it was one.
+    fn study_charts(&self) -> Result<Vec<(&'static str, String)>, Error> {
+        Table::read_as(&self.dir.join("runs.csv"), &[])?;
+        let results = study_files::read(&self.dir, &self.summary)?;
+        let tuning = if self.summary["tuning"].is_null() { None } else { results.tuning() };
+        Ok(draw_study_charts(&study_chart::of(&results, tuning.as_ref())))
+    }
+
+    /// That of a plan.
+    fn plan_charts(&self) -> Result<Vec<(&'static str, String)>, Error> {
+        Table::read_as(&self.dir.join("plan.csv"), &[("verdict", Cells::Text)])?;
+        Table::read_as(&self.dir.join("cases.csv"), &[("case", Cells::Text), ("survived", Cells::Truth)])?;
+        let read = |name: &str| fs::read(self.dir.join(name)).unwrap_or_default();
+        let chart = plan_chart::of_files(&self.summary, &read("plan.csv"), &read("cases.csv")).ok_or_else(|| {
+            let what = format!("the files of the plan in `{}` are broken", self.dir.display());
+            Error::input(what, "plan again")
+        })?;
+        Ok(draw_survival_matrix(&chart).into_iter().collect())
+    }
+}

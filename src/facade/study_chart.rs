@@ -1,0 +1,60 @@
+//! The numbers that the charts of a study show, from its results.
+
+use crate::report::{StudyChart, WorkloadCurve};
+use crate::study::{Interval, LeftUndone, Results, Statistic, Tuning, WorkloadChoice};
+
+/// Those of a sweep, or of `tune` if something is recommended.
+pub(super) fn of(results: &Results, tuning: Option<&Tuning>) -> StudyChart {
+    let mut chart = StudyChart { title: results.study.clone(), baseline: results.baseline, ..StudyChart::default() };
+    let (front, unavailability) = (results.front(), results.unavailability());
+    let mean = |of: &Statistic| shown(of.interval.mean);
+    let (bad, needless) = (results.of_metric(unavailability.metric()), results.of_metric("needless_evictions"));
+    chart.labels = results.variants.iter().map(|values| values.join(" ")).collect();
+    chart.values.clone_from(&results.variants);
+    chart.costs = results.of_metric(results.decisive()).iter().map(|of| drawn(of.interval)).collect();
+    chart.trade_offs = bad.iter().map(mean).zip(needless.iter().map(mean)).collect();
+    chart.is_on_front = (0..results.variants.len()).map(|variant| front.contains(&variant)).collect();
+    chart.recoveries = results.of_metric("longest_gap_s").iter().map(|of| of.sample.sorted().to_vec()).collect();
+    chart.undone = ruled_out(results);
+    chart.axes = results.axes.join(", ");
+    chart.best = results.comparison().map(|comparison| comparison.best);
+    chart.unavailability = unavailability.unit().to_owned();
+    chart.value = if results.prices.is_empty() { "unready replica-seconds" } else { "cost" }.to_owned();
+    if let Some(tuning) = tuning {
+        chart.workloads = tuning.workloads.iter().map(curve).collect();
+        chart.best = tuning.recommended_variant();
+        chart.is_mixture = chart.best.is_none();
+    }
+    chart
+}
+
+/// The metrics by which each variant is ruled out; empty if it is not.
+pub(crate) fn ruled_out(results: &Results) -> Vec<String> {
+    let name = |left: &Vec<LeftUndone>| left.iter().map(|of| of.metric).collect::<Vec<_>>().join(" ");
+    let left = results.left_undone();
+    if results.allows_undone { vec![String::new(); left.len()] } else { left.iter().map(name).collect() }
+}
+
+/// Variants of which a part has no run stand at zero.
+fn shown(mean: f64) -> f64 {
+    if mean.is_nan() { 0.0 } else { mean }
+}
+
+/// Mean, low and high; an end that is not known is drawn at the mean.
+fn drawn(interval: Interval) -> (f64, f64, f64) {
+    let mean = shown(interval.mean);
+    let end = |value: f64| if value.is_finite() { value } else { mean };
+    (mean, end(interval.low), end(interval.high))
+}
+
+fn curve(choice: &WorkloadChoice) -> WorkloadCurve {
+    let value = |value: &String| choice.values.iter().position(|of| of.value == *value);
+    WorkloadCurve {
+        workload: choice.workload.clone(),
+        labels: choice.values.iter().map(|of| of.value.clone()).collect(),
+        costs: choice.values.iter().map(|of| drawn(of.cost)).collect(),
+        best: value(&choice.recommended),
+        today: choice.cost_today.mean,
+        is_ruled_out: choice.values.iter().map(|of| of.ruled_out).collect(),
+    }
+}

@@ -205,7 +205,8 @@ pub mod verify;
 pub use diagnostics::{Diagnostic, Diagnostics, Label, Location, Severity};
 pub use facade::{
     Cell, Cluster, ClusterOptions, Decision, Decisions, Error, LoadOptions, Outcome, Plan, PlanOutcome, PlayOptions,
-    Rejected, Report, Row, Rows, Scenario, Settled, Simulation, SolveOptions, Study, StudyOutcome, SweepOptions, WriteOptions,
+    Rejected, Report, Row, Rows, Scenario, Settled, Simulation, SolveOptions, Study, StudyOutcome, SweepOptions,
+    WriteOptions,
 };
 #[doc(inline)]
 pub use observe::{Cells, ColumnInfo};

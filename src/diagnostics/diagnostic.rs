@@ -117,7 +117,6 @@ impl Diagnostics {
     }
 
     /// All of them.
-    #[must_use]
     pub fn as_slice(&self) -> &[Diagnostic] {
         &self.0
     }

@@ -48,7 +48,7 @@ impl<C: Member> Lab<C> {
         let zone = (!zone.is_empty()).then(|| (Symbol::new("topology.kubernetes.io/zone"), Symbol::new(zone)));
         let uid = self.fresh_uid();
         let node = Node {
-            uid: uid,
+            uid,
             labels: zone.into_iter().collect::<Labels>(),
             annotations: Arc::default(),
             created_at: self.now(),

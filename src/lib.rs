@@ -71,13 +71,13 @@
 //! apiVersion: kubesquall.sim/v1alpha1
 //! kind: Scenario
 //! metadata: {name: example}
-//! spec: {duraton: 10m, cluster: {manifests: [missing.yaml]}}
+//! spec: {duration: 10m, sead: 7, cluster: {manifests: [web.yaml]}}
 //! ";
-//! let error = Scenario::parse(text, [("web.yaml", "")]).unwrap_err();
+//! let error = Scenario::parse(text, [("web.yaml", "{apiVersion: v1, kind: Node, metadata: {name: a}}")]).unwrap_err();
 //! assert!(error.is_input() && !error.is_io());
 //! let problem = &error.diagnostics()[0];
 //! assert_eq!((problem.code, problem.location().unwrap().line), ("scenario::unknown_field", 4));
-//! assert!(error.to_string().contains("the nearest field is `duration`"));
+//! assert!(error.to_string().contains("the nearest field is `seed`"));
 //! ```
 //!
 //! # Many seeds

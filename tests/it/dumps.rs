@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use kubesquall::observe::{Detail, Observed, Observers};
+use kubesquall::observe::Observed;
 use kubesquall::scenario::{self, Overrides, ResolvedScenario};
-use kubesquall::simulation::Prepared;
-use kubesquall::state::Store;
-use kubesquall::units::{SimDuration, SimTime};
+
+use super::plays;
 
 /// A scenario of ten minutes on these objects.
 fn loaded(spec: &str, objects: &[&str]) -> ResolvedScenario {
@@ -19,15 +18,6 @@ fn loaded(spec: &str, objects: &[&str]) -> ResolvedScenario {
         Ok(scenario) => scenario,
         Err(invalid) => panic!("{invalid}"),
     }
-}
-
-fn played(scenario: &ResolvedScenario) -> (Observed, Store) {
-    let observers = Observers::new(Detail::Files, scenario.objectives.clone(), SimDuration::ZERO);
-    let mut run = Prepared::new(scenario).start(scenario.seed, observers);
-    let end = SimTime::ZERO + scenario.duration;
-    run.run_until(end);
-    let finished = run.finish();
-    (finished.observers.finish(end, &finished.store, finished.events), finished.store)
 }
 
 fn node(name: &str, labels: &str) -> String {
@@ -67,7 +57,7 @@ fn jobs_that_are_over_stay_over() {
     let scenario = loaded("", &objects);
     let failed = scenario.assumed.iter().find(|assumption| assumption.name == "failedJobs").expect("it is said");
     assert_eq!((failed.count, failed.objects.as_slice()), (1, ["Job default/failed".to_owned()].as_slice()));
-    let (observed, store) = played(&scenario);
+    let (observed, store) = plays::whole(&scenario);
     let pods: Vec<&str> = observed.pods.iter().map(|pod| &*pod.name).collect();
     assert!(pods.iter().all(|name| name.starts_with("new-")) && pods.len() == 1, "{pods:?}");
     let mut left: Vec<&str> = store.jobs.iter().map(|(_, job)| job.meta.name.as_str()).collect();
@@ -81,7 +71,7 @@ fn indexes_that_are_done_are_not_done_again() {
     let status = "completedIndexes: '0,2-3', succeeded: 3, active: 0, startTime: '2026-01-01T00:00:00Z'";
     let spec = "completionMode: Indexed, completions: 5, parallelism: 5,";
     let scenario = loaded("", &[&node("n1", "{}"), &job("x", spec, status)]);
-    let (observed, _) = played(&scenario);
+    let (observed, _) = plays::whole(&scenario);
     let mut names: Vec<&str> = observed.pods.iter().map(|pod| &pod.name[..3]).collect();
     names.sort_unstable();
     assert_eq!(names, ["x-1", "x-4"]);
@@ -97,7 +87,7 @@ fn a_zone_is_found_by_its_former_label() {
     let scenario = loaded(fault, &[&a, &b, pod]);
     let said: Vec<&str> = scenario.assumed.iter().map(|assumption| assumption.name.as_str()).collect();
     assert!(said.contains(&"nodeLabels") && !said.contains(&"zones"), "{said:?}");
-    let (observed, store) = played(&scenario);
+    let (observed, store) = plays::whole(&scenario);
     let begun: Vec<&str> =
         observed.events.iter().filter(|event| event.reason == "FaultBegan").map(|event| &*event.message).collect();
     assert_eq!(begun, ["Crash of n1"]);
@@ -110,7 +100,7 @@ fn a_zone_without_a_reporting_kubelet_is_found_by_its_former_label_too() {
     let node = "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {failure-domain.beta.kubernetes.io/zone: a}}, \
                 status: {allocatable: {cpu: '4', memory: 8Gi, pods: '20'}}}\n";
     let fault = "timeline: [{at: 1m, fault: {kind: Crash, nodes: {zone: a}}}]";
-    let (observed, _) = played(&loaded(fault, &[node]));
+    let (observed, _) = plays::whole(&loaded(fault, &[node]));
     assert!(observed.events.iter().any(|event| event.reason == "FaultBegan"));
     assert!(observed.zones.iter().any(|row| row.zone == "a"));
 }
@@ -124,7 +114,7 @@ fn a_fault_that_hits_nobody_is_in_the_verdict() {
     let timeline = "timeline: [{at: 1m, fault: {kind: InstanceGone, nodes: {names: [n2]}}}, \
                     {at: 5m, fault: {kind: Crash, nodes: {names: [n2]}}}, \
                     {at: 5m, fault: {kind: PodKill, pods: {selector: no=such}}}]";
-    let (observed, _) = played(&loaded(timeline, &[&node("n1", "{}"), &node("n2", "{}")]));
+    let (observed, _) = plays::whole(&loaded(timeline, &[&node("n1", "{}"), &node("n2", "{}")]));
     let said = sentences(&observed);
     let expected = "HIT NOBODY: faults: Crash@5m0s (Crash: no node matches), PodKill@5m0s (PodKill: no pod matches)";
     assert!(said.iter().any(|text| text == expected), "{said:?}");
@@ -159,7 +149,7 @@ fn sick_pods_of_a_dump_stay_sick() {
     let scenario = loaded("latency: {podReady: 1h}", &objects);
     let said = scenario.assumed.iter().find(|assumption| assumption.name == "unreadyPods").expect("it is said");
     assert!(said.text.contains("ContainerCreating 1, CrashLoopBackOff 1, ImagePullBackOff 1"), "{}", said.text);
-    let (observed, store) = played(&scenario);
+    let (observed, store) = plays::whole(&scenario);
     let ready: Vec<&str> = store.pods().filter(|(_, pod)| pod.is_ready()).map(|(_, pod)| &*pod.name).collect();
     assert_eq!(ready, ["creating"], "{:?}", sentences(&observed));
     let reasons = |name: &str, reason: &str| {
@@ -177,7 +167,7 @@ fn sick_pods_of_a_dump_stay_sick() {
 #[test]
 fn a_container_that_has_ended_is_restarted_if_its_policy_says_so() {
     let ended = "{name: c, restartCount: 0, state: {terminated: {exitCode: 1, finishedAt: '2026-01-01T00:00:09Z'}}}";
-    let (_, store) = played(&loaded("", &[&node("n1", "{}"), &bound("p", "i", "Running", ended)]));
+    let (_, store) = plays::whole(&loaded("", &[&node("n1", "{}"), &bound("p", "i", "Running", ended)]));
     let (_, pod) = store.pods().next().expect("the pod");
     assert!(pod.is_ready() && pod.restarts_max() == 1, "{:?}", pod.containers);
 }
@@ -204,7 +194,7 @@ fn the_control_plane_on_nodes_is_said() {
             let said =
                 scenario.assumed.iter().find(|assumption| assumption.name == "controlPlane").expect("it is said");
             assert_eq!(said.objects, ["Node n1", "Node n2"]);
-            let said = sentences(&played(&scenario).0);
+            let said = sentences(&plays::whole(&scenario).0);
             let is_said = said.iter().any(|text| text.contains("(node/n1, node/n2) was left at 2m0s"));
             assert_eq!(is_said, expected, "{timeline}: {said:?}");
         };
@@ -270,7 +260,7 @@ fn a_graceful_shutdown_without_a_grace_period_is_said_to_be_a_crash() {
     let check = |kubelet: &str, expected: bool| {
         let scenario = loaded(&spec(kubelet), &[&node("n1", "{}"), &node("n2", "{}")]);
         let is_warned = scenario.warnings.iter().any(|warning| warning.code == "scenario::no_grace_period");
-        let (observed, _) = played(&scenario);
+        let (observed, _) = plays::whole(&scenario);
         let is_noted = observed.events.iter().any(|event| event.reason == "NoShutdownGracePeriod");
         assert_eq!((is_warned, is_noted), (expected, expected), "{kubelet}");
     };
@@ -298,6 +288,6 @@ fn pods_that_were_being_deleted_are_said() {
     let said = scenario.assumed.iter().find(|assumption| assumption.name == "deletedPods").expect("it is said");
     assert_eq!(said.objects, ["Pod default/p"]);
     assert!(!scenario.assumed.iter().any(|assumption| assumption.name == "unreadyPods"));
-    let (observed, _) = played(&scenario);
+    let (observed, _) = plays::whole(&scenario);
     assert!(observed.pods.is_empty());
 }

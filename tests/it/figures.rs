@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use kubesquall::observe::{Cells, Detail, FIGURES, Matter, Observed, Observers, TERMS, Tone};
+use kubesquall::observe::{Cells, FIGURES, Matter, Observed, TERMS, Tone};
 use kubesquall::scenario::{self, Overrides};
-use kubesquall::simulation::Prepared;
-use kubesquall::units::{SimDuration, SimTime};
+use kubesquall::units::SimDuration;
 use kubesquall::verify::compare_figures;
 use rayon::prelude::*;
 
-use super::expected;
+use super::{expected, plays};
 
 /// Plays a scenario of three nodes, and holds its summary against its rows.
 pub(super) fn play(duration: &str, timeline: &str, objects: &[&str]) -> Observed {
@@ -23,12 +22,7 @@ pub(super) fn play(duration: &str, timeline: &str, objects: &[&str]) -> Observed
     );
     let scenario = scenario::load_text("figures.yaml", &text, Path::new("absent"), &Overrides::none());
     let scenario = scenario.unwrap_or_else(|invalid| panic!("{invalid:?}\n{text}"));
-    let observers = Observers::new(Detail::Files, scenario.objectives.clone(), SimDuration::ZERO);
-    let mut run = Prepared::new(&scenario).start(scenario.seed, observers);
-    let end = SimTime::ZERO + scenario.duration;
-    run.run_until(end);
-    let finished = run.finish();
-    let observed = finished.observers.finish(end, &finished.store, finished.events);
+    let (observed, _) = plays::whole(&scenario);
     compare_figures(&observed).unwrap_or_else(|what| panic!("{what}"));
     observed
 }
@@ -178,12 +172,7 @@ fn the_figures_of_all_shipped_scenarios_can_be_counted_anew() {
         .filter_map(|path| {
             let scenario = scenario::load(path, &Overrides::none()).unwrap_or_else(|invalid| panic!("{invalid:?}"));
             let length = if is_whole { scenario.duration } else { scenario.duration.min(SimDuration::from_secs(7200)) };
-            let observers = Observers::new(Detail::Files, scenario.objectives.clone(), SimDuration::ZERO);
-            let mut run = Prepared::new(&scenario).start(scenario.seed, observers);
-            let end = SimTime::ZERO + length;
-            run.run_until(end);
-            let finished = run.finish();
-            let observed = finished.observers.finish(end, &finished.store, finished.events);
+            let (observed, _) = plays::for_long(&scenario, length);
             let told = super::causes::debug_text(&observed).map_or(Ok(()), Err);
             Some(format!("{}: {}", path.display(), compare_figures(&observed).and(told).err()?))
         })

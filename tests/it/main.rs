@@ -14,6 +14,7 @@ mod invalid;
 mod mutations;
 mod plan;
 mod plan_brute_force;
+mod plays;
 mod procedures;
 mod quotas;
 mod random;

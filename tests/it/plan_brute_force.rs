@@ -17,11 +17,11 @@ use kubesquall::study::plan::{self, Symmetry};
 use kubesquall::units::{SimDuration, SimTime};
 use rayon::prelude::*;
 
-use super::random;
 use super::random_scenario::Dice;
+use super::{plays, random};
 
 /// As many as take some seconds; `PLAN_SEEDS=0..200` plays more.
-const SEEDS_BY_DEFAULT: u64 = 25;
+const SEEDS_BY_DEFAULT: u64 = 4;
 
 struct Silent;
 
@@ -279,10 +279,9 @@ impl Problem {
                 return false;
             }
         }
-        let finished = run.finish();
-        let observed = finished.observers.finish(end, &finished.store, finished.events);
+        let (observed, store) = plays::ended(run, end);
         let misses = observed.summary.workloads.iter().any(|workload| workload.objective_met == Some(false));
-        !misses && self.is_whole(&finished.store, lost)
+        !misses && self.is_whole(&store, lost)
     }
 
     /// Whether a pod that counts has been known to fit nowhere for too long; `waiting` holds since when.

@@ -3,11 +3,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use kubesquall::observe::{Detail, EventRow, Observed, Observers};
+use kubesquall::observe::{EventRow, Observed};
 use kubesquall::scenario::{self, Overrides};
 use kubesquall::simulation::{Prepared, Simulation};
 use kubesquall::state::{Status, Store};
-use kubesquall::units::{SimDuration, SimTime};
+use kubesquall::units::SimTime;
+
+use super::plays;
 
 /// A played scenario.
 struct Played {
@@ -72,9 +74,8 @@ fn play(spec: &str, objects: &[&str], look: &mut dyn FnMut(&Simulation)) -> Play
     let text = text(spec, objects);
     let scenario = scenario::load_text("procedures.yaml", &text, Path::new("absent"), &Overrides::none())
         .unwrap_or_else(|invalid| panic!("{invalid}\n{text}"));
-    let observers = Observers::new(Detail::Files, Vec::new(), SimDuration::ZERO);
     let prepared = Prepared::verified(&scenario).unwrap_or_else(|violation| panic!("{violation}"));
-    let mut run = prepared.start(scenario.seed, observers);
+    let mut run = plays::begun(&prepared, &scenario, scenario.seed);
     run.verify();
     let end = SimTime::ZERO + scenario.duration;
     while run.next_at().is_some_and(|at| at <= end) {
@@ -82,9 +83,7 @@ fn play(spec: &str, objects: &[&str], look: &mut dyn FnMut(&Simulation)) -> Play
         assert!(run.violation().is_none(), "{:?}", run.violation());
         look(&run);
     }
-    let finished = run.finish();
-    let store = finished.store.clone();
-    let observed = finished.observers.finish(end, &finished.store, finished.events);
+    let (observed, store) = plays::ended(run, end);
     Played { observed, store }
 }
 

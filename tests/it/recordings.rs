@@ -9,11 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kubesquall::observe::{Detail, Observed, Observers};
+use kubesquall::observe::Observed;
 use kubesquall::scenario;
 use kubesquall::simulation::Prepared;
-use kubesquall::units::{SimDuration, SimTime};
+use kubesquall::units::SimTime;
 use serde_json::Value;
+
+use super::plays;
 
 /// Holds the differences that are known; `UPDATE=1` writes it anew.
 const KNOWN: &str = "known_differences.txt";
@@ -352,12 +354,8 @@ fn differences(dir: &Path, known: &BTreeSet<&str>, scores: &mut Scores) -> (usiz
     let resolved = scenario::load(&dir.join("scenario.yaml"), &scenario::Overrides::none()).expect("a valid scenario");
     let prepared = Prepared::new(&resolved);
     let play = |seed| {
-        let observers = Observers::new(Detail::Files, Vec::new(), SimDuration::ZERO);
-        let mut run = prepared.start(seed, observers);
-        let end = SimTime::ZERO + resolved.duration;
-        run.run_until(end);
-        let finished = run.finish();
-        facts(&ours(&finished.observers.finish(end, &finished.store, finished.events)))
+        let run = plays::begun(&prepared, &resolved, seed);
+        facts(&ours(&plays::ended(run, SimTime::ZERO + resolved.duration).0))
     };
     let mut plays: Vec<Facts> = (1..=SEEDS).map(play).collect();
     let few = compare(&real, &plays);

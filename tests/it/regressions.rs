@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use kubesquall::observe::{Detail, Observed, Observers, PodRow};
+use kubesquall::observe::{Observed, Observers, PodRow};
 use kubesquall::scenario::{self, Overrides, ResolvedScenario};
 use kubesquall::simulation::Prepared;
 use kubesquall::state::DeletionCause;
-use kubesquall::units::{SimDuration, SimTime};
+use kubesquall::units::SimTime;
 
-use super::verified;
+use super::{plays, verified};
 
 fn load(timeline: &str, objects: &str) -> ResolvedScenario {
     load_with("", timeline, objects)
@@ -215,12 +215,7 @@ fn controllers_that_are_left_out_do_nothing() {
         let crash = "{at: 1m, fault: {kind: Crash, nodes: {names: [n-0]}, for: 5m}}";
         // Not under the eyes of the verifier, which misses what they would have done.
         let scenario = load_with(&fields, crash, web);
-        let observers = Observers::new(Detail::Files, Vec::new(), SimDuration::ZERO);
-        let mut run = Prepared::new(&scenario).start(scenario.seed, observers);
-        let end = SimTime::ZERO + scenario.duration;
-        run.run_until(end);
-        let finished = run.finish();
-        let observed = finished.observers.finish(end, &finished.store, finished.events);
+        let (observed, _) = plays::whole(&scenario);
         let deleted = |pod: &&PodRow| pod.deletion_cause == Some(DeletionCause::TaintManagerEviction);
         (observed.pods.len(), observed.pods.iter().filter(deleted).count())
     };

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use kubesquall::observe::{Detail, Observers, Trap, TrapKind};
+use kubesquall::observe::{Trap, TrapKind};
 use kubesquall::scenario::{self, Overrides};
-use kubesquall::simulation::Prepared;
-use kubesquall::units::{SimDuration, SimTime};
+
+use super::plays;
 
 /// Three nodes, and what the run is given besides.
 struct Case<'a> {
@@ -30,12 +30,7 @@ impl Case<'_> {
         }
         let scenario = scenario::load_text("traps.yaml", &text, Path::new("absent"), &Overrides::none())
             .unwrap_or_else(|invalid| panic!("{invalid:?}\n{text}"));
-        let observers = Observers::new(Detail::Files, Vec::new(), SimDuration::ZERO);
-        let mut run = Prepared::new(&scenario).start(scenario.seed, observers);
-        let end = SimTime::ZERO + scenario.duration;
-        run.run_until(end);
-        let finished = run.finish();
-        finished.observers.finish(end, &finished.store, finished.events).summary.traps
+        plays::whole(&scenario).0.summary.traps
     }
 
     /// The trap decided something: it names these objects and cost that many seconds.

@@ -1,22 +1,22 @@
 //! Plays under the eyes of a verifier.
 
-use kubesquall::observe::{Detail, Observed, Observers};
+use kubesquall::observe::{Observed, Observers};
 use kubesquall::scenario::ResolvedScenario;
 use kubesquall::simulation::Prepared;
-use kubesquall::units::{SimDuration, SimTime};
+use kubesquall::units::SimTime;
 use kubesquall::verify::{compare_figures, compare_rows};
+
+use super::plays;
 
 /// What a scenario's own seed brings; nothing impossible may happen.
 pub(crate) fn play(scenario: &ResolvedScenario) -> Observed {
-    let observers = Observers::new(Detail::Files, Vec::new(), SimDuration::ZERO);
     let prepared = Prepared::verified(scenario).unwrap_or_else(|violation| panic!("{violation:?}"));
-    let mut run = prepared.start(scenario.seed, observers);
+    let mut run = plays::begun(&prepared, scenario, scenario.seed);
     run.verify();
     let end = SimTime::ZERO + scenario.duration;
     run.run_until(end);
     assert!(run.violation().is_none(), "{:?}", run.violation());
-    let finished = run.finish();
-    let observed = finished.observers.finish(end, &finished.store, finished.events);
+    let (observed, _) = plays::ended(run, end);
     compare_figures(&observed).unwrap_or_else(|what| panic!("{what}"));
     observed
 }
@@ -33,15 +33,13 @@ pub(crate) fn checked(scenario: &ResolvedScenario, comes_to_rest: bool) -> Resul
     if let Some(violation) = violation {
         return Err(violation.to_string());
     }
-    let observers = Observers::new(Detail::Files, scenario.objectives.clone(), SimDuration::ZERO);
-    let mut again = prepared.start(scenario.seed, observers);
+    let mut again = plays::begun(&prepared, scenario, scenario.seed);
     again.run_until(end);
-    let finished = again.finish();
-    if finished.digest != digest {
+    if again.digest() != digest {
         return Err("a second run, with observers, played other events".to_owned());
     }
-    let observed = finished.observers.finish(end, &finished.store, finished.events);
-    compare_rows(&observed, &finished.store)?;
+    let (observed, store) = plays::ended(again, end);
+    compare_rows(&observed, &store)?;
     compare_figures(&observed)?;
     Ok(digest)
 }

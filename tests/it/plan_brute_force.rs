@@ -21,7 +21,7 @@ use super::random_scenario::Dice;
 use super::{plays, random};
 
 /// As many as take some seconds; `PLAN_SEEDS=0..200` plays more.
-const SEEDS_BY_DEFAULT: u64 = 4;
+const SEEDS_BY_DEFAULT: u64 = 6;
 
 struct Silent;
 

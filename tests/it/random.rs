@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::{plays, random_scenario, verified};
 
 /// As many as take some seconds; `.ci/nightly` plays more, as does `RANDOM_SEEDS=0..20000`.
-const SEEDS_BY_DEFAULT: u64 = 30;
+const SEEDS_BY_DEFAULT: u64 = 60;
 
 /// Plays the scenario of a seed; says what is wrong.
 fn play(text: &str) -> Result<(), String> {

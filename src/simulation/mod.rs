@@ -362,7 +362,7 @@ impl Simulation {
     fn change_machine(&mut self, change: &MachineChange) {
         #[cfg(test)]
         if let Some(seen) = &mut self.kernel.seen {
-            seen.machine_changes.push((self.kernel.now, change.clone()));
+            seen.machine_changes.push((self.kernel.now, *change));
         }
         match *change {
             MachineChange::ProcessDown(process) => self.process_down(process),

@@ -37,28 +37,21 @@ mod workloads;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-pub use causes::CauseRow;
-pub use cluster::{ClusterRow, Room, ZoneRow};
-pub use events::EventRow;
+pub use cluster::Room;
 pub use glossary::{FIGURES, Figure, METRICS, TERMS, Term};
 pub use jobs::FailedJob;
-pub use nodes::NodeRow;
 pub use objective::{MinReady, Objective, workload_matches};
 pub use orders::{Order, Shortcoming};
 pub use outcome::{JudgedObjective, OffMachines, WorkloadOutcome};
-pub use pods::PodRow;
-pub use readiness::ReadinessRow;
 pub use rollouts::{RefusedWorkload, UnfinishedRollout};
-pub use services::{ServiceOutcome, ServiceRow, Traffic};
+pub use services::{ServiceOutcome, Traffic};
 pub use summary::{Counts, Quantiles, Summary};
 pub use table::{Cells, Column, ColumnInfo, Row, Table, TableInfo, TableVisitor, Value};
-pub use transcript::TranscriptRow;
 pub use traps::{Trap, TrapKind};
 pub use verdict::{Matter, Sentence, Tone};
 pub use waiting::Waiting;
 pub use waits::Waits;
 pub use workload::WorkloadKey;
-pub use workloads::WorkloadRow;
 
 use crate::arena::Symbol;
 use crate::component::{Config, Record, TypedCommand};
@@ -67,6 +60,7 @@ use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, MachineChange,
 use crate::units::{SimDuration, SimTime};
 use observer::{Keeps, Observer, Seen, Setup, observers};
 use pods::CauseChange;
+use slo::Slo;
 
 /// Which rows a run keeps.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,18 +76,19 @@ pub enum Detail {
 
 observers! {
     first {
-        pods: pods::Pods => pods: PodRow;
-        causes: causes::Causes => causes: CauseRow;
-        slo: slo::Slo;
+        pods::Pods => pods: PodRow;
+        causes::Causes => causes: CauseRow;
     }
-    then {
-        events: events::Events => events: EventRow;
-        readiness: readiness::Readiness => readiness: ReadinessRow;
-        nodes: nodes::Nodes => nodes: NodeRow;
-        workloads: workloads::Workloads => workloads: WorkloadRow;
-        cluster: cluster::Cluster => cluster: ClusterRow, zones: ZoneRow;
-        services: services::Services => services: ServiceRow;
-        transcript: transcript::Transcripts => transcript: TranscriptRow;
+    tables {
+        events::Events => events: EventRow;
+        readiness::Readiness => readiness: ReadinessRow;
+        nodes::Nodes => nodes: NodeRow;
+        workloads::Workloads => workloads: WorkloadRow;
+        cluster::Cluster => cluster: ClusterRow, zones: ZoneRow;
+        services::Services => services: ServiceRow;
+        transcript::Transcripts => transcript: TranscriptRow;
+    }
+    summary {
         counts: summary::Tallies;
         jobs: jobs::Jobs;
         orders: orders::Orders;
@@ -124,7 +119,7 @@ impl Observers {
     #[must_use]
     pub fn new(detail: Detail, objectives: Vec<Objective>, sample: SimDuration) -> Self {
         let causes = causes::Causes::new(detail == Detail::Files);
-        Self { detail, sample, causes, slo: slo::Slo::new(objectives), ..Self::default() }
+        Self { detail, sample, causes, slo: Slo::new(objectives), ..Self::default() }
     }
 
     /// The same, and they watch which pods fit nowhere for so long or longer.

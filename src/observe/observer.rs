@@ -69,12 +69,13 @@ pub(super) trait Keeps<R> {
 
 /// Makes the struct of all observers, the struct of all tables, and the calls of each observer and for each table.
 ///
-/// A line names an observer and, after `=>`, the tables whose rows it keeps. Those of the first group are called by name, as the
-/// others go on with what they find; those of the second are [`Observer`]s.
+/// A line names an observer, as `module::Type`, and the tables whose rows it keeps. Those of the first group are called by name, as
+/// the others go on with what they find; the rest are [`Observer`]s.
 macro_rules! observers {
     (
-        first { $($first:ident: $First:ty $(=> $($first_table:ident: $FirstRow:ty),+)?;)+ }
-        then { $($field:ident: $Observer:ty $(=> $($table:ident: $Row:ty),+)?;)+ }
+        first { $($first:ident::$First:ident => $($first_table:ident: $FirstRow:ident),+;)+ }
+        tables { $($module:ident::$Keeper:ident => $($table:ident: $Row:ident),+;)+ }
+        summary { $($field:ident: $Observer:ty;)+ }
     ) => {
         /// All observers of a run.
         #[derive(Debug, Default)]
@@ -83,19 +84,21 @@ macro_rules! observers {
             sample: SimDuration,
             /// Names of the scheduler's profiles.
             schedulers: Vec<Symbol>,
-            $($first: $First,)+
+            /// What workloads lacked: others ask it.
+            slo: Slo,
+            $($first: $first::$First,)+
+            $($module: $module::$Keeper,)+
             $($field: $Observer,)+
         }
+
+        $($(pub use $first::$FirstRow;)+)+
+        $($(pub use $module::$Row;)+)+
 
         /// Everything that a finished run leaves: the rows of each table, and the summary.
         #[derive(Debug)]
         pub struct Observed {
-            $($(
-                $(#[doc = concat!("Of the table of [`", stringify!($FirstRow), "`].")] pub $first_table: Vec<$FirstRow>,)+
-            )?)+
-            $($(
-                $(#[doc = concat!("Of the table of [`", stringify!($Row), "`].")] pub $table: Vec<$Row>,)+
-            )?)+
+            $($(#[doc = concat!("Of the table of [`", stringify!($FirstRow), "`].")] pub $first_table: Vec<$FirstRow>,)+)+
+            $($(#[doc = concat!("Of the table of [`", stringify!($Row), "`].")] pub $table: Vec<$Row>,)+)+
             /// Names of the scheduler's profiles.
             pub schedulers: Vec<Symbol>,
             /// The run in numbers.
@@ -108,6 +111,7 @@ macro_rules! observers {
         impl Observers {
             fn others_begin(&mut self, setup: &Setup<'_>, store: &Store, loose: &[WorkloadRow]) {
                 let seen = Seen { now: SimTime::ZERO, store, slo: &self.slo, loose, taken_away: None };
+                $(if self.detail >= <$module::$Keeper as Observer>::NEEDED_FOR { self.$module.begin(setup, &seen); })+
                 $(if self.detail >= <$Observer as Observer>::NEEDED_FOR { self.$field.begin(setup, &seen); })+
             }
 
@@ -115,35 +119,42 @@ macro_rules! observers {
                 &mut self, change: &Change, store: &Store, loose: &[WorkloadRow], taken_away: Option<CauseChange>,
             ) {
                 let seen = Seen { now: change.at, store, slo: &self.slo, loose, taken_away };
+                $(if self.detail >= <$module::$Keeper as Observer>::NEEDED_FOR { self.$module.changed(change, &seen); })+
                 $(if self.detail >= <$Observer as Observer>::NEEDED_FOR { self.$field.changed(change, &seen); })+
             }
 
             fn others_recorded(&mut self, now: SimTime, record: &Record, store: &Store) {
                 let seen = Seen { now, store, slo: &self.slo, loose: &[], taken_away: None };
+                $(if self.detail >= <$module::$Keeper as Observer>::NEEDED_FOR { self.$module.recorded(record, &seen); })+
                 $(if self.detail >= <$Observer as Observer>::NEEDED_FOR { self.$field.recorded(record, &seen); })+
             }
 
             fn others_machine_changed(&mut self, now: SimTime, change: &MachineChange, store: &Store) {
                 let seen = Seen { now, store, slo: &self.slo, loose: &[], taken_away: None };
+                $(if self.detail >= <$module::$Keeper as Observer>::NEEDED_FOR { self.$module.machine_changed(change, &seen); })+
                 $(if self.detail >= <$Observer as Observer>::NEEDED_FOR { self.$field.machine_changed(change, &seen); })+
             }
 
             fn others_refused(&mut self, now: SimTime, pod: Option<PodId>, store: &Store) {
                 let seen = Seen { now, store, slo: &self.slo, loose: &[], taken_away: None };
+                $(if self.detail >= <$module::$Keeper as Observer>::NEEDED_FOR { self.$module.refused(pod, &seen); })+
                 $(if self.detail >= <$Observer as Observer>::NEEDED_FOR { self.$field.refused(pod, &seen); })+
             }
 
             fn others_restarted(&mut self, now: SimTime, process: ControlPlaneProcess, store: &Store) {
                 let seen = Seen { now, store, slo: &self.slo, loose: &[], taken_away: None };
+                $(if self.detail >= <$module::$Keeper as Observer>::NEEDED_FOR { self.$module.restarted(process, &seen); })+
                 $(if self.detail >= <$Observer as Observer>::NEEDED_FOR { self.$field.restarted(process, &seen); })+
             }
 
             fn others_left_unfinished(&mut self, lines: &[TranscriptRow]) {
+                $(if self.detail >= <$module::$Keeper as Observer>::NEEDED_FOR { self.$module.left_unfinished(lines); })+
                 $(if self.detail >= <$Observer as Observer>::NEEDED_FOR { self.$field.left_unfinished(lines); })+
             }
 
             fn others_end(&mut self, now: SimTime, store: &Store) {
                 let seen = Seen { now, store, slo: &self.slo, loose: &[], taken_away: None };
+                $(if self.detail >= <$module::$Keeper as Observer>::NEEDED_FOR { self.$module.end(&seen); })+
                 $(if self.detail >= <$Observer as Observer>::NEEDED_FOR { self.$field.end(&seen); })+
             }
 
@@ -151,8 +162,8 @@ macro_rules! observers {
             fn into_observed(mut self, summary: Summary) -> Observed {
                 let keeps = self.detail >= Detail::Files;
                 Observed {
-                    $($($($first_table: take_rows(&mut self.$first, keeps),)+)?)+
-                    $($($($table: take_rows(&mut self.$field, keeps),)+)?)+
+                    $($($first_table: take_rows(&mut self.$first, keeps),)+)+
+                    $($($table: take_rows(&mut self.$module, keeps),)+)+
                     is_thinned: self.cluster.is_thinned(),
                     schedulers: self.schedulers,
                     summary,
@@ -166,8 +177,8 @@ macro_rules! observers {
             /// # Errors
             /// The visitor's first.
             pub fn visit<V: TableVisitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
-                $($($(visitor.table(&self.$first_table)?;)+)?)+
-                $($($(visitor.table(&self.$table)?;)+)?)+
+                $($(visitor.table(&self.$first_table)?;)+)+
+                $($(visitor.table(&self.$table)?;)+)+
                 Ok(())
             }
 
@@ -175,8 +186,8 @@ macro_rules! observers {
             #[must_use]
             pub fn row_counts(&self) -> BTreeMap<&'static str, usize> {
                 BTreeMap::from([
-                    $($($((<$FirstRow as Row>::TABLE.file, self.$first_table.len()),)+)?)+
-                    $($($((<$Row as Row>::TABLE.file, self.$table.len()),)+)?)+
+                    $($((<$FirstRow as Row>::TABLE.file, self.$first_table.len()),)+)+
+                    $($((<$Row as Row>::TABLE.file, self.$table.len()),)+)+
                 ])
             }
         }
@@ -184,8 +195,8 @@ macro_rules! observers {
         /// Every table of a run, in the order in which one would read them.
         fn tables_of_observers() -> Vec<TableInfo> {
             vec![
-                $($($(TableInfo::of::<$FirstRow>(),)+)?)+
-                $($($(TableInfo::of::<$Row>(),)+)?)+
+                $($(TableInfo::of::<$FirstRow>(),)+)+
+                $($(TableInfo::of::<$Row>(),)+)+
             ]
         }
     };

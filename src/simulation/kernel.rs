@@ -256,7 +256,7 @@ impl Kernel {
 
     /// What a step committed is published; the answer travels back, or the next step follows.
     fn served(&mut self, served: Served, evicted: Option<PodId>, caller: (Which, u32), tag: Option<AnyTag>) {
-        self.publish();
+        self.publish_by(Components::name(caller.0));
         match served {
             Served::Continues(after, rest) => {
                 let id = self.evictions.insert(PendingEviction { which: caller.0, epoch: caller.1, tag, rest });
@@ -326,10 +326,15 @@ impl Kernel {
 
     /// Hands committed changes to the observers, and to the watches after their latency.
     pub(super) fn publish(&mut self) {
+        self.publish_by("");
+    }
+
+    /// The same for changes that a call of this component brought about.
+    fn publish_by(&mut self, by: &'static str) {
         let changed = std::mem::take(&mut self.changed);
         for what in changed {
             let cause = self.observers.next_cause(self.now, self.cause, &what, &self.store);
-            let change = Change { at: self.now, cause, what };
+            let change = Change { at: self.now, cause, by, what };
             self.observers.changed(&change, &self.store);
             if let Some(verifier) = &mut self.verifier {
                 verifier.changed(&change, &self.store);

@@ -386,7 +386,7 @@ mod tests {
     fn node_change(at_millis: i64, name: &str, store: &mut Store) -> Arc<Change> {
         let node = store.node_slot(Symbol::new(name));
         let at = SimTime::ZERO + SimDuration::from_millis(at_millis as u64);
-        Arc::new(Change { at, cause: CauseId::NONE, what: Changed::NodeAdded(node) })
+        Arc::new(Change { at, cause: CauseId::NONE, by: "", what: Changed::NodeAdded(node) })
     }
 
     /// Sends node changes at these milliseconds; returns when each is delivered to each process, in the order of delivery.

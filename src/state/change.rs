@@ -216,6 +216,8 @@ pub struct Change {
     pub at: SimTime,
     /// Its place in the causal graph.
     pub cause: CauseId,
+    /// The component whose call brought it about; empty if it follows from no call.
+    pub by: &'static str,
     /// What changed.
     pub what: Changed,
 }

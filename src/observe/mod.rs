@@ -26,6 +26,7 @@ mod slo;
 mod storms;
 mod summary;
 mod table;
+mod taints;
 mod transcript;
 mod traps;
 mod verdict;
@@ -83,6 +84,7 @@ observers! {
         events::Events => events: EventRow;
         readiness::Readiness => readiness: ReadinessRow;
         nodes::Nodes => nodes: NodeRow;
+        taints::Taints => taints: TaintRow;
         workloads::Workloads => workloads: WorkloadRow;
         cluster::Cluster => cluster: ClusterRow, zones: ZoneRow;
         services::Services => services: ServiceRow;

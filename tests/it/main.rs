@@ -25,6 +25,7 @@ mod regressions;
 mod scheduler;
 mod services;
 mod study;
+mod taints;
 mod tidy;
 mod traps;
 mod verdicts;

@@ -8,6 +8,7 @@ mod causes;
 mod cluster;
 mod daemons;
 mod events;
+mod faults;
 mod glossary;
 mod jobs;
 mod missed;
@@ -85,6 +86,7 @@ observers! {
         readiness::Readiness => readiness: ReadinessRow;
         nodes::Nodes => nodes: NodeRow;
         taints::Taints => taints: TaintRow;
+        faults::Faults => faults: FaultRow;
         workloads::Workloads => workloads: WorkloadRow;
         cluster::Cluster => cluster: ClusterRow, zones: ZoneRow;
         services::Services => services: ServiceRow;

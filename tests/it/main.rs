@@ -8,6 +8,7 @@ mod determinism;
 mod documents;
 mod dumps;
 mod expected;
+mod faults;
 mod figures;
 mod intake;
 mod invalid;

@@ -1,0 +1,79 @@
+//! `faults.csv`: what each fault hit, for how long, and when it was noticed.
+
+use kubesquall::observe::{FaultRow, Observed};
+
+use super::figures::{play, web};
+
+fn of<'a>(observed: &'a Observed, name: &str) -> Vec<&'a FaultRow> {
+    observed.faults.iter().filter(|row| &*row.name == name).collect()
+}
+
+/// A row's object, node, and when it began and ended.
+fn extent(row: &FaultRow) -> (&str, &str, f64, Option<f64>) {
+    (&row.object, row.node.as_str(), row.began_at.as_secs_f64(), row.ended_at.map(|at| at.as_secs_f64()))
+}
+
+#[test]
+fn a_fault_has_a_row_for_each_object_that_it_hits() {
+    let timeline = "{at: 1m, fault: {kind: Crash, nodes: {names: [n-0, n-1]}, for: 10m}}, \
+                    {at: 20m, fault: {kind: ControlPlaneOutage, components: [kube-scheduler], for: 1m}}, \
+                    {at: 22m, fault: {kind: PodKill, pods: {selector: app=web, count: 1}}}, \
+                    {at: 23m, fault: {kind: Crash, nodes: {names: [n-2]}}}, \
+                    {at: 24m, fault: {kind: PodKill, nodes: {names: [n-2]}, pods: {selector: app=web, names: [web-0]}}}";
+    let observed = play("40m", timeline, &[&web(6)]);
+    let crash = of(&observed, "Crash@1m0s");
+    let extents: Vec<_> = crash.iter().map(|row| extent(row)).collect();
+    assert_eq!(extents, [("node/n-0", "n-0", 60.0, Some(660.0)), ("node/n-1", "n-1", 60.0, Some(660.0))]);
+    for row in &crash {
+        assert_eq!((row.kind, row.pods), ("Crash", Some(2)), "{row:?}");
+        // Silence is noticed 40 to 60 s later; the machine is Ready after its boot.
+        let (noticed, ready) = (row.not_ready_at.expect("noticed"), row.ready_at.expect("Ready again"));
+        assert!((99.0..121.0).contains(&noticed.as_secs_f64()) && ready.as_secs_f64() > 660.0, "{row:?}");
+    }
+    let [outage] = of(&observed, "ControlPlaneOutage@20m0s")[..] else { panic!("{:?}", observed.faults) };
+    assert_eq!(extent(outage), ("process/kube-scheduler", "", 1200.0, Some(1260.0)));
+    let [kill] = of(&observed, "PodKill@22m0s")[..] else { panic!("{:?}", observed.faults) };
+    assert_eq!((kill.began_at, kill.pods, kill.not_ready_at), (kill.ended_at.expect("over at once"), None, None));
+    let killed = observed.pods.iter().find(|pod| kill.object == format!("pod/default/{}", pod.name));
+    assert_eq!(killed.map(|pod| pod.node), Some(kill.node));
+    // It lasts to the end; a fault that hits nothing has no row.
+    let [last] = of(&observed, "Crash@23m0s")[..] else { panic!("{:?}", observed.faults) };
+    assert_eq!(extent(last), ("node/n-2", "n-2", 1380.0, None));
+    assert!(last.not_ready_at.is_some() && last.ready_at.is_none());
+    assert_eq!(of(&observed, "PodKill@24m0s").len(), 0);
+}
+
+#[test]
+fn a_fault_that_nobody_noticed_has_no_part_in_what_comes_later() {
+    let timeline = "{at: 1m, fault: {kind: Partition, nodes: {names: [n-0]}, for: 10s}}, \
+                    {at: 5m, fault: {kind: Crash, nodes: {names: [n-0]}, for: 5m}}, \
+                    {at: 20m, fault: {kind: Reboot, nodes: {names: [n-1]}, boot: {constant: 3m}}}";
+    let observed = play("30m", timeline, &[&web(6)]);
+    let [partition] = of(&observed, "Partition@1m0s")[..] else { panic!("{:?}", observed.faults) };
+    assert_eq!((partition.not_ready_at, partition.ready_at), (None, None), "{partition:?}");
+    let [crash] = of(&observed, "Crash@5m0s")[..] else { panic!("{:?}", observed.faults) };
+    assert!(crash.not_ready_at.is_some() && crash.ready_at > crash.not_ready_at, "{crash:?}");
+    // It is over at once, the machine is not.
+    let [reboot] = of(&observed, "Reboot@20m0s")[..] else { panic!("{:?}", observed.faults) };
+    assert_eq!(reboot.ended_at, Some(reboot.began_at));
+    let noticed = reboot.not_ready_at.expect("a boot of three minutes is noticed").as_secs_f64();
+    assert!((1239.0..1261.0).contains(&noticed) && reboot.ready_at.is_some(), "{reboot:?}");
+}
+
+#[test]
+fn failures_by_chance_have_rows_as_their_events_say() {
+    // The list of the timeline ends, and that of the random processes begins.
+    let processes = "], faults: [{name: crashes, kind: Crash, timeToFailure: {exponential: {mean: 2h}}, timeToRepair: {constant: 10m}}";
+    let observed = play("12h", processes, &[&web(6)]);
+    let told = |reason: &str| {
+        let events = observed.events.iter().filter(|event| event.reason == reason);
+        events.map(|event| (event.name.to_string(), event.at)).collect::<Vec<_>>()
+    };
+    let began: Vec<_> = observed.faults.iter().map(|row| (row.name.to_string(), row.began_at)).collect();
+    assert!(began.len() > 5);
+    assert_eq!(began, told("FaultBegan"));
+    let mut ended: Vec<_> =
+        observed.faults.iter().filter_map(|row| Some((row.name.to_string(), row.ended_at?))).collect();
+    ended.sort_by_key(|(_, at)| *at);
+    assert_eq!(ended, told("FaultEnded"));
+}

@@ -97,6 +97,17 @@ fn balanced_resources_weigh_alike_and_count_once() {
 }
 
 #[test]
+fn allocatable_resources_weigh_something() {
+    let plugin = "NodeResourcesAllocatable";
+    check(plugin, r#"{"mode":"Most","resources":[{"name":"cpu","weight":1048576}]}"#, &[]);
+    check(
+        plugin,
+        r#"{"mode":null,"resources":[{"name":"cpu","weight":-1},{"name":"memory"}]}"#,
+        &["resources[0].weight: be at least 1", "resources[1].weight: be at least 1"],
+    );
+}
+
+#[test]
 fn fit_takes_a_strategy_of_a_known_type() {
     let plugin = "NodeResourcesFit";
     check(plugin, "{}", &[]);

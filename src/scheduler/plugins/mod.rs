@@ -101,6 +101,7 @@ plugins! {
     default_preemption::DefaultPreemption
     node_resources_balanced_allocation::NodeResourcesBalancedAllocation
     image_locality::ImageLocality
+    node_resources_allocatable::NodeResourcesAllocatable
 }
 
 /// The plugin of that name.

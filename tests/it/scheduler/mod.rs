@@ -1,6 +1,7 @@
 //! What kube-scheduler decides: small clusters, one decision each, with the values that its own tests expect.
 
 mod affinity;
+mod optional;
 mod order;
 mod placement;
 mod preemption;

@@ -80,7 +80,7 @@ impl ScheduleAlgorithm {
         }
     }
 
-    /// Counts a pod on the node that was chosen for it, before anybody else has heard of it; says what has to be done before it is
+    /// Counts a pod on the node that was chosen for it, before the API server knows of it; says what has to be done before it is
     /// bound.
     pub(super) fn assume(
         &mut self,
@@ -247,7 +247,7 @@ impl ScheduleAlgorithm {
     ) -> (usize, Option<&'v LocalVerdicts>) {
         let count = candidates.only.as_ref().map_or(self.cache.order().len(), Vec::len);
         let wanted = match cycle.profile.scorers.as_slice() {
-            // Nothing tells nodes apart.
+            // All nodes are equal.
             [] => 1,
             _ => feasible_wanted(count, cycle.profile.percentage_of_nodes_to_score),
         };

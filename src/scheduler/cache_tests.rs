@@ -111,7 +111,7 @@ enum Op {
         node: usize,
         zone: Option<u8>,
     },
-    /// Pods are lifted and put back, as preemption does.
+    /// Pods are removed and added again, as preemption does.
     Lift(usize),
     /// Somebody asks for the counts for the first time.
     Ask,
@@ -180,7 +180,7 @@ fn readings(cache: &mut Cache, nodes: &[NodeId]) -> Vec<Reading> {
         (counts.total(view), counts.least(view), nodes.iter().map(|&node| counts.around(view, node)).collect())
     };
     let mut all: Vec<_> = views(cache).into_iter().map(|view| of(view, cache)).collect();
-    // A kind of term that nobody bears any more is known to the one that has seen it.
+    // A term that nobody has any more is known to the cache that has seen it.
     all.truncate(2 + all[2..].iter().filter(|(total, ..)| *total > 0).count());
     all
 }

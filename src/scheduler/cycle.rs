@@ -69,7 +69,7 @@ impl Cycle<'_> {
 
     /// # Source
     /// kube-scheduler, `RunPreFilterPlugins`: what cannot be resolved ends the cycle at once; what removing pods might resolve
-    /// ends it after the others have been asked, and the last of these is heard.
+    /// ends it after the others have been asked, with the last of these rejections.
     pub(super) fn pre_filter(&self, cache: &Cache) -> (Candidates<'_>, Option<Rejection>) {
         let mut candidates =
             Candidates { filters: SmallVec::new(), wide: SmallVec::new(), only: None, restricting: Vec::new() };

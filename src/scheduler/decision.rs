@@ -29,7 +29,7 @@ pub struct Decision {
     pub rejectors: Vec<&'static str>,
     /// The text of FailedScheduling.
     pub message: Option<String>,
-    /// The attempt ended in an error, which the message tells.
+    /// The attempt ended in an error, which is the message.
     pub is_error: bool,
     /// What becomes of the pod's nomination.
     pub nomination: Nomination,

@@ -1,7 +1,7 @@
 //! kube-scheduler: picks a node for every pod that has none.
 //!
 //! A component like any other: it keeps its own picture of the cluster from what watches deliver, assumes what it has
-//! decided before the API server has heard of it, and binds by a request.
+//! decided before the API server knows of it, and binds by a request.
 
 mod algorithm;
 mod arguments;

@@ -1,4 +1,4 @@
-//! Before a pod is bound its claims are: the volume binder is told which volume or node, and waited for.
+//! Before a pod is bound its claims are: each gets its volume or node, and the volume binder is waited for.
 
 use rustc_hash::FxHashMap;
 
@@ -52,7 +52,7 @@ impl Scheduler {
         self.prebindings.0.insert(id, Waiting { node, timeouts });
     }
 
-    /// A claim could not be told what it gets.
+    /// A claim got its volume or node, or could not.
     pub(super) fn volume_bound(&mut self, id: PodId, answer: &Answer, ctx: &mut Ctx<'_, Self>) {
         if let Err(error) = answer {
             self.give_up(id, &error.message, ctx);

@@ -161,7 +161,7 @@ impl SchedulingQueue {
         self.enter(id, pod, profile);
     }
 
-    /// PreEnqueue: a pod that every plugin lets in is active.
+    /// PreEnqueue: a pod that every plugin admits is active.
     fn enter(&mut self, id: PodId, pod: &Pod, profile: &Profile) {
         if profile.admits_to_queue(pod) {
             self.put(id, Place::Active);

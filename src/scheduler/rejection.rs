@@ -29,7 +29,7 @@ impl Rejection {
     }
 }
 
-/// What speaks against a node, by every plugin, not only the first.
+/// Why every plugin rejects a node, not only the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacles {
     /// The node.

@@ -17,8 +17,8 @@ use crate::state::{AdmittedSpec, NodeId, NodeSlot, PodId};
 pub(in crate::scheduler) enum Counted {
     /// Pods that all of these terms match; terminating ones too, if so said.
     Matching { terms: SmallVec<[Term; 1]>, with_terminating: bool },
-    /// Pods that bear this term, as often as they bear it.
-    Bearing { term: Term, kind: TermKind },
+    /// Pods that have this affinity term, as often as they have it.
+    WithTerm { term: Term, kind: TermKind },
 }
 
 /// Counts of a selection's pods by node: pods that are alike share them.
@@ -35,7 +35,7 @@ impl Counted {
             Self::Matching { terms, .. } => {
                 usize::from(terms.iter().all(|term| term.matches(group.namespace, &group.labels, namespaces)))
             }
-            Self::Bearing { term, kind } => {
+            Self::WithTerm { term, kind } => {
                 group.terms.iter().filter(|(other, other_kind)| other_kind == kind && other == term).count()
             }
         }
@@ -44,7 +44,7 @@ impl Counted {
     pub(super) fn selects_namespaces(&self) -> bool {
         match self {
             Self::Matching { terms, .. } => terms.iter().any(Term::selects_namespaces),
-            Self::Bearing { term, .. } => term.selects_namespaces(),
+            Self::WithTerm { term, .. } => term.selects_namespaces(),
         }
     }
 

@@ -36,7 +36,7 @@ pub(super) struct Counts {
     counters: IndexMap<Counted, Counter, FxBuildHasher>,
     view_count: usize,
     /// Counters of the terms of pods.
-    bearing: Vec<u32>,
+    term_counters: Vec<u32>,
     groups: Vec<Group>,
     free_groups: Vec<GroupId>,
     group_ids: FxHashMap<GroupKey, GroupId>,
@@ -71,7 +71,7 @@ impl Counts {
     fn forget_counters(&mut self) {
         self.counters.clear();
         self.view_count = 0;
-        self.bearing.clear();
+        self.term_counters.clear();
         self.groups.iter_mut().for_each(|group| group.counters.clear());
         self.epoch += 1;
     }
@@ -92,7 +92,7 @@ impl Counts {
     fn count_all_terms(&mut self, pods: &FxHashMap<PodId, Placed>) {
         let all: Vec<(Term, TermKind)> = self.groups.iter().flat_map(|group| group.terms.iter().cloned()).collect();
         for (term, kind) in all {
-            self.counter(Counted::Bearing { term, kind }, pods);
+            self.counter(Counted::WithTerm { term, kind }, pods);
         }
     }
 
@@ -105,7 +105,7 @@ impl Counts {
     ) -> Vec<(Term, TermKind)> {
         let terms = affinity_terms(spec, namespace);
         for (term, kind) in &terms {
-            self.counter(Counted::Bearing { term: term.clone(), kind: *kind }, pods);
+            self.counter(Counted::WithTerm { term: term.clone(), kind: *kind }, pods);
         }
         terms
     }
@@ -143,8 +143,8 @@ impl Counts {
                 }
             }
         }
-        if matches!(counted, Counted::Bearing { .. }) {
-            self.bearing.push(at);
+        if matches!(counted, Counted::WithTerm { .. }) {
+            self.term_counters.push(at);
             self.epoch += 1;
         }
         self.counters.insert(counted, counter);
@@ -241,12 +241,12 @@ impl Counts {
     /// The terms of other pods that match a pod, with their counters.
     pub(super) fn terms_matching(&self, pod: &Pod) -> Vec<(Symbol, TermKind, u32)> {
         let matching = |&at: &u32| match self.counters.get_index(at as usize)? {
-            (Counted::Bearing { term, kind }, _) if term.matches(pod.namespace, &pod.labels, &self.namespaces) => {
+            (Counted::WithTerm { term, kind }, _) if term.matches(pod.namespace, &pod.labels, &self.namespaces) => {
                 Some((term.topology_key, *kind, at))
             }
             _ => None,
         };
-        self.bearing.iter().filter_map(matching).collect()
+        self.term_counters.iter().filter_map(matching).collect()
     }
 
     /// Whether a term matches a pod.

@@ -9,7 +9,8 @@ use super::{Session, limit_ranger, opt_in};
 use crate::arena::Symbol;
 use crate::component::{ApiError, Config, ErrorReason};
 use crate::model::{
-    self, Labels, PodSpec, PodTemplateSpec, PreemptionPolicy, TaintEffect, Toleration, TolerationOperator,
+    self, BEHAVIOR_PREFIX, Labels, PodSpec, PodTemplateSpec, PreemptionPolicy, TaintEffect, Toleration,
+    TolerationOperator,
 };
 use crate::state::{AdmittedSpec, PriorityClass, Store, TaintOnNode};
 
@@ -84,7 +85,7 @@ impl AdmissionCache {
         let annotations: std::collections::BTreeMap<Symbol, Symbol> = metadata
             .annotations
             .iter()
-            .filter(|(key, _)| key.as_str().starts_with("kubesquall.sim/") || key.as_str().starts_with("controller."))
+            .filter(|(key, _)| key.as_str().starts_with(BEHAVIOR_PREFIX) || key.as_str().starts_with("controller."))
             .map(|(key, value)| (*key, *value))
             .collect();
         let identity =
@@ -145,7 +146,7 @@ fn admit(
         non_zero_container_requests: model::non_zero_container_requests(&spec),
         qos: model::qos(&spec),
         priority,
-        annotations,
+        annotations: Arc::new(Arc::unwrap_or_clone(annotations).into()),
         finalizers: Box::default(),
         spec,
     })

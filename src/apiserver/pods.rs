@@ -8,7 +8,7 @@ use super::resource_quota::Charge;
 use super::{ApiServer, Session, already_exists, limit_ranger, resource_quota, validation};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
-use crate::model::{Labels, ObjectKind, PodSpec};
+use crate::model::{Labels, ObjectKind, PodAnnotations, PodSpec};
 use crate::state::{
     AdmittedSpec, Changed, ContainerState, ContainerStatus, CrashLoop, Deletion, DeletionCause, DisruptionTarget,
     JobId, NodeId, NotScheduled, NotScheduledReason, Owner, Pod, PodCondition, PodDelta, PodId, PodPhase, Store,
@@ -24,8 +24,9 @@ impl ApiServer {
         let subject = Subject { namespace: draft.namespace, name, is_new: true, is_asked: true };
         let mut spec = self.admission.admit(s, &draft.template, draft.pinned_node.is_some(), &subject)?;
         if let Some(crash_loop) = crash_loop(s.store, &draft) {
-            let admitted = Arc::make_mut(&mut spec);
-            Arc::make_mut(&mut admitted.annotations).extend(crash_loop.annotations.iter().copied());
+            let of_template = spec.annotations.iter().map(|(key, value)| (*key, *value));
+            let annotations = of_template.chain(crash_loop.annotations.iter().copied()).collect();
+            Arc::make_mut(&mut spec).annotations = Arc::new(annotations);
         }
         let (name, uid) = match draft.name {
             PodName::Exact(name) if s.store.find_pod(draft.namespace, &name).is_some() => {
@@ -345,9 +346,10 @@ pub(super) fn set_labels(s: &mut Session<'_>, id: PodId, labels: Labels) -> Answ
 
 /// Annotations stand beside the spec that pods of one template share: the pod gets one of its own.
 pub(super) fn set_annotations(s: &mut Session<'_>, id: PodId, annotations: Arc<BTreeMap<Symbol, Symbol>>) -> Answer {
-    if s.store.pod(id).is_some_and(|pod| pod.spec.annotations == annotations) {
+    if s.store.pod(id).is_some_and(|pod| **pod.spec.annotations == *annotations) {
         return Ok(Reply::Unchanged);
     }
+    let annotations = Arc::new(PodAnnotations::from(Arc::unwrap_or_clone(annotations)));
     update_whole(s, id, PodDelta::ANNOTATIONS, |s| {
         s.store.update_pod(id, |pod| Arc::make_mut(&mut pod.spec).annotations = annotations);
     })

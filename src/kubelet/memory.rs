@@ -1,7 +1,8 @@
 //! Containers that use more memory than their limit.
 
 use super::pod_worker::{Stage, Worker};
-use super::{Kubelets, Timer, settings};
+use super::settings::amount;
+use super::{Kubelets, Timer};
 use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::model::Container;
@@ -29,8 +30,8 @@ fn limit(pod: &Pod) -> Option<i64> {
 
 /// Whether what the pod is said to use is more than it may.
 pub(super) fn is_over_limit(pod: &Pod) -> bool {
-    settings::tells_usage(pod)
-        && limit(pod).is_some_and(|limit| settings::usage(pod).is_some_and(|usage| usage.memory > limit))
+    let usage = pod.spec.behavior().usage.as_ref();
+    usage.is_some_and(|usage| limit(pod).is_some_and(|limit| amount(usage.memory) > limit))
 }
 
 impl Kubelets {

@@ -128,8 +128,6 @@ pub struct Kubelets {
     images: image::Images,
     /// Eviction managers with something to watch.
     evictions: FxHashMap<NodeId, eviction::Manager>,
-    /// What pods are said to use, for the eviction managers.
-    usages: settings::Usages,
     /// Boot and reconnect timers under way.
     awaited: FxHashMap<NodeId, Ticket>,
     /// Pods whose readiness gates are not met.

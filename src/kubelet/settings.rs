@@ -1,45 +1,11 @@
 //! How long a pod's steps take: the scenario's latencies, unless annotations of the workload say otherwise.
 
-use std::str::FromStr;
-
-use rustc_hash::FxHashMap;
-
 use super::Kubelets;
-use crate::arena::Symbol;
 use crate::component::{Ctx, Latencies};
 use crate::engine::Distribution;
-use crate::model::read_usage;
+use crate::model::{GateTime, StatedUsage};
 use crate::state::{Pod, WorkloadId};
 use crate::units::{Quantity, SimDuration, SimTime};
-
-const START: &str = "kubesquall.sim/start";
-const READY: &str = "kubesquall.sim/ready";
-const STOP: &str = "kubesquall.sim/stop";
-const INIT: &str = "kubesquall.sim/init";
-const INIT_EXIT_CODE: &str = "kubesquall.sim/init-exit-code";
-const HEALTHY_FOR: &str = "kubesquall.sim/healthy-for";
-const GATE: &str = "kubesquall.sim/gate-";
-const RUN_FOR: &str = "kubesquall.sim/run-for";
-const EXIT_CODE: &str = "kubesquall.sim/exit-code";
-const USAGE: &str = "kubesquall.sim/usage";
-
-fn annotation(pod: &Pod, name: &str) -> Option<Symbol> {
-    if pod.spec.annotations.is_empty() {
-        return None;
-    }
-    pod.spec.annotations.get(&Symbol::new(name)).copied()
-}
-
-/// A duration or a distribution in braces.
-fn distribution(pod: &Pod, name: &str) -> Option<Distribution> {
-    let text = annotation(pod, name)?.as_str();
-    if let Ok(duration) = SimDuration::from_str(text) {
-        return Some(Distribution::Constant(duration));
-    }
-    // Scenarios cannot say otherwise, but a kubectl line can: there is no file to draw from.
-    let drawable = |distribution: &Distribution| !matches!(distribution, Distribution::Empirical { .. });
-    serde_saphyr::from_str(text).ok().filter(drawable)
-}
 
 /// The pod in the user's words, for its random streams.
 pub(super) fn entity(pod: &Pod) -> String {
@@ -48,15 +14,13 @@ pub(super) fn entity(pod: &Pod) -> String {
 
 fn draw(
     pod: &Pod,
-    name: &'static str,
+    own: Option<&Distribution>,
     concern: &str,
     default: &Distribution,
     index: u64,
     ctx: &Ctx<'_, Kubelets>,
 ) -> SimDuration {
-    let own = distribution(pod, name);
-    let chosen = own.as_ref().unwrap_or(default);
-    match chosen {
+    match own.unwrap_or(default) {
         Distribution::Constant(value) => *value,
         other => Latencies::draw(other, ctx.streams, concern, &entity(pod), index),
     }
@@ -64,7 +28,7 @@ fn draw(
 
 /// Bound, images present -> containers running.
 pub(super) fn start_latency(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
-    draw(pod, START, "pod-start", &ctx.config.latency.pod_start, u64::from(restarts), ctx)
+    draw(pod, pod.spec.behavior().start.as_ref(), "pod-start", &ctx.config.latency.pod_start, u64::from(restarts), ctx)
 }
 
 /// One pull of the image of the pod's container of that number.
@@ -75,16 +39,17 @@ pub(super) fn pull_latency(pod: &Pod, container: usize, ctx: &Ctx<'_, Kubelets>)
 /// Running -> the application answers, whatever its probes say.
 pub(super) fn application_latency(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
     let is_probed = pod.spec.containers.iter().any(|c| c.readiness_probe.is_some());
-    if is_probed && distribution(pod, READY).is_none() {
+    let own = pod.spec.behavior().ready.as_ref();
+    if is_probed && own.is_none() {
         return SimDuration::ZERO;
     }
-    draw(pod, READY, "pod-ready", &ctx.config.latency.pod_ready, u64::from(restarts), ctx)
+    draw(pod, own, "pod-ready", &ctx.config.latency.pod_ready, u64::from(restarts), ctx)
 }
 
 /// How long the application answers its probes; none if it does so until it ends.
 pub(super) fn healthy_for(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> Option<SimDuration> {
-    let distribution = distribution(pod, HEALTHY_FOR)?;
-    Some(Latencies::draw(&distribution, ctx.streams, "pod-healthy-for", &entity(pod), u64::from(restarts)))
+    let distribution = pod.spec.behavior().healthy_for.as_ref()?;
+    Some(Latencies::draw(distribution, ctx.streams, "pod-healthy-for", &entity(pod), u64::from(restarts)))
 }
 
 /// Running -> Ready, for containers that run since `since`.
@@ -131,28 +96,26 @@ pub(super) enum Gates {
 pub(super) fn gates_latency(pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> Gates {
     let mut longest = SimDuration::ZERO;
     for (index, gate) in pod.spec.readiness_gates.iter().enumerate() {
-        // A condition's name may have a prefix of its own, which an annotation's may not have within.
-        let condition = gate.condition_type.as_str();
-        let name = format!("{GATE}{}", condition.rsplit('/').next().unwrap_or(condition));
-        if annotation(pod, &name).is_some_and(|text| text.as_str() == "never") {
-            return Gates::Never;
-        }
-        if let Some(distribution) = distribution(pod, &name) {
-            let drawn = Latencies::draw(&distribution, ctx.streams, "pod-gate", &entity(pod), index as u64);
-            longest = longest.max(drawn);
+        match pod.spec.behavior().gate(gate.condition_type.as_str()) {
+            None => {}
+            Some(GateTime::Never) => return Gates::Never,
+            Some(GateTime::After(distribution)) => {
+                let drawn = Latencies::draw(distribution, ctx.streams, "pod-gate", &entity(pod), index as u64);
+                longest = longest.max(drawn);
+            }
         }
     }
     if longest.is_zero() { Gates::Open } else { Gates::After(longest) }
 }
 
 /// How long each init container runs, if that is said.
-pub(super) fn init_run(pod: &Pod) -> Option<Distribution> {
-    distribution(pod, INIT)
+pub(super) fn init_run(pod: &Pod) -> Option<&Distribution> {
+    pod.spec.behavior().init.as_ref()
 }
 
 /// With which code the first init container ends.
 pub(super) fn init_exit_code(pod: &Pod) -> i32 {
-    annotation(pod, INIT_EXIT_CODE).and_then(|code| code.as_str().parse().ok()).unwrap_or(0)
+    pod.spec.behavior().init_exit_code.unwrap_or(0)
 }
 
 /// When the sync comes that finds a back-off of `wait` over.
@@ -191,75 +154,20 @@ pub(super) fn first_probe(pod: &Pod, period: SimDuration, ctx: &Ctx<'_, Kubelets
     SimDuration::from_secs_f64(stream.unit() * period.as_secs_f64())
 }
 
-/// What a pod's containers use, as its annotation says: `memory`, `ephemeral-storage` without volumes, `pids`, and by
-/// `volumes/<name>` what its emptyDir volumes hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Usage {
-    pub(super) memory: i64,
-    pub(super) ephemeral_storage: i64,
-    pub(super) pids: i64,
-    volumes: Vec<(Symbol, i64)>,
+/// A stated amount in whole units; what is not stated is nothing.
+pub(super) fn amount(stated: Option<Quantity>) -> i64 {
+    stated.map_or(0, |amount| amount.value())
 }
 
-impl Usage {
-    /// What a volume holds.
-    pub(super) fn volume(&self, name: Symbol) -> Option<i64> {
-        self.volumes.iter().find(|(volume, _)| *volume == name).map(|(_, used)| *used)
-    }
-
-    /// What the pod takes of its node's disk: all but volumes in memory.
-    pub(super) fn disk(&self, pod: &Pod) -> i64 {
-        let on_disk = pod
-            .spec
-            .volumes
-            .iter()
-            .filter(|volume| volume.empty_dir.as_ref().is_some_and(|dir| dir.medium.as_str() != "Memory"));
-        let used = on_disk.filter_map(|volume| self.volume(volume.name));
-        used.fold(self.ephemeral_storage, i64::saturating_add)
-    }
-}
-
-/// Whether the pod says what it uses.
-pub(super) fn tells_usage(pod: &Pod) -> bool {
-    annotation(pod, USAGE).is_some()
-}
-
-/// What the pod uses, if it says so. Whoever asks again and again asks [`Usages`].
-pub(super) fn usage(pod: &Pod) -> Option<Usage> {
-    annotation(pod, USAGE).and_then(usage_of_text)
-}
-
-/// What annotations say of usage, each read once however many pods have it and however often they are looked at.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Usages {
-    of_text: FxHashMap<Symbol, Option<Usage>>,
-}
-
-impl Usages {
-    /// Reads what the pod says, if nobody has yet.
-    pub(super) fn learn(&mut self, pod: &Pod) {
-        if let Some(text) = annotation(pod, USAGE) {
-            self.of_text.entry(text).or_insert_with(|| usage_of_text(text));
-        }
-    }
-
-    /// What the pod uses, if it says so and has been learned.
-    pub(super) fn of(&self, pod: &Pod) -> Option<&Usage> {
-        self.of_text.get(&annotation(pod, USAGE)?)?.as_ref()
-    }
-}
-
-fn usage_of_text(text: Symbol) -> Option<Usage> {
-    let written = read_usage(text.as_str())?;
-    let of = |resource: &str| written.get(resource).map_or(0, |amount| amount.value());
-    let volume =
-        |(name, amount): (&String, &Quantity)| Some((Symbol::new(name.strip_prefix("volumes/")?), amount.value()));
-    Some(Usage {
-        memory: of("memory"),
-        ephemeral_storage: of("ephemeral-storage"),
-        pids: of("pids"),
-        volumes: written.iter().filter_map(volume).collect(),
-    })
+/// What the pod takes of its node's disk: all but volumes in memory.
+pub(super) fn disk_use(pod: &Pod, usage: &StatedUsage) -> i64 {
+    let on_disk = pod
+        .spec
+        .volumes
+        .iter()
+        .filter(|volume| volume.empty_dir.as_ref().is_some_and(|dir| dir.medium.as_str() != "Memory"));
+    let used = on_disk.map(|volume| amount(usage.of_volume(volume.name)));
+    used.fold(amount(usage.ephemeral_storage), i64::saturating_add)
 }
 
 /// How long a preStop hook sleeps.
@@ -275,7 +183,7 @@ pub(super) fn pre_stop(pod: &Pod) -> SimDuration {
 
 /// SIGTERM -> exit; not capped by the grace period.
 pub(super) fn exit_latency(pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
-    draw(pod, STOP, "pod-stop", &ctx.config.latency.pod_stop, 0, ctx)
+    draw(pod, pod.spec.behavior().stop.as_ref(), "pod-stop", &ctx.config.latency.pod_stop, 0, ctx)
 }
 
 /// How long containers run before they end by themselves; none if they run until stopped. Those of Jobs that do not say it
@@ -283,13 +191,13 @@ pub(super) fn exit_latency(pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
 pub(super) fn run_for(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> Option<SimDuration> {
     let of_jobs = || {
         let is_of_job = || matches!(pod.owner.and_then(WorkloadId::from_owner), Some(WorkloadId::Job(_)));
-        ctx.config.latency.job_run.clone().filter(|_| is_of_job())
+        ctx.config.latency.job_run.as_ref().filter(|_| is_of_job())
     };
-    let distribution = distribution(pod, RUN_FOR).or_else(of_jobs)?;
-    Some(Latencies::draw(&distribution, ctx.streams, "pod-run-for", &entity(pod), u64::from(restarts)))
+    let distribution = pod.spec.behavior().run_for.as_ref().or_else(of_jobs)?;
+    Some(Latencies::draw(distribution, ctx.streams, "pod-run-for", &entity(pod), u64::from(restarts)))
 }
 
 /// With which code they end.
 pub(super) fn exit_code(pod: &Pod) -> i32 {
-    annotation(pod, EXIT_CODE).and_then(|code| code.as_str().parse().ok()).unwrap_or(0)
+    pod.spec.behavior().exit_code.unwrap_or(0)
 }

@@ -14,8 +14,8 @@ use crate::arena::Symbol;
 use crate::component::Latencies;
 use crate::kubectl::{Command, DryRun, Runbook, RunbookLine};
 use crate::model::{
-    HorizontalPodAutoscaler, ManifestObject, MetricSpec, Object, PodSpec, ResourceRequirements, RestartPolicy,
-    requests, stated_usage, zone_of,
+    Behavior, HorizontalPodAutoscaler, ManifestObject, MetricSpec, Object, PodSpec, READY, RUN_FOR,
+    ResourceRequirements, RestartPolicy, requests, zone_of,
 };
 
 /// Objects that an assumption names; the others are counted.
@@ -193,7 +193,7 @@ fn node_conditions(objects: &[ManifestObject]) -> Option<Assumption> {
 
 /// What makes pods that are to end, and does not say when: objects of the input, and of the lines of the timeline.
 fn job_lengths(spec: &Spec, objects: &[ManifestObject], runbook: &Runbook) -> Option<Assumption> {
-    let run_for = Symbol::new("kubesquall.sim/run-for");
+    let run_for = Symbol::new(RUN_FOR);
     let is_endless = |object: &&Object| {
         let is_to_end = match object {
             Object::Job(job) => spec.latency.job_run.is_none() && !job.status.is_finished(),
@@ -265,11 +265,9 @@ fn annotations(object: &Object) -> &BTreeMap<Symbol, Symbol> {
 
 fn gates(objects: &[ManifestObject]) -> Option<Assumption> {
     let is_open = |object: &Object, spec: &PodSpec| {
-        spec.readiness_gates.iter().any(|gate| {
-            let condition = gate.condition_type.as_str();
-            let name = format!("kubesquall.sim/gate-{}", condition.rsplit('/').next().unwrap_or(condition));
-            !annotations(object).contains_key(&Symbol::new(&name))
-        })
+        spec.readiness_gates
+            .iter()
+            .any(|gate| !annotations(object).contains_key(&Behavior::gate_annotation(gate.condition_type.as_str())))
     };
     let gated = pod_specs(objects).filter(|(object, spec)| is_open(object, spec));
     let assumption = Assumption::new(
@@ -284,7 +282,7 @@ fn gates(objects: &[ManifestObject]) -> Option<Assumption> {
 
 /// Workloads to whose pods `latency.podReady` says nothing, as their readiness probes decide; and how many others there are.
 pub(super) fn timed_by_probes(objects: &[ManifestObject]) -> (Vec<&Object>, usize) {
-    let ready = Symbol::new("kubesquall.sim/ready");
+    let ready = Symbol::new(READY);
     let is_timed = |object: &Object, spec: &PodSpec| {
         let is_probed = spec.containers.iter().any(|container| container.readiness_probe.is_some());
         is_probed && !annotations(object).contains_key(&ready)
@@ -324,7 +322,7 @@ fn autoscalers(spec: &Spec, objects: &[ManifestObject]) -> Option<Assumption> {
                 && (metadata.namespace, metadata.name) == (object.metadata.namespace, target.name)
         };
         let template = objects.iter().find(is_it).and_then(|target| pod_template(&target.object))?;
-        stated_usage(&template.metadata.annotations)
+        Behavior::of(&template.metadata.annotations).usage
     };
     let is_blind = |object: &HorizontalPodAutoscaler| {
         let (is_loaded, usage) = (is_loaded(object), usage(object).unwrap_or_default());
@@ -333,7 +331,7 @@ fn autoscalers(spec: &Spec, objects: &[ManifestObject]) -> Option<Assumption> {
         let is_known = |metric: &MetricSpec| {
             let source = metric.resource.as_ref().or(metric.container_resource.as_ref());
             let name = source.map_or("", |source| source.name.as_str());
-            (name == "cpu" && is_loaded) || usage.contains_key(name)
+            (name == "cpu" && is_loaded) || usage.of(name).is_some()
         };
         !with_defaults.spec.metrics.iter().all(is_known)
     };

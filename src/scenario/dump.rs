@@ -6,16 +6,11 @@ use super::assumption::Assumption;
 use crate::arena::Symbol;
 use crate::model::config::KubernetesVersion;
 use crate::model::{
-    ConditionStatus, ContainerStatus, ManifestObject, Node, Object, Pod, PodConditionType, has_control_plane_role,
-    runs_control_plane,
+    ConditionStatus, ContainerStatus, EXIT_CODE, INIT, INIT_EXIT_CODE, ManifestObject, Node, Object, Pod,
+    PodConditionType, RUN_FOR, has_control_plane_role, runs_control_plane,
 };
 use crate::state::CrashLoop;
 use crate::units::{SimDuration, unix_nanos_from_rfc3339};
-
-const RUN_FOR: &str = "kubesquall.sim/run-for";
-const EXIT_CODE: &str = "kubesquall.sim/exit-code";
-const INIT: &str = "kubesquall.sim/init";
-const INIT_EXIT_CODE: &str = "kubesquall.sim/init-exit-code";
 
 /// How long containers of a crash loop run that do not tell.
 const CRASH_AFTER: SimDuration = SimDuration::from_secs(1);

@@ -9,10 +9,12 @@ use super::targets::unknown;
 use super::validate::Inventory;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
-use crate::engine::Distribution;
 use crate::kubectl::{Command, Written};
-use crate::model::{ManifestObject, Object, ObjectMeta, PodSpec, PodTemplateSpec, SYSTEM_PRIORITY_CLASSES};
-use crate::units::{Quantity, SimDuration};
+use crate::model::{
+    BEHAVIOR_PREFIX, Behavior, ManifestObject, Object, ObjectMeta, Objection, PodSpec, PodTemplateSpec,
+    SYSTEM_PRIORITY_CLASSES,
+};
+use crate::units::Quantity;
 
 /// The most pods that are played. Kubernetes is tested with 150,000.
 pub(super) const PODS_MAX: u64 = 500_000;
@@ -25,23 +27,6 @@ pub(super) fn is_impossible(resource: Symbol, amount: &Quantity) -> bool {
     let unit = if resource == "cpu" { 1_000 } else { 1 };
     amount.is_negative() || amount.value() > AMOUNT_MAX / unit
 }
-
-/// How annotations begin that set what no field of the API says.
-const ANNOTATION_PREFIX: &str = "kubesquall.sim/";
-
-/// What stands behind the prefix.
-const ANNOTATIONS: [&str; 10] = [
-    "start",
-    "ready",
-    "stop",
-    "init",
-    "init-exit-code",
-    "run-for",
-    "healthy-for",
-    "exit-code",
-    "usage",
-    "gate-<condition>",
-];
 
 /// Checks each object by itself, and that they are not more than can be played.
 pub(super) fn check(scenario: &ResolvedScenario, inventory: &Inventory, diagnostics: &mut Diagnostics) {
@@ -242,62 +227,26 @@ fn replicas_in(patch: &serde_json::Value) -> u64 {
 /// What the pods' own annotations say about them.
 fn check_annotations(metadata: &ObjectMeta, object: &ManifestObject, diagnostics: &mut Diagnostics) {
     for (key, value) in &metadata.annotations {
-        let Some(name) = key.as_str().strip_prefix(ANNOTATION_PREFIX) else { continue };
-        let (problem, help) = match name {
-            "start" | "ready" | "stop" | "init" | "run-for" | "healthy-for" => match check_length(value.as_str()) {
-                Ok(()) => continue,
-                Err(problem) => {
-                    (problem, "write a duration such as `60s`, or a distribution such as `{exponential: {mean: 60s}}`")
-                }
-            },
-            gate if gate.starts_with("gate-") => match check_length(value.as_str()) {
-                Err(problem) if value.as_str() != "never" => (
-                    problem,
-                    "write `never`, or how long after the containers run the condition is True, such as `30s`",
-                ),
-                Ok(()) | Err(_) => continue,
-            },
-            "exit-code" | "init-exit-code" if value.as_str().parse::<u8>().is_ok() => continue,
-            "exit-code" | "init-exit-code" => {
-                (format!("`{value}` is not an exit code"), "write a whole number from 0 to 255 in quotes")
+        let diagnostic = match Behavior::default().read(key.as_str(), value.as_str()) {
+            Ok(()) => continue,
+            Err(Objection::Value { problem, help }) => {
+                let message = format!("the annotation `{key}` of {} cannot be read: {problem}", object.object.label());
+                Diagnostic::error("scenario::bad_value", message).help(help.to_owned())
             }
-            "usage" => match serde_saphyr::from_str::<BTreeMap<String, Quantity>>(value.as_str()) {
-                Ok(_) => continue,
-                Err(_) => (format!("`{value}` is not a map of resources"), "write it as `{memory: 900Mi}`"),
-            },
-            _ => {
-                let diagnostic = Diagnostic::error(
-                    "scenario::unknown_annotation",
-                    format!("{} has the annotation `{key}`, which does not exist", object.object.label()),
-                );
-                let known = ANNOTATIONS.join("`, `");
-                let help = match nearest(name, ANNOTATIONS) {
-                    Some(nearest) => format!("the nearest is `{ANNOTATION_PREFIX}{nearest}`"),
-                    None => format!("behind `{ANNOTATION_PREFIX}` stands one of `{known}`"),
+            Err(Objection::Unknown) => {
+                let message = format!("{} has the annotation `{key}`, which does not exist", object.object.label());
+                let name = key.as_str().strip_prefix(BEHAVIOR_PREFIX).unwrap_or_default();
+                let help = match nearest(name, Behavior::names()) {
+                    Some(nearest) => format!("the nearest is `{BEHAVIOR_PREFIX}{nearest}`"),
+                    None => {
+                        let known = Behavior::names().collect::<Vec<_>>().join("`, `");
+                        format!("behind `{BEHAVIOR_PREFIX}` stands one of `{known}`")
+                    }
                 };
-                diagnostics.push(diagnostic.at(object.source.clone(), "in this object").help(help));
-                continue;
+                Diagnostic::error("scenario::unknown_annotation", message).help(help)
             }
         };
-        let message = format!("the annotation `{key}` of {} cannot be read: {problem}", object.object.label());
-        let diagnostic = Diagnostic::error("scenario::bad_value", message);
-        diagnostics.push(diagnostic.at(object.source.clone(), "in this object").help(help.to_owned()));
-    }
-}
-
-/// A duration or a distribution, as annotations hold them.
-fn check_length(text: &str) -> Result<(), String> {
-    let problem = match text.parse::<SimDuration>() {
-        Ok(_) => return Ok(()),
-        Err(problem) => problem.to_string(),
-    };
-    if !text.trim_start().starts_with('{') {
-        return Err(problem);
-    }
-    match serde_saphyr::from_str::<Distribution>(text) {
-        Ok(Distribution::Empirical { .. }) => Err("an annotation cannot name a file".to_owned()),
-        Ok(_) => Ok(()),
-        Err(_) => Err(format!("`{text}` is not a distribution")),
+        diagnostics.push(diagnostic.at(object.source.clone(), "in this object"));
     }
 }
 

@@ -12,11 +12,11 @@ use super::assumption::Assumption;
 use crate::arena::Symbol;
 use crate::model::manifest::DUMP_COMMAND;
 use crate::model::{
-    DaemonSet, DaemonSetSpec, Deployment, DeploymentSpec, Job, JobSpec, LabelSelector, Labels, ManifestObject, Node,
-    NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm, Object, ObjectMeta, OwnerReference,
-    PersistentVolumeClaim, Pod, PodTemplateSpec, PriorityClass, ReplicaSet, ReplicaSetSpec, ReplicationController,
-    ReplicationControllerSpec, StatefulSet, StatefulSetSpec, Taint, TaintEffect, Toleration, TolerationOperator,
-    first_untolerated,
+    BEHAVIOR_PREFIX, DaemonSet, DaemonSetSpec, Deployment, DeploymentSpec, Job, JobSpec, LabelSelector, Labels,
+    ManifestObject, Node, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm, Object,
+    ObjectMeta, OwnerReference, PersistentVolumeClaim, Pod, PodTemplateSpec, PriorityClass, ReplicaSet, ReplicaSetSpec,
+    ReplicationController, ReplicationControllerSpec, StatefulSet, StatefulSetSpec, Taint, TaintEffect, Toleration,
+    TolerationOperator, first_untolerated,
 };
 
 const TEMPLATE_HASH: &str = "pod-template-hash";
@@ -39,7 +39,7 @@ const LABELS_OF_CONTROLLERS: [&str; 10] = [
 ];
 
 /// Annotations of pods that their templates must have had.
-const ANNOTATIONS_OF_TEMPLATES: [&str; 2] = ["kubesquall.sim/", "cluster-autoscaler.kubernetes.io/"];
+const ANNOTATIONS_OF_TEMPLATES: [&str; 2] = [BEHAVIOR_PREFIX, "cluster-autoscaler.kubernetes.io/"];
 
 /// Namespace, kind and name of an owner.
 type Key = (Symbol, Symbol, Symbol);

@@ -1,6 +1,5 @@
 //! Pods as the API shows them.
 
-use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use smallvec::SmallVec;
 use super::meta::{Owner, Uid};
 use super::nodes::{NodeId, Status};
 use crate::arena::{Id, Symbol};
-use crate::model::{self, Labels, PodSpec, QosClass, Resources};
+use crate::model::{self, Behavior, Labels, PodAnnotations, PodSpec, QosClass, Resources};
 use crate::units::{SimDuration, SimTime};
 
 /// Identifies a pod object; a re-created pod of the same name has another id.
@@ -21,8 +20,8 @@ pub struct AdmittedSpec {
     /// The spec as admission left it (priority resolved, default tolerations added), without `nodeName` and without the
     /// per-node affinity term of daemon pods (see [`Pod::pinned_node`]).
     pub spec: PodSpec,
-    /// Annotations of the template; `kubesquall.sim/…` ones set latencies and run times.
-    pub annotations: Arc<BTreeMap<Symbol, Symbol>>,
+    /// Annotations of the template, and how they say that containers behave.
+    pub annotations: Arc<PodAnnotations>,
     /// Finalizers of others: the object stays until somebody takes them off. That of Jobs is [`Pod::job_tracking`].
     pub finalizers: Box<[Symbol]>,
     /// What the scheduler subtracts from a node: requests of containers, init containers and overhead.
@@ -35,6 +34,14 @@ pub struct AdmittedSpec {
     pub qos: QosClass,
     /// Resolved priority.
     pub priority: i32,
+}
+
+impl AdmittedSpec {
+    /// How the containers behave, as annotations say.
+    #[must_use]
+    pub fn behavior(&self) -> &Behavior {
+        self.annotations.behavior()
+    }
 }
 
 impl Deref for AdmittedSpec {

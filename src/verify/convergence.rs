@@ -15,9 +15,6 @@ use crate::state::{
 };
 use crate::units::{SimDuration, SimTime};
 
-/// Annotations of pods that end, or stop answering, by themselves.
-const RESTLESS: [&str; 3] = ["kubesquall.sim/run-for", "kubesquall.sim/healthy-for", "kubesquall.sim/init-exit-code"];
-
 /// What takes place within this time may still be under way, if calls take no time.
 const UNDER_WAY: SimDuration = SimDuration::from_secs(120);
 
@@ -251,7 +248,9 @@ impl Calm<'_> {
 
     /// Its containers end, or fail, by themselves.
     fn is_restless(&self, id: PodId, pod: &Pod) -> bool {
-        let annotated = RESTLESS.iter().any(|name| pod.spec.annotations.contains_key(&Symbol::new(name)));
+        let behavior = pod.spec.behavior();
+        let annotated =
+            behavior.run_for.is_some() || behavior.healthy_for.is_some() || behavior.init_exit_code.is_some();
         // A probe may fail long before the application is up.
         let is_probed = pod.spec.containers.iter().any(|c| c.startup_probe.is_some() || c.liveness_probe.is_some());
         let backs_off = pod.containers.iter().any(|c| c.state == ContainerState::CrashLoopBackOff);

@@ -11,7 +11,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("parallel", &[]),
     ("engine", &["units", "arena", "diagnostics"]),
     ("diagnostics", &["units", "arena"]),
-    ("model", &["parallel", "units", "arena", "diagnostics"]),
+    ("model", &["engine", "parallel", "units", "arena", "diagnostics"]),
     ("state", &["model", "units", "arena"]),
     ("component", &["state", "engine", "model", "units", "arena", "diagnostics"]),
     ("apiserver", BELOW_COMPONENTS),

@@ -173,7 +173,7 @@ impl Strategy for model::Pod {
                 }
                 if new.metadata.annotations != old.metadata.annotations || new.spec != old.spec {
                     let admitted = Arc::make_mut(&mut pod.spec);
-                    admitted.annotations = Arc::new(new.metadata.annotations);
+                    admitted.annotations = Arc::new(new.metadata.annotations.into());
                     admitted.spec = PodSpec { node_name: None, ..new.spec };
                 }
             });

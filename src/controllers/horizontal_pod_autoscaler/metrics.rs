@@ -3,9 +3,8 @@
 use super::calculator::{Sample, Standing};
 use crate::arena::Symbol;
 use crate::component::Config;
-use crate::model::stated_usage;
 use crate::state::{Pod, PodPhase, Status, Store};
-use crate::units::SimTime;
+use crate::units::{Quantity, SimTime};
 
 /// One pod of a workload that is scaled.
 #[derive(Clone, Debug)]
@@ -56,9 +55,9 @@ impl<'a> View<'a> {
 
 /// What a pod says that it uses: thousandths of a core and of a byte.
 fn usage(pod: &Pod) -> Option<(Option<i64>, Option<i64>)> {
-    let used = stated_usage(&pod.spec.annotations)?;
-    let milli = |resource: &str| used.get(resource).map(|amount| amount.milli_value());
-    Some((milli("cpu"), milli("memory")))
+    let used = pod.spec.behavior().usage.as_ref()?;
+    let milli = |amount: Quantity| amount.milli_value();
+    Some((used.cpu.map(milli), used.memory.map(milli)))
 }
 
 /// The load on a workload: how much there is, and under how much a pod uses the CPU that it requests.

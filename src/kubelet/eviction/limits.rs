@@ -2,8 +2,8 @@
 
 use super::{Disruption, GRACE, Kubelets, is_critical};
 use crate::component::Ctx;
-use crate::kubelet::settings::Usage;
-use crate::model::{Container, PodSpec};
+use crate::kubelet::settings::{amount, disk_use};
+use crate::model::{Container, PodSpec, StatedUsage};
 use crate::state::{NodeId, Pod, PodId, PodPhase};
 use crate::units::{Quantity, SimDuration};
 
@@ -27,7 +27,9 @@ impl Kubelets {
             if is_ended || is_critical(object) {
                 continue;
             }
-            let Some(message) = self.usages.of(object).and_then(|usage| exceeded(object, usage)) else { continue };
+            let Some(message) = object.spec.behavior().usage.as_ref().and_then(|usage| exceeded(object, usage)) else {
+                continue;
+            };
             let time = self.evict(pod, node, GRACE, message, Disruption::Unmarked, ctx);
             took = Some(took.map_or(time, |took: SimDuration| took.max(time)));
         }
@@ -36,22 +38,22 @@ impl Kubelets {
 }
 
 /// The first limit that a pod exceeds, as the message says it.
-fn exceeded(pod: &Pod, usage: &Usage) -> Option<String> {
+fn exceeded(pod: &Pod, usage: &StatedUsage) -> Option<String> {
     for volume in &pod.spec.volumes {
         let limit = volume.empty_dir.as_ref().and_then(|dir| dir.size_limit).filter(|limit| limit.nano_value() > 0);
-        if let (Some(limit), Some(used)) = (limit, usage.volume(volume.name))
-            && used > limit.value()
+        if let (Some(limit), Some(used)) = (limit, usage.of_volume(volume.name))
+            && used.value() > limit.value()
         {
             return Some(format!("Usage of EmptyDir volume \"{}\" exceeds the limit \"{limit}\". ", volume.name));
         }
     }
     if let Some(limit) = pod_limit(&pod.spec.spec)
-        && usage.disk(pod) > limit.value()
+        && disk_use(pod, usage) > limit.value()
     {
         return Some(format!("Pod ephemeral local storage usage exceeds the total limit of containers {limit}. "));
     }
     let container = pod.spec.containers.first()?;
-    let limit = limit(container).filter(|limit| !limit.is_zero() && usage.ephemeral_storage > limit.value())?;
+    let limit = limit(container).filter(|limit| !limit.is_zero() && amount(usage.ephemeral_storage) > limit.value())?;
     Some(format!("Container {} exceeded its local ephemeral storage limit \"{limit}\". ", container.name))
 }
 

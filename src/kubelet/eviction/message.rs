@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::Shortage;
 use super::observation::{Observations, quantity};
-use crate::kubelet::settings::{self, Usage};
+use crate::kubelet::settings::amount;
+use crate::model::StatedUsage;
 use crate::model::config::{EvictionThreshold, KubernetesVersion};
 use crate::state::Pod;
 use crate::units::{Quantity, QuantityFormat};
@@ -48,12 +49,12 @@ fn low(threshold: &EvictionThreshold, observed: &Observations) -> String {
 /// What a pod uses is its first container's.
 fn consumers(text: &mut String, pod: &Pod, shortage: Shortage, version: KubernetesVersion) {
     let resource = shortage.resource();
-    let of = |usage: &Usage| match shortage {
-        Shortage::Memory => Some(usage.memory),
-        Shortage::Disk => Some(usage.ephemeral_storage),
+    let of = |usage: &StatedUsage| match shortage {
+        Shortage::Memory => Some(amount(usage.memory)),
+        Shortage::Disk => Some(amount(usage.ephemeral_storage)),
         Shortage::Pids => None,
     };
-    let Some(used) = settings::usage(pod).as_ref().and_then(of) else { return };
+    let Some(used) = pod.spec.behavior().usage.as_ref().and_then(of) else { return };
     let usage = Quantity::from_value(used).with_format(QuantityFormat::BinarySi);
     let of_pod = pod.spec.resources.as_ref().and_then(|resources| resources.requests.get(resource.into()));
     if let Some(request) = of_pod.filter(|_| shortage == Shortage::Memory && version.at_least(34)) {

@@ -8,13 +8,13 @@ mod rank;
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::engine::Ticket;
-use crate::model::SYSTEM_CRITICAL_PRIORITY;
 use crate::model::config::{EvictionSignal, EvictionThreshold};
+use crate::model::{SYSTEM_CRITICAL_PRIORITY, StatedUsage};
 use crate::state::{DisruptionReason, NodeId, Pod, PodId, PodPhase, ReportedConditions, Status};
 use crate::units::{SimDuration, SimTime};
 
 use super::pod_worker::Stage;
-use super::{Kubelets, Timer, settings};
+use super::{Kubelets, Timer};
 use observation::Observations;
 use rank::Rank;
 
@@ -166,7 +166,7 @@ impl Kubelets {
         let machine = ctx.store.machine(node);
         let reported = machine.reported;
         let is_short = reported.memory_pressure || reported.disk_pressure;
-        if is_short || machine.burden != crate::state::Usage::default() || settings::tells_usage(pod) {
+        if is_short || machine.burden != crate::state::Usage::default() || pod.spec.behavior().usage.is_some() {
             self.watch_usage(node, ctx);
         }
     }
@@ -186,7 +186,7 @@ impl Kubelets {
                 .unfinished_pods_on(node)
                 .iter()
                 .filter_map(|pod| ctx.store.pod(*pod))
-                .any(settings::tells_usage);
+                .any(|pod| pod.spec.behavior().usage.is_some());
         if is_told {
             self.watch_usage(node, ctx);
         }
@@ -208,9 +208,6 @@ impl Kubelets {
             return;
         }
         let thresholds = ctx.config.kubelet.eviction_thresholds();
-        for pod in ctx.store.unfinished_pods_on(node).iter().filter_map(|&pod| ctx.store.pod(pod)) {
-            self.usages.learn(pod);
-        }
         let observed = self.observe(node, ctx);
         let transition = ctx.config.kubelet.eviction_pressure_transition_period;
         let manager = self.evictions.entry(node).or_default();
@@ -301,8 +298,8 @@ impl Kubelets {
         if object.phase.is_terminal() || is_ended || !is_known || is_critical(object) {
             return None;
         }
-        let nothing = settings::Usage::default();
-        let usage = self.runs(pod, object).then(|| self.usages.of(object).unwrap_or(&nothing));
+        let nothing = StatedUsage::default();
+        let usage = self.runs(pod, object).then(|| object.spec.behavior().usage.as_ref().unwrap_or(&nothing));
         Some(Rank::new(object, usage))
     }
 

@@ -1,7 +1,8 @@
 //! How much of each resource a node has left, by what its pods are said to use.
 
-use super::super::Kubelets;
 use crate::component::Ctx;
+use crate::kubelet::Kubelets;
+use crate::kubelet::settings::{amount, disk_use};
 use crate::model::config::{EvictionSignal, EvictionThreshold};
 use crate::state::{NodeId, PodPhase};
 use crate::units::{Quantity, QuantityFormat};
@@ -57,7 +58,7 @@ pub(super) fn quantity(signal: EvictionSignal, amount: i64) -> Quantity {
 }
 
 impl Kubelets {
-    /// Measures the node, whose pods' usages have been learned.
+    /// Measures the node.
     ///
     /// # Source
     /// kubelet, `makeSignalObservations`. Pods together may use what is allocatable and, on top, the hard threshold of memory.
@@ -72,11 +73,11 @@ impl Kubelets {
             if pod.phase != PodPhase::Running && !self.runs(id, pod) {
                 continue;
             }
-            let Some(usage) = self.usages.of(pod) else { continue };
-            disk = disk.saturating_add(usage.disk(pod));
+            let Some(usage) = &pod.spec.behavior().usage else { continue };
+            disk = disk.saturating_add(disk_use(pod, usage));
             if self.runs(id, pod) {
-                memory = memory.saturating_add(usage.memory);
-                pids = pids.saturating_add(usage.pids);
+                memory = memory.saturating_add(amount(usage.memory));
+                pids = pids.saturating_add(amount(usage.pids));
             }
         }
         let images = object.images.iter().filter(|(names, _)| self.images.is_listed(node, names));

@@ -2,8 +2,9 @@
 
 use std::cmp::Reverse;
 
-use super::super::settings::Usage;
 use super::Shortage;
+use crate::kubelet::settings::{amount, disk_use};
+use crate::model::StatedUsage;
 use crate::state::Pod;
 
 /// What decides when a pod's turn comes.
@@ -19,8 +20,8 @@ pub(super) struct Rank {
 pub(super) type Amounts = [i64; 3];
 
 impl Rank {
-    pub(super) fn new(pod: &Pod, usage: Option<&Usage>) -> Self {
-        let amounts = |usage: &Usage| [usage.memory, usage.disk(pod), usage.pids];
+    pub(super) fn new(pod: &Pod, usage: Option<&StatedUsage>) -> Self {
+        let amounts = |usage: &StatedUsage| [amount(usage.memory), disk_use(pod, usage), amount(usage.pids)];
         let requests = Shortage::ALL.map(|shortage| shortage.request(pod));
         Self { priority: pod.spec.priority, usage: usage.map(amounts), requests }
     }

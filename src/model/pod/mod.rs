@@ -1,8 +1,8 @@
 //! Pods: what is written, what a pod takes of its node, and what the API server adds.
 
+mod behavior;
 mod defaults;
 mod requests;
-mod usage;
 
 use super::api_type::{api_enums, api_open_enums, api_structs};
 use super::meta::{Labels, ObjectMeta, Opaque};
@@ -14,10 +14,13 @@ use super::volume::PersistentVolumeClaimSpec;
 use crate::arena::Symbol;
 use crate::units::Quantity;
 
+pub use behavior::{
+    BEHAVIOR_PREFIX, Behavior, EXIT_CODE, GateTime, INIT, INIT_EXIT_CODE, Objection, PodAnnotations, READY, RUN_FOR,
+    StatedUsage,
+};
 pub use defaults::image_tag;
 pub(super) use requests::container_requests;
 pub use requests::{limited, non_zero_container_requests, non_zero_requests, qos, requested, requests};
-pub use usage::{read_usage, stated_usage};
 
 api_structs! {
     /// A pod.

@@ -1,7 +1,8 @@
 //! Lease renewals and status reports of a node: loops with a phase of their own.
 
-use super::recovery::Away;
-use super::{Kubelets, Timer};
+use super::Kubelets;
+use super::links::Away;
+use super::timer::{NodeTimer, Timer};
 use crate::component::Ctx;
 use crate::engine::Stream;
 use crate::state::{HeartbeatLoop, MachineChange, NodeId};
@@ -85,7 +86,7 @@ fn reports(stream: &mut Stream, now: SimTime, ctx: &Ctx<'_, Kubelets>) -> Heartb
 impl Kubelets {
     /// Nothing reaches the API server: renewals end for everybody.
     pub(super) fn api_stopped(&mut self, ctx: &mut Ctx<'_, Self>) {
-        self.api_down = true;
+        self.links.is_api_down = true;
         // Every kubelet loses its API server, so every node is looked at.
         for node in ctx.store.node_ids() {
             if ctx.store.heartbeat(node).is_alive() {
@@ -100,10 +101,10 @@ impl Kubelets {
     /// kubelet, lease controller: after failures it tries again at most 7 s apart. A stand-in has but one try each interval.
     pub(super) fn api_started(&mut self, ctx: &mut Ctx<'_, Self>) {
         const RETRY_MAX: SimDuration = SimDuration::from_secs(7);
-        self.api_down = false;
+        self.links.is_api_down = false;
         let nodes: Vec<NodeId> = ctx.store.node_ids().filter(|&node| ctx.store.machine(node).talks()).collect();
         for node in nodes {
-            let beat = ctx.store.heartbeat(node).next_beat(ctx.now).filter(|_| self.is_stand_in(node, ctx));
+            let beat = ctx.store.heartbeat(node).next_beat(ctx.now).filter(|_| self.links.is_stand_in(node, ctx));
             let delay = match beat {
                 Some(beat) => beat.saturating_since(ctx.now),
                 None => uniform(&mut stream(node, ctx), RETRY_MAX),
@@ -119,7 +120,7 @@ impl Kubelets {
         }
         let last = ctx.store.heartbeat(node).renewed_at(ctx.now).unwrap_or(ctx.now);
         let due = (last + lease_interval(ctx)).max(ctx.now) + delay;
-        let ticket = ctx.arm(due, Timer::LateRenewal(node));
+        let ticket = ctx.arm(due, Timer::Node(node, NodeTimer::LateRenewal));
         if let Some(old) = self.late.insert(node, ticket) {
             ctx.cancel(old);
         }

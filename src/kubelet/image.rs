@@ -2,13 +2,14 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::pull::PullFailure;
+use super::back_off::PullFailure;
+use super::bound_pod::BoundPod;
 use super::settings;
 use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::engine::Distribution;
 use crate::model::{Container, PullPolicy};
-use crate::state::{CauseId, ContainerState, NodeId, Pod, PodId, PodPhase};
+use crate::state::{CauseId, ContainerState, NodeId, Pod, PodPhase};
 use crate::units::{SimDuration, SimTime};
 
 use super::Kubelets;
@@ -71,7 +72,8 @@ impl Images {
     /// # Differs
     /// Asking for an image that is there takes no time. A pull that fails does so after a second; one that is under way when its
     /// registry fails goes on.
-    pub(super) fn need(&mut self, id: PodId, pod: &Pod, on: NodeId, ctx: &Ctx<'_, Kubelets>) -> Need {
+    pub(super) fn need(&mut self, pod: BoundPod<'_>, ctx: &Ctx<'_, Kubelets>) -> Need {
+        let on = pod.node;
         let is_free = ctx.config.latency.image_pull == Distribution::Constant(SimDuration::ZERO);
         let mut containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
         let is_never = |container: &Container| container.image_pull_policy == Some(PullPolicy::Never);
@@ -81,11 +83,8 @@ impl Images {
         let (mut at, mut pulled) = (ctx.now, None);
         for (index, container) in pod.spec.init_containers.iter().chain(&pod.spec.containers).enumerate() {
             let image = container.image;
-            let known = if self.is_present(id, image, on, ctx) {
-                Some(ctx.now)
-            } else {
-                self.there_at.get(&(on, image)).copied()
-            };
+            let known =
+                if self.is_present(pod, image, ctx) { Some(ctx.now) } else { self.there_at.get(&(on, image)).copied() };
             if is_never(container) {
                 if known.is_none_or(|there_at| there_at > at) && lists_all_images(on, ctx) {
                     return Need::Fails { image, at, how: PullFailure::Never };
@@ -102,7 +101,7 @@ impl Images {
                 return Need::Fails { image, at, how: PullFailure::TooMany };
             }
             let there_at = known.unwrap_or_else(|| {
-                let takes = settings::pull_latency(pod, index, ctx);
+                let takes = settings::pull_latency(&pod, index, ctx);
                 let done = self.pull(on, at, takes, ctx.config.kubelet.parallel_image_pulls_max);
                 self.there_at.insert((on, image), done);
                 pulled.get_or_insert(image);
@@ -114,19 +113,17 @@ impl Images {
     }
 
     /// Whether the image is on the node because the Node object lists it, or because a pod there has run it.
-    fn is_present(&self, id: PodId, image: Symbol, on: NodeId, ctx: &Ctx<'_, Kubelets>) -> bool {
-        let listed = ctx.store.node(on).map(|node| &node.images);
-        let is_there = |names: &[Symbol]| names.contains(&image) && self.is_listed(on, names);
+    fn is_present(&self, pod: BoundPod<'_>, image: Symbol, ctx: &Ctx<'_, Kubelets>) -> bool {
+        let listed = ctx.store.node(pod.node).map(|node| &node.images);
+        let is_there = |names: &[Symbol]| names.contains(&image) && self.is_listed(pod.node, names);
         if listed.is_some_and(|images| images.iter().any(|(names, _)| is_there(names))) {
             return true;
         }
-        ctx.store.unfinished_pods_on(on).iter().filter_map(|pod| Some((*pod, ctx.store.pod(*pod)?))).any(
-            |(other, pod)| {
-                let has_run = pod.phase == PodPhase::Running || (other == id && pod.restarts_max() > 0);
-                let mut containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
-                has_run && containers.any(|container| container.image == image)
-            },
-        )
+        BoundPod::unfinished_on(pod.node, ctx.store).any(|other| {
+            let has_run = other.phase == PodPhase::Running || (other.id == pod.id && other.restarts_max() > 0);
+            let mut containers = other.spec.init_containers.iter().chain(&other.spec.containers);
+            has_run && containers.any(|container| container.image == image)
+        })
     }
 
     /// Why pulls of the image fail on the node, if they do.
@@ -215,7 +212,7 @@ impl Kubelets {
     /// Images that some pod waits for in vain when the run begins cannot be had by others, either, and not later on.
     ///
     /// # Differs
-    /// The registry may have been away for a moment; a dump does not tell.
+    /// The registry may have been away for a moment; a dump does not say.
     pub(super) fn find_failing_pulls(&mut self, ctx: &Ctx<'_, Self>) {
         let is_failing =
             |state: ContainerState| matches!(state, ContainerState::ErrImagePull | ContainerState::ImagePullBackOff);

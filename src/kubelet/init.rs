@@ -1,14 +1,14 @@
 //! Init containers: one after the other, each until it succeeds.
 
-use smallvec::SmallVec;
-
+use super::bound_pod::BoundPod;
 use super::phase::{Fate, phase, restarts_after};
-use super::probe::{next_run, seconds};
-use super::pull::Start;
-use super::restart::back_off_text;
-use super::{Kubelets, Timer, settings};
+use super::probe_timing::{next_run, seconds};
+use super::status_manager::post;
+use super::timer::PodTimer;
+use super::worker::{Awaits, WorkerState};
+use super::{Kubelets, settings, statuses};
 use crate::component::{Ctx, EventDraft, Latencies, ObjectRef, PodStatusPatch};
-use crate::state::{ContainerState, ContainerStatus, Ending, Pod, PodId, Status};
+use crate::state::{ContainerState, Ending, Pod, Status};
 use crate::units::{SimDuration, SimTime};
 
 /// How an init sequence ends.
@@ -17,7 +17,7 @@ pub(super) enum Inits {
     /// All are done, or run if they are sidecars.
     Done(SimTime),
     /// The one of that number ends with this code.
-    Fails(SimTime, usize, i32),
+    Fails(SimTime, u32, i32),
 }
 
 /// When init containers that begin at `begin` are done: their annotation says how long each runs, and with which code it ends.
@@ -36,14 +36,14 @@ pub(super) fn run_inits(pod: &Pod, restarts: u32, begin: SimTime, ctx: &Ctx<'_, 
     let worker_at = pod.scheduled_at.unwrap_or(pod.created_at);
     let mut at = begin;
     let mut number = u64::from(restarts) * CONTAINERS_MAX;
-    for (index, container) in pod.spec.init_containers.iter().enumerate() {
+    for (index, container) in (0..).zip(&pod.spec.init_containers) {
         if container.is_sidecar() {
             if let Some(probe) = &container.startup_probe {
                 at = next_run(probe, worker_at, at + seconds(probe.initial_delay_seconds));
             }
             continue;
         }
-        if let Some(runs) = &runs {
+        if let Some(runs) = runs {
             at += Latencies::draw(runs, ctx.streams, "init-run", &entity, number);
         }
         if code != 0 {
@@ -57,83 +57,56 @@ pub(super) fn run_inits(pod: &Pod, restarts: u32, begin: SimTime, ctx: &Ctx<'_, 
     Inits::Done(at)
 }
 
-/// Init containers when the regular ones start: sidecars run, the others are done.
-pub(super) fn done_statuses(pod: &Pod, restarts: u32, now: SimTime) -> SmallVec<[ContainerStatus; 0]> {
-    let status = |is_sidecar: bool| {
-        let done = ContainerState::Terminated(Ending::exit(0, now));
-        let state = if is_sidecar { ContainerState::Running { since: now } } else { done };
-        ContainerStatus { state, ready: true, restarts, last: None }
-    };
-    pod.spec.init_containers.iter().map(|c| status(c.is_sidecar())).collect()
-}
-
 impl Kubelets {
     /// An init container has failed.
     ///
     /// # Source
     /// kubelet, `computeInitContainerActions`, `getPhase` and `doBackOff`: under the policy Never the pod has failed; else the
     /// container is run again, at once the first time, and the pod stays Pending.
-    pub(super) fn init_failed(&mut self, pod: PodId, index: usize, code: i32, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.pod(pod) else { return };
-        let Some(node) = object.node else { return };
-        let Some(worker) = self.workers.get_mut(&pod) else { return };
-        worker.ticket = None;
+    pub(super) fn init_failed(&mut self, pod: BoundPod<'_>, index: u32, code: i32, ctx: &mut Ctx<'_, Self>) {
+        let index = index as usize;
+        let Some(worker) = self.workers.get_mut(&pod.id) else { return };
+        let WorkerState::Starting(launch, Awaits::Inits { begun, ticket }) = &mut worker.state else { return };
         let ending = Ending::exit(code, ctx.now);
         let ended = ContainerState::Terminated(ending);
         let mut patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
-        if !restarts_after(object.spec.restart_policy, code) {
-            let inits = statuses(object, index, ended, worker.init_restarts, ctx.now);
-            patch.phase = Some(phase(&object.spec, &inits, &object.containers, Fate::Open));
+        if !restarts_after(pod.spec.restart_policy, code) {
+            let inits = statuses::inits_at(&pod, index, ended, worker.init_restarts, ctx.now);
+            patch.phase = Some(phase(&pod.spec, &inits, &pod.containers, Fate::Open));
             patch.init_containers = Some(inits);
-            self.forget(pod, ctx);
-            self.post_if_heard(pod, patch, ctx);
+            self.forget(pod.id, ctx);
+            self.post_status(pod, patch, ctx);
             return;
         }
-        let name = object.spec.init_containers.get(index).map_or("", |container| container.name.as_str());
-        let begun = worker.init_begun.unwrap_or(ctx.now);
-        let wait = worker.init_back_off.next(begun, ctx.now, ctx.config.kubelet.restart_period_max);
+        let name = pod.spec.init_containers.get(index).map_or("", |container| container.name.as_str());
+        let wait = worker.init_back_off.next(*begun, ctx.now, ctx.config.kubelet.restart_period_max);
         let count = worker.init_restarts;
         worker.init_restarts += 1;
         if wait.is_zero() {
-            patch.init_containers = Some(statuses(object, index, ended, count, ctx.now));
-            self.post_if_heard(pod, patch, ctx);
-            self.run_inits_again(pod, ctx);
+            let launch = *launch;
+            worker.state = WorkerState::Idle;
+            patch.init_containers = Some(statuses::inits_at(&pod, index, ended, count, ctx.now));
+            post(&self.links, worker, pod, patch, ctx);
+            self.try_again(pod, launch, ctx);
             return;
         }
-        let wait = settings::synced(object, wait, "init-sync", count.into(), ctx);
-        worker.ticket = Some(ctx.arm_in(wait, Timer::InitRestart(pod)));
-        let mut inits = statuses(object, index, ContainerState::CrashLoopBackOff, count, ctx.now);
+        let wait = settings::synced(&pod, wait, "init-sync", count.into(), ctx);
+        *ticket = pod.arm_in(wait, PodTimer::InitRestart, ctx);
+        let mut inits = statuses::inits_at(&pod, index, ContainerState::CrashLoopBackOff, count, ctx.now);
         if let Some(status) = inits.get_mut(index) {
             status.last = Some(ending);
         }
         patch.init_containers = Some(inits);
-        let text = back_off_text(name, object);
-        self.event(node, EventDraft::warning("BackOff", ObjectRef::pod(object), text), ctx);
-        self.post_if_heard(pod, patch, ctx);
+        let text = statuses::back_off_text(name, &pod);
+        self.links.event(pod.node, EventDraft::warning("BackOff", ObjectRef::pod(&pod), text), ctx);
+        post(&self.links, worker, pod, patch, ctx);
     }
 
     /// The failed init container is run once more.
-    pub(super) fn run_inits_again(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        match self.workers.get(&pod).map(|worker| worker.start) {
-            Some(Start::Whole) => self.restart_whole(pod, ctx),
-            _ => self.start(pod, ctx),
-        }
+    pub(super) fn run_inits_again(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let Some(worker) = self.workers.get_mut(&pod.id) else { return };
+        let WorkerState::Starting(launch, Awaits::Inits { .. }) = worker.state else { return };
+        worker.state = WorkerState::Idle;
+        self.try_again(pod, launch, ctx);
     }
-}
-
-/// Init containers while the one of that number is in a state: those before it are done, those behind it wait.
-fn statuses(
-    pod: &Pod,
-    index: usize,
-    state: ContainerState,
-    restarts: u32,
-    now: SimTime,
-) -> SmallVec<[ContainerStatus; 0]> {
-    let mut statuses = done_statuses(pod, 0, now);
-    for (position, status) in statuses.iter_mut().enumerate().skip(index) {
-        let state = if position == index { state } else { ContainerState::Waiting };
-        let restarts = if position == index { restarts } else { 0 };
-        *status = ContainerStatus { state, ready: false, restarts, last: None };
-    }
-    statuses
 }

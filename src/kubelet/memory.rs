@@ -1,12 +1,14 @@
 //! Containers that use more memory than their limit.
 
-use super::pod_worker::{Stage, Worker};
+use super::Kubelets;
+use super::bound_pod::BoundPod;
 use super::settings::amount;
-use super::{Kubelets, Timer};
+use super::timer::PodTimer;
+use super::worker::{Worker, rearm};
 use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::model::Container;
-use crate::state::{EndReason, Ending, Pod, PodId, PodPhase};
+use crate::state::{EndReason, Ending, Pod, PodPhase};
 use crate::units::SimTime;
 
 /// Exit code of a container that the kernel has killed.
@@ -42,29 +44,29 @@ impl Kubelets {
     ///
     /// # Differs
     /// Usage is given for the pod, so that its limits count together.
-    pub(super) fn watch_memory_of(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.pod(pod).filter(|object| is_over_limit(object)) else { return };
-        // The status of containers that have just begun is still on its way, which the worker knows.
-        let runs = object.phase == PodPhase::Running || self.workers.contains_key(&pod);
-        if !runs || object.node.is_none() || object.phase.is_terminal() {
+    pub(super) fn watch_memory_of(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if pod.phase.is_terminal() || !is_over_limit(&pod) {
             return;
         }
-        let ticket = ctx.arm(ctx.now, Timer::OutOfMemory(pod));
-        let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
-        if let Some(old) = worker.end.replace(ticket) {
-            ctx.cancel(old);
+        // The status of containers that have just begun is still on its way, which the worker knows.
+        if pod.phase != PodPhase::Running && !self.workers.contains_key(&pod.id) {
+            return;
+        }
+        let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+        if let Some(run) = worker.run_mut() {
+            rearm(&mut run.end, Some(pod.arm(ctx.now, PodTimer::OutOfMemory, ctx)), ctx);
         }
     }
 
-    pub(super) fn out_of_memory(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        if let Some(worker) = self.workers.get_mut(&pod) {
-            worker.end = None;
+    pub(super) fn out_of_memory(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if let Some(run) = self.workers.get_mut(&pod.id).and_then(Worker::run_mut) {
+            run.end = None;
         }
-        if ctx.store.pod(pod).is_some_and(is_over_limit) {
+        if is_over_limit(&pod) {
             self.container_ended(pod, Some(out_of_memory(ctx.now)), ctx);
         } else {
-            self.arm_end(pod, ctx);
+            self.watch_end(pod, ctx);
         }
-        self.settle(pod);
+        self.settle(pod.id);
     }
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Kubelets, tell};
+use super::bound_pod::BoundPod;
+use super::{Kubelets, statuses};
 use crate::arena::Symbol;
 use crate::component::{Ctx, DeleteOptions, PodStatusPatch, Request};
 use crate::model::{self, ObjectMeta, OwnerReference};
-use crate::state::{DeletionCause, NodeId, Pod, PodId, PodPhase, Status};
+use crate::state::{DeletionCause, NodeId, Pod, PodPhase, Status};
 
 /// Marks a mirror pod.
 const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -30,21 +31,22 @@ fn key(pod: &Pod) -> (Symbol, Arc<str>) {
 }
 
 impl Kubelets {
-    /// A mirror tells that there is a file.
-    pub(super) fn learn_file(&mut self, pod: &Pod) {
-        let Some(node) = pod.node.filter(|_| pod.is_mirror) else { return };
-        let files = &mut self.statics.entry(node).or_default().0;
-        files.entry(key(pod)).or_insert_with(|| File { mirror: Arc::new(pod.clone()), goes_on: false });
+    /// A mirror shows that there is a file.
+    pub(super) fn learn_file(&mut self, pod: BoundPod<'_>) {
+        if pod.is_mirror {
+            let files = &mut self.statics.entry(pod.node).or_default().0;
+            files.entry(key(&pod)).or_insert_with(|| File { mirror: Arc::new(pod.object.clone()), goes_on: false });
+        }
     }
 
     /// Takes a mirror away without touching the pod.
     ///
     /// # Source
     /// kubelet, `tryReconcileMirrorPods`: a mirror that is being deleted is removed at once.
-    pub(super) fn drop_mirror(id: PodId, mirror: &Pod, ctx: &mut Ctx<'_, Self>) {
+    pub(super) fn drop_mirror(mirror: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         let options = DeleteOptions { grace_s: Some(0), uid: Some(mirror.uid) };
         let cause = mirror.deletion.map_or(DeletionCause::Completed, |deletion| deletion.cause);
-        tell(ctx, Request::DeletePod { pod: id, options, cause });
+        ctx.send(Request::DeletePod { pod: mirror.id, options, cause });
     }
 
     /// A mirror has left the API: it is made anew while the pod's file is there.
@@ -68,7 +70,7 @@ impl Kubelets {
     /// # Source
     /// kubelet, mirror client: `CreateMirrorPod` needs the Node's UID.
     pub(super) fn recreate_mirrors(&self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        let Some(owner) = ctx.store.node(node).map(|object| object.uid).filter(|_| self.hears(node, ctx)) else {
+        let Some(owner) = ctx.store.node(node).map(|object| object.uid).filter(|_| self.links.are_up(node, ctx)) else {
             return;
         };
         let name = ctx.store.node_name(node);
@@ -89,22 +91,20 @@ impl Kubelets {
     }
 
     /// Whether a new mirror shows a static pod that runs already: its status is posted.
-    pub(super) fn goes_on_as_mirror(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) -> bool {
-        let Some(object) = ctx.store.pod(pod).filter(|object| object.is_mirror) else { return false };
-        let Some(files) = object.node.and_then(|node| self.statics.get_mut(&node)) else { return false };
-        let Some(file) = files.0.get_mut(&key(object)).filter(|file| file.goes_on) else { return false };
+    pub(super) fn goes_on_as_mirror(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) -> bool {
+        let Some(files) = self.statics.get_mut(&pod.node).filter(|_| pod.is_mirror) else { return false };
+        let Some(file) = files.0.get_mut(&key(&pod)).filter(|file| file.goes_on) else { return false };
         file.goes_on = false;
         let last = Arc::clone(&file.mirror);
-        let is_ready = !last.containers.is_empty() && last.containers.iter().all(|container| container.ready);
         let patch = PodStatusPatch {
             phase: Some(PodPhase::Running),
-            ready: Some(if is_ready { Status::True } else { Status::False }),
+            ready: Some(if statuses::are_containers_ready(&last) { Status::True } else { Status::False }),
             started: last.started_at,
             containers: Some(last.containers.clone()),
             init_containers: Some(last.init_containers.clone()),
             ..PodStatusPatch::default()
         };
-        tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
+        ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
         true
     }
 }

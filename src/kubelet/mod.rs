@@ -4,112 +4,55 @@
 //! kept per pod is only what is under way: a start, a stop, a back-off.
 
 mod admission;
+mod back_off;
+mod bound_pod;
 mod deadline;
 mod eviction;
+mod grace;
 mod heartbeat;
 mod image;
 mod init;
+mod links;
 mod memory;
 mod mirror;
 mod node_status;
 mod pace;
 mod phase;
-mod pod_worker;
 mod preemption;
 mod probe;
+mod probe_timing;
 mod pull;
 mod readiness_gates;
 mod recovery;
 mod restart;
 mod settings;
 mod shutdown;
+mod status_manager;
+mod statuses;
+mod sync_pod;
 mod termination;
+mod timer;
 mod volumes;
-mod words;
+mod worker;
 
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Symbol;
-use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, EventDraft, NodeRegistration, Record, Request, Start,
-};
+use crate::component::{Answer, ClientLimit, Component, Config, Ctx, NodeRegistration, Start};
 use crate::engine::Ticket;
 use crate::state::{
     CauseId, Change, Changed, ContainerFate, ControlPlaneProcess, Ending, MachineChange, NodeDelta, NodeId,
     PersistentVolumeId, PodDelta, PodId, Power, Store,
 };
 use crate::units::SimDuration;
-use pod_worker::Worker;
-pub use probe::ProbeKind;
-pub use pull::PullFailure;
-pub use recovery::Away;
-
-/// What a kubelet waits for.
-#[derive(Copy, Clone, Debug)]
-pub enum Timer {
-    /// The machine is up.
-    Booted(NodeId),
-    /// The kubelet sees again what the API server has.
-    Reconnected(NodeId, Away),
-    /// A new kubelet process finds its node ready.
-    FirstStatus(NodeId),
-    /// A new kubelet process looks at the pods that are bound to it.
-    PodsSeen(NodeId),
-    /// Another try to register.
-    Register(NodeId),
-    /// A renewal that was held up gets through.
-    LateRenewal(NodeId),
-    /// The status loop comes round and finds the node's conditions written by somebody else.
-    Report(NodeId),
-    /// The eviction manager looks again.
-    Pressure(NodeId),
-    /// The graceful shutdown's next group, or the end of it.
-    Shutdown(NodeId, u32),
-    /// The pod's containers run.
-    Started(PodId),
-    /// The pods that go for a critical one are gone.
-    RoomMade(PodId),
-    /// A pull of the pod's has failed.
-    PullFailed(PodId, Symbol, PullFailure),
-    /// A sync after a failed pull.
-    PullSync(PodId, Symbol, PullFailure),
-    /// The init container of that number has ended with that code.
-    InitFailed(PodId, u32, i32),
-    /// The back-off of an init container is over.
-    InitRestart(PodId),
-    /// The pod is ready.
-    Ready(PodId),
-    /// The pod's containers have stopped.
-    Stopped(PodId),
-    /// What is left of a pod that has stopped is cleaned up.
-    Cleaned(PodId),
-    /// The pod has been active as long as it may be.
-    Deadline(PodId),
-    /// A container uses more memory than it may.
-    OutOfMemory(PodId),
-    /// The pod's readiness gates are met.
-    GatesMet(PodId),
-    /// A container ends by itself.
-    Ended(PodId),
-    /// A probe has failed often enough.
-    ProbeFailed(PodId, ProbeKind),
-    /// A probe runs and the application is not up yet.
-    ProbeEarly(PodId, ProbeKind),
-    /// The containers that failed their probe have stopped, with this exit code.
-    ProbeKilled(PodId, i32),
-    /// The back-off before a restart is over.
-    Restart(PodId),
-    /// The status manager compares its pods with the API's.
-    Resync(PodId),
-    /// The volume manager looks whether the pod's volumes are attached.
-    LookUpVolumes(PodId),
-    /// A sync has waited long enough for the pod's volumes, or the next one begins.
-    MountSync(PodId),
-    /// The node's status says which volumes are in use.
-    ReportVolumes(NodeId),
-}
+pub use back_off::PullFailure;
+use bound_pod::BoundPod;
+pub use links::Away;
+pub use probe_timing::ProbeKind;
+pub use timer::{NodeTimer, PodTimer, Timer};
+use worker::Worker;
 
 /// How a pool's machine registers, and under which names.
 pub type Registrations = FxHashMap<NodeId, Arc<NodeRegistration>>;
@@ -120,38 +63,29 @@ pub type Registrations = FxHashMap<NodeId, Arc<NodeRegistration>>;
 /// kubelet: registration, heartbeats, pod workers, status manager.
 #[derive(Clone, Debug, Default)]
 pub struct Kubelets {
+    links: links::Links,
     workers: FxHashMap<PodId, Worker>,
-    /// Pods that wait for their volumes.
-    mounts: FxHashMap<PodId, volumes::MountWait>,
     /// Which change attached a volume that somebody waits for; a kubelet itself only sees the result.
     attached_by: FxHashMap<(PersistentVolumeId, NodeId), CauseId>,
     images: image::Images,
     /// Eviction managers with something to watch.
     evictions: FxHashMap<NodeId, eviction::Manager>,
-    /// Boot and reconnect timers under way.
-    awaited: FxHashMap<NodeId, Ticket>,
     /// Pods whose readiness gates are not met.
     gated: FxHashSet<PodId>,
     /// The static pods whose files are on each machine, as their last mirrors were.
     statics: FxHashMap<NodeId, mirror::Files>,
-    /// New kubelet processes that have not looked at their pods yet.
-    opening: FxHashMap<NodeId, pace::Opening>,
-    /// No node of the input has a kubelet of Kubernetes' own; neither will new ones.
-    all_stand_ins: bool,
     /// How long a machine's next boot takes, if that is special.
     next_boot: FxHashMap<NodeId, SimDuration>,
     /// Renewals that are held up.
     late: FxHashMap<NodeId, Ticket>,
     /// Nodes whose status loop has something to correct when it next comes round.
     reporting: FxHashSet<NodeId>,
-    /// Machines that booted while nobody could be told: their pods' containers are gone.
-    booted_unheard: FxHashSet<NodeId>,
-    /// Nodes whose kubelet process started while nobody could be told: its pods are as the one before left them.
-    restarted_unheard: FxHashSet<NodeId>,
+    /// Machines that booted offline: their pods' containers are gone.
+    booted_offline: FxHashSet<NodeId>,
+    /// Nodes whose kubelet process started offline: its pods are as the one before left them.
+    restarted_offline: FxHashSet<NodeId>,
     /// Refused registrations in a row.
     registration_tries: FxHashMap<NodeId, u32>,
-    /// The API server does not answer.
-    api_down: bool,
     /// How nodes register, by pool.
     templates: Arc<Vec<PoolTemplate>>,
     /// How a node whose object is gone would register again.
@@ -176,11 +110,6 @@ impl Kubelets {
         Self { templates, ..Self::default() }
     }
 
-    /// Whether the node's kubelet hears the API server and has caught up with it.
-    fn hears(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
-        ctx.store.machine(node).talks() && !self.api_down && !self.awaited.contains_key(&node)
-    }
-
     /// Whether something of the pod is still to come: its containers start, end or are restarted, a probe fails or the pod becomes
     /// Ready; or its readiness waits for what never comes.
     #[must_use]
@@ -188,18 +117,87 @@ impl Kubelets {
         let worker = self.workers.get(&pod);
         self.gated.contains(&pod) || worker.is_some_and(Worker::has_more_to_come)
     }
+}
 
-    /// Whether the node's kubelet hears of changes of its pods.
-    fn sees_pods(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
-        self.hears(node, ctx) && !self.opening.contains_key(&node)
+impl Kubelets {
+    fn node_timer(&mut self, node: NodeId, timer: NodeTimer, ctx: &mut Ctx<'_, Self>) {
+        match timer {
+            NodeTimer::Booted => {
+                self.links.awaited.remove(&node);
+                if ctx.store.machine(node).power == Power::Booting {
+                    ctx.change_machine(MachineChange::Booted(node));
+                }
+            }
+            NodeTimer::Reconnected(away) => {
+                self.links.awaited.remove(&node);
+                self.caught_up(node, away, ctx);
+            }
+            NodeTimer::FirstStatus => {
+                if self.links.are_up(node, ctx) {
+                    self.post(node, ctx);
+                }
+            }
+            NodeTimer::PodsSeen => self.opens_its_pods(node, ctx),
+            NodeTimer::Register => self.register(node, ctx),
+            NodeTimer::LateRenewal => {
+                self.late.remove(&node);
+                if self.links.reach(node, ctx) {
+                    heartbeat::begin_now(node, ctx);
+                    // The status was held up with the renewal.
+                    if self.differs(node, ctx) {
+                        self.post(node, ctx);
+                    }
+                }
+            }
+            NodeTimer::Report => self.report(node, ctx),
+            NodeTimer::Pressure => self.eviction_pass(node, ctx),
+            NodeTimer::Shutdown(group) => self.shutdown_step(node, group, ctx),
+            NodeTimer::ReportVolumes => self.report_volumes(node, ctx),
+        }
     }
 
-    /// Notes an Event of the node's kubelet; each kubelet has a sender of its own, so that none waits for another. What stands
-    /// in for a kubelet posts none.
-    fn event(&self, node: NodeId, event: EventDraft, ctx: &mut Ctx<'_, Self>) {
-        let is_posted = ctx.store.machine(node).talks() && !self.api_down && !self.is_stand_in(node, ctx);
-        if is_posted && !ctx.store.is_terminating(event.about.namespace) {
-            ctx.record(Record::Event { component: Self::NAME, event: event.on(node) });
+    fn pod_timer(&mut self, pod: BoundPod<'_>, timer: PodTimer, ctx: &mut Ctx<'_, Self>) {
+        match timer {
+            PodTimer::RoomMade => self.room_made(pod, ctx),
+            PodTimer::LookUpVolumes => self.look_up_volumes(pod, ctx),
+            PodTimer::MountSync => self.mount_sync(pod, ctx),
+            PodTimer::PullFailed(image, how) => self.pull_failed(pod, image, how, ctx),
+            PodTimer::PullSync(image, how) => self.pull_sync(pod, image, how, ctx),
+            PodTimer::InitFailed(index, code) => self.init_failed(pod, index, code, ctx),
+            PodTimer::InitRestart => self.run_inits_again(pod, ctx),
+            PodTimer::Started => self.containers_started(pod, ctx),
+            PodTimer::Ready => self.became_ready(pod, ctx),
+            PodTimer::GatesMet => self.gates_met(pod, ctx),
+            PodTimer::ProbeEarly(kind) => self.probe_early(pod, kind, ctx),
+            PodTimer::ProbeFailed(kind) => self.probe_failed(pod, kind, ctx),
+            PodTimer::ProbeKilled(code) => self.probe_killed(pod, code, ctx),
+            PodTimer::Ended => self.ended_by_itself(pod, ctx),
+            PodTimer::OutOfMemory => self.out_of_memory(pod, ctx),
+            PodTimer::Restart => self.backed_off(pod, ctx),
+            PodTimer::Deadline => self.deadline_passed(pod, ctx),
+            PodTimer::Stopped => self.containers_stopped(pod, ctx),
+            PodTimer::Cleaned => self.cleaned(pod, ctx),
+            PodTimer::Resync => self.resync(pod, ctx),
+        }
+    }
+
+    /// A pod was written.
+    fn pod_updated(&mut self, pod: BoundPod<'_>, delta: PodDelta, ctx: &mut Ctx<'_, Self>) {
+        if delta.touches(PodDelta::NODE) {
+            self.pod_bound(pod, ctx);
+        }
+        if delta.touches(PodDelta::DELETION) {
+            self.pod_deleted(pod, ctx);
+        }
+        if delta.touches(PodDelta::ANNOTATIONS) {
+            self.watch_usage_of(pod, ctx);
+            self.watch_memory_of(pod, ctx);
+        }
+        if delta.touches(PodDelta::READY) {
+            self.readiness_overwritten(pod, ctx);
+        }
+        if delta.touches(PodDelta::PHASE) && pod.phase.is_terminal() {
+            self.unmount(&pod, ctx);
         }
     }
 }
@@ -211,43 +209,11 @@ impl Component for Kubelets {
     const PROCESS: Option<ControlPlaneProcess> = None;
 
     fn words(timer: &Timer, store: &Store) -> String {
-        words::of(timer, store)
+        timer.words(store)
     }
 
     fn is_live(timer: &Timer, store: &Store) -> bool {
-        match *timer {
-            Timer::Started(pod)
-            | Timer::RoomMade(pod)
-            | Timer::PullFailed(pod, ..)
-            | Timer::PullSync(pod, ..)
-            | Timer::InitFailed(pod, ..)
-            | Timer::InitRestart(pod)
-            | Timer::Ready(pod)
-            | Timer::Stopped(pod)
-            | Timer::Cleaned(pod)
-            | Timer::Deadline(pod)
-            | Timer::OutOfMemory(pod)
-            | Timer::GatesMet(pod)
-            | Timer::Ended(pod)
-            | Timer::ProbeFailed(pod, _)
-            | Timer::ProbeEarly(pod, _)
-            | Timer::ProbeKilled(pod, _)
-            | Timer::Restart(pod)
-            | Timer::Resync(pod)
-            | Timer::LookUpVolumes(pod)
-            | Timer::MountSync(pod) => store.pod(pod).is_some(),
-            // The machine behind a name outlives its Node object.
-            Timer::Booted(_)
-            | Timer::Reconnected(..)
-            | Timer::FirstStatus(_)
-            | Timer::PodsSeen(_)
-            | Timer::Register(_)
-            | Timer::LateRenewal(_)
-            | Timer::Report(_)
-            | Timer::Pressure(_)
-            | Timer::ReportVolumes(_)
-            | Timer::Shutdown(..) => true,
-        }
+        timer.is_live(store)
     }
 
     fn clients(_config: &Config) -> Vec<ClientLimit> {
@@ -269,44 +235,31 @@ impl Component for Kubelets {
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Self>) {
         let nodes: Vec<NodeId> = ctx.store.nodes().map(|(id, _)| id).collect();
         let is_stand_in = |node: &NodeId| ctx.store.machine(*node).has_stand_in_kubelet;
-        self.all_stand_ins = !nodes.is_empty() && nodes.iter().all(is_stand_in);
+        self.links.are_all_stand_ins = !nodes.is_empty() && nodes.iter().all(is_stand_in);
         for node in nodes {
             if ctx.store.machine(node).kubelet_alive() {
                 heartbeat::begin_long_ago(node, ctx);
                 self.watch_node(node, ctx);
             }
         }
-        self.volumes_found(ctx);
+        Self::volumes_found(ctx);
         self.find_failing_pulls(ctx);
-        let pods: Vec<PodId> = ctx.store.pods().filter(|(_, pod)| pod.node.is_some()).map(|(id, _)| id).collect();
-        for pod in pods {
+        let store = ctx.store;
+        for pod in store.pods().filter_map(|(id, _)| BoundPod::find(id, store)) {
             self.pod_found(pod, ctx);
         }
     }
 
     fn changed(&mut self, change: &Change, ctx: &mut Ctx<'_, Self>) {
         match &change.what {
-            Changed::PodAdded(id) => self.pod_bound(*id, ctx),
+            Changed::PodAdded(pod) => {
+                if let Some(pod) = BoundPod::find(*pod, ctx.store) {
+                    self.pod_bound(pod, ctx);
+                }
+            }
             Changed::PodUpdated { pod, delta, .. } => {
-                if delta.touches(PodDelta::NODE) {
-                    self.pod_bound(*pod, ctx);
-                }
-                if delta.touches(PodDelta::DELETION) {
-                    self.pod_deleted(*pod, ctx);
-                }
-                if delta.touches(PodDelta::ANNOTATIONS)
-                    && let Some(object) = ctx.store.pod(*pod)
-                {
-                    self.watch_usage_of(object, ctx);
-                    self.watch_memory_of(*pod, ctx);
-                }
-                if delta.touches(PodDelta::READY) {
-                    self.readiness_overwritten(*pod, ctx);
-                }
-                if delta.touches(PodDelta::PHASE)
-                    && let Some(object) = ctx.store.pod(*pod).filter(|object| object.phase.is_terminal())
-                {
-                    self.unmount(object, ctx);
+                if let Some(pod) = BoundPod::find(*pod, ctx.store) {
+                    self.pod_updated(pod, *delta, ctx);
                 }
             }
             Changed::PodRemoved { pod, last } => self.pod_gone(*pod, last, ctx),
@@ -323,57 +276,12 @@ impl Component for Kubelets {
 
     fn fired(&mut self, timer: Timer, ctx: &mut Ctx<'_, Self>) {
         match timer {
-            Timer::Booted(node) => {
-                self.awaited.remove(&node);
-                if ctx.store.machine(node).power == Power::Booting {
-                    ctx.change_machine(MachineChange::Booted(node));
+            Timer::Node(node, timer) => self.node_timer(node, timer, ctx),
+            Timer::Pod(pod, timer) => {
+                if let Some(pod) = BoundPod::find(pod, ctx.store) {
+                    self.pod_timer(pod, timer, ctx);
                 }
             }
-            Timer::Reconnected(node, away) => {
-                self.awaited.remove(&node);
-                self.caught_up(node, away, ctx);
-            }
-            Timer::FirstStatus(node) => {
-                if self.hears(node, ctx) {
-                    self.post(node, ctx);
-                }
-            }
-            Timer::PodsSeen(node) => self.opens_its_pods(node, ctx),
-            Timer::Register(node) => self.register(node, ctx),
-            Timer::LateRenewal(node) => {
-                self.late.remove(&node);
-                if ctx.store.machine(node).talks() && !self.api_down {
-                    heartbeat::begin_now(node, ctx);
-                    // The status was held up with the renewal.
-                    if self.differs(node, ctx) {
-                        self.post(node, ctx);
-                    }
-                }
-            }
-            Timer::Report(node) => self.report(node, ctx),
-            Timer::Pressure(node) => self.eviction_pass(node, ctx),
-            Timer::Shutdown(node, group) => self.shutdown_step(node, group, ctx),
-            Timer::Started(pod) => self.containers_started(pod, ctx),
-            Timer::RoomMade(pod) => self.room_made(pod, ctx),
-            Timer::PullFailed(pod, image, how) => self.pull_failed(pod, image, how, ctx),
-            Timer::PullSync(pod, image, how) => self.pull_sync(pod, image, how, ctx),
-            Timer::InitFailed(pod, index, code) => self.init_failed(pod, index as usize, code, ctx),
-            Timer::InitRestart(pod) => self.run_inits_again(pod, ctx),
-            Timer::Ready(pod) => self.became_ready(pod, ctx),
-            Timer::Stopped(pod) => self.containers_stopped(pod, ctx),
-            Timer::Cleaned(pod) => self.cleaned(pod, ctx),
-            Timer::Deadline(pod) => self.deadline_passed(pod, ctx),
-            Timer::OutOfMemory(pod) => self.out_of_memory(pod, ctx),
-            Timer::GatesMet(pod) => self.gates_met(pod, ctx),
-            Timer::Ended(pod) => self.container_ended(pod, None, ctx),
-            Timer::ProbeFailed(pod, kind) => self.probe_failed(pod, kind, ctx),
-            Timer::ProbeEarly(pod, kind) => self.probe_early(pod, kind, ctx),
-            Timer::ProbeKilled(pod, code) => self.probe_killed(pod, code, ctx),
-            Timer::Restart(pod) => self.restart(pod, ctx),
-            Timer::Resync(pod) => self.post_ready_again(pod, ctx),
-            Timer::LookUpVolumes(pod) => self.look_up_volumes(pod, ctx),
-            Timer::MountSync(pod) => self.mount_sync(pod, ctx),
-            Timer::ReportVolumes(node) => self.report_volumes(node, ctx),
         }
     }
 
@@ -396,7 +304,7 @@ impl Component for Kubelets {
         let tries = self.registration_tries.entry(node).or_insert(0);
         let wait = FIRST * (1 << (*tries).min(7));
         *tries += 1;
-        ctx.arm_in(wait.min(LONGEST), Timer::Register(node));
+        ctx.arm_in(wait.min(LONGEST), Timer::Node(node, NodeTimer::Register));
     }
 
     fn machine_changed(&mut self, change: &MachineChange, ctx: &mut Ctx<'_, Self>) {
@@ -420,22 +328,22 @@ impl Component for Kubelets {
             MachineChange::Booted(node) => self.booted(node, ctx),
             MachineChange::LinkUp(node) | MachineChange::KubeletStarted(node) => {
                 let is_link = matches!(change, MachineChange::LinkUp(_));
-                if ctx.store.machine(node).talks() && !self.api_down {
-                    self.heard_again(node, is_link, ctx);
+                if self.links.reach(node, ctx) {
+                    self.reconnected(node, is_link, ctx);
                 } else if !is_link && ctx.store.machine(node).kubelet_alive() {
-                    self.restarted_unheard.insert(node);
+                    self.restarted_offline.insert(node);
                 }
             }
             MachineChange::LinkDown(node) | MachineChange::KubeletStopped(node) => {
                 self.stop_waiting(node, ctx);
                 self.stays_closed(node, ctx);
                 if matches!(change, MachineChange::KubeletStopped(_)) {
-                    self.restarted_unheard.remove(&node);
+                    self.restarted_offline.remove(&node);
                     self.kubelet_stopped(node, ctx);
                 }
             }
             MachineChange::Observed { node, .. } => {
-                if self.hears(node, ctx) {
+                if self.links.are_up(node, ctx) {
                     self.post(node, ctx);
                 }
                 self.condition_observed(node, ctx);
@@ -447,7 +355,9 @@ impl Component for Kubelets {
                     ContainerFate::Exit(code) => Ending::exit(code, ctx.now),
                     ContainerFate::OomKilled => memory::out_of_memory(ctx.now),
                 };
-                self.container_ended(pod, Some(ending), ctx);
+                if let Some(pod) = BoundPod::find(pod, ctx.store) {
+                    self.container_ended(pod, Some(ending), ctx);
+                }
             }
             MachineChange::ProcessDown(ControlPlaneProcess::KubeApiserver) => self.api_stopped(ctx),
             MachineChange::ProcessUp(ControlPlaneProcess::KubeApiserver) => self.api_started(ctx),
@@ -461,11 +371,6 @@ impl Component for Kubelets {
             | MachineChange::ProcessUp(_) => {}
         }
     }
-}
-
-/// Sends a request that only the node's kubelet could send.
-fn tell(ctx: &mut Ctx<'_, Kubelets>, request: Request) {
-    ctx.send(request);
 }
 
 #[cfg(test)]

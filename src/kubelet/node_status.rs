@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Kubelets, Timer, heartbeat, tell};
+use super::timer::{NodeTimer, Timer};
+use super::{Kubelets, heartbeat};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, NodeConditionUpdate, NodeRegistration, ObjectRef, Request};
 use crate::state::{
@@ -79,26 +80,26 @@ impl Kubelets {
     /// has it, and posts if they differ.
     pub(super) fn conditions_overwritten(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         // Whether its renewals go through is looked at when the loop comes round: they may begin with this very event.
-        if !self.hears(node, ctx) || !self.differs(node, ctx) || !self.reporting.insert(node) {
+        if !self.links.are_up(node, ctx) || !self.differs(node, ctx) || !self.reporting.insert(node) {
             return;
         }
         let period = ctx.config.kubelet.node_status_update_frequency;
         let begun = ctx.now.as_nanos().unsigned_abs() / 1_000_000;
         let phase = ctx.streams.at("node-status", ctx.store.node_name(node).as_str(), begun).unit();
-        ctx.arm_in(SimDuration::from_secs_f64(phase * period.as_secs_f64()), Timer::Report(node));
+        ctx.arm_in(SimDuration::from_secs_f64(phase * period.as_secs_f64()), Timer::Node(node, NodeTimer::Report));
     }
 
     /// The status loop comes round.
     pub(super) fn report(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         self.reporting.remove(&node);
-        if self.is_heard(node, ctx) && self.differs(node, ctx) {
+        if self.gets_through(node, ctx) && self.differs(node, ctx) {
             self.post(node, ctx);
         }
     }
 
-    /// Whether the kubelet hears the API server and nothing holds up what it says.
-    fn is_heard(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
-        self.hears(node, ctx) && ctx.store.heartbeat(node).is_alive()
+    /// Whether what the kubelet sends reaches the API server, and nothing holds it up.
+    fn gets_through(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
+        self.links.are_up(node, ctx) && ctx.store.heartbeat(node).is_alive()
     }
 
     /// Posts the conditions as the kubelet observes them, and the events of those that flip.
@@ -129,12 +130,12 @@ impl Kubelets {
             let condition = NodeCondition { status, reason, since: ctx.now };
             updates.push(NodeConditionUpdate { kind: NodeConditionKind::NetworkUnavailable, condition });
         }
-        tell(ctx, Request::PatchNodeStatus { node, conditions: updates, base: None });
+        ctx.send(Request::PatchNodeStatus { node, conditions: updates, base: None });
         heartbeat::posted(node, ctx);
         let name = ctx.store.node_name(node);
         for reason in flipped {
             let message = format!("Node {name} status is now: {reason}");
-            self.event(node, EventDraft::normal(reason, ObjectRef::node(name), message), ctx);
+            self.links.event(node, EventDraft::normal(reason, ObjectRef::node(name), message), ctx);
         }
     }
 
@@ -178,16 +179,16 @@ impl Kubelets {
 
     /// A new kubelet process posts its first status as soon as it finds its node ready.
     pub(super) fn post_first(&self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        if self.is_stand_in(node, ctx) {
+        if self.links.is_stand_in(node, ctx) {
             self.post(node, ctx);
         } else {
-            ctx.arm_in(Self::ready_after_start(node, ctx), Timer::FirstStatus(node));
+            ctx.arm_in(Self::ready_after_start(node, ctx), Timer::Node(node, NodeTimer::FirstStatus));
         }
     }
 
     /// Creates the Node object, if the machine is one that may have one.
     pub(super) fn register(&self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        if !self.hears(node, ctx) || ctx.store.node(node).is_some() || !ctx.config.kubelet.register_node {
+        if !self.links.are_up(node, ctx) || ctx.store.node(node).is_some() || !ctx.config.kubelet.register_node {
             return;
         }
         if let Some(registration) = self.registrations.get(&node) {
@@ -198,7 +199,7 @@ impl Kubelets {
                     registration.taints.push(taint);
                 }
             }
-            if !self.is_stand_in(node, ctx) {
+            if !self.links.is_stand_in(node, ctx) {
                 registration.conditions = self.first_conditions(node, ctx);
             }
             ctx.call(Request::CreateNode { node, registration }, node);
@@ -214,7 +215,7 @@ fn event_reason(kind: NodeConditionKind, holds: bool) -> &'static str {
         (NodeConditionKind::DiskPressure, false) => "NodeHasNoDiskPressure",
         (NodeConditionKind::PidPressure, true) => "NodeHasInsufficientPID",
         (NodeConditionKind::PidPressure, false) => "NodeHasSufficientPID",
-        (_, true) => "NodeReady",
-        (_, false) => "NodeNotReady",
+        (NodeConditionKind::Ready | NodeConditionKind::NetworkUnavailable, true) => "NodeReady",
+        (NodeConditionKind::Ready | NodeConditionKind::NetworkUnavailable, false) => "NodeNotReady",
     }
 }

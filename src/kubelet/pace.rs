@@ -1,23 +1,16 @@
 //! How fast a kubelet goes about its work: by the loops of Kubernetes' own, or as simply as what stands in for it.
 
-use super::{Kubelets, Timer};
+use super::Kubelets;
+use super::links::Opening;
+use super::timer::{NodeTimer, Timer};
 use crate::component::Ctx;
-use crate::engine::Ticket;
 use crate::state::NodeId;
 use crate::units::{SimDuration, SimTime};
 
 /// How long the pod lifecycle event generator waits between two listings of all containers.
-const RELIST: SimDuration = SimDuration::from_secs(1);
+pub(super) const RELIST: SimDuration = SimDuration::from_secs(1);
 /// How often the status manager compares all its statuses with the API's.
 const STATUS_SYNC: SimDuration = SimDuration::from_secs(10);
-
-/// A kubelet process that has started and has not looked at its pods yet.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Opening {
-    pub(super) ticket: Ticket,
-    /// The machine has booted: nothing is left of the pods' containers.
-    pub(super) is_boot: bool,
-}
 
 fn uniform(node: NodeId, concern: &str, from_ms: u64, to_ms: u64, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
     let now_ms = ctx.now.as_nanos().unsigned_abs() / 1_000_000;
@@ -36,11 +29,6 @@ fn next_tick(node: NodeId, concern: &str, period: SimDuration, after: SimTime, c
 }
 
 impl Kubelets {
-    /// Whether something simpler than Kubernetes' kubelet speaks for the node. New machines are like the others.
-    pub(super) fn is_stand_in(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
-        self.all_stand_ins || ctx.store.machine(node).has_stand_in_kubelet
-    }
-
     /// How long a new kubelet process takes from its first call until it finds its node ready.
     ///
     /// # Source
@@ -55,8 +43,8 @@ impl Kubelets {
     /// # Source
     /// kubelet, `NewSourceApiserver`: pods are watched once the node has been listed, which is looked at every second.
     pub(super) fn opens_its_pods_later(&mut self, node: NodeId, is_boot: bool, ctx: &mut Ctx<'_, Self>) {
-        let ticket = ctx.arm_in(uniform(node, "kubelet-pods", 1100, 1400, ctx), Timer::PodsSeen(node));
-        if let Some(old) = self.opening.insert(node, Opening { ticket, is_boot }) {
+        let ticket = ctx.arm_in(uniform(node, "kubelet-pods", 1100, 1400, ctx), Timer::Node(node, NodeTimer::PodsSeen));
+        if let Some(old) = self.links.opening.insert(node, Opening { ticket, is_boot }) {
             ctx.cancel(old.ticket);
         }
     }

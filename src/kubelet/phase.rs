@@ -28,27 +28,25 @@ pub(super) enum Fate {
 pub(super) fn phase(spec: &PodSpec, inits: &[ContainerStatus], containers: &[ContainerStatus], fate: Fate) -> PodPhase {
     let policy = spec.restart_policy;
     let mut are_inits_open = false;
-    for (index, container) in spec.init_containers.iter().enumerate().filter(|(_, c)| !c.is_sidecar()) {
-        match inits.get(index).map(|status| status.state) {
-            Some(ContainerState::Terminated(Ending { exit_code: 0, .. })) => {}
-            Some(ContainerState::Terminated(Ending { exit_code, .. })) if !restarts_after(policy, exit_code) => {
-                debug_assert!(!container.is_sidecar());
-                return PodPhase::Failed;
-            }
-            _ => are_inits_open = true,
+    for (index, _) in spec.init_containers.iter().enumerate().filter(|(_, c)| !c.is_sidecar()) {
+        match inits.get(index).and_then(|status| status.state.ending()) {
+            Some(Ending { exit_code: 0, .. }) => {}
+            Some(Ending { exit_code, .. }) if !restarts_after(policy, exit_code) => return PodPhase::Failed,
+            Some(_) | None => are_inits_open = true,
         }
     }
     let (mut running, mut stopped, mut ended, mut succeeded) = (0, 0, 0, 0);
     for status in containers {
-        match status.state {
-            ContainerState::Running { .. } => running += 1,
-            ContainerState::Terminated(Ending { exit_code, .. }) => {
-                stopped += 1;
-                ended += u32::from(!restarts_after(policy, exit_code));
-                succeeded += u32::from(exit_code == 0);
-            }
-            _ if status.restarts > 0 || status.state == ContainerState::CrashLoopBackOff => stopped += 1,
-            _ => return PodPhase::Pending,
+        if let Some(Ending { exit_code, .. }) = status.state.ending() {
+            stopped += 1;
+            ended += u32::from(!restarts_after(policy, exit_code));
+            succeeded += u32::from(exit_code == 0);
+        } else if status.state.running_since().is_some() {
+            running += 1;
+        } else if status.restarts > 0 || status.state == ContainerState::CrashLoopBackOff {
+            stopped += 1;
+        } else {
+            return PodPhase::Pending;
         }
     }
     if are_inits_open || containers.len() < spec.containers.len() {

@@ -1,12 +1,16 @@
 //! Pods that make room for a critical one.
 
+use super::Kubelets;
 use super::admission::Lack;
+use super::bound_pod::BoundPod;
 use super::eviction::is_critical;
-use super::{Kubelets, Timer};
+use super::grace::own_grace;
+use super::timer::PodTimer;
+use super::worker::{Awaits, Launch, Worker, WorkerState};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::model::QosClass;
-use crate::state::{DisruptionReason, NodeId, Pod, PodId, PodPhase, Status};
+use crate::state::{DisruptionReason, PodPhase, Status};
 use crate::units::SimDuration;
 
 /// A pod that could go, and what it requests of what is lacking.
@@ -94,15 +98,15 @@ impl Kubelets {
     /// They are ended at once, not one after the other.
     pub(super) fn preempt_for(
         &mut self,
-        preemptor: &Pod,
-        node: NodeId,
+        preemptor: BoundPod<'_>,
         lacks: &[Lack],
         ctx: &mut Ctx<'_, Self>,
     ) -> Option<SimDuration> {
-        let mut classes: [Vec<Candidate<PodId>>; 3] = [Vec::new(), Vec::new(), Vec::new()];
-        for (id, pod) in ctx.store.unfinished_pods_on(node).iter().filter_map(|id| Some((*id, ctx.store.pod(*id)?))) {
-            let is_lower = (is_critical(preemptor) && !is_critical(pod)) || pod.spec.priority < preemptor.spec.priority;
-            let is_ended = self.workers.get(&id).is_some_and(|worker| worker.last_status.is_some());
+        let mut classes: [Vec<Candidate<BoundPod<'_>>>; 3] = [Vec::new(), Vec::new(), Vec::new()];
+        for pod in BoundPod::unfinished_on(preemptor.node, ctx.store) {
+            let is_lower =
+                (is_critical(&preemptor) && !is_critical(&pod)) || pod.spec.priority < preemptor.spec.priority;
+            let is_ended = self.workers.get(&pod.id).is_some_and(Worker::is_ended_by_kubelet);
             if pod.uid == preemptor.uid || !is_lower || is_ended {
                 continue;
             }
@@ -111,20 +115,18 @@ impl Kubelets {
                 QosClass::Burstable => 1,
                 QosClass::Guaranteed => 2,
             };
-            let requests = lacks.iter().map(|lack| lack.resource.request(pod)).collect();
+            let requests = lacks.iter().map(|lack| lack.resource.request(&pod)).collect();
             let size = (pod.spec.requests.memory, pod.spec.requests.cpu_milli);
-            classes[class].push(Candidate { pod: id, requests, size });
+            classes[class].push(Candidate { pod, requests, size });
         }
         let lacking: Vec<i64> = lacks.iter().map(Lack::amount).collect();
-        let victims: Vec<PodId> = victims(&classes, &lacking)?.into_iter().map(|candidate| candidate.pod).collect();
-        let ends = victims.into_iter().map(|victim| self.end_for_critical(victim, node, ctx));
+        let ends = victims(&classes, &lacking)?.into_iter().map(|victim| self.end_for_critical(victim.pod, ctx));
         Some(ends.fold(SimDuration::ZERO, SimDuration::max))
     }
 
-    fn end_for_critical(&mut self, victim: PodId, node: NodeId, ctx: &mut Ctx<'_, Self>) -> SimDuration {
-        let Some(object) = ctx.store.pod(victim) else { return SimDuration::ZERO };
+    fn end_for_critical(&mut self, victim: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) -> SimDuration {
         let message = "Preempted in order to admit critical pod";
-        self.event(node, EventDraft::warning("Preempting", ObjectRef::pod(object), message), ctx);
+        self.links.event(victim.node, EventDraft::warning("Preempting", ObjectRef::pod(&victim), message), ctx);
         let status = PodStatusPatch {
             phase: Some(PodPhase::Failed),
             reason: Some(Symbol::new("Preempting")),
@@ -132,24 +134,22 @@ impl Kubelets {
             disruption: Some((DisruptionReason::TerminationByKubelet, true)),
             ..PodStatusPatch::default()
         };
-        let grace = object.spec.termination_grace_period_seconds.unwrap_or(30).max(1).unsigned_abs();
-        self.end_pod(victim, SimDuration::from_secs(grace), status, ctx)
+        self.end_pod(victim, own_grace(&victim), status, ctx)
     }
 
     /// A critical pod's victims are gone.
-    pub(super) fn room_made(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        if let Some(worker) = self.workers.get_mut(&pod) {
-            worker.ticket = None;
+    pub(super) fn room_made(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if let Some(worker) = self.workers.get_mut(&pod.id) {
+            worker.state = WorkerState::Idle;
             self.await_volumes(pod, ctx);
         }
     }
 
     /// Waits until a critical pod's victims are gone.
-    pub(super) fn await_room(&mut self, pod: PodId, wait: SimDuration, ctx: &mut Ctx<'_, Self>) {
-        use super::pod_worker::{Stage, Worker};
-        let ticket = ctx.arm_in(wait, Timer::RoomMade(pod));
-        let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Starting));
-        worker.replace(Stage::Starting, Some(ticket), ctx);
+    pub(super) fn await_room(&mut self, pod: BoundPod<'_>, wait: SimDuration, ctx: &mut Ctx<'_, Self>) {
+        let ticket = pod.arm_in(wait, PodTimer::RoomMade, ctx);
+        let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
+        worker.enter(WorkerState::Starting(Launch::Pod, Awaits::Room(ticket)), ctx);
     }
 }
 

@@ -1,38 +1,29 @@
 //! Back after the machine, the link, the kubelet or the API server was away.
 
-use super::pod_worker::{RELIST, Stage, Worker};
-use super::restart::BackOff;
-use super::{Kubelets, Timer, heartbeat, settings, tell};
+use super::back_off::BackOff;
+use super::bound_pod::BoundPod;
+use super::deadline::watch_deadline;
+use super::grace::KILLED;
+use super::links::Away;
+use super::pace::RELIST;
+use super::probe::may_fail;
+use super::timer::{NodeTimer, PodTimer, Timer};
+use super::worker::{Launch, Outcome, Worker, WorkerState, rearm};
+use super::{Kubelets, heartbeat, settings, statuses};
 use crate::component::{Ctx, EventDraft, Latencies, ObjectRef, PodStatusPatch, Request};
 use crate::model::RestartPolicy;
-use crate::state::{ContainerState, ContainerStatus, EndReason, Ending, NodeId, PodId, PodPhase, Status};
+use crate::state::{ContainerState, EndReason, Ending, NodeId, PodPhase, Status};
 use crate::units::{SimDuration, SimTime};
-
-/// Exit code of a container that was not found again.
-const LOST: i32 = 137;
-
-/// What kept a kubelet from being heard.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Away {
-    /// Its link was down.
-    Link,
-    /// Nobody answered it.
-    ApiServer,
-}
 
 /// The end of a container that nobody saw.
 fn lost(now: SimTime) -> Ending {
-    Ending { exit_code: LOST, reason: EndReason::ContainerStatusUnknown, finished_at: now }
+    Ending { exit_code: KILLED, reason: EndReason::ContainerStatusUnknown, finished_at: now }
 }
 
 impl Kubelets {
-    fn pods_on(node: NodeId, ctx: &Ctx<'_, Self>) -> Vec<PodId> {
-        ctx.store.pods_on(node).iter().copied().collect()
-    }
-
     /// Takes back a boot or a reconnection under way.
     pub(super) fn stop_waiting(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        for ticket in [self.awaited.remove(&node), self.late.remove(&node)].into_iter().flatten() {
+        for ticket in [self.links.awaited.remove(&node), self.late.remove(&node)].into_iter().flatten() {
             ctx.cancel(ticket);
         }
     }
@@ -45,27 +36,27 @@ impl Kubelets {
         let usual = Latencies::draw(&ctx.config.latency.node_boot, ctx.streams, "node-boot", name.as_str(), *boot);
         let delay = self.next_boot.remove(&node).unwrap_or(usual);
         self.stop_waiting(node, ctx);
-        let ticket = ctx.arm_in(delay, Timer::Booted(node));
-        self.awaited.insert(node, ticket);
+        let ticket = ctx.arm_in(delay, Timer::Node(node, NodeTimer::Booted));
+        self.links.awaited.insert(node, ticket);
     }
 
     /// A new kubelet process is cut off or ends before it has looked at its pods: who comes after it has to.
     pub(super) fn stays_closed(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        if let Some(opening) = self.opening.remove(&node) {
+        if let Some(opening) = self.links.opening.remove(&node) {
             ctx.cancel(opening.ticket);
-            let unheard = if opening.is_boot { &mut self.booted_unheard } else { &mut self.restarted_unheard };
-            unheard.insert(node);
+            let offline = if opening.is_boot { &mut self.booted_offline } else { &mut self.restarted_offline };
+            offline.insert(node);
         }
     }
 
     /// A new kubelet process looks at the pods that are bound to it.
     pub(super) fn opens_its_pods(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        if !self.hears(node, ctx) {
+        if !self.links.are_up(node, ctx) {
             self.stays_closed(node, ctx);
             return;
         }
-        let Some(opening) = self.opening.remove(&node) else { return };
-        for pod in Self::pods_on(node, ctx) {
+        let Some(opening) = self.links.opening.remove(&node) else { return };
+        for pod in BoundPod::all_on(node, ctx.store) {
             if opening.is_boot {
                 self.pod_after_boot(pod, ctx);
             } else {
@@ -77,12 +68,12 @@ impl Kubelets {
     /// Containers died with the machine.
     pub(super) fn lost_power(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         self.stays_closed(node, ctx);
-        self.booted_unheard.remove(&node);
+        self.booted_offline.remove(&node);
         self.static_pods_stop(node);
-        for pod in Self::pods_on(node, ctx) {
-            self.forget(pod, ctx);
+        for pod in ctx.store.pods_on(node) {
+            self.forget(*pod, ctx);
         }
-        self.restarted_unheard.remove(&node);
+        self.restarted_offline.remove(&node);
         self.forget_shortages(node, ctx);
         self.images.lost_power(node, ctx.now);
         self.stop_waiting(node, ctx);
@@ -91,25 +82,25 @@ impl Kubelets {
     /// The operating system is up and a fresh kubelet runs: it registers, or finds its Node and reports.
     pub(super) fn booted(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         self.watch_node(node, ctx);
-        if !ctx.store.machine(node).talks() || self.api_down {
+        if !self.links.reach(node, ctx) {
             // Which pods it has, a kubelet learns from the API server only.
-            self.booted_unheard.insert(node);
+            self.booted_offline.insert(node);
             return;
         }
         let name = ctx.store.node_name(node);
         heartbeat::begin_now(node, ctx);
-        self.event(node, EventDraft::normal("Starting", ObjectRef::node(name), "Starting kubelet."), ctx);
+        self.links.event(node, EventDraft::normal("Starting", ObjectRef::node(name), "Starting kubelet."), ctx);
         if ctx.store.node(node).is_some() {
             let boots = ctx.store.machine(node).boots;
             let message = format!("Node {name} has been rebooted, boot id: {name}-{boots}");
-            self.event(node, EventDraft::warning("Rebooted", ObjectRef::node(name), message), ctx);
+            self.links.event(node, EventDraft::warning("Rebooted", ObjectRef::node(name), message), ctx);
         }
         self.register_or_report(node, ctx);
-        if !self.is_stand_in(node, ctx) {
+        if !self.links.is_stand_in(node, ctx) {
             self.opens_its_pods_later(node, true, ctx);
             return;
         }
-        for pod in Self::pods_on(node, ctx) {
+        for pod in BoundPod::all_on(node, ctx.store) {
             self.pod_after_boot(pod, ctx);
         }
     }
@@ -119,46 +110,41 @@ impl Kubelets {
     /// # Source
     /// kubelet, start after a reboot: pods are admitted again; sandboxes are made anew, restart counts rise, and
     /// containers that never restart have failed.
-    fn pod_after_boot(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.pod(pod) else { return };
-        let Some(node) = object.node else { return };
-        if object.deletion.is_some() {
-            if self.is_stand_in(node, ctx) {
+    fn pod_after_boot(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if pod.deletion.is_some() {
+            if self.links.is_stand_in(pod.node, ctx) {
                 self.pod_deleted(pod, ctx);
             } else {
                 // Nothing is left to stop.
-                self.stop_in(pod, SimDuration::ZERO, ctx);
-                if let Some(worker) = self.workers.get_mut(&pod) {
-                    worker.ended_unseen = Some(lost(ctx.now));
-                }
+                let outcome = Outcome { status: None, ended_unseen: Some(lost(ctx.now)) };
+                self.stop_in(pod, SimDuration::ZERO, outcome, ctx);
             }
             return;
         }
-        if object.phase.is_terminal() {
+        if pod.phase.is_terminal() {
             // A static pod that has ended begins anew: its file is there.
-            if object.is_mirror {
-                Self::drop_mirror(pod, object, ctx);
+            if pod.is_mirror {
+                Self::drop_mirror(pod, ctx);
             }
             return;
         }
-        if object.phase == PodPhase::Pending {
+        if pod.phase == PodPhase::Pending {
             self.pod_bound(pod, ctx);
             return;
         }
-        if self.admits(pod, node, ctx).is_none() {
+        if self.admits(pod, ctx).is_none() {
             return;
         }
-        self.watch_deadline(pod, ctx);
-        let never = object.spec.restart_policy == RestartPolicy::Never;
+        watch_deadline(pod, ctx);
+        let never = pod.spec.restart_policy == RestartPolicy::Never;
         let state = if never { ContainerState::Terminated(lost(ctx.now)) } else { ContainerState::Waiting };
-        let ended = ContainerStatus { state, ready: false, restarts: object.restarts_max(), last: None };
         let patch = PodStatusPatch {
             phase: never.then_some(PodPhase::Failed),
             ready: Some(Status::False),
-            containers: Some(object.spec.containers.iter().map(|_| ended).collect()),
+            containers: Some(statuses::containers(&pod, state, pod.restarts_max())),
             ..PodStatusPatch::default()
         };
-        tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
+        ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
         if !never {
             self.restart_whole(pod, ctx);
         }
@@ -168,24 +154,16 @@ impl Kubelets {
     /// was about to end by itself.
     pub(super) fn kubelet_stopped(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         self.forget_shortages(node, ctx);
-        for pod in Self::pods_on(node, ctx) {
-            self.cancel_mount(pod, ctx);
-            let Some(worker) = self.workers.get_mut(&pod) else { continue };
-            for ticket in [worker.ticket.take(), worker.probe.take()].into_iter().flatten() {
-                ctx.cancel(ticket);
-            }
-            worker.stops_at = None;
-            if worker.last_status.take().is_some() {
-                // That it wanted to end the pod is forgotten with it; the containers have their signal.
-                let ending = Ending::exit(LOST, ctx.now);
-                (worker.stage, worker.ended_unseen) = (Stage::Running, Some(ending));
+        for pod in ctx.store.pods_on(node) {
+            if let Some(worker) = self.workers.get_mut(pod) {
+                worker.halt(Ending::exit(KILLED, ctx.now), ctx);
             }
         }
     }
 
     /// Packets flow again, or the process is back: the lease is renewed at once, the rest follows when the watches are up.
-    pub(super) fn heard_again(&mut self, node: NodeId, is_link: bool, ctx: &mut Ctx<'_, Self>) {
-        if self.booted_unheard.remove(&node) {
+    pub(super) fn reconnected(&mut self, node: NodeId, is_link: bool, ctx: &mut Ctx<'_, Self>) {
+        if self.booted_offline.remove(&node) {
             self.booted(node, ctx);
             return;
         }
@@ -200,48 +178,48 @@ impl Kubelets {
             return;
         }
         self.stop_waiting(node, ctx);
-        self.event(node, EventDraft::normal("Starting", ObjectRef::node(name), "Starting kubelet."), ctx);
+        self.links.event(node, EventDraft::normal("Starting", ObjectRef::node(name), "Starting kubelet."), ctx);
         self.kubelet_restarted(node, ctx);
     }
 
     /// The kubelet catches up after `delay`.
     pub(super) fn await_reconnection(&mut self, node: NodeId, delay: SimDuration, away: Away, ctx: &mut Ctx<'_, Self>) {
         self.stop_waiting(node, ctx);
-        let ticket = ctx.arm_in(delay, Timer::Reconnected(node, away));
-        self.awaited.insert(node, ticket);
+        let ticket = ctx.arm_in(delay, Timer::Node(node, NodeTimer::Reconnected(away)));
+        self.links.awaited.insert(node, ticket);
     }
 
     /// A fresh kubelet process reports its node and takes over its pods.
     fn kubelet_restarted(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         self.watch_node(node, ctx);
-        self.restarted_unheard.remove(&node);
+        self.restarted_offline.remove(&node);
         self.register_or_report(node, ctx);
-        if !self.is_stand_in(node, ctx) {
+        if !self.links.is_stand_in(node, ctx) {
             self.opens_its_pods_later(node, false, ctx);
             return;
         }
-        for pod in Self::pods_on(node, ctx) {
+        for pod in BoundPod::all_on(node, ctx.store) {
             self.pod_after_kubelet_restart(pod, ctx);
         }
     }
 
     /// The kubelet sees what changed while it was cut off.
     pub(super) fn caught_up(&mut self, node: NodeId, away: Away, ctx: &mut Ctx<'_, Self>) {
-        if !ctx.store.machine(node).talks() || self.api_down {
+        if !self.links.reach(node, ctx) {
             return;
         }
-        if self.booted_unheard.remove(&node) {
+        if self.booted_offline.remove(&node) {
             self.booted(node, ctx);
             return;
         }
         if !ctx.store.heartbeat(node).is_alive() {
             heartbeat::begin_now(node, ctx);
         }
-        if self.restarted_unheard.contains(&node) {
+        if self.restarted_offline.contains(&node) {
             self.kubelet_restarted(node, ctx);
             return;
         }
-        let is_stand_in = self.is_stand_in(node, ctx);
+        let is_stand_in = self.links.is_stand_in(node, ctx);
         if ctx.store.node(node).is_some() {
             if is_stand_in {
                 // It says so at once, after its link was down whether or not anything has changed.
@@ -256,46 +234,45 @@ impl Kubelets {
             self.register(node, ctx);
         }
         let sync_at = if is_stand_in { ctx.now + RELIST } else { Self::next_status_sync(node, ctx) };
-        for pod in Self::pods_on(node, ctx) {
+        for pod in BoundPod::all_on(node, ctx.store) {
             self.pod_after_silence(pod, away, sync_at, ctx);
         }
     }
 
-    /// The kubelet hears again: what was deleted is stopped, the others are reported as they are.
+    /// The kubelet reaches the API server again: what was deleted is stopped, the others are reported as they are.
     ///
     /// # Source
     /// kubelet, status manager: a status that the API server shows otherwise is posted with the next `syncBatch`, at once if the
     /// pod's worker has something to do. A stand-in has no such manager: it takes up its pods when its link is back, and
     /// does not notice that somebody else has written their status.
-    fn pod_after_silence(&mut self, pod: PodId, away: Away, sync_at: SimTime, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.pod(pod) else { return };
-        let Some(node) = object.node else { return };
-        let is_stand_in = self.is_stand_in(node, ctx);
-        if object.deletion.is_some() || self.workers.get(&pod).is_some_and(|w| w.stage == Stage::Stopped) {
-            if !is_stand_in && object.phase == PodPhase::Running {
-                self.post_ready_again(pod, ctx);
+    fn pod_after_silence(&mut self, pod: BoundPod<'_>, away: Away, sync_at: SimTime, ctx: &mut Ctx<'_, Self>) {
+        let is_stand_in = self.links.is_stand_in(pod.node, ctx);
+        let worker = self.workers.get(&pod.id);
+        if pod.deletion.is_some() || worker.is_some_and(Worker::is_terminated) {
+            if !is_stand_in && pod.phase == PodPhase::Running {
+                self.resync(pod, ctx);
             }
             self.deleted_or_stopped(pod, ctx);
             return;
         }
-        if object.phase.is_terminal() {
+        if pod.phase.is_terminal() {
             return;
         }
-        if object.phase == PodPhase::Pending && !self.workers.contains_key(&pod) {
+        if pod.phase == PodPhase::Pending && worker.is_none() {
             self.pod_bound(pod, ctx);
             return;
         }
-        let has_news = self.workers.get(&pod).is_some_and(|worker| worker.unposted.is_some());
+        let has_news = worker.is_some_and(|worker| worker.unposted.is_some());
         let is_watched = !is_stand_in || away == Away::Link;
         if has_news && is_stand_in {
-            self.post_ready_again(pod, ctx);
-        } else if has_news || (is_watched && !object.is_ready()) {
-            ctx.arm(sync_at, Timer::Resync(pod));
+            self.resync(pod, ctx);
+        } else if has_news || (is_watched && !pod.is_ready()) {
+            pod.arm(sync_at, PodTimer::Resync, ctx);
         }
     }
 
-    fn deleted_or_stopped(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        if ctx.store.pod(pod).is_some_and(|object| object.deletion.is_some()) {
+    fn deleted_or_stopped(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if pod.deletion.is_some() {
             self.pod_deleted(pod, ctx);
         } else {
             self.containers_stopped(pod, ctx);
@@ -307,48 +284,57 @@ impl Kubelets {
     /// # Source
     /// kubelet restart: every pod is admitted again, back-offs are forgotten; before 1.35 containers with a readiness
     /// probe are not ready until it has succeeded, after a first sleep of up to a period.
-    fn pod_after_kubelet_restart(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.pod(pod) else { return };
-        let Some(node) = object.node else { return };
-        if object.deletion.is_some() || self.workers.get(&pod).is_some_and(|w| w.stage == Stage::Stopped) {
+    fn pod_after_kubelet_restart(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if pod.deletion.is_some() || self.workers.get(&pod.id).is_some_and(Worker::is_terminated) {
             self.deleted_or_stopped(pod, ctx);
             return;
         }
-        if object.phase.is_terminal() {
+        if pod.phase.is_terminal() {
             return;
         }
-        if object.phase == PodPhase::Pending {
-            self.forget(pod, ctx);
+        if pod.phase == PodPhase::Pending {
+            self.forget(pod.id, ctx);
             self.pod_bound(pod, ctx);
             return;
         }
-        if self.admits(pod, node, ctx).is_none() {
+        if self.admits(pod, ctx).is_none() {
             return;
         }
-        self.watch_deadline(pod, ctx);
-        let probe_period = settings::readiness_period(object).filter(|_| !ctx.config.version.at_least(35));
-        let was_ready = object.is_ready();
-        if let Some(worker) = self.workers.get_mut(&pod) {
+        watch_deadline(pod, ctx);
+        if let Some(worker) = self.workers.get_mut(&pod.id) {
             worker.back_off = BackOff::default();
-            worker.forget_pulls();
-            if let Some(ending) = worker.ended_unseen.take() {
-                self.container_ended(pod, Some(ending), ctx);
-                return;
-            }
-            if matches!(worker.stage, Stage::Starting | Stage::BackingOff) {
-                self.restart(pod, ctx);
-                return;
+            worker.pulls.clear();
+            match &mut worker.state {
+                WorkerState::Running(run) => {
+                    if let Some(ending) = run.ended_unseen.take() {
+                        self.container_ended(pod, Some(ending), ctx);
+                        return;
+                    }
+                }
+                WorkerState::Idle | WorkerState::Starting(..) | WorkerState::BackingOff(_) => {
+                    self.restart(pod, Launch::Containers, ctx);
+                    return;
+                }
+                WorkerState::Terminating { .. } | WorkerState::Stopped(_) | WorkerState::CleaningUp(_) => {}
             }
         }
-        if was_ready && let Some(period) = probe_period {
+        let probe_period = settings::readiness_period(&pod).filter(|_| !ctx.config.version.at_least(35));
+        if pod.is_ready()
+            && let Some(period) = probe_period
+        {
             let patch = PodStatusPatch { ready: Some(Status::False), ..PodStatusPatch::default() };
-            tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
-            let ticket = ctx.arm_in(settings::first_probe(object, period, ctx), Timer::Ready(pod));
-            let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Running));
-            worker.replace(Stage::Running, Some(ticket), ctx);
-        } else if !was_ready {
+            ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
+            let ticket = pod.arm_in(settings::first_probe(&pod, period, ctx), PodTimer::Ready, ctx);
+            let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+            if let Some(run) = worker.run_mut() {
+                rearm(&mut run.ready, Some(ticket), ctx);
+            }
+        } else if !pod.is_ready() {
             self.go_on(pod, ctx);
         }
-        self.watch_probes(pod, ctx);
+        if may_fail(&pod) {
+            self.workers.entry(pod.id).or_insert_with(Worker::running).watch_probes(pod, ctx);
+            self.settle(pod.id);
+        }
     }
 }

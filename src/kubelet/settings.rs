@@ -1,6 +1,7 @@
 //! How long a pod's steps take: the scenario's latencies, unless annotations of the workload say otherwise.
 
 use super::Kubelets;
+use super::probe_timing::{next_run, seconds};
 use crate::component::{Ctx, Latencies};
 use crate::engine::Distribution;
 use crate::model::{GateTime, StatedUsage};
@@ -59,14 +60,13 @@ pub(super) fn healthy_for(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> 
 /// `successThreshold` successes a period apart. A startup probe comes first: its worker runs every period from when the pod was
 /// first synced, whenever the container has started.
 pub(super) fn ready_latency(pod: &Pod, restarts: u32, since: SimTime, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
-    let seconds = |s: i32| SimDuration::from_secs(s.max(0).unsigned_abs().into());
     let probes: Vec<_> = pod.spec.containers.iter().filter_map(|c| c.readiness_probe.as_ref()).collect();
     let app = application_latency(pod, restarts, ctx);
     let worker_at = pod.scheduled_at.unwrap_or(pod.created_at);
     let startup = pod.spec.containers.iter().filter_map(|c| c.startup_probe.as_ref());
     let startup = startup.map(|probe| {
         let from = since + seconds(probe.initial_delay_seconds).max(app);
-        super::probe::next_run(probe, worker_at, from).saturating_since(since)
+        next_run(probe, worker_at, from).saturating_since(since)
     });
     let startup = startup.max().unwrap_or(SimDuration::ZERO);
     let probed = probes.iter().map(|probe| {

@@ -1,10 +1,12 @@
 //! Graceful node shutdown: pods go group by group, then the machine is off.
 
-use super::{Kubelets, Timer};
+use super::Kubelets;
+use super::bound_pod::BoundPod;
+use super::timer::{NodeTimer, Timer};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::model::config::ShutdownGracePeriodByPodPriority;
-use crate::state::{DisruptionReason, MachineChange, NodeId, PodId, PodPhase, Status};
+use crate::state::{DisruptionReason, MachineChange, NodeId, PodPhase, Status};
 use crate::units::SimDuration;
 
 /// The group of a priority: the highest not above it, or the lowest.
@@ -33,8 +35,8 @@ impl Kubelets {
         }
         let name = ctx.store.node_name(node);
         let message = "Shutdown manager detected shutdown event";
-        self.event(node, EventDraft::normal("Shutdown", ObjectRef::node(name), message), ctx);
-        if self.hears(node, ctx) {
+        self.links.event(node, EventDraft::normal("Shutdown", ObjectRef::node(name), message), ctx);
+        if self.links.are_up(node, ctx) {
             self.post(node, ctx);
         }
         self.shutdown_step(node, 0, ctx);
@@ -48,7 +50,9 @@ impl Kubelets {
         let groups = ctx.config.kubelet.shutdown_groups.clone();
         let mut index = group as usize;
         while let Some(current) = groups.get(index) {
-            let members = shutdown_members(node, index, &groups, ctx);
+            let is_member =
+                |pod: &BoundPod<'_>| !pod.phase.is_terminal() && group_of(&groups, pod.spec.priority) == index;
+            let members: Vec<_> = BoundPod::all_on(node, ctx.store).filter(is_member).collect();
             index += 1;
             if members.is_empty() {
                 continue;
@@ -58,15 +62,14 @@ impl Kubelets {
             for pod in members {
                 longest = longest.max(self.end_for_shutdown(pod, limit, ctx));
             }
-            ctx.arm_in(longest.min(limit), Timer::Shutdown(node, index as u32));
+            ctx.arm_in(longest.min(limit), Timer::Node(node, NodeTimer::Shutdown(index as u32)));
             return;
         }
         ctx.change_machine(MachineChange::PowerOff(node));
     }
 
     /// Ends a pod because the node goes down; returns how long that takes.
-    fn end_for_shutdown(&mut self, pod: PodId, limit: SimDuration, ctx: &mut Ctx<'_, Self>) -> SimDuration {
-        let Some(object) = ctx.store.pod(pod) else { return SimDuration::ZERO };
+    fn end_for_shutdown(&mut self, pod: BoundPod<'_>, limit: SimDuration, ctx: &mut Ctx<'_, Self>) -> SimDuration {
         let status = PodStatusPatch {
             phase: Some(PodPhase::Failed),
             reason: Some(Symbol::new("Terminated")),
@@ -74,22 +77,9 @@ impl Kubelets {
             disruption: Some((DisruptionReason::TerminationByKubelet, true)),
             ..PodStatusPatch::default()
         };
-        let grace = shutdown_grace(limit, object.spec.termination_grace_period_seconds);
+        let grace = shutdown_grace(limit, pod.spec.termination_grace_period_seconds);
         self.end_pod(pod, grace, status, ctx)
     }
-}
-
-/// The pods of a shutdown group; those that have ended are done.
-fn shutdown_members(
-    node: NodeId,
-    index: usize,
-    groups: &[ShutdownGracePeriodByPodPriority],
-    ctx: &Ctx<'_, Kubelets>,
-) -> Vec<PodId> {
-    let is_member = |pod: PodId| {
-        ctx.store.pod(pod).is_some_and(|p| !p.phase.is_terminal() && group_of(groups, p.spec.priority) == index)
-    };
-    ctx.store.pods_on(node).iter().copied().filter(|&pod| is_member(pod)).collect()
 }
 
 #[cfg(test)]

@@ -1,167 +1,160 @@
 //! Pod workers: from marked to gone.
 
+use super::bound_pod::BoundPod;
+use super::grace::{exit_code, stop_latency};
 use super::phase::{Fate, phase};
-use super::pod_worker::{Stage, Worker};
-use super::probe::{KILLED, TERMINATED};
-use super::{Kubelets, Timer, init, restart, settings, tell};
+use super::timer::PodTimer;
+use super::worker::{Outcome, Worker, WorkerState};
+use super::{Kubelets, statuses};
 use crate::component::{Ctx, DeleteOptions, EventDraft, ObjectRef, PodStatusPatch, Request};
-use crate::state::{ContainerState, Ending, NodeId, Owner, Pod, PodId, PodPhase, Status};
+use crate::state::{ContainerState, Ending, Owner, Pod, PodId, PodPhase, Status};
 use crate::units::SimDuration;
 
-/// The shortest grace.
-const GRACE_MIN: SimDuration = SimDuration::from_secs(1);
-
-/// What is between SIGTERM and SIGKILL at least.
-const KILL_MIN: SimDuration = SimDuration::from_secs(2);
-
-/// How long containers take to stop that sleep `pre_stop` before SIGTERM and exit `exit` after it.
-///
-/// # Source
-/// kubelet, `killContainer`: the hook runs within the grace; whole seconds it took are subtracted, but at least two are
-/// left between the signals, however short the grace.
-pub(super) fn stop_time(pre_stop: SimDuration, exit: SimDuration, grace: SimDuration) -> SimDuration {
-    let hook = pre_stop.min(grace);
-    let left = grace - SimDuration::from_secs(hook.as_secs());
-    hook + exit.min(left.max(KILL_MIN))
-}
-
 impl Kubelets {
+    /// Forgets what was under way with a pod.
+    pub(super) fn forget(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+        if let Some(worker) = self.workers.remove(&pod) {
+            worker.state.cancel(ctx);
+        }
+    }
+
     /// The pod was marked for deletion, or its grace was shortened.
     ///
     /// # Source
     /// kubelet, pod workers: the grace counts from when the kubelet sees the mark, and is at least a second. A shorter
     /// grace kills again with that one; containers that are about to exit do not wait for it.
-    pub(super) fn pod_deleted(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.pod(pod) else { return };
-        let (Some(node), Some(deletion)) = (object.node, object.deletion) else { return };
-        if !self.sees_pods(node, ctx) {
+    pub(super) fn pod_deleted(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let Some(deletion) = pod.deletion else { return };
+        if !self.links.show_pods(pod.node, ctx) {
             return;
         }
-        if object.is_mirror {
+        if pod.is_mirror {
             // The pod is the file's, not the API's: only its picture is taken away.
-            Self::drop_mirror(pod, object, ctx);
+            Self::drop_mirror(pod, ctx);
             return;
         }
-        if let Some(worker) = self.workers.get(&pod).filter(|worker| worker.stage == Stage::Stopped) {
-            if worker.ticket.is_none() {
-                self.containers_stopped(pod, ctx);
+        let state = self.workers.get(&pod.id).map(|worker| &worker.state);
+        match state {
+            Some(WorkerState::Stopped(_) | WorkerState::CleaningUp(None)) => self.containers_stopped(pod, ctx),
+            Some(WorkerState::CleaningUp(Some(_))) => {}
+            None
+            | Some(
+                WorkerState::Idle
+                | WorkerState::Starting(..)
+                | WorkerState::Running(_)
+                | WorkerState::BackingOff(_)
+                | WorkerState::Terminating { .. },
+            ) => {
+                self.stop(pod, deletion.grace, None, ctx);
             }
-            return;
         }
-        let runs = object.phase == PodPhase::Running;
-        let is_stopping = self.workers.get(&pod).is_some_and(|w| w.stage == Stage::Stopping);
-        if runs && !is_stopping {
-            self.say_killing(object, node, ctx);
+    }
+
+    /// Stops the pod's containers; returns how long that takes. If the kubelet itself ends the pod, the status is posted then.
+    fn stop(
+        &mut self,
+        pod: BoundPod<'_>,
+        grace: SimDuration,
+        status: Option<Box<PodStatusPatch>>,
+        ctx: &mut Ctx<'_, Self>,
+    ) -> SimDuration {
+        let runs = pod.phase == PodPhase::Running;
+        if runs && !self.workers.get(&pod.id).is_some_and(Worker::is_terminating) {
+            self.killing_events(pod, ctx);
         }
-        let delay = if runs { stop_latency(object, deletion.grace, ctx) } else { SimDuration::ZERO };
-        self.stop_in(pod, delay, ctx);
+        let delay = if runs { stop_latency(&pod, grace, ctx) } else { SimDuration::ZERO };
+        self.stop_in(pod, delay, Outcome { status, ended_unseen: None }, ctx);
+        delay
     }
 
     /// Notes that each container of a pod is being stopped.
-    fn say_killing(&self, pod: &Pod, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+    fn killing_events(&self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         let sidecars = pod.spec.init_containers.iter().filter(|container| container.is_sidecar());
         for container in pod.spec.containers.iter().chain(sidecars) {
             let text = format!("Stopping container {}", container.name);
-            self.event(node, EventDraft::normal("Killing", ObjectRef::pod(pod), text), ctx);
+            self.links.event(pod.node, EventDraft::normal("Killing", ObjectRef::pod(&pod), text), ctx);
         }
     }
 
     /// Containers will have stopped after `delay`, or when an earlier kill takes effect.
-    pub(super) fn stop_in(&mut self, pod: PodId, delay: SimDuration, ctx: &mut Ctx<'_, Self>) {
-        self.cancel_mount(pod, ctx);
-        let worker = self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Stopping));
-        let at = worker.stops_at.map_or(ctx.now + delay, |at| at.min(ctx.now + delay));
-        let ticket = ctx.arm(at, Timer::Stopped(pod));
-        worker.replace(Stage::Stopping, Some(ticket), ctx);
-        worker.stops_at = Some(at);
-        for ticket in [worker.end.take(), worker.probe.take()].into_iter().flatten() {
-            ctx.cancel(ticket);
-        }
+    pub(super) fn stop_in(&mut self, pod: BoundPod<'_>, delay: SimDuration, outcome: Outcome, ctx: &mut Ctx<'_, Self>) {
+        let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
+        worker.state.cancel(ctx);
+        let due = ctx.now + delay;
+        let (at, older) = match std::mem::replace(&mut worker.state, WorkerState::Idle) {
+            WorkerState::Terminating { stop: Some((_, at)), outcome } => (at.min(due), outcome),
+            WorkerState::Terminating { stop: None, outcome } => (due, outcome),
+            WorkerState::Stopped(outcome) => (ctx.now, outcome),
+            WorkerState::Running(run) => (due, Outcome { status: None, ended_unseen: run.ended_unseen }),
+            WorkerState::Idle | WorkerState::Starting(..) | WorkerState::BackingOff(_) | WorkerState::CleaningUp(_) => {
+                (due, Outcome::default())
+            }
+        };
+        let stop = Some((pod.arm(at, PodTimer::Stopped, ctx), at));
+        let ended_unseen = outcome.ended_unseen.or(older.ended_unseen);
+        let outcome = Outcome { status: outcome.status.or(older.status), ended_unseen };
+        worker.state = WorkerState::Terminating { stop, outcome };
     }
 
     /// The containers are dead: the status says so, or why the kubelet ended the pod; then the object is removed.
     ///
     /// # Source
     /// kubelet, `SyncTerminatingPod`: the last status follows the containers' end; the object goes with `SyncTerminatedPod`.
-    pub(super) fn containers_stopped(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.pod(pod) else { return };
-        let Some(node) = object.node else { return };
-        if let Some(worker) = self.workers.get_mut(&pod) {
-            worker.ticket = None;
-            worker.stage = Stage::Stopped;
-        }
-        if !self.hears(node, ctx) {
+    pub(super) fn containers_stopped(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let worker = self.workers.remove(&pod.id);
+        if !self.links.are_up(pod.node, ctx) {
+            let stopped = worker.map(|worker| Worker { state: worker.state.stopped(), ..worker });
+            self.workers.extend(stopped.map(|worker| (pod.id, worker)));
             return;
         }
-        let worker = self.workers.remove(&pod);
-        // What a kubelet tells after it was cut off may still be on its way.
-        let restarts = worker.as_ref().map_or(0, |worker| worker.begun).max(object.restarts_max());
-        let (last_status, lost) = worker.map_or((None, None), |worker| (worker.last_status, worker.ended_unseen));
-        let is_stand_in = self.is_stand_in(node, ctx);
-        let (was_over, has_run) = (object.phase.is_terminal(), object.phase == PodPhase::Running);
-        if let Some(patch) = last_status {
-            tell(ctx, Request::PatchPodStatus { pod, patch });
-        } else if !was_over && (matches!(object.owner, Some(Owner::Job(_))) || (has_run && !is_stand_in)) {
-            // Of pods that never ran, only a Job asks how they ended before they are gone; a stand-in tells nobody else.
-            let inits = init::done_statuses(object, 0, ctx.now);
-            let ending = lost.unwrap_or_else(|| Ending::exit(exit_code(object, ctx), ctx.now));
-            let ended = ContainerState::Terminated(Ending { finished_at: ctx.now, ..ending });
-            let containers = restart::containers(object, ended, restarts);
-            let patch = PodStatusPatch {
-                phase: Some(phase(&object.spec, &inits, &containers, Fate::Sealed)),
-                ready: Some(Status::False),
-                containers: has_run.then_some(containers),
-                ..PodStatusPatch::default()
-            };
-            tell(ctx, Request::PatchPodStatus { pod, patch: Box::new(patch) });
+        // What a kubelet posts after it was cut off may still be on its way.
+        let restarts = worker.as_ref().map_or(0, |worker| worker.begun).max(pod.restarts_max());
+        let Outcome { status, ended_unseen } = worker.map(|worker| worker.state.outcome()).unwrap_or_default();
+        let is_stand_in = self.links.is_stand_in(pod.node, ctx);
+        let (was_over, has_run) = (pod.phase.is_terminal(), pod.phase == PodPhase::Running);
+        if let Some(patch) = status {
+            ctx.send(Request::PatchPodStatus { pod: pod.id, patch });
+        } else if !was_over && (matches!(pod.owner, Some(Owner::Job(_))) || (has_run && !is_stand_in)) {
+            // Of pods that never ran, only a Job asks how they ended before they are gone; a stand-in says it to nobody else.
+            let ending = ended_unseen.unwrap_or_else(|| Ending::exit(exit_code(&pod, ctx), ctx.now));
+            let patch = Box::new(last_status(&pod, Ending { finished_at: ctx.now, ..ending }, restarts));
+            ctx.send(Request::PatchPodStatus { pod: pod.id, patch });
         }
-        if object.deletion.is_none() {
+        if pod.deletion.is_none() {
             return;
         }
         if was_over || is_stand_in {
             self.cleaned(pod, ctx);
             return;
         }
-        let ticket = ctx.arm(Self::cleaned_at(node, ctx), Timer::Cleaned(pod));
-        self.workers.insert(pod, Worker { ticket: Some(ticket), ..Worker::new(Stage::Stopped) });
+        let ticket = pod.arm(Self::cleaned_at(pod.node, ctx), PodTimer::Cleaned, ctx);
+        self.workers.insert(pod.id, Worker::new(WorkerState::CleaningUp(Some(ticket))));
     }
 
     /// Nothing is left of the pod on its node: the object is removed.
-    pub(super) fn cleaned(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.pod(pod) else { return };
-        let (Some(node), Some(deletion)) = (object.node, object.deletion) else { return };
-        if !self.hears(node, ctx) {
-            // It is removed when the API server is heard again.
-            if let Some(worker) = self.workers.get_mut(&pod) {
-                worker.ticket = None;
+    pub(super) fn cleaned(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let Some(deletion) = pod.deletion else { return };
+        if !self.links.are_up(pod.node, ctx) {
+            // It is removed when the API server is reached again.
+            if let Some(worker) = self.workers.get_mut(&pod.id) {
+                worker.state = WorkerState::CleaningUp(None);
             }
             return;
         }
-        self.workers.remove(&pod);
-        let options = DeleteOptions { grace_s: Some(0), uid: Some(object.uid) };
-        tell(ctx, Request::DeletePod { pod, options, cause: deletion.cause });
+        self.workers.remove(&pod.id);
+        let options = DeleteOptions { grace_s: Some(0), uid: Some(pod.uid) };
+        ctx.send(Request::DeletePod { pod: pod.id, options, cause: deletion.cause });
     }
 
     /// The kubelet itself ends a pod, which stays in the API as failed; returns how long that takes.
     pub(super) fn end_pod(
         &mut self,
-        pod: PodId,
+        pod: BoundPod<'_>,
         grace: SimDuration,
         status: PodStatusPatch,
         ctx: &mut Ctx<'_, Self>,
     ) -> SimDuration {
-        let Some(object) = ctx.store.pod(pod) else { return SimDuration::ZERO };
-        let runs = object.phase == PodPhase::Running;
-        let is_stopping = self.workers.get(&pod).is_some_and(|w| w.stage == Stage::Stopping);
-        if let Some(node) = object.node.filter(|_| runs && !is_stopping) {
-            self.say_killing(object, node, ctx);
-        }
-        let delay = if runs { stop_latency(object, grace, ctx) } else { SimDuration::ZERO };
-        self.stop_in(pod, delay, ctx);
-        if let Some(worker) = self.workers.get_mut(&pod) {
-            worker.last_status = Some(Box::new(status));
-        }
-        delay
+        self.stop(pod, grace, Some(Box::new(status)), ctx)
     }
 
     /// The object left the API: whatever was under way is void, and what still runs is killed unseen.
@@ -169,49 +162,21 @@ impl Kubelets {
         self.forget(pod, ctx);
         self.images.keep_images_of(last, ctx.now);
         self.unmount(last, ctx);
-        self.forget_gates(pod, last);
+        if !last.spec.readiness_gates.is_empty() {
+            self.gated.remove(&pod);
+        }
         self.mirror_gone(last, ctx);
     }
 }
 
-/// With which code containers end that are told to.
-///
-/// # Differs
-/// Those of Jobs do not finish their work, others have none to finish: they end as they should unless they have to be killed.
-fn exit_code(pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> i32 {
-    if matches!(pod.owner, Some(Owner::Job(_))) {
-        return TERMINATED;
-    }
-    let grace = pod.deletion.map_or(GRACE_MIN, |deletion| deletion.grace.max(GRACE_MIN));
-    let takes = settings::pre_stop(pod) + settings::exit_latency(pod, ctx);
-    if takes > stop_latency(pod, grace, ctx) { KILLED } else { 0 }
-}
-
-fn stop_latency(pod: &Pod, grace: SimDuration, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
-    stop_time(settings::pre_stop(pod), settings::exit_latency(pod, ctx), grace.max(GRACE_MIN))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(pre_stop_s: u64, exit_s: u64, grace_s: u64, expected_s: u64) {
-        let s = SimDuration::from_secs;
-        assert_eq!(stop_time(s(pre_stop_s), s(exit_s), s(grace_s)), s(expected_s));
-    }
-
-    #[test]
-    fn an_exhausted_hook_leaves_two_seconds_between_the_signals() {
-        check(40, 1000, 30, 32);
-        check(40, 1, 30, 31);
-    }
-
-    #[test]
-    fn the_grace_is_shared_by_hook_and_application() {
-        check(0, 1, 30, 1);
-        check(0, 1000, 1, 2);
-        check(0, 1000, 30, 30);
-        check(10, 1000, 30, 30);
-        check(10, 5, 30, 15);
+/// The status of a pod whose containers have been stopped because the pod is deleted.
+fn last_status(pod: &Pod, ending: Ending, restarts: u32) -> PodStatusPatch {
+    let inits = statuses::inits_done(pod, 0, ending.finished_at);
+    let containers = statuses::containers(pod, ContainerState::Terminated(ending), restarts);
+    PodStatusPatch {
+        phase: Some(phase(&pod.spec, &inits, &containers, Fate::Sealed)),
+        ready: Some(Status::False),
+        containers: (pod.phase == PodPhase::Running).then_some(containers),
+        ..PodStatusPatch::default()
     }
 }

@@ -10,6 +10,8 @@ mod init;
 mod pressure;
 #[cfg(test)]
 mod pulls;
+#[cfg(test)]
+mod runs;
 
 use bench::Bench;
 

@@ -1,9 +1,10 @@
 //! Volumes of a pod: containers start when all are attached; what nobody uses any more is let go.
 
-use super::pod_worker::{Stage, Worker};
-use super::{Kubelets, Timer, tell};
+use super::bound_pod::BoundPod;
+use super::timer::{NodeTimer, PodTimer, Timer};
+use super::worker::{Awaits, Launch, MountWait, Worker, WorkerState};
+use super::{Kubelets, settings};
 use crate::component::{Ctx, EventDraft, ObjectRef, Request};
-use crate::engine::Ticket;
 use crate::state::{AttachmentPhase, NodeId, PersistentVolumeId, Pod, PodId, PodPhase, Store};
 use crate::units::SimDuration;
 
@@ -23,19 +24,6 @@ const LOOP_LAG: SimDuration = SimDuration::from_millis(50);
 /// kubelet, `podAttachAndMountTimeout`.
 const SYNC_WAIT: SimDuration = SimDuration::from_secs(123);
 
-/// A pod that waits for its volumes.
-#[derive(Clone, Debug)]
-pub(super) struct MountWait {
-    /// Look-ups that failed.
-    failures: u32,
-    look_up: Ticket,
-    /// Ends the present sync's wait, or the pause between two of them.
-    sync: Ticket,
-    is_paused: bool,
-    is_mounted: bool,
-    syncs: u64,
-}
-
 /// The volumes of a pod that must be attached, with the pod's names for them.
 fn attachable(pod: &Pod, store: &Store) -> Vec<(PersistentVolumeId, crate::arena::Symbol)> {
     let volumes = &store.volumes;
@@ -44,12 +32,17 @@ fn attachable(pod: &Pod, store: &Store) -> Vec<(PersistentVolumeId, crate::arena
     bound.filter(|(volume, _)| volumes.is_attachable(*volume)).collect()
 }
 
+/// The pods on the node that use the volume and have not ended.
+fn users(volume: PersistentVolumeId, node: NodeId, store: &Store) -> impl Iterator<Item = PodId> {
+    let claim = store.volumes.volume(volume).and_then(|object| object.claim);
+    let users = claim.map(|(namespace, name)| store.volumes.pods_using(namespace, name));
+    let is_there = move |pod: &Pod| pod.node == Some(node) && !pod.phase.is_terminal();
+    users.into_iter().flatten().copied().filter(move |pod| store.pod(*pod).is_some_and(is_there))
+}
+
 /// Whether a pod on the node still uses the volume.
 fn is_used(volume: PersistentVolumeId, node: NodeId, store: &Store) -> bool {
-    let claim = store.volumes.volume(volume).and_then(|object| object.claim);
-    let Some((namespace, name)) = claim else { return false };
-    let mut users = store.volumes.pods_using(namespace, name).iter().filter_map(|pod| store.pod(*pod));
-    users.any(|pod| pod.node == Some(node) && !pod.phase.is_terminal())
+    users(volume, node, store).next().is_some()
 }
 
 /// Until the next of the kubelet's status updates, which come every ten seconds.
@@ -71,71 +64,60 @@ impl Kubelets {
     ///
     /// # Differs
     /// Mounting what is attached takes no time of its own, and several volumes of a pod share one back-off.
-    pub(super) fn await_volumes(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.pod(pod) else { return };
-        let Some(node) = object.node else { return };
-        let volumes = attachable(object, ctx.store);
+    pub(super) fn await_volumes(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let volumes = attachable(&pod, ctx.store);
         if volumes.is_empty() {
             self.start(pod, ctx);
             return;
         }
-        let is_reported = volumes.iter().all(|(volume, _)| ctx.store.volumes.attachment(*volume, node).in_use);
-        let name = format!("{}/{}", object.namespace, object.name);
-        let delay = if is_reported { SimDuration::ZERO } else { until_status("volumes-in-use", &name, ctx) };
-        let look_up = ctx.arm_in(delay, Timer::LookUpVolumes(pod));
-        let sync = ctx.arm_in(SYNC_WAIT, Timer::MountSync(pod));
+        let is_reported = volumes.iter().all(|(volume, _)| ctx.store.volumes.attachment(*volume, pod.node).in_use);
+        let delay =
+            if is_reported { SimDuration::ZERO } else { until_status("volumes-in-use", &settings::entity(&pod), ctx) };
+        let look_up = pod.arm_in(delay, PodTimer::LookUpVolumes, ctx);
+        let sync = pod.arm_in(SYNC_WAIT, PodTimer::MountSync, ctx);
         let wait = MountWait { failures: 0, look_up, sync, is_paused: false, is_mounted: false, syncs: 0 };
-        self.workers.entry(pod).or_insert_with(|| Worker::new(Stage::Starting));
-        self.cancel_mount(pod, ctx);
-        self.mounts.insert(pod, wait);
-    }
-
-    /// The pod no longer waits for its volumes.
-    pub(super) fn cancel_mount(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        if let Some(wait) = self.mounts.remove(&pod) {
-            ctx.cancel(wait.look_up);
-            ctx.cancel(wait.sync);
-        }
+        let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
+        worker.enter(WorkerState::Starting(Launch::Pod, Awaits::Volumes(wait)), ctx);
     }
 
     /// Says that the volumes are in use, and looks whether they are attached.
-    pub(super) fn look_up_volumes(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
-        let Some(object) = ctx.store.pod(pod) else { return };
-        let Some(node) = object.node else { return };
-        let volumes = attachable(object, ctx.store);
-        let hears = self.hears(node, ctx);
-        let Some(wait) = self.mounts.get_mut(&pod) else { return };
-        let attachment = |volume: PersistentVolumeId| ctx.store.volumes.attachment(volume, node);
+    pub(super) fn look_up_volumes(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let volumes = attachable(&pod, ctx.store);
+        let is_up = self.links.are_up(pod.node, ctx);
+        let Some(wait) = self.workers.get_mut(&pod.id).and_then(Worker::mount_wait) else { return };
+        let attachment = |volume: PersistentVolumeId| ctx.store.volumes.attachment(volume, pod.node);
         let is_attached = |volume: PersistentVolumeId| attachment(volume).phase == Some(AttachmentPhase::Attached);
-        let are_attached = hears && volumes.iter().all(|(volume, _)| is_attached(*volume));
+        let are_attached = is_up && volumes.iter().all(|(volume, _)| is_attached(*volume));
         let unreported: Vec<PersistentVolumeId> =
-            volumes.iter().map(|(volume, _)| *volume).filter(|volume| hears && !attachment(*volume).in_use).collect();
+            volumes.iter().map(|(volume, _)| *volume).filter(|volume| is_up && !attachment(*volume).in_use).collect();
         for volume in unreported {
-            tell(ctx, Request::ReportVolume { volume, node, in_use: true });
+            ctx.send(Request::ReportVolume { volume, node: pod.node, in_use: true });
         }
         if are_attached {
             wait.is_mounted = true;
             let is_paused = wait.is_paused;
-            let causes = volumes.iter().filter_map(|(volume, _)| self.attached_by.remove(&(*volume, node)));
+            let causes = volumes.iter().filter_map(|(volume, _)| self.attached_by.remove(&(*volume, pod.node)));
             if let Some(cause) = causes.max() {
                 ctx.cause = cause;
             }
             if !is_paused {
-                self.cancel_mount(pod, ctx);
                 self.start(pod, ctx);
             }
             return;
         }
         let delay = look_up_wait(wait.failures);
         wait.failures += 1;
-        wait.look_up = ctx.arm_in(delay + LOOP_LAG + ctx.config.round_trip, Timer::LookUpVolumes(pod));
+        wait.look_up = pod.arm_in(delay + LOOP_LAG + ctx.config.round_trip, PodTimer::LookUpVolumes, ctx);
     }
 
     /// Remembers why a volume is there: what a pod that waits for it does next follows from that.
     pub(super) fn attachment_changed(&mut self, volume: PersistentVolumeId, node: NodeId, ctx: &Ctx<'_, Self>) {
         match ctx.store.volumes.attachment(volume, node).phase {
-            Some(AttachmentPhase::Attached) if !self.mounts.is_empty() => {
-                self.attached_by.insert((volume, node), ctx.cause);
+            Some(AttachmentPhase::Attached) => {
+                let mut waiting = users(volume, node, ctx.store).filter_map(|pod| self.workers.get(&pod));
+                if waiting.any(|worker| matches!(worker.state, WorkerState::Starting(_, Awaits::Volumes(_)))) {
+                    self.attached_by.insert((volume, node), ctx.cause);
+                }
             }
             Some(_) => {}
             None => {
@@ -148,32 +130,28 @@ impl Kubelets {
     ///
     /// # Source
     /// kubelet, pod workers: a failed sync is repeated after 10 to 15 seconds, when the loop of one second comes to it.
-    pub(super) fn mount_sync(&mut self, pod: PodId, ctx: &mut Ctx<'_, Self>) {
+    pub(super) fn mount_sync(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
         const PAUSE_S: f64 = 10.0;
-        let Some(object) = ctx.store.pod(pod) else { return };
-        let Some(node) = object.node else { return };
-        let Some(wait) = self.mounts.get_mut(&pod) else { return };
+        let Some(wait) = self.workers.get_mut(&pod.id).and_then(Worker::mount_wait) else { return };
         if wait.is_paused {
             wait.is_paused = false;
             if wait.is_mounted {
-                self.cancel_mount(pod, ctx);
                 self.start(pod, ctx);
                 return;
             }
-            wait.sync = ctx.arm_in(SYNC_WAIT, Timer::MountSync(pod));
+            wait.sync = pod.arm_in(SYNC_WAIT, PodTimer::MountSync, ctx);
             return;
         }
         wait.is_paused = true;
         wait.syncs += 1;
-        let entity = format!("{}/{}", object.namespace, object.name);
-        let mut stream = ctx.streams.at("mount-retry", &entity, wait.syncs);
+        let mut stream = ctx.streams.at("mount-retry", &settings::entity(&pod), wait.syncs);
         let pause = SimDuration::from_secs_f64(PAUSE_S * (1.0 + 0.5 * stream.unit()) + stream.unit());
-        wait.sync = ctx.arm_in(pause, Timer::MountSync(pod));
-        let all = attachable(object, ctx.store);
+        wait.sync = pod.arm_in(pause, PodTimer::MountSync, ctx);
+        let all = attachable(&pod, ctx.store);
         let names = |volumes: &mut dyn Iterator<Item = &str>| volumes.collect::<Vec<_>>().join(" ");
         let unmounted = names(&mut all.iter().map(|(_, name)| name.as_str()));
         let is_missing = |volume: PersistentVolumeId| {
-            ctx.store.volumes.attachment(volume, node).phase != Some(AttachmentPhase::Attached)
+            ctx.store.volumes.attachment(volume, pod.node).phase != Some(AttachmentPhase::Attached)
         };
         let mut missing: Vec<&str> =
             all.iter().filter(|(volume, _)| is_missing(*volume)).map(|(_, name)| name.as_str()).collect();
@@ -183,35 +161,35 @@ impl Kubelets {
              failed to process volumes=[]: context deadline exceeded",
             missing.join(" ")
         );
-        self.event(node, EventDraft::warning("FailedMount", ObjectRef::pod(object), message), ctx);
+        self.links.event(pod.node, EventDraft::warning("FailedMount", ObjectRef::pod(&pod), message), ctx);
     }
 
     /// A pod is finished or gone: its volumes are unmounted, and the node's next status says so.
-    pub(super) fn unmount(&mut self, pod: &Pod, ctx: &mut Ctx<'_, Self>) {
+    pub(super) fn unmount(&self, pod: &Pod, ctx: &mut Ctx<'_, Self>) {
         let Some(node) = pod.node else { return };
         for (volume, name) in attachable(pod, ctx.store) {
             if !is_used(volume, node, ctx.store) && ctx.store.volumes.attachment(volume, node).in_use {
                 let entity = format!("{}/{}/{name}", pod.namespace, pod.name);
                 let delay = until_status("volumes-unused", &entity, ctx);
-                ctx.arm_in(delay, Timer::ReportVolumes(node));
+                ctx.arm_in(delay, Timer::Node(node, NodeTimer::ReportVolumes));
             }
         }
     }
 
     /// What the node's status says of volumes that nobody on it uses any more.
     pub(super) fn report_volumes(&self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        if !self.hears(node, ctx) {
+        if !self.links.are_up(node, ctx) {
             return;
         }
         let in_use = ctx.store.volumes.attachments_on(node).filter(|(_, attachment)| attachment.in_use);
         let unused: Vec<_> = in_use.map(|(volume, _)| volume).filter(|v| !is_used(*v, node, ctx.store)).collect();
         for volume in unused {
-            tell(ctx, Request::ReportVolume { volume, node, in_use: false });
+            ctx.send(Request::ReportVolume { volume, node, in_use: false });
         }
     }
 
     /// Pods that were running before anybody looked have their volumes mounted.
-    pub(super) fn volumes_found(&mut self, ctx: &mut Ctx<'_, Self>) {
+    pub(super) fn volumes_found(ctx: &mut Ctx<'_, Self>) {
         let mut mounted = Vec::new();
         for (_, pod) in ctx.store.pods().filter(|(_, pod)| pod.phase == PodPhase::Running) {
             let Some(node) = pod.node else { continue };
@@ -219,7 +197,7 @@ impl Kubelets {
             mounted.extend(volumes.filter(|v| !ctx.store.volumes.attachment(*v, node).in_use).map(|v| (v, node)));
         }
         for (volume, node) in mounted {
-            tell(ctx, Request::ReportVolume { volume, node, in_use: true });
+            ctx.send(Request::ReportVolume { volume, node, in_use: true });
         }
     }
 }

@@ -306,6 +306,34 @@ impl EndReason {
 }
 
 impl ContainerState {
+    /// Since when it runs, if it does.
+    #[must_use]
+    pub fn running_since(self) -> Option<SimTime> {
+        match self {
+            Self::Running { since } => Some(since),
+            Self::Waiting
+            | Self::CrashLoopBackOff
+            | Self::ErrImagePull
+            | Self::ImagePullBackOff
+            | Self::ErrImageNeverPull
+            | Self::Terminated(_) => None,
+        }
+    }
+
+    /// How it ended, if its state still says so.
+    #[must_use]
+    pub fn ending(self) -> Option<Ending> {
+        match self {
+            Self::Terminated(ending) => Some(ending),
+            Self::Waiting
+            | Self::CrashLoopBackOff
+            | Self::ErrImagePull
+            | Self::ImagePullBackOff
+            | Self::ErrImageNeverPull
+            | Self::Running { .. } => None,
+        }
+    }
+
     /// `state.waiting.reason`, of a container that waits for more than its turn.
     #[must_use]
     pub fn waiting_reason(self) -> Option<&'static str> {

@@ -1,10 +1,11 @@
 //! Limits of local storage, which hold whether or not the node is short of it.
 
-use super::{Disruption, GRACE, Kubelets, is_critical};
+use super::{BoundPod, Disruption, GRACE, Kubelets, is_critical};
 use crate::component::Ctx;
 use crate::kubelet::settings::{amount, disk_use};
+use crate::kubelet::worker::Worker;
 use crate::model::{Container, PodSpec, StatedUsage};
-use crate::state::{NodeId, Pod, PodId, PodPhase};
+use crate::state::{NodeId, Pod, PodPhase};
 use crate::units::{Quantity, SimDuration};
 
 const STORAGE: &str = "ephemeral-storage";
@@ -19,18 +20,15 @@ impl Kubelets {
     /// # Differs
     /// Several are killed at once, not one after the other.
     pub(super) fn enforce_limits(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) -> Option<SimDuration> {
-        let pods: Vec<PodId> = ctx.store.unfinished_pods_on(node).iter().copied().collect();
         let mut took = None;
-        for pod in pods {
-            let Some(object) = ctx.store.pod(pod).filter(|object| object.phase == PodPhase::Running) else { continue };
-            let is_ended = self.workers.get(&pod).is_some_and(|worker| worker.last_status.is_some());
-            if is_ended || is_critical(object) {
+        for pod in BoundPod::unfinished_on(node, ctx.store).filter(|pod| pod.phase == PodPhase::Running) {
+            let is_ended = self.workers.get(&pod.id).is_some_and(Worker::is_ended_by_kubelet);
+            if is_ended || is_critical(&pod) {
                 continue;
             }
-            let Some(message) = object.spec.behavior().usage.as_ref().and_then(|usage| exceeded(object, usage)) else {
-                continue;
-            };
-            let time = self.evict(pod, node, GRACE, message, Disruption::Unmarked, ctx);
+            let usage = pod.spec.behavior().usage.as_ref();
+            let Some(message) = usage.and_then(|usage| exceeded(&pod, usage)) else { continue };
+            let time = self.evict(pod, GRACE, message, Disruption::Unmarked, ctx);
             took = Some(took.map_or(time, |took: SimDuration| took.max(time)));
         }
         took

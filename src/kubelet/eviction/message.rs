@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::Shortage;
 use super::observation::{Observations, quantity};
+use super::starved::StarvedResource;
 use crate::kubelet::settings::amount;
 use crate::model::StatedUsage;
 use crate::model::config::{EvictionThreshold, KubernetesVersion};
@@ -20,16 +20,16 @@ pub(super) fn node_low(
     observed: &Observations,
     version: KubernetesVersion,
 ) -> String {
-    let shortage = Shortage::of(threshold.signal);
+    let starved = StarvedResource::of(threshold.signal);
     let mut text = low(threshold, observed);
-    consumers(&mut text, pod, shortage, version);
+    consumers(&mut text, pod, starved, version);
     text
 }
 
 /// The message where no figures are known.
-pub(super) fn without_figures(pod: &Pod, shortage: Shortage, version: KubernetesVersion) -> String {
-    let mut text = format!("The node was low on resource: {}. ", shortage.resource());
-    consumers(&mut text, pod, shortage, version);
+pub(super) fn without_figures(pod: &Pod, starved: StarvedResource, version: KubernetesVersion) -> String {
+    let mut text = format!("The node was low on resource: {}. ", starved.resource());
+    consumers(&mut text, pod, starved, version);
     text
 }
 
@@ -47,17 +47,17 @@ fn low(threshold: &EvictionThreshold, observed: &Observations) -> String {
 ///
 /// # Differs
 /// What a pod uses is its first container's.
-fn consumers(text: &mut String, pod: &Pod, shortage: Shortage, version: KubernetesVersion) {
-    let resource = shortage.resource();
-    let of = |usage: &StatedUsage| match shortage {
-        Shortage::Memory => Some(amount(usage.memory)),
-        Shortage::Disk => Some(amount(usage.ephemeral_storage)),
-        Shortage::Pids => None,
+fn consumers(text: &mut String, pod: &Pod, starved: StarvedResource, version: KubernetesVersion) {
+    let resource = starved.resource();
+    let of = |usage: &StatedUsage| match starved {
+        StarvedResource::Memory => Some(amount(usage.memory)),
+        StarvedResource::Disk => Some(amount(usage.ephemeral_storage)),
+        StarvedResource::Pids => None,
     };
     let Some(used) = pod.spec.behavior().usage.as_ref().and_then(of) else { return };
     let usage = Quantity::from_value(used).with_format(QuantityFormat::BinarySi);
     let of_pod = pod.spec.resources.as_ref().and_then(|resources| resources.requests.get(resource.into()));
-    if let Some(request) = of_pod.filter(|_| shortage == Shortage::Memory && version.at_least(34)) {
+    if let Some(request) = of_pod.filter(|_| starved == StarvedResource::Memory && version.at_least(34)) {
         let _ = write!(
             text,
             "Pod {} was using {usage}, request is {request}, has larger consumption of {resource}. ",

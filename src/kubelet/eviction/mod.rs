@@ -4,19 +4,23 @@ mod limits;
 mod message;
 mod observation;
 mod rank;
+mod starved;
 
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch};
 use crate::engine::Ticket;
-use crate::model::config::{EvictionSignal, EvictionThreshold};
+use crate::model::config::EvictionThreshold;
 use crate::model::{SYSTEM_CRITICAL_PRIORITY, StatedUsage};
-use crate::state::{DisruptionReason, NodeId, Pod, PodId, PodPhase, ReportedConditions, Status};
+use crate::state::{DisruptionReason, NodeId, Pod, PodPhase, ReportedConditions, Status};
 use crate::units::{SimDuration, SimTime};
 
-use super::pod_worker::Stage;
-use super::{Kubelets, Timer};
+use super::Kubelets;
+use super::bound_pod::BoundPod;
+use super::timer::{NodeTimer, Timer};
+use super::worker::WorkerState;
 use observation::Observations;
 use rank::Rank;
+use starved::StarvedResource;
 
 /// Grace of a hard eviction.
 const GRACE: SimDuration = SimDuration::from_secs(1);
@@ -27,42 +31,6 @@ const POLL: SimDuration = SimDuration::from_secs(1);
 /// Time between passes that evict nobody.
 const PASS: SimDuration = SimDuration::from_secs(10);
 
-/// What a node is short of, as one of its conditions says it.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Shortage {
-    Memory,
-    Disk,
-    Pids,
-}
-
-impl Shortage {
-    const ALL: [Self; 3] = [Self::Memory, Self::Disk, Self::Pids];
-
-    fn of(signal: EvictionSignal) -> Self {
-        match signal {
-            EvictionSignal::MemoryAvailable | EvictionSignal::AllocatableMemoryAvailable => Self::Memory,
-            EvictionSignal::NodefsAvailable | EvictionSignal::ImagefsAvailable => Self::Disk,
-            EvictionSignal::PidAvailable => Self::Pids,
-        }
-    }
-
-    fn resource(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Disk => "ephemeral-storage",
-            Self::Pids => "pids",
-        }
-    }
-
-    fn request(self, pod: &Pod) -> i64 {
-        match self {
-            Self::Memory => pod.spec.requests.memory,
-            Self::Disk => pod.spec.requests.ephemeral_storage,
-            Self::Pids => 0,
-        }
-    }
-}
-
 /// What one node's eviction manager remembers from pass to pass; forgotten when nothing is short.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Manager {
@@ -72,7 +40,7 @@ pub(super) struct Manager {
     first_observed: Vec<(usize, SimTime)>,
     /// Thresholds whose grace was over in the last pass.
     met: Vec<usize>,
-    /// When each shortage was last observed.
+    /// When each resource was last observed.
     last_observed: [Option<SimTime>; 3],
     /// The conditions it stands for.
     conditions: [bool; 3],
@@ -102,7 +70,7 @@ impl Manager {
         };
         self.first_observed = short.iter().map(since).collect();
         for index in &short {
-            self.last_observed[Shortage::of(thresholds[*index].signal) as usize] = Some(now);
+            self.last_observed[StarvedResource::of(thresholds[*index].signal) as usize] = Some(now);
         }
         for (holds, last) in self.conditions.iter_mut().zip(&mut self.last_observed) {
             *last = last.filter(|last| now.saturating_since(*last) < transition);
@@ -148,7 +116,7 @@ impl Kubelets {
         let first = machine.booted_at + SimDuration::from_secs_f64(phase * PASS.as_secs_f64());
         let passes = ctx.now.saturating_since(first).as_nanos() / PASS.as_nanos() + 1;
         let next = if ctx.now < first { first } else { first + PASS * passes };
-        self.evictions.entry(node).or_default().pass = Some(ctx.arm(next, Timer::Pressure(node)));
+        self.evictions.entry(node).or_default().pass = Some(ctx.arm(next, Timer::Node(node, NodeTimer::Pressure)));
     }
 
     /// The world makes a condition hold, or not any more: the node is looked at now, unless that is about to happen.
@@ -161,13 +129,12 @@ impl Kubelets {
     }
 
     /// The pod's containers run, or it is said to use something else: the eviction manager looks, if usage is given.
-    pub(super) fn watch_usage_of(&mut self, pod: &Pod, ctx: &mut Ctx<'_, Self>) {
-        let Some(node) = pod.node else { return };
-        let machine = ctx.store.machine(node);
+    pub(super) fn watch_usage_of(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let machine = ctx.store.machine(pod.node);
         let reported = machine.reported;
         let is_short = reported.memory_pressure || reported.disk_pressure;
         if is_short || machine.burden != crate::state::Usage::default() || pod.spec.behavior().usage.is_some() {
-            self.watch_usage(node, ctx);
+            self.watch_usage(pod.node, ctx);
         }
     }
 
@@ -180,19 +147,14 @@ impl Kubelets {
 
     /// A fresh kubelet looks for the first time.
     pub(super) fn watch_node(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        let is_told = ctx.store.machine(node).burden != crate::state::Usage::default()
-            || ctx
-                .store
-                .unfinished_pods_on(node)
-                .iter()
-                .filter_map(|pod| ctx.store.pod(*pod))
-                .any(|pod| pod.spec.behavior().usage.is_some());
-        if is_told {
+        let is_stated = ctx.store.machine(node).burden != crate::state::Usage::default()
+            || BoundPod::unfinished_on(node, ctx.store).any(|pod| pod.spec.behavior().usage.is_some());
+        if is_stated {
             self.watch_usage(node, ctx);
         }
     }
 
-    /// One pass of the node's eviction manager; it evicts at most one pod for a shortage.
+    /// One pass of the node's eviction manager; it evicts at most one pod for a resource.
     ///
     /// # Source
     /// kubelet, eviction manager: passes ten seconds apart, but one that evicted is followed by the next as soon as the pod
@@ -223,11 +185,11 @@ impl Kubelets {
         };
         let Some(manager) = self.evictions.get_mut(&node) else { return };
         if let Some(took) = took {
-            manager.pass = Some(ctx.arm_in(took + POLL, Timer::Pressure(node)));
+            manager.pass = Some(ctx.arm_in(took + POLL, Timer::Node(node, NodeTimer::Pressure)));
         } else if manager.is_calm() {
             self.evictions.remove(&node);
         } else {
-            manager.pass = Some(ctx.arm_in(PASS, Timer::Pressure(node)));
+            manager.pass = Some(ctx.arm_in(PASS, Timer::Node(node, NodeTimer::Pressure)));
         }
     }
 
@@ -241,28 +203,27 @@ impl Kubelets {
         ctx: &mut Ctx<'_, Self>,
     ) -> Option<SimDuration> {
         let first = thresholds[*met.first()?];
-        let shortage = Shortage::of(first.signal);
+        let starved = StarvedResource::of(first.signal);
         let name = ctx.store.node_name(node);
-        let message = format!("Attempting to reclaim {}", shortage.resource());
-        self.event(node, EventDraft::warning("EvictionThresholdMet", ObjectRef::node(name), message), ctx);
-        if shortage == Shortage::Disk {
+        let message = format!("Attempting to reclaim {}", starved.resource());
+        self.links.event(node, EventDraft::warning("EvictionThresholdMet", ObjectRef::node(name), message), ctx);
+        if starved == StarvedResource::Disk {
             self.delete_unused_images(node, ctx);
             let after = self.observe(node, ctx);
             if !thresholds.iter().any(|threshold| after.meet(threshold, true)) {
                 return None;
             }
         }
-        let pod = self.first_of(node, |rank: &Rank| rank.key(shortage), ctx)?;
-        let object = ctx.store.pod(pod)?;
+        let pod = self.first_of(node, |rank: &Rank| rank.key(starved), ctx)?;
         let grace = if first.is_hard() {
             GRACE
         } else {
             let longest = i64::from(ctx.config.kubelet.eviction_max_pod_grace_period);
-            let own = object.spec.termination_grace_period_seconds.unwrap_or(longest);
+            let own = pod.spec.termination_grace_period_seconds.unwrap_or(longest);
             SimDuration::from_secs(longest.min(own).max(0).unsigned_abs())
         };
-        let text = message::node_low(object, &first, &observed, ctx.config.version);
-        Some(self.evict(pod, node, grace, text, Disruption::Marked, ctx))
+        let text = message::node_low(&pod, &first, &observed, ctx.config.version);
+        Some(self.evict(pod, grace, text, Disruption::Marked, ctx))
     }
 
     /// While a fault says that the node is short and nobody says of how much, pods go that use more than they request.
@@ -271,59 +232,66 @@ impl Kubelets {
     /// How much is available is not known then: pods within their request stay, and so do those that do not say what they use.
     fn evict_without_figures(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) -> Option<SimDuration> {
         let reported = ctx.store.machine(node).reported;
-        let shortage = match (reported.memory_pressure, reported.disk_pressure) {
-            (true, _) => Shortage::Memory,
-            (false, true) => Shortage::Disk,
+        let starved = match (reported.memory_pressure, reported.disk_pressure) {
+            (true, _) => StarvedResource::Memory,
+            (false, true) => StarvedResource::Disk,
             (false, false) => return None,
         };
-        let pod = self.first_of(node, |rank: &Rank| rank.key_if_over(shortage), ctx)?;
-        let object = ctx.store.pod(pod)?;
-        let text = message::without_figures(object, shortage, ctx.config.version);
-        Some(self.evict(pod, node, GRACE, text, Disruption::Marked, ctx))
+        let pod = self.first_of(node, |rank: &Rank| rank.key_if_over(starved), ctx)?;
+        let text = message::without_figures(&pod, starved, ctx.config.version);
+        Some(self.evict(pod, GRACE, text, Disruption::Marked, ctx))
     }
 
     /// The pod that goes first, by its place in an order.
-    fn first_of<K: Ord>(&self, node: NodeId, place: impl Fn(&Rank) -> Option<K>, ctx: &Ctx<'_, Self>) -> Option<PodId> {
-        let candidates = ctx.store.unfinished_pods_on(node).iter().copied();
-        let ranked = candidates.filter_map(|pod| Some((place(&self.rank_of(pod, ctx)?)?, pod)));
+    fn first_of<'a, K: Ord>(
+        &self,
+        node: NodeId,
+        place: impl Fn(&Rank) -> Option<K>,
+        ctx: &Ctx<'a, Self>,
+    ) -> Option<BoundPod<'a>> {
+        let candidates = BoundPod::unfinished_on(node, ctx.store);
+        let ranked = candidates.filter_map(|pod| Some((place(&self.rank_of(pod)?)?, pod)));
         ranked.min_by(|one, other| one.0.cmp(&other.0)).map(|(_, pod)| pod)
     }
 
     /// A pod's standing; none if it cannot be evicted (any more).
-    fn rank_of(&self, pod: PodId, ctx: &Ctx<'_, Self>) -> Option<Rank> {
-        let object = ctx.store.pod(pod)?;
-        let worker = self.workers.get(&pod);
-        let is_known = worker.is_some() || object.phase == PodPhase::Running;
-        let is_ended = worker.is_some_and(|worker| worker.stage == Stage::Stopped || worker.last_status.is_some());
-        if object.phase.is_terminal() || is_ended || !is_known || is_critical(object) {
+    fn rank_of(&self, pod: BoundPod<'_>) -> Option<Rank> {
+        let worker = self.workers.get(&pod.id);
+        let is_known = worker.is_some() || pod.phase == PodPhase::Running;
+        let is_ended = worker.is_some_and(|worker| worker.is_terminated() || worker.is_ended_by_kubelet());
+        if pod.phase.is_terminal() || is_ended || !is_known || is_critical(&pod) {
             return None;
         }
         let nothing = StatedUsage::default();
-        let usage = self.runs(pod, object).then(|| object.spec.behavior().usage.as_ref().unwrap_or(&nothing));
-        Some(Rank::new(object, usage))
+        let usage = self.runs(pod).then(|| pod.spec.behavior().usage.as_ref().unwrap_or(&nothing));
+        Some(Rank::new(&pod, usage))
     }
 
     /// Whether containers of the pod run.
-    fn runs(&self, pod: PodId, object: &Pod) -> bool {
-        match self.workers.get(&pod).map(|worker| worker.stage) {
-            Some(Stage::Running) => true,
-            Some(Stage::Stopping) | None => object.phase == PodPhase::Running,
-            Some(_) => false,
+    fn runs(&self, pod: BoundPod<'_>) -> bool {
+        match self.workers.get(&pod.id).map(|worker| &worker.state) {
+            Some(WorkerState::Running(_)) => true,
+            Some(WorkerState::Terminating { .. }) | None => pod.phase == PodPhase::Running,
+            Some(
+                WorkerState::Idle
+                | WorkerState::Starting(..)
+                | WorkerState::BackingOff(_)
+                | WorkerState::Stopped(_)
+                | WorkerState::CleaningUp(_),
+            ) => false,
         }
     }
 
     /// Ends a pod, which stays in the API as failed; returns how long that takes.
     fn evict(
         &mut self,
-        pod: PodId,
-        node: NodeId,
+        pod: BoundPod<'_>,
         grace: SimDuration,
         message: String,
         disruption: Disruption,
         ctx: &mut Ctx<'_, Self>,
     ) -> SimDuration {
-        let Some(object) = ctx.store.pod(pod) else { return SimDuration::ZERO };
-        self.event(node, EventDraft::warning("Evicted", ObjectRef::pod(object), message), ctx);
+        self.links.event(pod.node, EventDraft::warning("Evicted", ObjectRef::pod(&pod), message), ctx);
         let status = PodStatusPatch {
             phase: Some(PodPhase::Failed),
             reason: Some(Symbol::new("Evicted")),

@@ -2,6 +2,7 @@
 
 use crate::component::Ctx;
 use crate::kubelet::Kubelets;
+use crate::kubelet::bound_pod::BoundPod;
 use crate::kubelet::settings::{amount, disk_use};
 use crate::model::config::{EvictionSignal, EvictionThreshold};
 use crate::state::{NodeId, PodPhase};
@@ -52,7 +53,10 @@ impl Observations {
 pub(super) fn quantity(signal: EvictionSignal, amount: i64) -> Quantity {
     let format = match signal {
         EvictionSignal::PidAvailable => QuantityFormat::DecimalSi,
-        _ => QuantityFormat::BinarySi,
+        EvictionSignal::MemoryAvailable
+        | EvictionSignal::AllocatableMemoryAvailable
+        | EvictionSignal::NodefsAvailable
+        | EvictionSignal::ImagefsAvailable => QuantityFormat::BinarySi,
     };
     Quantity::from_value(amount).with_format(format)
 }
@@ -69,13 +73,13 @@ impl Kubelets {
         let Some(object) = ctx.store.node(node) else { return Observations::default() };
         let burden = ctx.store.machine(node).burden;
         let (mut memory, mut disk, mut pids) = (0_i64, burden.ephemeral_storage, burden.pids);
-        for (id, pod) in ctx.store.unfinished_pods_on(node).iter().filter_map(|&id| Some((id, ctx.store.pod(id)?))) {
-            if pod.phase != PodPhase::Running && !self.runs(id, pod) {
+        for pod in BoundPod::unfinished_on(node, ctx.store) {
+            if pod.phase != PodPhase::Running && !self.runs(pod) {
                 continue;
             }
             let Some(usage) = &pod.spec.behavior().usage else { continue };
-            disk = disk.saturating_add(disk_use(pod, usage));
-            if self.runs(id, pod) {
+            disk = disk.saturating_add(disk_use(&pod, usage));
+            if self.runs(pod) {
                 memory = memory.saturating_add(amount(usage.memory));
                 pids = pids.saturating_add(amount(usage.pids));
             }

@@ -1,0 +1,69 @@
+//! Which kubelets reach the API server, and what speaks for a node.
+
+use rustc_hash::FxHashMap;
+
+use super::Kubelets;
+use crate::component::{Component, Ctx, EventDraft, Record};
+use crate::engine::Ticket;
+use crate::state::NodeId;
+
+/// What kept a kubelet from the API server.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Away {
+    /// Its link was down.
+    Link,
+    /// Nobody answered it.
+    ApiServer,
+}
+
+/// The ways between kubelets and the API server.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Links {
+    /// The API server does not answer.
+    pub(super) is_api_down: bool,
+    /// Boot and reconnect timers under way.
+    pub(super) awaited: FxHashMap<NodeId, Ticket>,
+    /// New kubelet processes that have not looked at their pods yet.
+    pub(super) opening: FxHashMap<NodeId, Opening>,
+    /// No node of the input has a kubelet of Kubernetes' own; neither will new ones.
+    pub(super) are_all_stand_ins: bool,
+}
+
+/// A kubelet process that has started and has not looked at its pods yet.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Opening {
+    pub(super) ticket: Ticket,
+    /// The machine has booted: nothing is left of the pods' containers.
+    pub(super) is_boot: bool,
+}
+
+impl Links {
+    /// Whether requests of the node's kubelet reach the API server.
+    pub(super) fn reach(&self, node: NodeId, ctx: &Ctx<'_, Kubelets>) -> bool {
+        ctx.store.machine(node).talks() && !self.is_api_down
+    }
+
+    /// Whether the node's kubelet reaches the API server and has caught up with it.
+    pub(super) fn are_up(&self, node: NodeId, ctx: &Ctx<'_, Kubelets>) -> bool {
+        self.reach(node, ctx) && !self.awaited.contains_key(&node)
+    }
+
+    /// Whether the node's kubelet learns of changes of its pods.
+    pub(super) fn show_pods(&self, node: NodeId, ctx: &Ctx<'_, Kubelets>) -> bool {
+        self.are_up(node, ctx) && !self.opening.contains_key(&node)
+    }
+
+    /// Whether something simpler than Kubernetes' kubelet speaks for the node. New machines are like the others.
+    pub(super) fn is_stand_in(&self, node: NodeId, ctx: &Ctx<'_, Kubelets>) -> bool {
+        self.are_all_stand_ins || ctx.store.machine(node).has_stand_in_kubelet
+    }
+
+    /// Notes an Event of the node's kubelet; each kubelet has a sender of its own, so that none waits for another. What stands
+    /// in for a kubelet posts none.
+    pub(super) fn event(&self, node: NodeId, event: EventDraft, ctx: &mut Ctx<'_, Kubelets>) {
+        let is_posted = self.reach(node, ctx) && !self.is_stand_in(node, ctx);
+        if is_posted && !ctx.store.is_terminating(event.about.namespace) {
+            ctx.record(Record::Event { component: Kubelets::NAME, event: event.on(node) });
+        }
+    }
+}

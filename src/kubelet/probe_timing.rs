@@ -1,0 +1,105 @@
+//! When probes run, and when they have failed often enough.
+
+use crate::model::{Container, Probe};
+use crate::state::Pod;
+use crate::units::{SimDuration, SimTime};
+
+/// Which probe failed for good.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum ProbeKind {
+    /// The container is killed.
+    Startup,
+    /// The container is killed.
+    Liveness,
+    /// The pod is not ready.
+    Readiness,
+}
+
+impl ProbeKind {
+    pub(super) fn of(self, container: &Container) -> Option<&Probe> {
+        match self {
+            Self::Startup => container.startup_probe.as_deref(),
+            Self::Liveness => container.liveness_probe.as_deref(),
+            Self::Readiness => container.readiness_probe.as_deref(),
+        }
+    }
+
+    /// How an event's text names it, at its beginning and within.
+    pub(super) fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Startup => ("Startup", "startup"),
+            Self::Liveness => ("Liveness", "liveness"),
+            Self::Readiness => ("Readiness", "readiness"),
+        }
+    }
+}
+
+pub(super) fn seconds(count: i32) -> SimDuration {
+    SimDuration::from_secs(count.max(0).unsigned_abs().into())
+}
+
+pub(super) fn period(probe: &Probe) -> SimDuration {
+    seconds(probe.period_seconds.unwrap_or(10).max(1))
+}
+
+/// The first run at or after an instant of a worker that runs every period.
+pub(super) fn next_run(probe: &Probe, worker_at: SimTime, from: SimTime) -> SimTime {
+    let period = period(probe);
+    worker_at + period * from.saturating_since(worker_at).as_nanos().div_ceil(period.as_nanos())
+}
+
+/// How many failures in a row count.
+pub(super) fn threshold(probe: &Probe) -> u64 {
+    probe.failure_threshold.unwrap_or(3).max(1).unsigned_abs().into()
+}
+
+/// So many events of failed probes are kept of one container; more of them the recorder takes for spam.
+///
+/// # Source
+/// client-go, `EventSourceObjectSpamFilter`: 25 at once, then one in five minutes.
+pub(super) const EVENTS_MAX: u64 = 25;
+
+/// When the run of a probe has failed that so many failures went before, for an application that does not answer from `silent_at`
+/// on.
+///
+/// # Source
+/// kubelet, prober: a worker runs every period from its own start, not before `initialDelaySeconds` of the container; each
+/// failure takes `timeoutSeconds`, and `failureThreshold` in a row count.
+pub(super) fn fails_at(
+    probe: &Probe,
+    worker_at: SimTime,
+    container_at: SimTime,
+    silent_at: SimTime,
+    failures_before: u64,
+) -> SimTime {
+    let from = silent_at.max(container_at + seconds(probe.initial_delay_seconds));
+    next_run(probe, worker_at, from)
+        + period(probe) * failures_before
+        + seconds(probe.timeout_seconds.unwrap_or(1).max(1))
+}
+
+/// The container whose probe of a kind fails for good first.
+pub(super) fn first_to_fail(pod: &Pod, kind: ProbeKind) -> Option<(&Container, &Probe)> {
+    let probed = pod.spec.containers.iter().filter_map(|container| Some((container, kind.of(container)?)));
+    probed.min_by_key(|(_, probe)| seconds(probe.initial_delay_seconds) + period(probe) * threshold(probe))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_count_on_the_workers_beat_and_after_the_threshold() {
+        let check = |probe: &str, container_s: i64, silent_s: i64, expected_s: i64| {
+            let probe: Probe = serde_saphyr::from_str(probe).expect("a probe");
+            let (container_at, silent_at) = (SimTime::from_secs(container_s), SimTime::from_secs(silent_s));
+            let at = fails_at(&probe, SimTime::ZERO, container_at, silent_at, threshold(&probe) - 1);
+            assert_eq!(at, SimTime::from_secs(expected_s), "{probe:?}");
+        };
+        // Runs at 60, 70, 80; the last one takes its timeout.
+        check("{}", 2, 55, 81);
+        check("{}", 2, 60, 81);
+        check("{periodSeconds: 5, failureThreshold: 1, timeoutSeconds: 3}", 2, 57, 63);
+        check("{initialDelaySeconds: 90}", 2, 10, 121);
+    }
+}

@@ -1,0 +1,105 @@
+//! The status manager: what is posted of pods, and what is made up for later.
+
+use super::bound_pod::BoundPod;
+use super::links::Links;
+use super::timer::PodTimer;
+use super::worker::Worker;
+use super::{Kubelets, statuses};
+use crate::component::{Ctx, PodStatusPatch, Request};
+use crate::state::{PodPhase, Status};
+
+/// Posts a status if the API server can be reached; what cannot be posted is made up for on return.
+pub(super) fn post(
+    links: &Links,
+    worker: &mut Worker,
+    pod: BoundPod<'_>,
+    patch: PodStatusPatch,
+    ctx: &mut Ctx<'_, Kubelets>,
+) {
+    let patch = match worker.unposted.take() {
+        Some(mut older) => {
+            statuses::merge(&mut older, patch);
+            older
+        }
+        None => Box::new(patch),
+    };
+    if links.are_up(pod.node, ctx) {
+        ctx.send(Request::PatchPodStatus { pod: pod.id, patch });
+    } else {
+        worker.unposted = Some(patch);
+    }
+}
+
+impl Kubelets {
+    /// Posts a status of a pod that may have no worker.
+    pub(super) fn post_status(&mut self, pod: BoundPod<'_>, patch: PodStatusPatch, ctx: &mut Ctx<'_, Self>) {
+        match self.workers.get_mut(&pod.id) {
+            None if self.links.are_up(pod.node, ctx) => {
+                ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
+            }
+            None => {
+                let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+                worker.unposted = Some(Box::new(patch));
+            }
+            Some(worker) => post(&self.links, worker, pod, patch, ctx),
+        }
+    }
+
+    /// Forgets a worker that has nothing left to do and nothing to remember.
+    pub(super) fn settle(&mut self, pod: crate::state::PodId) {
+        if self.workers.get(&pod).is_some_and(Worker::is_settled) {
+            self.workers.remove(&pod);
+        }
+    }
+
+    pub(super) fn became_ready(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let Some(run) = self.workers.get_mut(&pod.id).and_then(Worker::run_mut) else { return };
+        run.ready = None;
+        self.post_ready(pod, ctx);
+        self.settle(pod.id);
+    }
+
+    fn post_ready(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let containers = statuses::running(self.workers.get(&pod.id), &pod, true);
+        let ready = Some(if self.gated.contains(&pod.id) { Status::False } else { Status::True });
+        let patch = PodStatusPatch { ready, containers: Some(containers), ..PodStatusPatch::default() };
+        self.post_status(pod, patch, ctx);
+    }
+
+    /// Someone else wrote Ready=False on a pod whose containers are fine: the status manager puts it right. What stands in for
+    /// a kubelet has none.
+    pub(super) fn readiness_overwritten(&self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let is_meant = self.gated.contains(&pod.id);
+        if is_meant
+            || pod.is_ready()
+            || !statuses::are_containers_ready(&pod)
+            || !pod.is_active()
+            || !self.links.are_up(pod.node, ctx)
+            || self.links.is_stand_in(pod.node, ctx)
+        {
+            return;
+        }
+        pod.arm(Self::next_status_sync(pod.node, ctx), PodTimer::Resync, ctx);
+    }
+
+    /// The status manager comes to a pod: what has not been posted is, and what the API shows otherwise is put right.
+    pub(super) fn resync(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let worker = self.workers.get_mut(&pod.id);
+        let is_steady =
+            worker.as_ref().is_none_or(|worker| worker.run().is_some_and(|run| !run.is_silent && run.ready.is_none()));
+        if let Some(worker) = worker.filter(|worker| worker.unposted.is_some()) {
+            post(&self.links, worker, pod, PodStatusPatch::default(), ctx);
+            self.settle(pod.id);
+            return;
+        }
+        if !self.links.are_up(pod.node, ctx) {
+            return;
+        }
+        // A stand-in looks no more at what is being deleted.
+        let is_looked_at = pod.deletion.is_none() || !self.links.is_stand_in(pod.node, ctx);
+        let is_lost = pod.phase == PodPhase::Running && statuses::are_containers_ready(&pod) && !pod.is_ready();
+        if is_looked_at && is_lost && is_steady && !self.gated.contains(&pod.id) {
+            self.post_ready(pod, ctx);
+        }
+    }
+}

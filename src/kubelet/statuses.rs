@@ -1,0 +1,98 @@
+//! Statuses of containers as a kubelet posts them, and how it words what it says of them.
+
+use smallvec::SmallVec;
+
+use super::phase::restarts_after;
+use super::worker::Worker;
+use crate::component::PodStatusPatch;
+use crate::model::Container;
+use crate::model::config::KubernetesVersion;
+use crate::state::{ContainerState, ContainerStatus, Ending, Pod};
+use crate::units::SimTime;
+
+/// All containers of the pod in one state, with their restarts.
+pub(super) fn containers(pod: &Pod, state: ContainerState, restarts: u32) -> SmallVec<[ContainerStatus; 1]> {
+    pod.spec.containers.iter().map(|_| ContainerStatus { state, ready: false, restarts, last: None }).collect()
+}
+
+/// The statuses of containers that run, as the kubelet knows them: what it posted last may not have arrived.
+pub(super) fn running(worker: Option<&Worker>, pod: &Pod, ready: bool) -> SmallVec<[ContainerStatus; 1]> {
+    if let Some((worker, since)) = worker.and_then(|worker| Some((worker, worker.run()?.since?))) {
+        let restarts = worker.restarts.max(pod.restarts_max());
+        let state = ContainerState::Running { since };
+        let status = ContainerStatus { state, ready, restarts, last: worker.ended };
+        return pod.spec.containers.iter().map(|_| status).collect();
+    }
+    let unposted = worker.and_then(|worker| worker.unposted.as_ref()?.containers.as_ref());
+    unposted.unwrap_or(&pod.containers).iter().map(|c| ContainerStatus { ready, ..*c }).collect()
+}
+
+/// Init containers when the regular ones start: sidecars run, the others are done.
+pub(super) fn inits_done(pod: &Pod, restarts: u32, now: SimTime) -> SmallVec<[ContainerStatus; 0]> {
+    let status = |is_sidecar: bool| {
+        let done = ContainerState::Terminated(Ending::exit(0, now));
+        let state = if is_sidecar { ContainerState::Running { since: now } } else { done };
+        ContainerStatus { state, ready: true, restarts, last: None }
+    };
+    pod.spec.init_containers.iter().map(|c| status(c.is_sidecar())).collect()
+}
+
+/// Init containers while the one of that number is in a state: those before it are done, those behind it wait.
+pub(super) fn inits_at(
+    pod: &Pod,
+    index: usize,
+    state: ContainerState,
+    restarts: u32,
+    now: SimTime,
+) -> SmallVec<[ContainerStatus; 0]> {
+    let mut statuses = inits_done(pod, 0, now);
+    for (position, status) in statuses.iter_mut().enumerate().skip(index) {
+        let state = if position == index { state } else { ContainerState::Waiting };
+        let restarts = if position == index { restarts } else { 0 };
+        *status = ContainerStatus { state, ready: false, restarts, last: None };
+    }
+    statuses
+}
+
+/// Whether the containers' statuses say that the pod is ready, whatever its condition says.
+pub(super) fn are_containers_ready(pod: &Pod) -> bool {
+    !pod.containers.is_empty() && pod.containers.iter().all(|container| container.ready)
+}
+
+/// How a pod's containers have ended that are not started again, if all have; the kubelet has not said so yet.
+pub(super) fn ended_for_good(pod: &Pod) -> Option<Ending> {
+    let endings = pod.containers.iter().map(|container| container.state.ending());
+    let endings: SmallVec<[Ending; 2]> = endings.collect::<Option<_>>()?;
+    if endings.iter().any(|ending| restarts_after(pod.spec.restart_policy, ending.exit_code)) {
+        return None;
+    }
+    endings.iter().find(|ending| ending.exit_code != 0).or(endings.first()).copied()
+}
+
+/// Since when the pod's containers run, if its status says that they do.
+pub(super) fn running_since(pod: &Pod) -> Option<SimTime> {
+    pod.containers.first()?.state.running_since()
+}
+
+/// Lays a newer status over an older one that was never posted.
+pub(super) fn merge(older: &mut PodStatusPatch, newer: PodStatusPatch) {
+    let PodStatusPatch { phase, reason, ready, started, containers, init_containers, disruption, .. } = newer;
+    older.phase = phase.or(older.phase);
+    older.reason = reason.or(older.reason);
+    older.ready = ready.or(older.ready);
+    older.started = older.started.or(started);
+    older.disruption = disruption.or(older.disruption);
+    older.containers = containers.or(older.containers.take());
+    older.init_containers = init_containers.or(older.init_containers.take());
+}
+
+/// What the event of a container's start says; since 1.35 it no longer names the container.
+pub(super) fn started_text(container: &Container, version: KubernetesVersion) -> String {
+    if version.at_least(35) { "Container started".to_owned() } else { format!("Started container {}", container.name) }
+}
+
+/// What the event of a back-off says.
+pub(super) fn back_off_text(container: &str, pod: &Pod) -> String {
+    let (name, namespace, uid) = (&pod.name, pod.namespace, &pod.uid);
+    format!("Back-off restarting failed container {container} in pod {name}_{namespace}({uid})")
+}

@@ -1,0 +1,264 @@
+//! Pod workers: from bound to running.
+
+use std::sync::Arc;
+
+use super::back_off::PullFailure;
+use super::bound_pod::BoundPod;
+use super::deadline::watch_deadline;
+use super::image::Need;
+use super::init::{self, Inits};
+use super::memory::is_over_limit;
+use super::pace::RELIST;
+use super::phase::restarts_after;
+use super::readiness_gates::watch_gates;
+use super::status_manager::post;
+use super::timer::PodTimer;
+use super::worker::{Awaits, Launch, Run, Worker, WorkerState, rearm};
+use super::{Kubelets, admission, node_status, settings, statuses};
+use crate::arena::Symbol;
+use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch, Request};
+use crate::model::SYSTEM_CRITICAL_PRIORITY;
+use crate::state::{ContainerState, ContainerStatus, PodPhase, Status};
+use crate::units::{SimDuration, SimTime};
+
+impl Kubelets {
+    /// A pod that was there when the run began.
+    pub(super) fn pod_found(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        self.learn_file(pod);
+        if pod.deletion.is_some() {
+            self.pod_deleted(pod, ctx);
+            return;
+        }
+        match pod.phase {
+            PodPhase::Pending => self.pod_bound(pod, ctx),
+            PodPhase::Running => {
+                if pod.containers.iter().any(|status| status.state == ContainerState::CrashLoopBackOff) {
+                    self.goes_on_backing_off(pod, ctx);
+                } else if let Some(ending) = statuses::ended_for_good(&pod) {
+                    self.container_ended(pod, Some(ending), ctx);
+                    return;
+                } else {
+                    self.go_on(pod, ctx);
+                }
+                watch_deadline(pod, ctx);
+                self.watch_memory_of(pod, ctx);
+            }
+            PodPhase::Succeeded | PodPhase::Failed => {}
+        }
+    }
+
+    /// Takes up a running pod where its status says it is: restarting, on its way to Ready, or simply running.
+    pub(super) fn go_on(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if !ctx.store.machine(pod.node).kubelet_alive() {
+            return;
+        }
+        let is_down = |c: &ContainerStatus| match c.state.ending() {
+            Some(ending) => restarts_after(pod.spec.restart_policy, ending.exit_code),
+            None => c.state.running_since().is_none(),
+        };
+        if pod.containers.iter().any(is_down) {
+            self.restart(pod, Launch::Containers, ctx);
+            return;
+        }
+        let restarts = pod.restarts_max();
+        let since = running_since(pod);
+        let due = since + settings::ready_latency(&pod, restarts, since, ctx);
+        if pod.is_ready() || !self.links.are_up(pod.node, ctx) {
+            // Nothing to say.
+        } else if statuses::are_containers_ready(&pod) {
+            pod.arm_in(RELIST, PodTimer::Resync, ctx);
+        } else if due > ctx.now || pod.ready.is_none() || self.workers.contains_key(&pod.id) {
+            // One that has had its time and is said not to be ready is taken as it is: its application fails its probe.
+            let ticket = pod.arm(due, PodTimer::Ready, ctx);
+            let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
+            worker.restarts = restarts;
+            if let Some(run) = worker.run_mut() {
+                rearm(&mut run.ready, Some(ticket), ctx);
+            }
+        }
+        self.watch_end(pod, ctx);
+    }
+
+    /// A pod was bound to a node, or created on it.
+    pub(super) fn pod_bound(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if pod.deletion.is_some() || pod.phase != PodPhase::Pending || self.workers.contains_key(&pod.id) {
+            return;
+        }
+        if !self.links.show_pods(pod.node, ctx) {
+            return;
+        }
+        self.learn_file(pod);
+        if self.goes_on_as_mirror(pod, ctx) {
+            return;
+        }
+        let Some(wait) = self.admits(pod, ctx) else { return };
+        if pod.started_at.is_none() && !self.links.is_stand_in(pod.node, ctx) {
+            // The first sync says that the pod is known here.
+            let (ready, started) = (Some(Status::False), Some(ctx.now));
+            let patch = PodStatusPatch { ready, started, ..PodStatusPatch::default() };
+            ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
+        }
+        watch_deadline(pod, ctx);
+        if wait.is_zero() {
+            self.await_volumes(pod, ctx);
+        } else {
+            self.await_room(pod, wait, ctx);
+        }
+    }
+
+    /// How long the node needs to take the pod; none if it does not, in which case the pod has failed.
+    ///
+    /// # Source
+    /// kubelet, `getNodeAnyWay`: until its Node object is there, the kubelet goes by the one it is about to register.
+    pub(super) fn admits(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) -> Option<SimDuration> {
+        let unregistered;
+        let machine = match (ctx.store.node(pod.node), self.registrations.get(&pod.node)) {
+            (Some(node), _) => node,
+            (None, Some(registration)) => {
+                unregistered = Arc::new(node_status::node_to_register(registration, ctx.now));
+                &unregistered
+            }
+            (None, None) => return None,
+        };
+        let name = ctx.store.node_name(pod.node);
+        let reported = self.reported(pod.node, ctx);
+        let others = admission::others(ctx.store, &pod, |other| self.workers.contains_key(&other));
+        let seen = admission::Attributes { node: machine, name, others: &others, reported };
+        let refusal = admission::refuses(&seen, &pod);
+        let lacks = if refusal.is_none() && pod.spec.priority >= SYSTEM_CRITICAL_PRIORITY && !pod.is_mirror {
+            admission::lacks(&seen, &pod)
+        } else {
+            Vec::new()
+        };
+        let refusal = match refusal {
+            Some(refusal) => refusal,
+            None if lacks.is_empty() => return Some(SimDuration::ZERO),
+            None => match self.preempt_for(pod, &lacks, ctx) {
+                Some(wait) => return Some(wait),
+                None => admission::no_room(&lacks),
+            },
+        };
+        let event = EventDraft::warning(refusal.reason, ObjectRef::pod(&pod), refusal.message);
+        self.links.event(pod.node, event, ctx);
+        let patch = PodStatusPatch {
+            phase: Some(PodPhase::Failed),
+            reason: Some(Symbol::new(refusal.reason)),
+            ready: pod.ready.map(|_| Status::False),
+            ..PodStatusPatch::default()
+        };
+        self.forget(pod.id, ctx);
+        ctx.send(Request::PatchPodStatus { pod: pod.id, patch: Box::new(patch) });
+        None
+    }
+
+    /// Images, then init containers, then the others.
+    pub(super) fn start(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let inits = pod.init_containers.iter().map(|status| status.restarts).max().unwrap_or(0);
+        let worker = self.workers.entry(pod.id).or_insert_with(Worker::idle);
+        worker.restarts = pod.restarts_max();
+        worker.init_restarts = worker.init_restarts.max(inits);
+        self.start_after_images(pod, Launch::Pod, ctx);
+    }
+
+    /// Waits for images and init containers, then for the start of the others.
+    pub(super) fn start_after_images(&mut self, pod: BoundPod<'_>, launch: Launch, ctx: &mut Ctx<'_, Self>) {
+        let need = self.images.need(pod, ctx);
+        let pulled = match need {
+            Need::At(_, pulled) => pulled,
+            Need::Fails { image, how, .. } => (how != PullFailure::Never).then_some(image),
+        };
+        if let Some(image) = pulled {
+            let text = format!("Pulling image \"{image}\"");
+            self.links.event(pod.node, EventDraft::normal("Pulling", ObjectRef::pod(&pod), text), ctx);
+        }
+        let Some(worker) = self.workers.get_mut(&pod.id) else { return };
+        let awaits = match need {
+            Need::Fails { image, at, how } => Awaits::Image(pod.arm(at, PodTimer::PullFailed(image, how), ctx)),
+            Need::At(begun, _) => {
+                let start = settings::start_latency(&pod, worker.restarts, ctx);
+                let inits = match launch {
+                    Launch::Containers => Inits::Done(begun),
+                    Launch::Pod | Launch::Sandbox => {
+                        init::run_inits(&pod, worker.restarts + worker.init_restarts, begun, ctx)
+                    }
+                };
+                match inits {
+                    Inits::Done(at) => Awaits::Containers(pod.arm(at + start, PodTimer::Started, ctx)),
+                    Inits::Fails(at, index, code) => {
+                        // The sandbox is there from the second run on.
+                        let at = if worker.init_restarts == 0 { at + start } else { at };
+                        Awaits::Inits { begun, ticket: pod.arm(at, PodTimer::InitFailed(index, code), ctx) }
+                    }
+                }
+            }
+        };
+        worker.enter(WorkerState::Starting(launch, awaits), ctx);
+    }
+
+    /// The containers run.
+    pub(super) fn containers_started(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        let Some(worker) = self.workers.get_mut(&pod.id) else { return };
+        let WorkerState::Starting(launch, _) = worker.state else { return };
+        if pod.phase == PodPhase::Pending {
+            watch_gates(&mut self.gated, pod, ctx);
+        }
+        let restarts = worker.restarts;
+        worker.begun = restarts;
+        let delay = settings::ready_latency(&pod, restarts, ctx.now, ctx);
+        let is_killed = is_over_limit(&pod);
+        let is_ready = delay == SimDuration::ZERO && !is_killed;
+        let state = ContainerState::Running { since: ctx.now };
+        let status = ContainerStatus { state, ready: is_ready, restarts, last: worker.ended };
+        let runs_inits = !pod.spec.init_containers.is_empty() && launch != Launch::Containers;
+        let patch = PodStatusPatch {
+            phase: Some(PodPhase::Running),
+            ready: Some(if is_ready && !self.gated.contains(&pod.id) { Status::True } else { Status::False }),
+            started: Some(ctx.now),
+            containers: Some(pod.spec.containers.iter().map(|_| status).collect()),
+            init_containers: runs_inits.then(|| statuses::inits_done(&pod, worker.init_restarts, ctx.now)),
+            ..PodStatusPatch::default()
+        };
+        // Containers that use too much are killed before anybody asks them.
+        let ready = (!is_ready && !is_killed).then(|| pod.arm_in(delay, PodTimer::Ready, ctx));
+        worker.state = WorkerState::Running(Run { since: Some(ctx.now), ready, ..Run::default() });
+        for container in &pod.spec.containers {
+            let text = statuses::started_text(container, ctx.config.version);
+            self.links.event(pod.node, EventDraft::normal("Started", ObjectRef::pod(&pod), text), ctx);
+        }
+        post(&self.links, worker, pod, patch, ctx);
+        worker.watch_end(pod, ctx);
+        worker.watch_probes(pod, ctx);
+        let is_settled = worker.is_settled();
+        self.watch_usage_of(pod, ctx);
+        self.watch_memory_of(pod, ctx);
+        if is_settled {
+            self.settle(pod.id);
+        }
+    }
+
+    /// Waits for the end of containers that end by themselves.
+    pub(super) fn watch_end(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
+        if let Some(worker) = self.workers.get_mut(&pod.id) {
+            worker.watch_end(pod, ctx);
+        } else if settings::run_for(&pod, 0, ctx).is_some() {
+            self.workers.entry(pod.id).or_insert_with(Worker::running).watch_end(pod, ctx);
+        }
+    }
+}
+
+impl Worker {
+    /// Waits for the end of containers that run and end by themselves.
+    fn watch_end(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Kubelets>) {
+        let restarts = self.restarts;
+        let Some(run) = self.run_mut() else { return };
+        let Some(run_for) = settings::run_for(&pod, restarts, ctx) else { return };
+        let runs_already = statuses::running_since(&pod).is_some() && pod.restarts_max() == restarts;
+        let since = if runs_already { running_since(pod) } else { ctx.now };
+        rearm(&mut run.end, Some(pod.arm(since + run_for, PodTimer::Ended, ctx)), ctx);
+    }
+}
+
+/// Since when the pod's containers run, as far as its status says.
+fn running_since(pod: BoundPod<'_>) -> SimTime {
+    statuses::running_since(&pod).or(pod.started_at).unwrap_or(pod.created_at)
+}

@@ -1,0 +1,290 @@
+//! What a kubelet keeps of a pod with something under way, or with a history.
+
+use smallvec::SmallVec;
+
+use super::Kubelets;
+use super::back_off::{BackOff, PullBackOff};
+use crate::component::{Ctx, PodStatusPatch};
+use crate::engine::Ticket;
+use crate::state::Ending;
+use crate::units::SimTime;
+
+/// A pod with something under way, or with a history.
+#[derive(Clone, Debug)]
+pub(super) struct Worker {
+    pub(super) state: WorkerState,
+    /// How often the containers that run had been restarted, or those will have been that run next.
+    pub(super) restarts: u32,
+    /// The same of the containers that began last, whether or not the API server knows of them.
+    pub(super) begun: u32,
+    pub(super) back_off: BackOff,
+    /// How often an init container was restarted, and its back-off.
+    pub(super) init_restarts: u32,
+    pub(super) init_back_off: BackOff,
+    /// Images whose pulls have failed.
+    pub(super) pulls: SmallVec<[PullBackOff; 0]>,
+    /// How the containers ended before they were restarted.
+    pub(super) ended: Option<Ending>,
+    /// A status that could not be posted.
+    pub(super) unposted: Option<Box<PodStatusPatch>>,
+}
+
+// There is one for each pod that starts, of 150,000 pods.
+const _: () = assert!(size_of::<Worker>() <= 216);
+
+/// What a pod worker is about.
+///
+/// # Source
+/// kubelet, `PodWorkerState`: a pod is synced, then terminating, then terminated.
+#[derive(Clone, Debug)]
+pub(super) enum WorkerState {
+    /// Synced: nothing runs and nothing is under way. The worker is new, or its kubelet process has ended.
+    Idle,
+    /// Synced: on its way to containers that run.
+    Starting(Launch, Awaits),
+    /// Synced: containers run, as far as the API server knows.
+    Running(Run),
+    /// Synced: containers have crashed, and start again when that timer fires.
+    BackingOff(Ticket),
+    /// Terminating: containers are being stopped.
+    Terminating {
+        /// What fires when they have stopped, and when; none if the kubelet process has ended meanwhile.
+        stop: Option<(Ticket, SimTime)>,
+        outcome: Outcome,
+    },
+    /// Terminated: containers have stopped, and the API server does not know yet.
+    Stopped(Outcome),
+    /// Terminated: the timer fires when what is left of the pod has been cleaned up; none if it has, and the object is there still.
+    CleaningUp(Option<Ticket>),
+}
+
+/// What of a pod is started.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Launch {
+    /// The pod, for the first time.
+    Pod,
+    /// Its containers, once more.
+    Containers,
+    /// Its sandbox, made anew: init containers run first.
+    Sandbox,
+}
+
+/// What a pod that starts waits for.
+#[derive(Clone, Debug)]
+pub(super) enum Awaits {
+    /// The end of pods that make room for it.
+    Room(Ticket),
+    Volumes(MountWait),
+    /// The failure of a pull, or the sync after it.
+    Image(Ticket),
+    /// The failure of an init container, or the end of its back-off.
+    Inits {
+        /// Since when the present ones run.
+        begun: SimTime,
+        ticket: Ticket,
+    },
+    /// Its containers.
+    Containers(Ticket),
+}
+
+/// A wait for volumes.
+#[derive(Clone, Debug)]
+pub(super) struct MountWait {
+    /// Look-ups that failed.
+    pub(super) failures: u32,
+    pub(super) look_up: Ticket,
+    /// Ends the present sync's wait, or the pause between two of them.
+    pub(super) sync: Ticket,
+    pub(super) is_paused: bool,
+    pub(super) is_mounted: bool,
+    pub(super) syncs: u64,
+}
+
+/// Containers that run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Run {
+    /// Since when, if this worker started them; their status may not have reached the API yet.
+    pub(super) since: Option<SimTime>,
+    /// Fires when the pod is ready.
+    pub(super) ready: Option<Ticket>,
+    /// Fires when containers end by themselves.
+    pub(super) end: Option<Ticket>,
+    /// Fires when a probe fails, or when what failed it has stopped.
+    pub(super) probe: Option<Ticket>,
+    /// How often each kind of probe has failed.
+    pub(super) misses: [u64; 3],
+    /// How many runs of a probe have found the application not up yet.
+    pub(super) early: u64,
+    /// The readiness probe has failed for good: nobody answers it any more.
+    pub(super) is_silent: bool,
+    /// They have ended so while no kubelet ran to see it.
+    pub(super) ended_unseen: Option<Ending>,
+}
+
+/// What is posted of a pod whose containers have stopped.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outcome {
+    /// The status, if the kubelet itself ends the pod; the object then stays.
+    pub(super) status: Option<Box<PodStatusPatch>>,
+    /// How they ended, if nobody saw it.
+    pub(super) ended_unseen: Option<Ending>,
+}
+
+impl Worker {
+    pub(super) fn new(state: WorkerState) -> Self {
+        Self {
+            state,
+            restarts: 0,
+            begun: 0,
+            back_off: BackOff::default(),
+            init_restarts: 0,
+            init_back_off: BackOff::default(),
+            pulls: SmallVec::new(),
+            ended: None,
+            unposted: None,
+        }
+    }
+
+    /// That of a new pod.
+    pub(super) fn idle() -> Self {
+        Self::new(WorkerState::Idle)
+    }
+
+    /// That of a pod whose containers are found running.
+    pub(super) fn running() -> Self {
+        Self::new(WorkerState::Running(Run::default()))
+    }
+
+    /// The containers, if they run.
+    pub(super) fn run(&self) -> Option<&Run> {
+        if let WorkerState::Running(run) = &self.state { Some(run) } else { None }
+    }
+
+    /// The containers, if they run.
+    pub(super) fn run_mut(&mut self) -> Option<&mut Run> {
+        if let WorkerState::Running(run) = &mut self.state { Some(run) } else { None }
+    }
+
+    /// The wait for volumes, if there is one.
+    pub(super) fn mount_wait(&mut self) -> Option<&mut MountWait> {
+        if let WorkerState::Starting(_, Awaits::Volumes(wait)) = &mut self.state { Some(wait) } else { None }
+    }
+
+    /// Whether containers are being stopped.
+    pub(super) fn is_terminating(&self) -> bool {
+        matches!(self.state, WorkerState::Terminating { .. })
+    }
+
+    /// Whether containers have been stopped.
+    pub(super) fn is_terminated(&self) -> bool {
+        matches!(self.state, WorkerState::Stopped(_) | WorkerState::CleaningUp(_))
+    }
+
+    /// Whether the kubelet itself ends the pod.
+    pub(super) fn is_ended_by_kubelet(&self) -> bool {
+        match &self.state {
+            WorkerState::Terminating { outcome, .. } | WorkerState::Stopped(outcome) => outcome.status.is_some(),
+            WorkerState::Idle
+            | WorkerState::Starting(..)
+            | WorkerState::Running(_)
+            | WorkerState::BackingOff(_)
+            | WorkerState::CleaningUp(_) => false,
+        }
+    }
+
+    /// Whether a timer goes on with the pod, or its application answers its readiness probe no more.
+    pub(super) fn has_more_to_come(&self) -> bool {
+        self.state.tickets().iter().any(Option::is_some)
+            || self.run().is_some_and(|run| run.is_silent || run.ended_unseen.is_some())
+    }
+
+    /// Whether there is nothing left to do and nothing to remember.
+    pub(super) fn is_settled(&self) -> bool {
+        self.run().is_some_and(|run| run.ended_unseen.is_none())
+            && self.state.tickets().iter().all(Option::is_none)
+            && self.restarts == 0
+            && self.unposted.is_none()
+    }
+
+    /// Goes over to another state; timers of the old one are taken back.
+    pub(super) fn enter(&mut self, state: WorkerState, ctx: &mut Ctx<'_, Kubelets>) {
+        std::mem::replace(&mut self.state, state).cancel(ctx);
+    }
+
+    /// The kubelet process ends: containers go on, but for those that it was about to end by itself. That it wanted to is forgotten
+    /// with it; they have their signal, and end with this.
+    pub(super) fn halt(&mut self, killed: Ending, ctx: &mut Ctx<'_, Kubelets>) {
+        let end = self.run_mut().and_then(|run| run.end.take());
+        self.state.cancel(ctx);
+        let ended = || WorkerState::Running(Run { ended_unseen: Some(killed), ..Run::default() });
+        self.state = match std::mem::replace(&mut self.state, WorkerState::Idle) {
+            WorkerState::Idle | WorkerState::Starting(..) | WorkerState::BackingOff(_) => WorkerState::Idle,
+            WorkerState::Running(run) => WorkerState::Running(Run { ready: None, probe: None, end, ..run }),
+            WorkerState::Terminating { outcome, .. } if outcome.status.is_none() => {
+                WorkerState::Terminating { stop: None, outcome }
+            }
+            WorkerState::Stopped(outcome) if outcome.status.is_none() => WorkerState::Stopped(outcome),
+            WorkerState::Terminating { .. } | WorkerState::Stopped(_) => ended(),
+            WorkerState::CleaningUp(_) => WorkerState::CleaningUp(None),
+        };
+    }
+}
+
+impl WorkerState {
+    /// The timers under way.
+    fn tickets(&self) -> [Option<Ticket>; 3] {
+        let one = |ticket: Ticket| [Some(ticket), None, None];
+        match self {
+            Self::Idle | Self::Stopped(_) => [None; 3],
+            Self::Starting(_, Awaits::Volumes(wait)) => [Some(wait.look_up), Some(wait.sync), None],
+            Self::Starting(
+                _,
+                Awaits::Room(ticket)
+                | Awaits::Image(ticket)
+                | Awaits::Inits { ticket, .. }
+                | Awaits::Containers(ticket),
+            )
+            | Self::BackingOff(ticket) => one(*ticket),
+            Self::Running(run) => [run.ready, run.end, run.probe],
+            Self::Terminating { stop, .. } => [stop.map(|(ticket, _)| ticket), None, None],
+            Self::CleaningUp(ticket) => [*ticket, None, None],
+        }
+    }
+
+    /// The state after containers have stopped, if the API server cannot be reached.
+    pub(super) fn stopped(self) -> Self {
+        match self {
+            Self::Terminating { outcome, .. } => Self::Stopped(outcome),
+            state @ (Self::Idle
+            | Self::Starting(..)
+            | Self::Running(_)
+            | Self::BackingOff(_)
+            | Self::Stopped(_)
+            | Self::CleaningUp(_)) => state,
+        }
+    }
+
+    /// What is posted when the containers have stopped.
+    pub(super) fn outcome(self) -> Outcome {
+        match self {
+            Self::Terminating { outcome, .. } | Self::Stopped(outcome) => outcome,
+            Self::Idle | Self::Starting(..) | Self::Running(_) | Self::BackingOff(_) | Self::CleaningUp(_) => {
+                Outcome::default()
+            }
+        }
+    }
+
+    /// Takes the timers back.
+    pub(super) fn cancel(&self, ctx: &mut Ctx<'_, Kubelets>) {
+        for ticket in self.tickets().into_iter().flatten() {
+            ctx.cancel(ticket);
+        }
+    }
+}
+
+/// Sets a timer in place of another, which is taken back.
+pub(super) fn rearm(timer: &mut Option<Ticket>, ticket: Option<Ticket>, ctx: &mut Ctx<'_, Kubelets>) {
+    if let Some(old) = std::mem::replace(timer, ticket) {
+        ctx.cancel(old);
+    }
+}

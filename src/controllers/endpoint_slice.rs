@@ -46,13 +46,8 @@ pub struct EndpointSlices {
     holds: FxHashMap<ServiceId, Hold>,
 }
 
-/// Whether the controller keeps slices for the service.
-fn leads_to_pods(spec: &ServiceSpec) -> bool {
-    !spec.selector.is_empty() && spec.service_type.is_none_or(|kind| kind.as_str() != "ExternalName")
-}
-
 fn selects(spec: &ServiceSpec, labels: &Labels) -> bool {
-    leads_to_pods(spec) && spec.selector.iter().all(|(key, value)| labels.get(key) == Some(value))
+    spec.has_endpoint_slices() && spec.selector.iter().all(|(key, value)| labels.get(key) == Some(value))
 }
 
 /// # Source
@@ -131,7 +126,7 @@ fn writes(existing: &BTreeMap<u32, Arc<[Endpoint]>>, desired: Vec<Endpoint>) -> 
 impl EndpointSlices {
     fn add(&mut self, id: ServiceId, store: &Store) {
         self.remove(id);
-        let Some(service) = store.services.get(id).filter(|service| leads_to_pods(&service.spec)) else { return };
+        let Some(service) = store.services.get(id).filter(|service| service.spec.has_endpoint_slices()) else { return };
         let namespace = service.meta.namespace;
         let Some((key, value)) = service.spec.selector.iter().next() else { return };
         let hold = (namespace, key, value);

@@ -37,6 +37,12 @@ api_structs! {
 }
 
 impl ServiceSpec {
+    /// Whether EndpointSlices are kept for it: it selects pods, and is not a name for something outside.
+    #[must_use]
+    pub fn has_endpoint_slices(&self) -> bool {
+        !self.selector.is_empty() && self.service_type.is_none_or(|service_type| service_type != "ExternalName")
+    }
+
     /// Takes away what another type needed and nobody wrote anew, as `old` has become this.
     ///
     /// # Source

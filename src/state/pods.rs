@@ -141,10 +141,7 @@ impl DeletionCause {
     /// deletion as `kubectl delete pod --force` asks for it, and the column `taken_away` tells the two apart.
     #[must_use]
     pub fn column(self) -> &'static str {
-        match self {
-            Self::PodKill => Self::Kubectl.as_str(),
-            _ => self.as_str(),
-        }
+        if self == Self::PodKill { Self::Kubectl.as_str() } else { self.as_str() }
     }
 }
 

@@ -80,10 +80,7 @@ impl Calm<'_> {
         if !self.runs("endpointslice-controller") {
             return Ok(());
         }
-        let is_led = |service: &&Service| {
-            let spec = &service.spec;
-            !spec.selector.is_empty() && spec.service_type.is_none_or(|kind| kind.as_str() != "ExternalName")
-        };
+        let is_led = |service: &&Service| service.spec.has_endpoint_slices();
         for service in self.store.services.iter().map(|(_, service)| service).filter(is_led) {
             let (namespace, name) = (service.meta.namespace, service.meta.name);
             let shown: BTreeMap<PodId, bool> =

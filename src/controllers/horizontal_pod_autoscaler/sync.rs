@@ -449,7 +449,7 @@ impl HorizontalPodAutoscalers {
     }
 }
 
-fn find_load<'a>(loads: &'a [Load], kind: ObjectKind, namespace: Symbol, name: Symbol) -> Option<&'a Load> {
+fn find_load(loads: &[Load], kind: ObjectKind, namespace: Symbol, name: Symbol) -> Option<&Load> {
     loads.iter().find(|load| load.kind == kind && load.namespace == namespace && load.name == name)
 }
 

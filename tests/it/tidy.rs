@@ -254,6 +254,11 @@ fn text_of(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a readable file")
 }
 
+/// What stands between single backticks.
+fn in_backticks(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.starts_with("```")).flat_map(|line| line.split('`').skip(1).step_by(2))
+}
+
 /// `scenario::unknown_field` and the like: what a problem with the user's text is called for scripts.
 fn is_diagnostic_code(text: &str) -> bool {
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '_');
@@ -279,4 +284,34 @@ fn every_diagnostic_code_is_listed_for_users() {
     let stale: Vec<_> = listed.difference(&used).collect();
     assert!(missing.is_empty(), "not in docs/diagnostics.md: {missing:?}");
     assert!(stale.is_empty(), "nothing says these of docs/diagnostics.md any more: {stale:?}");
+}
+
+/// Whether a path that a document names is there; `<name>` stands for any one.
+fn exists(path: &str) -> bool {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let fixed = match path.split_once('<') {
+        Some((before, _)) => before.rsplit_once('/').map_or("", |(folder, _)| folder),
+        None => path,
+    };
+    // Files of the source are named as from `src`, or by their name alone beside the room that the sentence is about.
+    let is_bare = !fixed.contains('/');
+    [root.to_owned(), root.join("src")].iter().any(|base| base.join(fixed).exists())
+        || (is_bare && sources().iter().any(|(file, _)| file.file_name().is_some_and(|name| name == fixed)))
+}
+
+#[test]
+fn paths_that_the_map_and_the_guide_name_exist() {
+    let mut missing = Vec::new();
+    for document in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = text_of(document);
+        let is_path = |word: &&str| {
+            let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "/_-.<>".contains(c));
+            let is_file = [".rs", ".md", ".yaml", ".toml"].iter().any(|end| word.ends_with(end));
+            is_plain && (is_file || (word.ends_with('/') && word.len() > 1))
+        };
+        missing.extend(
+            in_backticks(&text).filter(is_path).filter(|path| !exists(path)).map(|path| format!("{document}: {path}")),
+        );
+    }
+    assert!(missing.is_empty(), "named, but not there:\n{}", missing.join("\n"));
 }

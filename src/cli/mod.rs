@@ -3,6 +3,8 @@
 //! Results go to files, progress and problems to standard error, a short summary for people to standard output; with
 //! `-o json` nothing but JSON goes there.
 
+#![allow(rustdoc::invalid_html_tags, reason = "the help of arguments names what stands in their places")]
+
 mod check;
 mod completions;
 mod decision_text;

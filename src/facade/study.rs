@@ -352,6 +352,12 @@ impl StudyOutcome {
         Self { results, tuning: None, confirmation: None, patches: None, note: None }
     }
 
+    /// What is to be said about earlier results in the directory, of which nothing is used.
+    #[must_use]
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
     /// The variants by their values, the last axis fastest.
     #[must_use]
     pub fn variants(&self) -> &[Vec<String>] {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::slowness::Slowness;
 use super::{Chaos, ChaosPlan};
 use crate::component::Ctx;
 use crate::engine::Distribution;
@@ -30,6 +31,8 @@ pub(super) struct Losses {
     returning: FxHashSet<NodeId>,
     /// What faults make others than pods use of a machine.
     burdens: FxHashMap<NodeId, Vec<Usage>>,
+    /// What they slow down.
+    pub(super) slowness: Slowness,
     plan: Arc<ChaosPlan>,
 }
 
@@ -152,6 +155,7 @@ impl Losses {
 
     /// What follows from a change of the machines: the world goes on in the middle of a fault.
     pub(super) fn machine_changed(&mut self, change: &MachineChange, ctx: &mut Ctx<'_, Chaos>) {
+        self.slowness.machine_changed(change, ctx);
         match *change {
             MachineChange::PowerOff(node) if self.returning.remove(&node) && !self.holds(node, Loss::Power) => {
                 ctx.change_machine(MachineChange::PowerOn(node));

@@ -15,6 +15,7 @@ mod pressure;
 mod process;
 #[cfg(test)]
 mod reference;
+mod slowness;
 mod spec;
 mod target;
 

@@ -93,6 +93,13 @@ impl Parameter for Distribution {
     }
 }
 
+/// A factor.
+impl Parameter for f64 {
+    fn absent() -> Self {
+        1.0
+    }
+}
+
 impl Parameter for PodTarget {
     fn absent() -> Self {
         Self::default()

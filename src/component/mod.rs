@@ -58,7 +58,7 @@ pub use what_if::{MakeWhatIf, WhatIf};
 pub use work_queue::WorkQueue;
 
 use crate::engine::{Streams, Ticket};
-use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, MachineChange, Store};
+use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, MachineChange, NodeId, Store};
 use crate::units::{SimDuration, SimTime};
 
 /// Arms and disarms a component's timers.
@@ -226,6 +226,11 @@ pub trait Component {
 
     /// What a timer is for, in words: they stand at the root of what comes of it, where nothing else led to it.
     fn words(timer: &Self::Timer, store: &Store) -> String;
+
+    /// The machine that one of its requests leaves from; none for programs that stand beside the API server.
+    fn sender(_request: &Request, _store: &Store) -> Option<NodeId> {
+        None
+    }
 
     /// Rate limits of its API clients; an empty list means one unlimited client.
     fn clients(config: &Config) -> Vec<ClientLimit>;

@@ -40,8 +40,9 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Symbol;
-use crate::component::{Answer, ClientLimit, Component, Config, Ctx, NodeRegistration, Start};
+use crate::component::{Answer, ClientLimit, Component, Config, Ctx, NodeRegistration, Request, Start};
 use crate::engine::Ticket;
+use crate::model::Object;
 use crate::state::{
     CauseId, Change, Changed, ContainerFate, ControlPlaneProcess, Ending, MachineChange, NodeDelta, NodeId,
     PersistentVolumeId, PodDelta, PodId, Power, Store,
@@ -232,6 +233,22 @@ impl Component for Kubelets {
         )
     }
 
+    fn sender(request: &Request, store: &Store) -> Option<NodeId> {
+        match request {
+            Request::CreateNode { node, .. }
+            | Request::PatchNodeStatus { node, .. }
+            | Request::ReportVolume { node, .. } => Some(*node),
+            Request::PatchPodStatus { pod, .. } | Request::DeletePod { pod, .. } => store.pod(*pod)?.node,
+            // The mirror of a static pod.
+            Request::Create(object) => match &**object {
+                Object::Pod(pod) => store.find_node(pod.spec.node_name?),
+                _ => None,
+            },
+            // No kubelet sends anything else.
+            _ => None,
+        }
+    }
+
     fn started(&mut self, _start: Start, ctx: &mut Ctx<'_, Self>) {
         let nodes: Vec<NodeId> = ctx.store.nodes().map(|(id, _)| id).collect();
         let is_stand_in = |node: &NodeId| ctx.store.machine(*node).has_stand_in_kubelet;
@@ -365,6 +382,8 @@ impl Component for Kubelets {
                 self.renewal_held_up(node, SimDuration::from_nanos(delay_ns), ctx);
             }
             MachineChange::HeartbeatBegins { .. }
+            | MachineChange::DiskSlowed { .. }
+            | MachineChange::RequestsDelayed { .. }
             | MachineChange::HeartbeatLost(_)
             | MachineChange::StatusPosted { .. }
             | MachineChange::ProcessDown(_)

@@ -5,7 +5,7 @@ use super::probe_timing::{next_run, seconds};
 use crate::component::{Ctx, Latencies};
 use crate::engine::Distribution;
 use crate::model::{GateTime, StatedUsage};
-use crate::state::{Pod, WorkloadId};
+use crate::state::{Pod, Slowdown, WorkloadId};
 use crate::units::{Quantity, SimDuration, SimTime};
 
 /// The pod in the user's words, for its random streams.
@@ -29,12 +29,20 @@ fn draw(
 
 /// Bound, images present -> containers running.
 pub(super) fn start_latency(pod: &Pod, restarts: u32, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
-    draw(pod, pod.spec.behavior().start.as_ref(), "pod-start", &ctx.config.latency.pod_start, u64::from(restarts), ctx)
+    let own = pod.spec.behavior().start.as_ref();
+    let usual = &ctx.config.latency.pod_start;
+    disk_of(pod, ctx).stretch(draw(pod, own, "pod-start", usual, u64::from(restarts), ctx))
+}
+
+/// How slow the disk of the pod's machine is.
+fn disk_of(pod: &Pod, ctx: &Ctx<'_, Kubelets>) -> Slowdown {
+    pod.node.map_or(Slowdown::NONE, |node| ctx.store.machine(node).disk)
 }
 
 /// One pull of the image of the pod's container of that number.
 pub(super) fn pull_latency(pod: &Pod, container: usize, ctx: &Ctx<'_, Kubelets>) -> SimDuration {
-    Latencies::draw(&ctx.config.latency.image_pull, ctx.streams, "image-pull", &entity(pod), container as u64)
+    let latency = &ctx.config.latency.image_pull;
+    disk_of(pod, ctx).stretch(Latencies::draw(latency, ctx.streams, "image-pull", &entity(pod), container as u64))
 }
 
 /// Running -> the application answers, whatever its probes say.

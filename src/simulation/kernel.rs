@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::calls::Calls;
 use super::components::{AnyTag, AnyTimer, Components, Slot, Which};
+use super::links::Links;
 use super::refusals::{self, Refusals};
 use super::settling::Settling;
 use super::watches::{WatchId, Watches};
@@ -109,6 +110,7 @@ pub(super) struct Kernel {
     pub(super) posts: Table<PendingPost>,
     pub(super) watches: Watches,
     pub(super) call_times: Calls,
+    pub(super) links: Links,
     pub(super) machine_log: VecDeque<(MachineChange, CauseId)>,
     pub(super) messages: VecDeque<(Message, CauseId)>,
     pub(super) observers: Observers,
@@ -164,7 +166,12 @@ impl Kernel {
             return;
         }
         for call in outbox.calls {
-            let at = self.reserve(slot, call.client);
+            let mut at = self.reserve(slot, call.client);
+            if !self.links.are_fast()
+                && let Some(node) = C::sender(&call.request, &self.store)
+            {
+                at = self.links.arrival(node, at);
+            }
             let tag = call.tag.map(wrap_tag);
             let pending = PendingCall { since: self.now, which, epoch: slot.epoch, request: call.request, tag };
             let id = self.calls.insert(pending);

@@ -9,6 +9,7 @@ mod components;
 mod kernel;
 #[cfg(test)]
 pub(crate) mod lab;
+mod links;
 mod past;
 mod reflector;
 mod refusals;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use calls::Calls;
 use components::{AnyTimer, Components, Which};
 use kernel::{Event, Kernel, Scheduled};
+use links::Links;
 use watches::{WatchId, Watcher, Watches};
 
 pub use bootstrap::Prepared;
@@ -364,6 +366,14 @@ impl Simulation {
         if let Some(seen) = &mut self.kernel.seen {
             seen.machine_changes.push((self.kernel.now, *change));
         }
+        let kernel = &mut self.kernel;
+        match change {
+            MachineChange::RequestsDelayed { node, delays } => {
+                kernel.links.change(*node, delays, kernel.now, (&kernel.store, &kernel.streams));
+            }
+            MachineChange::InstanceGone(node) => kernel.links.forget(*node),
+            _ => {}
+        }
         match *change {
             MachineChange::ProcessDown(process) => self.process_down(process),
             MachineChange::ProcessUp(process) => self.process_up(process),
@@ -465,6 +475,7 @@ impl Kernel {
             posts: crate::arena::Table::new(),
             watches,
             call_times,
+            links: Links::default(),
             machine_log: VecDeque::new(),
             messages: VecDeque::new(),
             observers,

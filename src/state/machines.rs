@@ -1,11 +1,14 @@
 //! The physical world below the API: power, network links, processes.
 
+use std::sync::Arc;
+
 use super::heartbeat::HeartbeatLoop;
 use super::nodes::{NodeConditionKind, NodeId};
 use super::pods::PodId;
 use super::store::Store;
 use crate::arena::Symbol;
-use crate::units::SimTime;
+use crate::engine::Distribution;
+use crate::units::{SimDuration, SimTime};
 
 /// Whether a machine runs.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
@@ -57,6 +60,34 @@ impl Usage {
     }
 }
 
+/// How many times as long something takes as it would otherwise: from one up, in thousandths.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Slowdown {
+    thousandths: u32,
+}
+
+impl Slowdown {
+    /// As long as always.
+    pub const NONE: Self = Self { thousandths: 1000 };
+
+    /// By a factor, rounded to thousandths; what is less than one or no number counts as one, what is too much as 4 million.
+    #[must_use]
+    pub fn by(factor: f64) -> Self {
+        // Such a cast stops at the ends of its range.
+        Self { thousandths: ((factor * 1000.0).round() as u32).max(Self::NONE.thousandths) }
+    }
+
+    /// How long something takes that would take this long.
+    #[must_use]
+    pub fn stretch(self, length: SimDuration) -> SimDuration {
+        if self == Self::NONE {
+            return length;
+        }
+        let nanos = u128::from(length.as_nanos()) * u128::from(self.thousandths) / 1000;
+        u64::try_from(nanos).map_or(SimDuration::MAX, SimDuration::from_nanos)
+    }
+}
+
 /// The machine behind a node name.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
@@ -78,6 +109,8 @@ pub struct Machine {
     pub reported: ReportedConditions,
     /// What others than pods use of it because of faults.
     pub burden: Usage,
+    /// How much longer than always what its disk has to do takes.
+    pub disk: Slowdown,
     /// Condition `NetworkUnavailable`, as the network would write it.
     pub network_unavailable: bool,
     /// When it was last powered on.
@@ -98,6 +131,7 @@ impl Default for Machine {
             kubelet_held: false,
             reported: ReportedConditions::default(),
             burden: Usage::default(),
+            disk: Slowdown::NONE,
             network_unavailable: false,
             booted_at: SimTime::ZERO,
             boots: 0,
@@ -158,7 +192,7 @@ pub enum ContainerFate {
 }
 
 /// A change of the physical world. Kubelets and the cloud see it at once; the control plane only sees what follows.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum MachineChange {
     /// The machine loses power: kubelet and containers are gone.
     PowerOff(NodeId),
@@ -196,6 +230,20 @@ pub enum MachineChange {
         node: NodeId,
         /// All of it together.
         burden: Usage,
+    },
+    /// What its disk has to do takes so much longer from now on; what is under way goes on as it began.
+    DiskSlowed {
+        /// Node.
+        node: NodeId,
+        /// By all causes together.
+        slowdown: Slowdown,
+    },
+    /// What its kubelet sends from now on arrives late.
+    RequestsDelayed {
+        /// Node.
+        node: NodeId,
+        /// By a draw from each of these, added up; on time, if there are none.
+        delays: Arc<[Distribution]>,
     },
     /// Pulls of some images fail, or no longer do.
     PullsFail {
@@ -332,6 +380,10 @@ impl Store {
                 self.machine_mut(node).burden = burden;
                 return None;
             }
+            MachineChange::DiskSlowed { node, slowdown } => {
+                self.machine_mut(node).disk = slowdown;
+                return None;
+            }
             MachineChange::HeartbeatBegins { node, lease, reports } => {
                 self.heartbeat_mut(node).begin(now, lease, reports);
                 return Some(node);
@@ -344,6 +396,7 @@ impl Store {
             | MachineChange::NextBootTakes { .. }
             | MachineChange::ContainerEnds { .. }
             | MachineChange::PullsFail { .. }
+            | MachineChange::RequestsDelayed { .. }
             | MachineChange::ProcessDown(_)
             | MachineChange::ProcessUp(_) => return None,
             MachineChange::HeartbeatsDelayed { node, .. } | MachineChange::HeartbeatLost(node) => node,
@@ -351,5 +404,23 @@ impl Store {
         let was_heard = self.heartbeat(node).is_alive();
         self.heartbeat_mut(node).silence(now);
         was_heard.then_some(node)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slowdown_stretches_exactly_and_never_shortens() {
+        let check = |factor: f64, nanos: u64, expected: u64| {
+            assert_eq!(Slowdown::by(factor).stretch(SimDuration::from_nanos(nanos)).as_nanos(), expected, "{factor}");
+        };
+        check(1.0, 7, 7);
+        check(0.5, 7, 7);
+        check(f64::NAN, 7, 7);
+        check(2.5, 2_000_000_000, 5_000_000_000);
+        check(1.0005, 1_000_000, 1_001_000);
+        check(f64::INFINITY, u64::MAX / 2, u64::MAX);
     }
 }

@@ -23,7 +23,9 @@ pub use autoscaler::{Autoscaler, AutoscalerCondition, AutoscalerKey, AutoscalerS
 pub use change::{CauseId, Change, Changed, NodeDelta, ObjectDelta, PodDelta};
 pub use conditions::{BudgetReason, DeploymentReason, JobCondition, JobConditionType, JobReason};
 pub use heartbeat::{Heartbeat, HeartbeatLoop};
-pub use machines::{ContainerFate, ControlPlaneProcess, Machine, MachineChange, Power, ReportedConditions, Usage};
+pub use machines::{
+    ContainerFate, ControlPlaneProcess, Machine, MachineChange, Power, ReportedConditions, Slowdown, Usage,
+};
 pub use meta::{Meta, Owner, Propagation, Uid};
 pub use nodes::{Node, NodeCondition, NodeConditionKind, NodeConditions, NodeId, NodeSlot, Status, TaintOnNode};
 pub use pods::{

@@ -6,9 +6,8 @@ use super::super::Chaos;
 use super::super::fault::{Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use crate::component::Ctx;
-use crate::engine::{Distribution, Stream};
+use crate::engine::Distribution;
 use crate::state::{MachineChange, NodeId};
-use crate::units::SimDuration;
 
 parameters! {
     /// Lease renewals get through late.
@@ -18,67 +17,45 @@ parameters! {
     }
 }
 
-/// How late a node's renewals are: as late as the first of the faults that overlap says, until the last is over.
-#[derive(Clone, Debug)]
-pub(in crate::chaos) struct Lateness {
-    causes: u32,
-    delay: Distribution,
-    stream: Stream,
-}
-
-impl Lateness {
-    /// Draws by how much the next renewal is late.
-    fn delay_next(&mut self, node: NodeId, ctx: &mut Ctx<'_, Chaos>) {
-        let delay = self.delay.sample(&mut self.stream).max(SimDuration::from_nanos(1));
-        ctx.change_machine(MachineChange::HeartbeatsDelayed { node, delay_ns: delay.as_nanos() });
-    }
-}
+/// Of faults of this kind that overlap the first decides, until the last is over: how many there are, and its delay.
+type Causes = FxHashMap<NodeId, (u32, Distribution)>;
 
 impl Fault for SlowHeartbeats {
     const NAME: &'static str = "SlowHeartbeats";
     const ABOUT: &'static str = "renewals are late by `delay:`";
     const COURSE: Course = Course::Lasting;
-    type State = FxHashMap<NodeId, Lateness>;
+    type State = Causes;
 
     fn target(&self) -> Target<'_> {
         Target::Nodes
     }
 
-    fn begin(&self, hit: &Hit<'_>, late: &mut Self::State, _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+    fn begin(&self, hit: &Hit<'_>, causes: &mut Causes, losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
         for &node in hit.nodes {
-            if let Some(lateness) = late.get_mut(&node) {
-                lateness.causes += 1;
-                continue;
-            }
-            let name = ctx.store.node_name(node);
-            let stream = ctx.streams.stream(&format!("fault-delay/{}", hit.name), name.as_str());
-            let mut lateness = Lateness { causes: 1, delay: self.delay.clone(), stream };
-            lateness.delay_next(node, ctx);
-            late.insert(node, lateness);
-        }
-    }
-
-    fn end(&self, nodes: &[NodeId], late: &mut Self::State, _losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {
-        for node in nodes {
-            let Some(lateness) = late.get_mut(node) else { continue };
-            lateness.causes -= 1;
-            if lateness.causes == 0 {
-                late.remove(node);
+            let (count, _) = causes.entry(node).or_insert_with(|| (0, self.delay.clone()));
+            *count += 1;
+            if *count == 1 {
+                let name = ctx.store.node_name(node);
+                let stream = ctx.streams.stream(&format!("fault-delay/{}", hit.name), name.as_str());
+                losses.slowness.delay_renewals(node, &self.delay, stream, ctx);
             }
         }
     }
 
-    fn machine_changed(change: &MachineChange, late: &mut Self::State, ctx: &mut Ctx<'_, Chaos>) {
-        match *change {
-            MachineChange::HeartbeatBegins { node, .. } => {
-                if let Some(lateness) = late.get_mut(&node) {
-                    lateness.delay_next(node, ctx);
-                }
+    fn end(&self, nodes: &[NodeId], causes: &mut Causes, losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {
+        for &node in nodes {
+            let Some((count, delay)) = causes.get_mut(&node) else { continue };
+            *count -= 1;
+            if *count == 0 {
+                losses.slowness.give_renewals_back(node, delay);
+                causes.remove(&node);
             }
-            MachineChange::InstanceGone(node) => {
-                late.remove(&node);
-            }
-            _ => {}
+        }
+    }
+
+    fn machine_changed(change: &MachineChange, causes: &mut Causes, _ctx: &mut Ctx<'_, Chaos>) {
+        if let MachineChange::InstanceGone(node) = change {
+            causes.remove(node);
         }
     }
 }

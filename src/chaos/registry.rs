@@ -21,6 +21,7 @@ macro_rules! fault_kinds {
             image_pull_failure::ImagePullFailure
             control_plane_outage::ControlPlaneOutage
             slow_heartbeats::SlowHeartbeats
+            slow_disk::SlowDisk
         }
     };
 }

@@ -115,4 +115,5 @@ mod node_repair;
 mod random_processes;
 mod rolling_reboot;
 mod rolling_upgrade;
+mod slow_machines;
 mod spot_interruption;

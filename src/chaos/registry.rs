@@ -22,6 +22,7 @@ macro_rules! fault_kinds {
             control_plane_outage::ControlPlaneOutage
             slow_heartbeats::SlowHeartbeats
             slow_disk::SlowDisk
+            slow_network::SlowNetwork
         }
     };
 }

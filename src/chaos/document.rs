@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::parameters::Length;
 use super::{AnyFault, FaultKind, FaultProcessSpec, FaultSpec, NodeTarget};
 
-/// Structs of this name have a first field that says which others there are: who reads a document gives it first if he can.
-pub const FIRST_FIELD_FIRST: &str = "first field first";
+/// A struct of this name has a field `kind` that says which others there are: who reads a document gives that first, if it can.
+pub const STRUCT_BY_KIND: &str = "by kind";
 
 /// The fields that a random process has besides those of its fault.
 pub const PROCESS_FIELDS: [&str; 4] = ["name", "domain", "timeToFailure", "timeToRepair"];
@@ -33,7 +33,7 @@ static FAULT_FIELDS: LazyLock<Vec<&'static str>> =
 
 static PROCESS_AND_FAULT_FIELDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let own = OWN_FIELDS.iter().chain(&["timeToFailure", "timeToRepair"]);
-    ["kind", "name", "nodes", "domain"].iter().chain(own).copied().collect()
+    ["name", "kind", "nodes", "domain"].iter().chain(own).copied().collect()
 });
 
 /// A fault of which not all has been read.
@@ -111,7 +111,7 @@ impl<'de> Deserialize<'de> for FaultSpec {
                 draft.finish()
             }
         }
-        deserializer.deserialize_struct(FIRST_FIELD_FIRST, &FAULT_FIELDS, Fault)
+        deserializer.deserialize_struct(STRUCT_BY_KIND, &FAULT_FIELDS, Fault)
     }
 }
 
@@ -147,7 +147,7 @@ impl<'de> Deserialize<'de> for FaultProcessSpec {
                 })
             }
         }
-        deserializer.deserialize_struct(FIRST_FIELD_FIRST, &PROCESS_AND_FAULT_FIELDS, Process)
+        deserializer.deserialize_struct(STRUCT_BY_KIND, &PROCESS_AND_FAULT_FIELDS, Process)
     }
 }
 

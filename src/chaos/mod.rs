@@ -28,7 +28,7 @@ use crate::component::{
 };
 use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeId, Store};
 use crate::units::SimTime;
-pub use document::{FIRST_FIELD_FIRST, PROCESS_FIELDS};
+pub use document::{PROCESS_FIELDS, STRUCT_BY_KIND};
 pub use fault::{Check, Course, Target};
 use fault::{Hit, Origin};
 use faults::Damage;

@@ -14,7 +14,7 @@ use serde::de::{
 };
 
 use super::document::{Entry, Node, Value};
-use crate::chaos::FIRST_FIELD_FIRST;
+use crate::chaos::STRUCT_BY_KIND;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::model::field_path::FieldPath;
 
@@ -536,9 +536,9 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
             Value::Scalar { text, .. } if !self.node.is_null() => {
                 Err(DecodeError::invalid_type(Unexpected::Str(text), &"a map").at(self.node))
             }
-            Value::Map(entries) if name == FIRST_FIELD_FIRST => {
+            Value::Map(entries) if name == STRUCT_BY_KIND => {
                 let mut in_order = self.fields(entries);
-                in_order.first = fields.first().and_then(|first| self.node.entry(first));
+                in_order.first = self.node.entry("kind");
                 visitor.visit_map(in_order).map_err(|error| error.at(self.node))
             }
             _ => visit_map_or_nothing!(visitor, self),

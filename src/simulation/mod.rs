@@ -364,7 +364,7 @@ impl Simulation {
     fn change_machine(&mut self, change: &MachineChange) {
         #[cfg(test)]
         if let Some(seen) = &mut self.kernel.seen {
-            seen.machine_changes.push((self.kernel.now, *change));
+            seen.machine_changes.push((self.kernel.now, change.clone()));
         }
         let kernel = &mut self.kernel;
         match change {

@@ -12,7 +12,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("engine", &["units", "arena", "diagnostics"]),
     ("diagnostics", &["units", "arena"]),
     ("model", &["engine", "parallel", "units", "arena", "diagnostics"]),
-    ("state", &["model", "units", "arena"]),
+    ("state", &["engine", "model", "units", "arena"]),
     ("component", &["state", "engine", "model", "units", "arena", "diagnostics"]),
     ("apiserver", BELOW_COMPONENTS),
     ("scheduler", BELOW_COMPONENTS),

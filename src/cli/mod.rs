@@ -5,27 +5,15 @@
 
 #![allow(rustdoc::invalid_html_tags, reason = "the help of arguments names what stands in their places")]
 
-mod check;
-mod completions;
 mod decision_text;
-mod diff;
 mod documents;
-mod explain;
 mod failure;
-mod import;
 mod intake;
-mod man;
 mod paint;
 mod places;
-mod plan;
 mod plan_text;
-mod report;
-mod run;
-mod schedule;
 mod summary;
-mod sweep;
 mod table;
-mod tune;
 mod ui;
 mod undone;
 mod words;
@@ -34,6 +22,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use failure::Failure;
 use ui::Ui;
 
 /// Plays a Kubernetes cluster under failures, second by second, without a cluster.
@@ -91,21 +80,36 @@ enum Output {
     Json,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    Run(run::RunArgs),
-    Check(check::CheckArgs),
-    Schedule(schedule::ScheduleArgs),
-    Explain(explain::ExplainArgs),
-    Diff(diff::DiffArgs),
-    Sweep(sweep::SweepArgs),
-    Tune(tune::TuneArgs),
-    Merge(sweep::MergeArgs),
-    Plan(plan::PlanArgs),
-    Import(import::ImportArgs),
-    Report(report::ReportArgs),
-    Completions(completions::CompletionsArgs),
-    Man(man::ManArgs),
+macro_rules! commands {
+    ($($module:ident::$function:ident: $Command:ident($Args:ident))*) => {
+        $(mod $module;)*
+
+        #[derive(Debug, Subcommand)]
+        enum Command { $($Command($module::$Args),)* }
+
+        impl Command {
+            fn execute(&self, ui: &Ui) -> Result<Ending, Failure> {
+                match self { $(Self::$Command(arguments) => $module::$function(arguments, ui),)* }
+            }
+        }
+    };
+}
+
+// One line a subcommand, `file::function` with its name and arguments, in the order of the help.
+commands! {
+    run::run: Run(RunArgs)
+    check::check: Check(CheckArgs)
+    schedule::schedule: Schedule(ScheduleArgs)
+    explain::explain: Explain(ExplainArgs)
+    diff::diff: Diff(DiffArgs)
+    sweep::sweep: Sweep(SweepArgs)
+    tune::tune: Tune(TuneArgs)
+    merge::merge: Merge(MergeArgs)
+    plan::plan: Plan(PlanArgs)
+    import::import: Import(ImportArgs)
+    report::report: Report(ReportArgs)
+    completions::completions: Completions(CompletionsArgs)
+    man::man: Man(ManArgs)
 }
 
 /// How a command ended, unless it failed.
@@ -132,21 +136,7 @@ pub fn main() -> ExitCode {
         }
     };
     let ui = Ui::new(&cli.shared);
-    let result = failure::catching_bugs(|| match &cli.command {
-        Command::Run(arguments) => run::run(arguments, &ui),
-        Command::Check(arguments) => check::check(arguments, &ui),
-        Command::Schedule(arguments) => schedule::schedule(arguments, &ui),
-        Command::Explain(arguments) => explain::explain(arguments, &ui),
-        Command::Diff(arguments) => diff::diff(arguments, &ui),
-        Command::Sweep(arguments) => sweep::sweep(arguments, &ui),
-        Command::Tune(arguments) => tune::tune(arguments, &ui),
-        Command::Merge(arguments) => sweep::merge(arguments, &ui),
-        Command::Plan(arguments) => plan::plan(arguments, &ui),
-        Command::Import(arguments) => import::import(arguments, &ui),
-        Command::Report(arguments) => report::report(arguments, &ui),
-        Command::Completions(arguments) => completions::completions(arguments, &ui),
-        Command::Man(arguments) => man::man(arguments, &ui),
-    });
+    let result = failure::catching_bugs(|| cli.command.execute(&ui));
     match result {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::NotAsExpected) => ExitCode::from(1),

@@ -1,4 +1,4 @@
-//! `sweep` and `merge`: many runs of a scenario, and what they say together.
+//! `sweep`: many runs of a scenario, and what they say together.
 
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -13,8 +13,7 @@ use super::ui::Ui;
 use super::undone;
 use super::words::counted;
 use super::{Ending, Output};
-use crate::facade::{Error, LoadOptions, Study, StudyOutcome, SweepOptions, WriteOptions, ruled_out};
-use crate::report::{OutputDir, Overwrite};
+use crate::facade::{LoadOptions, Study, SweepOptions, WriteOptions, ruled_out};
 use crate::scenario::DocumentKind;
 use crate::study::{Comparison, Interval, Precision, Progress, RestsOnUnseen, Results, Shard, Statistic};
 
@@ -55,20 +54,6 @@ pub(super) struct SweepArgs {
     /// What to print
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     pub(super) output: Output,
-}
-
-/// Put the parts of one study together
-#[derive(Args, Debug)]
-pub(super) struct MergeArgs {
-    /// Directories that `sweep --shard` wrote
-    #[arg(required = true, value_name = "DIR")]
-    parts: Vec<PathBuf>,
-    /// The directory of the whole
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
-    /// Replace the output directory whatever is in it
-    #[arg(long)]
-    force: bool,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -134,19 +119,6 @@ pub(super) fn sweep(arguments: &SweepArgs, ui: &Ui) -> Result<Ending, Failure> {
             ui.out(&text)?;
         }
     }
-    Ok(Ending::Done)
-}
-
-pub(super) fn merge(arguments: &MergeArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let options = WriteOptions::new().force(arguments.force);
-    let parts: Result<Vec<StudyOutcome>, Error> = arguments.parts.iter().map(StudyOutcome::read).collect();
-    let parts = parts?;
-    let whole = StudyOutcome::merge(parts)?;
-    let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
-    OutputDir::spare_inputs(&arguments.out, overwrite, arguments.parts.iter().map(PathBuf::as_path))
-        .map_err(Error::from)?;
-    let place = whole.write_with(&arguments.out, &options)?;
-    ui.note(format_args!("{} in {}", counted(whole.results.run_count(), "run", "runs"), place.display()));
     Ok(Ending::Done)
 }
 

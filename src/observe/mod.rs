@@ -4,37 +4,26 @@
 //! flows back: with or without them a run plays the same events.
 
 mod cause;
-mod causes;
-mod cluster;
 mod daemons;
-mod events;
-mod faults;
 mod glossary;
 mod jobs;
 mod missed;
-mod nodes;
 mod not_modelled;
 mod objective;
 mod observer;
 mod orders;
 mod outcome;
-mod pods;
-mod readiness;
 mod replacements;
 mod rollouts;
-mod services;
 mod slo;
 mod storms;
 mod summary;
 mod table;
-mod taints;
-mod transcript;
 mod traps;
 mod verdict;
 mod waiting;
 mod waits;
 mod workload;
-mod workloads;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;

@@ -67,7 +67,7 @@ pub(super) trait Keeps<R> {
     fn take_rows(&mut self) -> Vec<R>;
 }
 
-/// Makes the struct of all observers, the struct of all tables, and the calls of each observer and for each table.
+/// Declares the modules of tables, and makes the struct of all observers, the struct of all tables, and the calls of each observer and for each table.
 ///
 /// A line names an observer, as `module::Type`, and the tables whose rows it keeps. Those of the first group are called by name, as
 /// the others go on with what they find; the rest are [`Observer`]s.
@@ -77,6 +77,9 @@ macro_rules! observers {
         tables { $($module:ident::$Keeper:ident => $($table:ident: $Row:ident),+;)+ }
         summary { $($field:ident: $Observer:ty;)+ }
     ) => {
+        $(mod $first;)+
+        $(mod $module;)+
+
         /// All observers of a run.
         #[derive(Debug, Default)]
         pub struct Observers {

@@ -1,11 +1,13 @@
 //! Pods in trouble over time, and evictions as they add up.
 
-use super::Tables;
+use super::{Chart, Tables};
 use super::lines::{Line, Lines};
 use super::style::{self, BAD, CALM, INK, WARN, px};
 use crate::report::tables::{number, text};
 
-pub(super) fn draw(tables: &Tables) -> Option<String> {
+pub(super) const CHART: Chart = Chart { file: "evictions-and-pending.svg", draw, otherwise: "cluster.csv has no row" };
+
+fn draw(tables: &Tables) -> Option<String> {
     if tables.cluster.is_empty() {
         return None;
     }

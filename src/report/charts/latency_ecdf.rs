@@ -2,11 +2,13 @@
 
 use plotters::prelude::*;
 
-use super::Tables;
+use super::{Chart, Tables};
 use super::style::{self, CALM, DIM, FAINT, WARN, font, px};
 use crate::report::tables::{maybe_number, text};
 
-pub(super) fn draw(tables: &Tables) -> Option<String> {
+pub(super) const CHART: Chart = Chart { file: "rescheduling-latency.svg", draw, otherwise: "no pod was created during the run" };
+
+fn draw(tables: &Tables) -> Option<String> {
     let pods = &tables.pods;
     let (initial, created) = (pods.column("initial"), pods.column("created_s"));
     let (scheduled, ready) = (pods.column("scheduled_s"), pods.column("ready_s"));

@@ -1,14 +1,9 @@
 //! The charts of a run, one file a chart, drawn from the CSVs of its directory.
 
-mod evictions;
-mod latency_ecdf;
 mod lines;
-mod node_heatmap;
-mod ready_replicas;
 mod study;
 mod style;
 mod survival_matrix;
-mod utilization;
 
 use std::path::Path;
 
@@ -120,17 +115,22 @@ struct Chart {
     otherwise: &'static str,
 }
 
-const CHARTS: [Chart; 5] = [
-    Chart { file: "node-states.svg", draw: node_heatmap::draw, otherwise: "there was no node" },
-    Chart { file: "ready-replicas.svg", draw: ready_replicas::draw, otherwise: "there was no workload" },
-    Chart { file: "evictions-and-pending.svg", draw: evictions::draw, otherwise: "cluster.csv has no row" },
-    Chart {
-        file: "rescheduling-latency.svg",
-        draw: latency_ecdf::draw,
-        otherwise: "no pod was created during the run",
-    },
-    Chart { file: "utilization-per-zone.svg", draw: utilization::draw, otherwise: "there was no node" },
-];
+macro_rules! charts {
+    ($($module:ident::$chart:ident)*) => {
+        $(mod $module;)*
+
+        const CHARTS: &[Chart] = &[$($module::$chart,)*];
+    };
+}
+
+// One line a chart, in the order of a report.
+charts! {
+    node_heatmap::CHART
+    ready_replicas::CHART
+    evictions::CHART
+    latency_ecdf::CHART
+    utilization::CHART
+}
 
 /// The charts of a run.
 #[derive(Debug)]
@@ -149,7 +149,7 @@ pub struct DrawnCharts {
 pub fn draw_charts(dir: &Path, summary: &Value) -> Result<DrawnCharts, TableError> {
     let tables = Tables::read(dir, summary)?;
     let mut charts = DrawnCharts { drawn: Vec::new(), left_out: Vec::new() };
-    for chart in &CHARTS {
+    for chart in CHARTS {
         match (chart.draw)(&tables) {
             Some(picture) => charts.drawn.push((chart.file, picture)),
             None => charts.left_out.push((chart.file, chart.otherwise)),

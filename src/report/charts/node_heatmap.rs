@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plotters::prelude::*;
 
-use super::Tables;
+use super::{Chart, Tables};
 use super::style::{self, BAD, DIM, FAINT, INK, Span, WARN, font, px};
 use crate::report::tables::{number, text};
 
@@ -111,7 +111,9 @@ fn label(name: &str) -> String {
     begin.chain(['…']).chain(name.chars().skip(count - END)).collect()
 }
 
-pub(super) fn draw(tables: &Tables) -> Option<String> {
+pub(super) const CHART: Chart = Chart { file: "node-states.svg", draw, otherwise: "there was no node" };
+
+fn draw(tables: &Tables) -> Option<String> {
     let lines = lines(tables);
     if lines.is_empty() {
         return None;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plotters::prelude::*;
 
-use super::Tables;
+use super::{Chart, Tables};
 use super::style::{self, BAD, CALM, DIM, FAINT, MarkedAxis, font, px};
 use crate::report::tables::{number, text};
 
@@ -41,7 +41,9 @@ fn workloads(tables: &Tables) -> Vec<Workload> {
     workloads
 }
 
-pub(super) fn draw(tables: &Tables) -> Option<String> {
+pub(super) const CHART: Chart = Chart { file: "ready-replicas.svg", draw, otherwise: "there was no workload" };
+
+fn draw(tables: &Tables) -> Option<String> {
     let all = workloads(tables);
     if all.is_empty() {
         return None;

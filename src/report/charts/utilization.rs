@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::Tables;
+use super::{Chart, Tables};
 use super::lines::Lines;
 use super::style::{self, SERIES, px};
 use crate::report::tables::{number, text};
 
-pub(super) fn draw(tables: &Tables) -> Option<String> {
+pub(super) const CHART: Chart = Chart { file: "utilization-per-zone.svg", draw, otherwise: "there was no node" };
+
+fn draw(tables: &Tables) -> Option<String> {
     if tables.zones.is_empty() {
         return None;
     }

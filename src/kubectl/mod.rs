@@ -408,7 +408,18 @@ fn plan_more(line: &RunbookLine, clock: Clock, ctx: &Ctx<'_, Kubectl>, plan: &mu
         Command::Unanswered(what) => {
             plan.warnings.push(format!("kubesquall: the output of `kubectl {what}` is not simulated"));
         }
-        _ => {}
+        // Planned by `begin`.
+        Command::Apply(_)
+        | Command::Delete(_)
+        | Command::Scale(_)
+        | Command::Label(_)
+        | Command::Taint(_)
+        | Command::Cordon(_)
+        | Command::Rollout(_)
+        | Command::SetImage(_)
+        | Command::Patch(_)
+        | Command::Wait(_)
+        | Command::Drain(_) => {}
     }
 }
 

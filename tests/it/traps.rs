@@ -359,7 +359,7 @@ fn every_trap_is_explained_under_a_heading_of_its_name() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/traps.md");
     let page = fs::read_to_string(page).expect("the page");
     let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
-    for kind in TrapKind::ALL {
+    for &kind in TrapKind::ALL {
         assert!(headings.iter().any(|heading| *heading == kind.as_str()), "no heading `## {}`", kind.as_str());
         assert_eq!(kind.see(), format!("docs/traps.md#{}", kind.as_str()));
     }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::named::{Names, and_more, length, moment};
-use super::{Trap, TrapKind};
-use crate::component::name_of_pod;
+use super::nodes::{NodeFacts, Turn};
+use super::{Mechanism, Trap, TrapKind};
+use crate::component::{Config, name_of_pod};
 use crate::observe::workload::root_of;
 use crate::state::{
     BudgetReason, Change, Changed, ObjectDelta, PodDisruptionBudget, PodDisruptionBudgetId, PodId, Store, WorkloadId,
@@ -43,8 +44,14 @@ pub(super) struct Budgets {
     refusing: BTreeMap<PodDisruptionBudgetId, Refusing>,
 }
 
-impl Budgets {
-    pub(super) fn changed(&mut self, change: &Change) {
+impl Mechanism for Budgets {
+    type Found = Vec<Trap>;
+
+    fn begin(_: &NodeFacts, _: &Store, _: &Config) -> Self {
+        Self::default()
+    }
+
+    fn changed(&mut self, change: &Change, _: Turn, _: &NodeFacts, _: &Store) {
         if let Changed::BudgetUpdated(budget, delta) = &change.what
             && delta.touches(ObjectDelta::SPEC)
             && let Some(refusing) = self.refusing.get_mut(budget)
@@ -53,7 +60,7 @@ impl Budgets {
         }
     }
 
-    pub(super) fn refused(&mut self, now: SimTime, pod: PodId, store: &Store) {
+    fn refused(&mut self, now: SimTime, pod: PodId, store: &Store) {
         let Some(object) = store.pod(pod) else { return };
         let selects = |budget: &PodDisruptionBudget| {
             budget.meta.namespace == object.namespace
@@ -91,11 +98,14 @@ impl Budgets {
     }
 
     /// What budgets of several pods did, and budgets of one.
-    pub(super) fn finish(self) -> (Option<Trap>, Option<Trap>) {
+    fn finish(self, _: SimTime, _: &NodeFacts, _: &Store) -> Self::Found {
         let counted = self.refusing.into_values().filter(|refusing| refusing.refusals > 0);
         let (single, impossible): (Vec<_>, Vec<_>) =
             counted.partition(|refusing| refusing.never == Some(Never::SingleReplica));
-        (trap(TrapKind::ImpossibleBudget, impossible), trap(TrapKind::SingleReplicaBudget, single))
+        [trap(TrapKind::ImpossibleBudget, impossible), trap(TrapKind::SingleReplicaBudget, single)]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::named::{Names, and_more, length, moment, workload_name};
-use super::nodes::NodeFacts;
-use super::{Trap, TrapKind};
-use crate::component::{name_of_pod, node_name};
+use super::nodes::{NodeFacts, Turn};
+use super::{Mechanism, Trap, TrapKind};
+use crate::component::{Config, name_of_pod, node_name};
 use crate::state::{Change, Changed, Owner, Pod, PodDelta, PodId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
@@ -21,14 +21,18 @@ pub(super) struct DeadNode {
     worst: Option<(SimDuration, String)>,
 }
 
-impl DeadNode {
-    pub(super) fn begin(&mut self, store: &Store) {
+impl Mechanism for DeadNode {
+    type Found = Option<Trap>;
+
+    fn begin(_: &NodeFacts, store: &Store, _: &Config) -> Self {
+        let mut watcher = Self::default();
         for (id, pod) in store.pods() {
-            self.look(id, pod);
+            watcher.look(id, pod);
         }
+        watcher
     }
 
-    pub(super) fn changed(&mut self, change: &Change, nodes: &NodeFacts, store: &Store) {
+    fn changed(&mut self, change: &Change, _: Turn, nodes: &NodeFacts, store: &Store) {
         match &change.what {
             Changed::PodUpdated { pod, delta, .. } if delta.touches(PodDelta::DELETION) => {
                 if let Some(object) = store.pod(*pod) {
@@ -44,6 +48,19 @@ impl DeadNode {
         }
     }
 
+    fn finish(mut self, end: SimTime, nodes: &NodeFacts, store: &Store) -> Self::Found {
+        for (id, since) in std::mem::take(&mut self.leaving) {
+            if let Some(pod) = store.pod(id) {
+                self.judge(end, since, pod, true, nodes, store);
+            }
+        }
+        let (cost, text) = self.worst?;
+        let text = format!("{text}{}", and_more(self.pods.count() - 1, "pod", "pods"));
+        Some(self.pods.trap(TrapKind::StatefulPodOnDeadNode, self.first_at?, text, Some(cost)))
+    }
+}
+
+impl DeadNode {
     fn look(&mut self, id: PodId, pod: &Pod) {
         if let (Some(Owner::StatefulSet(_)), Some(deletion)) = (pod.owner, pod.deletion) {
             self.leaving.entry(id).or_insert(deletion.requested_at.max(SimTime::ZERO));
@@ -75,16 +92,5 @@ impl DeadNode {
             );
             self.worst = Some((cost, text));
         }
-    }
-
-    pub(super) fn finish(mut self, end: SimTime, nodes: &NodeFacts, store: &Store) -> Option<Trap> {
-        for (id, since) in std::mem::take(&mut self.leaving) {
-            if let Some(pod) = store.pod(id) {
-                self.judge(end, since, pod, true, nodes, store);
-            }
-        }
-        let (cost, text) = self.worst?;
-        let text = format!("{text}{}", and_more(self.pods.count() - 1, "pod", "pods"));
-        Some(self.pods.trap(TrapKind::StatefulPodOnDeadNode, self.first_at?, text, Some(cost)))
     }
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::named::{Names, and_more, length, moment};
-use super::{Trap, TrapKind};
+use super::nodes::{NodeFacts, Turn};
+use super::{Mechanism, Trap, TrapKind};
 use crate::arena::Symbol;
-use crate::component::{Record, name_of_pod};
+use crate::component::{Config, Record, name_of_pod};
 use crate::state::{Change, Changed, NodeId, PodId, Store};
 use crate::units::{SimDuration, SimTime};
 
@@ -36,12 +37,14 @@ pub(super) struct Drains {
     worst: Option<(SimDuration, String)>,
 }
 
-impl Drains {
-    pub(super) fn refused(&mut self, now: SimTime, pod: PodId) {
-        self.refused.entry(pod).or_insert((now, now)).1 = now;
+impl Mechanism for Drains {
+    type Found = Option<Trap>;
+
+    fn begin(_: &NodeFacts, _: &Store, _: &Config) -> Self {
+        Self::default()
     }
 
-    pub(super) fn changed(&mut self, change: &Change) {
+    fn changed(&mut self, change: &Change, _: Turn, _: &NodeFacts, _: &Store) {
         if let Changed::PodRemoved { pod, .. } = &change.what
             && !self.refused.is_empty()
         {
@@ -49,7 +52,7 @@ impl Drains {
         }
     }
 
-    pub(super) fn recorded(&mut self, now: SimTime, record: &Record, store: &Store) {
+    fn recorded(&mut self, now: SimTime, record: &Record, store: &Store) {
         match record {
             Record::Event { component: "scenario", event }
                 if event.about.kind == "Kubectl" && is_drain(&event.about.name) =>
@@ -72,6 +75,21 @@ impl Drains {
         }
     }
 
+    fn refused(&mut self, now: SimTime, pod: PodId, _: &Store) {
+        self.refused.entry(pod).or_insert((now, now)).1 = now;
+    }
+
+    fn finish(mut self, end: SimTime, _: &NodeFacts, store: &Store) -> Self::Found {
+        for (began, command) in std::mem::take(&mut self.open) {
+            self.judge(began, end, &command, End::WithTheRun, store);
+        }
+        let (cost, text) = self.worst?;
+        let text = format!("{text}{}", and_more(self.drains.count() - 1, "drain", "drains"));
+        Some(self.drains.trap(TrapKind::EndlessDrain, self.first_at?, text, Some(cost)))
+    }
+}
+
+impl Drains {
     fn judge(&mut self, began: SimTime, at: SimTime, command: &Arc<str>, end: End, store: &Store) {
         let (refused, leaving) = self.waiting(began, at, command, end, store);
         if end == End::WithTheRun && refused.count() + leaving.count() == 0 {
@@ -126,15 +144,6 @@ impl Drains {
             }
         }
         (refused, leaving)
-    }
-
-    pub(super) fn finish(mut self, end: SimTime, store: &Store) -> Option<Trap> {
-        for (began, command) in std::mem::take(&mut self.open) {
-            self.judge(began, end, &command, End::WithTheRun, store);
-        }
-        let (cost, text) = self.worst?;
-        let text = format!("{text}{}", and_more(self.drains.count() - 1, "drain", "drains"));
-        Some(self.drains.trap(TrapKind::EndlessDrain, self.first_at?, text, Some(cost)))
     }
 }
 

@@ -3,14 +3,8 @@
 //! A trap is named for what it did (a pod stayed down, an eviction was refused, a timer began anew), never for a setting
 //! that might have. One file a mechanism; each keeps what it needs to tell and tells it when the run ends.
 
-mod budgets;
-mod dead_node;
-mod drains;
 mod named;
 mod nodes;
-mod one_place;
-mod stopped;
-mod timers;
 
 use serde::Serialize;
 
@@ -21,59 +15,128 @@ use crate::state::{Change, ControlPlaneProcess, PodId, Store};
 use crate::units::SimTime;
 
 use named::seconds;
+use nodes::{NodeFacts, Turn};
 
 /// The page that explains every trap under a heading of its own.
 const PAGE: &str = "docs/traps.md";
 
-/// A trap.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum TrapKind {
-    /// A controller-manager that starts begins all tolerations anew.
-    RestartedTolerations,
-    /// A toleration lengthened once the timer runs.
-    LateToleration,
-    /// A budget that can never allow a disruption.
-    ImpossibleBudget,
-    /// The same of a workload of one pod.
-    SingleReplicaBudget,
-    /// A StatefulSet whose pod is Terminating where nobody can confirm it.
-    StatefulPodOnDeadNode,
-    /// All pods of a workload on the node, or in the zone, that failed.
-    AllInOnePlace,
-    /// A drain that waits for what does not come.
-    EndlessDrain,
-    /// Evictions stopped because too much was down.
-    StoppedEvictions,
+/// What watches for traps of one mechanism, in runs whose files are kept.
+trait Mechanism: Sized {
+    /// What it has found at the end: at most one of each of its kinds, in their order.
+    type Found: IntoIterator<Item = Trap>;
+
+    /// The run begins.
+    fn begin(nodes: &NodeFacts, store: &Store, config: &Config) -> Self;
+
+    /// A change was committed; `turn` says what it did to a node.
+    fn changed(&mut self, change: &Change, turn: Turn, nodes: &NodeFacts, store: &Store);
+
+    /// A component recorded a fact.
+    fn recorded(&mut self, _now: SimTime, _record: &Record, _store: &Store) {}
+
+    /// The API server refused the pod's eviction for a budget's sake.
+    fn refused(&mut self, _now: SimTime, _pod: PodId, _store: &Store) {}
+
+    /// kube-controller-manager starts in the middle of the run, with empty memory.
+    fn restarted(&mut self, _now: SimTime, _nodes: &NodeFacts, _store: &Store) {}
+
+    /// The run ends.
+    fn finish(self, end: SimTime, nodes: &NodeFacts, store: &Store) -> Self::Found;
+}
+
+macro_rules! traps {
+    ($($module:ident::$Mechanism:ident { $($(#[$doc:meta])+ $Kind:ident = $name:literal,)+ })+) => {
+        $(mod $module;)+
+
+        /// A trap.
+        #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+        pub enum TrapKind { $($($(#[$doc])+ $Kind,)+)+ }
+
+        impl TrapKind {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$($(Self::$Kind,)+)+];
+
+            /// Its name in `summary.json`, and its heading on the page.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $($(Self::$Kind => $name,)+)+ }
+            }
+        }
+
+        /// All that watches for traps.
+        #[derive(Debug)]
+        pub(super) struct Traps {
+            nodes: NodeFacts,
+            $($module: $module::$Mechanism,)+
+        }
+
+        impl Traps {
+            /// The run begins.
+            fn of(store: &Store, config: &Config) -> Self {
+                let nodes = NodeFacts::begin(store);
+                Self { $($module: Mechanism::begin(&nodes, store, config),)+ nodes }
+            }
+
+            fn changed(&mut self, change: &Change, store: &Store) {
+                let turn = self.nodes.changed(change, store);
+                $(self.$module.changed(change, turn, &self.nodes, store);)+
+            }
+
+            fn recorded(&mut self, now: SimTime, record: &Record, store: &Store) {
+                $(self.$module.recorded(now, record, store);)+
+            }
+
+            fn refused(&mut self, now: SimTime, pod: PodId, store: &Store) {
+                $(self.$module.refused(now, pod, store);)+
+            }
+
+            fn restarted(&mut self, now: SimTime, store: &Store) {
+                $(self.$module.restarted(now, &self.nodes, store);)+
+            }
+
+            /// What each trap did, in the order of [`TrapKind::ALL`].
+            pub(super) fn finish(self, end: SimTime, store: &Store) -> Vec<Trap> {
+                let mut found = Vec::new();
+                $(found.extend(self.$module.finish(end, &self.nodes, store));)+
+                found
+            }
+        }
+    };
+}
+
+// One entry a mechanism, `file::Type`, with its traps and their names.
+traps! {
+    timers::Timers {
+        /// A controller-manager that starts begins all tolerations anew.
+        RestartedTolerations = "restarted-tolerations",
+        /// A toleration lengthened once the timer runs.
+        LateToleration = "late-toleration",
+    }
+    budgets::Budgets {
+        /// A budget that can never allow a disruption.
+        ImpossibleBudget = "impossible-budget",
+        /// The same of a workload of one pod.
+        SingleReplicaBudget = "single-replica-budget",
+    }
+    dead_node::DeadNode {
+        /// A StatefulSet whose pod is Terminating where nobody can confirm it.
+        StatefulPodOnDeadNode = "stateful-pod-on-dead-node",
+    }
+    one_place::OnePlace {
+        /// All pods of a workload on the node, or in the zone, that failed.
+        AllInOnePlace = "all-in-one-place",
+    }
+    drains::Drains {
+        /// A drain that waits for what does not come.
+        EndlessDrain = "endless-drain",
+    }
+    stopped::Stopped {
+        /// Evictions stopped because too much was down.
+        StoppedEvictions = "stopped-evictions",
+    }
 }
 
 impl TrapKind {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::RestartedTolerations,
-        Self::LateToleration,
-        Self::ImpossibleBudget,
-        Self::SingleReplicaBudget,
-        Self::StatefulPodOnDeadNode,
-        Self::AllInOnePlace,
-        Self::EndlessDrain,
-        Self::StoppedEvictions,
-    ];
-
-    /// Its name in `summary.json`, and its heading on the page.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::RestartedTolerations => "restarted-tolerations",
-            Self::LateToleration => "late-toleration",
-            Self::ImpossibleBudget => "impossible-budget",
-            Self::SingleReplicaBudget => "single-replica-budget",
-            Self::StatefulPodOnDeadNode => "stateful-pod-on-dead-node",
-            Self::AllInOnePlace => "all-in-one-place",
-            Self::EndlessDrain => "endless-drain",
-            Self::StoppedEvictions => "stopped-evictions",
-        }
-    }
-
     /// Where it is explained.
     #[must_use]
     pub fn see(self) -> String {
@@ -107,64 +170,6 @@ pub struct Trap {
     pub see: String,
 }
 
-/// All that watches for traps.
-#[derive(Debug)]
-pub(super) struct Traps {
-    nodes: nodes::NodeFacts,
-    timers: timers::Timers,
-    budgets: budgets::Budgets,
-    dead_node: dead_node::DeadNode,
-    one_place: one_place::OnePlace,
-    drains: drains::Drains,
-    stopped: stopped::Stopped,
-}
-
-impl Traps {
-    /// The run begins.
-    fn of(store: &Store, config: &Config) -> Self {
-        let nodes = nodes::NodeFacts::begin(store);
-        let mut traps = Self {
-            timers: timers::Timers::default(),
-            budgets: budgets::Budgets::default(),
-            dead_node: dead_node::DeadNode::default(),
-            one_place: one_place::OnePlace::default(),
-            drains: drains::Drains::default(),
-            stopped: stopped::Stopped::begin(store, &nodes, config),
-            nodes,
-        };
-        traps.timers.begin(store, &traps.nodes);
-        traps.dead_node.begin(store);
-        traps
-    }
-
-    fn changed(&mut self, change: &Change, store: &Store) {
-        let turn = self.nodes.changed(change, store);
-        self.timers.changed(change, turn, &self.nodes, store);
-        self.budgets.changed(change);
-        self.dead_node.changed(change, &self.nodes, store);
-        self.one_place.changed(change, &self.nodes, store);
-        self.drains.changed(change);
-        self.stopped.changed(change, turn, &self.nodes, store);
-    }
-
-    /// What each trap did, in the order of [`TrapKind::ALL`].
-    pub(super) fn finish(self, end: SimTime, store: &Store) -> Vec<Trap> {
-        let (restarted, late) = self.timers.finish(end, store);
-        let (impossible, single) = self.budgets.finish();
-        let found = [
-            restarted,
-            late,
-            impossible,
-            single,
-            self.dead_node.finish(end, &self.nodes, store),
-            self.one_place.finish(end),
-            self.drains.finish(end, store),
-            self.stopped.finish(end, &self.nodes, store),
-        ];
-        found.into_iter().flatten().collect()
-    }
-}
-
 /// There are none until the run begins.
 impl Observer for Option<Traps> {
     const NEEDED_FOR: Detail = Detail::Files;
@@ -181,20 +186,19 @@ impl Observer for Option<Traps> {
 
     fn recorded(&mut self, record: &Record, seen: &Seen<'_>) {
         if let Some(traps) = self {
-            traps.drains.recorded(seen.now, record, seen.store);
+            traps.recorded(seen.now, record, seen.store);
         }
     }
 
     fn refused(&mut self, pod: Option<PodId>, seen: &Seen<'_>) {
         if let (Some(traps), Some(pod)) = (self, pod) {
-            traps.budgets.refused(seen.now, pod, seen.store);
-            traps.drains.refused(seen.now, pod);
+            traps.refused(seen.now, pod, seen.store);
         }
     }
 
     fn restarted(&mut self, process: ControlPlaneProcess, seen: &Seen<'_>) {
         if let (Some(traps), ControlPlaneProcess::KubeControllerManager) = (self, process) {
-            traps.timers.restarted(seen.now, &traps.nodes, seen.store);
+            traps.restarted(seen.now, seen.store);
         }
     }
 }

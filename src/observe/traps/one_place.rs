@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::named::{Names, and_more, length, moment, workload_name};
-use super::nodes::NodeFacts;
-use super::{Trap, TrapKind};
+use super::nodes::{NodeFacts, Turn};
+use super::{Mechanism, Trap, TrapKind};
 use crate::arena::Symbol;
-use crate::component::node_name;
+use crate::component::{Config, node_name};
 use crate::observe::slo::desired_of;
 use crate::observe::workload::root_of;
 use crate::observe::zone_of;
@@ -31,8 +31,14 @@ pub(super) struct OnePlace {
     worst: Option<(SimDuration, String)>,
 }
 
-impl OnePlace {
-    pub(super) fn changed(&mut self, change: &Change, nodes: &NodeFacts, store: &Store) {
+impl Mechanism for OnePlace {
+    type Found = Option<Trap>;
+
+    fn begin(_: &NodeFacts, _: &Store, _: &Config) -> Self {
+        Self::default()
+    }
+
+    fn changed(&mut self, change: &Change, _: Turn, nodes: &NodeFacts, store: &Store) {
         match &change.what {
             Changed::PodUpdated { pod, delta, .. } if delta.touches(PodDelta::READY | PodDelta::DELETION) => {
                 if let Some(pod) = store.pod(*pod) {
@@ -49,6 +55,17 @@ impl OnePlace {
         }
     }
 
+    fn finish(mut self, end: SimTime, _: &NodeFacts, _: &Store) -> Self::Found {
+        for (workload, down) in std::mem::take(&mut self.down) {
+            self.close(end, workload, &down, true);
+        }
+        let (cost, text) = self.worst?;
+        let text = format!("{text}{}", and_more(self.workloads.count() - 1, "workload", "workloads"));
+        Some(self.workloads.trap(TrapKind::AllInOnePlace, self.first_at?, text, Some(cost)))
+    }
+}
+
+impl OnePlace {
     fn look(&mut self, at: SimTime, pod: &Pod, nodes: &NodeFacts, store: &Store) {
         let Some(owner) = pod.owner.and_then(WorkloadId::from_owner) else { return };
         let is_up = store.tally(owner).ready > 0;
@@ -100,15 +117,6 @@ impl OnePlace {
             );
             self.worst = Some((cost, text));
         }
-    }
-
-    pub(super) fn finish(mut self, end: SimTime) -> Option<Trap> {
-        for (workload, down) in std::mem::take(&mut self.down) {
-            self.close(end, workload, &down, true);
-        }
-        let (cost, text) = self.worst?;
-        let text = format!("{text}{}", and_more(self.workloads.count() - 1, "workload", "workloads"));
-        Some(self.workloads.trap(TrapKind::AllInOnePlace, self.first_at?, text, Some(cost)))
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::named::{Names, and_more, length, moment};
 use super::nodes::{NodeFacts, Turn};
-use super::{Trap, TrapKind};
+use super::{Mechanism, Trap, TrapKind};
 use crate::arena::{Column, Symbol};
 use crate::component::{Config, name_of_pod, node_name};
 use crate::model::{Labels, NoExecuteStay, Taint, TaintEffect, no_execute_stay, region_of, zone_of};
@@ -60,8 +60,10 @@ pub(super) struct Stopped {
     worst: Option<(SimDuration, String)>,
 }
 
-impl Stopped {
-    pub(super) fn begin(store: &Store, nodes: &NodeFacts, config: &Config) -> Self {
+impl Mechanism for Stopped {
+    type Found = Option<Trap>;
+
+    fn begin(nodes: &NodeFacts, store: &Store, config: &Config) -> Self {
         let flags = &config.kube_controller_manager;
         let mut stopped = Self {
             unhealthy_share: flags.unhealthy_zone_threshold,
@@ -84,7 +86,7 @@ impl Stopped {
         stopped
     }
 
-    pub(super) fn changed(&mut self, change: &Change, turn: Turn, nodes: &NodeFacts, store: &Store) {
+    fn changed(&mut self, change: &Change, turn: Turn, nodes: &NodeFacts, store: &Store) {
         match &change.what {
             Changed::PodUpdated { pod, delta, .. } if delta.touches(PodDelta::DELETION) && !self.held.is_empty() => {
                 if let Some(object) = store.pod(*pod) {
@@ -104,6 +106,24 @@ impl Stopped {
         }
     }
 
+    fn finish(mut self, end: SimTime, nodes: &NodeFacts, store: &Store) -> Self::Found {
+        for (node, held) in std::mem::take(&mut self.held) {
+            if nodes.of(node).unready_since.is_some() {
+                for pod in active_on(node, store) {
+                    self.judge(end, pod, node, held, "was still there at the end", store);
+                }
+            }
+        }
+        let (cost, text) = self.worst?;
+        let more = and_more(self.pods.count() - 1, "pod", "pods");
+        let places =
+            if self.nodes.len() > 1 { format!(", on {} nodes in all", self.nodes.len()) } else { String::new() };
+        let text = format!("{text}{more}{places}");
+        Some(self.pods.trap(TrapKind::StoppedEvictions, self.first_at?, text, Some(cost)))
+    }
+}
+
+impl Stopped {
     /// Counts a node; whether that changed anything.
     fn count(&mut self, node: NodeId, store: &Store) -> bool {
         let place = store
@@ -218,22 +238,6 @@ impl Stopped {
             length(cost)
         );
         self.worst = Some((cost, text));
-    }
-
-    pub(super) fn finish(mut self, end: SimTime, nodes: &NodeFacts, store: &Store) -> Option<Trap> {
-        for (node, held) in std::mem::take(&mut self.held) {
-            if nodes.of(node).unready_since.is_some() {
-                for pod in active_on(node, store) {
-                    self.judge(end, pod, node, held, "was still there at the end", store);
-                }
-            }
-        }
-        let (cost, text) = self.worst?;
-        let more = and_more(self.pods.count() - 1, "pod", "pods");
-        let places =
-            if self.nodes.len() > 1 { format!(", on {} nodes in all", self.nodes.len()) } else { String::new() };
-        let text = format!("{text}{more}{places}");
-        Some(self.pods.trap(TrapKind::StoppedEvictions, self.first_at?, text, Some(cost)))
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::named::{Names, and_more, length, moment, workload_name};
 use super::nodes::{NodeFacts, Turn, no_execute};
-use super::{Trap, TrapKind};
-use crate::component::{name_of_pod, node_name};
+use super::{Mechanism, Trap, TrapKind};
+use crate::component::{Config, name_of_pod, node_name};
 use crate::model::{NoExecuteStay, PodTemplateSpec, Taint, Toleration, no_execute_stay};
 use crate::observe::workload::root_of;
 use crate::state::{Change, Changed, DeletionCause, NodeId, ObjectDelta, Pod, PodDelta, PodId, Store, WorkloadId};
@@ -77,14 +77,18 @@ pub(super) struct Timers {
     late: Tally,
 }
 
-impl Timers {
-    pub(super) fn begin(&mut self, store: &Store, nodes: &NodeFacts) {
+impl Mechanism for Timers {
+    type Found = Vec<Trap>;
+
+    fn begin(nodes: &NodeFacts, store: &Store, _: &Config) -> Self {
+        let mut watcher = Self::default();
         for &node in nodes.tainted() {
-            self.learn_templates(node, store);
+            watcher.learn_templates(node, store);
         }
+        watcher
     }
 
-    pub(super) fn changed(&mut self, change: &Change, turn: Turn, nodes: &NodeFacts, store: &Store) {
+    fn changed(&mut self, change: &Change, turn: Turn, nodes: &NodeFacts, store: &Store) {
         if let Turn::Of(node) = turn {
             self.node_turned(change.at, node, nodes, store);
         }
@@ -108,6 +112,34 @@ impl Timers {
         }
     }
 
+    /// The controller-manager starts with empty memory: its timers begin anew.
+    fn restarted(&mut self, now: SimTime, nodes: &NodeFacts, store: &Store) {
+        for &node in nodes.tainted() {
+            let taints = no_execute(node, store);
+            for (id, pod) in store.pods_on(node).iter().filter_map(|&id| Some((id, store.pod(id)?))) {
+                if let Some((due, _)) = timer(pod, &taints, node, nodes) {
+                    self.lost.entry(id).or_insert(Lost { node, due, restarted_at: now });
+                }
+            }
+        }
+    }
+
+    /// What a restart did, and what came too late.
+    fn finish(mut self, end: SimTime, _: &NodeFacts, store: &Store) -> Self::Found {
+        let pods: Vec<PodId> = self.lost.keys().copied().collect();
+        for pod in pods {
+            if let Some(object) = store.pod(pod) {
+                self.judge_restart(end, pod, object, "was still there at the end,", store);
+            }
+        }
+        [self.restarted.trap(TrapKind::RestartedTolerations), self.late.trap(TrapKind::LateToleration)]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+}
+
+impl Timers {
     fn node_turned(&mut self, at: SimTime, node: NodeId, nodes: &NodeFacts, store: &Store) {
         let fact = nodes.of(node);
         if fact.tainted_since == Some(at) {
@@ -136,18 +168,6 @@ impl Timers {
                 && let Some(template) = template_of(workload, store)
             {
                 self.templates.entry(workload).or_insert_with(|| template.spec.tolerations.clone());
-            }
-        }
-    }
-
-    /// The controller-manager starts with empty memory: its timers begin anew.
-    pub(super) fn restarted(&mut self, now: SimTime, nodes: &NodeFacts, store: &Store) {
-        for &node in nodes.tainted() {
-            let taints = no_execute(node, store);
-            for (id, pod) in store.pods_on(node).iter().filter_map(|&id| Some((id, store.pod(id)?))) {
-                if let Some((due, _)) = timer(pod, &taints, node, nodes) {
-                    self.lost.entry(id).or_insert(Lost { node, due, restarted_at: now });
-                }
             }
         }
     }
@@ -229,17 +249,6 @@ impl Timers {
                 length(cost)
             )
         });
-    }
-
-    /// What a restart did, and what came too late.
-    pub(super) fn finish(mut self, end: SimTime, store: &Store) -> (Option<Trap>, Option<Trap>) {
-        let pods: Vec<PodId> = self.lost.keys().copied().collect();
-        for pod in pods {
-            if let Some(object) = store.pod(pod) {
-                self.judge_restart(end, pod, object, "was still there at the end,", store);
-            }
-        }
-        (self.restarted.trap(TrapKind::RestartedTolerations), self.late.trap(TrapKind::LateToleration))
     }
 }
 

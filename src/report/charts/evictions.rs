@@ -1,8 +1,8 @@
 //! Pods in trouble over time, and evictions as they add up.
 
-use super::{Chart, Tables};
 use super::lines::{Line, Lines};
 use super::style::{self, BAD, CALM, INK, WARN, px};
+use super::{Chart, Tables};
 use crate::report::tables::{number, text};
 
 pub(super) const CHART: Chart = Chart { file: "evictions-and-pending.svg", draw, otherwise: "cluster.csv has no row" };

@@ -2,11 +2,12 @@
 
 use plotters::prelude::*;
 
-use super::{Chart, Tables};
 use super::style::{self, CALM, DIM, FAINT, WARN, font, px};
+use super::{Chart, Tables};
 use crate::report::tables::{maybe_number, text};
 
-pub(super) const CHART: Chart = Chart { file: "rescheduling-latency.svg", draw, otherwise: "no pod was created during the run" };
+pub(super) const CHART: Chart =
+    Chart { file: "rescheduling-latency.svg", draw, otherwise: "no pod was created during the run" };
 
 fn draw(tables: &Tables) -> Option<String> {
     let pods = &tables.pods;

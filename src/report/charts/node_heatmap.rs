@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use plotters::prelude::*;
 
-use super::{Chart, Tables};
 use super::style::{self, BAD, DIM, FAINT, INK, Span, WARN, font, px};
+use super::{Chart, Tables};
 use crate::report::tables::{number, text};
 
 /// More nodes than this are not all shown: those that never changed are left out first.

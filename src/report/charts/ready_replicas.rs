@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use plotters::prelude::*;
 
-use super::{Chart, Tables};
 use super::style::{self, BAD, CALM, DIM, FAINT, MarkedAxis, font, px};
+use super::{Chart, Tables};
 use crate::report::tables::{number, text};
 
 const PANELS_MAX: usize = 12;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Chart, Tables};
 use super::lines::Lines;
 use super::style::{self, SERIES, px};
+use super::{Chart, Tables};
 use crate::report::tables::{number, text};
 
 pub(super) const CHART: Chart = Chart { file: "utilization-per-zone.svg", draw, otherwise: "there was no node" };

@@ -408,7 +408,7 @@ fn plan_more(line: &RunbookLine, clock: Clock, ctx: &Ctx<'_, Kubectl>, plan: &mu
         Command::Unanswered(what) => {
             plan.warnings.push(format!("kubesquall: the output of `kubectl {what}` is not simulated"));
         }
-        // Planned by `begin`.
+        // Planned by `begin`, or refused as soon as it was typed.
         Command::Apply(_)
         | Command::Delete(_)
         | Command::Scale(_)
@@ -419,7 +419,8 @@ fn plan_more(line: &RunbookLine, clock: Clock, ctx: &Ctx<'_, Kubectl>, plan: &mu
         | Command::SetImage(_)
         | Command::Patch(_)
         | Command::Wait(_)
-        | Command::Drain(_) => {}
+        | Command::Drain(_)
+        | Command::Refused(_) => {}
     }
 }
 

@@ -321,3 +321,115 @@ fn paths_that_the_map_and_the_guide_name_exist() {
     }
     assert!(missing.is_empty(), "named, but not there:\n{}", missing.join("\n"));
 }
+
+/// An example of a row of "Where to add what": the files of its own, and the words by which other files name it.
+struct Example {
+    row: &'static str,
+    own: &'static [&'static str],
+    words: &'static [&'static str],
+}
+
+const fn example(row: &'static str, own: &'static [&'static str], words: &'static [&'static str]) -> Example {
+    Example { row, own, words }
+}
+
+const EXAMPLES: &[Example] = &[
+    example(
+        "scheduler plugin",
+        &["scheduler/plugins/node_resources_allocatable.rs"],
+        &["node_resources_allocatable", "NodeResourcesAllocatable"],
+    ),
+    example("controller", &["controllers/service_account.rs"], &["mod service_account", "ServiceAccounts"]),
+    example("fault kind", &["chaos/faults/slow_heartbeats.rs"], &["slow_heartbeats", "SlowHeartbeats"]),
+    example("output file", &["observe/taints.rs"], &["taints::Taints", "TaintRow", "\"taints.csv\""]),
+    example(
+        "trap that summaries name",
+        &["observe/traps/one_place.rs"],
+        &["mod one_place", "OnePlace", "AllInOnePlace", "\"all-in-one-place\""],
+    ),
+    example("chart", &["report/charts/node_heatmap.rs"], &["node_heatmap", "\"node-states.svg\""]),
+    example("procedure", &["procedures/node_repair.rs"], &["mod node_repair", "node_repair::NodeRepair", "NodeRepair"]),
+    example(
+        "kubectl verb",
+        &["kubectl/cordon.rs"],
+        &[
+            "mod cordon",
+            "cordon::plan",
+            "CordonArgs",
+            "Command::Cordon",
+            "Self::Cordon",
+            "\"cordon\" =>",
+            "(\"cordon\", &[",
+        ],
+    ),
+    example("case that a plan survives", &[], &["CaseKind::Zone", "CaseEntry::Zone", "Self::Zone"]),
+    example("thing that a study varies", &[], &["Setting::Replicas", "Self::Replicas"]),
+    example("timeline action", &[], &["RollingReboot"]),
+    example("subcommand", &["cli/merge.rs"], &["mod merge", "merge::merge", "MergeArgs"]),
+];
+
+/// The rows that no list of lines can be given for: the compiler leads through them, or there is nothing to register.
+const UNCOUNTED: [&str; 2] = ["kind of object", "API field that decides something"];
+
+/// Whether a word stands in a line of code, and is no part of a longer one.
+fn names(line: &str, word: &str) -> bool {
+    let is_inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&line[..at], &line[at + word.len()..]);
+        let begins = !word.starts_with(is_inside) || !before.ends_with(is_inside);
+        let ends = !word.ends_with(is_inside) || !after.starts_with(is_inside);
+        begins && ends
+    })
+}
+
+/// How many lines of each file, apart from its own ones, tests and comments, name the example.
+fn places_of(example: &Example) -> BTreeMap<String, usize> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut places = BTreeMap::new();
+    for (path, text) in sources() {
+        let path = path.strip_prefix(&src).expect("a file below src").to_string_lossy().replace('\\', "/");
+        if example.own.contains(&path.as_str()) {
+            continue;
+        }
+        let code = without_tests(&text).lines().map(|line| line.split("//").next().unwrap_or(""));
+        let count = code.filter(|line| example.words.iter().any(|word| names(line, word))).count();
+        if count > 0 {
+            places.insert(path, count);
+        }
+    }
+    places
+}
+
+/// The files that a cell of the table names, and in how many lines of each: one, unless the number follows in brackets.
+fn places_in(cell: &str) -> BTreeMap<String, usize> {
+    let parts: Vec<&str> = cell.split('`').collect();
+    let named = parts.iter().enumerate().skip(1).step_by(2).map(|(index, file)| {
+        let behind = parts.get(index + 1).and_then(|text| text.strip_prefix(" ("));
+        let count = behind.and_then(|text| text.split_once(')')).and_then(|(count, _)| count.parse().ok());
+        ((*file).to_owned(), count.unwrap_or(1))
+    });
+    named.collect()
+}
+
+#[test]
+fn a_new_thing_touches_the_places_that_the_map_names() {
+    let map = text_of("ARCHITECTURE.md");
+    let (_, table) = map.split_once("| to add |").expect("the table of what to add where");
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
+        .collect();
+    for row in &rows {
+        let is_known = EXAMPLES.iter().any(|example| example.row == row[0])
+            || UNCOUNTED.iter().any(|uncounted| row[0].starts_with(uncounted));
+        assert!(is_known, "the row `{}` of ARCHITECTURE.md has no example here", row[0]);
+    }
+    for example in EXAMPLES {
+        let row = rows.iter().find(|row| row[0] == example.row);
+        let row = row.unwrap_or_else(|| panic!("ARCHITECTURE.md has no row `{}`", example.row));
+        assert!(example.own.iter().all(|file| exists(file)), "`{}`: there is no {:?}", row[0], example.own);
+        assert_eq!(places_of(example), places_in(row[2]), "where `{}` is named, and where the map says", row[0]);
+    }
+}

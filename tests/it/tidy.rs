@@ -142,7 +142,8 @@ fn room_of(path: &Path) -> String {
 
 /// The code of a file without its tests, which may use more.
 fn without_tests(text: &str) -> &str {
-    text.find("#[cfg(test)]\nmod tests {").map_or(text, |at| &text[..at])
+    let begins = ["#[cfg(test)]\nmod tests {", "#[cfg(test)]\npub(super) mod tests {"].into_iter();
+    begins.filter_map(|begin| text.find(begin)).min().map_or(text, |at| &text[..at])
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! A cursor into a document: the place of a value that messages point at, step by step from the root.
 
 use super::document::{Node, Value};
-use crate::diagnostics::Location;
+use crate::arena::Symbol;
+use crate::diagnostics::{Diagnostic, Diagnostics, Location};
 use crate::model::field_path::{FieldPath, Step};
 
 /// A value of a document. It need not be there: then messages point at the nearest value around it.
@@ -53,7 +54,7 @@ impl<'a> At<'a> {
 
     /// The value at the end of a path as `--set` writes it; here, if it is no path.
     pub(crate) fn written(self, path: &str) -> Self {
-        super::overrides::parse_path(path).map_or(self, |path| self.path(&path))
+        parse_path(path).map_or(self, |path| self.path(&path))
     }
 
     /// Where to point.
@@ -71,9 +72,72 @@ impl<'a> At<'a> {
         self.node.and_then(Node::text)
     }
 
+    /// Whether something in it has been found wrong and taken out, so that it is less than was written.
+    pub(crate) fn has_lost(self) -> bool {
+        fn is_less(node: &Node) -> bool {
+            match &node.value {
+                Value::Removed => true,
+                Value::List(items) => items.iter().any(is_less),
+                Value::Map(entries) => entries.iter().any(|entry| is_less(&entry.node)),
+                Value::Scalar { .. } => false,
+            }
+        }
+        self.node.is_some_and(is_less)
+    }
+
     const fn nowhere(self) -> Self {
         Self { node: None, location: self.location }
     }
+}
+
+/// Says what must be true of a field; `base` and its `name` are what the field's path goes on from.
+pub(super) fn refuse(base: At<'_>, name: &str, field: &str, rule: &str, label: &str, diagnostics: &mut Diagnostics) {
+    let (at, name) = if field.is_empty() { (base, name) } else { (base.written(field), field) };
+    let found = at.text().map_or_else(String::new, |value| format!(" is {value}; it"));
+    let diagnostic = Diagnostic::error("scenario::bad_value", format!("`{name}`{found} must {rule}"));
+    diagnostics.push(diagnostic.at(at.location(), label));
+}
+
+/// Reads a path: names joined by dots, positions in brackets or as names of digits, names with dots quoted in brackets.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub(crate) fn parse_path(text: &str) -> Result<FieldPath, String> {
+    let mut steps = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        if let Some(inner) = rest.strip_prefix('[') {
+            let (step, behind) = if let Some(quoted) = inner.strip_prefix('"') {
+                let (key, behind) = quoted.split_once("\"]").ok_or("a quote and bracket are not closed")?;
+                (Step::Key(Symbol::from(key)), behind)
+            } else {
+                let (index, behind) = inner.split_once(']').ok_or("a bracket is not closed")?;
+                let index = index.parse().map_err(|_| format!("`{index}` is not a position"))?;
+                (Step::Index(index), behind)
+            };
+            steps.push(step);
+            rest = behind;
+        } else {
+            let end = rest.find(['.', '[']).unwrap_or(rest.len());
+            let name = &rest[..end];
+            if name.is_empty() {
+                return Err("a name is missing".to_owned());
+            }
+            steps.push(match name.parse() {
+                Ok(index) => Step::Index(index),
+                Err(_) => Step::Key(Symbol::from(name)),
+            });
+            rest = &rest[end..];
+        }
+        match rest.strip_prefix('.') {
+            Some("") => return Err("a name is missing behind the last dot".to_owned()),
+            Some(behind) => rest = behind,
+            None if rest.is_empty() || rest.starts_with('[') => {}
+            None => return Err(format!("expected `.` or `[` before `{rest}`")),
+        }
+    }
+    if steps.is_empty() { Err("it is empty".to_owned()) } else { Ok(steps.into_iter().collect()) }
 }
 
 #[cfg(test)]
@@ -81,7 +145,6 @@ mod tests {
     use serde::Deserialize;
 
     use super::*;
-    use crate::diagnostics::Diagnostics;
     use crate::scenario::decode::decode;
     use crate::scenario::document::parse_first;
 

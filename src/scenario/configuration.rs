@@ -3,7 +3,7 @@
 use super::at::At;
 use super::document::Node;
 use super::files::Files;
-use super::resolve::Resolver;
+use super::resolver::Resolver;
 use super::schema::{AutoscaledPoolEntry, Spec};
 use crate::component::{Config, Latencies};
 use crate::diagnostics::{Diagnostic, Location};

@@ -1,9 +1,9 @@
 //! Checks of what the control plane and the kubelets are configured with.
 
-use super::ResolvedScenario;
-use super::at::At;
+use super::at::{At, parse_path, refuse};
 use super::document::Node;
 use super::kube_scheduler;
+use super::resolved::ResolvedScenario;
 use super::schema::Spec;
 use crate::arena::Symbol;
 use crate::component::Config;
@@ -56,14 +56,6 @@ pub(super) fn check(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagn
     }
 }
 
-/// Says what must be true of a field; `base` and its `name` are what the field's path goes on from.
-pub(super) fn refuse(base: At<'_>, name: &str, field: &str, rule: &str, label: &str, diagnostics: &mut Diagnostics) {
-    let (at, name) = if field.is_empty() { (base, name) } else { (base.written(field), field) };
-    let found = at.text().map_or_else(String::new, |value| format!(" is {value}; it"));
-    let diagnostic = Diagnostic::error("scenario::bad_value", format!("`{name}`{found} must {rule}"));
-    diagnostics.push(diagnostic.at(at.location(), label));
-}
-
 /// What is configured and decides nothing: paths below the document's root.
 pub(super) fn without_effect(root: &Node) -> Vec<FieldPath> {
     let kubelet = |field: &str| KubeletConfiguration::WITHOUT_EFFECT.contains(&field);
@@ -104,15 +96,15 @@ fn names_without_effect(root: &Node) -> Vec<FieldPath> {
         ("kubeApiserver[\"enable-admission-plugins\"]", AdmissionPlugins::is_idle),
         ("kubeApiserver[\"disable-admission-plugins\"]", AdmissionPlugins::is_idle),
     ];
-    let path = |text: &str| super::overrides::parse_path(text).expect("a well-formed path");
+    let path = |text: &str| parse_path(text).expect("a well-formed path");
     let found = flags.into_iter().map(|(flag, is_idle)| (path(&format!("spec.controlPlane.{flag}")), is_idle));
-    found.filter(|(path, is_idle)| root.find(path).and_then(Node::text).is_some_and(is_idle)).map(|(p, _)| p).collect()
+    found.filter(|(path, is_idle)| At::root(root).path(path).text().is_some_and(is_idle)).map(|(p, _)| p).collect()
 }
 
 /// The keys below a path of which something is true, as paths.
 fn below(root: &Node, part: &str, is_meant: fn(&str) -> bool) -> Vec<FieldPath> {
-    let path = |text: &str| super::overrides::parse_path(text).expect("a well-formed path");
-    let keys = root.find(&path(part)).into_iter().flat_map(Node::keys);
+    let path = |text: &str| parse_path(text).expect("a well-formed path");
+    let keys = At::root(root).path(&path(part)).node().into_iter().flat_map(Node::keys);
     keys.filter(|key| is_meant(key)).map(|key| path(&format!("{part}[\"{key}\"]"))).collect()
 }
 

@@ -9,9 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Span};
 
-use super::at::At;
 use crate::diagnostics::{Diagnostic, Location};
-use crate::model::field_path::FieldPath;
 use crate::model::yaml;
 
 /// Values inside values that are read; deeper ones are a mistake or an attack.
@@ -120,19 +118,6 @@ impl Node {
         entries.iter().any(|entry| entry.node.is_removed() && is_near(entry))
     }
 
-    /// Whether something within the value at a path has been found wrong and taken out, so that it is less than was written.
-    pub(crate) fn has_lost(&self, path: &str) -> bool {
-        fn is_less(node: &Node) -> bool {
-            match &node.value {
-                Value::Removed => true,
-                Value::List(items) => items.iter().any(is_less),
-                Value::Map(entries) => entries.iter().any(|entry| is_less(&entry.node)),
-                Value::Scalar { .. } => false,
-            }
-        }
-        super::overrides::parse_path(path).is_ok_and(|path| self.find(&path).is_some_and(is_less))
-    }
-
     /// The keys of a map, without those that have been taken out.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         let entries = if let Value::Map(entries) = &self.value { entries.as_slice() } else { &[] };
@@ -176,22 +161,6 @@ impl Node {
     pub(crate) fn items(&self) -> impl Iterator<Item = &Self> {
         let items = if let Value::List(items) = &self.value { items.as_slice() } else { &[] };
         items.iter().filter(|item| !item.is_removed())
-    }
-
-    /// The value at a path.
-    pub(crate) fn find(&self, path: &FieldPath) -> Option<&Self> {
-        At::root(self).path(path).node()
-    }
-
-    /// Where the value at a path is written, or the nearest value around it. Maps and lists are pointed at by their key.
-    pub(crate) fn locate(&self, path: &FieldPath) -> Location {
-        At::root(self).path(path).location()
-    }
-
-    /// [`Node::locate`] for a path written as text.
-    pub(crate) fn locate_text(&self, path: &str) -> Location {
-        // Our own paths are well formed, but for names of the user's in them.
-        super::overrides::parse_path(path).map_or_else(|_| self.location.clone(), |path| self.locate(&path))
     }
 }
 
@@ -466,7 +435,11 @@ mod tests {
         let root = read("# c\n---\na:\n  b: [1, {c: xy}]\n").unwrap().root;
         #[track_caller]
         fn check(root: &Node, path: &str, line: u32, column: u32, length: u32) {
-            assert_eq!(root.locate_text(path), Location::new("t.yaml", line, column, length), "{path}");
+            assert_eq!(
+                crate::scenario::at::At::root(root).written(path).location(),
+                Location::new("t.yaml", line, column, length),
+                "{path}"
+            );
         }
         check(&root, "a", 3, 1, 1);
         check(&root, "a.b", 4, 3, 1);

@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use super::assumption::placed_pod_specs;
+use super::assumptions::placed_pod_specs;
+use super::at::{At, parse_path};
 use super::document::Node;
+use super::inventory::Inventory;
 use super::objects::pods_wanted;
+use super::resolved::ResolvedScenario;
 use super::schema::Spec;
-use super::validate::Inventory;
-use super::{ResolvedScenario, workloads};
+use super::workloads;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location};
 use crate::model::field_path::FieldPath;
@@ -33,7 +35,7 @@ pub(super) fn of_processes(spec: &Spec) -> Vec<FieldPath> {
     let processes = spec.faults.iter().enumerate();
     let idle =
         processes.filter(|(_, process)| !process.fault.kind().course().lasts() && process.time_to_repair.is_some());
-    let path = |index| super::overrides::parse_path(&format!("spec.faults[{index}].timeToRepair"));
+    let path = |index| parse_path(&format!("spec.faults[{index}].timeToRepair"));
     idle.map(|(index, _)| path(index).expect("a well-formed path")).collect()
 }
 
@@ -55,7 +57,7 @@ fn check_pods_per_node(root: &Node, spec: &Spec, scenario: &ResolvedScenario, di
     let message = format!("{nodes} another number of pods than `maxPods` of {written}, and that number counts");
     diagnostics.push(
         Diagnostic::warning("scenario::no_effect", message)
-            .at(root.locate_text("spec.controlPlane.kubelet.maxPods"), format!("{first} takes {amount} pods"))
+            .at(At::root(root).field("spec").field("controlPlane").field("kubelet").field("maxPods").location(), format!("{first} takes {amount} pods"))
             .help(format!("a kubelet with this setting registers {written}: leave `pods` out of what the nodes have, or change it there")),
     );
 }
@@ -99,7 +101,7 @@ fn check_schedulers(scenario: &ResolvedScenario, inventory: &Inventory, diagnost
 /// Objectives that want more ready pods than a workload has.
 fn check_least_ready(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
     for (index, objective) in scenario.objectives.iter().enumerate() {
-        let place = root.locate_text(&format!("spec.slo[{index}].minReady"));
+        let place = At::root(root).field("spec").field("slo").index(index).field("minReady").location();
         let (amount, label, help) = match objective.min_ready {
             MinReady::Percent(percent) if percent > 100 => {
                 (format!("ever has {percent}% of its pods"), "more than all", "write at most `100%`")

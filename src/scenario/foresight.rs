@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ResolvedScenario;
+use super::resolved::ResolvedScenario;
 use crate::arena::Symbol;
 use crate::kubectl::{Command, DrainArgs, Kind, RolloutArgs, RolloutVerb, RunbookLine};
 use crate::model::{DaemonSet, Node, Object, Pod, PodPhase, TaintEffect, Toleration};

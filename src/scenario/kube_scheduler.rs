@@ -1,10 +1,9 @@
 //! Checks of a KubeSchedulerConfiguration: with what a kube-scheduler does not start is an error.
 
-use super::ResolvedScenario;
-use super::at::At;
-use super::control_plane::refuse;
+use super::at::{At, parse_path, refuse};
 use super::decode::{Decoded, decode};
 use super::document::{Node, Value};
+use super::resolved::ResolvedScenario;
 use super::schema::Spec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::model::config::{KubeSchedulerConfiguration, KubernetesVersion};
@@ -44,7 +43,7 @@ fn check_kind(root: &Node, configuration: &KubeSchedulerConfiguration, diagnosti
     for (field, found, expected) in expected {
         if !found.is_empty() && found != expected {
             let message = format!("`{found}` is not the `{field}` of a configuration of kube-scheduler");
-            let location = root.locate_text(&format!("{ROOT}.{field}"));
+            let location = configuration_at(root).field(field).location();
             let diagnostic = Diagnostic::error("scenario::bad_value", message);
             diagnostics.push(diagnostic.at(location, "").help(format!("write `{field}: {expected}`")));
         }
@@ -59,7 +58,7 @@ fn check_names(
     diagnostics: &mut Diagnostics,
 ) {
     let plugins = scheduler::plugin_names(version);
-    let mut check = |name: &str, path: String| {
+    let mut check = |name: &str, at: At<'_>| {
         // `*` stands for all of them.
         if name == "*" || plugins.contains(&name) {
             return;
@@ -73,19 +72,20 @@ fn check_names(
             Some(nearest) => format!("the nearest plugin is `{nearest}`"),
             None => "plugins that are not part of kube-scheduler cannot be played".to_owned(),
         };
-        diagnostics.push(diagnostic.at(root.locate_text(&path), "unknown plugin").help(help));
+        diagnostics.push(diagnostic.at(at.location(), "unknown plugin").help(help));
     };
     for (index, profile) in configuration.profiles.iter().enumerate() {
-        let profile_path = format!("{ROOT}.profiles[{index}]");
+        let profile_at = configuration_at(root).field("profiles").index(index);
         for (point, set) in profile.plugins.sets() {
             for (list, plugins) in [("enabled", &set.enabled), ("disabled", &set.disabled)] {
                 for (index, plugin) in plugins.iter().enumerate() {
-                    check(plugin.name.as_str(), format!("{profile_path}.plugins.{point}.{list}[{index}].name"));
+                    let at = profile_at.field("plugins").field(point).field(list).index(index);
+                    check(plugin.name.as_str(), at.field("name"));
                 }
             }
         }
         for (index, config) in profile.plugin_config.iter().enumerate() {
-            check(config.name.as_str(), format!("{profile_path}.pluginConfig[{index}].name"));
+            check(config.name.as_str(), profile_at.field("pluginConfig").index(index).field("name"));
         }
     }
 }
@@ -95,11 +95,11 @@ fn check_weights(root: &Node, configuration: &KubeSchedulerConfiguration, diagno
     for (profile, plugins) in configuration.profiles.iter().map(|profile| &profile.plugins).enumerate() {
         for (point, set) in [("score", &plugins.score), ("multiPoint", &plugins.multi_point)] {
             for (index, plugin) in set.enabled.iter().enumerate().filter(|(_, plugin)| plugin.weight < 0) {
-                let path = format!("{ROOT}.profiles[{profile}].plugins.{point}.enabled[{index}].weight");
+                let at = configuration_at(root).field("profiles").index(profile).field("plugins").field(point);
                 let message = format!("a weight of {} turns the scores of `{}` around", plugin.weight, plugin.name);
                 diagnostics.push(
                     Diagnostic::warning("scenario::negative_weight", message)
-                        .at(root.locate_text(&path), "what it likes least wins")
+                        .at(at.field("enabled").index(index).field("weight").location(), "what it likes least wins")
                         .help("leave a plugin out by naming it under `disabled`"),
                 );
             }
@@ -173,7 +173,7 @@ fn all_arguments(root: &Node) -> impl Iterator<Item = (String, &str, &Node)> {
 
 /// The value at a path of the configuration.
 fn find<'a>(root: &'a Node, path: &str) -> Option<&'a Node> {
-    root.find(&super::overrides::parse_path(&format!("{ROOT}.{path}")).ok()?)
+    configuration_at(root).path(&parse_path(path).ok()?).node()
 }
 
 /// What is configured and decides nothing: paths below the document's root.
@@ -217,7 +217,7 @@ pub(super) fn without_effect(root: &Node) -> Vec<FieldPath> {
             ArgumentUse::Decides => {}
         }
     }
-    paths.iter().filter_map(|path| super::overrides::parse_path(path).ok()).collect()
+    paths.iter().filter_map(|path| parse_path(path).ok()).collect()
 }
 
 /// Takes out fields that kube-scheduler does not know: it reads its configuration strictly, so they are errors.
@@ -257,7 +257,7 @@ fn key_of(root: &Node, path: &FieldPath) -> (String, Location) {
     let Some((last, above)) = path.steps().split_last() else { return (String::new(), root.location.clone()) };
     let key = last.key().map_or_else(String::new, |key| key.to_string());
     let above: FieldPath = above.iter().copied().collect();
-    let entry = root.find(&above).and_then(|node| node.entry(&key));
-    let location = entry.map_or_else(|| root.locate(path), |entry| entry.key_location.clone());
+    let entry = At::root(root).path(&above).node().and_then(|node| node.entry(&key));
+    let location = entry.map_or_else(|| At::root(root).path(path).location(), |entry| entry.key_location.clone());
     (key, location)
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::ResolvedScenario;
 use super::action::{ActionEntry, AddNodesEntry, TimelineAction, TimelineEntry};
+use super::resolved::ResolvedScenario;
 use super::schema::{
     API_VERSION, Amount, AutoscaledPoolEntry, Cluster, ClusterAutoscalerEntry, ControlPlane, ExpectEntry, Metadata,
     MissingOwners, NotModelledEntry, ScenarioDocument, Share, SloEntry, Spec,

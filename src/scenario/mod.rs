@@ -6,10 +6,12 @@
 
 mod action;
 mod assumption;
+mod assumptions;
 mod at;
 mod configuration;
 mod control_plane;
 mod decode;
+mod deserializer;
 mod document;
 mod dump;
 mod effects;
@@ -18,6 +20,8 @@ mod expect;
 mod files;
 mod foresight;
 mod input;
+mod invalid;
+mod inventory;
 mod kube_scheduler;
 mod lock;
 mod node_labels;
@@ -27,6 +31,8 @@ mod owners;
 mod pools;
 mod procedures;
 mod resolve;
+mod resolved;
+mod resolver;
 mod revisions;
 mod runbook;
 mod schema;
@@ -35,111 +41,26 @@ mod timeline;
 mod validate;
 mod workloads;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 pub use action::TimelineAction;
 pub use assumption::Assumption;
+pub(crate) use at::At;
 pub use dump::crash_loops;
 pub use expect::{Comparison, Expectation, ExpectationOutcome};
 pub use input::{Input, Skipped};
+pub use invalid::Invalid;
 pub use lock::lock_file;
 pub use objects::{highest_priority, too_many_pods};
-pub(crate) use objects::{pod_template, pod_template_mut};
 pub use overrides::{Overrides, SOURCE_NAME as OVERRIDES_SOURCE_NAME};
 pub use pools::NodePool;
+pub use resolved::ResolvedScenario;
 pub use schema::{API_VERSION, Bootstrap, KINDS};
+pub(crate) use workloads::{pod_template, pod_template_mut};
 
-use crate::chaos::ChaosPlan;
-use crate::component::Config;
 use crate::diagnostics::{Diagnostic, Diagnostics, Source, Sources, nearest};
-use crate::kubectl::Runbook;
 use crate::model::manifest::{self, Folder};
-use crate::model::{ManifestObject, NotModelled};
-use crate::observe::Objective;
-use crate::procedures::ProcedurePlan;
-use crate::units::{SimDuration, SimTime};
-
-/// A scenario with nothing left open.
-#[derive(Clone, Debug)]
-pub struct ResolvedScenario {
-    /// `metadata.name`.
-    pub name: String,
-    /// How long it runs.
-    pub duration: SimDuration,
-    /// What chance is drawn from.
-    pub seed: u64,
-    /// Everything the components are configured with.
-    pub config: Config,
-    /// The objects of the manifests in their order, then the nodes of the pools.
-    pub objects: Vec<ManifestObject>,
-    /// The state in which t=0 finds the cluster.
-    pub bootstrap: Bootstrap,
-    /// The wall-clock instant of t=0, if the objects carry time stamps: the earliest at which they can have been as they are.
-    pub epoch_unix_nanos: Option<i64>,
-    /// What happens when, in file order.
-    pub timeline: Vec<(SimTime, TimelineAction)>,
-    /// Faults, random processes and node pools.
-    pub chaos: Arc<ChaosPlan>,
-    /// Node pools, in file order.
-    pub pools: Vec<NodePool>,
-    /// kubectl lines.
-    pub kubectl: Arc<Runbook>,
-    /// What operators and their automata do.
-    pub procedures: Arc<ProcedurePlan>,
-    /// What counts as good for this user.
-    pub objectives: Vec<Objective>,
-    /// What must hold in the end.
-    pub expectations: Vec<Expectation>,
-    /// What of the input has no effect.
-    pub not_modelled: Vec<NotModelled>,
-    /// What the input does not say and is taken for granted.
-    pub assumed: Vec<Assumption>,
-    /// What was read of manifests and dumps, and what was not.
-    pub input: Input,
-    /// Whether its author goes on with a cluster of which a part is missing.
-    pub allow_partial: bool,
-    /// What may not mean what its author thinks.
-    pub warnings: Diagnostics,
-    /// The texts that the warnings are about.
-    pub sources: Sources,
-    /// Texts of files that paths of the document mean, by path; manifests of the cluster are not among them.
-    files: BTreeMap<String, String>,
-    /// The files that were read, itself among them.
-    inputs: BTreeSet<PathBuf>,
-}
-
-impl ResolvedScenario {
-    /// The files that it was read from, itself among them. Some of these may not exist, such as standard input.
-    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
-        self.inputs.iter().map(PathBuf::as_path)
-    }
-}
-
-/// Why a document cannot be used.
-#[derive(Clone, Debug)]
-pub struct Invalid {
-    /// Every problem, by file and position; warnings are among them.
-    pub diagnostics: Diagnostics,
-    /// The texts they are about.
-    pub sources: Sources,
-}
-
-impl std::fmt::Display for Invalid {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let text = self.diagnostics.render(&self.sources, crate::diagnostics::Style::Plain, usize::MAX);
-        formatter.write_str(text.trim_end())
-    }
-}
-
-impl std::error::Error for Invalid {}
-
-impl Invalid {
-    fn of(diagnostic: Diagnostic) -> Self {
-        Self { diagnostics: diagnostic.into(), sources: Sources::new() }
-    }
-}
 
 /// Reads a scenario and everything it names. Paths in it are relative to its file.
 ///
@@ -280,7 +201,7 @@ pub(crate) fn read_own<T: serde::de::DeserializeOwned>(
         let message = format!("this is not a {kind}");
         let help = format!("a {kind} begins with `apiVersion: {API_VERSION}` and `kind: {kind}`");
         let diagnostic = Diagnostic::error("scenario::another_kind", message);
-        return Err(in_source(diagnostic.at(root.locate_text("kind"), "").help(help)));
+        return Err(in_source(diagnostic.at(At::root(&root).field("kind").location(), "").help(help)));
     }
     let mut diagnostics = Diagnostics::new();
     let decoded = decode::decode::<T>(&mut root, &mut diagnostics);
@@ -344,7 +265,7 @@ fn misspelt(name: &str, text: &str, head: &str, group: &str) -> Option<Invalid> 
     }
     let message = format!("there is no {kind} in `{found}`");
     let diagnostic = Diagnostic::error("scenario::unknown_version", message)
-        .at(root.locate_text("apiVersion"), "unknown group")
+        .at(At::root(&root).field("apiVersion").location(), "unknown group")
         .help(format!("the nearest is `{API_VERSION}`"));
     Some(Invalid { diagnostics: diagnostic.into(), sources: Sources::from_iter([Source::new(name, text)]) })
 }
@@ -376,6 +297,6 @@ pub fn recognize(name: &str, text: &str) -> Result<DocumentKind, Invalid> {
         "Scenario" => Ok(DocumentKind::Scenario),
         "Study" => Ok(DocumentKind::Study),
         "Plan" => Ok(DocumentKind::Plan),
-        other => Err(in_source(resolve::unknown_kind(other, root.locate_text("kind")))),
+        other => Err(in_source(resolve::unknown_kind(other, At::root(&root).field("kind").location()))),
     }
 }

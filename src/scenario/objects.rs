@@ -2,17 +2,16 @@
 //! server refuses of each by itself is told where it is read.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use super::ResolvedScenario;
+use super::inventory::Inventory;
+use super::resolved::ResolvedScenario;
 use super::targets::unknown;
-use super::validate::Inventory;
+use super::workloads::pod_template;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::kubectl::{Command, Written};
 use crate::model::{
-    BEHAVIOR_PREFIX, Behavior, ManifestObject, Object, ObjectMeta, Objection, PodSpec, PodTemplateSpec,
-    SYSTEM_PRIORITY_CLASSES,
+    BEHAVIOR_PREFIX, Behavior, ManifestObject, Object, ObjectMeta, Objection, PodSpec, SYSTEM_PRIORITY_CLASSES,
 };
 use crate::units::Quantity;
 
@@ -116,34 +115,6 @@ pub fn highest_priority(scenario: &ResolvedScenario) -> Option<i32> {
         other => pod_template(other).map(|template| &template.spec),
     });
     specs.map(priority).max()
-}
-
-/// The template of a workload's pods.
-pub(crate) fn pod_template(object: &Object) -> Option<&PodTemplateSpec> {
-    match object {
-        Object::Deployment(object) => Some(&object.spec.template),
-        Object::ReplicaSet(object) => Some(&object.spec.template),
-        Object::ReplicationController(object) => Some(&object.spec.template),
-        Object::DaemonSet(object) => Some(&object.spec.template),
-        Object::StatefulSet(object) => Some(&object.spec.template),
-        Object::Job(object) => Some(&object.spec.template),
-        Object::CronJob(object) => Some(&object.spec.job_template.spec.template),
-        _ => None,
-    }
-}
-
-/// The same, to be changed.
-pub(crate) fn pod_template_mut(object: &mut Object) -> Option<&mut PodTemplateSpec> {
-    Some(match object {
-        Object::Deployment(object) => Arc::make_mut(&mut object.spec.template),
-        Object::ReplicaSet(object) => Arc::make_mut(&mut object.spec.template),
-        Object::ReplicationController(object) => Arc::make_mut(&mut object.spec.template),
-        Object::DaemonSet(object) => Arc::make_mut(&mut object.spec.template),
-        Object::StatefulSet(object) => Arc::make_mut(&mut object.spec.template),
-        Object::Job(object) => Arc::make_mut(&mut object.spec.template),
-        Object::CronJob(object) => Arc::make_mut(&mut object.spec.job_template.spec.template),
-        _ => return None,
-    })
 }
 
 /// How many pods an object wants.

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use super::at::parse_path;
 use super::document::{self, Entry, Node, Text, Value};
-use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source};
-use crate::model::field_path::{FieldPath, Step};
+use crate::model::field_path::Step;
 
 /// How messages name what was given on the command line.
 pub const SOURCE_NAME: &str = "--set";
@@ -179,48 +179,6 @@ fn put(node: &mut Node, steps: &[Step], value: Node, key_location: &Location) ->
     put(&mut entries[position].node, rest, value, key_location)
 }
 
-/// Reads a path: names joined by dots, positions in brackets or as names of digits, names with dots quoted in brackets.
-///
-/// # Errors
-///
-/// What is wrong with it.
-pub(crate) fn parse_path(text: &str) -> Result<FieldPath, String> {
-    let mut steps = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        if let Some(inner) = rest.strip_prefix('[') {
-            let (step, behind) = if let Some(quoted) = inner.strip_prefix('"') {
-                let (key, behind) = quoted.split_once("\"]").ok_or("a quote and bracket are not closed")?;
-                (Step::Key(Symbol::from(key)), behind)
-            } else {
-                let (index, behind) = inner.split_once(']').ok_or("a bracket is not closed")?;
-                let index = index.parse().map_err(|_| format!("`{index}` is not a position"))?;
-                (Step::Index(index), behind)
-            };
-            steps.push(step);
-            rest = behind;
-        } else {
-            let end = rest.find(['.', '[']).unwrap_or(rest.len());
-            let name = &rest[..end];
-            if name.is_empty() {
-                return Err("a name is missing".to_owned());
-            }
-            steps.push(match name.parse() {
-                Ok(index) => Step::Index(index),
-                Err(_) => Step::Key(Symbol::from(name)),
-            });
-            rest = &rest[end..];
-        }
-        match rest.strip_prefix('.') {
-            Some("") => return Err("a name is missing behind the last dot".to_owned()),
-            Some(behind) => rest = behind,
-            None if rest.is_empty() || rest.starts_with('[') => {}
-            None => return Err(format!("expected `.` or `[` before `{rest}`")),
-        }
-    }
-    if steps.is_empty() { Err("it is empty".to_owned()) } else { Ok(steps.into_iter().collect()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,7 +198,7 @@ mod tests {
         #[track_caller]
         fn check(assignment: &str, path: &str, expected: &str) {
             let root = apply("a: {b: 1}\nl: [{x: 1}, {x: 2}]\nn:\n", assignment).unwrap();
-            let found = root.find(&parse_path(path).unwrap()).unwrap();
+            let found = crate::scenario::at::At::root(&root).path(&parse_path(path).unwrap()).node().unwrap();
             assert_eq!(found.text(), Some(expected), "{assignment}");
             assert_eq!(&*found.location.file, SOURCE_NAME);
         }

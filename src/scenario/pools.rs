@@ -6,6 +6,9 @@ use crate::arena::Symbol;
 use crate::component::{NodeRegistration, PoolPlan};
 use crate::model::Node;
 
+/// The most nodes that are played.
+pub(super) const NODES_MAX: u64 = 50_000;
+
 /// Nodes that are made from one template: `<pool>-0`, `<pool>-1`, …
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

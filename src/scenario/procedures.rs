@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ResolvedScenario;
 use super::at::At;
 use super::document::{Node, Value};
+use super::inventory::Inventory;
 use super::objects;
-use super::resolve::NODES_MAX;
+use super::pools::NODES_MAX;
+use super::resolved::ResolvedScenario;
 use super::schema::Spec;
 use super::targets::unknown;
-use super::validate::Inventory;
 use super::workloads;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};

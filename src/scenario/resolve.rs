@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::action::ActionEntry;
-use super::assumption::{self, Assumption};
+use super::assumptions;
 use super::at::At;
 use super::control_plane;
 use super::decode::{Decoded, decode};
@@ -15,16 +15,19 @@ use super::effects;
 use super::epoch::{UNSTAMPED_EPOCH_NANOS, epoch};
 use super::files::{self, Files, Manifests};
 use super::input::{self, Input};
+use super::invalid::Invalid;
+use super::inventory::Inventory;
 use super::kube_scheduler;
 use super::node_labels;
 use super::overrides::Overrides;
 use super::owners;
-use super::pools::NodePool;
+use super::pools::{NODES_MAX, NodePool};
+use super::resolved::ResolvedScenario;
+use super::resolver::{Resolver, with_place};
 use super::revisions;
 use super::schema::{API_VERSION, KINDS, MissingOwners, ScenarioDocument, Spec};
 use super::timeline::{Plans, remember_applied};
-use super::validate::{self, Inventory};
-use super::{Invalid, ResolvedScenario};
+use super::validate;
 use crate::arena::Symbol;
 use crate::chaos::ChaosPlan;
 use crate::component::Config;
@@ -36,9 +39,6 @@ use crate::model::{ManifestObject, NotModelled, Object, ResourceList};
 use crate::observe::{MinReady, Objective};
 use crate::procedures::ProcedurePlan;
 use crate::units::{IntOrPercent, Quantity};
-
-/// The most nodes that are played.
-pub(super) const NODES_MAX: u64 = 50_000;
 
 /// What a node can give if nothing says it.
 const DEFAULT_CAPACITY: [(&str, &str); 2] = [("cpu", "8"), ("memory", "32Gi")];
@@ -88,19 +88,6 @@ pub(super) fn unknown_kind(kind: &str, location: Location) -> Diagnostic {
         Some(nearest) => format!("the nearest kind is `{nearest}`"),
         None => format!("the kinds are `{}`", KINDS.join("`, `")),
     })
-}
-
-/// A scenario on its way from the tree.
-pub(super) struct Resolver<'a> {
-    file: Arc<str>,
-    folder: &'a Folder,
-    kept: Option<&'a Manifests>,
-    pub(super) diagnostics: Diagnostics,
-    sources: Sources,
-    /// What was read of manifests and dumps.
-    input: Input,
-    /// What was taken for granted in reading them.
-    assumed: Vec<Assumption>,
 }
 
 impl Resolver<'_> {
@@ -185,16 +172,16 @@ impl Resolver<'_> {
                         self.file
                     ),
                 };
-                self.diagnostics.push(diagnostic.at(root.locate_text("kind"), "").help(help));
+                self.diagnostics.push(diagnostic.at(At::root(root).field("kind").location(), "").help(help));
                 false
             }
             (Some(API_VERSION), Some(kind)) => {
-                self.diagnostics.push(unknown_kind(kind, root.locate_text("kind")));
+                self.diagnostics.push(unknown_kind(kind, At::root(root).field("kind").location()));
                 false
             }
             (Some(API_VERSION), None) => {
                 let diagnostic = Diagnostic::error("scenario::not_a_scenario", "the document has no `kind`");
-                let location = root.locate_text("apiVersion");
+                let location = At::root(root).field("apiVersion").location();
                 self.diagnostics.push(diagnostic.at(location, "").help("add `kind: Scenario`"));
                 false
             }
@@ -203,7 +190,9 @@ impl Resolver<'_> {
                 let diagnostic =
                     Diagnostic::error("scenario::not_a_scenario", format!("this {kind} is not a scenario"));
                 let (location, label) = match api_version {
-                    Some(found) => (root.locate_text("apiVersion"), format!("`{found}` is not `{API_VERSION}`")),
+                    Some(found) => {
+                        (At::root(root).field("apiVersion").location(), format!("`{found}` is not `{API_VERSION}`"))
+                    }
                     None => (root.location.clone(), "has no `apiVersion`".to_owned()),
                 };
                 let help = format!("a scenario begins with `apiVersion: {API_VERSION}` and `kind: Scenario`");
@@ -241,28 +230,18 @@ impl Resolver<'_> {
     /// Rows for fields of Kubernetes' own types that decide nothing.
     fn ignored_fields(&self, root: &Node, ignored: &[FieldPath], name: &str) -> Vec<NotModelled> {
         let rows = ignored.iter().map(|path| {
-            let location = root.locate(path);
+            let at = At::root(root).path(path);
+            let location = at.location();
             NotModelled {
                 file: self.file_of_row(&location.file),
                 line: location.line,
                 object: format!("Scenario {name}"),
                 path: path.to_string(),
-                value_excerpt: root.find(path).map(excerpt).unwrap_or_default(),
+                value_excerpt: at.node().map(excerpt).unwrap_or_default(),
                 count: 1,
             }
         });
         rows.collect()
-    }
-
-    /// How rows name a file. Rows must not depend on the directory in which the program was started.
-    fn file_of_row(&self, file: &Arc<str>) -> Symbol {
-        if *file == self.file {
-            let name =
-                Path::new(&**file).file_name().map_or_else(|| file.to_string(), |name| name.to_string_lossy().into());
-            Symbol::from(name)
-        } else {
-            Symbol::from(&**file)
-        }
     }
 
     /// Reads the manifests on disk, then the documents behind the scenario's own.
@@ -275,9 +254,10 @@ impl Resolver<'_> {
     ) -> Vec<ManifestObject> {
         let files = Files::new(self.folder, self.kept, std::collections::BTreeMap::new());
         let mut loaded = Loaded::default();
+        let manifests_at = At::root(root).field("spec").field("cluster").field("manifests");
         for (index, path) in spec.cluster.manifests.iter().enumerate() {
             // Paths that stand for nothing are told apart from problems inside the files by having no place.
-            let place = root.locate_text(&format!("spec.cluster.manifests[{index}]"));
+            let place = manifests_at.index(index).location();
             let probe = files::exists(path, self.folder);
             if let Err(diagnostic) = probe {
                 self.diagnostics.push(diagnostic.at(place, ""));
@@ -288,7 +268,7 @@ impl Resolver<'_> {
         if !found.is_empty() {
             loaded = files.cluster_manifests(&found);
         }
-        let place = root.locate_text("spec.cluster.manifests");
+        let place = manifests_at.location();
         self.input.add(&loaded);
         let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
         input::refuse_partial(&mut loaded, &self.input, spec.cluster.allow_partial, &mut diagnostics);
@@ -315,23 +295,6 @@ impl Resolver<'_> {
         objects
     }
 
-    pub(super) fn take(&mut self, loaded: Loaded, not_modelled: &mut Vec<NotModelled>) -> Vec<ManifestObject> {
-        for diagnostic in &loaded.diagnostics {
-            for label in &diagnostic.labels {
-                let file = &label.location.file;
-                if let Some(text) = loaded.sources.text(file) {
-                    self.sources.insert(Source::new(Arc::clone(file), Arc::clone(text)));
-                }
-            }
-        }
-        self.diagnostics.extend(loaded.diagnostics);
-        not_modelled.extend(loaded.not_modelled.into_iter().map(|row| {
-            let file: Arc<str> = row.file.as_str().into();
-            NotModelled { file: self.file_of_row(&file), ..row }
-        }));
-        loaded.objects
-    }
-
     fn build(
         &mut self,
         root: &Node,
@@ -344,8 +307,9 @@ impl Resolver<'_> {
         let mut config = self.configuration(root, &spec, files);
         not_modelled.extend(control_plane::gated_fields(&objects, &config));
         let pools = self.pools(root, &spec, &config, &objects);
+        let pools_at = At::root(root).field("spec").field("cluster").field("nodePools");
         for (index, pool) in pools.iter().enumerate() {
-            let source = root.locate_text(&format!("spec.cluster.nodePools[{index}].name"));
+            let source = pools_at.index(index).field("name").location();
             objects.extend((0..pool.count).map(|index| {
                 let object = Object::from(pool.node(index));
                 ManifestObject {
@@ -388,7 +352,7 @@ impl Resolver<'_> {
         not_modelled.sort_by_key(|row| (row.file, row.line));
         let mut assumed = dump::assumptions(config.version, &objects);
         assumed.append(&mut self.assumed);
-        assumed.extend(assumption::of(&spec, &config.latency, &objects, &runbook));
+        assumed.extend(assumptions::of(&spec, &config.latency, &objects, &runbook));
         let assumed = spec.assumed.clone().unwrap_or(assumed);
         let input = spec.input.clone().unwrap_or_else(|| std::mem::take(&mut self.input));
         let scenario = ResolvedScenario {
@@ -421,6 +385,7 @@ impl Resolver<'_> {
     }
 
     fn pools(&mut self, root: &Node, spec: &Spec, config: &Config, objects: &[ManifestObject]) -> Vec<NodePool> {
+        let pools_at = At::root(root).field("spec").field("cluster").field("nodePools");
         let mut pools = Vec::new();
         for (index, entry) in spec.cluster.node_pools.iter().enumerate() {
             let mut pool = entry.clone();
@@ -437,7 +402,7 @@ impl Resolver<'_> {
                     None => {
                         status.allocatable = default_capacity();
                         let message = format!("node pool `{}` does not say what its nodes can give", entry.name);
-                        let location = root.locate_text(&format!("spec.cluster.nodePools[{index}].name"));
+                        let location = pools_at.index(index).field("name").location();
                         self.diagnostics.push(
                             Diagnostic::warning("scenario::no_capacity", message)
                                 .at(location, "8 CPUs and 32Gi of memory are assumed")
@@ -456,15 +421,6 @@ impl Resolver<'_> {
         }
         pools
     }
-}
-
-/// Problems with files that could not be read have no place of their own.
-pub(super) fn with_place(diagnostics: Diagnostics, place: &Location) -> Diagnostics {
-    let placed = diagnostics.into_iter().map(|diagnostic| match diagnostic.labels.as_slice() {
-        [] => diagnostic.at(place.clone(), "named here"),
-        _ => diagnostic,
-    });
-    placed.collect()
 }
 
 /// The beginning of a value, for a row.

@@ -2,7 +2,7 @@
 
 use super::at::At;
 use super::document::Value;
-use super::validate::Inventory;
+use super::inventory::Inventory;
 use crate::arena::Symbol;
 use crate::chaos::{Check, FaultSpec, NodeTarget, PROCESS_FIELDS, PodTarget, Target};
 use crate::component::Config;
@@ -111,7 +111,7 @@ fn check_nodes(at: At<'_>, target: &NodeTarget, inventory: &Inventory, diagnosti
     if diagnostics.len() > before {
         return;
     }
-    let is_admitted = |node: &&super::validate::KnownNode| admits(target, selector.as_ref(), node.name, &node.labels);
+    let is_admitted = |node: &&super::inventory::KnownNode| admits(target, selector.as_ref(), node.name, &node.labels);
     let admitted = inventory.nodes().filter(is_admitted).count();
     let (message, label) = if admitted == 0 {
         ("this selects no node".to_owned(), "no node meets all of it")

@@ -8,7 +8,7 @@ use super::at::At;
 use super::document::Node;
 use super::files::Files;
 use super::objects;
-use super::resolve::{Resolver, with_place};
+use super::resolver::{Resolver, with_place};
 use super::runbook::Typed;
 use super::schema::Spec;
 use crate::arena::Symbol;

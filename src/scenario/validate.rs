@@ -2,139 +2,36 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashSet;
-
 use super::action::ActionEntry;
-use super::assumption;
+use super::assumptions;
 use super::at::At;
 use super::control_plane;
 use super::document::Node;
 use super::effects;
+use super::expect::Expectation;
+use super::inventory::{Inventory, KnownNode};
 use super::objects;
+use super::overrides::SOURCE_NAME;
 use super::procedures;
+use super::resolved::ResolvedScenario;
 use super::runbook;
 use super::schema::Spec;
 use super::targets::{self, Fault, unknown};
 use super::workloads;
-use super::{Expectation, ResolvedScenario};
+
 use crate::arena::Symbol;
 use crate::chaos::FaultProcessSpec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::model::config::KubernetesVersion;
 use crate::model::manifest::DUMP_COMMAND;
 use crate::model::{
-    LabelSelector, Labels, ManifestObject, Object, ObjectKind, domain_of, is_dns_subdomain, is_label_value, validation,
-    zone_of,
+    LabelSelector, ManifestObject, Object, ObjectKind, domain_of, is_dns_subdomain, is_label_value, validation,
 };
 use crate::observe::METRICS;
 use crate::units::SimDuration;
 
 /// The most failures of one random process that are played.
 const FAILURES_MAX: f64 = 1e7;
-
-/// A node as selections see it.
-#[derive(Debug)]
-pub(super) struct KnownNode {
-    pub(super) name: Symbol,
-    pub(super) labels: Labels,
-}
-
-/// What a scenario has, by name.
-#[derive(Debug)]
-pub(super) struct Inventory {
-    /// Those of t=0, then those that join.
-    nodes: Vec<KnownNode>,
-    names: FxHashSet<Symbol>,
-    zones: BTreeSet<Symbol>,
-    pools: BTreeSet<Symbol>,
-    namespaces: BTreeSet<Symbol>,
-    /// Pods and templates of pods: namespace and labels.
-    pods: Vec<(Symbol, Labels)>,
-}
-
-impl Inventory {
-    pub(super) fn new(scenario: &ResolvedScenario) -> Self {
-        let mut inventory = Self {
-            nodes: Vec::new(),
-            names: FxHashSet::default(),
-            zones: BTreeSet::new(),
-            pools: scenario.pools.iter().map(|pool| pool.name).collect(),
-            namespaces: BTreeSet::from([Symbol::new("default")]),
-            pods: Vec::new(),
-        };
-        let written = scenario.objects.iter().map(|object| &object.object);
-        let typed = scenario.kubectl.lines.iter().flat_map(|line| &line.objects).map(|written| &written.object);
-        for object in written.chain(typed) {
-            let labels = match object {
-                Object::Pod(pod) => Some(&pod.metadata.labels),
-                other => objects::pod_template(other).map(|template| &template.metadata.labels),
-            };
-            inventory.pods.extend(labels.map(|labels| (object.metadata().namespace, labels.clone())));
-        }
-        for object in &scenario.objects {
-            match &object.object {
-                Object::Node(node) => inventory.add_node(&node.metadata),
-                Object::Namespace(namespace) => {
-                    inventory.namespaces.insert(namespace.metadata.name);
-                }
-                other if !other.metadata().namespace.is_empty() => {
-                    inventory.namespaces.insert(other.metadata().namespace);
-                }
-                _ => {}
-            }
-        }
-        inventory.add_joining(scenario);
-        inventory
-    }
-
-    /// The nodes that the timeline adds; each gets the number behind the last one of its pool.
-    fn add_joining(&mut self, scenario: &ResolvedScenario) {
-        let mut additions = scenario.chaos.add_nodes.clone();
-        additions.sort_by_key(|(at, ..)| *at);
-        for (_, pool, count) in additions {
-            let pool = &scenario.pools[pool];
-            let last = self.nodes.iter().filter_map(|node| pool.index_of(node.name.as_str())).max();
-            let first = last.map_or(0, |last| last.saturating_add(1));
-            for index in first..first.saturating_add(count) {
-                self.add_node(&pool.node(index).metadata);
-            }
-        }
-    }
-
-    fn add_node(&mut self, metadata: &crate::model::ObjectMeta) {
-        self.zones.extend(zone_of(&metadata.labels));
-        self.names.insert(metadata.name);
-        self.nodes.push(KnownNode { name: metadata.name, labels: metadata.labels.clone() });
-    }
-
-    pub(super) fn nodes(&self) -> impl Iterator<Item = &KnownNode> + Clone {
-        self.nodes.iter()
-    }
-
-    pub(super) fn has_node(&self, name: Symbol) -> bool {
-        self.names.contains(&name)
-    }
-
-    pub(super) fn zones(&self) -> &BTreeSet<Symbol> {
-        &self.zones
-    }
-
-    pub(super) fn pools(&self) -> &BTreeSet<Symbol> {
-        &self.pools
-    }
-
-    /// Whether there is a pod, or a workload that makes some, of that namespace and selection.
-    pub(super) fn has_pods(&self, namespace: Option<&str>, selector: Option<&LabelSelector>) -> bool {
-        self.pods.iter().any(|(place, labels)| {
-            namespace.is_none_or(|namespace| *place == namespace)
-                && selector.is_none_or(|selector| selector.matches(labels))
-        })
-    }
-
-    pub(super) fn namespaces(&self) -> &BTreeSet<Symbol> {
-        &self.namespaces
-    }
-}
 
 /// Checks everything that needs to know the whole scenario.
 pub(super) fn validate(
@@ -163,14 +60,17 @@ pub(super) fn validate(
 
 /// A latency that is written down and applies to no pod.
 fn check_ready_times(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
-    let (timed, others_count) = assumption::timed_by_probes(&scenario.objects);
+    let (timed, others_count) = assumptions::timed_by_probes(&scenario.objects);
     if spec.latency.pod_ready.is_none() || timed.is_empty() || others_count > 0 {
         return;
     }
     let message = "this applies to no pod: the readiness probes of all workloads say when their pods are Ready";
     diagnostics.push(
         Diagnostic::warning("scenario::no_effect", message)
-            .at(root.locate_text("spec.latency.podReady"), "no pod without a readiness probe")
+            .at(
+                At::root(root).field("spec").field("latency").field("podReady").location(),
+                "no pod without a readiness probe",
+            )
             .help("the annotation `kubesquall.sim/ready` of a pod template says when an application answers its probe"),
     );
 }
@@ -180,12 +80,12 @@ fn check_head(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics
         let message = format!("`{}` cannot be the name of a scenario", scenario.name);
         diagnostics.push(
             Diagnostic::error("scenario::bad_name", message)
-                .at(root.locate_text("metadata.name"), "")
+                .at(At::root(root).field("metadata").field("name").location(), "")
                 .help("use lower-case letters, digits, `-` and `.`; the results go to a directory of that name"),
         );
     }
     if spec.duration == SimDuration::ZERO {
-        let location = root.locate_text("spec.duration");
+        let location = At::root(root).field("spec").field("duration").location();
         diagnostics
             .push(Diagnostic::error("scenario::bad_value", "a scenario of no duration shows nothing").at(location, ""));
     }
@@ -211,7 +111,7 @@ fn check_has_nodes(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagno
     };
     diagnostics.push(
         diagnostic
-            .at(root.locate_text("spec.cluster"), "every pod would stay Pending")
+            .at(At::root(root).field("spec").field("cluster").location(), "every pod would stay Pending")
             .help("add `nodePools`, or a dump of the nodes:")
             .help(format!("`{DUMP_COMMAND}`")),
     );
@@ -328,8 +228,7 @@ fn check_older_rules(scenario: &ResolvedScenario, diagnostics: &mut Diagnostics)
 
 /// Objects of different sources with the same name; those of one source have been reported by the loader.
 fn check_repeated_objects(root: &Node, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
-    let is_ours =
-        |location: &Location| *location.file == *root.location.file || &*location.file == super::OVERRIDES_SOURCE_NAME;
+    let is_ours = |location: &Location| *location.file == *root.location.file || &*location.file == SOURCE_NAME;
     let mut seen: BTreeMap<(ObjectKind, Symbol, Symbol), &Location> = BTreeMap::new();
     for object in &scenario.objects {
         let key = object.object.key();
@@ -463,7 +362,7 @@ fn check_processes(
             diagnostics.push(
                 Diagnostic::error("scenario::too_many", message)
                     .at(place("timeToFailure"), "too short")
-                    .at(root.locate_text("spec.duration"), "in this time")
+                    .at(At::root(root).field("spec").field("duration").location(), "in this time")
                     .help(format!("at most about {FAILURES_MAX:e} failures can be played; make the times longer")),
             );
         }
@@ -496,7 +395,7 @@ fn failures(process: &FaultProcessSpec, inventory: &Inventory, duration: SimDura
 fn check_objectives(root: &Node, spec: &Spec, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
     let known: Vec<String> = scenario.objects.iter().filter_map(workloads::path_of).collect();
     for (index, (entry, objective)) in spec.slo.iter().zip(&scenario.objectives).enumerate() {
-        let location = root.locate_text(&format!("spec.slo[{index}].workload"));
+        let location = At::root(root).field("spec").field("slo").index(index).field("workload").location();
         if let Err((message, help)) = workloads::check_pattern(&entry.workload) {
             diagnostics.push(Diagnostic::error("scenario::bad_value", message).at(location, "").help(help));
             continue;

@@ -1,7 +1,9 @@
-//! Workloads as scenarios name them: `deployment/shop/frontend`, with `*` for any text.
+//! Workloads: the templates of their pods, and how scenarios name them: `deployment/shop/frontend`, with `*` for any text.
+
+use std::sync::Arc;
 
 use crate::diagnostics::nearest;
-use crate::model::{ManifestObject, Object};
+use crate::model::{ManifestObject, Object, PodTemplateSpec};
 
 /// The kinds that can be named.
 const KINDS: [&str; 4] = ["deployment", "replicaset", "daemonset", "statefulset"];
@@ -42,6 +44,34 @@ pub(super) fn path_of(object: &ManifestObject) -> Option<String> {
     };
     let metadata = object.object.metadata();
     Some(format!("{kind}/{}/{}", metadata.namespace, metadata.name))
+}
+
+/// The template of a workload's pods.
+pub(crate) fn pod_template(object: &Object) -> Option<&PodTemplateSpec> {
+    match object {
+        Object::Deployment(object) => Some(&object.spec.template),
+        Object::ReplicaSet(object) => Some(&object.spec.template),
+        Object::ReplicationController(object) => Some(&object.spec.template),
+        Object::DaemonSet(object) => Some(&object.spec.template),
+        Object::StatefulSet(object) => Some(&object.spec.template),
+        Object::Job(object) => Some(&object.spec.template),
+        Object::CronJob(object) => Some(&object.spec.job_template.spec.template),
+        _ => None,
+    }
+}
+
+/// The same, to be changed.
+pub(crate) fn pod_template_mut(object: &mut Object) -> Option<&mut PodTemplateSpec> {
+    Some(match object {
+        Object::Deployment(object) => Arc::make_mut(&mut object.spec.template),
+        Object::ReplicaSet(object) => Arc::make_mut(&mut object.spec.template),
+        Object::ReplicationController(object) => Arc::make_mut(&mut object.spec.template),
+        Object::DaemonSet(object) => Arc::make_mut(&mut object.spec.template),
+        Object::StatefulSet(object) => Arc::make_mut(&mut object.spec.template),
+        Object::Job(object) => Arc::make_mut(&mut object.spec.template),
+        Object::CronJob(object) => Arc::make_mut(&mut object.spec.job_template.spec.template),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::variants;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::model::is_dns_subdomain;
 use crate::model::manifest::Folder;
-use crate::scenario::{self, Invalid, Overrides, OwnDocument};
+use crate::scenario::{self, At, Invalid, Overrides, OwnDocument};
 
 /// A study, ready to be run.
 #[derive(Clone, Debug)]
@@ -199,10 +199,11 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let OwnDocument { value, root, diagnostics } = scenario::read_own::<StudyDocument>(name, text, "Study")?;
     let mut problems = Problems::of(Source::new(name, text), diagnostics);
     let Some(StudyDocument { metadata, spec, .. }) = value else { return Err(problems.refuse()) };
-    let place = |path: &str| root.locate_text(path);
+    let root = At::root(&root);
+    let place = |path: &str| root.written(path).location();
     let mut problem = |diagnostic: Diagnostic, path: &str, label: &str| {
         // What is empty because all of it was wrong has been reported.
-        if label == EMPTY && root.has_lost(path) {
+        if label == EMPTY && root.written(path).has_lost() {
             return;
         }
         problems.push(diagnostic.at(place(path), label));

@@ -13,7 +13,7 @@ use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostics, Source, Sources};
 use crate::model::manifest::Folder;
 use crate::procedures::RollingUpgradeSpec;
-use crate::scenario::{self, Invalid, Overrides, OwnDocument, ResolvedScenario};
+use crate::scenario::{self, At, Invalid, Overrides, OwnDocument, ResolvedScenario};
 
 /// A plan, ready to be worked out.
 #[derive(Debug)]
@@ -166,10 +166,11 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let OwnDocument { value, root, diagnostics } = scenario::read_own::<PlanDocument>(name, text, "Plan")?;
     let problems = Problems::of(Source::new(name, text), diagnostics);
     let Some(PlanDocument { metadata, spec, .. }) = value else { return Err(problems.refuse()) };
-    let place = |path: &str| root.locate_text(path);
+    let root = At::root(&root);
+    let place = |path: &str| root.written(path).location();
     let sources = Sources::from_iter([Source::new(name, text)]);
     let loader = Loader { folder, place: &place, sources: &sources, overrides };
-    let mut checker = Checker { problems, place: &place, has_lost: &|path| root.has_lost(path) };
+    let mut checker = Checker { problems, place: &place, has_lost: &|path| root.written(path).has_lost() };
     checker.name(&metadata.name);
     checker.pools(&spec);
     checker.cases(&spec);

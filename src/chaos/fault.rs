@@ -17,6 +17,8 @@ pub(super) trait Fault: Parameters {
     const ABOUT: &'static str;
     /// How it ends.
     const COURSE: Course;
+    /// Whether a node that it hits can lose the condition Ready, or its Node object, by it.
+    const MAKES_NODES_NOT_READY: bool;
     /// What faults of this kind have done and not yet undone, besides [`Losses`].
     type State: Clone + Debug + Default;
 

@@ -110,12 +110,7 @@ impl Chaos {
         let nodes = target::select(&fault.nodes, &name, ctx);
         let kind = fault.kind();
         let targets = target::hit(fault, &name, &nodes, ctx);
-        let Some(what) = target::describe(fault, &targets, ctx) else {
-            let meant = if fault.fault.target().has_nodes() { "node" } else { "pod" };
-            missed(ctx, &name, format!("{}: no {meant} matches", kind.as_str()));
-            return;
-        };
-        began(ctx, &name, kind, targets, what.clone());
+        let Some(what) = began_or_missed(ctx, &name, fault, targets) else { return };
         let hit = Hit { name: &name, nodes: &nodes, origin: Origin::Timeline };
         self.damage.begin(&fault.fault, &hit, ctx);
         self.hit[index] = nodes;
@@ -167,10 +162,28 @@ fn note(ctx: &mut Ctx<'_, Chaos>, severity: Severity, reason: &'static str, name
     ctx.record(Record::Event { component: "scenario", event });
 }
 
-/// Writes down that a fault begins.
-fn began(ctx: &mut Ctx<'_, Chaos>, name: &str, kind: FaultKind, targets: Vec<FaultTarget>, message: String) {
-    note(ctx, Severity::Normal, "FaultBegan", name, message);
-    ctx.record(Record::Fault { name: name.into(), phase: FaultPhase::Began { kind: kind.as_str(), targets } });
+/// Writes down that a fault begins, or that there is nothing for it to hit. What it hits, in words; none if that is nothing.
+fn began_or_missed(
+    ctx: &mut Ctx<'_, Chaos>,
+    name: &str,
+    fault: &FaultSpec,
+    targets: Vec<FaultTarget>,
+) -> Option<String> {
+    let kind = fault.kind();
+    let Some(what) = target::describe(fault, &targets, ctx) else {
+        let meant = if fault.fault.target().has_nodes() { "node" } else { "pod" };
+        missed(ctx, name, format!("{}: no {meant} matches", kind.as_str()));
+        return None;
+    };
+    note(ctx, Severity::Normal, "FaultBegan", name, what.clone());
+    let phase = FaultPhase::Began {
+        kind: kind.as_str(),
+        makes_nodes_not_ready: kind.makes_nodes_not_ready(),
+        ends_machines: kind.course().ends_machines(),
+        targets,
+    };
+    ctx.record(Record::Fault { name: name.into(), phase });
+    Some(what)
 }
 
 /// Writes down that a fault is over.

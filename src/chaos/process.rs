@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::faults::Damage;
 use super::spec::FaultProcessSpec;
-use super::{Chaos, Hit, Origin, Timer, began, ended, missed, target};
+use super::{Chaos, Hit, Origin, Timer, began_or_missed, ended, missed, target};
 use crate::component::Ctx;
 use crate::engine::Stream;
 use crate::model::domain_of;
@@ -140,9 +140,10 @@ impl FaultProcess {
         let draw_name = self.draw_name(index, &name);
         let instance = &mut self.instances[index as usize];
         let targets = target::hit(&spec.fault, &draw_name, &instance.hit, ctx);
-        let what = target::describe(&spec.fault, &targets, ctx);
-        let what = what.unwrap_or_else(|| spec.fault.kind().as_str().to_owned());
-        began(ctx, &name, spec.fault.kind(), targets, what.clone());
+        let Some(what) = began_or_missed(ctx, &name, &spec.fault, targets) else {
+            self.next_failure(process, index, spec, Age::New, ctx);
+            return;
+        };
         let hit = Hit { name: &draw_name, nodes: &instance.hit, origin: Origin::Process };
         damage.begin(&spec.fault.fault, &hit, ctx);
         if spec.fault.kind().course().lasts() {

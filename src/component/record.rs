@@ -165,6 +165,10 @@ pub enum FaultPhase {
     Began {
         /// Its kind, as a scenario writes it.
         kind: &'static str,
+        /// Whether a node that it hits can lose the condition Ready, or its Node object, by it.
+        makes_nodes_not_ready: bool,
+        /// Whether it ends machines for good.
+        ends_machines: bool,
         /// What it hits.
         targets: Vec<FaultTarget>,
     },

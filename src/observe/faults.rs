@@ -31,7 +31,7 @@ pub struct FaultRow {
     pub began_at: SimTime,
     /// When it was over; none if it was not by the end of the run.
     pub ended_at: Option<SimTime>,
-    /// When a node that it hit was first not Ready from then on.
+    /// When a node that it hit first went from Ready to not Ready, or was deleted.
     pub not_ready_at: Option<SimTime>,
     /// When that node was Ready again.
     pub ready_at: Option<SimTime>,
@@ -62,11 +62,12 @@ impl Row for FaultRow {
             ),
             Column::maybe_time(
                 "not_ready_s",
-                "when a node that it hits was first not Ready: while it lasts, or before the machine was up again for \
-                 `--node-monitor-grace-period`; empty if nobody noticed",
+                "when a node that it hits first went from Ready to not Ready or was deleted: while the fault lasts, or \
+                 before the machine was up again for `--node-monitor-grace-period`; empty if nobody noticed, if the node \
+                 was not Ready before, and for kinds that leave a node Ready",
                 |row| row.not_ready_at,
             ),
-            Column::maybe_time("ready_s", "when that node was Ready again; empty if it was not", |row| row.ready_at),
+            Column::maybe_time("ready_s", "when that node was Ready again after that; empty if it was not", |row| row.ready_at),
         ],
     };
 }
@@ -76,8 +77,13 @@ impl Row for FaultRow {
 struct Watched {
     /// The fault's row.
     row: usize,
-    /// Since when the fault is over and the machine is up, whatever comes later.
+    /// Since when the fault is over and the machine is up, whatever comes later; never for a fault that ends machines, which
+    /// may be over before the machine is off.
     up_at: Option<SimTime>,
+    /// Whether the fault ends machines for good.
+    ends_machines: bool,
+    /// Whether the node was Ready at the last look.
+    was_ready: bool,
 }
 
 /// Follows faults, and the nodes that they hit.
@@ -88,21 +94,28 @@ pub(super) struct Faults {
     open: FxHashMap<Arc<str>, (usize, Vec<FaultTarget>)>,
     /// Those whose node has not been Ready again.
     watched: FxHashMap<NodeId, Vec<Watched>>,
+    /// Zones of nodes whose Node object has been deleted.
+    former_zones: FxHashMap<NodeId, Symbol>,
     /// A machine that has been up for so long has been heard.
     grace: SimDuration,
 }
 
 impl Faults {
-    fn hit(&mut self, name: &Arc<str>, kind: &'static str, targets: &[FaultTarget], seen: &Seen<'_>) {
+    fn hit(&mut self, name: &Arc<str>, began: &FaultPhase, seen: &Seen<'_>) {
+        let FaultPhase::Began { kind, makes_nodes_not_ready, ends_machines, targets } = began else { return };
         let first = self.rows.len();
         for &target in targets {
-            let row = row(name, kind, target, seen);
-            if let FaultTarget::Node(node) = target {
-                self.watched.entry(node).or_default().push(Watched { row: self.rows.len(), up_at: None });
+            if let FaultTarget::Node(node) = target
+                && *makes_nodes_not_ready
+            {
+                let was_ready = is_ready(node, seen.store);
+                let watched =
+                    Watched { row: self.rows.len(), up_at: None, ends_machines: *ends_machines, was_ready };
+                self.watched.entry(node).or_default().push(watched);
             }
-            self.rows.push(row);
+            self.rows.push(self.row(name, kind, target, seen));
         }
-        self.open.insert(Arc::clone(name), (first, targets.to_vec()));
+        self.open.insert(Arc::clone(name), (first, targets.clone()));
     }
 
     fn over(&mut self, name: &str, seen: &Seen<'_>) {
@@ -113,7 +126,7 @@ impl Faults {
                 && is_up(node, seen.store)
                 && let Some(watched) = self.watched.get_mut(&node)
             {
-                let of_row = watched.iter_mut().filter(|watched| watched.row == index);
+                let of_row = watched.iter_mut().filter(|watched| watched.row == index && !watched.ends_machines);
                 of_row.for_each(|watched| watched.up_at = Some(seen.now));
             }
         }
@@ -123,44 +136,51 @@ impl Faults {
     fn look(&mut self, node: NodeId, seen: &Seen<'_>) {
         let Some(watched) = self.watched.get_mut(&node) else { return };
         let (rows, grace, is_ready) = (&mut self.rows, self.grace, is_ready(node, seen.store));
-        watched.retain(|watched| {
+        watched.retain_mut(|watched| {
             let row = &mut rows[watched.row];
             let is_over = watched.up_at.is_some_and(|up_at| up_at + grace < seen.now);
             match (row.not_ready_at, is_ready) {
                 (None, _) if is_over => return false,
-                (None, false) => row.not_ready_at = Some(seen.now),
+                (None, false) if watched.was_ready => row.not_ready_at = Some(seen.now),
                 (Some(_), true) => {
                     row.ready_at = Some(seen.now);
                     return false;
                 }
-                (None, true) | (Some(_), false) => {}
+                (None, _) | (Some(_), false) => {}
             }
+            watched.was_ready = is_ready;
             true
         });
     }
-}
 
-/// The row of an object that a fault hits now.
-fn row(name: &Arc<str>, kind: &'static str, target: FaultTarget, seen: &Seen<'_>) -> FaultRow {
-    let store = seen.store;
-    let (object, node) = match target {
-        FaultTarget::Node(node) => (node_name(store, node), Some(node)),
-        FaultTarget::Pod(pod) => (pod_name(store, pod), store.pod(pod).and_then(|pod| pod.node)),
-        FaultTarget::Process(process) => (format!("process/{}", process.as_str()), None),
-    };
-    let is_node = matches!(target, FaultTarget::Node(_));
-    let unfinished = |node| store.unfinished_pods_on(node).iter().count() as i64;
-    FaultRow {
-        name: Arc::clone(name),
-        kind,
-        object,
-        node: node.map(|node| store.node_name(node)).unwrap_or_default(),
-        zone: node.and_then(|node| store.node(node)).map(|node| super::zone_of(&node.labels)).unwrap_or_default(),
-        pods: node.filter(|_| is_node).map(unfinished),
-        began_at: seen.now,
-        ended_at: None,
-        not_ready_at: node.filter(|node| is_node && !is_ready(*node, store)).map(|_| seen.now),
-        ready_at: None,
+    /// The row of an object that a fault hits now.
+    fn row(&self, name: &Arc<str>, kind: &'static str, target: FaultTarget, seen: &Seen<'_>) -> FaultRow {
+        let store = seen.store;
+        let (object, node) = match target {
+            FaultTarget::Node(node) => (node_name(store, node), Some(node)),
+            FaultTarget::Pod(pod) => (pod_name(store, pod), store.pod(pod).and_then(|pod| pod.node)),
+            FaultTarget::Process(process) => (format!("process/{}", process.as_str()), None),
+        };
+        let is_node = matches!(target, FaultTarget::Node(_));
+        let unfinished = |node| store.unfinished_pods_on(node).iter().count() as i64;
+        FaultRow {
+            name: Arc::clone(name),
+            kind,
+            object,
+            node: node.map(|node| store.node_name(node)).unwrap_or_default(),
+            zone: node.map(|node| self.zone(node, store)).unwrap_or_default(),
+            pods: node.filter(|_| is_node).map(unfinished),
+            began_at: seen.now,
+            ended_at: None,
+            not_ready_at: None,
+            ready_at: None,
+        }
+    }
+
+    /// The zone of a node, or the last one if its Node object has been deleted.
+    fn zone(&self, node: NodeId, store: &Store) -> Symbol {
+        let now = store.node(node).map(|node| super::zone_of(&node.labels));
+        now.or_else(|| self.former_zones.get(&node).copied()).unwrap_or_default()
     }
 }
 
@@ -182,7 +202,11 @@ impl Observer for Faults {
 
     fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
         match &change.what {
-            Changed::NodeAdded(node) | Changed::NodeRemoved { node, .. } => self.look(*node, seen),
+            Changed::NodeAdded(node) => self.look(*node, seen),
+            Changed::NodeRemoved { node, last } => {
+                self.former_zones.insert(*node, super::zone_of(&last.labels));
+                self.look(*node, seen);
+            }
             Changed::NodeUpdated { node, delta, .. } if delta.touches(NodeDelta::CONDITIONS) => self.look(*node, seen),
             _ => {}
         }
@@ -191,7 +215,7 @@ impl Observer for Faults {
     fn recorded(&mut self, record: &Record, seen: &Seen<'_>) {
         let Record::Fault { name, phase } = record else { return };
         match phase {
-            FaultPhase::Began { kind, targets } => self.hit(name, kind, targets, seen),
+            FaultPhase::Began { .. } => self.hit(name, phase, seen),
             FaultPhase::Ended => self.over(name, seen),
             FaultPhase::Missed(_) => {}
         }
@@ -205,7 +229,7 @@ impl Observer for Faults {
         for watched in self.watched.get_mut(node).into_iter().flatten() {
             let is_over = self.rows[watched.row].ended_at.is_some();
             match change {
-                MachineChange::Booted(_) if is_over => watched.up_at = Some(seen.now),
+                MachineChange::Booted(_) if is_over && !watched.ends_machines => watched.up_at = Some(seen.now),
                 MachineChange::Booted(_) => {}
                 // A reboot is over before its machine is off.
                 _ if watched.up_at == Some(seen.now) => watched.up_at = None,

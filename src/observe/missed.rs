@@ -1,6 +1,10 @@
 //! Faults that hit nobody, and faults that stop the last machine on which the control plane would run.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
 
 use super::Detail;
 use super::observer::{Observer, Seen, Setup};
@@ -12,10 +16,30 @@ use crate::units::SimTime;
 /// What was found about the faults of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Missed {
-    /// Faults that hit nobody: when, which, and why not.
-    pub(super) hit_nobody: Vec<(SimTime, String)>,
+    /// Faults that hit nobody whenever they came.
+    pub(super) hit_nobody: Vec<HitNobody>,
     /// When no node was left that bears the control plane, and these nodes.
     pub(super) without_control_plane: Option<(SimTime, Vec<String>)>,
+}
+
+/// A fault that found nothing to hit.
+#[derive(Clone, Debug)]
+pub(super) struct HitNobody {
+    /// The fault as `events.csv` names it.
+    name: Arc<str>,
+    /// Why there was nothing, at first.
+    why: String,
+    /// How often it came; more than once only if it comes by chance.
+    times: u32,
+}
+
+impl fmt::Display for HitNobody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.times {
+            1 => write!(f, "{} ({})", self.name, self.why),
+            times => write!(f, "{} ({}, {times} times)", self.name, self.why),
+        }
+    }
 }
 
 /// Follows faults and the machines that they stop.
@@ -25,6 +49,8 @@ pub(super) struct MissedFaults {
     bearers: Vec<NodeId>,
     /// Whether the user plays an outage of the control plane.
     is_outage_played: bool,
+    /// Faults that hit somebody: one that comes by chance and does so at times is as it is meant.
+    hit_somebody: FxHashSet<Arc<str>>,
     missed: Missed,
 }
 
@@ -44,9 +70,20 @@ impl Observer for MissedFaults {
         }
     }
 
-    fn recorded(&mut self, record: &Record, seen: &Seen<'_>) {
-        if let Record::Fault { name, phase: FaultPhase::Missed(why) } = record {
-            self.missed.hit_nobody.push((seen.now, format!("{name} ({why})")));
+    fn recorded(&mut self, record: &Record, _seen: &Seen<'_>) {
+        let Record::Fault { name, phase } = record else { return };
+        match phase {
+            FaultPhase::Began { .. } => {
+                self.hit_somebody.insert(Arc::clone(name));
+            }
+            FaultPhase::Ended => {}
+            FaultPhase::Missed(why) => {
+                let hit_nobody = &mut self.missed.hit_nobody;
+                match hit_nobody.iter_mut().find(|fault| fault.name == *name) {
+                    Some(fault) => fault.times += 1,
+                    None => hit_nobody.push(HitNobody { name: Arc::clone(name), why: why.clone(), times: 1 }),
+                }
+            }
         }
     }
 
@@ -72,6 +109,7 @@ impl MissedFaults {
         if self.is_outage_played {
             self.missed.without_control_plane = None;
         }
+        self.missed.hit_nobody.retain(|fault| !self.hit_somebody.contains(&fault.name));
         self.missed
     }
 }

@@ -446,7 +446,7 @@ fn lost(sentences: &mut Vec<Sentence>, evidence: &Evidence<'_>) {
 /// Faults that did not do what they are there for.
 fn faults(sentences: &mut Vec<Sentence>, missed: &Missed) {
     if !missed.hit_nobody.is_empty() {
-        let faults: Vec<String> = missed.hit_nobody.iter().map(|(_, fault)| fault.clone()).collect();
+        let faults: Vec<String> = missed.hit_nobody.iter().map(ToString::to_string).collect();
         let text = format!("HIT NOBODY: {}: {}", if faults.len() == 1 { "a fault" } else { "faults" }, names(&faults));
         sentences.push(sentence(Matter::FaultHitNobody, Tone::Bad, text, faults));
     }

@@ -1,6 +1,6 @@
 //! `faults.csv`: what each fault hit, for how long, and when it was noticed.
 
-use kubesquall::observe::{FaultRow, Observed};
+use kubesquall::observe::{FaultRow, Matter, Observed};
 
 use super::figures::{play, web};
 
@@ -76,4 +76,56 @@ fn failures_by_chance_have_rows_as_their_events_say() {
         observed.faults.iter().filter_map(|row| Some((row.name.to_string(), row.ended_at?))).collect();
     ended.sort_by_key(|(_, at)| *at);
     assert_eq!(ended, told("FaultEnded"));
+}
+
+#[test]
+fn a_machine_that_ends_after_its_fault_is_noticed() {
+    // The new machine is ordered long before the old one is off.
+    let timeline = "{at: 1m, fault: {kind: SpotInterruption, nodes: {names: [n-0]}, for: 30s, notice: 5m}}";
+    let observed = play("20m", timeline, &[&web(6)]);
+    let [spot] = of(&observed, "SpotInterruption@1m0s")[..] else { panic!("{:?}", observed.faults) };
+    assert_eq!(spot.ended_at.map(|at| at.as_secs_f64()), Some(90.0));
+    let noticed = spot.not_ready_at.expect("the machine is off from 6m on").as_secs_f64();
+    assert!((360.0..430.0).contains(&noticed), "{spot:?}");
+}
+
+#[test]
+fn a_node_that_was_not_ready_before_or_for_another_reason_is_not_put_down_to_a_fault() {
+    let timeline = "{at: 30s, kubectl: label node n-1 topology.kubernetes.io/zone=q}, \
+                    {at: 1m, fault: {kind: MemoryPressure, nodes: {names: [n-0]}, for: 20m}}, \
+                    {at: 1m, fault: {kind: ImagePullFailure, for: 20m}}, \
+                    {at: 2m, fault: {kind: Crash, nodes: {names: [n-0]}, for: 10m}}, \
+                    {at: 5m, fault: {kind: Partition, nodes: {names: [n-0]}, for: 1m}}, \
+                    {at: 6m, kubectl: delete node n-1}, {at: 6m, fault: {kind: KubeletStop, nodes: {names: [n-1]}}}, \
+                    {at: 7m, fault: {kind: Crash, nodes: {names: [n-1]}}}";
+    let observed = play("30m", timeline, &[&web(6)]);
+    for name in ["MemoryPressure@1m0s", "ImagePullFailure@1m0s", "Partition@5m0s"] {
+        let rows = of(&observed, name);
+        assert!(!rows.is_empty(), "{name}");
+        assert!(rows.iter().all(|row| (row.not_ready_at, row.ready_at) == (None, None)), "{rows:?}");
+    }
+    let [crash] = of(&observed, "Crash@2m0s")[..] else { panic!("{:?}", observed.faults) };
+    assert!(crash.not_ready_at.is_some() && crash.ready_at > crash.ended_at, "{crash:?}");
+    // The zone of a node that is deleted is what it was.
+    let [gone] = of(&observed, "Crash@7m0s")[..] else { panic!("{:?}", observed.faults) };
+    assert_eq!((gone.node.as_str(), gone.zone.as_str()), ("n-1", "q"));
+}
+
+#[test]
+fn failures_by_chance_that_find_nobody_are_told_as_those_of_the_timeline() {
+    let processes = "{at: 6h, kubectl: scale deployment web --replicas=0}], faults: [\
+                     {name: nobody, kind: PodKill, pods: {namespace: absent}, timeToFailure: {exponential: {mean: 1h}}}, \
+                     {name: some, kind: PodKill, pods: {selector: app=web, count: 1}, timeToFailure: {exponential: {mean: 1h}}}";
+    let observed = play("12h", processes, &[&web(6)]);
+    let count = |name: &str, reason: &str| {
+        observed.events.iter().filter(|event| &*event.name == name && event.reason == reason).count()
+    };
+    let (missed, hit) = (count("nobody/PodKill", "NothingToFail"), count("some/PodKill", "FaultBegan"));
+    assert!(missed > 2 && hit > 0 && count("some/PodKill", "NothingToFail") > 0);
+    assert_eq!((count("nobody/PodKill", "FaultBegan"), count("nobody/PodKill", "FaultEnded")), (0, 0));
+    assert_eq!(of(&observed, "some/PodKill").len(), hit);
+    let told: Vec<_> =
+        observed.summary.verdict.iter().filter(|sentence| sentence.kind == Matter::FaultHitNobody).collect();
+    let [told] = told[..] else { panic!("{told:?}") };
+    assert_eq!(told.objects, [format!("nobody/PodKill (PodKill: no pod matches, {missed} times)")]);
 }

@@ -24,6 +24,7 @@ impl Fault for ContainerCrash {
     const NAME: &'static str = "ContainerCrash";
     const ABOUT: &'static str = "containers of pods exit with an error";
     const COURSE: Course = Course::Instantaneous;
+    const MAKES_NODES_NOT_READY: bool = false;
     type State = ();
 
     fn target(&self) -> Target<'_> {

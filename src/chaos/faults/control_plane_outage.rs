@@ -51,6 +51,7 @@ impl Fault for ControlPlaneOutage {
     const NAME: &'static str = "ControlPlaneOutage";
     const ABOUT: &'static str = "processes of the control plane are down; kubelets and containers go on";
     const COURSE: Course = Course::Lasting;
+    const MAKES_NODES_NOT_READY: bool = false;
     type State = Outages;
 
     fn target(&self) -> Target<'_> {

@@ -19,6 +19,7 @@ impl Fault for Crash {
     const NAME: &'static str = "Crash";
     const ABOUT: &'static str = "the machine is off for `for:`, then boots";
     const COURSE: Course = Course::Lasting;
+    const MAKES_NODES_NOT_READY: bool = true;
     type State = ();
 
     fn target(&self) -> Target<'_> {

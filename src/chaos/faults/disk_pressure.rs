@@ -20,6 +20,7 @@ impl Fault for DiskPressure {
     const NAME: &'static str = "DiskPressure";
     const ABOUT: &'static str = "the condition DiskPressure holds, or the node is short of disk by `usage:`";
     const COURSE: Course = Course::Lasting;
+    const MAKES_NODES_NOT_READY: bool = false;
     type State = ();
 
     fn target(&self) -> Target<'_> {

@@ -20,6 +20,7 @@ impl Fault for GracefulShutdown {
     const NAME: &'static str = "GracefulShutdown";
     const ABOUT: &'static str = "the kubelet's graceful node shutdown, then off; a plain crash, which is said, unless `controlPlane.kubelet` has `shutdownGracePeriod`";
     const COURSE: Course = Course::Lasting;
+    const MAKES_NODES_NOT_READY: bool = true;
     type State = ();
 
     fn target(&self) -> Target<'_> {

@@ -42,6 +42,7 @@ impl Fault for ImagePullFailure {
     const NAME: &'static str = "ImagePullFailure";
     const ABOUT: &'static str = "pulls of images fail, of all nodes or of `nodes:`";
     const COURSE: Course = Course::Lasting;
+    const MAKES_NODES_NOT_READY: bool = false;
     type State = Vec<PullFailure>;
 
     fn target(&self) -> Target<'_> {

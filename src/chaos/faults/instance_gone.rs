@@ -15,6 +15,7 @@ impl Fault for InstanceGone {
     const NAME: &'static str = "InstanceGone";
     const ABOUT: &'static str = "off for good; the cloud deletes the Node";
     const COURSE: Course = Course::ForGood;
+    const MAKES_NODES_NOT_READY: bool = true;
     type State = ();
 
     fn target(&self) -> Target<'_> {

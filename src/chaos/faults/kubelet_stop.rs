@@ -15,6 +15,7 @@ impl Fault for KubeletStop {
     const NAME: &'static str = "KubeletStop";
     const ABOUT: &'static str = "no heartbeats, starts or kills; containers go on";
     const COURSE: Course = Course::Lasting;
+    const MAKES_NODES_NOT_READY: bool = true;
     type State = ();
 
     fn target(&self) -> Target<'_> {

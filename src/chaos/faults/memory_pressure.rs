@@ -20,6 +20,7 @@ impl Fault for MemoryPressure {
     const NAME: &'static str = "MemoryPressure";
     const ABOUT: &'static str = "the condition MemoryPressure holds, or the node is short of memory by `usage:`";
     const COURSE: Course = Course::Lasting;
+    const MAKES_NODES_NOT_READY: bool = false;
     type State = ();
 
     fn target(&self) -> Target<'_> {

@@ -49,6 +49,12 @@ macro_rules! declare {
                 match self { $(Self::$kind => $kind::COURSE,)* }
             }
 
+            /// Whether a node that it hits can lose the condition Ready, or its Node object, by it.
+            #[must_use]
+            pub fn makes_nodes_not_ready(self) -> bool {
+                match self { $(Self::$kind => $kind::MAKES_NODES_NOT_READY,)* }
+            }
+
             /// The fields that it alone has, or with some others.
             #[must_use]
             pub(super) fn own_fields(self) -> &'static [Field] {

@@ -15,6 +15,7 @@ impl Fault for NetworkUnavailable {
     const NAME: &'static str = "NetworkUnavailable";
     const ABOUT: &'static str = "the condition NetworkUnavailable holds";
     const COURSE: Course = Course::Lasting;
+    const MAKES_NODES_NOT_READY: bool = false;
     type State = ();
 
     fn target(&self) -> Target<'_> {

@@ -15,6 +15,7 @@ impl Fault for NotReady {
     const NAME: &'static str = "NotReady";
     const ABOUT: &'static str = "the kubelet posts Ready=False";
     const COURSE: Course = Course::Lasting;
+    const MAKES_NODES_NOT_READY: bool = true;
     type State = ();
 
     fn target(&self) -> Target<'_> {

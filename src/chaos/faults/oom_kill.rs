@@ -18,6 +18,7 @@ impl Fault for OomKill {
     const NAME: &'static str = "OOMKill";
     const ABOUT: &'static str = "containers of pods are killed for their memory";
     const COURSE: Course = Course::Instantaneous;
+    const MAKES_NODES_NOT_READY: bool = false;
     type State = ();
 
     fn target(&self) -> Target<'_> {

@@ -15,6 +15,7 @@ impl Fault for Partition {
     const NAME: &'static str = "Partition";
     const ABOUT: &'static str = "node and control plane do not hear each other; containers go on";
     const COURSE: Course = Course::Lasting;
+    const MAKES_NODES_NOT_READY: bool = true;
     type State = ();
 
     fn target(&self) -> Target<'_> {

@@ -20,6 +20,7 @@ impl Fault for PidPressure {
     const NAME: &'static str = "PIDPressure";
     const ABOUT: &'static str = "the condition PIDPressure holds, or the node is short of processes by `usage:`";
     const COURSE: Course = Course::Lasting;
+    const MAKES_NODES_NOT_READY: bool = false;
     type State = ();
 
     fn target(&self) -> Target<'_> {

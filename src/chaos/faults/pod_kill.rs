@@ -18,6 +18,7 @@ impl Fault for PodKill {
     const NAME: &'static str = "PodKill";
     const ABOUT: &'static str = "pods are deleted without grace";
     const COURSE: Course = Course::Instantaneous;
+    const MAKES_NODES_NOT_READY: bool = false;
     type State = ();
 
     fn target(&self) -> Target<'_> {

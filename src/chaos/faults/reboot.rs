@@ -19,6 +19,7 @@ impl Fault for Reboot {
     const NAME: &'static str = "Reboot";
     const ABOUT: &'static str = "off and on by itself";
     const COURSE: Course = Course::Instantaneous;
+    const MAKES_NODES_NOT_READY: bool = true;
     type State = ();
 
     fn target(&self) -> Target<'_> {

@@ -22,6 +22,7 @@ impl Fault for SlowDisk {
     const NAME: &'static str = "SlowDisk";
     const ABOUT: &'static str = "container starts and image pulls that begin take `factor:` times as long";
     const COURSE: Course = Course::Lasting;
+    const MAKES_NODES_NOT_READY: bool = false;
     type State = ();
 
     fn target(&self) -> Target<'_> {

@@ -24,6 +24,7 @@ impl Fault for SlowHeartbeats {
     const NAME: &'static str = "SlowHeartbeats";
     const ABOUT: &'static str = "renewals are late by `delay:`";
     const COURSE: Course = Course::Lasting;
+    const MAKES_NODES_NOT_READY: bool = true;
     type State = Causes;
 
     fn target(&self) -> Target<'_> {

@@ -23,6 +23,7 @@ impl Fault for SlowNetwork {
     const ABOUT: &'static str = "requests of the kubelet arrive late by `delay:`, in the order in which they are sent; its lease is renewed \
                                  that much more seldom";
     const COURSE: Course = Course::Lasting;
+    const MAKES_NODES_NOT_READY: bool = true;
     type State = ();
 
     fn target(&self) -> Target<'_> {

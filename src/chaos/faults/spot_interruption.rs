@@ -89,6 +89,7 @@ impl Fault for SpotInterruption {
     const ABOUT: &'static str = "a warning, then the machine is off for good. After `for:` (`timeToRepair:` of a random process) a new \
                                  machine of the pool, in the same zone, takes its place; without it, none";
     const COURSE: Course = Course::UntilReplaced;
+    const MAKES_NODES_NOT_READY: bool = true;
     type State = Reclaims;
 
     fn target(&self) -> Target<'_> {

@@ -16,7 +16,7 @@ use crate::component::{
 };
 use crate::engine::{EventQueue, Streams, Ticket};
 use crate::observe::Observers;
-use crate::state::{CauseId, Change, Changed, MachineChange, PodId, Store, WorkloadId};
+use crate::state::{CauseId, Change, Changed, MachineChange, NodeId, PodId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 use crate::verify::Verifier;
 
@@ -167,14 +167,16 @@ impl Kernel {
         }
         for call in outbox.calls {
             let mut at = self.reserve(slot, call.client);
-            if !self.links.are_fast()
-                && let Some(node) = C::sender(&call.request, &self.store)
-            {
+            let sender = if self.links.are_fast() { None } else { C::sender(&call.request, &self.store) };
+            if let Some(node) = sender {
                 at = self.links.arrival(node, at);
             }
             let tag = call.tag.map(wrap_tag);
             let pending = PendingCall { since: self.now, which, epoch: slot.epoch, request: call.request, tag };
             let id = self.calls.insert(pending);
+            if let Some(node) = sender {
+                self.links.sent(node, id, |call| self.calls.contains(call));
+            }
             self.queue.push(at, Scheduled { cause: call.cause, event: Event::Arrive(id) });
         }
         for (client, event, cause) in outbox.events {
@@ -248,6 +250,13 @@ impl Kernel {
         let pod = rest.pod();
         let served = self.api.resume(&mut self.store, &self.config, &self.streams, self.now, rest, &mut self.changed);
         self.served(served, Some(pod), (which, epoch), tag);
+    }
+
+    /// A machine is off: what its kubelet had sent over a slow network and was not there yet is lost.
+    pub(super) fn lose_what_is_on_its_way(&mut self, node: NodeId) {
+        for call in self.links.break_off(node) {
+            self.calls.remove(call);
+        }
     }
 
     /// The API server stops: what it had begun is not finished.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::kernel::PendingCall;
+use crate::arena::Id;
 use crate::engine::{Distribution, Stream, Streams};
 use crate::state::{NodeId, Store};
 use crate::units::SimTime;
@@ -18,6 +20,8 @@ struct Link {
     stream: Stream,
     /// When the last request arrives. Requests share a connection: none overtakes another, also when the link is fast again.
     busy_until: SimTime,
+    /// What is on its way.
+    in_flight: Vec<Id<PendingCall>>,
 }
 
 impl Links {
@@ -34,6 +38,7 @@ impl Links {
             delays: Arc::default(),
             stream: streams.at("slow-link", store.node_name(node).as_str(), begun),
             busy_until: SimTime::ZERO,
+            in_flight: Vec::new(),
         });
         link.delays = Arc::clone(delays);
     }
@@ -41,6 +46,23 @@ impl Links {
     /// The machine is gone, and its link with it.
     pub(super) fn forget(&mut self, node: NodeId) {
         self.0.remove(&node);
+    }
+
+    /// The machine is off: nobody sends again what is lost on the way, and its next kubelet has a connection of its own. Gives what
+    /// was on its way.
+    #[must_use]
+    pub(super) fn break_off(&mut self, node: NodeId) -> Vec<Id<PendingCall>> {
+        let Some(link) = self.0.get_mut(&node) else { return Vec::new() };
+        link.busy_until = SimTime::ZERO;
+        std::mem::take(&mut link.in_flight)
+    }
+
+    /// A request of the node's is on its way.
+    pub(super) fn sent(&mut self, node: NodeId, call: Id<PendingCall>, is_there: impl Fn(Id<PendingCall>) -> bool) {
+        if let Some(link) = self.0.get_mut(&node) {
+            link.in_flight.retain(|&call| is_there(call));
+            link.in_flight.push(call);
+        }
     }
 
     /// Whether all links are fast, and have been for long.
@@ -84,5 +106,19 @@ mod tests {
         assert_eq!(links.arrival(node, at(4)), at(16));
         assert_eq!(links.arrival(node, at(17)), at(17));
         assert!(links.are_fast());
+    }
+
+    #[test]
+    fn a_machine_that_is_off_loses_what_is_on_its_way_and_connects_anew() {
+        let mut store = Store::default();
+        let node = store.node_slot("n".into());
+        let at = SimTime::from_secs;
+        let delays: Arc<[Distribution]> = Arc::new([Distribution::Constant(SimDuration::from_secs(300))]);
+        let mut links = Links::default();
+        links.change(node, &delays, at(0), (&store, &Streams::new(1)));
+        assert_eq!(links.arrival(node, at(10)), at(310));
+        links.change(node, &Arc::default(), at(20), (&store, &Streams::new(1)));
+        assert_eq!(links.break_off(node), []);
+        assert_eq!(links.arrival(node, at(30)), at(30));
     }
 }

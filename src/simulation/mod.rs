@@ -371,7 +371,11 @@ impl Simulation {
             MachineChange::RequestsDelayed { node, delays } => {
                 kernel.links.change(*node, delays, kernel.now, (&kernel.store, &kernel.streams));
             }
-            MachineChange::InstanceGone(node) => kernel.links.forget(*node),
+            MachineChange::PowerOff(node) => kernel.lose_what_is_on_its_way(*node),
+            MachineChange::InstanceGone(node) => {
+                kernel.lose_what_is_on_its_way(*node);
+                kernel.links.forget(*node);
+            }
             _ => {}
         }
         match *change {

@@ -111,6 +111,7 @@ pub(super) fn entry(name: &str) -> Option<&'static Entry> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::event::Events;
     use super::*;
 
     /// The table of the reference.
@@ -127,13 +128,23 @@ mod tests {
             let points = letters.iter().filter(|(_, points)| points.iter().any(|point| entry.has(*point)));
             let points: Vec<&str> = points.map(|(letter, _)| *letter).collect();
             let weight = match entry.weight {
-                _ if !entry.has(Point::Score) => String::new(),
                 _ if !entry.is_default => "off".to_owned(),
+                _ if !entry.has(Point::Score) => String::new(),
                 weight => weight.to_string(),
             };
             text += &format!("| {} | {} | {weight} | {} |\n", entry.name, points.join(" "), entry.summary);
         }
         text
+    }
+
+    #[test]
+    fn what_rejects_pods_says_which_events_may_help_them() {
+        // It skips its filter for every pod: claims of devices are not modelled.
+        let never_rejects = "DynamicResources";
+        for entry in ALL.iter().filter(|entry| entry.has(Point::Filter) && entry.name != never_rejects) {
+            let plugin = entry.make(&Value::Null, KubernetesVersion::NEWEST);
+            assert!(plugin.events() != Events::NONE, "pods that {} rejects would wait for the flush alone", entry.name);
+        }
     }
 
     #[test]

@@ -67,7 +67,9 @@ impl Row for FaultRow {
                  was not Ready before, and for kinds that leave a node Ready",
                 |row| row.not_ready_at,
             ),
-            Column::maybe_time("ready_s", "when that node was Ready again after that; empty if it was not", |row| row.ready_at),
+            Column::maybe_time("ready_s", "when that node was Ready again after that; empty if it was not", |row| {
+                row.ready_at
+            }),
         ],
     };
 }
@@ -109,8 +111,7 @@ impl Faults {
                 && *makes_nodes_not_ready
             {
                 let was_ready = is_ready(node, seen.store);
-                let watched =
-                    Watched { row: self.rows.len(), up_at: None, ends_machines: *ends_machines, was_ready };
+                let watched = Watched { row: self.rows.len(), up_at: None, ends_machines: *ends_machines, was_ready };
                 self.watched.entry(node).or_default().push(watched);
             }
             self.rows.push(self.row(name, kind, target, seen));

@@ -37,7 +37,11 @@ impl Row for NodeRow {
                 |row| row.ready,
             ),
             Column::truth("unschedulable", "whether it is cordoned", |row| row.unschedulable),
-            Column::text("taints", "`key=value:Effect`, joined by `;`, sorted; the last ones of a node that is Absent", |row| &row.taints),
+            Column::text(
+                "taints",
+                "`key=value:Effect`, joined by `;`, sorted; the last ones of a node that is Absent",
+                |row| &row.taints,
+            ),
             Column::number("pods", "pods", "unfinished pods bound to it", |row| row.pods),
         ],
     };

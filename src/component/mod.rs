@@ -43,7 +43,10 @@ pub use names::{name_of_pod, node_name, pod_name, workload_name};
 pub use ownership::{Claim, controller_name, judge_claim};
 pub use pool::{PoolPlan, pool_number};
 pub use quota::{Counted, add_compute as add_quota_usage, is_live as is_counted, usage_in as quota_usage};
-pub use record::{EventDraft, EventRecorder, EventType, FaultPhase, FaultTarget, ObjectRef, Record, Transcript, typed};
+pub use record::{
+    EventDraft, EventRecorder, EventType, FaultPhase, FaultTarget, ObjectRef, Record, Timer, TimerPhase, Transcript,
+    typed,
+};
 pub use request::{
     Answer, ApiError, BaseVersion, DeleteOptions, ErrorReason, JobStatusUpdate, NewReplicaSet, NewRevision,
     NodeConditionUpdate, NodeRegistration, PodDraft, PodName, PodStatusPatch, Reply, Request, StatusUpdate,

@@ -156,6 +156,40 @@ pub enum Record {
         /// What becomes of it.
         phase: FaultPhase,
     },
+    /// What becomes of a wait with a deadline.
+    Timer {
+        /// Which.
+        timer: Timer,
+        /// What becomes of it.
+        phase: TimerPhase,
+    },
+}
+
+/// A wait with a deadline that somebody might want to see run down. Each object has at most one of a kind at a time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Timer {
+    /// For how long a pod tolerates the NoExecute taints of its node; by namespace and name, as the taint eviction controller has it.
+    Toleration(Symbol, Arc<str>),
+    /// For how long the node lifecycle controller puts up with the silence of a node.
+    NodeMonitorGrace(NodeId),
+}
+
+/// What becomes of a wait with a deadline.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum TimerPhase {
+    /// It is set.
+    Set {
+        /// From when it counts; before t=0, of one that was set by then.
+        from: SimTime,
+        /// How long it is, as flag or spec says; it may be counted from when somebody saw that it began.
+        length: SimDuration,
+        /// When its time is over.
+        due: SimTime,
+    },
+    /// Its time is over, and somebody acts on it.
+    Fired,
+    /// It is taken back.
+    Cancelled,
 }
 
 /// What becomes of a fault.

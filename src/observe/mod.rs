@@ -38,6 +38,7 @@ pub use rollouts::{RefusedWorkload, UnfinishedRollout};
 pub use services::{ServiceOutcome, Traffic};
 pub use summary::{Counts, Quantiles, Summary};
 pub use table::{Cells, Column, ColumnInfo, Row, Table, TableInfo, TableVisitor, Value};
+pub use timers::{TimerEnd, TimerKind};
 pub use traps::{Trap, TrapKind};
 pub use verdict::{Matter, Sentence, Tone};
 pub use waiting::Waiting;
@@ -74,7 +75,9 @@ observers! {
         events::Events => events: EventRow;
         readiness::Readiness => readiness: ReadinessRow;
         nodes::Nodes => nodes: NodeRow;
+        inventory::Inventory => inventory: InventoryRow;
         taints::Taints => taints: TaintRow;
+        timers::Timers => timers: TimerRow;
         faults::Faults => faults: FaultRow;
         workloads::Workloads => workloads: WorkloadRow;
         cluster::Cluster => cluster: ClusterRow, zones: ZoneRow;

@@ -86,7 +86,7 @@ impl Observer for Orders {
                 }
             }
             Record::Transcript(transcript) => self.ended(transcript),
-            Record::Event { .. } | Record::Fault { .. } => {}
+            Record::Event { .. } | Record::Fault { .. } | Record::Timer { .. } => {}
         }
     }
 

@@ -339,7 +339,7 @@ impl<C: Member> Lab<C> {
             match record {
                 Record::Event { event, .. } => self.events.push((at, event)),
                 Record::Transcript(transcript) => self.transcripts.push(transcript),
-                Record::Fault { .. } => {}
+                Record::Fault { .. } | Record::Timer { .. } => {}
             }
         }
         self.simulation.kernel.seen = Some(seen);

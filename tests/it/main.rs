@@ -28,6 +28,7 @@ mod services;
 mod study;
 mod taints;
 mod tidy;
+mod timers;
 mod traps;
 mod verdicts;
 mod verified;

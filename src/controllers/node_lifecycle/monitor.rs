@@ -13,7 +13,9 @@ use super::health::{Health, probe, unknown_conditions};
 use super::taints::{ChainEnd, Edit, Owner};
 use super::zones::{self, Disruption, ZoneKey};
 use super::{NodeLifecycle, Tag, Timer, Waiting};
-use crate::component::{Answer, Ctx, ErrorReason, EventDraft, ObjectRef, PodStatusPatch, Request};
+use crate::component::{
+    self, Answer, Ctx, ErrorReason, EventDraft, ObjectRef, PodStatusPatch, Record, Request, TimerPhase,
+};
 use crate::model::TaintEffect;
 use crate::state::{Node, NodeId, PodId, Status};
 use crate::units::{SimDuration, SimTime};
@@ -261,8 +263,12 @@ impl NodeLifecycle {
         let visit = self.visit_mut(node);
         visit.observed = ready.unwrap_or(Status::Unknown);
         visit.current = ready;
-        let is_silent = probe.is_some_and(|probe| ctx.now > probe + Self::grace(ready, ctx));
-        if is_silent && ready != Some(Status::Unknown) {
+        let grace = Self::grace(ready, ctx);
+        let deadline = probe.map(|probe| probe + grace);
+        if let Some(due) = deadline.filter(|due| ctx.now > *due && ready != Some(Status::Unknown)) {
+            if self.visit_mut(node).tries == 0 {
+                record_silence(node, grace, due, ctx);
+            }
             let conditions = unknown_conditions(&object, ctx.now);
             let request = Request::PatchNodeStatus { node, conditions, base: Some(object) };
             if let Some(ready) = ready {
@@ -485,6 +491,16 @@ impl NodeLifecycle {
                 false
             }
         }
+    }
+}
+
+/// A node's silence is noticed: it counts from the last sign of life, the grace from the pass that saw that.
+fn record_silence(node: NodeId, length: SimDuration, due: SimTime, ctx: &mut Ctx<'_, NodeLifecycle>) {
+    let heartbeat = ctx.store.heartbeat(node);
+    let heard = heartbeat.renewed_at(ctx.now).max(heartbeat.posted_at(ctx.now));
+    let created_at = ctx.store.node(node).map_or(ctx.now, |object| object.created_at);
+    for phase in [TimerPhase::Set { from: heard.unwrap_or(created_at), length, due }, TimerPhase::Fired] {
+        ctx.record(Record::Timer { timer: component::Timer::NodeMonitorGrace(node), phase });
     }
 }
 

@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 
 use crate::arena::{Id, Symbol, Table};
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, DeleteOptions, EventDraft, ObjectRef, PodStatusPatch, Request, Start,
+    self, Answer, ClientLimit, Component, Config, Ctx, DeleteOptions, EventDraft, ObjectRef, PodStatusPatch, Record,
+    Request, Start, TimerPhase,
 };
 use crate::engine::Ticket;
 use crate::model::{NoExecuteStay, Taint, TaintEffect, no_execute_stay};
@@ -211,8 +212,10 @@ impl TaintEviction {
             NoExecuteStay::Forever => self.cancel(&key, ctx),
             NoExecuteStay::Seconds(_) if self.work.contains_key(&key) => {}
             NoExecuteStay::Seconds(seconds) => {
-                let due = began + SimDuration::from_secs(u64::try_from(seconds).unwrap_or(0));
+                let length = SimDuration::from_secs(u64::try_from(seconds).unwrap_or(0));
+                let due = began + length;
                 if due > ctx.now {
+                    record(&key, TimerPhase::Set { from: began, length, due }, ctx);
                     groups.entry(due).or_default().push(key);
                 } else if began == ctx.now || pod.deletion.is_none() {
                     self.evict(key, Work::Running, ctx);
@@ -245,6 +248,7 @@ impl TaintEviction {
             None | Some(Work::Running) => return,
             Some(Work::Fired) => {}
             Some(Work::Waiting(id)) => {
+                record(key, TimerPhase::Cancelled, ctx);
                 let group = &mut self.groups[id];
                 group.waiting_count -= 1;
                 if group.waiting_count == 0
@@ -262,6 +266,7 @@ impl TaintEviction {
         let Some(group) = self.groups.remove(id) else { return };
         for key in group.pods {
             if self.work.get(&key) == Some(&Work::Waiting(id)) {
+                record(&key, TimerPhase::Fired, ctx);
                 self.evict(key, Work::Fired, ctx);
             }
         }
@@ -326,6 +331,11 @@ impl TaintEviction {
             Some(_) => {}
         }
     }
+}
+
+fn record(key: &PodKey, phase: TimerPhase, ctx: &mut Ctx<'_, TaintEviction>) {
+    let (namespace, name) = key;
+    ctx.record(Record::Timer { timer: component::Timer::Toleration(*namespace, Arc::clone(name)), phase });
 }
 
 fn post(text: &str, key: &PodKey, ctx: &mut Ctx<'_, TaintEviction>) {

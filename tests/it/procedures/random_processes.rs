@@ -1,5 +1,6 @@
 //! Random processes of failure and repair.
 
+use super::super::figures;
 use super::{play, pool};
 
 #[test]
@@ -31,7 +32,7 @@ fn what_is_over_at_once_needs_no_time_to_repair_and_fails_again() {
         let process =
             format!("faults: [{{name: again, kind: {kind}, timeToFailure: {{constant: 1h}}{}}}]", pods_of(kind));
         let spec = format!("duration: 9h30m, {}, {process}, timeline: []", pool(1));
-        let played = play(&spec, &[], &mut |_| {});
+        let played = play(&spec, &[&figures::web(1)], &mut |_| {});
         assert_eq!(played.events("FaultBegan").len(), 9, "{kind}");
     }
 }

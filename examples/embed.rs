@@ -2,7 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
-use kubesquall::{Error, PlayOptions, Scenario, SimTime};
+use kubesquall::{Error, PlayOptions, Scenario};
 
 const SCENARIO: &str = r#"
 apiVersion: kubesquall.sim/v1alpha1
@@ -48,10 +48,16 @@ fn main() -> Result<(), Error> {
         );
     }
 
-    // Or piece by piece, as far as somebody wants to look.
+    // Or piece by piece, as far as somebody wants to look: until a node is lost.
     let mut run = settled.start(0);
-    run.run_until(SimTime::from_secs(3600));
-    assert_eq!(run.now(), SimTime::from_secs(3600));
+    while let Some(next) = run.next_event().filter(|_| run.nodes().all(|node| node.ready == Some(true))) {
+        run.run_until(next);
+    }
+    let counts = run.pod_counts();
+    println!("at {}: {} of {} pods are ready", run.now(), counts.ready, run.pods().count());
+    for pod in run.pods_of("deployment/default/frontend")?.iter().filter(|pod| !pod.is_ready) {
+        println!("  {} on {}", pod.name, pod.node.unwrap_or("no node"));
+    }
     assert_eq!(run.finish().digest(), settled.play(0).digest(), "a run is the same in pieces");
     Ok(())
 }

@@ -8,7 +8,7 @@ fn main() -> Result<(), Error> {
     let mut arguments = std::env::args().skip(1);
     let scenario = Scenario::load(arguments.next().unwrap_or_else(|| "scenarios/zone-outage.yaml".to_owned()))?;
     let outcome = scenario.play(scenario.seed());
-    for sentence in outcome.verdict() {
+    for sentence in outcome.verdict()? {
         println!("{sentence}");
     }
     if let Some(dir) = arguments.next() {

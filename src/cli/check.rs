@@ -12,7 +12,7 @@ use super::ui::Ui;
 use super::words::counted;
 use super::{Ending, Output};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Sources};
-use crate::facade::{Cluster, ClusterOptions, Error, Kind, LoadOptions, Plan, Scenario, Study};
+use crate::facade::{Cluster, ClusterOptions, Error, LoadOptions, Plan, Reason, Scenario, Study};
 use crate::model::manifest::Folder;
 use crate::model::{ManifestObject, Object, manifest};
 use crate::scenario::{Assumption, DocumentKind, Invalid, ResolvedScenario};
@@ -94,7 +94,7 @@ pub(super) fn check(arguments: &CheckArgs, ui: &Ui) -> Result<Ending, Failure> {
 /// What is said about each file: documents of ours one by one, all manifests together as one cluster.
 fn verdicts(arguments: &CheckArgs) -> Vec<Verdict> {
     let options = arguments.set.iter().fold(LoadOptions::new(), LoadOptions::set);
-    let options = options.allow_partial(arguments.allow_partial);
+    let options = options.allow_partial(arguments.allow_partial).once();
     let mut verdicts = Vec::new();
     let mut manifests = Vec::new();
     for path in &arguments.files {
@@ -160,8 +160,8 @@ fn check_document(file: &documents::Found, options: &LoadOptions) -> Verdict {
 
 /// What is wrong with a text.
 fn invalid(error: Error) -> Invalid {
-    match error.into_kind() {
-        Kind::Invalid(invalid) => invalid,
+    match error.into_reason() {
+        Reason::Invalid(invalid) => invalid,
         other => panic!("reading a text fails by what is wrong with it alone: {other:?}"),
     }
 }
@@ -191,7 +191,7 @@ fn describe(scenario: &ResolvedScenario) -> String {
 /// Checks all manifests as the one cluster that they are likely to be; nodes may come from elsewhere.
 fn check_manifests(paths: &[PathBuf], allow_partial: bool) -> Vec<Verdict> {
     let options = ClusterOptions::new().allow_partial(allow_partial).manifests_alone();
-    let (mut diagnostics, sources, cluster) = match Cluster::load(paths, &options).map(Cluster::into_resolved) {
+    let (mut diagnostics, sources, cluster) = match Cluster::load_with(paths, &options).map(Cluster::into_resolved) {
         Ok(mut cluster) => (std::mem::take(&mut cluster.warnings), std::mem::take(&mut cluster.sources), Some(cluster)),
         Err(error) => {
             let Invalid { diagnostics, sources } = invalid(error);

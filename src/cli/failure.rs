@@ -6,8 +6,9 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{BROKEN_INVARIANT, Ending, UNUSABLE_INPUT};
-use crate::facade::{Error, Kind};
+use crate::facade::{Advice, Error, Reason};
 use crate::inspect::InspectError;
+use crate::report::OutputError;
 use crate::scenario::{Invalid, ResolvedScenario, lock_file};
 use crate::study::JournalError;
 
@@ -43,15 +44,47 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        match error.into_kind() {
-            Kind::Invalid(invalid) => Self::Invalid(invalid),
-            Kind::Output(error) => Self::Input { message: error.to_string(), help: None },
-            Kind::Journal(error) => error.into(),
-            Kind::Inspect(error) => error.into(),
-            Kind::Table(error) => Self::input(error.to_string(), DAMAGED),
-            Kind::Input { message, help } => Self::input(message, help),
-            Kind::Broken(what) => Self::Bug { what },
+        let message = error.to_string();
+        match error.into_reason() {
+            Reason::Invalid(invalid) => Self::Invalid(invalid),
+            Reason::Output(error) => error.into(),
+            Reason::Journal(error) => error.into(),
+            Reason::Inspect(error) => error.into(),
+            Reason::Table(_) => Self::input(message, DAMAGED),
+            Reason::Threads(_) => Self::input(message, "lower --jobs"),
+            Reason::Argument { advice, .. } | Reason::Taken { advice, .. } | Reason::Results { advice, .. } => {
+                Self::input(message, with_flags(advice))
+            }
+            Reason::Broken(what) => Self::Bug { what },
         }
+    }
+}
+
+/// The advice in the words of the command line.
+fn with_flags(advice: Advice) -> String {
+    let text = match advice {
+        Advice::Same(text) => return text,
+        Advice::OtherPlace => "choose another --out, or --force to replace it",
+        Advice::OtherPlaceOrRuns => "choose another --out, or --force to replace it, or --resume to keep only its runs",
+        Advice::MergeParts => {
+            "play the parts with `sweep --shard`, `merge` them, and `tune --resume` with the merged directory as `--out`"
+        }
+        Advice::NameWorkload => "write kind/namespace/name, such as `--headroom deployment/shop/web`",
+        Advice::NameLabel => "name a label that nodes have, as in `--blast-radius=topology.example.com/rack`",
+    };
+    text.to_owned()
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        let advice = match &error {
+            OutputError::NotOurs(_) => "; choose another --out, or --force to replace it",
+            OutputError::InTheWay(_) => "; move it, or choose another --out",
+            OutputError::NoPlace(_) | OutputError::Holds { .. } => "; choose another --out",
+            OutputError::Busy(_) => "; wait for it, or choose another --out",
+            OutputError::Io { .. } => "",
+        };
+        Self::Input { message: format!("{error}{advice}"), help: None }
     }
 }
 

@@ -9,7 +9,6 @@ use super::failure::Failure;
 use super::ui::Ui;
 use super::words::counted;
 use crate::facade::{Error, StudyOutcome, WriteOptions};
-use crate::report::{OutputDir, Overwrite};
 
 /// Put the parts of one study together
 #[derive(Args, Debug)]
@@ -30,9 +29,6 @@ pub(super) fn merge(arguments: &MergeArgs, ui: &Ui) -> Result<Ending, Failure> {
     let parts: Result<Vec<StudyOutcome>, Error> = arguments.parts.iter().map(StudyOutcome::read).collect();
     let parts = parts?;
     let whole = StudyOutcome::merge(parts)?;
-    let overwrite = if arguments.force { Overwrite::Anything } else { Overwrite::OnlyOurs };
-    OutputDir::spare_inputs(&arguments.out, overwrite, arguments.parts.iter().map(PathBuf::as_path))
-        .map_err(Error::from)?;
     let place = whole.write_with(&arguments.out, &options)?;
     ui.note(format_args!("{} in {}", counted(whole.results.run_count(), "run", "runs"), place.display()));
     Ok(Ending::Done)

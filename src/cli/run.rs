@@ -129,7 +129,7 @@ fn show(arguments: &RunArgs, outcome: &Outcome, place: &Path, ui: &Ui) -> Result
 
 fn load_options(arguments: &RunArgs) -> LoadOptions {
     let options = arguments.set.iter().fold(LoadOptions::new(), LoadOptions::set);
-    let options = options.allow_partial(arguments.allow_partial);
+    let options = options.allow_partial(arguments.allow_partial).once();
     match arguments.seed {
         Some(seed) => options.seed(seed),
         None => options,

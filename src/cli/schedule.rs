@@ -46,7 +46,7 @@ pub(super) fn schedule(arguments: &ScheduleArgs, ui: &Ui) -> Result<Ending, Fail
     if let Some(path) = &arguments.config {
         options = options.scheduler_config(path.to_string_lossy());
     }
-    let cluster = Cluster::load(&arguments.state, &options)?;
+    let cluster = Cluster::load_with(&arguments.state, &options)?;
     let scenario = cluster.resolved();
     ui.diagnostics(&scenario.warnings, &scenario.sources);
     let decisions =

@@ -60,7 +60,7 @@ fn share(text: &str) -> Result<f64, String> {
     let number =
         text.strip_suffix('%').map_or_else(|| text.parse::<f64>(), |percent| percent.parse().map(|p: f64| p / 100.0));
     match number {
-        Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
+        Ok(share) if SweepOptions::is_precision(share) => Ok(share),
         _ => Err(format!("`{text}` is not a share such as 5%")),
     }
 }

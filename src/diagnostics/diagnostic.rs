@@ -1,5 +1,7 @@
 //! Problems with the user's text, as data.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::Location;
@@ -25,8 +27,15 @@ impl Severity {
     }
 }
 
+impl fmt::Display for Severity {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
 /// A place with a remark on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Label {
     /// Where.
     pub location: Location,
@@ -38,6 +47,7 @@ pub struct Label {
 ///
 /// Messages are lower case, without a full stop, and name the offending text and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 #[must_use]
 pub struct Diagnostic {
     /// Stable, with the room in front: `scenario::unknown_field`.
@@ -50,6 +60,14 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// What can be done about it.
     pub help: Vec<String>,
+}
+
+impl fmt::Display for Diagnostic {
+    /// One line: `error[scenario::unknown_field]: … (scenario.yaml:4:24)`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}[{}]: {}", self.severity, self.code, self.message)?;
+        self.location().map_or(Ok(()), |location| write!(formatter, " ({location})"))
+    }
 }
 
 impl Diagnostic {

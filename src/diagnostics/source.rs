@@ -1,6 +1,7 @@
 //! Texts and places in them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -67,6 +68,16 @@ pub struct Location {
     pub column: u32,
     /// In characters; drawn as one caret at the least, and never beyond the line's end.
     pub length: u32,
+}
+
+impl fmt::Display for Location {
+    /// `scenario.yaml:4:24`; of a whole file its name.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_whole_file() {
+            return formatter.write_str(&self.file);
+        }
+        write!(formatter, "{}:{}:{}", self.file, self.line, self.column)
+    }
 }
 
 impl Location {

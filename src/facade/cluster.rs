@@ -79,18 +79,42 @@ impl Cluster {
     /// # Errors
     ///
     /// Everything that is wrong with them, see [`Error::diagnostics`].
-    pub fn load<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>, options: &ClusterOptions) -> Result<Self, Error> {
-        let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
-        Self::read(&paths, &Folder::on_disk(Path::new("")), options)
+    pub fn load<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, Error> {
+        Self::load_with(paths, &ClusterOptions::new())
     }
 
-    /// Reads texts, by the paths that messages name them by. Those that are no manifests, such as a KubeSchedulerConfiguration, are only
-    /// read if the options name them. Nothing is read from disk.
+    /// Reads them in that way.
     ///
     /// # Errors
     ///
     /// Everything that is wrong with them.
-    pub fn parse<P, T>(texts: impl IntoIterator<Item = (P, T)>, options: &ClusterOptions) -> Result<Self, Error>
+    pub fn load_with<P: AsRef<Path>>(
+        paths: impl IntoIterator<Item = P>,
+        options: &ClusterOptions,
+    ) -> Result<Self, Error> {
+        let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
+        Self::read(&paths, &Folder::on_disk(Path::new("")), options)
+    }
+
+    /// Reads texts, by the paths that messages name them by. Nothing is read from disk.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with them.
+    pub fn parse<P, T>(texts: impl IntoIterator<Item = (P, T)>) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        T: Into<String>,
+    {
+        Self::parse_with(texts, &ClusterOptions::new())
+    }
+
+    /// Reads texts in that way. The one that the options name as a KubeSchedulerConfiguration is no manifest.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with them.
+    pub fn parse_with<P, T>(texts: impl IntoIterator<Item = (P, T)>, options: &ClusterOptions) -> Result<Self, Error>
     where
         P: AsRef<Path>,
         T: Into<String>,

@@ -16,7 +16,7 @@ use crate::simulation::Prepared;
 use crate::state::{Pod, PodId, Store};
 
 /// Decisions about pods, one after the other, each on what those before it left.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Decisions {
     prepared: Prepared,
     pods: Vec<PodId>,
@@ -141,7 +141,7 @@ fn find(store: &Store, name: &str) -> Result<PodId, Error> {
             Some(nearest) => format!("the nearest is `{nearest}`"),
             None => format!("there are {}; name one as NAMESPACE/NAME", counted(paths.len(), "pod", "pods")),
         };
-        Error::input(format!("there is no pod `{path}`"), help)
+        Error::argument(format!("there is no pod `{path}`"), help)
     })
 }
 

@@ -6,65 +6,98 @@ use crate::diagnostics::Diagnostic;
 use crate::inspect::InspectError;
 use crate::report::{OutputError, TableError};
 use crate::scenario::Invalid;
-use crate::study::JournalError;
+use crate::study::{InvalidShard, JournalError};
 
 /// Why something cannot be done, and who can help it.
 ///
 /// Its text is for people. What is wrong with documents and manifests is in [`diagnostics`](Error::diagnostics), every problem at
 /// once, each with its place and a way out.
-pub struct Error(Box<Kind>);
+pub struct Error(Box<Reason>);
+
+/// What an error is about. There may be more kinds in a later version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A document, or a file that it names, is wrong, missing or unreadable: see [`Error::diagnostics`].
+    Document,
+    /// An argument is wrong, such as an option or a name, or what is asked has no answer here.
+    Argument,
+    /// The place for results is taken: by other results, by files of somebody else, or by somebody who writes to it.
+    Place,
+    /// A directory of results is missing, damaged, unreadable, or of another kind.
+    Results,
+    /// The operating system refuses to write results, or to start a thread. It may go well another time.
+    System,
+    /// A bug of kubesquall, which only [`Scenario::verify`](crate::Scenario::verify) can find.
+    Bug,
+}
 
 /// What the command line has more to say of.
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum Reason {
     /// The user's text.
     Invalid(Invalid),
+    /// The user's arguments.
+    Argument { message: String, advice: Advice },
+    /// A directory that holds other results than those that are to be written.
+    Taken { message: String, advice: Advice },
     /// A directory that cannot be written.
     Output(OutputError),
     /// The journal of a study.
     Journal(JournalError),
+    /// Results that are not what they should be.
+    Results { message: String, advice: Advice },
     /// A directory of results that cannot be read.
     Inspect(InspectError),
     /// A table of such a directory.
     Table(TableError),
-    /// The user's arguments: what was tried, and what to do.
-    Input { message: String, help: String },
+    /// No thread can be started, for this reason.
+    Threads(String),
     /// An invariant of ours.
     Broken(String),
 }
 
 impl Error {
-    pub(super) fn input(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Kind::Input { message: message.into(), help: help.into() }.into()
+    pub(super) fn argument(message: impl Into<String>, advice: impl Into<Advice>) -> Self {
+        Reason::Argument { message: message.into(), advice: advice.into() }.into()
+    }
+
+    pub(super) fn results(message: impl Into<String>, advice: impl Into<Advice>) -> Self {
+        Reason::Results { message: message.into(), advice: advice.into() }.into()
+    }
+
+    pub(super) fn threads(why: String) -> Self {
+        Reason::Threads(why).into()
     }
 
     #[cfg(feature = "cli")]
-    pub(crate) fn into_kind(self) -> Kind {
+    pub(crate) fn into_reason(self) -> Reason {
         *self.0
     }
 
-    /// Whether the operating system refused to read or write a file; what was tried may go well another time.
+    /// What it is about.
     #[must_use]
-    pub fn is_io(&self) -> bool {
-        matches!(&*self.0, Kind::Output(OutputError::Io { .. }) | Kind::Journal(JournalError::Io { .. }))
-    }
-
-    /// Whether the input or the arguments are to blame: a document, a manifest, a directory of results, a path, an option.
-    #[must_use]
-    pub fn is_input(&self) -> bool {
-        !self.is_io() && !self.is_bug()
-    }
-
-    /// Whether it is a bug of kubesquall, which only [`Scenario::verify`](crate::Scenario::verify) can find.
-    #[must_use]
-    pub fn is_bug(&self) -> bool {
-        matches!(&*self.0, Kind::Broken(_))
+    pub fn kind(&self) -> ErrorKind {
+        match &*self.0 {
+            Reason::Invalid(_) => ErrorKind::Document,
+            Reason::Argument { .. } => ErrorKind::Argument,
+            Reason::Output(OutputError::Io { .. }) | Reason::Journal(JournalError::Io { .. }) | Reason::Threads(_) => {
+                ErrorKind::System
+            }
+            Reason::Journal(JournalError::Broken { .. })
+            | Reason::Results { .. }
+            | Reason::Inspect(_)
+            | Reason::Table(_) => ErrorKind::Results,
+            Reason::Taken { .. } | Reason::Output(_) | Reason::Journal(_) => ErrorKind::Place,
+            Reason::Broken(_) => ErrorKind::Bug,
+        }
     }
 
     /// What is wrong with documents and manifests, by file and position, warnings among it. Empty if something else is wrong.
+    #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match &*self.0 {
-            Kind::Invalid(invalid) => invalid.diagnostics.as_slice(),
+            Reason::Invalid(invalid) => invalid.diagnostics.as_slice(),
             _ => &[],
         }
     }
@@ -73,9 +106,87 @@ impl Error {
     #[must_use]
     pub fn help(&self) -> Option<&str> {
         match &*self.0 {
-            Kind::Input { help, .. } => Some(help),
-            _ => None,
+            Reason::Argument { advice, .. } | Reason::Taken { advice, .. } | Reason::Results { advice, .. } => {
+                Some(advice.text())
+            }
+            Reason::Output(error) => about_output(error),
+            Reason::Journal(error) => about_journal(error),
+            Reason::Threads(_) => Some("ask for fewer threads"),
+            Reason::Invalid(_) | Reason::Inspect(_) | Reason::Table(_) | Reason::Broken(_) => None,
         }
+    }
+}
+
+/// What to do about an error. The command line says it with its flags.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Advice {
+    /// The same wherever it is said.
+    Same(String),
+    /// To write elsewhere, or replace what is there.
+    OtherPlace,
+    /// To do that, or keep only the runs of what is there.
+    OtherPlaceOrRuns,
+    /// To ask when all parts of a study are together.
+    MergeParts,
+    /// To write a workload otherwise.
+    NameWorkload,
+    /// To name another label.
+    NameLabel,
+}
+
+impl Advice {
+    fn text(&self) -> &str {
+        match self {
+            Self::Same(text) => text,
+            Self::OtherPlace => "choose another directory, or replace it with `WriteOptions::force`",
+            Self::OtherPlaceOrRuns => {
+                "choose another directory, or replace it with `WriteOptions::force`, or keep only its runs with \
+                 `SweepOptions::resume`"
+            }
+            Self::MergeParts => {
+                "sweep the parts, write what `StudyOutcome::merge` makes of them, and resume `Study::tune_to` in its directory"
+            }
+            Self::NameWorkload => "write kind/namespace/name, such as `deployment/shop/web`",
+            Self::NameLabel => "name a label that nodes have, such as `topology.example.com/rack`",
+        }
+    }
+}
+
+impl From<&str> for Advice {
+    fn from(text: &str) -> Self {
+        Self::Same(text.to_owned())
+    }
+}
+
+impl From<String> for Advice {
+    fn from(text: String) -> Self {
+        Self::Same(text)
+    }
+}
+
+fn about_output(error: &OutputError) -> Option<&'static str> {
+    match error {
+        OutputError::NotOurs(_) => Some("choose another directory, or replace it with `WriteOptions::force`"),
+        OutputError::InTheWay(_) => Some("move it, or choose another directory"),
+        OutputError::NoPlace(_) | OutputError::Holds { .. } => Some("choose another directory"),
+        OutputError::Busy(_) => Some("wait for it, or choose another directory"),
+        OutputError::Io { .. } => None,
+    }
+}
+
+fn about_journal(error: &JournalError) -> Option<&'static str> {
+    match error {
+        JournalError::Interrupted(_) => Some(
+            "go on with `SweepOptions::resume`, begin anew with `WriteOptions::force`, or choose another directory",
+        ),
+        JournalError::Running(_) => Some("wait for it, or choose another directory"),
+        JournalError::OtherStudy(_) | JournalError::OtherShard { .. } => {
+            Some("choose another directory, or begin anew with `WriteOptions::force`")
+        }
+        JournalError::Broken { .. } => {
+            Some("remove that line to play its run again, or begin anew with `WriteOptions::force`")
+        }
+        JournalError::Io { .. } => None,
     }
 }
 
@@ -90,13 +201,16 @@ impl fmt::Debug for Error {
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            Kind::Invalid(invalid) => invalid.fmt(formatter),
-            Kind::Output(error) => error.fmt(formatter),
-            Kind::Journal(error) => error.fmt(formatter),
-            Kind::Inspect(error) => error.fmt(formatter),
-            Kind::Table(error) => error.fmt(formatter),
-            Kind::Input { message, .. } => formatter.write_str(message),
-            Kind::Broken(what) => formatter.write_str(what),
+            Reason::Invalid(invalid) => invalid.fmt(formatter),
+            Reason::Output(error) => error.fmt(formatter),
+            Reason::Journal(error) => error.fmt(formatter),
+            Reason::Inspect(error) => error.fmt(formatter),
+            Reason::Table(error) => error.fmt(formatter),
+            Reason::Threads(why) => write!(formatter, "cannot start threads: {why}"),
+            Reason::Argument { message, .. } | Reason::Taken { message, .. } | Reason::Results { message, .. } => {
+                formatter.write_str(message)
+            }
+            Reason::Broken(what) => formatter.write_str(what),
         }
     }
 }
@@ -104,47 +218,58 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.0 {
-            Kind::Output(error) => error.source(),
-            Kind::Journal(error) => error.source(),
-            Kind::Inspect(error) => error.source(),
-            Kind::Table(error) => error.source(),
-            Kind::Invalid(_) | Kind::Input { .. } | Kind::Broken(_) => None,
+            Reason::Output(error) => error.source(),
+            Reason::Journal(error) => error.source(),
+            Reason::Inspect(error) => error.source(),
+            Reason::Table(error) => error.source(),
+            Reason::Invalid(_)
+            | Reason::Argument { .. }
+            | Reason::Taken { .. }
+            | Reason::Results { .. }
+            | Reason::Threads(_)
+            | Reason::Broken(_) => None,
         }
     }
 }
 
-impl From<Kind> for Error {
-    fn from(kind: Kind) -> Self {
-        Self(Box::new(kind))
+impl From<Reason> for Error {
+    fn from(reason: Reason) -> Self {
+        Self(Box::new(reason))
     }
 }
 
 impl From<Invalid> for Error {
     fn from(invalid: Invalid) -> Self {
-        Kind::Invalid(invalid).into()
+        Reason::Invalid(invalid).into()
+    }
+}
+
+impl From<InvalidShard> for Error {
+    fn from(error: InvalidShard) -> Self {
+        Self::argument(error.to_string(), "parts are counted from 1 to as many as there are")
     }
 }
 
 impl From<OutputError> for Error {
     fn from(error: OutputError) -> Self {
-        Kind::Output(error).into()
+        Reason::Output(error).into()
     }
 }
 
 impl From<JournalError> for Error {
     fn from(error: JournalError) -> Self {
-        Kind::Journal(error).into()
+        Reason::Journal(error).into()
     }
 }
 
 impl From<InspectError> for Error {
     fn from(error: InspectError) -> Self {
-        Kind::Inspect(error).into()
+        Reason::Inspect(error).into()
     }
 }
 
 impl From<TableError> for Error {
     fn from(error: TableError) -> Self {
-        Kind::Table(error).into()
+        Reason::Table(error).into()
     }
 }

@@ -1,8 +1,7 @@
 //! How documents are read.
 
-use std::path::{Path, PathBuf};
+use serde_json::Value;
 
-use crate::model::manifest::Folder;
 use crate::scenario::Overrides;
 
 /// How a document is read: with which other values than it says.
@@ -11,6 +10,7 @@ pub struct LoadOptions {
     set: Vec<String>,
     seed: Option<u64>,
     allows_partial: bool,
+    is_once: bool,
 }
 
 impl LoadOptions {
@@ -42,6 +42,17 @@ impl LoadOptions {
         self
     }
 
+    /// Forgets files once they are read: nobody asks for the scenario with other values, and large ones would be large twice.
+    #[cfg(feature = "cli")]
+    pub(crate) fn once(mut self) -> Self {
+        self.is_once = true;
+        self
+    }
+
+    pub(super) fn is_once(&self) -> bool {
+        self.is_once
+    }
+
     /// The values that were set.
     pub(super) fn assignments(&self) -> &[String] {
         &self.set
@@ -59,21 +70,7 @@ impl LoadOptions {
     }
 }
 
-/// Where a document comes from, to be read again.
-#[derive(Debug)]
-pub(super) enum Origin {
-    /// A file.
-    File(PathBuf),
-    /// Its text, and the folder of what it names.
-    Text { text: String, folder: Folder },
-}
-
-impl Origin {
-    pub(super) fn file(path: &Path) -> Self {
-        Self::File(path.to_owned())
-    }
-
-    pub(super) fn text<P: AsRef<Path>, T: Into<String>>(text: &str, files: impl IntoIterator<Item = (P, T)>) -> Self {
-        Self::Text { text: text.to_owned(), folder: Folder::in_memory(files) }
-    }
+/// A document as its text: YAML with a line for each field, so that messages have places to point at.
+pub(super) fn text_of(document: &Value) -> String {
+    format!("{document:#}")
 }

@@ -6,6 +6,7 @@ mod decisions;
 mod error;
 mod load;
 mod outcome;
+mod place;
 mod plan;
 mod plan_chart;
 mod report;
@@ -17,15 +18,16 @@ mod study;
 mod study_chart;
 mod study_files;
 mod verify;
+mod view;
 mod words;
 
 pub use cluster::{Cluster, ClusterOptions};
 #[cfg(feature = "cli")]
 pub(crate) use decisions::path_of;
 pub use decisions::{Decision, Decisions, Rejected};
-pub use error::Error;
 #[cfg(feature = "cli")]
-pub(crate) use error::Kind;
+pub(crate) use error::{Advice, Reason};
+pub use error::{Error, ErrorKind};
 pub use load::LoadOptions;
 pub use outcome::{Outcome, WriteOptions};
 pub use plan::{Plan, PlanOutcome, SolveOptions};
@@ -38,5 +40,6 @@ pub use simulation::{PlayOptions, Settled, Simulation};
 pub use study::{Study, StudyOutcome, SweepOptions};
 #[cfg(feature = "cli")]
 pub(crate) use study_chart::ruled_out;
+pub use view::{NodeView, PodCounts, PodView};
 #[cfg(feature = "cli")]
 pub(crate) use words::{counted, grouped};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::error::Error;
+use super::place::{self, Of};
 use super::run_files;
 use super::scenario::Scenario;
 use crate::inspect;
@@ -16,7 +17,7 @@ use crate::simulation::Storm;
 use crate::units::SimDuration;
 
 /// A run that is over.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Outcome {
     pub(super) scenario: Scenario,
     pub(super) seed: u64,
@@ -37,13 +38,14 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// With charts, in the place of an earlier result or where there is nothing.
+    /// With charts, where there is nothing, or in the place of an earlier result of the same: a run in the place of a run, a study or
+    /// plan in the place of the same one.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Replaces whatever is there.
+    /// Whether to replace whatever is there. Inputs, the working directory and your home directory stay.
     #[must_use]
     pub fn force(mut self, is_forced: bool) -> Self {
         self.force = is_forced;
@@ -101,9 +103,25 @@ impl Outcome {
         self.expectations.iter().all(|expectation| expectation.holds)
     }
 
-    /// What somebody who reads one thing should read, a sentence each; only where rows are kept.
-    pub fn verdict(&self) -> impl Iterator<Item = &str> {
-        self.observed.summary.verdict.iter().map(|sentence| sentence.text.as_str())
+    /// What somebody who reads one thing should read, a sentence each.
+    ///
+    /// # Errors
+    ///
+    /// If the run kept no rows, of which this is made.
+    pub fn verdict(&self) -> Result<impl Iterator<Item = &str>, Error> {
+        self.expect_rows()?;
+        Ok(self.observed.summary.verdict.iter().map(|sentence| sentence.text.as_str()))
+    }
+
+    /// Whether rows were kept: those of [`rows`](Outcome::rows) and of the files.
+    #[must_use]
+    pub fn keeps_rows(&self) -> bool {
+        self.keeps_rows
+    }
+
+    pub(super) fn expect_rows(&self) -> Result<(), Error> {
+        let message = "the run kept no rows, only its metrics and its summary";
+        if self.keeps_rows { Ok(()) } else { Err(Error::argument(message, "play it without `summary_only`")) }
     }
 
     /// Equal for runs in which the same events happened at the same instants in the same order.
@@ -112,7 +130,7 @@ impl Outcome {
         self.digest
     }
 
-    /// The content of `summary.json`.
+    /// The content of `summary.json`; without what is made of rows, if none were kept.
     ///
     /// # Panics
     ///
@@ -140,12 +158,12 @@ impl Outcome {
         lock_file(&scenario)
     }
 
-    /// Writes the files and charts to a directory, which is whole or not there; gives its path. One that holds an earlier result is
+    /// Writes the files and charts to a directory, which is whole or not there; gives its path. One that holds an earlier run is
     /// replaced.
     ///
     /// # Errors
     ///
-    /// If the directory holds something else, or the operating system refuses.
+    /// If no rows were kept, the directory holds something else, or the operating system refuses.
     pub fn write(&self, dir: impl AsRef<Path>) -> Result<PathBuf, Error> {
         self.write_with(dir, &WriteOptions::new())
     }
@@ -154,17 +172,15 @@ impl Outcome {
     ///
     /// # Errors
     ///
-    /// If the directory holds something else, or the operating system refuses.
+    /// As [`write`](Outcome::write), but for what the options allow.
     pub fn write_with(&self, dir: impl AsRef<Path>, options: &WriteOptions) -> Result<PathBuf, Error> {
+        self.expect_rows()?;
         self.write_into(self.scenario.place(dir.as_ref(), options)?, options)
     }
 
     /// Writes them to a place that has been looked at.
     pub(crate) fn write_into(&self, out: OutputDir, options: &WriteOptions) -> Result<PathBuf, Error> {
-        if !self.keeps_rows {
-            let help = "play it without `summary_only`";
-            return Err(Error::input("this run kept no rows, so there is nothing to be written", help));
-        }
+        self.expect_rows()?;
         run_files::write(self, &out)?;
         if options.draws_charts() {
             for (name, picture) in draw_charts(out.path(), &inspect::summary(out.path())?)?.drawn {
@@ -179,7 +195,7 @@ impl Scenario {
     /// Looks whether results can be written somewhere, before anything is played; none of what is read may be there.
     pub(crate) fn place(&self, dir: &Path, options: &WriteOptions) -> Result<OutputDir, Error> {
         let overwrite = options.overwrite();
-        OutputDir::spare_inputs(dir, overwrite, self.resolved().inputs())?;
+        place::check(dir, overwrite, Of::Run, self.resolved().inputs())?;
         Ok(OutputDir::begin(dir, overwrite)?)
     }
 }

@@ -1,26 +1,28 @@
 //! A plan, ready to be worked out, and its answer.
 
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::error::Error;
-use super::load::LoadOptions;
+use super::error::{Advice, Error};
+use super::load::{self, LoadOptions};
 use super::outcome::WriteOptions;
+use super::place::{self, Of};
 use super::plan_chart;
 use crate::diagnostics::Diagnostics;
 use crate::model::manifest::Folder;
 use crate::parallel::Threads;
-use crate::report::{OutputDir, Overwrite, draw_survival_matrix};
-use crate::study::Progress;
+use crate::report::{OutputDir, draw_survival_matrix};
 use crate::study::plan::{self, Blast, PlanResults, Symmetry};
+use crate::study::{Progress, Silent};
 
 /// How messages name a plan that has no file.
 const NAME: &str = "plan.yaml";
 
 /// A plan, read and checked, with its scenarios: which counts of nodes survive given failures.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Plan {
     plan: plan::Plan,
     file: Option<PathBuf>,
@@ -80,10 +82,13 @@ impl<'a> SolveOptions<'a> {
     }
 }
 
-struct Silent;
-
-impl Progress for Silent {
-    fn advance(&self) {}
+impl fmt::Debug for SolveOptions<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { threads, is_exhaustive, headroom, blast_radius, progress } = self;
+        let mut debug = formatter.debug_struct("SolveOptions");
+        debug.field("threads", threads).field("is_exhaustive", is_exhaustive).field("headroom", headroom);
+        debug.field("blast_radius", blast_radius).field("progress", &progress.is_some()).finish()
+    }
 }
 
 impl Plan {
@@ -117,8 +122,42 @@ impl Plan {
         P: AsRef<Path>,
         T: Into<String>,
     {
-        let plan = plan::parse(NAME, text, &Folder::in_memory(files), &LoadOptions::new().overrides())?;
+        Self::parse_with(text, files, &LoadOptions::new())
+    }
+
+    /// Reads a text with other values than its scenarios say.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it and its scenarios.
+    pub fn parse_with<P, T>(
+        text: &str,
+        files: impl IntoIterator<Item = (P, T)>,
+        options: &LoadOptions,
+    ) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        T: Into<String>,
+    {
+        let plan = plan::parse(NAME, text, &Folder::in_memory(files), &options.overrides())?;
         Ok(Self { plan, file: None })
+    }
+
+    /// Takes a document that a program has made; otherwise as [`parse_with`](Plan::parse_with).
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it and its scenarios.
+    pub fn from_value<P, T>(
+        document: &Value,
+        files: impl IntoIterator<Item = (P, T)>,
+        options: &LoadOptions,
+    ) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        T: Into<String>,
+    {
+        Self::parse_with(&load::text_of(document), files, options)
     }
 
     /// `metadata.name`.
@@ -145,12 +184,9 @@ impl Plan {
     pub fn solve(&self, options: &SolveOptions<'_>) -> Result<PlanOutcome, Error> {
         let plan = &self.plan;
         self.check_questions(options)?;
-        let threads = Threads::new(options.threads)
-            .map_err(|error| Error::input(format!("cannot start threads: {error}"), "lower --jobs"))?;
+        let threads = Threads::new(options.threads).map_err(Error::threads)?;
         let symmetry = if options.is_exhaustive { Symmetry::Ignored } else { Symmetry::Used };
-        let mixes: u64 = plan.pools.iter().map(|pool| u64::from(pool.max - pool.min) + 1).product();
         let progress = options.progress.unwrap_or(&Silent);
-        progress.begin(mixes, 0, &plan.name);
         let (results, blasts) = threads.install(|| {
             let mut results = plan::work_out(plan, symmetry, progress);
             if let Some(answer) = results.answer().map(|answer| answer.counts.clone()) {
@@ -164,20 +200,18 @@ impl Plan {
             });
             (results, blasts.unwrap_or_default())
         });
-        progress.end();
-        Ok(PlanOutcome { results, blasts })
+        Ok(PlanOutcome { results, blasts, inputs: self.inputs().map(Path::to_owned).collect() })
     }
 
     /// Whether what is asked besides the plan can be answered; before the search, which may be long.
     fn check_questions(&self, options: &SolveOptions<'_>) -> Result<(), Error> {
         for workload in &options.headroom {
-            let help = "write kind/namespace/name, such as `--headroom deployment/shop/web`";
-            plan::replicas_of(&self.plan, workload).map_err(|message| Error::input(message, help))?;
+            plan::replicas_of(&self.plan, workload)
+                .map_err(|message| Error::argument(message, Advice::NameWorkload))?;
         }
         match options.blast_radius.as_deref() {
             Some(label) if !label.is_empty() && !plan::is_label_of_nodes(&self.plan, label) => {
-                let help = "name a label that nodes have, as in `--blast-radius=topology.example.com/rack`";
-                Err(Error::input(format!("no node has the label `{label}`"), help))
+                Err(Error::argument(format!("no node has the label `{label}`"), Advice::NameLabel))
             }
             _ => Ok(()),
         }
@@ -189,9 +223,11 @@ impl Plan {
     ///
     /// What is there.
     pub fn check_place(&self, dir: impl AsRef<Path>, options: &WriteOptions) -> Result<(), Error> {
-        let (place, overwrite) = (dir.as_ref(), options.overwrite());
-        OutputDir::spare_inputs(place, overwrite, self.plan.inputs().chain(self.file.as_deref()))?;
-        check_place(place, overwrite, &self.plan.name)
+        place::check(dir.as_ref(), options.overwrite(), Of::Plan(&self.plan.name), self.inputs())
+    }
+
+    fn inputs(&self) -> impl Iterator<Item = &Path> {
+        self.plan.inputs().chain(self.file.as_deref())
     }
 
     #[cfg(feature = "cli")]
@@ -200,23 +236,13 @@ impl Plan {
     }
 }
 
-/// Refuses a place that holds something else than earlier results of the same plan.
-fn check_place(place: &Path, overwrite: Overwrite, name: &str) -> Result<(), Error> {
-    OutputDir::check(place, overwrite)?;
-    let Ok(text) = std::fs::read_to_string(place.join("summary.json")) else { return Ok(()) };
-    let summary: Value = serde_json::from_str(&text).unwrap_or_default();
-    if overwrite == Overwrite::Anything || summary["plan"] == name {
-        return Ok(());
-    }
-    let message = format!("{} holds other results than those of the plan {name}", place.display());
-    Err(Error::input(message, "choose another --out, or --force to replace it"))
-}
-
 /// A plan that has been worked out.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PlanOutcome {
     pub(crate) results: PlanResults,
     pub(crate) blasts: Vec<Blast>,
+    /// The files that the plan was read from.
+    inputs: Vec<PathBuf>,
 }
 
 impl PlanOutcome {
@@ -255,7 +281,7 @@ impl PlanOutcome {
     /// If the directory holds something else than results of this plan, or the operating system refuses.
     pub fn write_with(&self, dir: impl AsRef<Path>, options: &WriteOptions) -> Result<PathBuf, Error> {
         let (results, overwrite) = (&self.results, options.overwrite());
-        check_place(dir.as_ref(), overwrite, &results.plan)?;
+        place::check(dir.as_ref(), overwrite, Of::Plan(&results.plan), self.inputs.iter().map(PathBuf::as_path))?;
         let out = OutputDir::begin(dir.as_ref(), overwrite)?;
         let (plan, cases, summary) = (results.plan_csv(), results.cases_csv(), results.summary_json());
         out.write("plan.csv", &plan)?;

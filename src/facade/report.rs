@@ -11,7 +11,7 @@ use crate::inspect;
 use crate::report::{Cells, DrawnCharts, Table, draw_charts, draw_study_charts, draw_survival_matrix};
 
 /// The directory of a finished run, study or plan.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Report {
     dir: PathBuf,
     summary: Value,
@@ -72,7 +72,7 @@ impl Report {
         let read = |name: &str| fs::read(self.dir.join(name)).unwrap_or_default();
         let chart = plan_chart::of_files(&self.summary, &read("plan.csv"), &read("cases.csv")).ok_or_else(|| {
             let what = format!("the files of the plan in `{}` are broken", self.dir.display());
-            Error::input(what, "plan again")
+            Error::results(what, "plan again")
         })?;
         Ok(draw_survival_matrix(&chart).into_iter().collect())
     }

@@ -3,20 +3,27 @@
 use std::convert::Infallible;
 use std::fmt;
 
+use serde::de::DeserializeOwned;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+
+use super::error::Error;
 use super::outcome::Outcome;
-use crate::observe::{ColumnInfo, Row as Declared, TableVisitor, Value};
+use crate::diagnostics::nearest;
+use crate::observe::{self, ColumnInfo, Row as Declared, TableVisitor, Value};
 use crate::report::table_text;
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// The rows of a table of a run. `docs/results.md` tells what tables and columns there are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows {
     columns: Vec<ColumnInfo>,
     cells: Vec<Cell>,
 }
 
-/// A cell of a row. It is printed as the CSV has it.
+/// A cell of a row, by the type of its column: see [`ColumnInfo::cells`]. It is printed as the CSV has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cell {
     /// Text.
     Text(String),
@@ -45,6 +52,30 @@ impl Cell {
         if let Self::Number(number) = self { Some(*number) } else { None }
     }
 
+    /// Yes or no; none of any other cell.
+    #[must_use]
+    pub fn as_bool(&self) -> Option<bool> {
+        if let Self::Truth(is_true) = self { Some(*is_true) } else { None }
+    }
+
+    /// Lines of text; none of any other cell.
+    #[must_use]
+    pub fn as_lines(&self) -> Option<&[String]> {
+        if let Self::Lines(lines) = self { Some(lines) } else { None }
+    }
+
+    /// Whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Empty)
+    }
+
+    /// A length of time; none of any other cell, and of an instant before t=0.
+    #[must_use]
+    pub fn as_duration(&self) -> Option<SimDuration> {
+        self.as_time().filter(|at| *at >= SimTime::ZERO).map(|at| at.saturating_since(SimTime::ZERO))
+    }
+
     /// An instant; none of any other cell.
     #[must_use]
     pub fn as_time(&self) -> Option<SimTime> {
@@ -61,6 +92,20 @@ impl fmt::Display for Cell {
             Self::Truth(is_true) => is_true.fmt(formatter),
             Self::Lines(lines) => formatter.write_str(&lines.join("\n")),
             Self::Empty => Ok(()),
+        }
+    }
+}
+
+impl Serialize for Cell {
+    /// Text, a number, a truth, a list of lines, or nothing; times are seconds, as in the files.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Number(number) => serializer.serialize_i64(*number),
+            Self::Time(at) => serializer.serialize_f64(at.as_secs_f64()),
+            Self::Truth(is_true) => serializer.serialize_bool(*is_true),
+            Self::Lines(lines) => lines.serialize(serializer),
+            Self::Empty => serializer.serialize_none(),
         }
     }
 }
@@ -86,6 +131,17 @@ impl<'a> Row<'a> {
     }
 }
 
+impl Serialize for Row<'_> {
+    /// A map of its cells by their columns.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.cells.len()))?;
+        for (column, cell) in self.columns.iter().zip(self.cells) {
+            map.serialize_entry(column.name, cell)?;
+        }
+        map.end()
+    }
+}
+
 impl Rows {
     fn of<R: Declared>(rows: &[R]) -> Self {
         let columns = R::TABLE.columns;
@@ -97,6 +153,40 @@ impl Rows {
     #[must_use]
     pub fn columns(&self) -> &[ColumnInfo] {
         &self.columns
+    }
+
+    /// The rows in a type of yours, whose fields have the names of columns: text, whole numbers, truths, lists of lines; `f64` for times,
+    /// which are seconds; and `Option` for columns that may be empty. Columns without a field are left out.
+    ///
+    /// # Errors
+    ///
+    /// If a field has no column, or a type that does not hold its cells.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # let text = "{apiVersion: kubesquall.sim/v1alpha1, kind: Scenario, metadata: {name: calm}, spec: {duration: 1m, cluster: \
+    /// #     {nodePools: [{name: n, count: 2, template: {status: {allocatable: {cpu: '4', memory: 8Gi, pods: '20'}}}}]}}}";
+    /// #[derive(serde::Deserialize)]
+    /// struct Node {
+    ///     time_s: f64,
+    ///     node: String,
+    ///     pods: i64,
+    /// }
+    ///
+    /// let outcome = kubesquall::Scenario::parse(text, [("", ""); 0])?.play(1);
+    /// let nodes: Vec<Node> = outcome.rows("nodes.csv")?.deserialize()?;
+    /// assert_eq!((nodes[1].time_s, nodes[1].node.as_str(), nodes[1].pods), (0.0, "n-1", 0));
+    /// # Ok::<(), kubesquall::Error>(())
+    /// ```
+    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<Vec<T>, Error> {
+        let one = |row: Row<'_>| serde_json::to_value(row).and_then(serde_json::from_value);
+        self.iter().enumerate().map(|(index, row)| one(row).map_err(|error| self.misfit(index, &error))).collect()
+    }
+
+    fn misfit(&self, row: usize, error: &serde_json::Error) -> Error {
+        let names: Vec<&str> = self.columns.iter().map(|column| column.name).collect();
+        Error::argument(format!("row {row} does not fit: {error}"), format!("the columns are {}", names.join(", ")))
     }
 
     /// The rows, in the order of the file.
@@ -154,18 +244,35 @@ impl Outcome {
         visitor
     }
 
-    /// The rows of a table, by the name of its file: `pods.csv`. None if there is no such table; no rows if none were kept.
-    #[must_use]
-    pub fn rows(&self, file: &str) -> Option<Rows> {
-        self.visit(Wanted { file, found: None }).found
+    /// The rows of a table, by the name of its file: `pods.csv`.
+    ///
+    /// # Errors
+    ///
+    /// If no rows were kept, or there is no such table.
+    pub fn rows(&self, file: &str) -> Result<Rows, Error> {
+        self.expect_rows()?;
+        self.visit(Wanted { file, found: None }).found.ok_or_else(|| {
+            let tables: Vec<&str> = observe::tables().iter().map(|table| table.file).collect();
+            Error::argument(
+                format!("a run has no table `{file}`"),
+                match nearest(file, tables.iter().copied()) {
+                    Some(nearest) => format!("the nearest is `{nearest}`"),
+                    None => format!("the tables are {}", tables.join(", ")),
+                },
+            )
+        })
     }
 
     /// Every file that [`write`](Outcome::write) writes, but for charts, which are drawn from a directory: names and contents.
-    #[must_use]
-    pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
+    ///
+    /// # Errors
+    ///
+    /// If no rows were kept.
+    pub fn files(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
+        self.expect_rows()?;
         let mut files = self.visit(Texts(Vec::new())).0;
         files.push(("scenario.lock.yaml", self.lock_file().into_bytes()));
         files.push(("summary.json", self.summary_json().into_bytes()));
-        files
+        Ok(files)
     }
 }

@@ -33,12 +33,15 @@ struct SummaryFile<'a> {
     duration_s: f64,
     /// What `--set` changed in the scenario, as it was typed, and the end that `--until` gave it.
     overrides: &'a [String],
-    verdict: &'a [Sentence],
+    /// Absent if no rows were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<&'a [Sentence]>,
     #[serde(flatten)]
     summary: &'a Summary,
     expectations: &'a [ExpectationOutcome],
-    /// Rows of each table: one that has others was cut.
-    rows: BTreeMap<&'static str, usize>,
+    /// Rows of each table: one that has others was cut. Absent if none were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<BTreeMap<&'static str, usize>>,
     /// `--sample`: at most one row of cluster.csv per so many seconds; absent if all were kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     sample_s: Option<f64>,
@@ -61,10 +64,10 @@ pub(super) fn summary_json(outcome: &Outcome) -> String {
         duration: scenario.duration,
         duration_s: scenario.duration.as_secs_f64(),
         overrides: &outcome.scenario.changes(),
-        verdict: &summary.verdict,
+        verdict: outcome.keeps_rows.then_some(&*summary.verdict),
         summary,
         expectations,
-        rows,
+        rows: outcome.keeps_rows.then_some(rows),
         sample_s: (!sample.is_zero()).then(|| sample.as_secs_f64()),
         input: &scenario.input,
         assumed: &scenario.assumed,

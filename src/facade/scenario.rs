@@ -3,12 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::error::Error;
-use super::load::{LoadOptions, Origin};
+use super::load::{self, LoadOptions};
 use super::outcome::Outcome;
 use super::simulation::Settled;
 use crate::diagnostics::Diagnostics;
-use crate::scenario::{self, ResolvedScenario};
+use crate::model::manifest::Folder;
+use crate::scenario::{self, Overrides, Reader, ResolvedScenario};
 use crate::units::SimDuration;
 
 /// How messages name a scenario that has no file.
@@ -18,7 +21,7 @@ const NAME: &str = "scenario.yaml";
 #[derive(Clone, Debug)]
 pub struct Scenario {
     resolved: Arc<ResolvedScenario>,
-    origin: Arc<Origin>,
+    reader: Arc<Reader>,
     options: LoadOptions,
     until: Option<SimDuration>,
 }
@@ -39,7 +42,8 @@ impl Scenario {
     ///
     /// Everything that is wrong with it.
     pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Self, Error> {
-        Self::read(Arc::new(Origin::file(path.as_ref())), options.clone())
+        let reader = Reader::open(&Folder::on_disk(Path::new("")), path.as_ref(), &Overrides::none())?;
+        Self::read(reader, options)
     }
 
     /// Reads a text. The files that it names, manifests and others, are texts by their paths as well: `[("apps/web.yaml", "…")]`.
@@ -70,27 +74,46 @@ impl Scenario {
         P: AsRef<Path>,
         T: Into<String>,
     {
-        Self::read(Arc::new(Origin::text(text, files)), options.clone())
+        Self::read(Reader::of_text(NAME, text.to_owned(), Folder::in_memory(files)), options)
     }
 
-    fn read(origin: Arc<Origin>, options: LoadOptions) -> Result<Self, Error> {
-        let overrides = options.overrides();
-        let resolved = match &*origin {
-            Origin::File(path) => scenario::load(path, &overrides)?,
-            Origin::Text { text, folder } => scenario::parse(NAME, text, folder, &overrides)?,
-        };
-        Ok(Self { resolved: Arc::new(resolved), origin, options, until: None })
+    /// Takes a document that a program has made; otherwise as [`parse_with`](Scenario::parse_with).
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it.
+    pub fn from_value<P, T>(
+        document: &Value,
+        files: impl IntoIterator<Item = (P, T)>,
+        options: &LoadOptions,
+    ) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        T: Into<String>,
+    {
+        Self::parse_with(&load::text_of(document), files, options)
     }
 
-    /// The scenario with one more value that is other than it says, as `--set` takes it: `spec.timeline[0].at=2m`. It is read again,
-    /// with its files.
+    fn read(reader: Reader, options: &LoadOptions) -> Result<Self, Error> {
+        let reader = if options.is_once() { reader.once() } else { reader };
+        let resolved = Arc::new(reader.load(&options.overrides())?);
+        Ok(Self { resolved, reader: Arc::new(reader), options: options.clone(), until: None })
+    }
+
+    /// The scenario with one more value that is other than it says, such as `spec.timeline[0].at=2m`. Its files are not read again: those
+    /// that it names are as they were.
     ///
     /// # Errors
     ///
     /// Everything that is wrong with it then.
     pub fn with_set(&self, assignment: impl Into<String>) -> Result<Self, Error> {
-        let again = Self::read(Arc::clone(&self.origin), self.options.clone().set(assignment))?;
-        Ok(self.until.map_or_else(|| again.clone(), |end| again.clone().until(end)))
+        let options = self.options.clone().set(assignment);
+        let resolved = Arc::new(self.reader.load(&options.overrides())?);
+        let again = Self { resolved, reader: Arc::clone(&self.reader), options, until: None };
+        Ok(match self.until {
+            Some(end) => again.until(end),
+            None => again,
+        })
     }
 
     /// The scenario with an earlier end. One that is later, or zero, changes nothing.

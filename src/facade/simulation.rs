@@ -1,11 +1,13 @@
 //! Runs: from the settled cluster, in one go or piece by piece.
 
+use std::fmt;
+
 use super::outcome::Outcome;
 use super::scenario::Scenario;
 use crate::observe::{Detail, Observers};
 use crate::simulation::{self, Prepared, Storm};
 use crate::state::Store;
-use crate::study::Progress;
+use crate::study::{Part, Progress};
 use crate::units::{SimDuration, SimTime};
 
 /// How a scenario is played.
@@ -30,7 +32,8 @@ impl<'a> PlayOptions<'a> {
         self
     }
 
-    /// Keeps no rows, only metrics: faster and smaller, for who plays many seeds. Such an outcome cannot be written.
+    /// Keeps no rows, only metrics: faster and smaller, for who plays many seeds. Such an outcome has no files and no verdict, and cannot
+    /// be written.
     #[must_use]
     pub fn summary_only(mut self) -> Self {
         self.is_summary = true;
@@ -44,13 +47,26 @@ impl<'a> PlayOptions<'a> {
         self
     }
 
-    pub(super) fn detail(&self) -> Detail {
+    pub(super) fn keeps_rows(&self) -> bool {
+        !self.is_summary
+    }
+
+    fn detail(&self) -> Detail {
         if self.is_summary { Detail::Summary } else { Detail::Files }
     }
 }
 
+impl fmt::Debug for PlayOptions<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sample, is_summary, progress } = self;
+        let mut debug = formatter.debug_struct("PlayOptions");
+        debug.field("sample", sample).field("is_summary", is_summary);
+        debug.field("progress", &progress.is_some()).finish()
+    }
+}
+
 /// A scenario whose cluster is in its state at t=0. All seeds begin from here; each run is a copy.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Settled {
     scenario: Scenario,
     prepared: Prepared,
@@ -85,18 +101,16 @@ impl Settled {
     pub(super) fn play_to_end(&self, seed: u64, options: &PlayOptions<'_>) -> (Outcome, Store) {
         const STEPS: u64 = 400;
         let mut run = self.start_with(seed, options);
+        let end = run.end();
         if let Some(progress) = options.progress {
-            progress.begin(STEPS, 0, self.scenario.name());
-            for step in 1..STEPS {
-                run.run_until(SimTime::ZERO + (self.scenario.duration() / STEPS) * step);
-                progress.advance();
+            let part = Part::begin(progress, STEPS, 0, self.scenario.name());
+            for step in 1..=STEPS {
+                let instant = SimTime::ZERO + (self.scenario.duration() / STEPS) * step;
+                run.run_until(if step == STEPS { end } else { instant });
+                part.advance();
             }
         }
-        let end = run.end();
         run.run_until(end);
-        if let Some(progress) = options.progress {
-            progress.end();
-        }
         run.finish_with_store()
     }
 
@@ -106,7 +120,9 @@ impl Settled {
         self.start_with(seed, &PlayOptions::new())
     }
 
-    fn start_with(&self, seed: u64, options: &PlayOptions<'_>) -> Simulation {
+    /// Begins a run with this seed in that way. Nobody is told how far it has got: who plays it knows.
+    #[must_use]
+    pub fn start_with(&self, seed: u64, options: &PlayOptions<'_>) -> Simulation {
         let objectives = self.scenario.resolved().objectives.clone();
         let observers = Observers::new(options.detail(), objectives, options.sample);
         Simulation {
@@ -115,13 +131,36 @@ impl Settled {
             run: self.prepared.start(seed, observers),
             seed,
             sample: options.sample,
-            keeps_rows: !options.is_summary,
+            keeps_rows: options.keeps_rows(),
         }
     }
 }
 
-/// A run under way.
-#[derive(Debug)]
+/// A run under way: it is played as far as somebody wants, looked into, copied to try one thing and another, and finished.
+///
+/// # Examples
+///
+/// ```
+/// use kubesquall::{PlayOptions, Scenario, SimTime};
+///
+/// # let text = "{apiVersion: kubesquall.sim/v1alpha1, kind: Scenario, metadata: {name: crash}, spec: {duration: 10m, cluster: \
+/// #     {nodePools: [{name: n, count: 3, template: {status: {allocatable: {cpu: '4', memory: 8Gi, pods: '20'}}}}]}, \
+/// #     timeline: [{at: 1m, fault: {kind: Crash, nodes: {names: [n-1]}}}]}}";
+/// let settled = Scenario::parse(text, [("", ""); 0])?.settle();
+/// let mut run = settled.start_with(7, &PlayOptions::new().summary_only());
+///
+/// // Until the first node is found lost.
+/// while run.nodes().all(|node| node.ready == Some(true)) {
+///     run.run_until(run.next_event().expect("there is a crash"));
+/// }
+/// assert!(run.now() > SimTime::from_secs(60));
+/// assert_eq!(run.nodes().find(|node| node.ready.is_none()).map(|node| node.name), Some("n-1"));
+///
+/// // The copy goes on from there by itself.
+/// assert_eq!(run.clone().finish().digest(), run.finish().digest());
+/// # Ok::<(), kubesquall::Error>(())
+/// ```
+#[derive(Clone, Debug)]
 pub struct Simulation {
     scenario: Scenario,
     storms: Vec<Storm>,
@@ -142,6 +181,14 @@ impl Simulation {
     #[must_use]
     pub fn end(&self) -> SimTime {
         SimTime::ZERO + self.scenario.duration()
+    }
+
+    pub(super) fn run(&self) -> &simulation::Simulation {
+        &self.run
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        self.run.store()
     }
 
     /// Plays everything up to and including an instant; of what is behind the end, nothing.

@@ -1,20 +1,21 @@
 //! A study, ready to be played, and what comes of it.
 
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::error::Error;
-use super::load::LoadOptions;
+use super::error::{Advice, Error};
+use super::load::{self, LoadOptions};
 use super::outcome::WriteOptions;
-use super::study_files::{self, check_place};
+use super::place::{self, Of};
+use super::study_files;
 use crate::diagnostics::Diagnostics;
 use crate::model::manifest::Folder;
 use crate::parallel::Threads;
-use crate::report::OutputDir;
 use crate::study::{
-    self, Confirmation, Interval, Journal, Patches, Progress, Results, RunRow, Runner, Shard, Tuning, confirm,
+    self, Confirmation, Interval, Journal, Patches, Progress, Results, RunRow, Runner, Shard, Silent, Tuning, confirm,
 };
 
 /// How messages name a study that has no file.
@@ -52,7 +53,7 @@ impl<'a> SweepOptions<'a> {
         self
     }
 
-    /// One part of it: `"2/4".parse()`. [`StudyOutcome::merge`] puts the parts together.
+    /// One part of it, such as `Shard::new(2, 4)?` or `"2/4".parse()?`. [`StudyOutcome::merge`] puts the parts together.
     #[must_use]
     pub fn shard(mut self, shard: Shard) -> Self {
         self.shard = Some(shard);
@@ -60,7 +61,7 @@ impl<'a> SweepOptions<'a> {
     }
 
     /// Adds replications until the interval of each variant's cost is at most this share of it wide on either side; the study's
-    /// `replications` are then the most.
+    /// `replications` are then the most. A share is above 0 and below 1, such as 0.05; any other is an error of what is played with it.
     #[must_use]
     pub fn precision(mut self, share: f64) -> Self {
         self.precision = Some(share);
@@ -88,16 +89,38 @@ impl<'a> SweepOptions<'a> {
         self
     }
 
+    /// Whether an interval can be asked to be that narrow.
+    pub(crate) fn is_precision(share: f64) -> bool {
+        share > 0.0 && share < 1.0
+    }
+
     fn part(&self) -> Shard {
         self.shard.unwrap_or(Shard::WHOLE)
     }
+
+    /// Refuses what means nothing, before anything is played.
+    fn check(&self) -> Result<(), Error> {
+        match self.precision {
+            Some(share) if !Self::is_precision(share) => {
+                let message =
+                    format!("{share} is no precision: it is the share of a mean by which its interval may miss it");
+                Err(Error::argument(message, "a share is above 0 and below 1, such as 0.05"))
+            }
+            Some(_) if self.shard.is_some() => {
+                Err(Error::argument("a part of a study has no precision", "give either a part or a precision"))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
-/// Nobody looks.
-struct Silent;
-
-impl Progress for Silent {
-    fn advance(&self) {}
+impl fmt::Debug for SweepOptions<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { threads, shard, precision, is_resumed, write, progress } = self;
+        let mut debug = formatter.debug_struct("SweepOptions");
+        debug.field("threads", threads).field("shard", shard).field("precision", precision);
+        debug.field("is_resumed", is_resumed).field("write", write).field("progress", &progress.is_some()).finish()
+    }
 }
 
 /// What is asked of a study.
@@ -138,8 +161,42 @@ impl Study {
         P: AsRef<Path>,
         T: Into<String>,
     {
-        let study = study::parse(NAME, text, &Folder::in_memory(files), &LoadOptions::new().overrides())?;
+        Self::parse_with(text, files, &LoadOptions::new())
+    }
+
+    /// Reads a text with other values than its scenario says.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it and its scenarios.
+    pub fn parse_with<P, T>(
+        text: &str,
+        files: impl IntoIterator<Item = (P, T)>,
+        options: &LoadOptions,
+    ) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        T: Into<String>,
+    {
+        let study = study::parse(NAME, text, &Folder::in_memory(files), &options.overrides())?;
         Ok(Self { study, file: None })
+    }
+
+    /// Takes a document that a program has made; otherwise as [`parse_with`](Study::parse_with).
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it and its scenarios.
+    pub fn from_value<P, T>(
+        document: &Value,
+        files: impl IntoIterator<Item = (P, T)>,
+        options: &LoadOptions,
+    ) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        T: Into<String>,
+    {
+        Self::parse_with(&load::text_of(document), files, options)
     }
 
     /// The study in which a variant may win that leaves more undone than the baseline: commands, upgrades and reboots that fail or do not
@@ -172,6 +229,7 @@ impl Study {
     ///
     /// If an invariant of kubesquall breaks, which is a bug.
     pub fn sweep(&self, options: &SweepOptions<'_>) -> Result<StudyOutcome, Error> {
+        options.check()?;
         self.answer(Question::Sweep, &Journal::in_memory(), options)
     }
 
@@ -219,82 +277,78 @@ impl Study {
 
     /// Refuses studies that cannot recommend anything.
     pub(crate) fn check_tunable(&self, options: &SweepOptions<'_>) -> Result<(), Error> {
-        let (message, help) = if self.study.prices.is_empty() {
+        options.check()?;
+        let (message, advice) = if self.study.prices.is_empty() {
             (
                 "nothing in the study has a price, so nothing can be cheapest",
-                "add prices, such as `cost: {unreadyReplicaSeconds: 1, evictions: 30, needlessEvictions: 60}`",
+                Advice::from(
+                    "add prices, such as `cost: {unreadyReplicaSeconds: 1, evictions: 30, needlessEvictions: 60}`",
+                ),
             )
         } else if self.study.varies_length() {
             (
                 "the study varies how long a run lasts, so what its variants cost does not compare",
-                "vary something else: what runs cost, they cost in their time; `sweep` plays runs of different lengths",
+                "vary something else: what runs cost, they cost in their time; `sweep` plays runs of different lengths"
+                    .into(),
             )
         } else if options.shard.is_some() {
-            (
-                "a part of a study cannot recommend anything",
-                "play the parts with `sweep --shard`, `merge` them, and `tune --resume` with the merged directory as `--out`",
-            )
+            ("a part of a study cannot recommend anything", Advice::MergeParts)
         } else {
             return Ok(());
         };
-        Err(Error::input(message, help))
+        Err(Error::argument(message, advice))
     }
 
     fn answer_to(&self, question: Question, place: &Path, options: &SweepOptions<'_>) -> Result<StudyOutcome, Error> {
+        options.check()?;
         let (study, overwrite, part) = (&self.study, options.write.overwrite(), options.part());
-        OutputDir::spare_inputs(place, overwrite, study.inputs().chain(self.file.as_deref()))?;
-        check_place(place, overwrite, &study.name, part)?;
-        let is_forced = options.write.is_forced();
-        if question == Question::Sweep && !is_forced && !options.is_resumed && place.join("patch.sh").exists() {
-            let message = format!("{} holds what `tune` recommended, which `sweep` would remove", place.display());
-            let help = "choose another --out, or --force to replace it, or --resume to keep only its runs";
-            return Err(Error::input(message, help));
+        place::check(place, overwrite, Of::Study(&study.name, part), self.inputs())?;
+        if question == Question::Sweep && !options.is_resumed {
+            place::spare_recommendation(place, overwrite, "`sweep`")?;
         }
-        if is_forced {
+        if options.write.is_forced() {
             Journal::discard(place)?;
         }
         let journal = Journal::open(place, study.fingerprint, part, options.is_resumed)?;
         let note = if options.is_resumed { take_over(place, study, part, &journal)? } else { None };
         let outcome = StudyOutcome { note, ..self.answer(question, &journal, options)? };
-        outcome.write_with(place, &options.write)?;
+        outcome.write_into(place, &options.write)?;
         journal.close()?;
         Ok(outcome)
     }
 
     fn answer(&self, question: Question, journal: &Journal, options: &SweepOptions<'_>) -> Result<StudyOutcome, Error> {
-        let threads = Threads::new(options.threads)
-            .map_err(|error| Error::input(format!("cannot start threads: {error}"), "lower --jobs"))?;
+        let threads = Threads::new(options.threads).map_err(Error::threads)?;
         let results = self.play(journal, &threads, options)?;
         if question == Question::Sweep {
-            return Ok(StudyOutcome::of(results));
+            return Ok(self.outcome(results));
         }
-        let tuning = results.tuning().ok_or_else(|| Error::input("nothing was played", "raise `replications`"))?;
+        let tuning = results.tuning().ok_or_else(|| Error::argument("nothing was played", "raise `replications`"))?;
         let recommended = self.study.recommended(&tuning);
         let confirmed = recommended.as_ref().map(|variant| {
             let progress = options.progress.unwrap_or(&Silent);
-            let done = journal.count(self.study.replications..) as u64;
-            progress.begin(2 * u64::from(results.replications), done, "the recommendation");
-            let confirmation = threads.install(|| confirm(&self.study, &results, variant, journal, progress));
-            progress.end();
-            confirmation
+            threads.install(|| confirm(&self.study, &results, variant, journal, progress))
         });
         Ok(StudyOutcome {
             confirmation: confirmed.transpose()?,
             patches: Some(self.study.patches(recommended.as_ref())),
             tuning: Some(tuning),
-            ..StudyOutcome::of(results)
+            ..self.outcome(results)
         })
+    }
+
+    fn outcome(&self, results: Results) -> StudyOutcome {
+        StudyOutcome::of(results, self.inputs().map(Path::to_owned).collect())
+    }
+
+    fn inputs(&self) -> impl Iterator<Item = &Path> {
+        self.study.inputs().chain(self.file.as_deref())
     }
 
     /// Plays what is open.
     fn play(&self, journal: &Journal, threads: &Threads, options: &SweepOptions<'_>) -> Result<Results, Error> {
         let (study, shard) = (&self.study, options.part());
-        if options.precision.is_some() && options.shard.is_some() {
-            return Err(Error::input("a part of a study has no precision", "give either a part or a precision"));
-        }
         let progress = options.progress.unwrap_or(&Silent);
-        let runs = study.variants.len() as u64 * u64::from(study.replications);
-        progress.begin(runs.div_ceil(shard.count), journal.count(..study.replications) as u64, &study.name);
         let mut runner = Runner::new(study, journal);
         let precision = match options.precision {
             None => {
@@ -303,7 +357,6 @@ impl Study {
             }
             Some(goal) => Some(threads.install(|| runner.play_until_precise(goal, progress))?),
         };
-        progress.end();
         let (replications, looks) =
             precision.map_or((study.replications, 0), |found| (found.replications, found.looks));
         let mut rows = journal.rows()?;
@@ -337,7 +390,7 @@ fn take_over(place: &Path, study: &study::Study, shard: Shard, journal: &Journal
 }
 
 /// A study that has been played.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StudyOutcome {
     pub(crate) results: Results,
     pub(crate) tuning: Option<Tuning>,
@@ -345,11 +398,13 @@ pub struct StudyOutcome {
     pub(super) patches: Option<Patches>,
     /// What is to be said about earlier results.
     pub(crate) note: Option<String>,
+    /// What it was read from, which is never replaced.
+    pub(super) inputs: Vec<PathBuf>,
 }
 
 impl StudyOutcome {
-    pub(super) fn of(results: Results) -> Self {
-        Self { results, tuning: None, confirmation: None, patches: None, note: None }
+    pub(super) fn of(results: Results, inputs: Vec<PathBuf>) -> Self {
+        Self { results, tuning: None, confirmation: None, patches: None, note: None, inputs }
     }
 
     /// What is to be said about earlier results in the directory, of which nothing is used.
@@ -370,14 +425,12 @@ impl StudyOutcome {
         self.results.baseline
     }
 
-    /// What each variant gave of a metric, such as `cost` or `evictions`: its mean with its interval.
-    ///
-    /// # Panics
-    ///
-    /// If there is no such metric, see [`metrics`](StudyOutcome::metrics).
+    /// What each variant gave of a metric, such as `cost` or `evictions`: its mean with its interval. None if there is no metric of
+    /// that name among [`metrics`](StudyOutcome::metrics).
     #[must_use]
-    pub fn metric(&self, name: &str) -> Vec<Interval> {
-        self.results.of_metric(name).iter().map(|of| of.interval).collect()
+    pub fn metric(&self, name: &str) -> Option<Vec<Interval>> {
+        let is_known = Self::metrics().contains(&name);
+        is_known.then(|| self.results.of_metric(name).iter().map(|of| of.interval).collect())
     }
 
     /// The metrics of a run, in the order of [`RunRow::metrics`].

@@ -4,39 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::error::Error;
 use super::outcome::WriteOptions;
+use super::place::{self, Of};
 use super::study::StudyOutcome;
 use super::study_chart;
 use crate::inspect;
-use crate::report::{OutputDir, Overwrite, draw_study_charts};
-use crate::study::{Results, Shard};
-
-/// What to do about a place that holds something else.
-const ANOTHER: &str = "choose another --out, or --force to replace it";
-
-/// Refuses a place that holds something else than earlier results of the same part of the same study.
-pub(super) fn check_place(place: &Path, overwrite: Overwrite, name: &str, shard: Shard) -> Result<(), Error> {
-    OutputDir::check(place, overwrite)?;
-    let Ok(text) = std::fs::read_to_string(place.join("summary.json")) else { return Ok(()) };
-    if overwrite == Overwrite::Anything {
-        return Ok(());
-    }
-    let summary: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-    let (study, place) = (&summary["study"], place.display());
-    let Some(found) = study["study"].as_str() else {
-        return Err(Error::input(format!("{place} holds the results of something else than a study"), ANOTHER));
-    };
-    if found != name {
-        return Err(Error::input(format!("{place} holds the results of the study `{found}`"), ANOTHER));
-    }
-    let part: Option<Shard> = serde_json::from_value(study["shard"].clone()).ok();
-    match part {
-        Some(part) if part != shard => {
-            let message = format!("{place} holds the results of part {}/{} of the study", part.index, part.count);
-            Err(Error::input(message, ANOTHER))
-        }
-        _ => Ok(()),
-    }
-}
+use crate::report::{OutputDir, draw_study_charts};
+use crate::study::Results;
 
 impl StudyOutcome {
     /// Writes runs.csv, variants.csv, summary.json, charts, and what is recommended, to a directory, which is whole or not there;
@@ -44,7 +17,8 @@ impl StudyOutcome {
     ///
     /// # Errors
     ///
-    /// If the directory holds something else than results of this study, or the operating system refuses.
+    /// If the directory holds something else than results of this study, or what `tune` recommended and this does not, or the operating
+    /// system refuses.
     pub fn write(&self, dir: impl AsRef<Path>) -> Result<PathBuf, Error> {
         self.write_with(dir, &WriteOptions::new())
     }
@@ -53,11 +27,21 @@ impl StudyOutcome {
     ///
     /// # Errors
     ///
-    /// If the directory holds something else than results of this study, or the operating system refuses.
+    /// As [`write`](StudyOutcome::write), but for what the options allow.
     pub fn write_with(&self, dir: impl AsRef<Path>, options: &WriteOptions) -> Result<PathBuf, Error> {
         let (results, place, overwrite) = (&self.results, dir.as_ref(), options.overwrite());
-        check_place(place, overwrite, &results.study, results.shard)?;
-        let out = OutputDir::begin(place, overwrite)?;
+        let inputs = self.inputs.iter().map(PathBuf::as_path);
+        place::check(place, overwrite, Of::Study(&results.study, results.shard), inputs)?;
+        if self.patches.is_none() {
+            place::spare_recommendation(place, overwrite, "these results")?;
+        }
+        self.write_into(place, options)
+    }
+
+    /// Writes them to a place that has been looked at.
+    pub(super) fn write_into(&self, place: &Path, options: &WriteOptions) -> Result<PathBuf, Error> {
+        let results = &self.results;
+        let out = OutputDir::begin(place, options.overwrite())?;
         out.write_with("runs.csv", |file| results.write_runs(file))?;
         if !results.tuned.is_empty() {
             out.write_with("workloads.csv", |file| results.write_workloads(file))?;
@@ -84,7 +68,7 @@ impl StudyOutcome {
     /// If it is not such a directory, or damaged.
     pub fn read(dir: impl AsRef<Path>) -> Result<Self, Error> {
         let dir = dir.as_ref();
-        Ok(Self::of(read(dir, &inspect::summary(dir)?)?))
+        Ok(Self::of(read(dir, &inspect::summary(dir)?)?, vec![dir.to_owned()]))
     }
 
     /// Puts the parts of one study together.
@@ -93,9 +77,11 @@ impl StudyOutcome {
     ///
     /// If some are missing, or of another study.
     pub fn merge(parts: impl IntoIterator<Item = Self>) -> Result<Self, Error> {
-        let parts = parts.into_iter().map(|part| part.results).collect();
-        let help = "name the directories of all parts, 1/N to N/N, of one study";
-        Results::merge(parts).map(Self::of).map_err(|message| Error::input(message, help))
+        let (parts, inputs): (Vec<Results>, Vec<Vec<PathBuf>>) =
+            parts.into_iter().map(|part| (part.results, part.inputs)).unzip();
+        let advice = "name the directories of all parts, 1/N to N/N, of one study";
+        let whole = Results::merge(parts).map_err(|message| Error::argument(message, advice))?;
+        Ok(Self::of(whole, inputs.concat()))
     }
 }
 
@@ -103,7 +89,7 @@ impl StudyOutcome {
 pub(super) fn read(dir: &Path, summary: &serde_json::Value) -> Result<Results, Error> {
     let not_ours = |what: &str| {
         let message = format!("`{}` is not the directory of a study: {what}", dir.display());
-        Error::input(message, "name a directory that `sweep` wrote")
+        Error::results(message, "name a directory that `sweep` wrote")
     };
     let text = |name: &str| std::fs::read_to_string(dir.join(name)).map_err(|_| not_ours(&format!("it has no {name}")));
     let mut results: Results =

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::error::{Error, Kind};
+use super::error::{Error, Reason};
 use super::outcome::Outcome;
 use super::scenario::Scenario;
 use super::simulation::PlayOptions;
@@ -19,9 +19,13 @@ impl Scenario {
     ///
     /// # Errors
     ///
-    /// What does not hold, with the event and its time: [`Error::is_bug`].
+    /// If the options keep no rows; else what does not hold, with the event and its time: [`ErrorKind::Bug`](crate::ErrorKind::Bug).
     pub fn verify(&self, options: &PlayOptions<'_>) -> Result<Outcome, Error> {
-        self.try_verify(options).map_err(|what| Kind::Broken(what).into())
+        if !options.keeps_rows() {
+            let advice = "verify it without `summary_only`: rows are what is compared";
+            return Err(Error::argument("a run that keeps no rows cannot be verified", advice));
+        }
+        self.try_verify(options).map_err(|what| Reason::Broken(what).into())
     }
 
     fn try_verify(&self, options: &PlayOptions<'_>) -> Result<Outcome, String> {

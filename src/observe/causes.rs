@@ -52,7 +52,7 @@ impl Row for CauseRow {
 /// How rows of actions of the timeline begin.
 const NAMED: &str = "scenario: ";
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Causes {
     keeps: bool,
     last: u32,

@@ -216,7 +216,7 @@ struct NodePart {
     requested: Room,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Cluster {
     sample: SimDuration,
     now: ClusterRow,

@@ -11,7 +11,7 @@ use super::workload::WorkloadKey;
 use crate::state::{Change, Changed, MachineChange, NodeId, Owner, PodDelta, PodId, Power, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Course {
     pods: usize,
     pods_max: usize,
@@ -31,7 +31,7 @@ impl Course {
 }
 
 /// Follows them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Daemons {
     courses: FxHashMap<WorkloadKey, Course>,
     /// Those that do not run because of their machine.

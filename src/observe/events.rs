@@ -50,7 +50,7 @@ impl Row for EventRow {
     };
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Events {
     rows: Vec<EventRow>,
 }

@@ -89,7 +89,7 @@ struct Watched {
 }
 
 /// Follows faults, and the nodes that they hit.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Faults {
     rows: Vec<FaultRow>,
     /// Those that last: the first of their rows, and what they hit, a row each.

@@ -33,7 +33,7 @@ impl FailedJob {
 }
 
 /// Follows the conditions of Jobs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Jobs {
     /// Those that have failed; none for what failed before t=0.
     seen: BTreeMap<JobId, Option<FailedJob>>,

@@ -47,7 +47,7 @@ impl Row for NodeRow {
     };
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Nodes {
     rows: Vec<NodeRow>,
     /// Index of each node's last row, plus one.

@@ -81,7 +81,7 @@ macro_rules! observers {
         $(mod $module;)+
 
         /// All observers of a run.
-        #[derive(Debug, Default)]
+        #[derive(Clone, Debug, Default)]
         pub struct Observers {
             detail: Detail,
             sample: SimDuration,
@@ -98,7 +98,7 @@ macro_rules! observers {
         $($(pub use $module::$Row;)+)+
 
         /// Everything that a finished run leaves: the rows of each table, and the summary.
-        #[derive(Debug)]
+        #[derive(Clone, Debug)]
         pub struct Observed {
             $($(#[doc = concat!("Of the table of [`", stringify!($FirstRow), "`].")] pub $first_table: Vec<$FirstRow>,)+)+
             $($(#[doc = concat!("Of the table of [`", stringify!($Row), "`].")] pub $table: Vec<$Row>,)+)+

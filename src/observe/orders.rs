@@ -32,7 +32,7 @@ pub struct Order {
     pub why: String,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Orders {
     /// Lines that procedures have typed and that have not ended: theirs to answer for.
     of_procedures: Vec<(SimTime, Arc<str>)>,
@@ -42,7 +42,7 @@ pub(super) struct Orders {
 }
 
 /// An upgrade or reboots under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Procedure {
     at: SimTime,
     /// What it ends with.

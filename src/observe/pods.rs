@@ -122,7 +122,7 @@ pub(super) struct CauseChange {
     pub(super) after: DeletionCause,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Pods {
     rows: Vec<PodRow>,
     /// Index of each live pod's row.

@@ -37,7 +37,7 @@ impl Row for ReadinessRow {
     };
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Readiness {
     rows: Vec<ReadinessRow>,
     ready: arena::Column<Pod, bool>,

@@ -15,7 +15,7 @@ use crate::state::{Change, Changed, DeletionCause, NodeDelta, NodeId, NodeSlot, 
 use crate::units::{SimDuration, SimTime};
 
 /// When nodes became Ready.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Recoveries {
     is_ready: Column<NodeSlot, bool>,
     by_node: BTreeMap<Symbol, Vec<SimTime>>,

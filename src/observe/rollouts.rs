@@ -78,14 +78,14 @@ impl Progress {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Refusal {
     since: SimTime,
     message: String,
 }
 
 /// Follows roll-outs, and creations that are refused.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rollouts {
     /// Roll-outs under way, and when they last got on.
     under_way: BTreeMap<WorkloadId, (Progress, SimTime)>,

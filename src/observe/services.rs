@@ -121,7 +121,7 @@ pub struct ServiceOutcome {
     pub lost_traffic_s: f64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Course {
     namespace: Symbol,
     name: Symbol,
@@ -169,7 +169,7 @@ impl Course {
 }
 
 /// Follows every service that has EndpointSlices.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Services {
     keeps_rows: bool,
     rows: Vec<ServiceRow>,

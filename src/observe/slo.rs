@@ -15,7 +15,7 @@ use crate::state::{Change, Changed, Owner, Pod, PodId, PodPhase, Store, Workload
 use crate::units::{SimDuration, SimTime};
 
 /// A workload and its course so far.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Tracked {
     key: WorkloadKey,
     /// How it fares by each of the objectives that speak of it; by the wish for all its pods where none does.
@@ -44,7 +44,7 @@ struct Tracked {
 }
 
 /// How a workload fares by one objective.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Judged {
     /// Which; none is the wish for all pods.
     objective: Option<usize>,
@@ -170,7 +170,7 @@ impl Loose {
 }
 
 /// Follows every workload whose pods are meant to stay.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Slo {
     objectives: Vec<Objective>,
     tracked: Vec<Tracked>,

@@ -12,7 +12,7 @@ use crate::units::SimTime;
 const PODS_MIN: usize = 10;
 
 /// A workload whose pods failed before they ran.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Storm {
     /// Which.
     pub(super) workload: WorkloadKey,

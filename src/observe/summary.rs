@@ -120,7 +120,7 @@ pub struct Summary {
     pub traps: Vec<Trap>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tallies {
     counts: Counts,
 }

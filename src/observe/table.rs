@@ -29,7 +29,8 @@ pub struct Column<R: 'static> {
 }
 
 /// What a column is.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ColumnInfo {
     /// Its name.
     pub name: &'static str,
@@ -43,6 +44,7 @@ pub struct ColumnInfo {
 
 /// What the cells of a column hold.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cells {
     /// Text.
     Text,

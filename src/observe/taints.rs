@@ -74,7 +74,7 @@ impl Row for TaintRow {
 }
 
 /// Follows the taints of nodes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Taints {
     rows: Vec<TaintRow>,
 }

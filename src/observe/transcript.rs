@@ -26,7 +26,7 @@ impl Row for TranscriptRow {
     };
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Transcripts {
     rows: Vec<TranscriptRow>,
 }

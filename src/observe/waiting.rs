@@ -33,7 +33,7 @@ impl Waiting {
 }
 
 /// Pods that wait at the end for one reason, which follows from one action.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Standing<'a> {
     pub(super) reason: &'static str,
     /// `ImagePullFailure of 1m0s`; none if it follows from the state at the start.

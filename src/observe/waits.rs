@@ -9,7 +9,7 @@ use crate::units::{SimDuration, SimTime};
 
 /// Pods that fit nowhere, and for how long. A pod that the scheduler has not looked at yet does not wait for room, and one that its
 /// gates hold does not wait for the scheduler: neither is here.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Waits {
     /// Shorter ones are forgotten when they end.
     least: SimDuration,

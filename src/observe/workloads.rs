@@ -69,7 +69,7 @@ impl Row for WorkloadRow {
     };
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Workloads {
     rows: Vec<WorkloadRow>,
     last: FxHashMap<WorkloadId, WorkloadRow>,

@@ -54,31 +54,27 @@ impl std::fmt::Display for OutputError {
         match self {
             Self::NotOurs(path) => write!(
                 f,
-                "{} exists and is not a result of kubesquall (it has no summary.json of ours); choose another --out, or --force \
-                 to replace it",
+                "{} exists and is not a result of kubesquall (it has no summary.json of ours)",
                 path.display()
             ),
             Self::InTheWay(path) => write!(
                 f,
-                "{} is in the way: results are made there, and it is not what a killed run has left; move it, or choose another --out",
+                "{} is in the way: results are made there, and it is not what a killed run has left",
                 path.display()
             ),
             Self::NoPlace(path) => write!(
                 f,
-                "{} cannot become a directory of results: it is a link to nothing, or has no name of its own; choose another --out",
+                "{} cannot become a directory of results: it is a link to nothing, or has no name of its own",
                 path.display()
             ),
             Self::Holds { place, what, held } if place == held => {
-                write!(f, "{} is {what}, which is never replaced; choose another --out", place.display())
+                write!(f, "{} is {what}, which is never replaced", place.display())
             }
-            Self::Holds { place, what, held } => write!(
-                f,
-                "{} holds {what}, {}, and is never replaced; choose another --out",
-                place.display(),
-                held.display()
-            ),
+            Self::Holds { place, what, held } => {
+                write!(f, "{} holds {what}, {}, and is never replaced", place.display(), held.display())
+            }
             Self::Busy(path) => {
-                write!(f, "another run is writing to {}; wait for it, or choose another --out", path.display())
+                write!(f, "another run is writing to {}", path.display())
             }
             Self::Io { doing, path, source } => write!(f, "cannot {doing} {}: {source}", path.display()),
         }

@@ -1,31 +1,68 @@
 //! The files that a scenario names.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Sources};
 use crate::model::manifest::{self, Folder, Loaded, ManifestObject};
 
-/// Manifests that have been read, for scenarios that name the same.
+/// What has been found and read in a folder, for scenarios that name the same.
 #[derive(Debug, Default)]
-pub(super) struct Manifests(RefCell<BTreeMap<Vec<String>, Loaded>>);
+pub(super) struct Kept(Mutex<Found>);
+
+#[derive(Debug, Default)]
+struct Found {
+    /// Manifests of the cluster, by the paths that name them together.
+    clusters: BTreeMap<Vec<String>, Loaded>,
+    /// Manifests of a kubectl line, by their path.
+    manifests: BTreeMap<String, Loaded>,
+    /// Texts of other files.
+    texts: BTreeMap<String, String>,
+    /// Paths that stand for something.
+    there: BTreeSet<String>,
+}
+
+impl Kept {
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is kept of that name; else what is read, which is kept from now on.
+    fn get_or_read<K: Ord + Clone, T: Clone, E>(
+        kept: Option<&Self>,
+        of: fn(&mut Found) -> &mut BTreeMap<K, T>,
+        name: &K,
+        read: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let Some(kept) = kept else { return read() };
+        let mut found = kept.found();
+        let all = of(&mut found);
+        if let Some(known) = all.get(name) {
+            return Ok(known.clone());
+        }
+        let value = read()?;
+        all.insert(name.clone(), value.clone());
+        Ok(value)
+    }
+}
 
 /// The files of one scenario: those that its document holds itself, and those of its folder.
 #[derive(Debug)]
 pub(super) struct Files<'a> {
     folder: &'a Folder,
-    /// Where manifests are kept, if they may be asked for again.
-    kept: Option<&'a Manifests>,
+    /// Where files are kept, if they may be asked for again.
+    kept: Option<&'a Kept>,
     inlined: BTreeMap<String, String>,
     /// Texts that were asked for, by path.
     used: BTreeMap<String, String>,
 }
 
 impl<'a> Files<'a> {
-    pub(super) fn new(folder: &'a Folder, kept: Option<&'a Manifests>, inlined: BTreeMap<String, String>) -> Self {
+    pub(super) fn new(folder: &'a Folder, kept: Option<&'a Kept>, inlined: BTreeMap<String, String>) -> Self {
         Self { folder, kept, inlined, used: BTreeMap::new() }
     }
 
@@ -33,7 +70,12 @@ impl<'a> Files<'a> {
     pub(super) fn text(&mut self, path: &str) -> Result<String, Diagnostic> {
         let text = match self.inlined.get(path) {
             Some(text) => text.clone(),
-            None => self.folder.read(Path::new(path), path).map_err(|diagnostic| *diagnostic)?,
+            None => Kept::get_or_read(
+                self.kept,
+                |found| &mut found.texts,
+                &path.to_owned(),
+                || self.folder.read(Path::new(path), path).map_err(|diagnostic| *diagnostic),
+            )?,
         };
         self.used.insert(path.to_owned(), text.clone());
         Ok(text)
@@ -45,15 +87,32 @@ impl<'a> Files<'a> {
             let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
             manifest::load(&paths, self.folder)
         };
-        let Some(Manifests(kept)) = self.kept else { return read() };
-        kept.borrow_mut().entry(paths.to_vec()).or_insert_with(read).clone()
+        let Ok(loaded) =
+            Kept::get_or_read(self.kept, |found| &mut found.clusters, &paths.to_vec(), || Ok::<_, Infallible>(read()));
+        loaded
+    }
+
+    /// Whether a path of manifests stands for anything.
+    pub(super) fn exists(&self, path: &str) -> Result<(), Diagnostic> {
+        if self.kept.is_some_and(|kept| kept.found().there.contains(path)) {
+            return Ok(());
+        }
+        exists(path, self.folder)?;
+        if let Some(kept) = self.kept {
+            kept.found().there.insert(path.to_owned());
+        }
+        Ok(())
     }
 
     /// The objects that a path of a kubectl line holds.
     pub(super) fn manifests(&mut self, path: &str) -> Loaded {
         let loaded = match self.inlined.get(path) {
             Some(text) => manifest::load_text(path, text),
-            None => manifest::load(&[PathBuf::from(path)], self.folder),
+            None => {
+                let read = || Ok::<_, Infallible>(manifest::load(&[PathBuf::from(path)], self.folder));
+                let Ok(loaded) = Kept::get_or_read(self.kept, |found| &mut found.manifests, &path.to_owned(), read);
+                loaded
+            }
         };
         let objects = loaded.objects.iter().map(as_written);
         self.used.insert(path.to_owned(), crate::model::yaml_text::documents(objects));
@@ -62,7 +121,11 @@ impl<'a> Files<'a> {
 
     /// Whether there is a file of this name.
     pub(super) fn is_there(&self, path: &str) -> bool {
-        self.inlined.contains_key(path) || self.folder.is_file(Path::new(path))
+        let is_kept = |kept: &Kept| {
+            let found = kept.found();
+            found.texts.contains_key(path) || found.manifests.contains_key(path)
+        };
+        self.inlined.contains_key(path) || self.kept.is_some_and(is_kept) || self.folder.is_file(Path::new(path))
     }
 
     /// The texts that were used, by path.
@@ -113,7 +176,7 @@ fn fields_of(value: &mut Value) -> Option<&mut serde_json::Map<String, Value>> {
 }
 
 /// Whether a path of manifests stands for anything.
-pub(super) fn exists(path: &str, folder: &Folder) -> Result<(), Diagnostic> {
+fn exists(path: &str, folder: &Folder) -> Result<(), Diagnostic> {
     let is_pattern = path.contains(['*', '?', '[']);
     if folder.exists(Path::new(path)) || is_pattern || folder.is_standard_input(Path::new(path)) {
         return Ok(());

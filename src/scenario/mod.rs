@@ -139,7 +139,8 @@ pub(crate) struct Reader {
     folder: Folder,
     /// Values that all have.
     overrides: Overrides,
-    manifests: files::Manifests,
+    /// None if it is read only once: files that are large are large twice where they are kept.
+    kept: Option<files::Kept>,
 }
 
 impl Reader {
@@ -150,13 +151,20 @@ impl Reader {
     /// Why it cannot be had.
     pub(crate) fn open(folder: &Folder, path: &Path, overrides: &Overrides) -> Result<Self, Invalid> {
         let name = folder.join(path).to_string_lossy().into_owned();
-        Ok(Self {
-            overrides: overrides.clone(),
-            text: folder.read(path, &name).map_err(|diagnostic| Invalid::of(*diagnostic))?,
-            name,
-            folder: folder.around(path),
-            manifests: files::Manifests::default(),
-        })
+        let text = folder.read(path, &name).map_err(|diagnostic| Invalid::of(*diagnostic))?;
+        Ok(Self { overrides: overrides.clone(), ..Self::of_text(&name, text, folder.around(path)) })
+    }
+
+    /// A scenario's text; `name` is how messages name it, `folder` where its paths lead.
+    pub(crate) fn of_text(name: &str, text: String, folder: Folder) -> Self {
+        let kept = Some(files::Kept::default());
+        Self { name: name.to_owned(), text, folder, overrides: Overrides::none(), kept }
+    }
+
+    /// The same, but nothing of what is read is kept.
+    #[must_use]
+    pub(crate) fn once(self) -> Self {
+        Self { kept: None, ..self }
     }
 
     /// The scenario with these values.
@@ -166,7 +174,7 @@ impl Reader {
     /// Everything that is wrong with it, and the warnings.
     pub(crate) fn load(&self, overrides: &Overrides) -> Result<ResolvedScenario, Invalid> {
         let overrides = self.overrides.and(overrides);
-        resolve::resolve(&self.name, &self.text, &self.folder, &overrides, Some(&self.manifests))
+        resolve::resolve(&self.name, &self.text, &self.folder, &overrides, self.kept.as_ref())
     }
 }
 

@@ -13,7 +13,7 @@ use super::document::{self, Node, Value};
 use super::dump;
 use super::effects;
 use super::epoch::{UNSTAMPED_EPOCH_NANOS, epoch};
-use super::files::{self, Files, Manifests};
+use super::files::{self, Files, Kept};
 use super::input::{self, Input};
 use super::invalid::Invalid;
 use super::inventory::Inventory;
@@ -49,7 +49,7 @@ pub(super) fn resolve(
     text: &str,
     folder: &Folder,
     overrides: &Overrides,
-    kept: Option<&Manifests>,
+    kept: Option<&Kept>,
 ) -> Result<ResolvedScenario, Invalid> {
     let mut resolver = Resolver {
         file: name.into(),
@@ -213,7 +213,7 @@ impl Resolver<'_> {
         }
         let Some(file) = node.get("file") else { return };
         let (path, location) = (file.text().unwrap_or_default().to_owned(), file.location.clone());
-        let read = self.folder.read(Path::new(&path), &path);
+        let read = Files::new(self.folder, self.kept, std::collections::BTreeMap::new()).text(&path).map_err(Box::new);
         match read.and_then(|text| Ok((document::parse_first(&path.as_str().into(), &text)?.root, text))) {
             Ok((configuration, text)) => {
                 *node = configuration;
@@ -258,13 +258,12 @@ impl Resolver<'_> {
         for (index, path) in spec.cluster.manifests.iter().enumerate() {
             // Paths that stand for nothing are told apart from problems inside the files by having no place.
             let place = manifests_at.index(index).location();
-            let probe = files::exists(path, self.folder);
-            if let Err(diagnostic) = probe {
+            if let Err(diagnostic) = files.exists(path) {
                 self.diagnostics.push(diagnostic.at(place, ""));
             }
         }
         let found: Vec<String> =
-            spec.cluster.manifests.iter().filter(|path| files::exists(path, self.folder).is_ok()).cloned().collect();
+            spec.cluster.manifests.iter().filter(|path| files.exists(path).is_ok()).cloned().collect();
         if !found.is_empty() {
             loaded = files.cluster_manifests(&found);
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::assumption::Assumption;
-use super::files::Manifests;
+use super::files::Kept;
 use super::input::Input;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostics, Location, Source, Sources};
@@ -15,7 +15,7 @@ use crate::model::{ManifestObject, NotModelled};
 pub(super) struct Resolver<'a> {
     pub(super) file: Arc<str>,
     pub(super) folder: &'a Folder,
-    pub(super) kept: Option<&'a Manifests>,
+    pub(super) kept: Option<&'a Kept>,
     pub(super) diagnostics: Diagnostics,
     pub(super) sources: Sources,
     /// What was read of manifests and dumps.

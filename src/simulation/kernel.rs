@@ -94,7 +94,7 @@ pub(super) struct PendingPost {
 }
 
 /// The state of a run, without its components.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Kernel {
     pub(super) now: SimTime,
     pub(super) cause: CauseId,

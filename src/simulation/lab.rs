@@ -35,7 +35,7 @@ pub(crate) trait Member: Component {
 }
 
 /// What the kernel writes down while a laboratory plays.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     pub(super) changes: Vec<Arc<Change>>,
     pub(super) records: Vec<(SimTime, Record)>,

@@ -98,7 +98,7 @@ pub struct Script {
 }
 
 /// A run in progress.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Simulation {
     kernel: Kernel,
     components: Components,
@@ -113,7 +113,7 @@ pub struct Simulation {
 }
 
 /// What a finished run leaves behind.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Finished {
     /// The observers with their rows.
     pub observers: Observers,

@@ -66,6 +66,12 @@ pub enum PodPhase {
     Failed,
 }
 
+impl std::fmt::Display for PodPhase {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
 impl PodPhase {
     /// The API's text.
     #[must_use]

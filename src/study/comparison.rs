@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::estimate::{RestsOnUnseen, Series};
+use super::metrics::{self, UNREADY};
 use super::results::{CONFIDENCE, Results};
 use super::statistics::Interval;
 use super::undone::DoneElsewhere;
-use super::{UNREADY, metric_names};
 
 /// Among more variants than this, the front goes by means: comparing each with each takes too long.
 const FRONT_COMPARED_MAX: usize = 100;
@@ -140,7 +140,7 @@ impl Results {
         if !self.lengths_s.is_empty() {
             return Vec::new();
         }
-        let index = |metric: &str| metric_names().iter().position(|name| *name == metric).unwrap_or(0);
+        let index = |metric: &str| metrics::position(metric).unwrap_or(0);
         let (bad, needless) = (index(self.unavailability().metric()), index("needless_evictions"));
         let column = |metric: usize| -> Vec<Series> {
             (0..self.variants.len()).map(|variant| self.observations(variant, metric)).collect()

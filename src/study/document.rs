@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::grid::{Axis, Setting, Variant};
+use super::metrics::{COST, UNREADY, WORKLOAD_METRICS, metric_names};
 use super::problems::Problems;
 use super::variants;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
@@ -235,7 +236,7 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Folder, overrides: &Overrid
     let grid = grid.expect("there are errors where there is none");
     let is_antithetic = spec.seeds == Seeds::Antithetic;
     // Neither prices nor the number of replications change what a run gives.
-    let columns = (super::metric_names(), super::WORKLOAD_METRICS);
+    let columns = (metric_names(), WORKLOAD_METRICS);
     let of_study = format!("{is_antithetic} {columns:?} {}", env!("CARGO_PKG_VERSION"));
     Ok(Study {
         name: metadata.name,
@@ -261,7 +262,7 @@ const DETECTION: [&str; 4] =
 /// Where detection is varied, what the API shows tells nothing of a loss that nobody has found yet.
 fn warn_of_detection(spec: &Spec, prices: &[(&str, f64)], problem: &mut dyn FnMut(Diagnostic, &str, &str)) {
     let has_price = |metric: &str| prices.iter().any(|(name, price)| *name == metric && *price > 0.0);
-    if !has_price(super::UNREADY) || has_price("lost_traffic_s") {
+    if !has_price(UNREADY) || has_price("lost_traffic_s") {
         return;
     }
     let varied = spec.vary.iter().zip(0..).find_map(|(vary, index)| {
@@ -378,8 +379,7 @@ const COLUMNS: [&str; 28] = [
 
 /// What is wrong with the name of what is varied, and what to do: it is the name of a column, and stands in `name=value, name=value`.
 fn check_name(name: &str) -> Option<(String, &'static str)> {
-    let is_of_us =
-        COLUMNS.contains(&name) || super::metric_names().contains(&name) || super::WORKLOAD_METRICS.contains(&name);
+    let is_of_us = COLUMNS.contains(&name) || metric_names().contains(&name) || WORKLOAD_METRICS.contains(&name);
     if is_of_us {
         let message = format!("`{name}` is the name of a column of the tables already");
         return Some((message, "take a word of your own, such as what the value does"));
@@ -457,8 +457,7 @@ fn prices(spec: &Spec, problem: &mut dyn FnMut(Diagnostic, &str, &str)) -> Vec<(
     for (name, &price) in &spec.cost {
         let at = format!("spec.cost.{name}");
         let metric = PRICED.iter().find(|(word, _)| word == name).map(|(_, metric)| *metric);
-        let metric = metric
-            .or_else(|| super::metric_names().into_iter().find(|metric| metric == name && *metric != super::COST));
+        let metric = metric.or_else(|| metric_names().into_iter().find(|metric| metric == name && *metric != COST));
         let Some(metric) = metric else {
             let diagnostic = Diagnostic::error("study::unknown_name", format!("`{name}` cannot have a price"));
             let likely = nearest(name, PRICED.iter().map(|(word, _)| *word));

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::INDIFFERENCE;
+use super::metrics::INDIFFERENCE;
 use super::statistics::{Interval, Sample};
 
 /// Observations by replication.

@@ -13,7 +13,8 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::runner::{RunRow, Shard};
+use super::run::RunRow;
+use super::shard::Shard;
 
 /// Why a journal cannot be used.
 #[derive(Debug, Error)]
@@ -28,7 +29,7 @@ pub enum JournalError {
     #[error("`{0}` belongs to another study, or to an earlier form of this one")]
     OtherStudy(PathBuf),
     /// It belongs to another part of the study.
-    #[error("`{path}` belongs to part {}/{} of the study", shard.index, shard.count)]
+    #[error("`{path}` belongs to part {shard} of the study")]
     OtherShard {
         /// The journal.
         path: PathBuf,
@@ -328,7 +329,7 @@ mod tests {
         drop(first);
         assert!(matches!(open(&place, 7, false), Err(JournalError::Interrupted(_))));
         assert!(matches!(open(&place, 8, true), Err(JournalError::OtherStudy(_))));
-        let part = Journal::open(&place, 7, Shard { index: 1, count: 2 }, true);
+        let part = Journal::open(&place, 7, Shard::new(1, 2).expect("a part"), true);
         assert!(matches!(part, Err(JournalError::OtherShard { .. })));
         assert_eq!(open(&place, 7, true).expect("ours").rows().expect("read"), [row(0)]);
     }

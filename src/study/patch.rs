@@ -10,6 +10,7 @@ use crate::model::{ManifestObject, Object};
 
 /// Changes, ready to be applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Patches {
     /// kubectl lines.
     pub shell: String,

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::document::Study;
 use super::estimate::{Estimate, Series};
-use super::runner::{RunRow, Shard};
-use super::{COST, UNREADY, WORKLOAD_METRICS, metric_names};
+use super::metrics::{COST, UNREADY, WORKLOAD_METRICS, metric_names};
+use super::run::RunRow;
+use super::shard::Shard;
 
 /// The confidence of every interval.
 pub(super) const CONFIDENCE: f64 = 0.95;
@@ -212,19 +213,19 @@ impl Results {
     pub fn merge(parts: Vec<Self>) -> Result<Self, String> {
         let mut parts = parts.into_iter();
         let mut whole = parts.next().ok_or("there is nothing to merge")?;
-        let count = whole.shard.count;
-        let mut seen = vec![whole.shard.index];
+        let count = whole.shard.count();
+        let mut seen = vec![whole.shard.index()];
         for part in parts {
             let allows_undone = part.allows_undone && whole.allows_undone;
             let same = |of: &Self| Self { shard: Shard::WHOLE, allows_undone, runs: Vec::new(), ..of.clone() };
             let is_of_it = same(&part) == same(&whole);
-            if !is_of_it || part.shard.count != count {
+            if !is_of_it || part.shard.count() != count {
                 return Err(format!("`{}` and `{}` are not parts of one study", whole.study, part.study));
             }
-            if seen.contains(&part.shard.index) {
-                return Err(format!("part {}/{count} is there twice", part.shard.index));
+            if seen.contains(&part.shard.index()) {
+                return Err(format!("part {} is there twice", part.shard));
             }
-            seen.push(part.shard.index);
+            seen.push(part.shard.index());
             whole.allows_undone = allows_undone;
             for (runs, more) in whole.runs.iter_mut().zip(part.runs) {
                 runs.extend(more);
@@ -389,21 +390,6 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn other_prices_need_no_new_runs() {
-        let mut row = RunRow {
-            variant: 0,
-            replication: 0,
-            metrics: vec![1.0; metric_names().len()].into(),
-            workloads: vec![2.0; 2 * WORKLOAD_METRICS.len()].into(),
-        };
-        row.price(&[("evictions", 3.0), ("preemptions", 0.5), ("node_h", 10.0)]);
-        assert_eq!(row.metrics.last(), Some(&13.5));
-        assert_eq!((row.workloads[0], row.workloads[WORKLOAD_METRICS.len()]), (7.0, 7.0));
-        row.price(&[("evictions", 1.0)]);
-        assert_eq!((row.metrics.last(), row.workloads[0]), (Some(&1.0), 2.0));
-    }
-
-    #[test]
     fn how_many_runs_a_precision_takes_follows_from_the_width() {
         let check = |width: f64, for_normality: f64, expected: (bool, Option<u32>)| {
             let found = Precision::new(0.05, width, for_normality, 100, 3);
@@ -420,7 +406,7 @@ pub(super) mod tests {
         let whole = results(&[&[1.5, 2.0, 0.1 + 0.2], &[4.0, 5.0, 6.0]]);
         let part = |index: u64| {
             let mut part = whole.clone();
-            part.shard = Shard { index, count: 2 };
+            part.shard = Shard::new(index, 2).expect("a part");
             for (variant, runs) in part.runs.iter_mut().enumerate() {
                 runs.retain(|run| (u64::from(run.replication) * 2 + variant as u64) % 2 == index - 1);
             }

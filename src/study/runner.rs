@@ -1,96 +1,22 @@
 //! Plays the runs of a study, on as many threads as there are.
 
-use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
-
-use super::WORKLOAD_METRICS;
 use super::confirmation::{Confirmation, Outcomes};
 use super::document::Study;
 use super::grid::Variant;
 use super::journal::{Journal, JournalError};
+use super::metrics::{self, WORKLOAD_METRICS, metric_names};
+use super::progress::{Part, Progress};
 use super::results::{Precision, Results, decisive, seed_of};
+use super::run::RunRow;
+use super::shard::Shard;
 use super::undone::undone_of;
 use crate::engine::Streams;
 use crate::observe::{Detail, METRICS, Objective, Observers, WorkloadOutcome};
 use crate::parallel;
 use crate::simulation::Prepared;
 use crate::units::{SimDuration, SimTime};
-
-/// What one run gave.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunRow {
-    /// Position of its variant.
-    pub variant: usize,
-    /// Which of the variant's runs.
-    pub replication: u32,
-    /// Its metrics, in the order of [`super::metric_names`].
-    pub metrics: Box<[f64]>,
-    /// Those of each tuned workload, in the order of [`super::WORKLOAD_METRICS`], one workload behind the other.
-    #[serde(default, skip_serializing_if = "<[f64]>::is_empty")]
-    pub workloads: Box<[f64]>,
-}
-
-impl RunRow {
-    /// Works out what a run cost, as a whole and for each tuned workload. Metrics that belong to no workload cost it nothing.
-    pub(super) fn price<S: AsRef<str>>(&mut self, prices: &[(S, f64)]) {
-        let names = super::metric_names();
-        let total = |values: &[f64], names: &[&str]| -> f64 {
-            let of = |name: &str| names.iter().position(|known| *known == name).map_or(0.0, |index| values[index]);
-            prices.iter().map(|(name, price)| of(name.as_ref()) * price).fold(0.0, |sum, cost| sum + cost)
-        };
-        let cost = total(&self.metrics, &names);
-        if let Some(last) = self.metrics.last_mut() {
-            *last = cost;
-        }
-        for of_workload in self.workloads.chunks_mut(WORKLOAD_METRICS.len()) {
-            of_workload[0] = total(of_workload, &WORKLOAD_METRICS);
-        }
-    }
-}
-
-/// The part of a study that one machine plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shard {
-    /// Which part, from 1.
-    pub index: u64,
-    /// Of how many.
-    pub count: u64,
-}
-
-impl Shard {
-    /// The whole study.
-    pub const WHOLE: Self = Self { index: 1, count: 1 };
-
-    fn has(self, position: u64) -> bool {
-        position % self.count == self.index - 1
-    }
-}
-
-impl FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
-        match parts {
-            Some((index, count)) if 0 < index && index <= count => Ok(Self { index, count }),
-            _ => Err(format!("`{text}` is not a part such as 1/4: the first of four")),
-        }
-    }
-}
-
-/// Shows how far something has got.
-pub trait Progress: Sync {
-    /// Something of so many steps begins, of which so many are done already.
-    fn begin(&self, _steps: u64, _done: u64, _what: &str) {}
-
-    /// One more step is done.
-    fn advance(&self);
-
-    /// It is over.
-    fn end(&self) {}
-}
 
 const HOUR_S: f64 = 3600.0;
 
@@ -155,21 +81,32 @@ impl<'a> Runner<'a> {
     ///
     /// If the journal cannot be written.
     pub fn play_all(&self, shard: Shard, progress: &dyn Progress) -> Result<(), JournalError> {
-        self.play_grid(shard, self.study.replications, progress)
+        self.play_grid(shard, self.study.replications, &self.part(shard, progress))
     }
 
-    fn play_grid(&self, shard: Shard, replications: u32, progress: &dyn Progress) -> Result<(), JournalError> {
+    /// All runs of a shard, or as many of them as it takes.
+    fn part<'p>(&self, shard: Shard, progress: &'p dyn Progress) -> Part<'p> {
+        let study = self.study;
+        let runs = study.variants.len() as u64 * u64::from(study.replications);
+        let done = self.journal.count(..study.replications) as u64;
+        Part::begin(progress, shard.share_of(runs), done, &study.name)
+    }
+
+    fn play_grid(&self, shard: Shard, replications: u32, part: &Part<'_>) -> Result<(), JournalError> {
         let variant_count = self.study.variants.len() as u64;
         // The runs of a variant stand together, so that its cluster is not needed for long.
         let runs = (0..self.study.variants.len()).flat_map(|variant| (0..replications).map(move |r| (variant, r)));
         let is_ours =
             |&(variant, replication): &(usize, u32)| shard.has(u64::from(replication) * variant_count + variant as u64);
-        self.play(runs.filter(is_ours), progress)
+        self.play(runs.filter(is_ours), part)
     }
 
-    fn play(&self, runs: impl Iterator<Item = (usize, u32)>, progress: &dyn Progress) -> Result<(), JournalError> {
-        let is_open = |&(variant, replication): &(usize, u32)| !self.journal.has(self.number(variant), replication);
-        let open: Vec<(usize, u32)> = runs.filter(is_open).collect();
+    fn is_over(&self, (variant, replication): (usize, u32)) -> bool {
+        self.journal.has(self.number(variant), replication)
+    }
+
+    fn play(&self, runs: impl Iterator<Item = (usize, u32)>, part: &Part<'_>) -> Result<(), JournalError> {
+        let open: Vec<(usize, u32)> = runs.filter(|run| !self.is_over(*run)).collect();
         for (variant, _) in &open {
             self.slot(*variant).open += 1;
         }
@@ -177,7 +114,7 @@ impl<'a> Runner<'a> {
             let settled = self.settled(variant);
             self.journal.add(self.play_one(variant, &settled, replication))?;
             self.release(variant);
-            progress.advance();
+            part.advance();
             Ok(())
         })
     }
@@ -217,7 +154,7 @@ impl<'a> Runner<'a> {
             "node_h" => summary.node_s / HOUR_S,
             name => summary.metrics.get(name).copied().unwrap_or(0.0),
         };
-        let own = super::metric_names();
+        let own = metric_names();
         let metrics = own[..own.len() - 1].iter().map(|name| metric(name)).chain([0.0]).collect();
         debug_assert!(own.starts_with(&METRICS), "the summary's metrics come first");
         let workloads = of_workloads(study, &summary.workloads).into();
@@ -238,10 +175,11 @@ impl<'a> Runner<'a> {
         self.keeps = true;
         let mut replications = FIRST.min(self.study.replications);
         let metric = decisive(self.study.prices.is_empty());
-        let metric = super::metric_names().iter().position(|name| *name == metric).unwrap_or(0);
+        let metric = metrics::position(metric).unwrap_or(0);
         let mut look = 0;
+        let part = self.part(Shard::WHOLE, progress);
         loop {
-            self.play_grid(Shard::WHOLE, replications, progress)?;
+            self.play_grid(Shard::WHOLE, replications, &part)?;
             look += 1;
             let rows = self.journal.rows()?;
             let results = Results::new(
@@ -288,7 +226,11 @@ pub fn confirm(
     let replications = first..first.saturating_add(results.replications);
     let runs =
         [mixture, study.baseline].into_iter().flat_map(|variant| replications.clone().map(move |r| (variant, r)));
-    Runner { extra: Some((mixture, number)), ..Runner::new(&both, journal) }.play(runs, progress)?;
+    let runner = Runner { extra: Some((mixture, number)), ..Runner::new(&both, journal) };
+    let done = runs.clone().filter(|run| runner.is_over(*run)).count() as u64;
+    let part = Part::begin(progress, runs.clone().count() as u64, done, "the recommendation");
+    runner.play(runs, &part)?;
+    drop(part);
     let mut rows = journal.rows()?;
     rows.iter_mut().for_each(|row| row.price(&study.prices));
     let outcomes = |variant: usize| {
@@ -302,7 +244,7 @@ pub fn confirm(
     Ok(results.confirmation(&outcomes(number), &outcomes(study.baseline)))
 }
 
-/// What each tuned workload has of [`super::WORKLOAD_METRICS`], but for its cost.
+/// What each tuned workload has of [`WORKLOAD_METRICS`], but for its cost.
 fn of_workloads(study: &Study, outcomes: &[WorkloadOutcome]) -> Vec<f64> {
     let of_one = |path: &str| {
         let of = outcomes.iter().find(|of| is_path_of(path, of));
@@ -331,20 +273,5 @@ fn metric_of(of: &WorkloadOutcome, name: &str) -> f64 {
         "below_min_ready_s" => of.below_min_ready_s,
         "replica_h" => of.wanted_replica_s / HOUR_S,
         _ => 0.0,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shards_part_the_whole() {
-        let shards: Vec<Shard> = (1..=3).map(|index| Shard { index, count: 3 }).collect();
-        for position in 0..20 {
-            assert_eq!(shards.iter().filter(|shard| shard.has(position)).count(), 1);
-        }
-        assert_eq!("2/3".parse(), Ok(shards[1]));
-        assert!("0/3".parse::<Shard>().is_err() && "4/3".parse::<Shard>().is_err() && "x".parse::<Shard>().is_err());
     }
 }

@@ -11,6 +11,7 @@ pub struct Sample {
 
 /// A mean with the interval in which the true one lies with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Interval {
     /// The mean of the sample; not a number, which JSON writes as null, if there are no observations.
     pub mean: f64,
@@ -21,6 +22,15 @@ pub struct Interval {
     /// Whether it is wider than what was seen tells, to allow for runs that nobody has seen. An end is infinite where nobody knows
     /// how bad these may be.
     pub widened: bool,
+}
+
+impl std::fmt::Display for Interval {
+    /// `12.3 [11.8, 12.9]`, with as many decimals as the format asks for.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let number = |value: f64| formatter.precision().map_or_else(|| value.to_string(), |of| format!("{value:.of$}"));
+        let [mean, low, high] = [self.mean, self.low, self.high].map(number);
+        write!(formatter, "{mean} [{low}, {high}]")
+    }
 }
 
 impl Interval {

@@ -5,12 +5,12 @@ use std::io;
 
 use super::confirmation::Confirmation;
 use super::estimate::Series;
+use super::metrics::{self, COST, WORKLOAD_METRICS, metric_names};
 use super::results::Results;
-use super::runner::RunRow;
+use super::run::RunRow;
 use super::statistics::{Interval, Sample};
 use super::tuning::Tuning;
 use super::undone::reason;
-use super::{COST, WORKLOAD_METRICS, metric_names};
 
 /// One metric of one variant.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,8 +50,7 @@ impl Results {
     /// If no metric has that name.
     #[must_use]
     pub fn of_metric(&self, metric: &str) -> Vec<Statistic> {
-        let names = metric_names();
-        let index = names.iter().position(|name| *name == metric).expect("a metric of ours");
+        let index = metrics::position(metric).expect("a metric of ours");
         let columns: Vec<Series> = (0..self.variants.len()).map(|variant| self.observations(variant, index)).collect();
         let estimate = self.estimate();
         let is_priced = metric != COST || !self.prices.is_empty();
@@ -64,7 +63,7 @@ impl Results {
             false => Interval::unknown(),
         };
         let of = |variant: usize| Statistic {
-            metric: names[index],
+            metric: metric_names()[index],
             sample: Sample::new(columns[variant].iter().map(|(_, value)| *value).collect()),
             interval: estimate.mean(&columns[variant]),
             difference: difference(variant),

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::estimate::{Estimate, Series, combined};
-use super::metric_names;
+use super::metrics;
 use super::results::Results;
 
 /// Work that can be left undone.
@@ -56,9 +56,8 @@ pub(super) type Undone = [Vec<Series>; WORK.len()];
 
 /// What runs with these metrics leave undone.
 pub(super) fn undone_of<'a>(runs: impl Iterator<Item = (u32, &'a [f64])> + Clone) -> Undone {
-    let names = metric_names();
     let series = |metric: &&str| -> Series {
-        let at = names.iter().position(|name| name == metric).expect("a metric of ours");
+        let at = metrics::position(metric).expect("a metric of ours");
         runs.clone().map(|(replication, metrics)| (replication, metrics[at])).collect()
     };
     WORK.map(|work| work.metrics.iter().map(series).collect())

@@ -26,7 +26,7 @@ struct Losses {
 }
 
 /// Budgets, and what their controllers can have known.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Budgets {
     losses: FxHashMap<PodDisruptionBudgetId, Losses>,
     /// Budgets of which some pod has had another one, too.

@@ -12,7 +12,7 @@ use crate::state::{
 use crate::units::SimTime;
 
 /// What the changes so far add up to.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Mirror {
     pods: FxHashMap<PodId, Pod>,
     nodes: FxHashMap<NodeId, Arc<Node>>,

@@ -44,7 +44,7 @@ impl fmt::Display for Violation {
 }
 
 /// Checks a run as it goes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Verifier {
     mirror: Mirror,
     placement: NodeRequests,

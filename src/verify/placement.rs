@@ -15,7 +15,7 @@ struct Used {
 }
 
 /// Requests by node, kept from the changes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct NodeRequests {
     used: FxHashMap<NodeId, Used>,
     /// Pods that were created with a `nodeName`: no scheduler looked whether they fit.

@@ -205,6 +205,7 @@ fn tables_in_words() -> String {
                 Cells::MaybeTime | Cells::MaybeNumber => format!("{unit}, or nothing"),
                 Cells::Truth => "`true`, `false`".to_owned(),
                 Cells::Lines => "lines".to_owned(),
+                other => panic!("{other:?}"),
             };
             text.push_str(&format!("| `{}` | {holds} | {} |\n", column.name, column.meaning));
         }

@@ -7,6 +7,7 @@ mod damaged;
 mod determinism;
 mod documents;
 mod dumps;
+mod embed;
 mod expected;
 mod faults;
 mod figures;

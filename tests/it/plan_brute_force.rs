@@ -12,7 +12,7 @@ use kubesquall::observe::{Detail, Observers};
 use kubesquall::scenario::{self, Overrides};
 use kubesquall::simulation::Prepared;
 use kubesquall::state::{Pod, PodPhase, Store};
-use kubesquall::study::Progress;
+use kubesquall::study::Silent;
 use kubesquall::study::plan::{self, Symmetry};
 use kubesquall::units::{SimDuration, SimTime};
 use rayon::prelude::*;
@@ -22,12 +22,6 @@ use super::{plays, random};
 
 /// As many as take some seconds; `PLAN_SEEDS=0..200` plays more.
 const SEEDS_BY_DEFAULT: u64 = 6;
-
-struct Silent;
-
-impl Progress for Silent {
-    fn advance(&self) {}
-}
 
 const ZONES: [&str; 3] = ["a", "b", "c"];
 

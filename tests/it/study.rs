@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use assert_cmd::assert::OutputAssertExt as _;
 use kubesquall::engine::Streams;
-use kubesquall::study::{self, Journal, Progress, Results, Runner, Sample, Shard, Study};
+use kubesquall::study::{self, Journal, Results, Runner, Sample, Shard, Silent, Study};
 
 fn kubesquall(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kubesquall"));
@@ -175,12 +175,6 @@ spec:
 "#
     );
     fs::write(dir.join("one-pod.yaml"), text).expect("a scenario");
-}
-
-struct Silent;
-
-impl Progress for Silent {
-    fn advance(&self) {}
 }
 
 /// Plays a study in this process.

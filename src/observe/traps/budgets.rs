@@ -39,7 +39,7 @@ struct Refusing {
     names: Names,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Budgets {
     refusing: BTreeMap<PodDisruptionBudgetId, Refusing>,
 }

@@ -12,7 +12,7 @@ use crate::units::{SimDuration, SimTime};
 /// A kubelet that lives takes a few seconds after the grace period.
 const SLACK: SimDuration = SimDuration::from_secs(10);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct DeadNode {
     /// Pods of StatefulSets that are being deleted, and since when.
     leaving: BTreeMap<PodId, SimTime>,

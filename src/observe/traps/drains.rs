@@ -26,7 +26,7 @@ enum End {
     WithTheRun,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Drains {
     /// Drains that have begun and not ended.
     open: Vec<(SimTime, Arc<str>)>,

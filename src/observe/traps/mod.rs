@@ -64,7 +64,7 @@ macro_rules! traps {
         }
 
         /// All that watches for traps.
-        #[derive(Debug)]
+        #[derive(Clone, Debug)]
         pub(super) struct Traps {
             nodes: NodeFacts,
             $($module: $module::$Mechanism,)+

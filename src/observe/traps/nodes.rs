@@ -28,7 +28,7 @@ pub(super) enum Turn {
 }
 
 /// The past of all nodes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct NodeFacts {
     facts: Column<NodeSlot, NodeFact>,
     /// Nodes that exist and are Ready.

@@ -22,7 +22,7 @@ struct Down {
     place: String,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct OnePlace {
     down: BTreeMap<WorkloadId, Down>,
     workloads: Names,

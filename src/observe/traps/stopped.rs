@@ -45,7 +45,7 @@ struct Held {
     unready_since: SimTime,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Stopped {
     unhealthy_share: f64,
     large_zone: i64,

@@ -34,7 +34,7 @@ struct Lengthened {
 }
 
 /// What a trap has done so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Tally {
     pods: Names,
     worst: Option<Worst>,
@@ -67,7 +67,7 @@ impl Tally {
 }
 
 /// Watches tolerations.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Timers {
     lost: BTreeMap<PodId, Lost>,
     lengthened: BTreeMap<PodId, Lengthened>,

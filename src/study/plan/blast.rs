@@ -9,7 +9,7 @@ use crate::arena::Symbol;
 use crate::model::Object;
 use crate::parallel;
 use crate::simulation::Prepared;
-use crate::study::Progress;
+use crate::study::{Part, Progress};
 
 /// Whether some node of the largest cluster has the label.
 #[must_use]
@@ -57,11 +57,12 @@ pub fn blast_radius(
         let name = label.rsplit('/').next().unwrap_or(label);
         losses.extend(of_kind(label, cases::domains(store, label, name)));
     }
+    let part = Part::begin(progress, losses.len() as u64, 0, "the loss of nodes and groups of nodes");
     let play = |(kind, lost): &(String, LostSet)| {
         let reach = if is_group(kind) { Reach::Groups } else { Reach::Named };
         let script = play::loss(&scenario, lost);
         let outcome = search.judge.play(&scenario, &settled, script, search.watch(reach));
-        progress.advance();
+        part.advance();
         Blast { kind: kind.clone(), lost: lost.clone(), outcome }
     };
     let mut blasts: Vec<Blast> = parallel::map(&losses, play);

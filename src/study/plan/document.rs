@@ -16,7 +16,7 @@ use crate::procedures::RollingUpgradeSpec;
 use crate::scenario::{self, At, Invalid, Overrides, OwnDocument, ResolvedScenario};
 
 /// A plan, ready to be worked out.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Plan {
     /// `metadata.name`.
     pub name: String,
@@ -59,7 +59,7 @@ pub struct PoolRange {
 }
 
 /// Something that has to be survived.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Case {
     /// How people call it.
     pub label: String,
@@ -68,7 +68,7 @@ pub struct Case {
 }
 
 /// What happens in a case.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum CaseKind {
     /// Any one zone is lost.
     Zone,

@@ -11,7 +11,7 @@ use crate::arena::Symbol;
 use crate::model::Object;
 use crate::parallel;
 use crate::scenario::ResolvedScenario;
-use crate::study::Progress;
+use crate::study::{Part, Progress};
 
 /// Numbers of replicas that are played side by side.
 const SIDE_BY_SIDE: usize = 4;
@@ -41,10 +41,11 @@ pub fn headroom(plan: &Plan, symmetry: Symmetry, counts: &[u32], workload: &str,
     let replicas = replicas_of(plan, workload).unwrap_or(0);
     let search = Search::new(plan, symmetry);
     let names: Vec<String> = plan.cases.iter().map(|case| case.label.clone()).collect();
+    let part = Part::begin(progress, u64::from(MORE_MAX) + 1, 0, workload);
     let try_one = |replicas: u32| {
         let trial = Trial { counts, replicas: Some((workload, replicas)) };
         let verdict = search.play(trial, Thoroughness::UntilOneFails);
-        progress.advance();
+        part.advance();
         Candidate::new(plan, counts, verdict)
     };
     let now = try_one(replicas);

@@ -13,7 +13,7 @@ use crate::arena::Symbol;
 use crate::parallel;
 use crate::scenario::ResolvedScenario;
 use crate::simulation::Prepared;
-use crate::study::Progress;
+use crate::study::{Part, Progress};
 
 /// Counts that are played side by side. The same on every machine, as what is played besides the answer is reported.
 const SIDE_BY_SIDE: usize = 4;
@@ -43,6 +43,7 @@ pub(super) enum Thoroughness {
 pub fn work_out(plan: &Plan, symmetry: Symmetry, progress: &dyn Progress) -> PlanResults {
     let search = Search::new(plan, symmetry);
     let order = mixes(plan);
+    let part = Part::begin(progress, order.len() as u64, 0, &plan.name);
     let is_single = plan.pools.len() == 1;
     let depth = if is_single { Thoroughness::AllCases } else { Thoroughness::UntilOneFails };
     let mut candidates: Vec<Candidate> = Vec::new();
@@ -51,7 +52,7 @@ pub fn work_out(plan: &Plan, symmetry: Symmetry, progress: &dyn Progress) -> Pla
         if answer.is_some() {
             break;
         }
-        let found: Vec<Candidate> = parallel::map(batch, |counts| search.evaluate(counts, depth, progress));
+        let found: Vec<Candidate> = parallel::map(batch, |counts| search.evaluate(counts, depth, &part));
         candidates.extend(found);
         answer = candidates.iter().position(Candidate::survives);
     }
@@ -59,9 +60,10 @@ pub fn work_out(plan: &Plan, symmetry: Symmetry, progress: &dyn Progress) -> Pla
         let (pool, least) = (&plan.pools[0], candidates[index].counts[0]);
         let tried = candidates[candidates.len() - 1].counts[0];
         let beyond: Vec<Vec<u32>> = (tried + 1..=(least + BEYOND).min(pool.max)).map(|count| vec![count]).collect();
-        let found: Vec<Candidate> = parallel::map(&beyond, |counts| search.evaluate(counts, depth, progress));
+        let found: Vec<Candidate> = parallel::map(&beyond, |counts| search.evaluate(counts, depth, &part));
         candidates.extend(found);
     }
+    drop(part);
     let binding = search.confirmed(&mut candidates, &mut answer, progress);
     PlanResults::new(plan, candidates, answer, binding)
 }
@@ -147,13 +149,13 @@ impl<'a> Search<'a> {
     }
 
     /// Plays the cases on the cluster with these counts.
-    pub(super) fn evaluate(&self, counts: &[u32], depth: Thoroughness, progress: &dyn Progress) -> Candidate {
+    pub(super) fn evaluate(&self, counts: &[u32], depth: Thoroughness, part: &Part<'_>) -> Candidate {
         let trial = Trial::of_counts(counts);
         let verdict = match too_little(self.plan, &trial.apply(self.plan, &self.plan.base), &self.demand) {
             Some(why) => Verdict::RuledOut { why },
             None => self.play(trial, depth),
         };
-        progress.advance();
+        part.advance();
         Candidate::new(self.plan, counts, verdict)
     }
 
@@ -302,18 +304,20 @@ impl<'a> Search<'a> {
                 one_less.collect()
             }
         };
+        let part = Part::begin(progress, wanted.len() as u64, 0, "what the answer rests on");
         parallel::map(&wanted, |counts| {
             let is_known = |candidate: &&Candidate| candidate.counts == *counts && plan.pools.len() == 1;
             let known = candidates.iter().find(is_known);
             // What is ruled out has not been played; which pod it would hit is worth a play.
-            match known.filter(|candidate| matches!(candidate.verdict, Verdict::Played { .. })) {
+            let found = match known.filter(|candidate| matches!(candidate.verdict, Verdict::Played { .. })) {
                 Some(candidate) => candidate.clone(),
                 None => {
                     let verdict = self.play(Trial::of_counts(counts), Thoroughness::AllCases);
-                    progress.advance();
                     Candidate::new(plan, counts, verdict)
                 }
-            }
+            };
+            part.advance();
+            found
         })
     }
 }

@@ -16,10 +16,11 @@ use serde::Serialize;
 
 use super::comparison::Contest;
 use super::estimate::{RestsOnUnseen, Series};
+use super::metrics::{self, INDIFFERENCE, WORKLOAD_METRICS};
 use super::results::Results;
+use super::run::RunRow;
 use super::statistics::Interval;
 use super::undone::{LeftUndone, reason};
-use super::{INDIFFERENCE, RunRow, WORKLOAD_METRICS, metric_names};
 use combination::Combination;
 pub use together::Together;
 
@@ -162,7 +163,7 @@ impl Results {
     /// Whether runs with one seed had other node-hours though nothing but `tolerationSeconds` differed.
     fn nodes_follow_pods(&self) -> bool {
         let tuner = Tuner { results: self, tuned: &self.tuned };
-        let Some(metric) = metric_names().iter().position(|name| *name == NODE_H) else { return false };
+        let Some(metric) = metrics::position(NODE_H) else { return false };
         let mut known: BTreeMap<(Vec<Option<usize>>, u32), f64> = BTreeMap::new();
         self.runs.iter().enumerate().any(|(variant, runs)| {
             let others = tuner.others(variant);

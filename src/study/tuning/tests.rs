@@ -263,7 +263,7 @@ fn nodes_that_follow_pods_are_no_reason_for_a_value_of_its_own() {
     let mut results = mixed(2);
     results.prices = vec![("evictions".into(), 1.0), ("node_h".into(), 1.0)];
     assert!(results.tuning().expect("priced").whole_for.is_empty());
-    let metric = metric_names().iter().position(|name| *name == NODE_H).expect("a metric");
+    let metric = metrics::position(NODE_H).expect("a metric");
     results.runs[1][3].metrics[metric] = 7.5;
     assert_eq!(results.tuning().expect("priced").whole_for, [NODE_H]);
 }

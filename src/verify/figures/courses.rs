@@ -22,7 +22,7 @@ struct Step {
 }
 
 /// What a course adds up to.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Sums {
     short_ns: i128,
     longest_ns: i128,

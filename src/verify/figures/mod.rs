@@ -13,7 +13,7 @@ use crate::units::SimTime;
 const TOLERANCE: f64 = 1e-6;
 
 /// Figures counted anew, by name.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Figures {
     found: BTreeMap<&'static str, f64>,
 }

@@ -1,0 +1,43 @@
+//! How far something has got, for who wants to show it.
+
+/// Shows how far something has got. What takes long consists of one or several parts, one after the other; within one, steps may be
+/// done side by side.
+pub trait Progress: Sync {
+    /// A part begins that takes at most so many steps, of which so many are done already. Where it is not known before how many are
+    /// needed, as in a search, `end` may come sooner.
+    fn begin(&self, _steps: u64, _done: u64, _what: &str) {}
+
+    /// One more step is done.
+    fn advance(&self);
+
+    /// The part is over, whether all went well or not.
+    fn end(&self) {}
+}
+
+/// Shows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn advance(&self) {}
+}
+
+/// A part that is under way. It ends with this value, also where an error leaves it.
+pub(crate) struct Part<'a>(&'a dyn Progress);
+
+impl<'a> Part<'a> {
+    pub(crate) fn begin(progress: &'a dyn Progress, steps: u64, done: u64, what: &str) -> Self {
+        progress.begin(steps, done, what);
+        Self(progress)
+    }
+
+    pub(crate) fn advance(&self) {
+        self.0.advance();
+    }
+}
+
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}

@@ -62,7 +62,7 @@ impl Row for InventoryRow {
 }
 
 /// Follows which nodes there are.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Inventory {
     rows: Vec<InventoryRow>,
     /// The row of each node that is there.

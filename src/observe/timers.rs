@@ -130,7 +130,7 @@ impl Row for TimerRow {
 }
 
 /// Follows the timers that are set.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Timers {
     rows: Vec<TimerRow>,
     /// Rows of those that have not ended.

@@ -2,17 +2,132 @@
 
 use std::sync::Arc;
 
-use super::command_line::{ApplyArgs, ApplyVerb};
+use super::command_line::{
+    Arguments, CREATE, CommandLineError, DRY, FILES, FieldValidation, PRINT, Selection, Stop, WRITE, Words,
+    check_kustomize, check_subresource, field_validation,
+};
 use super::failure::Failure;
+use super::printing::DryRun;
 use super::resource::{Found, Kind, find_one};
+use super::verb::{Scene, Verb};
 use super::{CommandPlan, Item, Step, Written, three_way};
 use crate::arena::Symbol;
 use crate::component::Request;
-use crate::model::Object;
 use crate::model::config::KubernetesVersion;
+use crate::model::{LabelSelector, Object};
 use crate::state::Store;
 
-pub(super) fn plan(args: &ApplyArgs, objects: &[Written], version: KubernetesVersion, plan: &mut CommandPlan) {
+/// Whether `apply` or `create`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum ApplyVerb {
+    /// Existing objects are changed.
+    Apply,
+    /// Existing objects are an error.
+    Create,
+}
+
+/// Arguments of `apply` and `create`.
+#[derive(Clone, Debug)]
+pub struct ApplyArgs {
+    /// Which.
+    pub verb: ApplyVerb,
+    /// `-f`.
+    pub files: Vec<String>,
+    /// `-n`, if given.
+    pub namespace: Option<String>,
+    /// `-l`: which objects of the files.
+    pub selector: Option<LabelSelector>,
+    /// `--force`: what cannot be changed is deleted and made anew.
+    pub force: bool,
+    /// `--validate`.
+    pub validation: FieldValidation,
+}
+
+impl Verb for ApplyArgs {
+    const COMMANDS: &'static [Words] = &[
+        (
+            "apply",
+            &[
+                FILES,
+                PRINT,
+                DRY,
+                WRITE,
+                "all! applyset= cascade? force! force-conflicts! grace-period= openapi-patch! overwrite! prune! \
+                 prune-allowlist= selector,l= server-side! subresource= timeout= wait!",
+            ],
+        ),
+        ("create", &[FILES, PRINT, DRY, WRITE, CREATE, "edit! raw= selector,l= windows-line-endings!"]),
+    ];
+
+    fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
+        let is_create = arguments.path == "create";
+        read(arguments, if is_create { ApplyVerb::Create } else { ApplyVerb::Apply })
+    }
+
+    fn selection(&self) -> Option<&Selection> {
+        None
+    }
+
+    fn given_namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
+        plan(self, &scene.line.objects, scene.version, out);
+    }
+}
+
+fn read(arguments: &Arguments, verb: ApplyVerb) -> Result<ApplyArgs, Stop> {
+    let files = arguments.files();
+    if !arguments.words.is_empty() {
+        let words = arguments.words.join(" ");
+        return Err(match (verb, files.is_empty()) {
+            (ApplyVerb::Create, true) => Stop::usage(format!("unknown command {words:?}"), "create"),
+            _ => Stop::usage(format!("Unexpected args: [{words}]"), &arguments.path),
+        });
+    }
+    check_kustomize(arguments)?;
+    check_subresource(arguments)?;
+    check_apply(arguments)?;
+    if files.is_empty() {
+        return Err(Stop::error("must specify one of -f and -k"));
+    }
+    let namespace = arguments.has("namespace").then(|| arguments.namespace());
+    let selector = arguments.label_selector()?;
+    let force = arguments.switch("force", false)?;
+    let validation = field_validation(arguments)?;
+    Ok(ApplyArgs { verb, files, namespace, selector, force, validation })
+}
+
+/// # Source
+/// kubectl, `ApplyOptions.Validate`.
+fn check_apply(arguments: &Arguments) -> Result<(), Stop> {
+    // `create` has none of these flags.
+    let server_side = arguments.switch("server-side", false)?;
+    let force = arguments.switch("force", false)?;
+    if arguments.switch("force-conflicts", false)? && !server_side {
+        return Err(Stop::error("--force-conflicts only works with --server-side"));
+    }
+    if server_side && arguments.printing.dry_run == DryRun::Client {
+        let text = "--dry-run=client doesn't work with --server-side (did you mean --dry-run=server instead?)";
+        return Err(Stop::error(text));
+    }
+    if server_side && force {
+        return Err(Stop::error("--force cannot be used with --server-side"));
+    }
+    for (flag, help) in
+        [("prune", "name what is to go with an entry `delete`"), ("edit", "change the file, and leave the flag away")]
+    {
+        if arguments.switch(flag, false)? {
+            let (message, word) =
+                (format!("kubectl {} --{flag} cannot be played", arguments.path), format!("--{flag}"));
+            return Err(CommandLineError { message, word, help: Some(help.to_owned()) }.into());
+        }
+    }
+    Ok(())
+}
+
+fn plan(args: &ApplyArgs, objects: &[Written], version: KubernetesVersion, plan: &mut CommandPlan) {
     let is_chosen = |object: &Object| args.selector.as_ref().is_none_or(|s| s.matches(&object.metadata().labels));
     let chosen = (0..objects.len()).filter(|index| is_chosen(&objects[*index].object));
     let chosen: Vec<usize> = chosen.filter(|index| objects[*index].is_served(version)).collect();

@@ -1,10 +1,37 @@
 //! `kubectl cordon` and `kubectl uncordon`.
 
-use super::command_line::CordonArgs;
+use super::command_line::{Arguments, NODES, Selection, Stop, Words, check_nodes};
 use super::resource::{Found, find};
+use super::verb::{Scene, Verb};
 use super::{CommandPlan, Step};
 use crate::component::Request;
 use crate::state::Store;
+
+/// Arguments of `cordon` and `uncordon`.
+#[derive(Clone, Debug)]
+pub struct CordonArgs {
+    /// Which nodes.
+    pub selection: Selection,
+    /// What `spec.unschedulable` becomes.
+    pub unschedulable: bool,
+}
+
+impl Verb for CordonArgs {
+    const COMMANDS: &'static [Words] = &[("cordon", &[NODES]), ("uncordon", &[NODES])];
+
+    fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
+        check_nodes(arguments)?;
+        Ok(Self { selection: arguments.nodes()?, unschedulable: arguments.path == "cordon" })
+    }
+
+    fn selection(&self) -> Option<&Selection> {
+        Some(&self.selection)
+    }
+
+    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
+        plan(self, scene.store, out);
+    }
+}
 
 /// The printed line: `node/x cordoned`, or that it already was.
 pub(super) fn line(name: &str, unschedulable: bool, already: bool) -> String {
@@ -13,7 +40,7 @@ pub(super) fn line(name: &str, unschedulable: bool, already: bool) -> String {
     format!("node/{name} {already}{done}")
 }
 
-pub(super) fn plan(args: &CordonArgs, store: &Store, plan: &mut CommandPlan) {
+fn plan(args: &CordonArgs, store: &Store, plan: &mut CommandPlan) {
     let found = match find(&args.selection, store).into_iter().collect::<Result<Vec<_>, _>>() {
         Ok(found) => found,
         // One unknown node and nothing is done.

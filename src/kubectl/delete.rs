@@ -2,25 +2,110 @@
 
 use std::sync::Arc;
 
-use super::command_line::{DeleteArgs, Selection};
+use super::command_line::{Arguments, DRY, FILES, Selection, Stop, WithoutNames, Words, check_kustomize, timeout};
 use super::failure::Failure;
 use super::resource::{Found, Kind, Target, find, find_one, not_found, of_another_namespace, unknown_kind};
+use super::verb::{Scene, Verb};
 use super::{CommandPlan, Gone, Step, Written};
 use crate::arena::Symbol;
 use crate::component::{DeleteOptions, Request};
 use crate::model::Labels;
 use crate::model::config::KubernetesVersion;
 use crate::state::{DeletionCause, Propagation, Store};
+use crate::units::SimDuration;
+
+/// Arguments of `delete`.
+#[derive(Clone, Debug)]
+pub struct DeleteArgs {
+    /// What.
+    pub selection: Selection,
+    /// `-f`.
+    pub files: Vec<String>,
+    /// `--cascade`.
+    pub cascade: Propagation,
+    /// `--grace-period`.
+    pub grace_s: Option<i64>,
+    /// `--force`.
+    pub force: bool,
+    /// `--wait`.
+    pub wait: bool,
+    /// `--timeout` of the wait; none waits for ever.
+    pub timeout: Option<SimDuration>,
+    /// `--ignore-not-found`.
+    pub ignore_not_found: bool,
+}
+
+impl Verb for DeleteArgs {
+    const COMMANDS: &'static [Words] = &[(
+        "delete",
+        &[
+            FILES,
+            DRY,
+            "all! all-namespaces,A! cascade? field-selector= force! grace-period= ignore-not-found! interactive,i! now! \
+                 output,o= raw= selector,l= timeout= wait!",
+        ],
+    )];
+
+    fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
+        read(arguments)
+    }
+
+    fn selection(&self) -> Option<&Selection> {
+        Some(&self.selection)
+    }
+
+    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
+        plan(self, &scene.line.objects, scene.version, scene.store, out);
+    }
+}
+
+fn read(arguments: &mut Arguments) -> Result<DeleteArgs, Stop> {
+    check_kustomize(arguments)?;
+    let cascade = match (arguments.has("cascade"), arguments.text("cascade")) {
+        (false, _) | (true, None | Some("background" | "true")) => Propagation::Background,
+        (true, Some("foreground")) => Propagation::Foreground,
+        (true, Some("orphan" | "false")) => Propagation::Orphan,
+        (true, Some(other)) => {
+            let text =
+                format!("invalid cascade value ({other}). Must be \"background\", \"foreground\", or \"orphan\"");
+            return Err(Stop::error(text));
+        }
+    };
+    let force = arguments.switch("force", false)?;
+    let now = arguments.switch("now", false)?;
+    let asked = arguments.number::<i64>("grace-period")?.filter(|seconds| *seconds != -1);
+    if now && asked.is_some() {
+        return Err(Stop::error("--now and --grace-period cannot be specified together"));
+    }
+    let grace_s = match asked.filter(|seconds| *seconds >= 0).or(now.then_some(1)) {
+        // Without --force, none is asked for by mistake.
+        Some(0) if !force => Some(1),
+        None if force => Some(0),
+        other => other,
+    };
+    if arguments.switch("all", false)? && (arguments.has("selector") || arguments.has("field-selector")) {
+        return Err(Stop::error("setting 'all' parameter but found a non empty selector. "));
+    }
+    let files = arguments.files();
+    let ignore_not_found =
+        if arguments.has("ignore-not-found") { Some(arguments.switch("ignore-not-found", false)?) } else { None };
+    let wait = arguments.switch("wait", true)?;
+    let timeout = timeout(arguments)?;
+    if let Some(output) = arguments.text("output").filter(|output| !output.is_empty() && *output != "name") {
+        return Err(Stop::error(format!("unexpected -o output mode: {output}. We only support '-o name'")));
+    }
+    let selection = arguments.selection(WithoutNames::Refused)?;
+    if force && grace_s.is_some_and(|seconds| seconds > 0) {
+        return Err(Stop::error("--force and --grace-period greater than 0 cannot be specified together"));
+    }
+    // What is selected may go by itself.
+    let ignore_not_found = ignore_not_found.unwrap_or(selection.is_selecting());
+    Ok(DeleteArgs { selection, files, cascade, grace_s, force, wait, timeout, ignore_not_found })
+}
 
 /// # Source
 /// kubectl delete, `DeleteResult`.
-pub(super) fn plan(
-    args: &DeleteArgs,
-    objects: &[Written],
-    version: KubernetesVersion,
-    store: &Store,
-    plan: &mut CommandPlan,
-) {
+fn plan(args: &DeleteArgs, objects: &[Written], version: KubernetesVersion, store: &Store, plan: &mut CommandPlan) {
     if args.force {
         plan.warnings.push(
             "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. \

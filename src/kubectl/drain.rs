@@ -2,17 +2,90 @@
 
 use std::sync::Arc;
 
-use super::command_line::DrainArgs;
+use super::command_line::{Arguments, NODES, Selection, Stop, Words, check_nodes, error, timeout};
 use super::drain_filters::{filter, is_long_overdue};
 use super::failure::{Failure, aggregated};
 use super::printing::DryRun;
 use super::resource::{Found, find};
-use super::{Kubectl, Process, Tag, Timer, cordon, failure, goroutines};
+use super::verb::{Scene, Verb};
+use super::{CommandPlan, Item, Kubectl, Process, Tag, Timer, cordon, failure, goroutines};
 use crate::arena::{Id, Symbol};
 use crate::component::{Answer, ApiError, ClientLimit, Ctx, DeleteOptions, ErrorReason, Request, TokenBucket};
 use crate::engine::Stream;
+use crate::model::LabelSelector;
 use crate::state::{DeletionCause, NodeId, PodId, Store};
 use crate::units::{SimDuration, SimTime};
+
+/// Arguments of `drain`.
+#[derive(Clone, Debug)]
+pub struct DrainArgs {
+    /// Which nodes.
+    pub selection: Selection,
+    /// `--force`.
+    pub force: bool,
+    /// `--ignore-daemonsets`.
+    pub ignore_daemon_sets: bool,
+    /// `--delete-emptydir-data`.
+    pub delete_empty_dir_data: bool,
+    /// `--grace-period`, if not negative.
+    pub grace_s: Option<i64>,
+    /// `--timeout` per node; none waits for ever.
+    pub timeout: Option<SimDuration>,
+    /// `--pod-selector`.
+    pub pod_selector: Option<LabelSelector>,
+    /// `--disable-eviction`.
+    pub disable_eviction: bool,
+    /// `--skip-wait-for-delete-timeout` in seconds; 0 never skips.
+    pub skip_wait_s: i64,
+    /// `--dry-run`.
+    pub dry_run: DryRun,
+}
+
+impl Verb for DrainArgs {
+    const COMMANDS: &'static [Words] = &[(
+        "drain",
+        &[
+            NODES,
+            "chunk-size= delete-emptydir-data! disable-eviction! force! grace-period= ignore-daemonsets! pod-selector= \
+                 skip-wait-for-delete-timeout= timeout=",
+        ],
+    )];
+
+    fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
+        read(arguments)
+    }
+
+    fn selection(&self) -> Option<&Selection> {
+        Some(&self.selection)
+    }
+
+    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
+        match targets(self, scene.store) {
+            Ok(nodes) => out.items.push(Item::Drain(Box::new(Drain::new(self.clone(), nodes)))),
+            Err(failure) => out.fail(failure),
+        }
+    }
+}
+
+fn read(arguments: &mut Arguments) -> Result<DrainArgs, Stop> {
+    check_nodes(arguments)?;
+    let pod_selector = arguments.text("pod-selector").map(|text| {
+        let message = format!("--pod-selector={text} must be a valid label selector");
+        LabelSelector::parse(text).map_err(|_| error(text, message))
+    });
+    Ok(DrainArgs {
+        pod_selector: pod_selector.transpose()?,
+        force: arguments.switch("force", false)?,
+        ignore_daemon_sets: arguments.switch("ignore-daemonsets", false)?,
+        delete_empty_dir_data: arguments.switch("delete-emptydir-data", false)?,
+        grace_s: arguments.number::<i64>("grace-period")?.filter(|s| *s >= 0),
+        timeout: timeout(arguments)?,
+        disable_eviction: arguments.switch("disable-eviction", false)?,
+        skip_wait_s: arguments.number("skip-wait-for-delete-timeout")?.unwrap_or(0),
+        dry_run: arguments.printing.dry_run,
+        selection: arguments.nodes()?,
+    })
+}
 
 /// Pause after a refused eviction.
 const RETRY: SimDuration = SimDuration::from_secs(5);
@@ -82,13 +155,13 @@ enum State {
 }
 
 /// The nodes of the command.
-pub(super) fn targets(args: &DrainArgs, store: &Store) -> Result<Vec<NodeId>, Failure> {
+fn targets(args: &DrainArgs, store: &Store) -> Result<Vec<NodeId>, Failure> {
     let found = find(&args.selection, store).into_iter().collect::<Result<Vec<_>, _>>()?;
     Ok(found.into_iter().filter_map(|object| if let Found::Node(node) = object { Some(node) } else { None }).collect())
 }
 
 impl Drain {
-    pub(super) fn new(args: DrainArgs, nodes: Vec<NodeId>) -> Self {
+    fn new(args: DrainArgs, nodes: Vec<NodeId>) -> Self {
         let bucket = || TokenBucket::new(ClientLimit { qps: 5.0, burst: 10 });
         Self {
             args,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Kubectl;
-use super::command_line::DrainArgs;
+use super::drain::DrainArgs;
 use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::state::{NodeId, Owner, Pod, PodId, Store};

@@ -6,15 +6,18 @@
 //! printed.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::autoscaler;
-use super::command_line::{Columns, GetArgs};
+use super::command_line::{Arguments, FILES, PRINT, Selection, Stop, WithoutNames, Words};
 use super::failure::Failure;
 use super::json_path::Template;
 use super::output::{self, Format};
+use super::printing::Output;
 use super::resource::{Found, Kind, find};
+use super::verb::{Scene, Verb};
 use super::view::{self, Clock};
 use super::{CommandPlan, Item, columns};
 use crate::arena::Symbol;
@@ -24,6 +27,113 @@ use crate::state::{
     WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
+
+/// Which columns `get` prints.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Columns {
+    /// The usual ones.
+    Usual,
+    /// `-o wide`.
+    Wide,
+    /// `-o name`.
+    Name,
+    /// Objects, or columns of one's own.
+    Objects(Arc<Format>),
+}
+
+/// Arguments of `get`.
+#[derive(Clone, Debug)]
+pub struct GetArgs {
+    /// What.
+    pub selection: Selection,
+    /// `-o`.
+    pub columns: Columns,
+    /// `--no-headers`.
+    pub no_headers: bool,
+    /// `--ignore-not-found`.
+    pub ignore_not_found: bool,
+    /// `--sort-by`, as written and as read.
+    pub sort_by: Option<(String, Template)>,
+    /// `-L`: labels with a column of their own.
+    pub label_columns: Vec<String>,
+    /// `--show-labels`.
+    pub show_labels: bool,
+    /// `--watch`, `--watch-only`.
+    pub watch: bool,
+}
+
+impl Verb for GetArgs {
+    const COMMANDS: &'static [Words] = &[(
+        "get",
+        &[
+            FILES,
+            PRINT,
+            "all-namespaces,A! chunk-size= field-selector= ignore-not-found! label-columns,L= no-headers! \
+                 output-watch-events! raw= selector,l= server-print! show-kind! show-labels! sort-by= subresource= watch,w! \
+                 watch-only!",
+        ],
+    )];
+
+    fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
+        read(arguments)
+    }
+
+    fn selection(&self) -> Option<&Selection> {
+        Some(&self.selection)
+    }
+
+    fn named_by_files(&mut self) -> Option<&mut Selection> {
+        Some(&mut self.selection)
+    }
+
+    fn only_looks(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
+        plan(self, scene.store, scene.now, scene.clock, out);
+    }
+}
+
+fn read(arguments: &mut Arguments) -> Result<GetArgs, Stop> {
+    let columns = match (&arguments.printing.output, arguments.text("output")) {
+        (Output::Name, _) => Columns::Name,
+        (Output::Human, Some("wide")) => Columns::Wide,
+        (Output::Human, _) => Columns::Usual,
+        (Output::Object(format), _) if matches!(**format, Format::Unknown(_)) => return Err(arguments.unanswered()),
+        (Output::Object(format), _) => Columns::Objects(Arc::clone(format)),
+    };
+    let shows_status = matches!(arguments.text("subresource"), None | Some("status"));
+    if !shows_status || ["raw", "kustomize"].iter().any(|flag| arguments.has(flag)) {
+        return Err(arguments.unanswered());
+    }
+    let is_event = |word: &String| matches!(word.split(['/', '.']).next(), Some("event" | "events" | "ev"));
+    if arguments.words.first().is_some_and(is_event) {
+        return Err(arguments.unanswered());
+    }
+    let path = arguments.text("sort-by").filter(|path| !path.is_empty()).map(str::to_owned);
+    let sort_by = path
+        .map(|path| Ok((path.clone(), Template::relaxed(&path)?)))
+        .transpose()
+        .map_err(|problem: String| Stop::error(problem))?;
+    let label_columns = arguments.list("label-columns");
+    let show_labels = arguments.switch("show-labels", false)?;
+    let watch = arguments.switch("watch", false)? || arguments.switch("watch-only", false)?;
+    let no_headers = arguments.switch("no-headers", false)?;
+    let ignore_not_found = arguments.switch("ignore-not-found", false)?;
+    if arguments.words.is_empty() && !arguments.has("filename") {
+        return Err(Stop::refused(&[
+            "You must specify the type of resource to get. Use \"kubectl api-resources\" for a complete list of supported \
+             resources.",
+            "",
+            "error: Required resource not specified.",
+            "Use \"kubectl explain <resource>\" for a detailed description of that resource (e.g. kubectl explain pods).",
+            "See 'kubectl get -h' for help and examples",
+        ]));
+    }
+    let selection = arguments.selection(WithoutNames::All)?;
+    Ok(GetArgs { selection, columns, no_headers, ignore_not_found, sort_by, label_columns, show_labels, watch })
+}
 
 /// How old something is.
 fn age(since: SimTime, now: SimTime) -> String {
@@ -59,7 +169,7 @@ const WATCH: &str = "kubesquall: the changes that a watch would go on to print a
                      `kubectl rollout status` wait for them, and a second `kubectl get` at a later `at:` shows them";
 
 /// What `get` prints.
-pub(super) fn plan(args: &GetArgs, store: &Store, now: SimTime, clock: Clock, plan: &mut CommandPlan) {
+fn plan(args: &GetArgs, store: &Store, now: SimTime, clock: Clock, plan: &mut CommandPlan) {
     let (found, failures): (Vec<_>, Vec<_>) = find(&args.selection, store).into_iter().partition(Result::is_ok);
     let mut found: Vec<Found> = found.into_iter().flatten().collect();
     if let Some((text, path)) = &args.sort_by {

@@ -5,13 +5,60 @@
 
 use serde_json::Value;
 
-use super::command_line::HistoryArgs;
+use super::command_line::{Arguments, FILES, PRINT, ROLLOUT, Selection, Stop, WithoutNames, Words, revision_flag};
 use super::failure::Failure;
 use super::resource::{Found, find_or_fail};
+use super::verb::{Scene, Verb};
 use super::{CommandPlan, Item, rollout};
 use crate::arena::Symbol;
 use crate::model::PodTemplateSpec;
 use crate::state::{Meta, Store, WorkloadId};
+
+/// Arguments of `rollout history`.
+#[derive(Clone, Debug)]
+pub struct HistoryArgs {
+    /// What.
+    pub selection: Selection,
+    /// `--revision` whose template is shown; 0 for the list of all.
+    pub revision: i64,
+}
+
+impl Verb for HistoryArgs {
+    const COMMANDS: &'static [Words] = &[("rollout history", &[FILES, PRINT, ROLLOUT, "revision="])];
+    const ALIASES: &'static [(&'static str, &'static str)] = &[("rollout hist", "rollout history")];
+
+    fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
+        read(arguments)
+    }
+
+    fn selection(&self) -> Option<&Selection> {
+        Some(&self.selection)
+    }
+
+    fn named_by_files(&mut self) -> Option<&mut Selection> {
+        Some(&mut self.selection)
+    }
+
+    fn only_looks(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
+        plan(self, scene.store, out);
+    }
+}
+
+fn read(arguments: &mut Arguments) -> Result<HistoryArgs, Stop> {
+    if arguments.words.is_empty() && !arguments.has("filename") {
+        return Err(Stop::error("required resource not specified"));
+    }
+    let revision = revision_flag(arguments)?;
+    if arguments.has("output") {
+        return Err(arguments.unanswered());
+    }
+    let selection = arguments.selection(WithoutNames::All)?;
+    Ok(HistoryArgs { selection, revision })
+}
 
 /// What is said of a template.
 const SHOWN: &str =
@@ -19,7 +66,7 @@ const SHOWN: &str =
 
 /// # Source
 /// kubectl, `DeploymentHistoryViewer`, `printHistory`: revisions in order, with their causes; of one, its template.
-pub(super) fn plan(args: &HistoryArgs, store: &Store, plan: &mut CommandPlan) {
+fn plan(args: &HistoryArgs, store: &Store, plan: &mut CommandPlan) {
     for found in find_or_fail(&args.selection, store, plan) {
         let Some((id, revisions)) = revisions(&found, store) else {
             let kind = found.kind().group_kind();

@@ -3,16 +3,147 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::command_line::{LabelArgs, MetadataPart};
+use super::command_line::{Arguments, DRY, FILES, PRINT, Selection, Stop, WRITE, Words, all_or_refused, pairs};
 use super::failure::Failure;
 use super::resource::{Found, find_or_fail};
+use super::verb::{Scene, Verb};
 use super::{CommandPlan, Item, Step, three_way};
 use crate::arena::Symbol;
 use crate::component::{ApiError, ErrorReason, Request, export_workload};
 use crate::model::Labels;
 use crate::state::Store;
 
-pub(super) fn plan(args: &LabelArgs, store: &Store, plan: &mut CommandPlan) {
+/// What `label` and `annotate` change.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum MetadataPart {
+    /// Labels.
+    Labels,
+    /// Annotations.
+    Annotations,
+}
+
+/// Arguments of `label` and `annotate`.
+#[derive(Clone, Debug)]
+pub struct LabelArgs {
+    /// Which.
+    pub part: MetadataPart,
+    /// What.
+    pub selection: Selection,
+    /// Keys and values; no value removes the key.
+    pub changes: Vec<(String, Option<String>)>,
+    /// `--overwrite`.
+    pub overwrite: bool,
+    /// `--list`: what the object would have is printed, and nothing changed.
+    pub list: bool,
+    /// `--resource-version` that the object has to have.
+    pub resource_version: Option<String>,
+}
+
+impl Verb for LabelArgs {
+    const COMMANDS: &'static [Words] = &[
+        (
+            "label",
+            &[
+                FILES,
+                PRINT,
+                DRY,
+                WRITE,
+                "all! all-namespaces,A! field-selector= list! local! overwrite! resource-version= selector,l=",
+            ],
+        ),
+        (
+            "annotate",
+            &[
+                FILES,
+                PRINT,
+                DRY,
+                WRITE,
+                "all! all-namespaces,A! field-selector= list! local! overwrite! resource-version= selector,l=",
+            ],
+        ),
+    ];
+
+    fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
+        let is_label = arguments.path == "label";
+        read(arguments, if is_label { MetadataPart::Labels } else { MetadataPart::Annotations })
+    }
+
+    fn selection(&self) -> Option<&Selection> {
+        Some(&self.selection)
+    }
+
+    fn named_by_files(&mut self) -> Option<&mut Selection> {
+        Some(&mut self.selection)
+    }
+
+    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
+        plan(self, scene.store, out);
+    }
+}
+
+/// # Source
+/// kubectl, `LabelOptions.Validate`, `parseLabels`, `AnnotateOptions`.
+fn read(arguments: &mut Arguments, part: MetadataPart) -> Result<LabelArgs, Stop> {
+    let (what, update) = match part {
+        MetadataPart::Labels => ("label", "at least one label update is required"),
+        MetadataPart::Annotations => ("annotation", "at least one annotation update is required"),
+    };
+    let changes = pairs(arguments, what)?;
+    let removed: Vec<&str> = changes.iter().filter(|(_, value)| value.is_none()).map(|(key, _)| key.as_str()).collect();
+    let both: Vec<&str> = removed
+        .into_iter()
+        .filter(|key| changes.iter().any(|(other, value)| other == key && value.is_some()))
+        .collect();
+    match part {
+        MetadataPart::Labels => {
+            for (key, value) in changes.iter().filter_map(|(key, value)| Some((key, value.as_ref()?))) {
+                if value.contains('=') {
+                    return Err(Stop::error(format!("invalid label spec: {key}={value}")));
+                }
+                if !crate::model::is_label_value(value) {
+                    return Err(Stop::error(format!("invalid label value: \"{key}={value}\": {LABEL_VALUE}")));
+                }
+            }
+            if !both.is_empty() {
+                return Err(Stop::error("can not both modify and remove a label in the same command"));
+            }
+        }
+        MetadataPart::Annotations if !both.is_empty() => {
+            let both = both.join(", ");
+            let text = "can not both modify and remove the following annotation(s) in the same command";
+            return Err(Stop::error(format!("{text}: {both}")));
+        }
+        MetadataPart::Annotations => {}
+    }
+    if arguments.switch("all", false)?
+        && let Some(flag) = ["selector", "field-selector"].into_iter().find(|flag| arguments.has(flag))
+    {
+        return Err(Stop::error(format!("cannot set --all and --{flag} at the same time")));
+    }
+    let has_files = arguments.has("filename");
+    if arguments.words.is_empty() && !has_files {
+        return Err(Stop::error("one or more resources must be specified as <resource> <name> or <resource>/<name>"));
+    }
+    if changes.is_empty() && !arguments.switch("list", false)? {
+        return Err(Stop::error(update));
+    }
+    let list = arguments.switch("list", false)?;
+    if list && arguments.has("output") {
+        return Err(Stop::error("--list and --output may not be specified together"));
+    }
+    let overwrite = arguments.switch("overwrite", false)?;
+    let resource_version = arguments.text("resource-version").filter(|text| !text.is_empty()).map(str::to_owned);
+    let without = all_or_refused(arguments)?;
+    let selection = arguments.selection(without)?;
+    Ok(LabelArgs { part, selection, changes, overwrite, list, resource_version })
+}
+
+/// What a label's value has to be like, in the API's words.
+const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and \
+     must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for \
+     validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+fn plan(args: &LabelArgs, store: &Store, plan: &mut CommandPlan) {
     let is_one = args.selection.targets.len() == 1 && args.selection.kinds.len() <= 1;
     if args.resource_version.is_some() && !is_one {
         return plan.fail(Failure::own("--resource-version may only be used with a single resource"));

@@ -4,45 +4,30 @@
 //! by side), and ends with an exit status. It writes nothing but requests. Lines of one instant are typed into one shell:
 //! each starts when the one before has ended, unless that was sent to the background.
 
-mod apply;
 mod autoscaler;
 mod columns;
 mod command_line;
-mod cordon;
 mod custom;
-mod delete;
-mod drain;
 mod drain_filters;
 mod failure;
 mod filter;
-mod get;
 mod goroutines;
-mod history;
 mod json_patch;
 mod json_path;
-mod label;
-mod making;
 mod output;
-mod patch;
 mod pattern;
 mod pipeline;
 mod printed;
 mod printing;
 mod process;
-mod replace;
 mod resource;
-mod rollout;
 mod rollout_status;
 mod runbook;
-mod scale;
-mod set;
-mod setting;
 mod shell;
 mod strategic;
-mod taint;
 mod three_way;
+mod verb;
 mod view;
-mod wait;
 
 use std::sync::Arc;
 
@@ -51,27 +36,55 @@ use crate::component::{
     Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventDraft, Latencies, Message, ObjectRef,
     Record, Reply, Request, Start, Transcript, TypedCommand, typed,
 };
+use crate::model::Object;
 use crate::state::{Change, Changed, ControlPlaneProcess, Store};
 use crate::units::SimDuration;
 
-use command_line::DeleteArgs;
-pub(crate) use command_line::patch_value;
+use command_line::{Arguments, Grammar, Stop, Words};
 pub use command_line::{
-    Command, CommandLine, CommandLineError, DrainArgs, Input, RolloutArgs, RolloutVerb, Selection, Source, Stage,
-    commands, parse, placed_commands,
+    CommandLine, CommandLineError, Input, Selection, Source, Stage, commands, parse, placed_commands,
 };
-use drain::Drain;
+use delete::DeleteArgs;
+pub use drain::DrainArgs;
 use failure::Failure;
+pub(crate) use patch::patch_value;
 pub use pipeline::{STANDARD_INPUT, hand_over};
 pub use printing::{DryRun, Output, Printing};
 pub use process::Process;
 use process::{CommandPlan, Gone, Item, Step};
 pub use resource::Kind;
+pub use rollout::{RolloutArgs, RolloutVerb};
 pub use runbook::{Runbook, RunbookLine, Written};
 use shell::Shells;
 pub use shell::{Place, ShellId, in_background, in_place};
 pub use three_way::{LAST_APPLIED, remembered};
+use verb::{Scene, Verb, verbs};
 use view::Clock;
+
+// One line a verb, or several that are alike: `file::Arguments`, and how the commands are called in other places.
+verbs! {
+    apply::ApplyArgs => Apply
+    create::CreateArgs => Create
+    delete::DeleteArgs => Delete
+    scale::ScaleArgs => Scale
+    label::LabelArgs => Label
+    taint::TaintArgs => Taint
+    cordon::CordonArgs => Cordon
+    drain::DrainArgs => Drain
+    rollout::RolloutArgs => Rollout
+    history::HistoryArgs => History
+    set::SetImageArgs => SetImage
+    setting::SetArgs => Set
+    patch::PatchArgs => Patch
+    replace::ReplaceArgs => Replace
+    expose::ExposeArgs => Expose
+    autoscale::AutoscaleArgs => Autoscale
+    wait::WaitArgs => Wait
+    get::GetArgs => Get
+    edit::EditArgs => Edit
+    certificate::CertificateArgs => Certificate
+    unanswered::Unanswered => Unanswered
+}
 
 /// How often `replace --force` and `apply --force` look whether what they deleted is gone, and for how long.
 const GONE_PERIOD: SimDuration = SimDuration::from_secs(1);
@@ -169,32 +182,8 @@ impl Kubectl {
         let version = ctx.config.version;
         let unserved = line.objects.iter().filter(|written| !written.is_served(version));
         unserved.for_each(|written| plan.fail(written.no_match()));
-        match &line.command {
-            Command::Apply(args) => apply::plan(args, &line.objects, version, &mut plan),
-            Command::Delete(args) => {
-                delete::plan(args, &line.objects, version, ctx.store, &mut plan);
-            }
-            Command::Scale(args) => scale::plan(args, ctx.store, &mut plan),
-            Command::Label(args) => label::plan(args, ctx.store, &mut plan),
-            Command::Taint(args) => taint::plan(args, ctx.store, ctx.now, &mut plan),
-            Command::Cordon(args) => cordon::plan(args, ctx.store, &mut plan),
-            Command::Rollout(args) if args.verb == RolloutVerb::Status => {
-                rollout_status::plan(args, ctx.store, &mut plan);
-            }
-            Command::Rollout(args) => rollout::plan(args, ctx.store, ctx.now, &mut plan),
-            Command::SetImage(args) => set::plan(args, ctx.store, &mut plan),
-            Command::Patch(args) => patch::plan(args, ctx.store, &mut plan),
-            Command::Wait(args) => return self.begin_wait(id, args, ctx),
-            Command::Drain(args) => match drain::targets(args, ctx.store) {
-                Ok(nodes) => {
-                    self.processes[id].drain = Some(Box::new(Drain::new(args.clone(), nodes)));
-                    self.cordon_next(id, ctx);
-                    return;
-                }
-                Err(failure) => plan.fail(failure),
-            },
-            _ => plan_more(&line, self.clock, ctx, &mut plan),
-        }
+        let scene = Scene { line: &line, store: ctx.store, now: ctx.now, clock: self.clock, version };
+        line.command.plan(&scene, &mut plan);
         let process = &mut self.processes[id];
         process.stderr.extend(plan.warnings);
         process.items.extend(plan.items);
@@ -233,9 +222,11 @@ impl Kubectl {
                     process.stderr.append(&mut plan.warnings);
                     plan.items.into_iter().rev().for_each(|item| process.items.push_front(item));
                 }
-                Item::Watch(workload) => {
-                    self.watch_rollout(id, workload, ctx);
-                    return;
+                Item::Watch(workload) => return self.watch_rollout(id, workload, ctx),
+                Item::Wait => return self.begin_wait(id, ctx),
+                Item::Drain(drain) => {
+                    process.drain = Some(drain);
+                    return self.cordon_next(id, ctx);
                 }
                 Item::AwaitGone(until) => {
                     let until = until.unwrap_or(ctx.now + GONE_TIMEOUT);
@@ -387,40 +378,6 @@ fn title(text: &Arc<str>) -> Arc<str> {
     match text.split_once('\n') {
         Some((first, _)) => first.trim_end_matches('\\').trim_end().into(),
         None => Arc::clone(text),
-    }
-}
-
-/// What the commands want done that make objects from flags, set fields of them, or only look.
-fn plan_more(line: &RunbookLine, clock: Clock, ctx: &Ctx<'_, Kubectl>, plan: &mut CommandPlan) {
-    let store = ctx.store;
-    match &line.command {
-        Command::Make(args) => making::plan(args, plan),
-        Command::JobFrom(args) => making::job_from(args, store, plan),
-        Command::Expose(args) => making::expose(args, store, plan),
-        Command::Autoscale(args) => making::autoscale(args, line.printing.dry_run, store, plan),
-        Command::Set(args) => setting::plan(args, store, plan),
-        Command::Replace(args) => {
-            replace::plan(args, &line.objects, ctx.config.version, store, plan);
-        }
-        Command::Certificate(selection, done) => making::certificate(selection, done, store, plan),
-        Command::Get(args) => get::plan(args, store, ctx.now, clock, plan),
-        Command::History(args) => history::plan(args, store, plan),
-        Command::Unanswered(what) => {
-            plan.warnings.push(format!("kubesquall: the output of `kubectl {what}` is not simulated"));
-        }
-        // Planned by `begin`, or refused as soon as it was typed.
-        Command::Apply(_)
-        | Command::Delete(_)
-        | Command::Scale(_)
-        | Command::Label(_)
-        | Command::Taint(_)
-        | Command::Cordon(_)
-        | Command::Rollout(_)
-        | Command::SetImage(_)
-        | Command::Patch(_)
-        | Command::Wait(_)
-        | Command::Drain(_)
-        | Command::Refused(_) => {}
     }
 }
 

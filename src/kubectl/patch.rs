@@ -4,13 +4,101 @@ use std::fmt::{Display, Write};
 
 use serde_json::{Value, json};
 
-use super::command_line::{PatchArgs, PatchType};
+use super::command_line::{
+    Arguments, CommandLineError, DRY, FILES, PRINT, Selection, Stop, WithoutNames, Words, check_subresource, error,
+};
 use super::failure::Failure;
 use super::resource::{Found, find_or_fail};
+use super::verb::{Scene, Verb};
 use super::{CommandPlan, Step, json_patch, strategic, three_way};
 use crate::component::{ApiError, ErrorReason, Request};
 use crate::model::{Object, api_fields, validation};
 use crate::state::Store;
+
+/// How a patch is merged.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum PatchType {
+    /// Lists of named things merge by name.
+    Strategic,
+    /// Lists are replaced.
+    Merge,
+    /// A list of operations.
+    Json,
+}
+
+/// Arguments of `patch`.
+#[derive(Clone, Debug)]
+pub struct PatchArgs {
+    /// What.
+    pub selection: Selection,
+    /// `--type`.
+    pub patch_type: PatchType,
+    /// `-p`.
+    pub patch: serde_json::Value,
+    /// `--patch-file`, whose content takes the place of `patch`.
+    pub patch_file: Option<String>,
+    /// `--subresource=scale`: of the size alone.
+    pub of_scale: bool,
+}
+
+impl Verb for PatchArgs {
+    const COMMANDS: &'static [Words] =
+        &[("patch", &[FILES, PRINT, DRY, "field-manager= local! patch,p= patch-file= record! subresource= type="])];
+    const READS_BEFORE: bool = false;
+
+    fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
+        read(arguments)
+    }
+
+    fn selection(&self) -> Option<&Selection> {
+        Some(&self.selection)
+    }
+
+    fn named_by_files(&mut self) -> Option<&mut Selection> {
+        Some(&mut self.selection)
+    }
+
+    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
+        plan(self, scene.store, out);
+    }
+}
+
+/// # Source
+/// kubectl, `PatchOptions.Validate` and `RunPatch`.
+fn read(arguments: &mut Arguments) -> Result<PatchArgs, Stop> {
+    let file = arguments.text("patch-file").filter(|file| !file.is_empty()).map(str::to_owned);
+    let text = arguments.text("patch").filter(|text| !text.is_empty()).map(str::to_owned);
+    let text = match (&file, text) {
+        (Some(_), Some(_)) => return Err(Stop::error("cannot specify --patch and --patch-file together")),
+        (None, None) => {
+            return Err(Stop::error("must specify --patch or --patch-file containing the contents of the patch"));
+        }
+        (Some(_), None) => "null".to_owned(),
+        (None, Some(text)) => text,
+    };
+    let patch_type = match arguments.text("type").map(str::to_lowercase).as_deref() {
+        None | Some("strategic") => PatchType::Strategic,
+        Some("merge") => PatchType::Merge,
+        Some("json") => PatchType::Json,
+        Some(other) => {
+            return Err(Stop::error(format!("--type must be one of [json merge strategic], not {other:?}")));
+        }
+    };
+    check_subresource(arguments)?;
+    let invalid = |error: CommandLineError| Stop::error(format!("unable to parse {text:?}: {}", error.message));
+    let patch = patch_value(&text).map_err(invalid)?;
+    let selection = arguments.selection(WithoutNames::Refused)?;
+    let of_scale = arguments.text("subresource") == Some("scale");
+    Ok(PatchArgs { selection, patch_type, patch, patch_file: file, of_scale })
+}
+
+/// Reads a patch: JSON, or YAML.
+pub(crate) fn patch_value(text: &str) -> Result<serde_json::Value, CommandLineError> {
+    match serde_json::from_str(text) {
+        Ok(value) => Ok(value),
+        Err(_) => serde_saphyr::from_str(text).map_err(|_| error(text, "the patch is neither JSON nor YAML")),
+    }
+}
 
 /// Plans the write of a changed object.
 pub(super) fn apply_value(value: Value, line: String, unchanged: Option<String>, plan: &mut CommandPlan) {
@@ -25,7 +113,7 @@ fn invalid(problem: impl Display) -> Failure {
     Failure::line(format!("The request is invalid: {problem}"))
 }
 
-pub(super) fn plan(args: &PatchArgs, store: &Store, plan: &mut CommandPlan) {
+fn plan(args: &PatchArgs, store: &Store, plan: &mut CommandPlan) {
     for object in find_or_fail(&args.selection, store, plan) {
         patch(args, &object, store, plan);
     }

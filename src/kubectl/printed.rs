@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::command_line::MakeArgs;
+use super::create::CreateArgs;
 use super::output::Format;
 use super::printing::{Output, subject};
 use super::resource::{Kind, find_one};
@@ -61,8 +61,8 @@ impl Process {
             (DryRun::None, object) => live().or_else(|| object.map(view::written)),
         };
         let Some(mut value) = value else { return };
-        if let (DryRun::Client, Command::Make(MakeArgs { is_namespace_given: false, .. })) =
-            (printing.dry_run, &self.line.command)
+        if let (DryRun::Client, Command::Create(CreateArgs::Made(made))) = (printing.dry_run, &self.line.command)
+            && !made.is_namespace_given
             && let Some(metadata) = value["metadata"].as_object_mut()
         {
             // The namespace that kubectl asks is not one that the object names.

@@ -27,6 +27,10 @@ pub(super) enum Item {
     Apply(usize),
     /// A roll-out is watched to its end.
     Watch(WorkloadId),
+    /// `wait` waits.
+    Wait,
+    /// Nodes are drained.
+    Drain(Box<Drain>),
     /// What was deleted has to be gone before the next item, by a certain time once that is known.
     AwaitGone(Option<SimTime>),
 }

@@ -2,23 +2,78 @@
 
 use std::sync::Arc;
 
-use super::command_line::ReplaceArgs;
+use super::command_line::{
+    Arguments, CREATE, DRY, FILES, FieldValidation, PRINT, Selection, Stop, WRITE, Words, check_kustomize,
+    check_subresource, field_validation,
+};
 use super::failure::Failure;
 use super::resource::{Kind, find_one, not_found, of_another_namespace};
+use super::verb::{Scene, Verb};
 use super::{CommandPlan, Item, Step, Written, delete};
 use crate::component::Request;
 use crate::model::config::KubernetesVersion;
 use crate::state::Store;
 
+/// Arguments of `replace`.
+#[derive(Clone, Debug)]
+pub struct ReplaceArgs {
+    /// `-n`, if given.
+    pub namespace: Option<String>,
+    /// `--force`: the objects are deleted and made anew.
+    pub force: bool,
+    /// `--validate`.
+    pub validation: FieldValidation,
+}
+
+impl Verb for ReplaceArgs {
+    const COMMANDS: &'static [Words] = &[(
+        "replace",
+        &[FILES, PRINT, DRY, WRITE, CREATE, "cascade? force! grace-period= raw= subresource= timeout= wait!"],
+    )];
+
+    fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
+        read(arguments)
+    }
+
+    fn selection(&self) -> Option<&Selection> {
+        None
+    }
+
+    fn given_namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
+        plan(self, &scene.line.objects, scene.version, scene.store, out);
+    }
+}
+
+/// # Source
+/// kubectl, `ReplaceOptions.Validate`.
+fn read(arguments: &Arguments) -> Result<ReplaceArgs, Stop> {
+    let force = arguments.switch("force", false)?;
+    if !force && arguments.number::<i64>("grace-period")?.is_some_and(|seconds| seconds >= 0) {
+        return Err(Stop::error("--grace-period must have --force specified"));
+    }
+    if !force && arguments.has("timeout") {
+        return Err(Stop::error("--timeout must have --force specified"));
+    }
+    if force && arguments.has("dry-run") {
+        return Err(Stop::error("--dry-run can not be used when --force is set"));
+    }
+    if arguments.files().is_empty() && !arguments.has("kustomize") {
+        return Err(Stop::error("must specify --filename to replace"));
+    }
+    check_kustomize(arguments)?;
+    check_subresource(arguments)?;
+    let namespace = arguments.has("namespace").then(|| arguments.namespace());
+    let validation = field_validation(arguments)?;
+    Ok(ReplaceArgs { namespace, force, validation })
+}
+
 /// # Source
 /// kubectl, `ReplaceOptions.Run`: what is not there is an error.
-pub(super) fn plan(
-    args: &ReplaceArgs,
-    objects: &[Written],
-    version: KubernetesVersion,
-    store: &Store,
-    plan: &mut CommandPlan,
-) {
+fn plan(args: &ReplaceArgs, objects: &[Written], version: KubernetesVersion, store: &Store, plan: &mut CommandPlan) {
     if objects.is_empty() {
         plan.fail(Failure::own("no objects passed to replace"));
     }

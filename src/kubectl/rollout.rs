@@ -2,21 +2,110 @@
 
 use serde_json::{Value, json};
 
-use super::CommandPlan;
-use super::command_line::{RolloutArgs, RolloutVerb};
+use super::command_line::{
+    Arguments, DRY, FILES, PRINT, ROLLOUT, Selection, Stop, WithoutNames, Words, revision_flag, timeout,
+};
 use super::failure::Failure;
 use super::patch::apply_value;
 use super::resource::{Found, find};
 use super::three_way::LAST_APPLIED;
+use super::verb::{Scene, Verb};
+use super::{CommandPlan, rollout_status};
 use crate::arena::Symbol;
 use crate::component::export_workload;
 use crate::model::PodTemplateSpec;
 use crate::state::{Meta, ReplicaSet, Store, WorkloadId};
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
+
+/// The verbs of `rollout`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum RolloutVerb {
+    /// `restart`.
+    Restart,
+    /// `pause`.
+    Pause,
+    /// `resume`.
+    Resume,
+    /// `undo`.
+    Undo,
+    /// `status`.
+    Status,
+}
+
+/// Arguments of `rollout`.
+#[derive(Clone, Debug)]
+pub struct RolloutArgs {
+    /// Which verb.
+    pub verb: RolloutVerb,
+    /// What.
+    pub selection: Selection,
+    /// `--to-revision`; 0 is the one before.
+    pub to_revision: i64,
+    /// `--revision` that `status` has to find; 0 is any.
+    pub revision: i64,
+    /// `--watch`: `status` waits for the end.
+    pub watch: bool,
+    /// `--timeout` of `status`; none waits for ever.
+    pub timeout: Option<SimDuration>,
+}
+
+impl Verb for RolloutArgs {
+    const COMMANDS: &'static [Words] = &[
+        ("rollout restart", &[FILES, PRINT, ROLLOUT]),
+        ("rollout pause", &[FILES, PRINT, ROLLOUT]),
+        ("rollout resume", &[FILES, PRINT, ROLLOUT]),
+        ("rollout undo", &[FILES, PRINT, DRY, ROLLOUT, "to-revision="]),
+        ("rollout status", &[FILES, ROLLOUT, "revision= timeout= watch,w!"]),
+    ];
+
+    fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
+        let verb = match arguments.path.as_str() {
+            "rollout restart" => RolloutVerb::Restart,
+            "rollout pause" => RolloutVerb::Pause,
+            "rollout resume" => RolloutVerb::Resume,
+            "rollout undo" => RolloutVerb::Undo,
+            _ => RolloutVerb::Status,
+        };
+        read(arguments, verb)
+    }
+
+    fn selection(&self) -> Option<&Selection> {
+        Some(&self.selection)
+    }
+
+    fn named_by_files(&mut self) -> Option<&mut Selection> {
+        Some(&mut self.selection)
+    }
+
+    fn only_looks(&self) -> bool {
+        self.verb == RolloutVerb::Status
+    }
+
+    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
+        match self.verb {
+            RolloutVerb::Status => rollout_status::plan(self, scene.store, out),
+            RolloutVerb::Restart | RolloutVerb::Pause | RolloutVerb::Resume | RolloutVerb::Undo => {
+                plan(self, scene.store, scene.now, out);
+            }
+        }
+    }
+}
+
+fn read(arguments: &mut Arguments, verb: RolloutVerb) -> Result<RolloutArgs, Stop> {
+    if arguments.words.is_empty() && !arguments.has("filename") {
+        return Err(Stop::error("required resource not specified"));
+    }
+    let to_revision = arguments.number("to-revision")?.unwrap_or(0);
+    let revision = revision_flag(arguments)?;
+    let watch = arguments.switch("watch", true)?;
+    let timeout = timeout(arguments)?;
+    let selection = arguments.selection(WithoutNames::All)?;
+    Ok(RolloutArgs { verb, selection, to_revision, revision, watch, timeout })
+}
 
 /// # Source
 /// kubectl, `RunRestart`, `RunPause`, `RunResume` and `RunUndo`: of the first three, what was not found is printed first.
-pub(super) fn plan(args: &RolloutArgs, store: &Store, now: SimTime, plan: &mut CommandPlan) {
+fn plan(args: &RolloutArgs, store: &Store, now: SimTime, plan: &mut CommandPlan) {
     let mut results = find(&args.selection, store);
     if args.verb != RolloutVerb::Undo {
         if results.is_empty() {

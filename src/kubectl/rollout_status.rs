@@ -1,10 +1,9 @@
 //! `kubectl rollout status`: one line a change, until the roll-out is over.
 
-use super::command_line::{Command, RolloutArgs};
 use super::failure::Failure;
 use super::resource::{Found, find};
-use super::rollout::revision;
-use super::{CommandPlan, Item, Kubectl, Process, Timer};
+use super::rollout::{RolloutArgs, revision};
+use super::{Command, CommandPlan, Item, Kubectl, Process, Timer};
 use crate::arena::Id;
 use crate::component::Ctx;
 use crate::model::{DaemonSetUpdateStrategyType, StatefulSetUpdateStrategyType};

@@ -1,16 +1,79 @@
 //! `kubectl scale`.
 
 use super::CommandPlan;
-use super::command_line::ScaleArgs;
+use super::command_line::{Arguments, DRY, FILES, PRINT, Selection, Stop, Words, all_or_refused, error};
 use super::failure::Failure;
 use super::patch::apply_value;
 use super::resource::{Found, find};
+use super::verb::{Scene, Verb};
 use crate::component::{ApiError, ErrorReason, export_workload};
 use crate::state::{Store, WorkloadId};
 
+/// Arguments of `scale`.
+#[derive(Clone, Debug)]
+pub struct ScaleArgs {
+    /// What.
+    pub selection: Selection,
+    /// `--replicas`.
+    pub replicas: i32,
+    /// `--current-replicas`.
+    pub current: Option<i32>,
+    /// `--resource-version`.
+    pub resource_version: Option<String>,
+}
+
+impl Verb for ScaleArgs {
+    const COMMANDS: &'static [Words] = &[(
+        "scale",
+        &[FILES, PRINT, DRY, "all! current-replicas= record! replicas= resource-version= selector,l= timeout="],
+    )];
+    const READS_BEFORE: bool = false;
+
+    fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
+        read(arguments)
+    }
+
+    fn selection(&self) -> Option<&Selection> {
+        Some(&self.selection)
+    }
+
+    fn named_by_files(&mut self) -> Option<&mut Selection> {
+        Some(&mut self.selection)
+    }
+
+    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
+        plan(self, scene.store, out);
+    }
+}
+
+fn read(arguments: &mut Arguments) -> Result<ScaleArgs, Stop> {
+    let replicas =
+        arguments.number("replicas")?.ok_or_else(|| error(&arguments.line, "kubectl scale needs --replicas=COUNT"))?;
+    if replicas < 0 {
+        let text = "The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0";
+        return Err(Stop::error(text));
+    }
+    let current = arguments.number::<i32>("current-replicas")?;
+    if current.is_some_and(|current| current < -1) {
+        return Err(Stop::error("The --current-replicas must specify an integer of -1 or greater"));
+    }
+    if arguments.switch("all", false)?
+        && let Some(selector) = arguments.text("selector")
+    {
+        return Err(Stop::error(format!(
+            "found non-empty label selector {selector:?} with previously set 'all' parameter. "
+        )));
+    }
+    let without = all_or_refused(arguments)?;
+    let selection = arguments.selection(without)?;
+    let resource_version = arguments.text("resource-version").filter(|text| !text.is_empty()).map(str::to_owned);
+    let current = current.filter(|current| *current >= 0);
+    Ok(ScaleArgs { selection, replicas, current, resource_version })
+}
+
 /// # Source
 /// kubectl scale, `RunScale`: the first object that cannot be scaled ends it; what was not found is printed at the end.
-pub(super) fn plan(args: &ScaleArgs, store: &Store, plan: &mut CommandPlan) {
+fn plan(args: &ScaleArgs, store: &Store, plan: &mut CommandPlan) {
     if args.replicas < 0 {
         let text = "The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0";
         return plan.fail(Failure::own(text));

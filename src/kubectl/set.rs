@@ -1,15 +1,73 @@
 //! `kubectl set image`.
 
-use super::command_line::SetImageArgs;
+use super::command_line::{Arguments, DRY, FILES, PRINT, SET, Selection, Stop, Words, all_or_refused, pairs};
 use super::failure::Failure;
 use super::patch::apply_value;
 use super::resource::find;
+use super::verb::{Scene, Verb};
 use super::{CommandPlan, three_way};
 use crate::state::Store;
 
+/// Arguments of `set image`.
+#[derive(Clone, Debug)]
+pub struct SetImageArgs {
+    /// What.
+    pub selection: Selection,
+    /// Container (`*` for all) and image.
+    pub images: Vec<(String, String)>,
+}
+
+impl Verb for SetImageArgs {
+    const COMMANDS: &'static [Words] = &[("set image", &[FILES, PRINT, DRY, SET])];
+
+    fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
+        read(arguments)
+    }
+
+    fn selection(&self) -> Option<&Selection> {
+        Some(&self.selection)
+    }
+
+    fn named_by_files(&mut self) -> Option<&mut Selection> {
+        Some(&mut self.selection)
+    }
+
+    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
+        plan(self, scene.store, out);
+    }
+}
+
+fn read(arguments: &mut Arguments) -> Result<SetImageArgs, Stop> {
+    let images = pairs(arguments, "image")?;
+    let images: Vec<(String, String)> = images.into_iter().filter_map(|(c, image)| image.map(|i| (c, i))).collect();
+    let all = arguments.switch("all", false)?;
+    let mut problems = Vec::new();
+    if all && arguments.has("selector") {
+        problems.push("cannot set --all and --selector at the same time");
+    }
+    if arguments.words.is_empty() && !arguments.has("filename") {
+        problems.push("one or more resources must be specified as <resource> <name> or <resource>/<name>");
+    }
+    if images.is_empty() {
+        problems.push("at least one image update is required");
+    } else if images.len() > 1 && images.iter().any(|(container, _)| container == "*") {
+        let text =
+            "all containers are already specified by *, but saw more than one container_name=container_image pairs";
+        problems.push(text);
+    }
+    match problems.as_slice() {
+        [] => {}
+        [one] => return Err(Stop::error(one)),
+        several => return Err(Stop::refused(several)),
+    }
+    let without = all_or_refused(arguments)?;
+    let selection = arguments.selection(without)?;
+    Ok(SetImageArgs { selection, images })
+}
+
 /// # Source
 /// kubectl set image: one object that is not there and nothing is done; a container that is not there hinders no other.
-pub(super) fn plan(args: &SetImageArgs, store: &Store, plan: &mut CommandPlan) {
+fn plan(args: &SetImageArgs, store: &Store, plan: &mut CommandPlan) {
     let results = find(&args.selection, store);
     if results.iter().any(Result::is_err) {
         return results.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));

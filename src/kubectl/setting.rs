@@ -3,13 +3,164 @@
 use serde_json::{Map, Value, json};
 
 use super::CommandPlan;
-use super::command_line::{SetArgs, SetWhat};
+use super::command_line::{Arguments, DRY, FILES, PRINT, SET, Selection, Stop, Words, all_or_refused, error};
 use super::failure::Failure;
 use super::patch::apply_value;
 use super::resource::{Found, Kind, find};
 use super::three_way;
+use super::verb::{Scene, Verb};
 use crate::model::Object;
 use crate::state::Store;
+
+/// Arguments of `set` but for images.
+#[derive(Clone, Debug)]
+pub struct SetArgs {
+    /// What.
+    pub selection: Selection,
+    /// `--containers`; `*` for all.
+    pub container: String,
+    /// What is set.
+    pub what: SetWhat,
+}
+
+/// What `set` sets.
+#[derive(Clone, Debug)]
+pub enum SetWhat {
+    /// Variables; no value removes one.
+    Env {
+        /// Names and values.
+        changes: Vec<(String, Option<String>)>,
+        /// `--overwrite`.
+        overwrite: bool,
+    },
+    /// Resources of containers.
+    Resources {
+        /// `--limits`.
+        limits: Vec<(String, String)>,
+        /// `--requests`.
+        requests: Vec<(String, String)>,
+    },
+    /// `spec.serviceAccountName`.
+    ServiceAccount(String),
+    /// The selector of a Service.
+    Selector(Vec<(String, String)>),
+}
+
+impl Verb for SetArgs {
+    const COMMANDS: &'static [Words] = &[
+        ("set env", &[FILES, PRINT, DRY, SET, "containers,c= env,e= from= keys= list! overwrite! prefix= resolve!"]),
+        ("set resources", &[FILES, PRINT, DRY, SET, "containers,c= limits= requests="]),
+        ("set selector", &[FILES, PRINT, DRY, "all! field-manager= local! record! resource-version="]),
+        ("set serviceaccount", &[FILES, PRINT, DRY, "all! field-manager= local! record!"]),
+        ("set subject", &[FILES, PRINT, DRY, SET, "group= serviceaccount= user="]),
+    ];
+    const ALIASES: &'static [(&'static str, &'static str)] = &[("set sa", "set serviceaccount")];
+
+    fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
+        match arguments.path.as_str() {
+            "set env" => read_env(arguments),
+            "set resources" => read_resources(arguments),
+            "set selector" => read_selector(arguments),
+            "set serviceaccount" => read_service_account(arguments),
+            _ => Err(arguments.unplayable()),
+        }
+    }
+
+    fn selection(&self) -> Option<&Selection> {
+        Some(&self.selection)
+    }
+
+    fn named_by_files(&mut self) -> Option<&mut Selection> {
+        Some(&mut self.selection)
+    }
+
+    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
+        plan(self, scene.store, out);
+    }
+}
+
+const NO_RESOURCES: &str = "one or more resources must be specified as <resource> <name> or <resource>/<name>";
+
+/// Without a name all are meant only if so said.
+fn set(arguments: &mut Arguments, what: SetWhat) -> Result<SetArgs, Stop> {
+    if arguments.switch("all", false)? && arguments.has("selector") {
+        return Err(Stop::error("cannot set --all and --selector at the same time"));
+    }
+    if arguments.words.is_empty() && !arguments.has("filename") {
+        return Err(Stop::error(NO_RESOURCES));
+    }
+    let container = arguments.text("containers").unwrap_or("*").to_owned();
+    let without = all_or_refused(arguments)?;
+    let selection = arguments.selection(without)?;
+    Ok(SetArgs { selection, container, what })
+}
+
+/// # Source
+/// kubectl, `EnvOptions.Validate` and `RunEnv`.
+fn read_env(arguments: &mut Arguments) -> Result<SetArgs, Stop> {
+    let is_change = |word: &String| word.contains('=') || word.ends_with('-') && word != "-";
+    let first = arguments.words.iter().position(is_change).unwrap_or(arguments.words.len());
+    let mut changes = arguments.words.split_off(first);
+    if let Some(word) = changes.iter().find(|word| !is_change(word)) {
+        return Err(Stop::error(format!("all resources must be specified before environment changes: {word}")));
+    }
+    changes.extend(arguments.texts("env").map(str::to_owned));
+    if arguments.switch("list", false)? {
+        return Err(arguments.unanswered());
+    }
+    if let Some(from) = arguments.text("from") {
+        // Which variables it holds is not kept: one that stands for all of them makes the templates differ.
+        changes.push(format!("_from={from}"));
+    }
+    if changes.is_empty() {
+        return Err(Stop::error("at least one environment variable must be provided"));
+    }
+    let overwrite = arguments.switch("overwrite", true)?;
+    let change = |word: String| match word.split_once('=') {
+        Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+        None => (word.trim_end_matches('-').to_owned(), None),
+    };
+    set(arguments, SetWhat::Env { changes: changes.into_iter().map(change).collect(), overwrite })
+}
+
+/// # Source
+/// kubectl, `SetResourcesOptions.Validate`.
+fn read_resources(arguments: &mut Arguments) -> Result<SetArgs, Stop> {
+    let amounts = |flag: &'static str| -> Result<Vec<(String, String)>, Stop> {
+        let parse = |pair: String| {
+            let invalid = || error(&pair, format!("--{flag} takes RESOURCE=AMOUNT, not `{pair}`"));
+            let (name, amount) = pair.split_once('=').ok_or_else(invalid)?;
+            amount.parse::<crate::units::Quantity>().map_err(|_| invalid())?;
+            Ok((name.to_owned(), amount.to_owned()))
+        };
+        arguments.list(flag).into_iter().filter(|pair| !pair.is_empty()).map(parse).collect()
+    };
+    let (limits, requests) = (amounts("limits")?, amounts("requests")?);
+    if limits.is_empty() && requests.is_empty() {
+        let text = "you must specify an update to requests or limits (in the form of --requests/--limits)";
+        return Err(Stop::error(text));
+    }
+    set(arguments, SetWhat::Resources { limits, requests })
+}
+
+fn read_service_account(arguments: &mut Arguments) -> Result<SetArgs, Stop> {
+    let Some(account) = arguments.words.pop() else {
+        return Err(Stop::error("serviceaccount is required"));
+    };
+    set(arguments, SetWhat::ServiceAccount(account))
+}
+
+fn read_selector(arguments: &mut Arguments) -> Result<SetArgs, Stop> {
+    let Some(text) = arguments.words.pop_if(|word| word.contains('=') || word.contains(' ')) else {
+        return Err(Stop::error("one or more selectors must be specified"));
+    };
+    let pairs =
+        text.split(',').map(|pair| pair.split_once('=').ok_or_else(|| error(pair, "a Service selects by KEY=VALUE")));
+    let pairs = pairs
+        .map(|pair| pair.map(|(key, value)| (key.trim().to_owned(), value.trim_start_matches('=').trim().to_owned())));
+    let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
+    set(arguments, SetWhat::Selector(pairs))
+}
 
 /// Where the pods' spec of an object is.
 fn pod_spec<'a>(object: &Object, value: &'a mut Value) -> Option<&'a mut Value> {
@@ -21,7 +172,7 @@ fn pod_spec<'a>(object: &Object, value: &'a mut Value) -> Option<&'a mut Value> 
 
 /// # Source
 /// kubectl, the commands of `set`: one object that is not there and nothing is done.
-pub(super) fn plan(args: &SetArgs, store: &Store, plan: &mut CommandPlan) {
+fn plan(args: &SetArgs, store: &Store, plan: &mut CommandPlan) {
     let results = find(&args.selection, store);
     if results.iter().any(Result::is_err) {
         return results.into_iter().filter_map(Result::err).for_each(|failure| plan.fail(failure));

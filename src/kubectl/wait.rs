@@ -5,16 +5,121 @@
 
 use serde_json::Value;
 
-use super::command_line::{Command, WaitArgs, WaitFor};
+use super::command_line::{Arguments, FILES, PRINT, Selection, Stop, Words, all_or_refused, duration};
 use super::failure::Failure;
 use super::json_path::{Missing, Template, text_of};
 use super::resource::{Found, find, find_one, unknown_kind};
+use super::verb::{Scene, Verb};
 use super::view::{self, Clock};
-use super::{Kubectl, Process, Timer};
+use super::{Command, CommandPlan, Item, Kubectl, Process, Timer};
 use crate::arena::{Id, Symbol};
 use crate::component::Ctx;
 use crate::state::{NodeConditionKind, PodPhase, Status, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
+
+/// What `wait` waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WaitFor {
+    /// `--for=delete`.
+    Deletion,
+    /// `--for=create`.
+    Creation,
+    /// `--for=condition=NAME[=VALUE]`, in lower case.
+    Condition(String, String),
+    /// `--for=jsonpath=PATH[=VALUE]`: a single value, of any kind if none is named.
+    Path(Template, Option<String>),
+}
+
+/// Arguments of `wait`.
+#[derive(Clone, Debug)]
+pub struct WaitArgs {
+    /// What.
+    pub selection: Selection,
+    /// `--for`.
+    pub what: WaitFor,
+    /// `--timeout`.
+    pub timeout: SimDuration,
+}
+
+/// How long `wait` waits without `--timeout`.
+const WAIT: SimDuration = SimDuration::from_secs(30);
+
+impl Verb for WaitArgs {
+    const COMMANDS: &'static [Words] =
+        &[("wait", &[FILES, PRINT, "all! all-namespaces,A! field-selector= for= local! selector,l= timeout="])];
+
+    fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
+        read(arguments)
+    }
+
+    fn selection(&self) -> Option<&Selection> {
+        Some(&self.selection)
+    }
+
+    fn named_by_files(&mut self) -> Option<&mut Selection> {
+        Some(&mut self.selection)
+    }
+
+    fn only_looks(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, _scene: &Scene<'_>, out: &mut CommandPlan) {
+        out.items.push(Item::Wait);
+    }
+}
+
+/// # Source
+/// kubectl, `conditionFuncFor` and `ToOptions`: a negative timeout is a week, none is one look.
+fn read(arguments: &mut Arguments) -> Result<WaitArgs, Stop> {
+    let Some(text) = arguments.text("for").map(str::to_owned) else {
+        return Err(Stop::error("unrecognized condition: \"\""));
+    };
+    let what = if text.eq_ignore_ascii_case("delete") {
+        WaitFor::Deletion
+    } else if text.eq_ignore_ascii_case("create") {
+        WaitFor::Creation
+    } else if let Some(condition) = text.strip_prefix("condition=") {
+        let (name, value) = condition.split_once('=').unwrap_or((condition, "true"));
+        WaitFor::Condition(name.to_lowercase(), value.to_lowercase())
+    } else if let Some(path) = text.strip_prefix("jsonpath=") {
+        let (template, value) = path_and_value(path)?;
+        WaitFor::Path(template, value)
+    } else {
+        return Err(Stop::error(format!("unrecognized condition: {text:?}")));
+    };
+    let timeout = match arguments.text("timeout") {
+        None => WAIT,
+        Some(text) if text.starts_with('-') => SimDuration::from_secs(7 * 24 * 3600),
+        Some(text) => duration(text)?,
+    };
+    let without = all_or_refused(arguments)?;
+    let selection = arguments.selection(without)?;
+    Ok(WaitArgs { selection, what, timeout })
+}
+
+/// The path of `--for=jsonpath=…` and the value that it is to have.
+///
+/// # Source
+/// kubectl wait, `newJSONPathParser` and `conditionFuncFor`: the value stands behind the `=` after the last brace.
+fn path_and_value(text: &str) -> Result<(Template, Option<String>), Stop> {
+    let end = text.rfind('}').map_or(0, |end| end + 1);
+    let sign = text[end..].find('=').map(|at| end + at);
+    let (path, value) = match sign {
+        Some(at) => (&text[..at], Some(text[at + 1..].trim_matches(['\'', '"']))),
+        None => (text, None),
+    };
+    if value == Some("") {
+        return Err(Stop::error(
+            "jsonpath wait has to have a value after equal sign, like --for=jsonpath='{.status.readyReplicas}'=3",
+        ));
+    }
+    if path.is_empty() {
+        return Err(Stop::error("jsonpath expression cannot be empty"));
+    }
+    let template = Template::relaxed(path).map_err(Stop::error)?;
+    Ok((template, value.map(str::to_owned)))
+}
 
 /// How long after a look it looks again.
 const AGAIN: SimDuration = SimDuration::from_millis(100);
@@ -130,8 +235,10 @@ fn leads_to(path: &Template, value: Option<&str>, object: &Value) -> Result<bool
 impl Kubectl {
     /// # Source
     /// kubectl, `WaitOptions.RunWaitContext`.
-    pub(super) fn begin_wait(&mut self, id: Id<Process>, args: &WaitArgs, ctx: &mut Ctx<'_, Self>) {
-        let process = &mut self.processes[id];
+    pub(super) fn begin_wait(&mut self, id: Id<Process>, ctx: &mut Ctx<'_, Self>) {
+        let Some(process) = self.processes.get_mut(id) else { return };
+        let line = std::sync::Arc::clone(&process.line);
+        let Command::Wait(args) = &line.command else { return };
         if let Some(failure) = unknown_kind(&args.selection, ctx.store) {
             process.failures.push(failure);
             return self.finish(id, ctx);

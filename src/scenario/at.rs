@@ -140,6 +140,11 @@ pub(crate) fn parse_path(text: &str) -> Result<FieldPath, String> {
     if steps.is_empty() { Err("it is empty".to_owned()) } else { Ok(steps.into_iter().collect()) }
 }
 
+/// What is wrong with a value.
+pub(super) fn bad_value(message: impl Into<String>, place: Location, label: &str, help: &str) -> Diagnostic {
+    Diagnostic::error("scenario::bad_value", message).at(place, label).help(help.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;

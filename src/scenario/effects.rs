@@ -7,7 +7,7 @@ use super::assumptions::placed_pod_specs;
 use super::at::{At, parse_path};
 use super::document::Node;
 use super::inventory::Inventory;
-use super::objects::pods_wanted;
+use super::pod_counts::pods_wanted;
 use super::resolved::ResolvedScenario;
 use super::schema::Spec;
 use super::workloads;

@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
-use super::resolved::ResolvedScenario;
+use super::pools::NodePool;
 use super::workloads::pod_template;
 use crate::arena::Symbol;
-use crate::model::{LabelSelector, Labels, Object, zone_of};
+use crate::chaos::ChaosPlan;
+use crate::diagnostics::{Diagnostics, Location, unknown_name};
+use crate::kubectl::Runbook;
+use crate::model::{LabelSelector, Labels, ManifestObject, Object, zone_of};
 
 /// A node as selections see it.
 #[derive(Debug)]
@@ -30,17 +33,17 @@ pub(super) struct Inventory {
 }
 
 impl Inventory {
-    pub(super) fn new(scenario: &ResolvedScenario) -> Self {
+    pub(super) fn new(objects: &[ManifestObject], pools: &[NodePool], runbook: &Runbook, chaos: &ChaosPlan) -> Self {
         let mut inventory = Self {
             nodes: Vec::new(),
             names: FxHashSet::default(),
             zones: BTreeSet::new(),
-            pools: scenario.pools.iter().map(|pool| pool.name).collect(),
+            pools: pools.iter().map(|pool| pool.name).collect(),
             namespaces: BTreeSet::from([Symbol::new("default")]),
             pods: Vec::new(),
         };
-        let written = scenario.objects.iter().map(|object| &object.object);
-        let typed = scenario.kubectl.lines.iter().flat_map(|line| &line.objects).map(|written| &written.object);
+        let written = objects.iter().map(|object| &object.object);
+        let typed = runbook.lines.iter().flat_map(|line| &line.objects).map(|written| &written.object);
         for object in written.chain(typed) {
             let labels = match object {
                 Object::Pod(pod) => Some(&pod.metadata.labels),
@@ -48,7 +51,7 @@ impl Inventory {
             };
             inventory.pods.extend(labels.map(|labels| (object.metadata().namespace, labels.clone())));
         }
-        for object in &scenario.objects {
+        for object in objects {
             match &object.object {
                 Object::Node(node) => inventory.add_node(&node.metadata),
                 Object::Namespace(namespace) => {
@@ -60,16 +63,16 @@ impl Inventory {
                 _ => {}
             }
         }
-        inventory.add_joining(scenario);
+        inventory.add_joining(pools, chaos);
         inventory
     }
 
     /// The nodes that the timeline adds; each gets the number behind the last one of its pool.
-    fn add_joining(&mut self, scenario: &ResolvedScenario) {
-        let mut additions = scenario.chaos.add_nodes.clone();
+    fn add_joining(&mut self, pools: &[NodePool], chaos: &ChaosPlan) {
+        let mut additions = chaos.add_nodes.clone();
         additions.sort_by_key(|(at, ..)| *at);
         for (_, pool, count) in additions {
-            let pool = &scenario.pools[pool];
+            let pool = &pools[pool];
             let last = self.nodes.iter().filter_map(|node| pool.index_of(node.name.as_str())).max();
             let first = last.map_or(0, |last| last.saturating_add(1));
             for index in first..first.saturating_add(count) {
@@ -98,6 +101,14 @@ impl Inventory {
 
     pub(super) fn pools(&self) -> &BTreeSet<Symbol> {
         &self.pools
+    }
+
+    /// Checks that a pool of that name exists.
+    pub(super) fn check_pool(&self, place: Location, pool: Symbol, diagnostics: &mut Diagnostics) {
+        if !self.pools.contains(&pool) {
+            let pools = self.pools.iter().map(|pool| pool.as_str());
+            diagnostics.push(unknown_name("node pool", pool.as_str(), pools).at(place, "not under `nodePools`"));
+        }
     }
 
     /// Whether there is a pod, or a workload that makes some, of that namespace and selection.

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::action::{ActionEntry, AddNodesEntry, TimelineAction, TimelineEntry};
+use super::actions::{ActionEntry, Plans, TimelineAction, TimelineEntry};
 use super::resolved::ResolvedScenario;
 use super::schema::{
     API_VERSION, Amount, AutoscaledPoolEntry, Cluster, ClusterAutoscalerEntry, ControlPlane, ExpectEntry, Metadata,
     MissingOwners, NotModelledEntry, ScenarioDocument, Share, SloEntry, Spec,
 };
-use crate::kubectl;
 use crate::model::yaml_text;
 use crate::observe::MinReady;
-use crate::procedures::{AutoscalerPlan, RollingUpgradeSpec};
+use crate::procedures::AutoscalerPlan;
 use crate::units::{IntOrPercent, SimTime};
 
 /// The resolved scenario as a document that needs no other file and plays the same run.
@@ -79,23 +78,8 @@ fn control_plane(scenario: &ResolvedScenario) -> ControlPlane {
 }
 
 fn entry(scenario: &ResolvedScenario, at: SimTime, action: TimelineAction) -> TimelineEntry {
-    let action = match action {
-        TimelineAction::Fault(index) => ActionEntry::Fault(scenario.chaos.faults[index].1.clone()),
-        TimelineAction::Kubectl(index) => {
-            let line = &scenario.kubectl.lines[index];
-            ActionEntry::Kubectl(kubectl::in_place(&line.text, line.place).into())
-        }
-        TimelineAction::AddNodes(index) => {
-            let (_, pool, count) = scenario.chaos.add_nodes[index];
-            ActionEntry::AddNodes(AddNodesEntry { pool: scenario.pools[pool].name, count })
-        }
-        TimelineAction::RollingUpgrade(index) => {
-            let upgrade = &scenario.procedures.upgrades[index];
-            let max_surge = Some(upgrade.surge());
-            ActionEntry::RollingUpgrade(RollingUpgradeSpec { max_surge, ..upgrade.clone() })
-        }
-        TimelineAction::RollingReboot(index) => ActionEntry::RollingReboot(scenario.procedures.reboots[index].clone()),
-    };
+    let ResolvedScenario { chaos, kubectl, procedures, .. } = scenario;
+    let action = ActionEntry::written(action, Plans { chaos, runbook: kubectl, procedures });
     TimelineEntry { at: at.saturating_since(SimTime::ZERO), actions: vec![action] }
 }
 

@@ -4,7 +4,7 @@
 //! decoded into typed fields; these are resolved (defaults, manifests, node pools, files) and checked. The result is plain
 //! data. Nothing here runs a scenario, and nothing but the loaders reads files.
 
-mod action;
+mod actions;
 mod assumption;
 mod assumptions;
 mod at;
@@ -28,6 +28,7 @@ mod node_labels;
 mod objects;
 mod overrides;
 mod owners;
+mod pod_counts;
 mod pools;
 mod procedures;
 mod resolve;
@@ -37,14 +38,14 @@ mod revisions;
 mod runbook;
 mod schema;
 mod targets;
-mod timeline;
+mod typed;
 mod validate;
 mod workloads;
 
 use std::path::Path;
 use std::sync::Arc;
 
-pub use action::TimelineAction;
+pub use actions::TimelineAction;
 pub use assumption::Assumption;
 pub(crate) use at::At;
 pub use dump::crash_loops;

@@ -4,19 +4,16 @@
 use std::collections::BTreeMap;
 
 use super::inventory::Inventory;
+use super::pod_counts::{PODS_MAX, pods_wanted};
 use super::resolved::ResolvedScenario;
 use super::targets::unknown;
 use super::workloads::pod_template;
 use crate::arena::Symbol;
-use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
-use crate::kubectl::{Command, Written};
+use crate::diagnostics::{Diagnostic, Diagnostics, nearest};
 use crate::model::{
     BEHAVIOR_PREFIX, Behavior, ManifestObject, Object, ObjectMeta, Objection, PodSpec, SYSTEM_PRIORITY_CLASSES,
 };
 use crate::units::Quantity;
-
-/// The most pods that are played. Kubernetes is tested with 150,000.
-pub(super) const PODS_MAX: u64 = 500_000;
 
 /// More than this no machine has, whatever it is counted in; sums over all nodes stay within 64 bits.
 const AMOUNT_MAX: i64 = 100_000_000_000_000;
@@ -117,27 +114,6 @@ pub fn highest_priority(scenario: &ResolvedScenario) -> Option<i32> {
     specs.map(priority).max()
 }
 
-/// How many pods an object wants.
-pub(super) fn pods_wanted(object: &Object, node_count: u64) -> u64 {
-    let count = |count: Option<i32>, default: u64| count.map_or(default, |count| count.max(0).unsigned_abs().into());
-    match object {
-        Object::Deployment(object) => count(object.spec.replicas, 1),
-        Object::ReplicaSet(object) if object.metadata.owner_references.is_empty() => count(object.spec.replicas, 1),
-        Object::ReplicationController(object) => count(object.spec.replicas, 1),
-        Object::StatefulSet(object) => count(object.spec.replicas, 1),
-        Object::Job(object) => {
-            count(object.spec.parallelism, 1).min(count(object.spec.completions, u64::from(u32::MAX)))
-        }
-        Object::CronJob(object) => {
-            let spec = &object.spec.job_template.spec;
-            count(spec.parallelism, 1).min(count(spec.completions, u64::from(u32::MAX)))
-        }
-        Object::DaemonSet(_) => node_count,
-        Object::Pod(pod) if pod.metadata.owner_references.is_empty() => 1,
-        _ => 0,
-    }
-}
-
 fn check_pod_count(scenario: &ResolvedScenario, inventory: &Inventory, diagnostics: &mut Diagnostics) {
     let node_count = inventory.nodes().count() as u64;
     let wanted = |object: &ManifestObject| pods_wanted(&object.object, node_count);
@@ -164,35 +140,6 @@ pub fn too_many_pods(scenario: &ResolvedScenario) -> Option<(u64, String)> {
     let total: u64 = scenario.objects.iter().map(|object| pods_wanted(&object.object, node_count)).sum();
     (total > PODS_MAX)
         .then(|| (total, format!("at most {PODS_MAX} can be played; Kubernetes itself is made for 150000")))
-}
-
-/// Checks that a kubectl line does not make more pods than can be played.
-pub(super) fn check_line(command: &Command, objects: &[Written], place: &Location, diagnostics: &mut Diagnostics) {
-    let count = match command {
-        Command::Scale(arguments) => arguments.replicas.max(0).unsigned_abs().into(),
-        Command::Patch(arguments) => replicas_in(&arguments.patch),
-        Command::Apply(_) => objects.iter().map(|written| pods_wanted(&written.object, 0)).sum(),
-        _ => 0,
-    };
-    if count > PODS_MAX {
-        let help = format!("at most {PODS_MAX} can be played; Kubernetes itself is made for 150000");
-        let diagnostic = Diagnostic::error("scenario::too_many", format!("this asks for {count} pods"));
-        diagnostics.push(diagnostic.at(place.clone(), "").help(help));
-    }
-}
-
-/// The largest number of replicas that a patch sets.
-fn replicas_in(patch: &serde_json::Value) -> u64 {
-    match patch {
-        serde_json::Value::Object(fields) => {
-            let own = ["replicas", "parallelism"].into_iter().filter_map(|field| fields.get(field)?.as_u64());
-            let is_replicas = |path: &serde_json::Value| path.as_str().is_some_and(|path| path.ends_with("/replicas"));
-            let set = fields.get("path").filter(|path| is_replicas(path)).and_then(|_| fields.get("value")?.as_u64());
-            own.chain(set).chain(fields.values().map(replicas_in)).max().unwrap_or(0)
-        }
-        serde_json::Value::Array(items) => items.iter().map(replicas_in).max().unwrap_or(0),
-        _ => 0,
-    }
 }
 
 /// What the pods' own annotations say about them.

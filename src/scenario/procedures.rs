@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::at::At;
+use super::at::{At, bad_value};
 use super::document::{Node, Value};
 use super::inventory::Inventory;
-use super::objects;
+use super::pod_counts::PODS_MAX;
 use super::pools::NODES_MAX;
 use super::resolved::ResolvedScenario;
 use super::schema::Spec;
@@ -14,85 +14,8 @@ use super::workloads;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::model::{ManifestObject, Object};
-use crate::procedures::{EXPANDERS, HorizontalPodAutoscalerSpec, RollingRebootSpec, RollingUpgradeSpec};
+use crate::procedures::{EXPANDERS, HorizontalPodAutoscalerSpec};
 use crate::units::{IntOrPercent, SimDuration};
-
-/// Checks that a pool of that name exists.
-fn check_pool(place: Location, pool: Symbol, inventory: &Inventory, diagnostics: &mut Diagnostics) {
-    if !inventory.pools().contains(&pool) {
-        let pools = inventory.pools().iter().map(|pool| pool.as_str());
-        diagnostics.push(unknown("node pool", pool.as_str(), pools).at(place, "not under `nodePools`"));
-    }
-}
-
-fn bad_value(message: impl Into<String>, place: Location, label: &str, help: &str) -> Diagnostic {
-    Diagnostic::error("scenario::bad_value", message).at(place, label).help(help.to_owned())
-}
-
-/// Checks an upgrade of the timeline.
-pub(super) fn check_upgrade(
-    at: At<'_>,
-    upgrade: &RollingUpgradeSpec,
-    inventory: &Inventory,
-    diagnostics: &mut Diagnostics,
-) {
-    let place = |field: &str| at.field(field).location();
-    check_pool(place("pool"), upgrade.pool, inventory, diagnostics);
-    let limits = [("maxSurge", Some(upgrade.surge())), ("maxUnavailable", upgrade.max_unavailable)];
-    let mut all_zero = true;
-    for (field, limit) in limits {
-        let Some(limit) = limit else { continue };
-        let (IntOrPercent::Int(number) | IntOrPercent::Percent(number)) = limit;
-        all_zero &= number == 0;
-        if number < 0 {
-            let help = "write a count such as `1`, or a percentage such as `33%`";
-            diagnostics.push(bad_value(format!("`{field}` is {limit}"), place(field), "less than nothing", help));
-        }
-        if matches!(limit, IntOrPercent::Percent(101..)) {
-            let help = "write at most `100%`";
-            diagnostics.push(bad_value(format!("`{field}` is {limit}"), place(field), "more than the pool", help));
-        }
-    }
-    if all_zero {
-        let help = "set `maxSurge: 1` to add a node before one goes, or `maxUnavailable: 1` to do without it meanwhile";
-        let message = "neither `maxSurge` nor `maxUnavailable` allows any node to go";
-        let field = if upgrade.max_surge.is_some() { "maxSurge" } else { "maxUnavailable" };
-        diagnostics.push(bad_value(message, place(field), "the upgrade could not begin", help));
-    }
-    if upgrade.drain_timeout == SimDuration::ZERO {
-        let help = "AKS waits `30m`, GKE `1h`, EKS `15m`";
-        diagnostics.push(bad_value("`drainTimeout` leaves no time to drain", place("drainTimeout"), "", help));
-    }
-}
-
-/// Checks reboots of the timeline.
-pub(super) fn check_reboot(
-    at: At<'_>,
-    reboot: &RollingRebootSpec,
-    inventory: &Inventory,
-    diagnostics: &mut Diagnostics,
-) {
-    let place = |field: &str| at.field(field).location();
-    check_pool(place("pool"), reboot.pool, inventory, diagnostics);
-    if reboot.concurrency == 0 {
-        let message = "`concurrency` lets no node reboot";
-        diagnostics.push(bad_value(message, place("concurrency"), "", "write at least `1`; one node is usual"));
-    }
-    if reboot.period < REBOOT_PERIOD_MIN {
-        let help = format!("give at least {REBOOT_PERIOD_MIN}; kured looks every hour");
-        let message = format!("a `period` of {} leaves no time to reboot", reboot.period);
-        diagnostics.push(bad_value(message, place("period"), "", &help));
-    }
-    if reboot.every.is_some_and(|every| every < reboot.period) {
-        let message = "the nodes need a reboot again before their daemons have looked";
-        let help = "make `every` longer than `period`";
-        diagnostics.push(bad_value(message, place("every"), "", help));
-    }
-    if reboot.drain_timeout == Some(SimDuration::ZERO) {
-        let help = "leave it out to wait for ever";
-        diagnostics.push(bad_value("`drainTimeout` leaves no time to drain", place("drainTimeout"), "", help));
-    }
-}
 
 /// Checks node auto-repair.
 pub(super) fn check_repair(root: &Node, spec: &Spec, inventory: &Inventory, diagnostics: &mut Diagnostics) {
@@ -100,7 +23,7 @@ pub(super) fn check_repair(root: &Node, spec: &Spec, inventory: &Inventory, diag
     let at = At::root(root).field("spec").field("nodeAutoRepair");
     let place = |field: &str| at.field(field).location();
     for (index, pool) in repair.pools.iter().enumerate() {
-        check_pool(at.field("pools").index(index).location(), *pool, inventory, diagnostics);
+        inventory.check_pool(at.field("pools").index(index).location(), *pool, diagnostics);
     }
     for (field, limit) in [("maxConcurrent", repair.max_concurrent), ("maxUnhealthy", repair.max_unhealthy)] {
         let (IntOrPercent::Int(number) | IntOrPercent::Percent(number)) = limit;
@@ -218,8 +141,8 @@ fn check_workload_autoscaler(at: At<'_>, autoscaler: &HorizontalPodAutoscalerSpe
         let help = "the workload is kept between both";
         diagnostics.push(bad_value(message, place("maxReplicas"), "less than the fewest", help));
     }
-    if let Some(max) = max.filter(|max| *max > objects::PODS_MAX as i32) {
-        let help = format!("at most {} can be played; Kubernetes itself is made for 150000", objects::PODS_MAX);
+    if let Some(max) = max.filter(|max| *max > PODS_MAX as i32) {
+        let help = format!("at most {} can be played; Kubernetes itself is made for 150000", PODS_MAX);
         let diagnostic = Diagnostic::error("scenario::too_many", format!("this asks for {max} pods"));
         diagnostics.push(diagnostic.at(place("maxReplicas"), "").help(help));
     }
@@ -256,9 +179,6 @@ fn check_workload_autoscaler(at: At<'_>, autoscaler: &HorizontalPodAutoscalerSpe
     }
 }
 
-/// The shortest time between two looks of a reboot daemon.
-const REBOOT_PERIOD_MIN: SimDuration = SimDuration::from_secs(1);
-
 /// The shortest time after which a node can be called unhealthy.
 const REPAIR_WAIT_MIN: SimDuration = SimDuration::from_secs(10);
 
@@ -278,7 +198,7 @@ pub(super) fn check_autoscaler(
     let mut first_places: BTreeMap<Symbol, Location> = BTreeMap::new();
     for (index, pool) in written.pools.iter().enumerate() {
         let place = |field: &str| pools_at.index(index).field(field).location();
-        check_pool(place("name"), pool.name, inventory, diagnostics);
+        inventory.check_pool(place("name"), pool.name, diagnostics);
         if let Some(first) = first_places.insert(pool.name, place("name")) {
             let message = format!("pool `{}` is listed twice", pool.name);
             diagnostics.push(

@@ -1,10 +1,11 @@
 //! From the tree to a scenario with nothing left open.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::action::ActionEntry;
+use super::actions::{Timeline, remember_applied};
 use super::assumptions;
 use super::at::At;
 use super::control_plane;
@@ -26,7 +27,6 @@ use super::resolved::ResolvedScenario;
 use super::resolver::{Resolver, with_place};
 use super::revisions;
 use super::schema::{API_VERSION, KINDS, MissingOwners, ScenarioDocument, Spec};
-use super::timeline::{Plans, remember_applied};
 use super::validate;
 use crate::arena::Symbol;
 use crate::chaos::ChaosPlan;
@@ -131,13 +131,7 @@ impl Resolver<'_> {
         let pools = pools.map(|(index, pool)| (at.field("cluster").field("nodePools").index(index), pool.count));
         let added = spec.timeline.iter().enumerate().flat_map(|(index, entry)| {
             let entry_at = at.field("timeline").index(index);
-            entry.actions.iter().filter_map(move |action| match action {
-                ActionEntry::AddNodes(add) => Some((entry_at.field("addNodes"), add.count)),
-                ActionEntry::Fault(_)
-                | ActionEntry::Kubectl(_)
-                | ActionEntry::RollingUpgrade(_)
-                | ActionEntry::RollingReboot(_) => None,
-            })
+            entry.actions.iter().map(move |action| action.added_nodes(entry_at)).filter(|(_, count)| *count > 0)
         });
         let counts: Vec<(At<'_>, u32)> = pools.chain(added).map(|(at, count)| (at.field("count"), count)).collect();
         let total: u64 = counts.iter().map(|(_, count)| u64::from(*count)).sum();
@@ -252,7 +246,7 @@ impl Resolver<'_> {
         rest: &str,
         not_modelled: &mut Vec<NotModelled>,
     ) -> Vec<ManifestObject> {
-        let files = Files::new(self.folder, self.kept, std::collections::BTreeMap::new());
+        let files = Files::new(self.folder, self.kept, BTreeMap::new());
         let mut loaded = Loaded::default();
         let manifests_at = At::root(root).field("spec").field("cluster").field("manifests");
         for (index, path) in spec.cluster.manifests.iter().enumerate() {
@@ -330,8 +324,16 @@ impl Resolver<'_> {
         let epoch_shown = epoch_unix_nanos.unwrap_or(UNSTAMPED_EPOCH_NANOS);
         let mut runbook = Runbook { epoch_unix_nanos: epoch_shown, ..Runbook::default() };
         let mut procedures = ProcedurePlan { pools: chaos.pools.clone(), ..ProcedurePlan::default() };
-        let mut plans = Plans { chaos: &mut chaos, runbook: &mut runbook, procedures: &mut procedures };
-        let timeline = self.timeline(root, &spec, &mut plans, &mut not_modelled, files);
+        let timeline = Timeline {
+            resolver: &mut *self,
+            chaos: &mut chaos,
+            runbook: &mut runbook,
+            procedures: &mut procedures,
+            not_modelled: &mut not_modelled,
+            files: &mut *files,
+            shells: BTreeMap::new(),
+        };
+        let timeline = timeline.actions(&spec.timeline, At::root(root).field("spec").field("timeline"));
         procedures.workload_autoscalers.clone_from(&spec.horizontal_pod_autoscalers);
         procedures.repair.clone_from(&spec.node_auto_repair);
         procedures.autoscaler = self.autoscaler(root, &spec, &procedures, files);
@@ -375,10 +377,10 @@ impl Resolver<'_> {
             allow_partial: spec.cluster.allow_partial,
             warnings: Diagnostics::new(),
             sources: Sources::new(),
-            files: std::collections::BTreeMap::new(),
-            inputs: std::collections::BTreeSet::new(),
+            files: BTreeMap::new(),
+            inputs: BTreeSet::new(),
         };
-        let inventory = Inventory::new(&scenario);
+        let inventory = Inventory::new(&scenario.objects, &scenario.pools, &scenario.kubectl, &scenario.chaos);
         validate::validate(root, &spec, &scenario, &inventory, &mut self.diagnostics);
         scenario
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::action::TimelineAction;
+use super::actions::TimelineAction;
 use super::assumption::Assumption;
 use super::expect::Expectation;
 use super::input::Input;

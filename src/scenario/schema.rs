@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::action::TimelineEntry;
+use super::actions::TimelineEntry;
 use super::assumption::Assumption;
 use super::input::Input;
 use super::pools::NodePool;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::action::ActionEntry;
+use super::actions::ActionEntry;
 use super::assumptions;
 use super::at::At;
 use super::control_plane;
@@ -284,47 +284,7 @@ fn check_timeline(
             diagnostics.push(Diagnostic::error("scenario::bad_entry", message).at(at.location(), "").help(help));
         }
         for action in &entry.actions {
-            check_action(root, index, action, scenario, inventory, diagnostics);
-        }
-    }
-}
-
-fn check_action(
-    root: &Node,
-    index: usize,
-    action: &ActionEntry,
-    scenario: &ResolvedScenario,
-    inventory: &Inventory,
-    diagnostics: &mut Diagnostics,
-) {
-    let at = At::root(root).field("spec").field("timeline").index(index);
-    match action {
-        ActionEntry::Fault(fault) => {
-            let at = at.field("fault");
-            targets::check(&Fault { at, spec: fault }, &scenario.config, inventory, diagnostics);
-            if fault.length == Some(SimDuration::ZERO) {
-                let message = format!("this {} ends in the instant in which it begins", fault.kind().as_str());
-                diagnostics.push(
-                    Diagnostic::warning("scenario::no_time", message)
-                        .at(at.field("for").location(), "for no time")
-                        .help("say how long it lasts; without `for` it lasts until the end of the run"),
-                );
-            }
-        }
-        // Their lines are checked one after the other, as each builds on those before.
-        ActionEntry::Kubectl(_) => {}
-        ActionEntry::AddNodes(add) => {
-            if !inventory.pools().contains(&add.pool) {
-                let pools = inventory.pools().iter().map(|pool| pool.as_str());
-                let location = at.field("addNodes").field("pool").location();
-                diagnostics.push(unknown("node pool", add.pool.as_str(), pools).at(location, "not under `nodePools`"));
-            }
-        }
-        ActionEntry::RollingUpgrade(upgrade) => {
-            procedures::check_upgrade(at.field("rollingUpgrade"), upgrade, inventory, diagnostics);
-        }
-        ActionEntry::RollingReboot(reboot) => {
-            procedures::check_reboot(at.field("rollingReboot"), reboot, inventory, diagnostics);
+            action.check(at, &scenario.config, inventory, diagnostics);
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use super::super::filter::Filter;
 use super::shell::{Program, Source};
-use super::{Command, CommandLine, CommandLineError, RolloutVerb, error, single};
+use super::stop::{CommandLineError, error};
+use super::{CommandLine, single};
+use crate::kubectl::unanswered::Unanswered;
+use crate::kubectl::{Command, GRAMMAR};
 
 /// A program behind a pipe.
 #[derive(Clone, Debug)]
@@ -116,15 +119,6 @@ fn is_kubectl(word: &str) -> bool {
     word.rsplit('/').next() == Some("kubectl")
 }
 
-/// Whether a command changes nothing.
-fn only_looks(command: &Command) -> bool {
-    match command {
-        Command::Get(_) | Command::History(_) | Command::Wait(_) | Command::Unanswered(_) => true,
-        Command::Rollout(args) => args.verb == RolloutVerb::Status,
-        _ => false,
-    }
-}
-
 fn unknown_input(program: &str, word: &str) -> CommandLineError {
     CommandLineError {
         message: format!("what `{program}` prints is not simulated, and `{word}` would act on it"),
@@ -173,8 +167,7 @@ fn said(program: &Program) -> Result<Option<Source>, CommandLineError> {
 fn check_feeder(programs: &[Program]) -> Result<(), CommandLineError> {
     let [first, rest @ ..] = programs else { return Ok(()) };
     let Some(name) = first.words.first() else { return Ok(()) };
-    let is_ours =
-        is_kubectl(name) || name == "sudo" || name.contains('=') || super::flags::verbs().any(|verb| verb == name);
+    let is_ours = is_kubectl(name) || name == "sudo" || name.contains('=') || GRAMMAR.verbs().any(|verb| verb == name);
     match rest.iter().find(|program| program.words.iter().take(9).any(|word| is_kubectl(word))) {
         Some(fed) if !is_ours => Err(unknown_input(&first.words.join(" "), &fed.words.join(" "))),
         _ => Ok(()),
@@ -218,7 +211,7 @@ pub(super) fn read(mut programs: Vec<Program>, line: &str) -> Result<CommandLine
         command.input = Some(Input { source, filters });
     }
     let mut unknown = match &command.command {
-        Command::Unanswered(what) => Some(format!("kubectl {what}")),
+        Command::Unanswered(Unanswered(what)) => Some(format!("kubectl {what}")),
         _ => None,
     };
     for program in programs {
@@ -232,7 +225,7 @@ pub(super) fn read(mut programs: Vec<Program>, line: &str) -> Result<CommandLine
 fn stage(program: Program, unknown: &mut Option<String>, line: &str) -> Result<Stage, CommandLineError> {
     let words = program.words;
     let Some(name) = words.first() else { return Err(error("|", "there is no command behind `|`")) };
-    let acts = |command: &CommandLine| !only_looks(&command.command) || !command.rest.is_empty();
+    let acts = |command: &CommandLine| !command.command.only_looks() || !command.rest.is_empty();
     if is_kubectl(name) {
         let shown = words.join(" ");
         let mut command = single(words, line)?;
@@ -244,7 +237,7 @@ fn stage(program: Program, unknown: &mut Option<String>, line: &str) -> Result<S
             return Ok(Stage::Filter(Filter::Opaque(shown)));
         }
         command.input = program.input.map(|source| Input { source, filters: Vec::new() });
-        if let Command::Unanswered(what) = &command.command {
+        if let Command::Unanswered(Unanswered(what)) = &command.command {
             *unknown = Some(format!("kubectl {what}"));
         }
         return Ok(Stage::Kubectl(Box::new(command)));
@@ -257,7 +250,7 @@ fn stage(program: Program, unknown: &mut Option<String>, line: &str) -> Result<S
             }
             return Ok(Stage::Filter(Filter::Opaque(words.join(" "))));
         }
-        if let Command::Unanswered(what) = &sample.command {
+        if let Command::Unanswered(Unanswered(what)) = &sample.command {
             *unknown = Some(format!("kubectl {what}"));
         }
         return Ok(Stage::Xargs(xargs));

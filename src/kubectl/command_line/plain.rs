@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::Stop;
 use super::flags::Arguments;
+use super::stop::Stop;
 use crate::kubectl::resource::Kind;
 
 /// The data of a ConfigMap. Files are not read: what is in them stands as where it is from.
-pub(super) fn config_map(arguments: &Arguments) -> Result<Value, Stop> {
+pub(in crate::kubectl) fn config_map(arguments: &Arguments) -> Result<Value, Stop> {
     let mut data = Map::new();
     let mut add = |key: &str, value: String| match data.insert(key.to_owned(), json!(value)) {
         Some(_) => {
@@ -47,7 +47,7 @@ fn several(arguments: &Arguments, flag: &'static str) -> Vec<String> {
 }
 
 /// The rules of a Role or ClusterRole: one for each API group.
-pub(super) fn rules(arguments: &Arguments) -> Result<Value, Stop> {
+pub(in crate::kubectl) fn rules(arguments: &Arguments) -> Result<Value, Stop> {
     let mut verbs = several(arguments, "verb");
     if verbs.iter().any(|verb| verb == "*") {
         verbs = vec!["*".to_owned()];
@@ -97,7 +97,7 @@ pub(super) fn rules(arguments: &Arguments) -> Result<Value, Stop> {
 }
 
 /// Who may do what: a RoleBinding or ClusterRoleBinding.
-pub(super) fn binding(arguments: &Arguments) -> Result<Value, Stop> {
+pub(in crate::kubectl) fn binding(arguments: &Arguments) -> Result<Value, Stop> {
     const GROUP: &str = "rbac.authorization.k8s.io";
     let given = |flag| arguments.text(flag).filter(|text| !text.is_empty());
     let (kind, name) = match (given("clusterrole"), given("role")) {

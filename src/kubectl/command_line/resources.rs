@@ -4,13 +4,14 @@
 //! cli-runtime, `resource.Builder`.
 
 use super::flags::Arguments;
-use super::{CommandLineError, FieldSelector, Selection, Stop, error};
+use super::selection::{FieldSelector, Selection};
+use super::stop::{CommandLineError, Stop, error};
 use crate::kubectl::resource::{Kind, Target};
 use crate::model::LabelSelector;
 
 /// What a resource type without names means.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum WithoutNames {
+pub(in crate::kubectl) enum WithoutNames {
     /// It is refused, unless a selector is given.
     Refused,
     /// All of that type.
@@ -61,17 +62,17 @@ fn refuse<T>(text: &str) -> Result<T, Stop> {
 
 impl Arguments {
     /// `-n`; `default` without it.
-    pub(super) fn namespace(&self) -> String {
+    pub(in crate::kubectl) fn namespace(&self) -> String {
         self.text("namespace").filter(|name| !name.is_empty()).unwrap_or("default").to_owned()
     }
 
     /// `-f`.
-    pub(super) fn files(&self) -> Vec<String> {
+    pub(in crate::kubectl) fn files(&self) -> Vec<String> {
         let is_input = |file: &str| file == "/dev/stdin";
         self.list("filename").into_iter().map(|file| if is_input(&file) { "-".to_owned() } else { file }).collect()
     }
 
-    pub(super) fn label_selector(&self) -> Result<Option<LabelSelector>, CommandLineError> {
+    pub(in crate::kubectl) fn label_selector(&self) -> Result<Option<LabelSelector>, CommandLineError> {
         let text = self.text("selector").filter(|text| !text.trim().is_empty());
         text.map(|text| LabelSelector::parse(text).map_err(|e| error(text, e.to_string()))).transpose()
     }
@@ -83,7 +84,7 @@ impl Arguments {
     }
 
     /// The words and flags that name objects.
-    pub(super) fn selection(&mut self, without: WithoutNames) -> Result<Selection, Stop> {
+    pub(in crate::kubectl) fn selection(&mut self, without: WithoutNames) -> Result<Selection, Stop> {
         let words = std::mem::take(&mut self.words);
         let mut selection = Selection {
             selector: self.label_selector()?,
@@ -153,7 +154,7 @@ impl Arguments {
     }
 
     /// Names of nodes, `node/NAME`, or a selector.
-    pub(super) fn nodes(&mut self) -> Result<Selection, Stop> {
+    pub(in crate::kubectl) fn nodes(&mut self) -> Result<Selection, Stop> {
         let words = std::mem::take(&mut self.words);
         let mut targets = Vec::new();
         for word in words {

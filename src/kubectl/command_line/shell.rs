@@ -1,6 +1,6 @@
 //! A line as a shell reads it: quotes, escapes, braces, comments, pipes and here-documents; what needs a real shell is refused.
 
-use super::{CommandLineError, error};
+use super::stop::{CommandLineError, error};
 
 /// The most words that braces may make of one line.
 const WORDS_MAX: usize = 10_000;

@@ -1,21 +1,146 @@
-//! `create` without `-f`, `run`, `expose` and `autoscale`: objects made from flags.
+//! `kubectl create` without files, and `run`: objects made from flags.
 
 use serde_json::{Map, Value, json};
 
-use super::args::{AutoscaleArgs, ExposeArgs, JobFromArgs, MakeArgs, UsageTarget};
-use super::flags::Arguments;
-use super::resources::WithoutNames;
-use super::{Command, CommandLineError, Stop, error, plain};
+use super::command_line::{
+    Arguments, CREATE, DRY, FILES, PRINT, Selection, Stop, WRITE, WithoutNames, Words, error, plain,
+};
+use super::resource::{Found, Kind, find_or_fail};
+use super::verb::{Scene, Verb};
+use super::{CommandPlan, Step};
+use crate::component::{Request, export_workload};
 use crate::model::manifest::load_text;
 use crate::model::{LabelSelector, Object};
+use crate::state::Store;
 use crate::units::Quantity;
 
+/// Arguments of `create KIND` and `run`.
+#[derive(Clone, Debug)]
+pub enum CreateArgs {
+    /// An object made from flags.
+    Made(Box<Made>),
+    /// `create job --from`.
+    JobFrom {
+        /// The Job's name.
+        name: String,
+        /// The CronJob.
+        selection: Selection,
+    },
+}
+
+/// An object made from flags.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The object.
+    pub object: Object,
+    /// What is printed to be done.
+    pub done: &'static str,
+    /// What stands before the server's refusal.
+    pub failed: String,
+    /// Whether `-n` says the namespace.
+    pub is_namespace_given: bool,
+    /// The Service that `run --expose` makes besides.
+    pub service: Option<Object>,
+}
+
+impl Verb for CreateArgs {
+    const COMMANDS: &'static [Words] = &[
+        (
+            "create clusterrole",
+            &[PRINT, DRY, WRITE, CREATE, "aggregation-rule= non-resource-url= resource= resource-name= verb="],
+        ),
+        ("create clusterrolebinding", &[PRINT, DRY, WRITE, CREATE, "clusterrole= group= serviceaccount= user="]),
+        ("create configmap", &[PRINT, DRY, WRITE, CREATE, "append-hash! from-env-file= from-file= from-literal="]),
+        ("create cronjob", &[PRINT, DRY, WRITE, CREATE, "image= restart= schedule="]),
+        ("create deployment", &[PRINT, DRY, WRITE, CREATE, "image= port= replicas,r="]),
+        ("create ingress", &[PRINT, DRY, WRITE, CREATE, "annotation= class= default-backend= rule="]),
+        ("create job", &[PRINT, DRY, WRITE, CREATE, "from= image="]),
+        ("create namespace", &[PRINT, DRY, WRITE, CREATE]),
+        ("create poddisruptionbudget", &[PRINT, DRY, WRITE, CREATE, "max-unavailable= min-available= selector="]),
+        (
+            "create priorityclass",
+            &[PRINT, DRY, WRITE, CREATE, "description= global-default! preemption-policy= value="],
+        ),
+        ("create quota", &[PRINT, DRY, WRITE, CREATE, "hard= scopes="]),
+        ("create role", &[PRINT, DRY, WRITE, CREATE, "resource= resource-name= verb="]),
+        ("create rolebinding", &[PRINT, DRY, WRITE, CREATE, "clusterrole= group= role= serviceaccount= user="]),
+        (
+            "create secret docker-registry",
+            &[
+                PRINT,
+                DRY,
+                WRITE,
+                CREATE,
+                "append-hash! docker-email= docker-password= docker-server= docker-username= from-file=",
+            ],
+        ),
+        (
+            "create secret generic",
+            &[PRINT, DRY, WRITE, CREATE, "append-hash! from-env-file= from-file= from-literal= type="],
+        ),
+        ("create secret tls", &[PRINT, DRY, WRITE, CREATE, "append-hash! cert= key="]),
+        ("create service clusterip", &[PRINT, DRY, WRITE, CREATE, "clusterip= tcp="]),
+        ("create service externalname", &[PRINT, DRY, WRITE, CREATE, "external-name= tcp="]),
+        ("create service loadbalancer", &[PRINT, DRY, WRITE, CREATE, "tcp="]),
+        ("create service nodeport", &[PRINT, DRY, WRITE, CREATE, "node-port= tcp="]),
+        ("create serviceaccount", &[PRINT, DRY, WRITE, CREATE]),
+        (
+            "run",
+            &[
+                FILES,
+                PRINT,
+                DRY,
+                "annotations= attach! command! detach-keys= env= expose! field-manager= grace-period= image= image-pull-policy= \
+                 labels,l= leave-stdin-open! override-type= overrides= pod-running-timeout= port= privileged! quiet,q! record! \
+                 restart= rm! save-config! stdin,i! timeout= tty,t! wait! cascade? force!",
+            ],
+        ),
+    ];
+    const ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("create cm", "create configmap"),
+        ("create cj", "create cronjob"),
+        ("create deploy", "create deployment"),
+        ("create ing", "create ingress"),
+        ("create ns", "create namespace"),
+        ("create pdb", "create poddisruptionbudget"),
+        ("create pc", "create priorityclass"),
+        ("create resourcequota", "create quota"),
+        ("create sa", "create serviceaccount"),
+        ("create svc", "create service"),
+    ];
+
+    fn read(arguments: &mut Arguments) -> Result<Self, Stop> {
+        if arguments.path == "run" { run(arguments) } else { read(arguments) }
+    }
+
+    fn selection(&self) -> Option<&Selection> {
+        match self {
+            Self::Made(_) => None,
+            Self::JobFrom { selection, .. } => Some(selection),
+        }
+    }
+
+    fn made(&self) -> Option<&Object> {
+        match self {
+            Self::Made(made) => Some(&made.object),
+            Self::JobFrom { .. } => None,
+        }
+    }
+
+    fn plan(&self, scene: &Scene<'_>, out: &mut CommandPlan) {
+        match self {
+            Self::Made(made) => plan(made, out),
+            Self::JobFrom { name, selection } => job_from(name, selection, scene.store, out),
+        }
+    }
+}
+
 /// What the parser says of an amount that is none.
-const QUANTITY_FORM: &str =
+pub(super) const QUANTITY_FORM: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 /// The object of a tree.
-fn object(value: &Value, word: &str) -> Result<Object, Stop> {
+fn object_of(value: &Value, word: &str) -> Result<Object, Stop> {
     let mut loaded = load_text("the command line", &value.to_string());
     match loaded.objects.pop() {
         Some(object) => Ok(object.object),
@@ -23,7 +148,7 @@ fn object(value: &Value, word: &str) -> Result<Object, Stop> {
     }
 }
 
-fn required(arguments: &Arguments, flag: &'static str) -> Result<String, Stop> {
+pub(super) fn required(arguments: &Arguments, flag: &'static str) -> Result<String, Stop> {
     let missing = || Stop::error(format!("required flag(s) \"{flag}\" not set"));
     arguments.text(flag).filter(|text| !text.is_empty()).map(str::to_owned).ok_or_else(missing)
 }
@@ -44,10 +169,10 @@ fn name(arguments: &Arguments) -> Result<String, Stop> {
 ///
 /// # Source
 /// kubectl, the commands of `create`: what each makes of its flags.
-pub(super) fn create(arguments: &Arguments) -> Result<Command, Stop> {
+fn read(arguments: &Arguments) -> Result<CreateArgs, Stop> {
     let kind = arguments.path.strip_prefix("create ").unwrap_or_default();
     if kind == "job" && arguments.has("from") {
-        return job_from(arguments);
+        return read_job_from(arguments);
     }
     let name = name(arguments)?;
     let (api_version, api_kind, fields, failed) = match kind {
@@ -113,12 +238,12 @@ pub(super) fn create(arguments: &Arguments) -> Result<Command, Stop> {
     if kind == "deployment" || api_kind == "Service" {
         value["metadata"]["labels"] = json!({"app": name});
     }
-    made(&value, &name, failed, arguments)
+    Ok(CreateArgs::Made(Box::new(made(&value, &name, failed, arguments)?)))
 }
 
-fn made(value: &Value, name: &str, failed: String, arguments: &Arguments) -> Result<Command, Stop> {
-    let (object, is_namespace_given) = (object(value, name)?, arguments.has("namespace"));
-    Ok(Command::Make(MakeArgs { object, done: "created", failed, is_namespace_given, service: None }))
+fn made(value: &Value, name: &str, failed: String, arguments: &Arguments) -> Result<Made, Stop> {
+    let (object, is_namespace_given) = (object_of(value, name)?, arguments.has("namespace"));
+    Ok(Made { object, done: "created", failed, is_namespace_given, service: None })
 }
 
 /// What decides nothing is told apart by the flags that say it.
@@ -195,7 +320,7 @@ fn job_spec(arguments: &Arguments, name: &str, image: &str) -> Value {
     json!({"template": {"spec": {"restartPolicy": restart, "containers": [container]}}})
 }
 
-fn job_from(arguments: &Arguments) -> Result<Command, Stop> {
+fn read_job_from(arguments: &Arguments) -> Result<CreateArgs, Stop> {
     let name = name(arguments)?;
     if arguments.has("image") {
         return Err(Stop::error("either --image or --from must be specified"));
@@ -210,7 +335,7 @@ fn job_from(arguments: &Arguments) -> Result<Command, Stop> {
     if selection.targets.len() != 1 || selection.targets[0].kind.printed() != "cronjob.batch" {
         return Err(Stop::error("from must be an existing cronjob"));
     }
-    Ok(Command::JobFrom(JobFromArgs { name, selection }))
+    Ok(CreateArgs::JobFrom { name, selection })
 }
 
 fn budget(arguments: &Arguments) -> Result<Value, Stop> {
@@ -290,13 +415,13 @@ fn service(arguments: &Arguments, name: &str, kind: &str) -> Result<Value, Stop>
 ///
 /// # Source
 /// kubectl, `RunOptions.Run` and `BasicPod`.
-pub(super) fn run(arguments: &Arguments) -> Result<Command, Stop> {
+fn run(arguments: &Arguments) -> Result<CreateArgs, Stop> {
     let Some((name, words)) = arguments.words.split_first() else {
         return Err(Stop::usage("NAME is required for run", "run"));
     };
     let image = required(arguments, "image")?;
     if arguments.switch("rm", false)? {
-        return Ok(Command::Unanswered("run --rm".to_owned()));
+        return Err(Stop::Unanswered("run --rm".to_owned()));
     }
     let labels = arguments.text("labels").unwrap_or_default();
     let labels: Map<String, Value> = if labels.is_empty() {
@@ -339,13 +464,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Command, Stop> {
         let overrides: Value = serde_json::from_str(text).map_err(|_| error(text, "--overrides is no JSON"))?;
         merge(&mut value, &overrides);
     }
-    let mut command = made(&value, name, String::new(), arguments)?;
-    if let Command::Make(made) = &mut command
-        && arguments.switch("expose", false)?
-    {
+    let mut made = made(&value, name, String::new(), arguments)?;
+    if arguments.switch("expose", false)? {
         made.service = Some(pods_service(arguments, name)?);
     }
-    Ok(command)
+    Ok(CreateArgs::Made(Box::new(made)))
 }
 
 /// The Service of `run --expose`.
@@ -366,7 +489,7 @@ fn pods_service(arguments: &Arguments, name: &str) -> Result<Object, Stop> {
         "metadata": {"name": name, "namespace": arguments.namespace(), "labels": labels},
         "spec": {"ports": [{"port": port, "protocol": "TCP", "targetPort": port}], "selector": selector},
     });
-    object(&service, name)
+    object_of(&service, name)
 }
 
 /// A JSON merge patch.
@@ -385,67 +508,57 @@ fn merge(target: &mut Value, patch: &Value) {
     }
 }
 
-/// `expose`.
-pub(super) fn expose(arguments: &mut Arguments) -> Result<Command, Stop> {
-    let ports = arguments.list("port");
-    let ports = ports
-        .iter()
-        .map(|port| port.parse::<i32>().map_err(|_| error(port, format!("--port takes a number, not `{port}`"))))
-        .collect::<Result<Vec<_>, CommandLineError>>()?;
-    let selector = arguments.text("selector").filter(|text| !text.is_empty()).map(str::to_owned);
-    let (name, target_port) =
-        (arguments.text("name").map(str::to_owned), arguments.text("target-port").map(str::to_owned));
-    let service_type = arguments.text("type").map(str::to_owned);
-    // Its own `--selector` is the Service's.
-    let selection = arguments.without("selector").selection(WithoutNames::Refused)?;
-    Ok(Command::Expose(ExposeArgs { selection, name, ports, target_port, selector, service_type }))
+/// Plans the creation of an object; `failed` stands before the server's refusal.
+pub(super) fn create(object: Object, done: &str, failed: &str, plan: &mut CommandPlan) {
+    let failed = Some(failed.to_owned()).filter(|failed| !failed.is_empty());
+    if let Some(step) = step(object, done) {
+        plan.call(Step { failed, ..step });
+    }
 }
 
-/// `autoscale`.
-///
-/// # Source
-/// kubectl, `AutoscaleOptions.Validate`.
-pub(super) fn autoscale(arguments: &mut Arguments) -> Result<Command, Stop> {
-    required(arguments, "max")?;
-    let max = arguments.number::<i32>("max")?.unwrap_or(-1);
-    let min = arguments.number::<i32>("min")?.unwrap_or(-1);
-    let cpu_percent = arguments.number::<i32>("cpu-percent")?.filter(|percent| *percent > 0);
-    if max < 1 {
-        return Err(Stop::error(format!("--max=MAXPODS is required and must be at least 1, max: {max}")));
-    }
-    if max < min {
-        let text = format!("--max=MAXPODS must be larger or equal to --min=MINPODS, max: {max}, min: {min}");
-        return Err(Stop::error(text));
-    }
-    let given = |flag: &str| arguments.text(flag).filter(|text| !text.is_empty());
-    if cpu_percent.is_some() && given("cpu").is_some() {
-        return Err(Stop::error("--cpu-percent and --cpu are mutually exclusive"));
-    }
-    let cpu = given("cpu").map(|text| usage_target(text, "cpu", "m")).transpose()?;
-    let memory = given("memory").map(|text| usage_target(text, "memory", "Mi")).transpose()?;
-    let name = given("name").map(str::to_owned);
-    let is_deprecated = arguments.has("cpu-percent");
-    let selection = arguments.selection(WithoutNames::Refused)?;
-    Ok(Command::Autoscale(AutoscaleArgs { selection, name, min, max, cpu_percent, cpu, memory, is_deprecated }))
+/// The creation of an object of a kind that kubectl knows.
+pub(super) fn step(object: Object, done: &str) -> Option<Step> {
+    let metadata = object.metadata();
+    let kind = Kind::of(&object)?;
+    let line = format!("{}/{} {done}", kind.printed(), metadata.name);
+    let home = Some(metadata.namespace).filter(|namespace| kind.is_namespaced() && !namespace.is_empty());
+    Some(Step { home, ..Step::new(Request::Create(Box::new(object)), line) })
 }
 
-/// `70%`, `500m`, `2Gi`; a bare number is in thousandths of a core, or in mebibytes.
-///
+fn plan(args: &Made, plan: &mut CommandPlan) {
+    if let Some(service) = &args.service {
+        create(service.clone(), args.done, "", plan);
+    }
+    create(args.object.clone(), args.done, &args.failed, plan);
+}
+
+/// The object of a tree that is well formed.
+pub(super) fn object(value: &Value) -> Option<Object> {
+    load_text("kubectl", &value.to_string()).objects.pop().map(|object| object.object)
+}
+
 /// # Source
-/// kubectl autoscale, `parseResourceInput`.
-fn usage_target(text: &str, resource: &str, unit: &str) -> Result<UsageTarget, Stop> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Err(Stop::error("empty input"));
+/// kubectl, `CreateJobOptions.createJobFromCronJob`.
+fn job_from(name: &str, selection: &Selection, store: &Store, plan: &mut CommandPlan) {
+    for found in find_or_fail(selection, store, plan) {
+        let Found::Workload(_, id) = found else { continue };
+        let Some(Object::CronJob(cron_job)) = export_workload(store, id) else { continue };
+        let template = Object::CronJob(cron_job).to_value()["spec"]["jobTemplate"].clone();
+        let mut annotations = template["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
+        annotations.insert("cronjob.kubernetes.io/instantiate".to_owned(), json!("manual"));
+        let owner = json!({
+            "apiVersion": "batch/v1", "kind": "CronJob", "name": found.name(store), "uid": "", "controller": true,
+        });
+        let metadata = json!({
+            "name": name,
+            "namespace": found.namespace(store),
+            "labels": template["metadata"]["labels"],
+            "annotations": annotations,
+            "ownerReferences": [owner],
+        });
+        let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": template["spec"]});
+        if let Some(job) = object(&job) {
+            create(job, "created", "failed to create job: ", plan);
+        }
     }
-    if let Some(percent) = text.strip_suffix('%') {
-        let found = percent.parse().ok().filter(|percent| *percent >= 0);
-        let invalid = || Stop::error(format!("invalid percentage value: {percent}"));
-        return found.map(UsageTarget::Utilization).ok_or_else(invalid);
-    }
-    let (amount, invalid) = match text.parse::<f64>() {
-        Ok(number) => (format!("{number}{unit}"), QUANTITY_FORM.to_owned()),
-        Err(_) => (text.to_owned(), format!("invalid resource {resource} value: {text}")),
-    };
-    amount.parse().map(UsageTarget::Average).map_err(|_| Stop::error(invalid))
 }

@@ -1,93 +1,53 @@
-//! The timeline: what its entries do, and what its kubectl lines read.
+//! `kubectl`: operators type lines.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::action::{ActionEntry, TimelineAction};
-use super::at::At;
-use super::document::Node;
-use super::files::Files;
-use super::objects;
-use super::resolver::{Resolver, with_place};
-use super::runbook::Typed;
-use super::schema::Spec;
+use serde::{Deserialize, Serialize};
+
+use super::{Action, Plans, Timeline};
 use crate::arena::Symbol;
-use crate::chaos::ChaosPlan;
-use crate::diagnostics::{Diagnostic, Location};
+use crate::component::Config;
+use crate::diagnostics::{Diagnostic, Diagnostics, Location};
 use crate::kubectl::{self, Command, CommandLine, Runbook, RunbookLine, Written};
-use crate::model::{ManifestObject, NotModelled};
-use crate::procedures::ProcedurePlan;
+use crate::model::ManifestObject;
+use crate::scenario::at::At;
+use crate::scenario::inventory::Inventory;
+use crate::scenario::pod_counts;
+use crate::scenario::resolver::with_place;
+use crate::scenario::typed::Typed;
 use crate::units::SimTime;
 
-/// What the timeline's entries are sorted into.
-pub(super) struct Plans<'a> {
-    pub(super) chaos: &'a mut ChaosPlan,
-    pub(super) runbook: &'a mut Runbook,
-    pub(super) procedures: &'a mut ProcedurePlan,
-}
+/// Lines that operators type into one shell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct KubectlEntry(Arc<str>);
 
-impl Resolver<'_> {
-    /// What the entries do, in the order in which they are written.
-    pub(super) fn timeline(
-        &mut self,
-        root: &Node,
-        spec: &Spec,
-        plans: &mut Plans<'_>,
-        not_modelled: &mut Vec<NotModelled>,
-        files: &mut Files<'_>,
-    ) -> Vec<(SimTime, TimelineAction)> {
-        let Plans { chaos, runbook, procedures } = plans;
-        let mut timeline = Vec::new();
-        // Lines of one instant are typed into one shell.
-        let mut shells: BTreeMap<SimTime, kubectl::ShellId> = BTreeMap::new();
-        for (index, entry) in spec.timeline.iter().enumerate() {
-            let at = SimTime::ZERO + entry.at;
-            let entry_at = At::root(root).field("spec").field("timeline").index(index);
-            match entry.actions.first() {
-                Some(ActionEntry::Fault(fault)) => {
-                    timeline.push((at, TimelineAction::Fault(chaos.faults.len())));
-                    let mut fault = fault.clone();
-                    for (field, distribution) in fault.fault.distributions() {
-                        let place = entry_at.field("fault").field(field).location();
-                        self.observations(distribution, place, files);
-                    }
-                    chaos.faults.push((at, fault));
-                }
-                Some(ActionEntry::Kubectl(_)) => {
-                    for typed in entry_at.field("kubectl").node().into_iter().flat_map(Typed::all) {
-                        let Some(mut line) = self.runbook_line(&typed, not_modelled, files) else { continue };
-                        let next = kubectl::ShellId(u32::try_from(shells.len()).unwrap_or(u32::MAX));
-                        line.shell = Some(*shells.entry(at).or_insert(next));
-                        timeline.push((at, TimelineAction::Kubectl(runbook.lines.len())));
-                        runbook.lines.push(Arc::new(line));
-                    }
-                }
-                Some(ActionEntry::AddNodes(add)) => {
-                    let Some(pool) = chaos.pools.iter().position(|pool| pool.name == add.pool) else { continue };
-                    timeline.push((at, TimelineAction::AddNodes(chaos.add_nodes.len())));
-                    chaos.add_nodes.push((at, pool, add.count));
-                }
-                Some(ActionEntry::RollingUpgrade(upgrade)) => {
-                    timeline.push((at, TimelineAction::RollingUpgrade(procedures.upgrades.len())));
-                    procedures.upgrades.push(upgrade.clone());
-                }
-                Some(ActionEntry::RollingReboot(reboot)) => {
-                    timeline.push((at, TimelineAction::RollingReboot(procedures.reboots.len())));
-                    procedures.reboots.push(reboot.clone());
-                }
-                None => {}
-            }
+impl Action for KubectlEntry {
+    fn resolve(&self, at: SimTime, place: At<'_>, timeline: &mut Timeline<'_, '_, '_>) -> Range<usize> {
+        let first = timeline.runbook.lines.len();
+        for typed in place.node().into_iter().flat_map(Typed::all) {
+            let Some(mut line) = timeline.runbook_line(&typed) else { continue };
+            let next = kubectl::ShellId(u32::try_from(timeline.shells.len()).unwrap_or(u32::MAX));
+            line.shell = Some(*timeline.shells.entry(at).or_insert(next));
+            timeline.runbook.lines.push(Arc::new(line));
         }
-        timeline
+        first..timeline.runbook.lines.len()
     }
 
+    fn written(plans: Plans<'_>, index: usize) -> Self {
+        let line = &plans.runbook.lines[index];
+        Self(kubectl::in_place(&line.text, line.place).into())
+    }
+
+    /// Lines are checked one after the other, as each builds on those before.
+    fn check(&self, _at: At<'_>, _config: &Config, _inventory: &Inventory, _diagnostics: &mut Diagnostics) {}
+}
+
+impl Timeline<'_, '_, '_> {
     /// Reads a kubectl line and the files it names; none if it cannot be read.
-    fn runbook_line(
-        &mut self,
-        typed: &Typed<'_>,
-        not_modelled: &mut Vec<NotModelled>,
-        files: &mut Files<'_>,
-    ) -> Option<RunbookLine> {
+    fn runbook_line(&mut self, typed: &Typed<'_>) -> Option<RunbookLine> {
         let (trimmed, place) = kubectl::in_background(typed.text);
         let CommandLine { mut command, printing, files: paths, input, rest } = match kubectl::parse(trimmed) {
             Ok(line) => line,
@@ -95,7 +55,7 @@ impl Resolver<'_> {
                 let diagnostic = Diagnostic::error("scenario::bad_kubectl_line", error.message);
                 let mut diagnostic = diagnostic.at(typed.place_of(&error.word), "");
                 diagnostic.help.extend(error.help);
-                self.diagnostics.push(diagnostic);
+                self.resolver.diagnostics.push(diagnostic);
                 return None;
             }
         };
@@ -103,64 +63,58 @@ impl Resolver<'_> {
             let why = lines.first().map(|line| line.trim_start_matches("error: ")).unwrap_or_default();
             let diagnostic =
                 Diagnostic::warning("scenario::refused_kubectl_line", format!("kubectl refuses this line: {why}"));
-            self.diagnostics.push(diagnostic.at(typed.place(), ""));
+            self.resolver.diagnostics.push(diagnostic.at(typed.place(), ""));
         }
         let mut objects = Vec::new();
         for path in &paths {
             let place = typed.place_of(path);
-            let saved = address_name(path).map(|name| (name, files.is_there(name)));
+            let saved = address_name(path).map(|name| (name, self.files.is_there(name)));
             if let Some((name, is_there)) = saved {
-                self.diagnostics.push(of_address(path, name, is_there).at(place.clone(), ""));
+                self.resolver.diagnostics.push(of_address(path, name, is_there).at(place.clone(), ""));
                 if !is_there {
                     continue;
                 }
             }
             let path = saved.map_or(path.as_str(), |(name, _)| name);
             if path == "-" {
-                let written = input.as_ref().map(|input| self.standard_input(input, typed, not_modelled, files));
+                let written = input.as_ref().map(|input| self.standard_input(input, typed));
                 objects.extend(written.into_iter().flatten());
                 continue;
             }
-            let mut loaded = files.manifests(path);
+            let mut loaded = self.files.manifests(path);
             loaded.diagnostics = with_place(loaded.diagnostics, &place);
             let file: Arc<str> = path.into();
-            let written = self.take(loaded, not_modelled).into_iter();
+            let written = self.resolver.take(loaded, self.not_modelled).into_iter();
             objects.extend(written.map(|object| Written::new(&file, object)));
         }
         if let Command::Patch(arguments) = &mut command
             && let Some(path) = &arguments.patch_file
         {
             let place = typed.place_of(path);
-            arguments.patch = self.patch_file(path, place, files)?;
+            arguments.patch = self.patch_file(path, place)?;
         }
         kubectl::hand_over(&mut command, &mut objects);
-        objects::check_line(&command, &objects, &typed.place(), &mut self.diagnostics);
+        pod_counts::check_line(&command, &objects, &typed.place(), &mut self.resolver.diagnostics);
         let shown = trimmed.strip_prefix("kubectl ").map_or(trimmed, str::trim_start);
         Some(RunbookLine { text: shown.into(), command, printing, objects, shell: None, place, rest })
     }
 
     /// The objects that a line reads as standard input.
-    fn standard_input(
-        &mut self,
-        input: &kubectl::Input,
-        typed: &Typed<'_>,
-        not_modelled: &mut Vec<NotModelled>,
-        files: &mut Files<'_>,
-    ) -> Vec<Written> {
+    fn standard_input(&mut self, input: &kubectl::Input, typed: &Typed<'_>) -> Vec<Written> {
         let text = match &input.source {
             kubectl::Source::Text(text) => text.clone(),
             kubectl::Source::File(path) => {
-                let saved = address_name(path).map(|name| (name, files.is_there(name)));
+                let saved = address_name(path).map(|name| (name, self.files.is_there(name)));
                 if let Some((name, is_there)) = saved {
-                    self.diagnostics.push(of_address(path, name, is_there).at(typed.place_of(path), ""));
+                    self.resolver.diagnostics.push(of_address(path, name, is_there).at(typed.place_of(path), ""));
                     if !is_there {
                         return Vec::new();
                     }
                 }
-                match files.text(saved.map_or(path.as_str(), |(name, _)| name)) {
+                match self.files.text(saved.map_or(path.as_str(), |(name, _)| name)) {
                     Ok(text) => text,
                     Err(problem) => {
-                        self.diagnostics.push(problem.at(typed.place_of(path), "named here"));
+                        self.resolver.diagnostics.push(problem.at(typed.place_of(path), "named here"));
                         return Vec::new();
                     }
                 }
@@ -182,13 +136,13 @@ impl Resolver<'_> {
         });
         loaded.diagnostics = placed.collect();
         let file: Arc<str> = kubectl::STANDARD_INPUT.into();
-        let objects = self.take(loaded, not_modelled).into_iter();
+        let objects = self.resolver.take(loaded, self.not_modelled).into_iter();
         objects.map(|object| Written::new(&file, object)).collect()
     }
 
     /// The patch that a file holds; none if it holds none.
-    fn patch_file(&mut self, path: &str, place: Location, files: &mut Files<'_>) -> Option<serde_json::Value> {
-        let problem = match files.text(path) {
+    fn patch_file(&mut self, path: &str, place: Location) -> Option<serde_json::Value> {
+        let problem = match self.files.text(path) {
             Ok(text) => match kubectl::patch_value(&text) {
                 Ok(value) => return Some(value),
                 Err(error) => Diagnostic::error("scenario::bad_kubectl_line", error.message),
@@ -196,7 +150,7 @@ impl Resolver<'_> {
             Err(diagnostic) => diagnostic,
         };
         let placed = if problem.labels.is_empty() { problem.at(place, "named here") } else { problem };
-        self.diagnostics.push(placed);
+        self.resolver.diagnostics.push(placed);
         None
     }
 }
@@ -224,7 +178,7 @@ fn of_address(address: &str, name: &str, is_there: bool) -> Diagnostic {
 }
 
 /// Objects of manifests that the timeline applies once more were applied before, too. Those of dumps tell themselves.
-pub(super) fn remember_applied(objects: &mut [ManifestObject], runbook: &Runbook) {
+pub(in crate::scenario) fn remember_applied(objects: &mut [ManifestObject], runbook: &Runbook) {
     let applies = |line: &&Arc<RunbookLine>| matches!(line.command, Command::Apply(_));
     let written = runbook.lines.iter().filter(applies).flat_map(|line| &line.objects);
     let applied: BTreeSet<_> = written.map(|written| written.object.key()).collect();

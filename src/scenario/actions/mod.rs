@@ -1,0 +1,182 @@
+//! What can happen at an instant of the timeline: one file an action.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::de::Deserializer;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::at::At;
+use super::files::Files;
+use super::inventory::Inventory;
+use super::resolver::Resolver;
+use crate::chaos::ChaosPlan;
+use crate::component::Config;
+use crate::diagnostics::Diagnostics;
+use crate::kubectl::{Runbook, ShellId};
+use crate::model::NotModelled;
+use crate::procedures::ProcedurePlan;
+use crate::units::{SimDuration, SimTime, with_days};
+
+/// An action as it is written under its field of an entry.
+trait Action: Sized {
+    /// Puts it into the plan of who does it; its positions there, none if it cannot be read.
+    fn resolve(&self, at: SimTime, place: At<'_>, timeline: &mut Timeline<'_, '_, '_>) -> Range<usize>;
+
+    /// The action at a position of its plan, as a lock file writes it.
+    fn written(plans: Plans<'_>, index: usize) -> Self;
+
+    /// Everything that can be wrong with it although its fields have the right types.
+    fn check(&self, at: At<'_>, config: &Config, inventory: &Inventory, diagnostics: &mut Diagnostics);
+
+    /// How many nodes it adds.
+    fn node_count(&self) -> u32 {
+        0
+    }
+}
+
+/// The plans that the actions are sorted into.
+#[derive(Copy, Clone)]
+pub(super) struct Plans<'a> {
+    pub(super) chaos: &'a ChaosPlan,
+    pub(super) runbook: &'a Runbook,
+    pub(super) procedures: &'a ProcedurePlan,
+}
+
+/// The same while the timeline is read, and what it takes to read it.
+pub(super) struct Timeline<'a, 'r, 'f> {
+    pub(super) resolver: &'a mut Resolver<'r>,
+    pub(super) chaos: &'a mut ChaosPlan,
+    pub(super) runbook: &'a mut Runbook,
+    pub(super) procedures: &'a mut ProcedurePlan,
+    pub(super) not_modelled: &'a mut Vec<NotModelled>,
+    pub(super) files: &'a mut Files<'f>,
+    /// Lines of one instant are typed into one shell.
+    pub(super) shells: BTreeMap<SimTime, ShellId>,
+}
+
+impl Timeline<'_, '_, '_> {
+    /// What the entries do, in the order in which they are written.
+    pub(super) fn actions(mut self, entries: &[TimelineEntry], place: At<'_>) -> Vec<(SimTime, TimelineAction)> {
+        let mut actions = Vec::new();
+        for (index, entry) in entries.iter().enumerate() {
+            let at = SimTime::ZERO + entry.at;
+            let Some(action) = entry.actions.first() else { continue };
+            action.resolve(at, place.index(index), &mut self, &mut actions);
+        }
+        actions
+    }
+}
+
+/// Puts something at the end of a plan; its position.
+fn add<T>(plan: &mut Vec<T>, item: T) -> Range<usize> {
+    plan.push(item);
+    plan.len() - 1..plan.len()
+}
+
+/// An entry of the timeline.
+#[derive(Clone, Debug)]
+pub(crate) struct TimelineEntry {
+    pub(crate) at: SimDuration,
+    /// One, in an entry that is right.
+    pub(crate) actions: Vec<ActionEntry>,
+}
+
+/// Makes the modules and the enums of the list of actions.
+macro_rules! timeline_actions {
+    ($($module:ident::$written:ident => $action:ident = $field:literal)+) => {
+        $(mod $module;)+
+
+        /// What happens at an instant of the timeline, as it is written.
+        #[derive(Clone, Debug)]
+        pub(crate) enum ActionEntry { $($action($module::$written),)+ }
+
+        /// What happens at an instant of the timeline, by its position in the plan of who does it.
+        #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+        pub enum TimelineAction { $(#[doc = concat!("`", $field, "` of an entry.")] $action(usize),)+ }
+
+        impl ActionEntry {
+            /// The fields of which an entry has one.
+            pub(crate) const FIELDS: &'static [&'static str] = &[$($field,)+];
+
+            /// Its field, in an entry that stands there.
+            fn place<'a>(&self, entry: At<'a>) -> At<'a> {
+                entry.field(match self { $(Self::$action(_) => $field,)+ })
+            }
+
+            fn resolve(
+                &self, at: SimTime, entry: At<'_>, timeline: &mut Timeline<'_, '_, '_>, actions: &mut Vec<(SimTime, TimelineAction)>,
+            ) {
+                let place = self.place(entry);
+                match self {
+                    $(Self::$action(written) => {
+                        let positions = written.resolve(at, place, timeline);
+                        actions.extend(positions.map(|index| (at, TimelineAction::$action(index))));
+                    })+
+                }
+            }
+
+            /// The action as a lock file writes it.
+            pub(super) fn written(action: TimelineAction, plans: Plans<'_>) -> Self {
+                match action {
+                    $(TimelineAction::$action(index) => Self::$action(<$module::$written>::written(plans, index)),)+
+                }
+            }
+
+            /// Everything that can be wrong with it although its fields have the right types.
+            pub(super) fn check(
+                &self, entry: At<'_>, config: &Config, inventory: &Inventory, diagnostics: &mut Diagnostics,
+            ) {
+                let place = self.place(entry);
+                match self { $(Self::$action(written) => written.check(place, config, inventory, diagnostics),)+ }
+            }
+
+            /// Where it is written, and how many nodes it adds.
+            pub(super) fn added_nodes<'a>(&self, entry: At<'a>) -> (At<'a>, u32) {
+                (self.place(entry), match self { $(Self::$action(written) => written.node_count(),)+ })
+            }
+        }
+
+        impl<'de> Deserialize<'de> for TimelineEntry {
+            /// Reads all that is there: that it is one action is checked where its place is known.
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                #[derive(Deserialize)]
+                #[serde(deny_unknown_fields)]
+                #[expect(non_snake_case, reason = "fields are called as the actions are")]
+                struct Fields {
+                    #[serde(with = "with_days")]
+                    at: SimDuration,
+                    $(#[serde(rename = $field, default)] $action: Option<$module::$written>,)+
+                }
+                let fields = Fields::deserialize(deserializer)?;
+                let actions = [$(fields.$action.map(ActionEntry::$action),)+];
+                Ok(Self { at: fields.at, actions: actions.into_iter().flatten().collect() })
+            }
+        }
+
+        impl Serialize for TimelineEntry {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut fields = serializer.serialize_map(None)?;
+                fields.serialize_entry("at", &self.at)?;
+                for action in &self.actions {
+                    match action {
+                        $(ActionEntry::$action(written) => fields.serialize_entry($field, written)?,)+
+                    }
+                }
+                fields.end()
+            }
+        }
+    };
+}
+
+// One line an action: `file::Type` of what is written, what it is called in other places, and its field.
+timeline_actions! {
+    fault::FaultSpec => Fault = "fault"
+    kubectl::KubectlEntry => Kubectl = "kubectl"
+    add_nodes::AddNodesEntry => AddNodes = "addNodes"
+    rolling_upgrade::RollingUpgradeSpec => RollingUpgrade = "rollingUpgrade"
+    rolling_reboot::RollingRebootSpec => RollingReboot = "rollingReboot"
+}
+
+pub(super) use kubectl::remember_applied;

@@ -203,6 +203,19 @@ impl Component for Chaos {
     type Tag = ();
     const NAME: &'static str = "chaos";
     const PROCESS: Option<ControlPlaneProcess> = None;
+    const CONTROLLERS: &'static [&'static str] = &[];
+
+    fn reacts(&self, _is_typed: bool) -> bool {
+        !self.plan.processes.is_empty()
+    }
+
+    fn disturbs(timer: &Timer) -> bool {
+        matches!(timer, Timer::Fault(_) | Timer::AddNodes(_) | Timer::Fails(..))
+    }
+
+    fn begins_anew(timer: &Timer) -> bool {
+        matches!(timer, Timer::FaultEnds(_) | Timer::Fails(..) | Timer::Repaired(..))
+    }
 
     fn words(timer: &Timer, store: &Store) -> String {
         match *timer {

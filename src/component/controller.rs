@@ -125,6 +125,10 @@ pub trait Reconcile: Sized {
     type Purpose: Copy + Debug;
     /// The real controller's name.
     const NAME: &'static str;
+    /// The names by which `--controllers` switches it: it runs if one of them does.
+    const CONTROLLERS: &'static [&'static str];
+    /// Whether a delayed look at a key goes by a schedule, and not by what happened before.
+    const GOES_BY_SCHEDULE: bool = false;
 
     /// What a delayed look at a key is for, in words.
     fn words(_key: Self::Key, _store: &Store) -> String {
@@ -423,6 +427,11 @@ impl<R: Reconcile> Component for Controller<R> {
     type Tag = ControllerTag<R::Key, R::Purpose>;
     const NAME: &'static str = R::NAME;
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+    const CONTROLLERS: &'static [&'static str] = R::CONTROLLERS;
+
+    fn begins_anew(timer: &ControllerTimer<R::Key>) -> bool {
+        R::GOES_BY_SCHEDULE && matches!(timer, ControllerTimer::Due(_))
+    }
 
     fn words(timer: &ControllerTimer<R::Key>, store: &Store) -> String {
         match timer {

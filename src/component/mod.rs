@@ -219,8 +219,32 @@ pub trait Component {
     const NAME: &'static str;
     /// The process whose stop takes it down; none for kubelets, operators and the physical world.
     const PROCESS: Option<ControlPlaneProcess>;
+    /// The names by which `--controllers` switches it: it runs if one of them does, and always if it has none.
+    const CONTROLLERS: &'static [&'static str];
+    /// Whether it types kubectl lines.
+    const TYPES: bool = false;
     /// Which of its clients posts Events.
     const EVENT_CLIENT: usize = 0;
+
+    /// Whether the scenario asks for anything of it; else it is not started.
+    fn has_work(&self) -> bool {
+        true
+    }
+
+    /// Whether changes and messages can make it do something; `is_typed` says whether others type kubectl lines in this run.
+    fn reacts(&self, _is_typed: bool) -> bool {
+        self.has_work()
+    }
+
+    /// Whether a timer begins something that disturbs the cluster, as opposed to ending it.
+    fn disturbs(_timer: &Self::Timer) -> bool {
+        false
+    }
+
+    /// Whether what follows from a timer is not to be blamed on what armed it: that a fault ends is news of its own, as is the next one.
+    fn begins_anew(_timer: &Self::Timer) -> bool {
+        false
+    }
 
     /// Whether the object that a timer is about still exists. When the timer of one that is gone fires, nothing may come of it.
     fn is_live(_timer: &Self::Timer, _store: &Store) -> bool {

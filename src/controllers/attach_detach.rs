@@ -237,6 +237,7 @@ impl Component for AttachDetach {
     type Tag = Tag;
     const NAME: &'static str = "attachdetach-controller";
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+    const CONTROLLERS: &'static [&'static str] = &["persistentvolume-attach-detach-controller"];
 
     fn words(timer: &Timer, store: &Store) -> String {
         match *timer {

@@ -199,6 +199,7 @@ impl Component for CloudNodeLifecycle {
     type Tag = Tag;
     const NAME: &'static str = "cloud-node-lifecycle-controller";
     const PROCESS: Option<ControlPlaneProcess> = None;
+    const CONTROLLERS: &'static [&'static str] = &[];
 
     fn words(_timer: &Timer, _store: &Store) -> String {
         "the regular look at the machines of nodes".to_owned()

@@ -376,6 +376,7 @@ impl Reconcile for Disruption {
     type Key = Key;
     type Purpose = Purpose;
     const NAME: &'static str = "controllermanager";
+    const CONTROLLERS: &'static [&'static str] = &["disruption-controller"];
 
     fn workers(_config: &Config) -> usize {
         1

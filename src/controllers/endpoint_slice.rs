@@ -185,6 +185,7 @@ impl Reconcile for EndpointSlices {
     type Key = ServiceId;
     type Purpose = ();
     const NAME: &'static str = "endpoint-slice-controller";
+    const CONTROLLERS: &'static [&'static str] = &["endpointslice-controller"];
 
     fn workers(_config: &Config) -> usize {
         WORKERS

@@ -194,6 +194,7 @@ impl Reconcile for GarbageCollector {
     type Key = Item;
     type Purpose = ();
     const NAME: &'static str = "garbage-collector-controller";
+    const CONTROLLERS: &'static [&'static str] = &["garbage-collector-controller"];
 
     fn workers(config: &Config) -> usize {
         config.kube_controller_manager.concurrent_gc_syncs.max(1) as usize

@@ -80,6 +80,7 @@ impl Reconcile for Namespaces {
     type Key = Symbol;
     type Purpose = ();
     const NAME: &'static str = "namespace-controller";
+    const CONTROLLERS: &'static [&'static str] = &["namespace-controller"];
 
     fn workers(config: &Config) -> usize {
         config.kube_controller_manager.concurrent_namespace_syncs.max(1) as usize

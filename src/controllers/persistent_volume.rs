@@ -125,6 +125,7 @@ impl Reconcile for PersistentVolumes {
     type Key = Key;
     type Purpose = Purpose;
     const NAME: &'static str = "persistentvolume-controller";
+    const CONTROLLERS: &'static [&'static str] = &["persistentvolume-binder-controller"];
 
     fn workers(_config: &Config) -> usize {
         16

@@ -370,6 +370,7 @@ impl Component for PodGc {
     type Tag = Tag;
     const NAME: &'static str = "pod-garbage-collector";
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+    const CONTROLLERS: &'static [&'static str] = &["pod-garbage-collector-controller"];
 
     fn words(_timer: &Timer, _store: &Store) -> String {
         "the regular look for pods to collect".to_owned()

@@ -60,6 +60,7 @@ impl Reconcile for ResourceQuotas {
     type Key = QuotaKey;
     type Purpose = ();
     const NAME: &'static str = "resourcequota-controller";
+    const CONTROLLERS: &'static [&'static str] = &["resourcequota-controller"];
 
     fn workers(config: &Config) -> usize {
         config.kube_controller_manager.concurrent_resource_quota_syncs.max(1) as usize

@@ -36,6 +36,7 @@ impl Reconcile for ServiceAccounts {
     type Key = Symbol;
     type Purpose = ();
     const NAME: &'static str = "serviceaccount-controller";
+    const CONTROLLERS: &'static [&'static str] = &["serviceaccount-controller"];
 
     fn workers(_: &Config) -> usize {
         1

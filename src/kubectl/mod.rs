@@ -386,6 +386,20 @@ impl Component for Kubectl {
     type Tag = Tag;
     const NAME: &'static str = "kubectl";
     const PROCESS: Option<ControlPlaneProcess> = None;
+    const CONTROLLERS: &'static [&'static str] = &[];
+
+    fn reacts(&self, is_typed: bool) -> bool {
+        is_typed || !self.runbook.lines.is_empty()
+    }
+
+    fn disturbs(timer: &Timer) -> bool {
+        matches!(timer, Timer::Run(_) | Timer::Next(_))
+    }
+
+    /// A line does what it does because it was typed, and not because the one before it ended.
+    fn begins_anew(timer: &Timer) -> bool {
+        matches!(timer, Timer::Next(_))
+    }
 
     fn words(timer: &Timer, _store: &Store) -> String {
         let words = match timer {

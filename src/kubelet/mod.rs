@@ -208,6 +208,7 @@ impl Component for Kubelets {
     type Tag = NodeId;
     const NAME: &'static str = "kubelet";
     const PROCESS: Option<ControlPlaneProcess> = None;
+    const CONTROLLERS: &'static [&'static str] = &[];
 
     fn words(timer: &Timer, store: &Store) -> String {
         timer.words(store)

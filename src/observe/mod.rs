@@ -38,6 +38,7 @@ pub use rollouts::{RefusedWorkload, UnfinishedRollout};
 pub use services::{ServiceOutcome, Traffic};
 pub use summary::{Counts, Quantiles, Summary};
 pub use table::{Cells, Column, ColumnInfo, Row, Table, TableInfo, TableVisitor, Value};
+pub use taints::TaintChange;
 pub use timers::{TimerEnd, TimerKind};
 pub use traps::{Trap, TrapKind};
 pub use verdict::{Matter, Sentence, Tone};

@@ -3,76 +3,39 @@
 //! Each program is a component of its own, which costs nothing where the scenario does not ask for it. Nodes are drained by
 //! kubectl, whose lines the programs type. Nothing here decides where a pod goes or stops a container.
 
-mod cluster_autoscaler;
 mod drain;
-mod node_repair;
 mod note;
-mod rolling_reboot;
-mod rolling_upgrade;
-mod spec;
-
-pub use cluster_autoscaler::{AutoscalerTag, AutoscalerTimer, ClusterAutoscaler, EXPANDERS, fit_on_one_more};
-pub use node_repair::{NodeRepair, RepairTag, RepairTimer};
-pub use rolling_reboot::{RebootTag, RebootTimer, RollingReboots};
-pub use rolling_upgrade::{RollingUpgrades, UpgradeTag, UpgradeTimer};
-pub use spec::{
-    HorizontalPodAutoscalerSpec, NodeRepairSpec, RollingRebootSpec, RollingUpgradeSpec, UndrainableNodeBehavior,
-};
+mod workload_load;
 
 use std::sync::Arc;
 
+pub use workload_load::HorizontalPodAutoscalerSpec;
+
 use crate::component::{Load, LoadCurve, PoolPlan};
-use crate::engine::Distribution;
-use crate::model::config::{self, FlagMap, KubernetesVersion};
-use crate::units::SimDuration;
 
-/// What a scenario asks of operators and their automata.
-#[derive(Clone, Debug, Default)]
-pub struct ProcedurePlan {
-    /// Node pools, by position.
-    pub pools: Vec<PoolPlan>,
-    /// Upgrades of the timeline.
-    pub upgrades: Vec<RollingUpgradeSpec>,
-    /// Reboots of the timeline.
-    pub reboots: Vec<RollingRebootSpec>,
-    /// Node auto-repair, if there is one.
-    pub repair: Option<NodeRepairSpec>,
-    /// Loads on workloads, and how they are followed.
-    pub workload_autoscalers: Vec<HorizontalPodAutoscalerSpec>,
-    /// The autoscaler of nodes, if there is one.
-    pub autoscaler: Option<AutoscalerPlan>,
+/// Makes the modules and the plan of the list of procedures.
+macro_rules! procedures {
+    ($($module:ident => $field:ident: $asked:ty)+) => {
+        $(pub mod $module;)+
+
+        /// What a scenario asks of operators and their automata.
+        #[derive(Clone, Debug, Default)]
+        pub struct ProcedurePlan {
+            /// Node pools, by position.
+            pub pools: Vec<PoolPlan>,
+            /// Loads on workloads, and how they are followed.
+            pub workload_autoscalers: Vec<HorizontalPodAutoscalerSpec>,
+            $(#[doc = concat!("What is asked of `", stringify!($module), "`.")] pub $field: $asked,)+
+        }
+    };
 }
 
-/// What cluster-autoscaler runs with.
-#[derive(Clone, Debug)]
-pub struct AutoscalerPlan {
-    /// The pools that it changes.
-    pub groups: Vec<AutoscaledPool>,
-    /// Its flags.
-    pub flags: config::ClusterAutoscaler,
-    /// From the decision to a machine that boots.
-    pub provisioning: Distribution,
-}
-
-impl AutoscalerPlan {
-    /// An autoscaler without pools.
-    fn idle() -> Self {
-        let (flags, _) = config::ClusterAutoscaler::resolve(&FlagMap::default(), KubernetesVersion::NEWEST);
-        Self { groups: Vec::new(), flags, provisioning: Distribution::Constant(SimDuration::ZERO) }
-    }
-}
-
-/// A pool that the autoscaler changes.
-#[derive(Clone, Debug)]
-pub struct AutoscaledPool {
-    /// The pool's position.
-    pub pool: usize,
-    /// The fewest machines.
-    pub min: u32,
-    /// The most machines.
-    pub max: u32,
-    /// The higher, the sooner it grows (expander `priority`).
-    pub priority: u32,
+// One line a procedure: its file, and what of it a scenario asks for.
+procedures! {
+    rolling_upgrade => upgrades: Vec<rolling_upgrade::RollingUpgradeSpec>
+    rolling_reboot => reboots: Vec<rolling_reboot::RollingRebootSpec>
+    node_repair => repair: Option<node_repair::NodeRepairSpec>
+    cluster_autoscaler => autoscaler: Option<cluster_autoscaler::AutoscalerPlan>
 }
 
 impl ProcedurePlan {

@@ -3,15 +3,60 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::drain::{RECREATION, RETRY, type_drain, type_drain_of_lost};
-use super::{NodeRepairSpec, ProcedurePlan, note};
+use super::{ProcedurePlan, note};
+use crate::arena::Symbol;
 use crate::component::{
     Answer, ClientLimit, Component, Config, Ctx, ErrorReason, EventType, Message, Request, Start, node_name,
 };
 use crate::state::{
     Change, Changed, ControlPlaneProcess, MachineChange, NodeConditionKind, NodeDelta, NodeId, Status, Store,
 };
-use crate::units::SimTime;
+use crate::units::{IntOrPercent, Rounding, SimDuration, SimTime, with_days};
+
+/// Machines that stay unhealthy are replaced.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct NodeRepairSpec {
+    /// Of which pools; all, if none is named.
+    pub pools: Vec<Symbol>,
+    /// For how long a node must have been not Ready.
+    #[serde(with = "with_days")]
+    pub unhealthy_for: SimDuration,
+    /// How many are repaired at a time; a percentage of the nodes rounds down, but not to none.
+    pub max_concurrent: IntOrPercent,
+    /// While more than so many are unhealthy none is begun; a percentage of the nodes rounds down.
+    pub max_unhealthy: IntOrPercent,
+    /// How long the pods of a node are given to leave.
+    #[serde(with = "with_days")]
+    pub drain_timeout: SimDuration,
+}
+
+impl Default for NodeRepairSpec {
+    /// # Source
+    /// GKE: ten minutes, an hour for the drain; AKS: one node at a time; Cluster API: whatever the share of unhealthy nodes.
+    fn default() -> Self {
+        Self {
+            pools: Vec::new(),
+            unhealthy_for: SimDuration::from_secs(600),
+            max_concurrent: IntOrPercent::Int(1),
+            max_unhealthy: IntOrPercent::Percent(100),
+            drain_timeout: SimDuration::from_secs(3600),
+        }
+    }
+}
+
+impl NodeRepairSpec {
+    /// How many of so many nodes are repaired at a time, and up to how many may be unhealthy.
+    #[must_use]
+    pub fn limits(&self, nodes: usize) -> (usize, usize) {
+        let nodes = i32::try_from(nodes).unwrap_or(i32::MAX);
+        let count = |limit: IntOrPercent| limit.resolve(nodes, Rounding::Down).max(0).unsigned_abs() as usize;
+        (count(self.max_concurrent).max(1), count(self.max_unhealthy))
+    }
+}
 
 /// What repairs wait for.
 #[derive(Copy, Clone, Debug)]
@@ -59,14 +104,15 @@ pub struct NodeRepair {
     is_held: bool,
 }
 
-impl NodeRepair {
+impl From<Arc<ProcedurePlan>> for NodeRepair {
     /// Repairs that have not begun.
-    #[must_use]
-    pub fn new(plan: Arc<ProcedurePlan>) -> Self {
+    fn from(plan: Arc<ProcedurePlan>) -> Self {
         let spec = plan.repair.clone().unwrap_or_default();
         Self { plan, spec, waiting: VecDeque::new(), repairs: BTreeMap::new(), is_held: false }
     }
+}
 
+impl NodeRepair {
     /// The position of a node's pool, if its machines are repaired.
     fn pool_of(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> Option<usize> {
         let name = ctx.store.node_name(node);
@@ -190,6 +236,12 @@ impl Component for NodeRepair {
     type Tag = RepairTag;
     const NAME: &'static str = "node-auto-repair";
     const PROCESS: Option<ControlPlaneProcess> = None;
+    const CONTROLLERS: &'static [&'static str] = &[];
+    const TYPES: bool = true;
+
+    fn has_work(&self) -> bool {
+        self.plan.repair.is_some()
+    }
 
     fn words(timer: &RepairTimer, store: &Store) -> String {
         match *timer {

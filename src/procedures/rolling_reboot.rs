@@ -3,11 +3,48 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::drain::{RETRY, type_drain};
 use super::{ProcedurePlan, note};
+use crate::arena::Symbol;
 use crate::component::{Answer, ClientLimit, Component, Config, Ctx, EventType, Message, Request, Start, node_name};
 use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeId, Power, Status, Store};
-use crate::units::{SimDuration, SimTime};
+use crate::units::{SimDuration, SimTime, with_days};
+
+/// Nodes of a pool need a reboot, and a daemon sees to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RollingRebootSpec {
+    /// Which pool.
+    pub pool: Symbol,
+    /// How often the daemon of a node looks, from a random moment on.
+    #[serde(default = "an_hour", with = "with_days")]
+    pub period: SimDuration,
+    /// How many nodes hold the lock at a time.
+    #[serde(default = "one")]
+    pub concurrency: u32,
+    /// How long a drain may take; without it, for ever.
+    #[serde(default, with = "with_days::option", skip_serializing_if = "Option::is_none")]
+    pub drain_timeout: Option<SimDuration>,
+    /// Whether a node is rebooted though it could not be drained.
+    #[serde(default)]
+    pub force_reboot: bool,
+    /// When the lock of a node that is gone for good expires; without it, never.
+    #[serde(default, with = "with_days::option", skip_serializing_if = "Option::is_none")]
+    pub lock_ttl: Option<SimDuration>,
+    /// After how long the nodes need a reboot again; without it, once.
+    #[serde(default, with = "with_days::option", skip_serializing_if = "Option::is_none")]
+    pub every: Option<SimDuration>,
+}
+
+const fn an_hour() -> SimDuration {
+    SimDuration::from_secs(3600)
+}
+
+const fn one() -> u32 {
+    1
+}
 
 /// What reboots wait for.
 #[derive(Copy, Clone, Debug)]
@@ -34,26 +71,28 @@ const LOOK: SimDuration = SimDuration::from_secs(10);
 /// The daemon's tick: a lock is given back at one.
 const TICK: SimDuration = SimDuration::from_secs(60);
 
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Stage {
-    /// It needs a reboot and does not hold the lock.
-    Waiting,
-    Draining,
-    Booting,
-    /// It is up again and uncordoned.
-    Releasing,
-    /// It could not be drained.
-    GivingUp,
-    /// It is gone for good, and the lock with it.
-    Lost,
+/// The lock of a node's daemon.
+#[derive(Copy, Clone, Debug)]
+struct Lock {
+    since: SimTime,
+    /// Whether the node was cordoned before: then it stays so.
+    was_cordoned: bool,
 }
 
 #[derive(Copy, Clone, Debug)]
-struct Reboot {
-    stage: Stage,
-    was_cordoned: bool,
-    /// When it got the lock.
-    locked_at: SimTime,
+enum Stage {
+    /// It needs a reboot and does not hold the lock.
+    Waiting,
+    Draining(Lock),
+    Booting(Lock),
+    /// It is up again and uncordoned.
+    Releasing(Lock),
+    /// It could not be drained.
+    GivingUp(Lock),
+    /// It is gone for good, and the lock with it, until that expires.
+    Lost {
+        until: Option<SimTime>,
+    },
 }
 
 /// Reboots of node pools.
@@ -65,18 +104,19 @@ struct Reboot {
 #[derive(Clone, Debug)]
 pub struct RollingReboots {
     plan: Arc<ProcedurePlan>,
-    reboots: Vec<BTreeMap<NodeId, Reboot>>,
+    reboots: Vec<BTreeMap<NodeId, Stage>>,
     begun: Vec<u64>,
 }
 
-impl RollingReboots {
+impl From<Arc<ProcedurePlan>> for RollingReboots {
     /// Reboots that have not begun.
-    #[must_use]
-    pub fn new(plan: Arc<ProcedurePlan>) -> Self {
+    fn from(plan: Arc<ProcedurePlan>) -> Self {
         let count = plan.reboots.len();
         Self { plan, reboots: vec![BTreeMap::new(); count], begun: vec![0; count] }
     }
+}
 
+impl RollingReboots {
     fn begin(&mut self, id: usize, ctx: &mut Ctx<'_, Self>) {
         let plan = Arc::clone(&self.plan);
         let spec = &plan.reboots[id];
@@ -90,7 +130,7 @@ impl RollingReboots {
             if self.reboots[id].contains_key(&node) {
                 continue;
             }
-            self.reboots[id].insert(node, Reboot { stage: Stage::Waiting, was_cordoned: false, locked_at: ctx.now });
+            self.enter(id, node, Stage::Waiting);
             let part = ctx.streams.at("reboot-check", ctx.store.node_name(node).as_str(), round).unit();
             ctx.arm_in(share(spec.period, part), RebootTimer::Check(id, node));
         }
@@ -100,20 +140,16 @@ impl RollingReboots {
     }
 
     fn stage(&self, id: usize, node: NodeId) -> Option<Stage> {
-        self.reboots[id].get(&node).map(|reboot| reboot.stage)
+        self.reboots[id].get(&node).copied()
     }
 
     fn enter(&mut self, id: usize, node: NodeId, stage: Stage) {
-        if let Some(reboot) = self.reboots[id].get_mut(&node) {
-            reboot.stage = stage;
-        }
+        self.reboots[id].insert(node, stage);
     }
 
     /// A daemon looks; it runs only where its kubelet does.
     fn check(&mut self, id: usize, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        if self.stage(id, node) != Some(Stage::Waiting) {
-            return;
-        }
+        let Some(Stage::Waiting) = self.stage(id, node) else { return };
         let machine = ctx.store.machine(node);
         if !machine.exists {
             self.reboots[id].remove(&node);
@@ -121,20 +157,20 @@ impl RollingReboots {
         }
         let plan = Arc::clone(&self.plan);
         let spec = &plan.reboots[id];
-        let holders = self.reboots[id].values().filter(|reboot| reboot.stage != Stage::Waiting).count();
+        let holders = self.reboots[id].values().filter(|stage| !matches!(stage, Stage::Waiting)).count();
         let object = ctx.store.node(node).filter(|_| machine.talks());
         let Some(object) = object.filter(|_| holders < spec.concurrency as usize) else {
             ctx.arm_in(spec.period, RebootTimer::Check(id, node));
             return;
         };
-        let reboot = Reboot { stage: Stage::Draining, was_cordoned: object.unschedulable, locked_at: ctx.now };
-        self.reboots[id].insert(node, reboot);
+        let lock = Lock { since: ctx.now, was_cordoned: object.unschedulable };
+        self.enter(id, node, Stage::Draining(lock));
         note::about_node(ctx, EventType::Normal, "RebootLockAcquired", node, "drains and reboots".to_owned());
         type_drain(node, spec.drain_timeout, ticket_of(id, node), ctx);
     }
 
-    fn reboot(&mut self, id: usize, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        self.enter(id, node, Stage::Booting);
+    fn reboot(&mut self, id: usize, node: NodeId, lock: Lock, ctx: &mut Ctx<'_, Self>) {
+        self.enter(id, node, Stage::Booting(lock));
         // A machine that is off already boots whenever whoever keeps it off lets it.
         if ctx.store.machine(node).power == Power::On {
             ctx.change_machine(MachineChange::PowerOff(node));
@@ -144,9 +180,7 @@ impl RollingReboots {
 
     /// A node has booted: once it is Ready it takes pods again.
     fn up(&mut self, id: usize, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        if self.stage(id, node) != Some(Stage::Booting) {
-            return;
-        }
+        let Some(Stage::Booting(_)) = self.stage(id, node) else { return };
         let is_ready = ctx.store.node(node).is_some_and(|node| node.conditions.ready() == Some(Status::True));
         if !is_ready || !ctx.store.machine(node).talks() {
             ctx.arm_in(LOOK, RebootTimer::Up(id, node));
@@ -157,8 +191,8 @@ impl RollingReboots {
 
     /// Uncordons a node that was not cordoned before; then the lock is given back.
     fn uncordon(&mut self, id: usize, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        let Some(reboot) = self.reboots[id].get(&node) else { return };
-        if reboot.was_cordoned {
+        let Some(Stage::Booting(lock) | Stage::GivingUp(lock)) = self.stage(id, node) else { return };
+        if lock.was_cordoned {
             self.uncordoned(id, node, ctx);
         } else {
             ctx.call(Request::SetNodeUnschedulable { node, unschedulable: false }, RebootTag(id, node));
@@ -166,29 +200,40 @@ impl RollingReboots {
     }
 
     fn uncordoned(&mut self, id: usize, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        let part = ctx.streams.at("reboot-release", ctx.store.node_name(node).as_str(), self.begun[id]).unit();
-        if self.stage(id, node) == Some(Stage::Booting) {
-            note::about_node(ctx, EventType::Normal, "NodeRebooted", node, "Ready again after its reboot".to_owned());
-            self.enter(id, node, Stage::Releasing);
+        match self.stage(id, node) {
+            Some(Stage::Booting(lock)) => {
+                let message = "Ready again after its reboot".to_owned();
+                note::about_node(ctx, EventType::Normal, "NodeRebooted", node, message);
+                self.enter(id, node, Stage::Releasing(lock));
+            }
+            Some(Stage::GivingUp(_)) => {}
+            // The machine is gone meanwhile, and its daemon with it.
+            Some(Stage::Waiting | Stage::Draining(_) | Stage::Releasing(_) | Stage::Lost { .. }) | None => return,
         }
+        let part = ctx.streams.at("reboot-release", ctx.store.node_name(node).as_str(), self.begun[id]).unit();
         ctx.arm_in(share(TICK, part), RebootTimer::Release(id, node));
     }
 
     fn release(&mut self, id: usize, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         match self.stage(id, node) {
-            Some(Stage::GivingUp) => {
+            Some(Stage::GivingUp(_)) => {
                 self.enter(id, node, Stage::Waiting);
                 ctx.arm_in(self.plan.reboots[id].period, RebootTimer::Check(id, node));
             }
-            Some(Stage::Releasing | Stage::Lost) => {
-                self.reboots[id].remove(&node);
-                if self.reboots[id].is_empty() {
-                    let pool = self.plan.reboots[id].pool;
-                    let message = "all nodes are rebooted".to_owned();
-                    note::about_pool(ctx, Self::NAME, EventType::Normal, "RebootsEnded", pool, message);
-                }
-            }
-            _ => {}
+            Some(Stage::Releasing(_)) => self.done(id, node, ctx),
+            // What its daemon had in mind is gone with it.
+            Some(Stage::Lost { until: Some(until) }) if until <= ctx.now => self.done(id, node, ctx),
+            Some(Stage::Waiting | Stage::Draining(_) | Stage::Booting(_) | Stage::Lost { .. }) | None => {}
+        }
+    }
+
+    /// The lock is free, and this node needs it no more.
+    fn done(&mut self, id: usize, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        self.reboots[id].remove(&node);
+        if self.reboots[id].is_empty() {
+            let pool = self.plan.reboots[id].pool;
+            let message = "all nodes are rebooted".to_owned();
+            note::about_pool(ctx, Self::NAME, EventType::Normal, "RebootsEnded", pool, message);
         }
     }
 }
@@ -196,15 +241,19 @@ impl RollingReboots {
 impl RollingReboots {
     /// A machine is gone for good. If its daemon held the lock, nobody gets it until it has expired.
     fn lost(&mut self, id: usize, node: NodeId, ctx: &mut Ctx<'_, Self>) {
-        let Some(reboot) = self.reboots[id].get(&node).copied() else { return };
-        if reboot.stage == Stage::Waiting {
-            self.reboots[id].remove(&node);
-            return;
-        }
-        self.enter(id, node, Stage::Lost);
-        match self.plan.reboots[id].lock_ttl {
-            Some(ttl) => {
-                ctx.arm(reboot.locked_at + ttl, RebootTimer::Release(id, node));
+        let lock = match self.stage(id, node) {
+            Some(Stage::Draining(lock) | Stage::Booting(lock) | Stage::Releasing(lock) | Stage::GivingUp(lock)) => lock,
+            Some(Stage::Waiting) => {
+                self.reboots[id].remove(&node);
+                return;
+            }
+            Some(Stage::Lost { .. }) | None => return,
+        };
+        let until = self.plan.reboots[id].lock_ttl.map(|ttl| lock.since + ttl);
+        self.enter(id, node, Stage::Lost { until });
+        match until {
+            Some(until) => {
+                ctx.arm(until, RebootTimer::Release(id, node));
             }
             None => {
                 let message = "gone with the lock: no other node is rebooted".to_owned();
@@ -228,6 +277,16 @@ impl Component for RollingReboots {
     type Tag = RebootTag;
     const NAME: &'static str = "reboot-daemon";
     const PROCESS: Option<ControlPlaneProcess> = None;
+    const CONTROLLERS: &'static [&'static str] = &[];
+    const TYPES: bool = true;
+
+    fn has_work(&self) -> bool {
+        !self.plan.reboots.is_empty()
+    }
+
+    fn disturbs(timer: &RebootTimer) -> bool {
+        matches!(timer, RebootTimer::Begin(_))
+    }
 
     fn words(timer: &RebootTimer, store: &Store) -> String {
         match *timer {
@@ -273,7 +332,7 @@ impl Component for RollingReboots {
         match *change {
             MachineChange::Booted(node) => {
                 for id in 0..self.reboots.len() {
-                    if self.stage(id, node) == Some(Stage::Booting) {
+                    if let Some(Stage::Booting(_)) = self.stage(id, node) {
                         ctx.arm_in(LOOK, RebootTimer::Up(id, node));
                     }
                 }
@@ -293,17 +352,18 @@ impl Component for RollingReboots {
             return;
         }
         let id = (end.ticket >> 32) as usize;
-        let drains = |(node, reboot): &(&NodeId, &Reboot)| {
-            ticket_of(id, **node) == end.ticket && reboot.stage == Stage::Draining
-        };
-        let Some((&node, _)) = self.reboots[id].iter().find(drains) else { return };
+        let mut draining = self.reboots[id].iter().filter_map(|(&node, stage)| match *stage {
+            Stage::Draining(lock) if ticket_of(id, node) == end.ticket => Some((node, lock)),
+            _ => None,
+        });
+        let Some((node, lock)) = draining.next() else { return };
         if end.exit == 0 || self.plan.reboots[id].force_reboot {
-            self.reboot(id, node, ctx);
+            self.reboot(id, node, lock, ctx);
             return;
         }
         let error = end.error.as_deref().unwrap_or("the drain failed");
         note::about_node(ctx, EventType::Warning, "RebootGivenUp", node, format!("not drained: {error}"));
-        self.enter(id, node, Stage::GivingUp);
+        self.enter(id, node, Stage::GivingUp(lock));
         self.uncordon(id, node, ctx);
     }
 }

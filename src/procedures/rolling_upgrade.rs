@@ -3,15 +3,78 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::drain::{RECREATION, RETRY, type_drain};
-use super::spec::UndrainableNodeBehavior;
 use super::{ProcedurePlan, note};
 use crate::arena::Symbol;
 use crate::component::{
     Answer, ClientLimit, CommandEnd, Component, Config, Ctx, ErrorReason, EventType, Message, Request, Start,
 };
 use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeDelta, NodeId, Status, Store};
-use crate::units::SimTime;
+use crate::units::{IntOrPercent, Rounding, SimDuration, SimTime, with_days};
+
+/// What becomes of a node that cannot be drained in time, and of the upgrade.
+///
+/// # Source
+/// `Schedule` and `Cordon` are the values of AKS; `Force` is what GKE does after an hour and EKS if asked to.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum UndrainableNodeBehavior {
+    /// It is uncordoned and stays as it is; no further node is begun and the upgrade has failed.
+    #[default]
+    Schedule,
+    /// It stays cordoned beside the machine that was to take its place; the upgrade goes on.
+    Cordon,
+    /// It is deleted with the pods on it; the upgrade goes on.
+    Force,
+}
+
+/// A rolling upgrade of a node pool: every machine is replaced.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RollingUpgradeSpec {
+    /// Which pool.
+    pub pool: Symbol,
+    /// Machines above the pool's size; a percentage of the size rounds up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_surge: Option<IntOrPercent>,
+    /// Machines that may be missing at a time; a percentage of the size rounds up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_unavailable: Option<IntOrPercent>,
+    /// How long the pods of a node are given to leave, budgets included.
+    #[serde(default = "half_an_hour", with = "with_days")]
+    pub drain_timeout: SimDuration,
+    /// Wait between the drain of a node and its deletion.
+    #[serde(default, with = "with_days")]
+    pub node_soak: SimDuration,
+    /// What becomes of a node that cannot be drained in time.
+    #[serde(default)]
+    pub undrainable_node_behavior: UndrainableNodeBehavior,
+}
+
+const fn half_an_hour() -> SimDuration {
+    SimDuration::from_secs(1800)
+}
+
+impl RollingUpgradeSpec {
+    /// `maxSurge` as it is written or meant.
+    ///
+    /// # Source
+    /// AKS: 10 % if nothing is said; a pool that may lack machines needs none.
+    #[must_use]
+    pub fn surge(&self) -> IntOrPercent {
+        let default = if self.max_unavailable.is_some() { IntOrPercent::Int(0) } else { IntOrPercent::Percent(10) };
+        self.max_surge.unwrap_or(default)
+    }
+
+    /// How many machines of a pool of that size are added at a time, and how many may be missing.
+    #[must_use]
+    pub fn at_a_time(&self, size: usize) -> (usize, usize) {
+        let size = i32::try_from(size).unwrap_or(i32::MAX);
+        let count = |limit: IntOrPercent| limit.resolve(size, Rounding::Up).max(0).unsigned_abs() as usize;
+        (count(self.surge()), count(self.max_unavailable.unwrap_or_default()))
+    }
+}
 
 /// What an upgrade waits for.
 #[derive(Copy, Clone, Debug)]
@@ -29,13 +92,17 @@ pub struct UpgradeTag {
     slot: usize,
 }
 
-/// What a slot does at present.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+/// What is done about a node at present.
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
     /// The machine that takes the node's place is not Ready yet.
     Surging,
     /// The node is drained until then.
-    Draining { until: SimTime },
+    Draining {
+        until: SimTime,
+        /// What the last drain that failed has said.
+        error: Option<String>,
+    },
     /// It is empty and left alone.
     Soaking,
     /// Its object is being deleted.
@@ -50,22 +117,25 @@ enum Stage {
     Undoing { until: SimTime },
     /// The emptied machine is being deleted.
     Removing,
-    /// Nothing is left to do.
-    Idle,
 }
 
-/// One of the nodes that are worked on at a time.
+/// A node that is worked on.
 #[derive(Clone, Debug)]
-struct Slot {
-    /// Whether a machine is added before the node goes.
-    surges: bool,
-    stage: Stage,
+struct Work {
     /// The node that is upgraded.
     old: NodeId,
     /// The name of the machine that takes its place: its own, without surge.
     new: Symbol,
-    /// What the last drain that failed has said.
-    error: Option<String>,
+    stage: Stage,
+}
+
+/// One of the places in which nodes are worked on at a time.
+#[derive(Clone, Debug)]
+struct Slot {
+    /// Whether a machine is added before the node goes.
+    surges: bool,
+    /// None, if no node is left.
+    work: Option<Work>,
 }
 
 /// An upgrade under way.
@@ -96,14 +166,15 @@ pub struct RollingUpgrades {
     upgrades: Vec<Option<Upgrade>>,
 }
 
-impl RollingUpgrades {
+impl From<Arc<ProcedurePlan>> for RollingUpgrades {
     /// Upgrades that have not begun.
-    #[must_use]
-    pub fn new(plan: Arc<ProcedurePlan>) -> Self {
+    fn from(plan: Arc<ProcedurePlan>) -> Self {
         let upgrades = vec![None; plan.upgrades.len()];
         Self { plan, upgrades }
     }
+}
 
+impl RollingUpgrades {
     fn begin(&mut self, id: usize, ctx: &mut Ctx<'_, Self>) {
         let plan = Arc::clone(&self.plan);
         let spec = &plan.upgrades[id];
@@ -113,13 +184,7 @@ impl RollingUpgrades {
         let (surge, unavailable) = spec.at_a_time(total);
         let message = format!("rolling upgrade of {total} nodes, {surge} more and {unavailable} less at a time");
         note::about_pool(ctx, "scenario", EventType::Normal, "RollingUpgradeBegan", spec.pool, message);
-        let slot = |slot: usize| Slot {
-            surges: slot < surge,
-            stage: Stage::Idle,
-            old: NodeId::MIN,
-            new: Symbol::empty(),
-            error: None,
-        };
+        let slot = |slot: usize| Slot { surges: slot < surge, work: None };
         let slots: Vec<Slot> = (0..(surge + unavailable).min(total)).map(slot).collect();
         let count = slots.len();
         let next_number = plan.pools[pool].next_number(ctx.store);
@@ -131,13 +196,17 @@ impl RollingUpgrades {
         self.end_if_done(id, ctx);
     }
 
-    fn slot(&self, id: usize, slot: usize) -> Option<&Slot> {
-        self.upgrades[id].as_ref()?.slots.get(slot)
+    fn work(&self, id: usize, slot: usize) -> Option<&Work> {
+        self.upgrades[id].as_ref()?.slots.get(slot)?.work.as_ref()
+    }
+
+    fn work_mut(&mut self, id: usize, slot: usize) -> Option<&mut Work> {
+        self.upgrades[id].as_mut()?.slots.get_mut(slot)?.work.as_mut()
     }
 
     fn enter(&mut self, id: usize, slot: usize, stage: Stage) {
-        if let Some(place) = self.upgrades[id].as_mut().and_then(|upgrade| upgrade.slots.get_mut(slot)) {
-            place.stage = stage;
+        if let Some(work) = self.work_mut(id, slot) {
+            work.stage = stage;
         }
     }
 
@@ -149,49 +218,56 @@ impl RollingUpgrades {
         let mut left = std::iter::from_fn(|| upgrade.waiting.pop_front());
         let next = if has_failed { None } else { left.find(|&node| ctx.store.machine(node).exists) };
         let place = &mut upgrade.slots[slot];
-        place.stage = Stage::Idle;
-        place.error = None;
-        let Some(node) = next else { return };
-        place.old = node;
-        if place.surges {
-            self.surge(id, slot, ctx);
-        } else {
-            place.new = ctx.store.node_name(node);
-            self.drain(id, slot, ctx);
+        place.work = None;
+        match next {
+            Some(node) if place.surges => self.surge(id, slot, node, ctx),
+            Some(node) => self.drain(id, slot, node, ctx.store.node_name(node), ctx),
+            None => {}
         }
     }
 
     /// A machine is added that takes the node's place.
-    fn surge(&mut self, id: usize, slot: usize, ctx: &mut Ctx<'_, Self>) {
+    fn surge(&mut self, id: usize, slot: usize, old: NodeId, ctx: &mut Ctx<'_, Self>) {
         let plan = Arc::clone(&self.plan);
         let Some(upgrade) = &mut self.upgrades[id] else { return };
         let pool = &plan.pools[upgrade.pool];
-        let place = &mut upgrade.slots[slot];
-        let old = ctx.store.node_name(place.old);
-        let number = pool.number_in_place_of(old, upgrade.next_number.max(pool.next_number(ctx.store)));
+        let name = ctx.store.node_name(old);
+        let number = pool.number_in_place_of(name, upgrade.next_number.max(pool.next_number(ctx.store)));
         upgrade.next_number = number + 1;
-        place.new = pool.node_name(number);
-        place.stage = Stage::Surging;
-        let message = format!("{} is added to take the place of {old}", place.new);
+        let new = pool.node_name(number);
+        upgrade.slots[slot].work = Some(Work { old, new, stage: Stage::Surging });
+        let message = format!("{new} is added to take the place of {name}");
         note::about_pool(ctx, Self::NAME, EventType::Normal, "SurgeNodeAdded", pool.name, message);
-        ctx.change_machine(MachineChange::InstanceCreated { name: place.new, pool: upgrade.pool as u32 });
+        ctx.change_machine(MachineChange::InstanceCreated { name: new, pool: upgrade.pool as u32 });
     }
 
     /// The node that is upgraded is to be emptied.
-    fn drain(&mut self, id: usize, slot: usize, ctx: &mut Ctx<'_, Self>) {
+    fn drain(&mut self, id: usize, slot: usize, old: NodeId, new: Symbol, ctx: &mut Ctx<'_, Self>) {
         let until = ctx.now + self.plan.upgrades[id].drain_timeout;
-        self.enter(id, slot, Stage::Draining { until });
+        let Some(upgrade) = &mut self.upgrades[id] else { return };
+        upgrade.slots[slot].work = Some(Work { old, new, stage: Stage::Draining { until, error: None } });
         self.type_drain(id, slot, ctx);
+    }
+
+    /// The node that has to become empty, if it is there, and until when; none if none has to.
+    fn drained_until(&self, id: usize, slot: usize, store: &Store) -> Option<(Option<NodeId>, SimTime)> {
+        let work = self.work(id, slot)?;
+        match work.stage {
+            Stage::Draining { until, .. } => Some((Some(work.old), until)),
+            Stage::Undoing { until } => Some((store.find_node(work.new), until)),
+            Stage::Surging
+            | Stage::Soaking
+            | Stage::Deleting
+            | Stage::Recreating
+            | Stage::Returning
+            | Stage::Uncordoning
+            | Stage::Removing => None,
+        }
     }
 
     /// Types the drain of the node that has to become empty, with the time that is left.
     fn type_drain(&mut self, id: usize, slot: usize, ctx: &mut Ctx<'_, Self>) {
-        let Some(place) = self.slot(id, slot) else { return };
-        let (node, until) = match place.stage {
-            Stage::Draining { until } => (Some(place.old), until),
-            Stage::Undoing { until } => (ctx.store.find_node(place.new), until),
-            _ => return,
-        };
+        let Some((node, until)) = self.drained_until(id, slot, ctx.store) else { return };
         match node.filter(|_| until > ctx.now) {
             Some(node) => {
                 let ticket = (id as u64) << 32 | slot as u64;
@@ -202,15 +278,10 @@ impl RollingUpgrades {
     }
 
     fn drain_ended(&mut self, id: usize, slot: usize, end: &CommandEnd, ctx: &mut Ctx<'_, Self>) {
-        let Some(place) = self.slot(id, slot) else { return };
-        let (node, until) = match place.stage {
-            Stage::Draining { until } => (Some(place.old), until),
-            Stage::Undoing { until } => (ctx.store.find_node(place.new), until),
-            _ => return,
-        };
+        let Some((node, until)) = self.drained_until(id, slot, ctx.store) else { return };
         let is_gone = node.is_none_or(|node| ctx.store.node(node).is_none());
-        if let Some(upgrade) = &mut self.upgrades[id] {
-            upgrade.slots[slot].error.clone_from(&end.error);
+        if let Some(Work { stage: Stage::Draining { error, .. }, .. }) = self.work_mut(id, slot) {
+            error.clone_from(&end.error);
         }
         if end.exit == 0 || is_gone {
             self.drained(id, slot, ctx);
@@ -222,7 +293,7 @@ impl RollingUpgrades {
     }
 
     fn drained(&mut self, id: usize, slot: usize, ctx: &mut Ctx<'_, Self>) {
-        match self.slot(id, slot).map(|place| place.stage) {
+        match self.work(id, slot).map(|work| &work.stage) {
             Some(Stage::Draining { .. }) => {
                 self.enter(id, slot, Stage::Soaking);
                 let soak = self.plan.upgrades[id].node_soak;
@@ -240,10 +311,10 @@ impl RollingUpgrades {
     fn undrained(&mut self, id: usize, slot: usize, ctx: &mut Ctx<'_, Self>) {
         let behavior = self.plan.upgrades[id].undrainable_node_behavior;
         let Some(upgrade) = &mut self.upgrades[id] else { return };
-        let place = &upgrade.slots[slot];
-        let (old, surges) = (place.old, place.surges);
-        if matches!(place.stage, Stage::Undoing { .. }) {
-            let message = format!("{} cannot be emptied either and stays", place.new);
+        let Slot { surges, work: Some(work) } = &upgrade.slots[slot] else { return };
+        let (old, surges) = (work.old, *surges);
+        if matches!(work.stage, Stage::Undoing { .. }) {
+            let message = format!("{} cannot be emptied either and stays", work.new);
             note::about_node(ctx, EventType::Warning, "SurgeNodeKept", old, message);
             self.next_node(id, slot, ctx);
             return;
@@ -254,7 +325,7 @@ impl RollingUpgrades {
             UndrainableNodeBehavior::Force => "it is deleted with its pods",
         };
         let mut message = format!("not drained within {}: {what}", self.plan.upgrades[id].drain_timeout);
-        if let Some(error) = &place.error {
+        if let Stage::Draining { error: Some(error), .. } = &work.stage {
             message.push_str(&format!("; {error}"));
         }
         note::about_node(ctx, EventType::Warning, "NodeUndrainable", old, message);
@@ -280,10 +351,10 @@ impl RollingUpgrades {
     fn resume(&mut self, id: usize, slot: usize, ctx: &mut Ctx<'_, Self>) {
         let plan = Arc::clone(&self.plan);
         let Some(upgrade) = &self.upgrades[id] else { return };
-        let place = &upgrade.slots[slot];
-        let (old, new) = (place.old, ctx.store.find_node(place.new));
+        let Some(work) = &upgrade.slots[slot].work else { return };
+        let (old, new) = (work.old, ctx.store.find_node(work.new));
         let tag = UpgradeTag { upgrade: id, slot };
-        match place.stage {
+        match work.stage {
             Stage::Draining { .. } | Stage::Undoing { .. } => self.type_drain(id, slot, ctx),
             Stage::Soaking => {
                 self.enter(id, slot, Stage::Deleting);
@@ -296,8 +367,8 @@ impl RollingUpgrades {
                 None => self.next_node(id, slot, ctx),
             },
             Stage::Recreating => {
-                ctx.change_machine(MachineChange::InstanceCreated { name: place.new, pool: upgrade.pool as u32 });
-                let message = format!("{} comes back", place.new);
+                ctx.change_machine(MachineChange::InstanceCreated { name: work.new, pool: upgrade.pool as u32 });
+                let message = format!("{} comes back", work.new);
                 note::about_pool(
                     ctx,
                     Self::NAME,
@@ -308,15 +379,18 @@ impl RollingUpgrades {
                 );
                 self.enter(id, slot, Stage::Returning);
             }
-            Stage::Surging | Stage::Returning | Stage::Idle => {}
+            Stage::Surging | Stage::Returning => {}
         }
     }
 
     /// A call has succeeded, or what it asked for is so anyway.
     fn done(&mut self, id: usize, slot: usize, ctx: &mut Ctx<'_, Self>) {
-        let Some(place) = self.slot(id, slot) else { return };
-        let (old, new, surges) = (place.old, ctx.store.find_node(place.new), place.surges);
-        match place.stage {
+        let Some(Slot { surges, work: Some(work) }) = self.upgrades[id].as_ref().map(|upgrade| &upgrade.slots[slot])
+        else {
+            return;
+        };
+        let (old, new, surges) = (work.old, ctx.store.find_node(work.new), *surges);
+        match work.stage {
             Stage::Deleting => {
                 ctx.change_machine(MachineChange::InstanceGone(old));
                 if surges {
@@ -338,7 +412,12 @@ impl RollingUpgrades {
                 }
                 self.next_node(id, slot, ctx);
             }
-            _ => {}
+            Stage::Surging
+            | Stage::Draining { .. }
+            | Stage::Soaking
+            | Stage::Recreating
+            | Stage::Returning
+            | Stage::Undoing { .. } => {}
         }
     }
 
@@ -346,29 +425,32 @@ impl RollingUpgrades {
     fn replaced(&mut self, id: usize, slot: usize, ctx: &mut Ctx<'_, Self>) {
         let Some(upgrade) = &mut self.upgrades[id] else { return };
         upgrade.replaced += 1;
-        let place = &upgrade.slots[slot];
-        let message = format!("replaced by {}, {} of {}", place.new, upgrade.replaced, upgrade.total);
-        note::about_node(ctx, EventType::Normal, "NodeUpgraded", place.old, message);
+        if let Some(Work { old, new, .. }) = upgrade.slots[slot].work {
+            let message = format!("replaced by {new}, {} of {}", upgrade.replaced, upgrade.total);
+            note::about_node(ctx, EventType::Normal, "NodeUpgraded", old, message);
+        }
         self.next_node(id, slot, ctx);
     }
 
-    /// Where an upgrade waits for the machine of that name, and whether it is an additional one.
-    fn waiting_for(&self, id: usize, name: Symbol) -> Option<(usize, bool)> {
-        let slots = &self.upgrades[id].as_ref()?.slots;
-        let waits = |place: &Slot| place.new == name && matches!(place.stage, Stage::Surging | Stage::Returning);
-        let slot = slots.iter().position(waits)?;
-        Some((slot, slots[slot].stage == Stage::Surging))
+    /// Where an upgrade waits for the machine of that name, and the node whose place it takes if it is an additional one.
+    fn waiting_for(&self, id: usize, name: Symbol) -> Option<(usize, Option<NodeId>)> {
+        let slots = self.upgrades[id].as_ref()?.slots.iter().enumerate();
+        let mut works = slots.filter_map(|(slot, place)| Some((slot, place.work.as_ref()?)));
+        works.find_map(|(slot, work)| match work.stage {
+            Stage::Surging if work.new == name => Some((slot, Some(work.old))),
+            Stage::Returning if work.new == name => Some((slot, None)),
+            _ => None,
+        })
     }
 
     /// A node has become Ready.
     fn ready(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         let name = ctx.store.node_name(node);
         for id in 0..self.upgrades.len() {
-            let Some((slot, is_surge)) = self.waiting_for(id, name) else { continue };
-            if is_surge {
-                self.drain(id, slot, ctx);
-            } else {
-                self.replaced(id, slot, ctx);
+            match self.waiting_for(id, name) {
+                Some((slot, Some(old))) => self.drain(id, slot, old, name, ctx),
+                Some((slot, None)) => self.replaced(id, slot, ctx),
+                None => continue,
             }
             self.end_if_done(id, ctx);
         }
@@ -378,19 +460,20 @@ impl RollingUpgrades {
     fn lost(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         let name = ctx.store.node_name(node);
         for id in 0..self.upgrades.len() {
-            let Some((slot, is_surge)) = self.waiting_for(id, name) else { continue };
-            if is_surge {
-                self.surge(id, slot, ctx);
-            } else {
-                self.enter(id, slot, Stage::Recreating);
-                ctx.arm_in(RECREATION, UpgradeTimer::Resume(id, slot));
+            match self.waiting_for(id, name) {
+                Some((slot, Some(old))) => self.surge(id, slot, old, ctx),
+                Some((slot, None)) => {
+                    self.enter(id, slot, Stage::Recreating);
+                    ctx.arm_in(RECREATION, UpgradeTimer::Resume(id, slot));
+                }
+                None => {}
             }
         }
     }
 
     fn end_if_done(&mut self, id: usize, ctx: &mut Ctx<'_, Self>) {
         let Some(upgrade) = &self.upgrades[id] else { return };
-        if upgrade.slots.iter().any(|slot| slot.stage != Stage::Idle) {
+        if upgrade.slots.iter().any(|slot| slot.work.is_some()) {
             return;
         }
         let behavior = self.plan.upgrades[id].undrainable_node_behavior;
@@ -416,6 +499,16 @@ impl Component for RollingUpgrades {
     type Tag = UpgradeTag;
     const NAME: &'static str = "rolling-upgrade";
     const PROCESS: Option<ControlPlaneProcess> = None;
+    const CONTROLLERS: &'static [&'static str] = &[];
+    const TYPES: bool = true;
+
+    fn has_work(&self) -> bool {
+        !self.plan.upgrades.is_empty()
+    }
+
+    fn disturbs(timer: &UpgradeTimer) -> bool {
+        matches!(timer, UpgradeTimer::Begin(_))
+    }
 
     fn words(timer: &UpgradeTimer, _store: &Store) -> String {
         let words = match timer {
@@ -477,5 +570,24 @@ impl Component for RollingUpgrades {
             self.drain_ended(id, slot, end, ctx);
             self.end_if_done(id, ctx);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenth_of_the_pool_surges_unless_something_is_said() {
+        let check = |yaml: &str, size: usize, expected: (usize, usize)| {
+            let spec: RollingUpgradeSpec = serde_saphyr::from_str(yaml).expect("an upgrade");
+            assert_eq!(spec.at_a_time(size), expected, "{yaml} of {size}");
+        };
+        check("{pool: w}", 5, (1, 0));
+        check("{pool: w}", 11, (2, 0));
+        check("{pool: w, maxSurge: 33%}", 5, (2, 0));
+        check("{pool: w, maxUnavailable: 1}", 50, (0, 1));
+        check("{pool: w, maxUnavailable: 25%}", 5, (0, 2));
+        check("{pool: w, maxSurge: 2, maxUnavailable: 1}", 5, (2, 1));
     }
 }

@@ -9,7 +9,8 @@ use crate::component::{Config, Latencies};
 use crate::diagnostics::{Diagnostic, Location};
 use crate::engine::Distribution;
 use crate::model::config::{ClusterAutoscaler, FlagError, KubeApiserver, KubeControllerManager};
-use crate::procedures::{AutoscaledPool, AutoscalerPlan, ProcedurePlan};
+use crate::procedures::ProcedurePlan;
+use crate::procedures::cluster_autoscaler::{AutoscaledPool, AutoscalerPlan};
 use crate::units::SimDuration;
 
 /// After so long a kubelet gives up a heartbeat's request, and a process of the control plane the renewal of its leadership.

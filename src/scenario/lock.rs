@@ -10,7 +10,7 @@ use super::schema::{
 };
 use crate::model::yaml_text;
 use crate::observe::MinReady;
-use crate::procedures::AutoscalerPlan;
+use crate::procedures::cluster_autoscaler::AutoscalerPlan;
 use crate::units::{IntOrPercent, SimTime};
 
 /// The resolved scenario as a document that needs no other file and plays the same run.

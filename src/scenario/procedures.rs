@@ -14,7 +14,8 @@ use super::workloads;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, nearest};
 use crate::model::{ManifestObject, Object};
-use crate::procedures::{EXPANDERS, HorizontalPodAutoscalerSpec};
+use crate::procedures::HorizontalPodAutoscalerSpec;
+use crate::procedures::cluster_autoscaler::{AutoscalerPlan, EXPANDERS};
 use crate::units::{IntOrPercent, SimDuration};
 
 /// Checks node auto-repair.
@@ -242,7 +243,7 @@ pub(super) fn check_autoscaler(
     check_autoscaler_flags(root, plan, diagnostics);
 }
 
-fn check_autoscaler_flags(root: &Node, plan: &crate::procedures::AutoscalerPlan, diagnostics: &mut Diagnostics) {
+fn check_autoscaler_flags(root: &Node, plan: &AutoscalerPlan, diagnostics: &mut Diagnostics) {
     let flags_at = At::root(root).field("spec").field("clusterAutoscaler").field("flags");
     let place = |flag: &str| flags_at.key(flag).location();
     for expander in plan.flags.expander.iter().filter(|name| !EXPANDERS.contains(&name.as_str())) {

@@ -16,7 +16,8 @@ use crate::component::WrittenLatencies;
 use crate::engine::Distribution;
 use crate::model::NotModelled;
 use crate::model::config::{FlagMap, KubeSchedulerConfiguration, KubeletConfiguration, KubernetesVersion};
-use crate::procedures::{HorizontalPodAutoscalerSpec, NodeRepairSpec};
+use crate::procedures::HorizontalPodAutoscalerSpec;
+use crate::procedures::node_repair::NodeRepairSpec;
 use crate::units::{IntOrPercent, SimDuration, with_days};
 
 /// The version of the documents that are understood.

@@ -415,6 +415,7 @@ impl Component for Scheduler {
     type Tag = Tag;
     const NAME: &'static str = "default-scheduler";
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeScheduler);
+    const CONTROLLERS: &'static [&'static str] = &[];
     const EVENT_CLIENT: usize = 1;
 
     fn words(timer: &Timer, store: &Store) -> String {

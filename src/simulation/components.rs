@@ -4,12 +4,17 @@
 //! dispatch. Nothing is boxed.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Controller, EventDraft, EventRecorder, Message, Start, TokenBucket,
+    Answer, ClientLimit, Component, Config, Controller, EventDraft, EventRecorder, Message, Reconcile, Start,
+    TokenBucket,
 };
+use crate::controllers;
+use crate::procedures::{self, ProcedurePlan};
 use crate::state::{CauseId, Change, Changed, ControlPlaneProcess, MachineChange};
 
+use super::Inputs;
 use super::kernel::Kernel;
 use super::watches::{Watcher, Watchers};
 
@@ -84,7 +89,6 @@ macro_rules! components {
         impl Components {
             /// Makes every component anew.
             pub(super) fn new(config: &Config, inputs: &super::Inputs) -> Self {
-                let _ = inputs;
                 Self { $($field: { let make: fn(&Config, &super::Inputs) -> $ty = $make; Slot::new(make(config, inputs), config) },)* }
             }
 
@@ -109,7 +113,7 @@ macro_rules! components {
             pub(super) fn start(&mut self, process: Option<ControlPlaneProcess>, start: Start, inputs: &super::Inputs,
                                 wanted: fn(Which) -> bool, kernel: &mut Kernel) {
                 $(if <$ty as Component>::PROCESS == process && !self.$field.is_up && wanted(Which::$variant)
-                    && inputs.have_work_for(Which::$variant) && is_enabled(Which::$variant, &kernel.config) {
+                    && self.$field.component.has_work() && is_enabled::<$ty>(&kernel.config) {
                     if self.$field.epoch > 0 {
                         let make: fn(&Config, &super::Inputs) -> $ty = $make;
                         let epoch = self.$field.epoch;
@@ -132,6 +136,16 @@ macro_rules! components {
             /// Whether the object that the timer is about still exists.
             pub(super) fn is_live(timer: &AnyTimer, store: &crate::state::Store) -> bool {
                 match timer { $(AnyTimer::$variant(timer) => <$ty as Component>::is_live(timer, store),)* }
+            }
+
+            /// Whether the timer begins something that disturbs the cluster.
+            pub(super) fn disturbs(timer: &AnyTimer) -> bool {
+                match timer { $(AnyTimer::$variant(timer) => <$ty as Component>::disturbs(timer),)* }
+            }
+
+            /// Whether what follows from the timer is not to be blamed on what armed it.
+            pub(super) fn begins_anew(timer: &AnyTimer) -> bool {
+                match timer { $(AnyTimer::$variant(timer) => <$ty as Component>::begins_anew(timer),)* }
             }
 
             /// What the timer is for, in words.
@@ -170,9 +184,10 @@ macro_rules! components {
             }
 
             /// Who has work in a run, and listens.
-            pub(super) fn present(inputs: &super::Inputs) -> Watchers {
+            pub(super) fn present(&self) -> Watchers {
                 let mut watchers = Watchers::NONE;
-                $(if inputs.reacts_to_changes(Which::$variant) {
+                let is_typed = false $(|| <$ty as Component>::TYPES && self.$field.component.has_work())*;
+                $(if self.$field.component.reacts(is_typed) {
                     watchers = watchers.with(const { watcher(Which::$variant, <$ty as Component>::PROCESS) });
                 })*
                 watchers
@@ -232,99 +247,54 @@ macro_rules! components {
     };
 }
 
+/// A controller that needs no more than its queue.
+fn queued<R: Reconcile + Default>(config: &Config, _: &Inputs) -> Controller<R> {
+    Controller::new(R::default(), config)
+}
+
+/// A procedure, with what the scenario asks of it.
+fn planned<C: From<Arc<ProcedurePlan>>>(_: &Config, inputs: &Inputs) -> C {
+    C::from(Arc::clone(&inputs.procedures))
+}
+
+// One line a component, in the order in which they start and changes reach them: what it is, and how it is made.
 components! {
-    Chaos chaos: crate::chaos::Chaos = |_, inputs| crate::chaos::Chaos::new(std::sync::Arc::clone(&inputs.chaos));
-    Kubelets kubelets: crate::kubelet::Kubelets =
-        |_, inputs| crate::kubelet::Kubelets::new(std::sync::Arc::clone(&inputs.pools));
-    NodeLifecycle node_lifecycle: crate::controllers::node_lifecycle::NodeLifecycle =
-        |config, _| crate::controllers::node_lifecycle::NodeLifecycle::new(config);
-    TaintEviction taint_eviction: crate::controllers::taint_eviction::TaintEviction =
-        |_, _| crate::controllers::taint_eviction::TaintEviction::new();
-    PodGc pod_gc: crate::controllers::pod_gc::PodGc = |_, _| crate::controllers::pod_gc::PodGc::new();
-    CloudNodeLifecycle cloud_node_lifecycle: crate::controllers::cloud_node_lifecycle::CloudNodeLifecycle =
-        |config, _| crate::controllers::cloud_node_lifecycle::CloudNodeLifecycle::new(config);
-    Deployments deployments: Controller<crate::controllers::deployment::Deployments> =
-        |config, _| Controller::new(Default::default(), config);
-    ReplicaSets replica_sets: Controller<crate::controllers::replica_set::ReplicaSets> =
-        |config, _| Controller::new(Default::default(), config);
-    DaemonSets daemon_sets: Controller<crate::controllers::daemon_set::DaemonSets> =
-        |config, _| Controller::new(Default::default(), config);
-    StatefulSets stateful_sets: Controller<crate::controllers::stateful_set::StatefulSets> =
-        |config, _| Controller::new(Default::default(), config);
-    Jobs jobs: Controller<crate::controllers::job::Jobs> = |config, _| Controller::new(Default::default(), config);
-    CronJobs cron_jobs: Controller<crate::controllers::cron_job::CronJobs> =
-        |config, _| Controller::new(Default::default(), config);
-    Disruption disruption: Controller<crate::controllers::disruption::Disruption> =
-        |config, _| Controller::new(Default::default(), config);
-    EndpointSlices endpoint_slices: Controller<crate::controllers::endpoint_slice::EndpointSlices> =
-        |config, _| Controller::new(Default::default(), config);
-    GarbageCollector garbage_collector: Controller<crate::controllers::garbage_collector::GarbageCollector> =
-        |config, _| Controller::new(Default::default(), config);
-    Namespaces namespaces: Controller<crate::controllers::namespace::Namespaces> =
-        |config, _| Controller::new(Default::default(), config);
-    ServiceAccounts service_accounts: Controller<crate::controllers::service_account::ServiceAccounts> =
-        |config, _| Controller::new(Default::default(), config);
-    ResourceQuotas resource_quotas: Controller<crate::controllers::resource_quota::ResourceQuotas> =
-        |config, _| Controller::new(Default::default(), config);
-    PersistentVolumes persistent_volumes: Controller<crate::controllers::persistent_volume::PersistentVolumes> =
-        |config, _| Controller::new(Default::default(), config);
-    AttachDetach attach_detach: crate::controllers::attach_detach::AttachDetach = |_, _| Default::default();
+    Chaos chaos: crate::chaos::Chaos = |_, inputs| crate::chaos::Chaos::new(Arc::clone(&inputs.chaos));
+    Kubelets kubelets: crate::kubelet::Kubelets = |_, inputs| crate::kubelet::Kubelets::new(Arc::clone(&inputs.pools));
+    NodeLifecycle node_lifecycle: controllers::node_lifecycle::NodeLifecycle = |config, _| controllers::node_lifecycle::NodeLifecycle::new(config);
+    TaintEviction taint_eviction: controllers::taint_eviction::TaintEviction = |_, _| controllers::taint_eviction::TaintEviction::new();
+    PodGc pod_gc: controllers::pod_gc::PodGc = |_, _| controllers::pod_gc::PodGc::new();
+    CloudNodeLifecycle cloud_node_lifecycle: controllers::cloud_node_lifecycle::CloudNodeLifecycle =
+        |config, _| controllers::cloud_node_lifecycle::CloudNodeLifecycle::new(config);
+    Deployments deployments: Controller<controllers::deployment::Deployments> = queued;
+    ReplicaSets replica_sets: Controller<controllers::replica_set::ReplicaSets> = queued;
+    DaemonSets daemon_sets: Controller<controllers::daemon_set::DaemonSets> = queued;
+    StatefulSets stateful_sets: Controller<controllers::stateful_set::StatefulSets> = queued;
+    Jobs jobs: Controller<controllers::job::Jobs> = queued;
+    CronJobs cron_jobs: Controller<controllers::cron_job::CronJobs> = queued;
+    Disruption disruption: Controller<controllers::disruption::Disruption> = queued;
+    EndpointSlices endpoint_slices: Controller<controllers::endpoint_slice::EndpointSlices> = queued;
+    GarbageCollector garbage_collector: Controller<controllers::garbage_collector::GarbageCollector> = queued;
+    Namespaces namespaces: Controller<controllers::namespace::Namespaces> = queued;
+    ServiceAccounts service_accounts: Controller<controllers::service_account::ServiceAccounts> = queued;
+    ResourceQuotas resource_quotas: Controller<controllers::resource_quota::ResourceQuotas> = queued;
+    PersistentVolumes persistent_volumes: Controller<controllers::persistent_volume::PersistentVolumes> = queued;
+    AttachDetach attach_detach: controllers::attach_detach::AttachDetach = |_, _| Default::default();
     Scheduler scheduler: crate::scheduler::Scheduler = |config, _| crate::scheduler::Scheduler::new(config);
-    RollingUpgrades rolling_upgrades: crate::procedures::RollingUpgrades =
-        |_, inputs| crate::procedures::RollingUpgrades::new(std::sync::Arc::clone(&inputs.procedures));
-    HorizontalPodAutoscalers horizontal_pod_autoscalers:
-        crate::controllers::horizontal_pod_autoscaler::HorizontalPodAutoscalers = |_, inputs| {
-        crate::controllers::horizontal_pod_autoscaler::HorizontalPodAutoscalers::new(inputs.procedures.loads())
+    RollingUpgrades rolling_upgrades: procedures::rolling_upgrade::RollingUpgrades = planned;
+    HorizontalPodAutoscalers horizontal_pod_autoscalers: controllers::horizontal_pod_autoscaler::HorizontalPodAutoscalers =
+        |_, inputs| controllers::horizontal_pod_autoscaler::HorizontalPodAutoscalers::new(inputs.procedures.loads());
+    NodeRepair node_repair: procedures::node_repair::NodeRepair = planned;
+    RollingReboots rolling_reboots: procedures::rolling_reboot::RollingReboots = planned;
+    ClusterAutoscaler cluster_autoscaler: procedures::cluster_autoscaler::ClusterAutoscaler = |_, inputs| {
+        let plan = Arc::clone(&inputs.procedures);
+        procedures::cluster_autoscaler::ClusterAutoscaler::new(plan, crate::scheduler::Scheduler::what_if)
     };
-    NodeRepair node_repair: crate::procedures::NodeRepair =
-        |_, inputs| crate::procedures::NodeRepair::new(std::sync::Arc::clone(&inputs.procedures));
-    RollingReboots rolling_reboots: crate::procedures::RollingReboots =
-        |_, inputs| crate::procedures::RollingReboots::new(std::sync::Arc::clone(&inputs.procedures));
-    ClusterAutoscaler cluster_autoscaler: crate::procedures::ClusterAutoscaler = |_, inputs| {
-        let plan = std::sync::Arc::clone(&inputs.procedures);
-        crate::procedures::ClusterAutoscaler::new(plan, crate::scheduler::Scheduler::what_if)
-    };
-    Kubectl kubectl: crate::kubectl::Kubectl = |_, inputs| crate::kubectl::Kubectl::new(std::sync::Arc::clone(&inputs.kubectl));
+    Kubectl kubectl: crate::kubectl::Kubectl = |_, inputs| crate::kubectl::Kubectl::new(Arc::clone(&inputs.kubectl));
 }
 
 /// Whether `--controllers` lets a component run; those that are no controllers always do.
-fn is_enabled(which: Which, config: &Config) -> bool {
+fn is_enabled<C: Component>(config: &Config) -> bool {
     let manager = &config.kube_controller_manager;
-    let name = match which {
-        Which::NodeLifecycle => "node-lifecycle-controller",
-        Which::TaintEviction => "taint-eviction-controller",
-        Which::PodGc => "pod-garbage-collector-controller",
-        Which::Deployments => "deployment-controller",
-        // Both kinds are one component, which asks by itself.
-        Which::ReplicaSets => {
-            return manager.controllers.runs("replicaset-controller")
-                || manager.controllers.runs("replicationcontroller-controller");
-        }
-        Which::DaemonSets => "daemonset-controller",
-        Which::StatefulSets => "statefulset-controller",
-        Which::Jobs => {
-            return manager.controllers.runs("job-controller")
-                || manager.controllers.runs("ttl-after-finished-controller");
-        }
-        Which::CronJobs => "cronjob-controller",
-        Which::Disruption => "disruption-controller",
-        Which::EndpointSlices => "endpointslice-controller",
-        Which::GarbageCollector => "garbage-collector-controller",
-        Which::Namespaces => "namespace-controller",
-        Which::ServiceAccounts => "serviceaccount-controller",
-        Which::ResourceQuotas => "resourcequota-controller",
-        Which::PersistentVolumes => "persistentvolume-binder-controller",
-        Which::AttachDetach => "persistentvolume-attach-detach-controller",
-        Which::HorizontalPodAutoscalers => "horizontal-pod-autoscaler-controller",
-        Which::Chaos
-        | Which::Kubelets
-        | Which::CloudNodeLifecycle
-        | Which::Scheduler
-        | Which::RollingUpgrades
-        | Which::NodeRepair
-        | Which::RollingReboots
-        | Which::ClusterAutoscaler
-        | Which::Kubectl => return true,
-    };
-    manager.controllers.runs(name)
+    C::CONTROLLERS.is_empty() || C::CONTROLLERS.iter().any(|name| manager.controllers.runs(name))
 }

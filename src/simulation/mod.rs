@@ -37,7 +37,10 @@ use crate::engine::Streams;
 use crate::kubectl::{self, Runbook};
 use crate::kubelet::PoolTemplate;
 use crate::observe::Observers;
-use crate::procedures::{self, ProcedurePlan};
+use crate::procedures::ProcedurePlan;
+use crate::procedures::cluster_autoscaler::fit_on_one_more;
+use crate::procedures::rolling_reboot::RebootTimer;
+use crate::procedures::rolling_upgrade::UpgradeTimer;
 use crate::scenario::TimelineAction;
 use crate::state::{CauseId, Changed, ControlPlaneProcess, MachineChange, PodId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
@@ -56,32 +59,6 @@ pub struct Inputs {
     pub procedures: Arc<ProcedurePlan>,
     /// When which of them happens, in file order.
     pub timeline: Vec<(SimTime, TimelineAction)>,
-}
-
-impl Inputs {
-    /// Whether there is anything to do for a component that works on the scenario's orders alone; others always have work.
-    fn have_work_for(&self, which: Which) -> bool {
-        match which {
-            Which::RollingUpgrades => !self.procedures.upgrades.is_empty(),
-            Which::RollingReboots => !self.procedures.reboots.is_empty(),
-            Which::NodeRepair => self.procedures.repair.is_some(),
-            Which::ClusterAutoscaler => self.procedures.autoscaler.is_some(),
-            _ => true,
-        }
-    }
-
-    /// Whether changes and messages can make the component do something.
-    fn reacts_to_changes(&self, which: Which) -> bool {
-        match which {
-            Which::Chaos => !self.chaos.processes.is_empty(),
-            Which::Kubectl => {
-                let plan = &self.procedures;
-                let types = !plan.upgrades.is_empty() || !plan.reboots.is_empty() || plan.repair.is_some();
-                types || !self.kubectl.lines.is_empty()
-            }
-            _ => self.have_work_for(which),
-        }
-    }
 }
 
 /// What happens to a cluster, apart from the cluster.
@@ -176,7 +153,7 @@ impl Simulation {
         let named: Vec<&PoolPlan> =
             self.inputs.procedures.pools.iter().filter(|pool| pools.contains(&pool.name)).collect();
         let mut what_if = crate::scheduler::Scheduler::what_if(store, config);
-        procedures::fit_on_one_more(pods, &named, is_lost, (store, config, *now), what_if.as_mut())
+        fit_on_one_more(pods, &named, is_lost, (store, config, *now), what_if.as_mut())
     }
 
     /// Events played so far.
@@ -193,7 +170,7 @@ impl Simulation {
 
     /// Arms the timeline, then starts every process. Timeline entries thus lead their instant, in file order.
     fn begin(&mut self, start: Start) {
-        self.kernel.watches.set_present(Components::present(&self.inputs));
+        self.kernel.watches.set_present(self.components.present());
         let kernel = &mut self.kernel;
         if let Some(oldest) = kernel.store.nodes().map(|(_, node)| node.created_at).min() {
             kernel.watches.set_begun(oldest, &kernel.streams);
@@ -203,10 +180,8 @@ impl Simulation {
                 TimelineAction::Fault(index) => AnyTimer::Chaos(chaos::Timer::Fault(index)),
                 TimelineAction::AddNodes(index) => AnyTimer::Chaos(chaos::Timer::AddNodes(index)),
                 TimelineAction::Kubectl(index) => AnyTimer::Kubectl(kubectl::Timer::Run(index)),
-                TimelineAction::RollingReboot(index) => AnyTimer::RollingReboots(procedures::RebootTimer::Begin(index)),
-                TimelineAction::RollingUpgrade(index) => {
-                    AnyTimer::RollingUpgrades(procedures::UpgradeTimer::Begin(index))
-                }
+                TimelineAction::RollingReboot(index) => AnyTimer::RollingReboots(RebootTimer::Begin(index)),
+                TimelineAction::RollingUpgrade(index) => AnyTimer::RollingUpgrades(UpgradeTimer::Begin(index)),
             };
             let event = Event::Timer { epoch: 0, timer };
             self.kernel.queue.push(*at, Scheduled { cause: CauseId::NONE, event });
@@ -252,9 +227,9 @@ impl Simulation {
         match next.event.event {
             Event::Timer { epoch, timer } => {
                 let which = timer.which();
-                let is_void = self.is_calm && verified::disturbs(&timer);
+                let is_void = self.is_calm && Components::disturbs(&timer);
                 if self.components.is_up(which) && self.components.epoch(which) == epoch && !is_void {
-                    if next.event.cause == CauseId::NONE || verified::begins_anew(&timer) {
+                    if next.event.cause == CauseId::NONE || Components::begins_anew(&timer) {
                         let (observers, store) = (&mut self.kernel.observers, &self.kernel.store);
                         let words = || Components::words(&timer, store);
                         self.kernel.cause = observers.root_cause(next.at, Components::name(which), words);

@@ -6,10 +6,7 @@ use super::Simulation;
 use super::components::{AnyTag, AnyTimer, Components};
 use super::kernel::Event;
 use super::watches::Watcher;
-use crate::chaos;
-use crate::component::{ControllerTimer, Request};
-use crate::kubectl;
-use crate::procedures::{RebootTimer, UpgradeTimer};
+use crate::component::Request;
 use crate::scheduler::{self, Unseen};
 use crate::state::{Changed, ControlPlaneProcess};
 use crate::units::{SimDuration, SimTime};
@@ -32,34 +29,6 @@ const LATE: SimDuration = SimDuration::from_secs(10);
 
 /// What was under way at the end of the calm is looked at once more after this.
 const SECOND_LOOK: SimDuration = SimDuration::from_millis(131_100);
-
-/// Whether the timer begins something that disturbs the cluster, as opposed to ending it.
-pub(super) fn disturbs(timer: &AnyTimer) -> bool {
-    match timer {
-        AnyTimer::Chaos(timer) => {
-            matches!(timer, chaos::Timer::Fault(_) | chaos::Timer::AddNodes(_) | chaos::Timer::Fails(..))
-        }
-        AnyTimer::Kubectl(timer) => matches!(timer, kubectl::Timer::Run(_) | kubectl::Timer::Next(_)),
-        AnyTimer::RollingReboots(timer) => matches!(timer, RebootTimer::Begin(_)),
-        AnyTimer::RollingUpgrades(timer) => matches!(timer, UpgradeTimer::Begin(_)),
-        _ => false,
-    }
-}
-
-/// Whether what follows from the timer is not to be blamed on what armed it: that a fault ends is news of its own, as is the next one.
-pub(super) fn begins_anew(timer: &AnyTimer) -> bool {
-    match timer {
-        AnyTimer::Chaos(timer) => {
-            matches!(timer, chaos::Timer::FaultEnds(_) | chaos::Timer::Fails(..) | chaos::Timer::Repaired(..))
-        }
-        // A line does what it does because it was typed, and not because the one before it ended.
-        AnyTimer::Kubectl(timer) => matches!(timer, kubectl::Timer::Next(_)),
-        // A schedule, and a load, go on by themselves.
-        AnyTimer::CronJobs(timer) => matches!(timer, ControllerTimer::Due(_)),
-        AnyTimer::HorizontalPodAutoscalers(timer) => timer.begins_anew(),
-        _ => false,
-    }
-}
 
 impl Simulation {
     /// From now on every event is followed by a look at what must hold; the first violation ends the run.

@@ -1,15 +1,17 @@
-//! The files of a run against the cluster that it left behind.
+//! The files of a run against the cluster that it left behind, and their rows against each other.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::arena::Symbol;
-use crate::observe::Observed;
+use crate::model::TaintEffect;
+use crate::observe::{FaultRow, Observed, PodRow, TaintChange, TaintRow};
 use crate::state::{Status, Store};
 use crate::units::SimTime;
 
-/// Reads the rows of pods, readiness and nodes to their end and compares what they add up to with the store.
+/// Reads the rows of pods, readiness, nodes and taints to their end and compares what they add up to with the store; of taints and
+/// faults, whether each row can follow those before it.
 ///
 /// # Errors
 ///
@@ -17,7 +19,9 @@ use crate::units::SimTime;
 pub fn compare(observed: &Observed, store: &Store) -> Result<(), String> {
     pods(observed, store)?;
     readiness(observed, store)?;
-    nodes(observed, store)
+    nodes(observed, store)?;
+    taints(&observed.taints, store)?;
+    faults(&observed.faults, &observed.pods, store)
 }
 
 fn pods(observed: &Observed, store: &Store) -> Result<(), String> {
@@ -85,4 +89,179 @@ fn nodes(observed: &Observed, store: &Store) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// A taint is put on a node that has none of its key and effect, changed and taken off one that has it, and there at the end.
+fn taints(rows: &[TaintRow], store: &Store) -> Result<(), String> {
+    let mut on: FxHashMap<(Symbol, Symbol, TaintEffect), Symbol> = FxHashMap::default();
+    let mut last = SimTime::ZERO;
+    for row in rows {
+        let which = (row.node, row.key, row.effect);
+        let before = match row.change {
+            TaintChange::Removed => on.remove(&which),
+            TaintChange::Present | TaintChange::Added | TaintChange::Modified => on.insert(which, row.value),
+        };
+        let is_in_turn = match (row.change, before) {
+            (TaintChange::Present, before) => before.is_none() && row.at == SimTime::ZERO && row.by.is_empty(),
+            (TaintChange::Added, before) => before.is_none(),
+            (TaintChange::Modified, before) => before.is_some_and(|value| value != row.value),
+            (TaintChange::Removed, before) => before == Some(row.value),
+        };
+        if !is_in_turn || row.at < last {
+            let TaintRow { at, node, key, effect, change, .. } = row;
+            let (effect, change) = (effect.as_str(), change.as_str());
+            return Err(format!("taints.csv: {key}:{effect} of node {node} cannot be {change} at {at}"));
+        }
+        last = row.at;
+    }
+    for (id, node) in store.nodes() {
+        let name = store.node_name(id);
+        for taint in &node.taints {
+            if on.remove(&(name, taint.key, taint.effect)) != Some(taint.value) {
+                return Err(format!("taints.csv and the cluster differ in {} of node {name}", taint.key));
+            }
+        }
+    }
+    match on.keys().min() {
+        Some((node, key, _)) => Err(format!("taints.csv leaves {key} on node {node}, which does not have it")),
+        None => Ok(()),
+    }
+}
+
+/// What a fault hits is there; it ends after it begins, and begins again after it has ended; what follows from it comes later.
+fn faults(rows: &[FaultRow], pods: &[PodRow], store: &Store) -> Result<(), String> {
+    let mut lives: FxHashMap<(Symbol, &str), Vec<(SimTime, Option<SimTime>)>> = FxHashMap::default();
+    for pod in pods {
+        lives.entry((pod.namespace, &pod.name)).or_default().push((pod.created_at, pod.gone_at));
+    }
+    // Of each fault its last beginning, when that was over, and what it hit.
+    let mut before: FxHashMap<&str, (&FaultRow, Vec<&str>)> = FxHashMap::default();
+    let mut last = SimTime::ZERO;
+    for row in rows {
+        let is_earlier = |at: Option<SimTime>, than: SimTime| at.is_some_and(|at| at < than);
+        let (first, hit) = before.entry(&row.name).or_insert_with(|| (row, Vec::new()));
+        if first.began_at != row.began_at {
+            if first.ended_at.is_none_or(|ended| ended > row.began_at) {
+                return Err(format!("faults.csv: {} begins at {} although it is not over", row.name, row.began_at));
+            }
+            (*first, *hit) = (row, Vec::new());
+        }
+        let differs = [
+            ("order", row.began_at < last),
+            ("object", !is_there(row, &lives, store) || hit.contains(&row.object.as_str())),
+            ("kind", row.kind != first.kind),
+            ("end", is_earlier(row.ended_at, row.began_at) || row.ended_at != first.ended_at),
+            ("not_ready_s", is_earlier(row.not_ready_at, row.began_at)),
+            ("ready_s", row.ready_at.is_some() && row.not_ready_at.is_none_or(|lost| is_earlier(row.ready_at, lost))),
+        ];
+        if let Some((column, _)) = differs.into_iter().find(|(_, differs)| *differs) {
+            return Err(format!(
+                "faults.csv: the {column} of {} cannot be that of {} at {}",
+                row.object, row.name, row.began_at
+            ));
+        }
+        hit.push(&row.object);
+        last = row.began_at;
+    }
+    Ok(())
+}
+
+/// Whether what a fault hits was there when it began, and the cells beside it are those of such an object.
+fn is_there(row: &FaultRow, lives: &FxHashMap<(Symbol, &str), Vec<(SimTime, Option<SimTime>)>>, store: &Store) -> bool {
+    let mut parts = row.object.split('/');
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some("node"), Some(name), None, None) => {
+            row.node == name && store.find_node(row.node).is_some() && row.pods.is_some_and(|pods| pods >= 0)
+        }
+        (Some("pod"), Some(namespace), Some(name), None) => {
+            let lives = lives.get(&(Symbol::new(namespace), name));
+            let lived = |life: &&(SimTime, Option<SimTime>)| {
+                life.0 <= row.began_at && life.1.is_none_or(|gone| gone >= row.began_at)
+            };
+            row.pods.is_none() && lives.into_iter().flatten().find(lived).is_some()
+        }
+        (Some("process"), Some(_), None, None) => row.pods.is_none() && row.node.is_empty() && row.zone.is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::SimDuration;
+
+    fn at(seconds: u64) -> SimTime {
+        SimTime::ZERO + SimDuration::from_secs(seconds)
+    }
+
+    fn taint(seconds: u64, value: &str, change: TaintChange) -> TaintRow {
+        let (node, key, value) = (Symbol::new("n"), Symbol::new("k"), Symbol::new(value));
+        let by = if change == TaintChange::Present { "" } else { "kubectl" };
+        TaintRow { at: at(seconds), node, key, value, effect: TaintEffect::NoSchedule, change, by }
+    }
+
+    #[test]
+    fn taints_are_put_on_and_taken_off_in_turn() {
+        use TaintChange::{Added, Modified, Present, Removed};
+        let check = |rows: &[TaintRow], is_well: bool| {
+            assert_eq!(taints(rows, &Store::default()).is_ok(), is_well, "{rows:?}");
+        };
+        check(&[taint(0, "", Present), taint(1, "", Removed), taint(2, "a", Added), taint(3, "a", Removed)], true);
+        check(&[taint(1, "a", Added), taint(2, "b", Modified), taint(2, "b", Removed)], true);
+        check(&[taint(1, "a", Added), taint(2, "a", Added), taint(3, "a", Removed)], false);
+        check(&[taint(1, "a", Removed)], false);
+        check(&[taint(1, "a", Added), taint(2, "a", Modified), taint(3, "a", Removed)], false);
+        check(&[taint(1, "a", Added), taint(2, "b", Removed)], false);
+        check(&[taint(2, "a", Added), taint(1, "a", Removed)], false);
+        check(&[taint(1, "a", Present), taint(2, "a", Removed)], false);
+        // Nothing says that it went, and no node has it.
+        check(&[taint(1, "a", Added)], false);
+    }
+
+    fn fault(name: &str, began: u64, ended: Option<u64>) -> FaultRow {
+        FaultRow {
+            name: name.into(),
+            kind: "Crash",
+            object: "node/n".to_owned(),
+            node: Symbol::new("n"),
+            zone: Symbol::empty(),
+            pods: Some(2),
+            began_at: at(began),
+            ended_at: ended.map(at),
+            not_ready_at: None,
+            ready_at: None,
+        }
+    }
+
+    #[test]
+    fn faults_hit_what_is_there_and_end_after_they_begin() {
+        let mut store = Store::default();
+        store.node_slot(Symbol::new("n"));
+        let check = |rows: &[FaultRow], is_well: bool| {
+            let result = faults(rows, &[], &store);
+            assert_eq!(result.is_ok(), is_well, "{rows:?}: {result:?}");
+        };
+        let whole = || fault("a", 1, Some(5));
+        check(&[whole(), fault("b", 3, None), fault("a", 5, None)], true);
+        check(&[fault("a", 3, Some(2))], false);
+        check(&[fault("a", 1, None), fault("a", 3, None)], false);
+        check(&[whole(), fault("a", 4, None)], false);
+        check(&[fault("b", 3, None), whole()], false);
+        check(&[whole(), whole()], false);
+        let broken = |change: fn(&mut FaultRow)| {
+            let mut row = whole();
+            change(&mut row);
+            row
+        };
+        check(&[broken(|row| (row.not_ready_at, row.ready_at) = (Some(at(2)), Some(at(7))))], true);
+        check(&[broken(|row| row.ready_at = Some(at(7)))], false);
+        check(&[broken(|row| row.not_ready_at = Some(at(0)))], false);
+        check(&[broken(|row| (row.not_ready_at, row.ready_at) = (Some(at(4)), Some(at(3))))], false);
+        check(&[broken(|row| row.pods = None)], false);
+        check(&[broken(|row| row.node = Symbol::new("m"))], false);
+        check(&[broken(|row| row.object = "node/m".to_owned())], false);
+        check(&[broken(|row| (row.object, row.node) = ("node/m".to_owned(), Symbol::new("m")))], false);
+        check(&[broken(|row| (row.object, row.pods) = ("pod/shop/web".to_owned(), None))], false);
+        check(&[broken(|row| (row.object, row.pods) = ("process/kube-scheduler".to_owned(), None))], false);
+    }
 }

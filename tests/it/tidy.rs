@@ -173,8 +173,8 @@ fn rooms_import_only_what_the_architecture_allows() {
     assert!(wrong.is_empty(), "imports against the direction:\n{}", wrong.join("\n"));
 }
 
-/// Folders whose modules a macro declares, and the files that hold its lines, `file::Type`.
-const REGISTRIES: [(&str, &str); 8] = [
+/// Folders whose modules a macro declares, and the files that hold its lines, `file::Type` or `file =>`.
+const REGISTRIES: [(&str, &str); 9] = [
     ("src/chaos/faults", "src/chaos/registry.rs"),
     ("src/scheduler/plugins", "src/scheduler/plugins/mod.rs"),
     ("src/observe", "src/observe/mod.rs"),
@@ -182,6 +182,7 @@ const REGISTRIES: [(&str, &str); 8] = [
     ("src/report/charts", "src/report/charts/mod.rs"),
     ("src/cli", "src/cli/mod.rs"),
     ("src/kubectl", "src/kubectl/mod.rs"),
+    ("src/procedures", "src/procedures/mod.rs"),
     ("src/scenario/actions", "src/scenario/actions/mod.rs"),
 ];
 
@@ -191,7 +192,8 @@ fn is_registered(path: &Path, stem: &str) -> bool {
     let registry = REGISTRIES.iter().find(|(folder, _)| path.parent() == Some(&root.join(folder)));
     registry.is_some_and(|(_, file)| {
         let text = fs::read_to_string(root.join(file)).expect("a registry");
-        text.lines().any(|line| line.trim().starts_with(&format!("{stem}::")))
+        let begins = [format!("{stem}::"), format!("{stem} =>")];
+        text.lines().any(|line| begins.iter().any(|begin| line.trim().starts_with(begin)))
     })
 }
 
@@ -351,11 +353,19 @@ const EXAMPLES: &[Example] = &[
         &["mod one_place", "OnePlace", "AllInOnePlace", "\"all-in-one-place\""],
     ),
     example("chart", &["report/charts/node_heatmap.rs"], &["node_heatmap", "\"node-states.svg\""]),
-    example("procedure", &["procedures/node_repair.rs"], &["mod node_repair", "node_repair::NodeRepair", "NodeRepair"]),
+    example(
+        "procedure",
+        &["procedures/rolling_reboot.rs", "scenario/actions/rolling_reboot.rs"],
+        &["rolling_reboot =>", "RollingReboots", "RebootTag", "reboot-daemon"],
+    ),
     example("kubectl verb", &["kubectl/cordon.rs"], &["CordonArgs", "Command::Cordon", "Self::Cordon", "\"cordon\""]),
     example("case that a plan survives", &[], &["CaseKind::Zone", "CaseEntry::Zone", "Self::Zone"]),
     example("thing that a study varies", &[], &["Setting::Replicas", "Self::Replicas"]),
-    example("timeline action", &["scenario/actions/add_nodes.rs"], &["AddNodesEntry", "AddNodes", "\"addNodes\""]),
+    example(
+        "timeline action",
+        &["scenario/actions/add_nodes.rs"],
+        &["AddNodesEntry", "TimelineAction::AddNodes", "ActionEntry::AddNodes", "\"addNodes\""],
+    ),
     example("subcommand", &["cli/merge.rs"], &["mod merge", "merge::merge", "MergeArgs"]),
 ];
 

@@ -256,6 +256,8 @@ impl Reconcile for CronJobs {
     type Key = CronJobId;
     type Purpose = Purpose;
     const NAME: &'static str = "cronjob-controller";
+    const CONTROLLERS: &'static [&'static str] = &["cronjob-controller"];
+    const GOES_BY_SCHEDULE: bool = true;
 
     fn words(key: CronJobId, store: &Store) -> String {
         format!("the schedule of {}", workload_name(store, WorkloadId::CronJob(key)))

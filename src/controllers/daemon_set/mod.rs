@@ -247,6 +247,7 @@ impl Reconcile for DaemonSets {
     type Key = Key;
     type Purpose = Purpose;
     const NAME: &'static str = "daemonset-controller";
+    const CONTROLLERS: &'static [&'static str] = &["daemonset-controller"];
 
     fn words(key: Key, store: &Store) -> String {
         match key {

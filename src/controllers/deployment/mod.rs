@@ -64,6 +64,7 @@ impl Reconcile for Deployments {
     type Key = DeploymentId;
     type Purpose = Purpose;
     const NAME: &'static str = "deployment-controller";
+    const CONTROLLERS: &'static [&'static str] = &["deployment-controller"];
 
     fn words(key: DeploymentId, store: &Store) -> String {
         format!("a delayed look at {}", workload_name(store, WorkloadId::Deployment(key)))

@@ -40,14 +40,6 @@ enum Why {
     Load,
 }
 
-impl Timer {
-    /// Whether nothing that happened before is to be blamed for the sync.
-    #[must_use]
-    pub fn begins_anew(&self) -> bool {
-        self.why == Why::Load
-    }
-}
-
 /// What an answer was for.
 #[derive(Copy, Clone, Debug)]
 pub enum Tag {
@@ -263,6 +255,12 @@ impl Component for HorizontalPodAutoscalers {
     type Tag = Tag;
     const NAME: &'static str = "horizontal-pod-autoscaler";
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+    const CONTROLLERS: &'static [&'static str] = &["horizontal-pod-autoscaler-controller"];
+
+    /// A load goes on by itself.
+    fn begins_anew(timer: &Timer) -> bool {
+        timer.why == Why::Load
+    }
 
     fn words(Timer { key, why }: &Timer, store: &Store) -> String {
         let target = store.autoscalers.get(key).map(|autoscaler| &autoscaler.spec.scale_target_ref);

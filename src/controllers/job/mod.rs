@@ -446,6 +446,7 @@ impl Reconcile for Jobs {
     type Key = Key;
     type Purpose = Purpose;
     const NAME: &'static str = "job-controller";
+    const CONTROLLERS: &'static [&'static str] = &["job-controller", "ttl-after-finished-controller"];
 
     fn words(key: Key, store: &Store) -> String {
         match key {

@@ -371,6 +371,7 @@ impl Component for NodeLifecycle {
     type Tag = Tag;
     const NAME: &'static str = "node-controller";
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+    const CONTROLLERS: &'static [&'static str] = &["node-lifecycle-controller"];
 
     fn words(timer: &Timer, store: &Store) -> String {
         match *timer {

@@ -87,6 +87,7 @@ impl Reconcile for ReplicaSets {
     type Key = ReplicaSetId;
     type Purpose = Purpose;
     const NAME: &'static str = "replicaset-controller";
+    const CONTROLLERS: &'static [&'static str] = &["replicaset-controller", "replicationcontroller-controller"];
 
     fn words(key: ReplicaSetId, store: &Store) -> String {
         format!("a delayed look at {}", workload_name(store, WorkloadId::ReplicaSet(key)))

@@ -243,6 +243,7 @@ impl Reconcile for StatefulSets {
     type Key = StatefulSetId;
     type Purpose = Purpose;
     const NAME: &'static str = "statefulset-controller";
+    const CONTROLLERS: &'static [&'static str] = &["statefulset-controller"];
 
     fn words(key: StatefulSetId, store: &Store) -> String {
         format!("a delayed look at {}", workload_name(store, WorkloadId::StatefulSet(key)))

@@ -366,6 +366,7 @@ impl Component for TaintEviction {
     type Tag = Tag;
     const NAME: &'static str = "taint-eviction-controller";
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeControllerManager);
+    const CONTROLLERS: &'static [&'static str] = &["taint-eviction-controller"];
 
     fn words(timer: &Timer, _store: &Store) -> String {
         let words = match timer {

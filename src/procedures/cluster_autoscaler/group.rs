@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::AutoscaledPool;
 use crate::arena::Symbol;
 use crate::component::{Config, Ctx, EventType, PoolPlan};
 use crate::model::{Taint, TaintEffect};
-use crate::procedures::{AutoscaledPool, note};
+use crate::procedures::note;
 use crate::state::{
     AdmittedSpec, MachineChange, Node, NodeCondition, NodeConditionKind, NodeConditions, NodeId, Owner, Status, Store,
     TaintOnNode, Uid, WorkloadId,

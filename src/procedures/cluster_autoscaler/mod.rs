@@ -8,13 +8,14 @@ mod drainability;
 mod expander;
 mod group;
 mod one_more;
+mod plan;
 mod scale_down;
 mod scale_up;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{AutoscalerPlan, ProcedurePlan, note};
+use super::{ProcedurePlan, note};
 use crate::component::{
     Answer, ClientLimit, Component, Config, Ctx, EventType, MakeWhatIf, Start, node_name, pod_name,
 };
@@ -29,6 +30,7 @@ use deletion::{Call, Deletion};
 pub use expander::EXPANDERS;
 use group::Group;
 pub use one_more::fit_on_one_more;
+pub use plan::{AutoscaledPool, AutoscalerPlan};
 use scale_down::Unremovable;
 
 /// What the autoscaler waits for.
@@ -222,6 +224,11 @@ impl Component for ClusterAutoscaler {
     type Tag = AutoscalerTag;
     const NAME: &'static str = "cluster-autoscaler";
     const PROCESS: Option<ControlPlaneProcess> = None;
+    const CONTROLLERS: &'static [&'static str] = &[];
+
+    fn has_work(&self) -> bool {
+        self.plan.autoscaler.is_some()
+    }
 
     fn words(timer: &AutoscalerTimer, store: &Store) -> String {
         match *timer {

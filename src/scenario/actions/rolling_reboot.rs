@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Action, Plans, Timeline};
 use crate::component::Config;
 use crate::diagnostics::Diagnostics;
-pub(crate) use crate::procedures::RollingRebootSpec;
+pub(crate) use crate::procedures::rolling_reboot::RollingRebootSpec;
 use crate::scenario::at::{At, bad_value};
 use crate::scenario::inventory::Inventory;
 use crate::units::{SimDuration, SimTime};

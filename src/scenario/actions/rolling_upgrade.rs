@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Action, Plans, Timeline};
 use crate::component::Config;
 use crate::diagnostics::Diagnostics;
-pub(crate) use crate::procedures::RollingUpgradeSpec;
+pub(crate) use crate::procedures::rolling_upgrade::RollingUpgradeSpec;
 use crate::scenario::at::{At, bad_value};
 use crate::scenario::inventory::Inventory;
 use crate::units::{IntOrPercent, SimDuration, SimTime};

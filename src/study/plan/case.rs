@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use crate::arena::Symbol;
-use crate::procedures::{RollingUpgradeSpec, UndrainableNodeBehavior};
+use crate::procedures::rolling_upgrade::{RollingUpgradeSpec, UndrainableNodeBehavior};
 use crate::units::{IntOrPercent, SimDuration, with_days};
 
 /// The names that a case can begin with.

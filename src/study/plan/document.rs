@@ -12,7 +12,7 @@ use super::loader::Loader;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostics, Source, Sources};
 use crate::model::manifest::Folder;
-use crate::procedures::RollingUpgradeSpec;
+use crate::procedures::rolling_upgrade::RollingUpgradeSpec;
 use crate::scenario::{self, At, Invalid, Overrides, OwnDocument, ResolvedScenario};
 
 /// A plan, ready to be worked out.

@@ -38,7 +38,7 @@ fn reference() -> String {
 }
 
 #[test]
-fn the_document_lists_every_kind_and_its_fields() {
+fn the_faults_of_the_docs_are_those_of_the_code() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scenario.md");
     let document = fs::read_to_string(&path).expect("the document");
     let (before, rest) = document.split_once(MARKS[0]).expect("where the kinds of faults begin");

@@ -7,11 +7,17 @@ mod critical;
 #[cfg(test)]
 mod init;
 #[cfg(test)]
+mod mirrors;
+#[cfg(test)]
 mod pressure;
+#[cfg(test)]
+mod probes;
 #[cfg(test)]
 mod pulls;
 #[cfg(test)]
 mod runs;
+#[cfg(test)]
+mod stand_ins;
 
 use bench::Bench;
 
@@ -120,115 +126,6 @@ fn containers_that_end_give_the_phase_of_their_restart_policy() {
 }
 
 #[test]
-fn readiness_is_probed_when_the_container_runs_and_not_a_period_later() {
-    let mut bench = Bench::new();
-    let spec = "containers: [{name: c, image: i, readinessProbe: {httpGet: {port: 80}, periodSeconds: 30}}]";
-    bench.create(0.0, &bound("", spec));
-    bench.run_until(60.0);
-    let changes = bench.ready_changes("p");
-    assert!(changes.iter().any(|(at, ready)| *ready && *at < 3.5), "{changes:?}");
-}
-
-#[test]
-fn an_application_that_hangs_is_killed_and_restarted_by_its_liveness_probe() {
-    let mut bench = Bench::new();
-    let spec =
-        "terminationGracePeriodSeconds: 7, containers: [{name: c, image: i, livenessProbe: {httpGet: {port: 80}}}]";
-    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 55s, kubesquall.sim/stop: 1000s", spec));
-    bench.run_until(95.0);
-    // Silent from 57 s on: runs at 60, 70 and 80 s fail, the last after its timeout.
-    assert_eq!(bench.events("Unhealthy"), [61.0, 71.0, 81.0]);
-    assert_eq!(bench.events("Killing"), [81.0]);
-    // SIGKILL after the pod's grace; the first restart waits for nothing.
-    assert_eq!(bench.ready_changes("p"), [(2.01, true), (88.005, false), (90.005, true)]);
-    assert_eq!(bench.pod("p").restarts_max(), 1);
-}
-
-#[test]
-fn a_probe_has_a_grace_of_its_own() {
-    let mut bench = Bench::new();
-    let spec =
-        "containers: [{name: c, image: i, livenessProbe: {httpGet: {port: 80}, terminationGracePeriodSeconds: 3}}]";
-    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 55s, kubesquall.sim/stop: 1000s", spec));
-    bench.run_until(95.0);
-    assert_eq!(bench.ready_changes("p")[1], (84.005, false));
-}
-
-#[test]
-fn an_application_that_hangs_without_a_liveness_probe_is_only_taken_out_of_traffic() {
-    let mut bench = Bench::new();
-    let spec = "containers: [{name: c, image: i, readinessProbe: {httpGet: {port: 80}, periodSeconds: 5, failureThreshold: 2}}]";
-    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 30s", spec));
-    bench.run_until(300.0);
-    let changes = bench.ready_changes("p");
-    assert_eq!(changes.len(), 2, "{changes:?}");
-    assert!(!changes[1].1 && (37.5..=38.5).contains(&changes[1].0), "{changes:?}");
-    // Two failures count; of those that follow the recorder lets no more than 25 in all pass.
-    assert_eq!(bench.events("Unhealthy").len(), 25);
-    assert_eq!(bench.pod("p").restarts_max(), 0);
-}
-
-#[test]
-fn each_probe_of_an_application_that_is_not_up_yet_is_told() {
-    let check = |annotations: &str, probes: &str, unhealthy: &[f64], ready_s: f64| {
-        let mut bench = Bench::new();
-        let spec = format!("containers: [{{name: c, image: i, {probes}}}]");
-        bench.create(0.0, &bound(annotations, &spec));
-        bench.run_until(100.0);
-        assert_eq!(bench.events("Unhealthy"), unhealthy, "{annotations}, {probes}");
-        let first = bench.ready_changes("p").into_iter().find(|(_, ready)| *ready).map(|(at, _)| at);
-        assert!(first.is_some_and(|at| (ready_s..ready_s + 0.05).contains(&at)), "{first:?}: {annotations}, {probes}");
-        assert_eq!(bench.pod("p").restarts_max(), 0);
-    };
-    let slow = "kubesquall.sim/ready: 12s";
-    // Containers run from 2.005 s on.
-    let probe = "readinessProbe: {httpGet: {port: 80}, periodSeconds: 5}";
-    check(slow, probe, &[2.005, 7.005, 12.005], 17.0);
-    check("kubesquall.sim/ready: 10s", probe, &[2.005, 7.005], 12.0);
-    check(slow, "readinessProbe: {httpGet: {port: 80}, initialDelaySeconds: 11}", &[13.005], 23.0);
-    // The startup probe is asked first, on the beat of its worker.
-    let both = "startupProbe: {httpGet: {port: 80}, periodSeconds: 10, failureThreshold: 9}, readinessProbe: {httpGet: {port: 80}}";
-    check(slow, both, &[10.0], 20.0);
-    check("", probe, &[], 2.0);
-}
-
-#[test]
-fn an_application_without_probes_may_hang_for_ever() {
-    let mut bench = Bench::new();
-    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 30s", ONE));
-    bench.run_until(300.0);
-    assert_eq!(bench.ready_changes("p"), [(2.01, true)]);
-}
-
-#[test]
-fn an_application_slower_than_its_startup_probe_allows_never_comes_up() {
-    let mut bench = Bench::new();
-    let spec = "containers: [{name: c, image: i, startupProbe: {httpGet: {port: 80}, failureThreshold: 3}}]";
-    bench.create(0.0, &bound("kubesquall.sim/ready: 60s", spec));
-    bench.run_until(200.0);
-    assert!(bench.ready_changes("p").iter().all(|(_, ready)| !ready));
-    assert!(bench.pod("p").restarts_max() >= 3, "{}", bench.pod("p").restarts_max());
-    let mut patient = Bench::new();
-    let spec = "containers: [{name: c, image: i, startupProbe: {httpGet: {port: 80}, failureThreshold: 30}}]";
-    patient.create(0.0, &bound("kubesquall.sim/ready: 60s", spec));
-    patient.run_until(200.0);
-    assert_eq!(patient.pod("p").restarts_max(), 0);
-    assert!(patient.pod("p").is_ready());
-}
-
-#[test]
-fn a_probe_that_fails_during_termination_is_not_looked_at() {
-    let mut bench = Bench::new();
-    let spec = "containers: [{name: c, image: i, livenessProbe: {httpGet: {port: 80}}}]";
-    bench.create(0.0, &bound("kubesquall.sim/healthy-for: 55s, kubesquall.sim/stop: 1000s", spec));
-    bench.delete(70.0, "p", Some(30));
-    bench.run_until(150.0);
-    // The first run that fails comes before.
-    assert_eq!(bench.events("Unhealthy"), [61.0]);
-    check_stopped(&bench, "p", 100.01);
-}
-
-#[test]
 fn init_containers_run_one_after_the_other_and_again_after_a_reboot() {
     let mut bench = Bench::new();
     let spec = format!("initContainers: [{{name: a, image: i}}, {{name: b, image: i}}], {ONE}");
@@ -267,56 +164,6 @@ fn a_deleted_pod_is_gone_when_its_containers_have_stopped() {
     bench.run_until(20.0);
     check_stopped(&bench, "p", 11.01);
     assert_eq!(bench.readiness("p"), [(0.01, false), (2.01, true), (11.01, false)]);
-}
-
-#[test]
-fn a_stand_in_posts_nothing_but_ready_and_removes_its_pods_at_once() {
-    let mut bench = Bench::new();
-    bench.has_stand_in();
-    bench.create(0.0, &bound("", ONE));
-    bench.delete(10.0, "p", None);
-    bench.run_until(20.0);
-    assert_eq!(bench.readiness("p"), [(2.01, true)]);
-    assert_eq!((bench.finished_at("p"), bench.gone_at("p")), (None, Some(11.01)));
-}
-
-#[test]
-fn a_stand_in_puts_nothing_right_that_others_wrote_and_posts_no_events() {
-    let mut bench = Bench::new();
-    bench.has_stand_in();
-    bench.create(0.0, &bound("", ONE));
-    bench.unready(20.0, "p");
-    bench.fault(30, FaultKind::NotReady, Some(10));
-    bench.run_until(60.0);
-    assert_eq!(bench.readiness("p"), [(2.01, true), (20.0, false)]);
-    assert_eq!(bench.events("NodeNotReady"), Vec::<f64>::new());
-}
-
-#[test]
-fn a_stand_in_takes_up_its_pods_after_a_partition_and_not_after_an_outage_of_the_api_server() {
-    for (kind, is_taken_up) in [(FaultKind::Partition, true), (FaultKind::ControlPlaneOutage, false)] {
-        let mut bench = Bench::new();
-        bench.has_stand_in();
-        bench.create(0.0, &bound("", ONE));
-        bench.fault(10, kind, Some(30));
-        bench.unready(20.0, "p");
-        bench.run_until(80.0);
-        assert_eq!(bench.pod("p").is_ready(), is_taken_up, "{kind:?}");
-        assert_eq!(bench.reports().iter().any(|at| *at > 39.0), is_taken_up, "{kind:?}");
-    }
-}
-
-#[test]
-fn a_stand_in_keeps_the_beat_of_its_lease_through_an_outage_of_the_api_server() {
-    let mut bench = Bench::new();
-    bench.has_stand_in();
-    bench.fault(25, FaultKind::ControlPlaneOutage, Some(23));
-    bench.run_until(24.0);
-    let mut expected = None;
-    bench.look(|node, ctx| expected = ctx.store.heartbeat(node).next_beat(SimTime::from_secs(48)));
-    bench.run_until(80.0);
-    let [renewed_at] = bench.renewals()[..] else { panic!("{:?}", bench.renewals()) };
-    assert!((renewed_at - expected.expect("a beat").as_secs_f64()).abs() < 0.01, "{renewed_at}, {expected:?}");
 }
 
 #[test]
@@ -642,52 +489,6 @@ fn a_kubelet_that_registers_brings_its_taints_and_one_that_returns_leaves_those_
     assert_eq!(bench.taints(), ["by-hand:NoSchedule"], "a Node that exists keeps its taints");
     bench.run_until(300.0);
     assert_eq!(bench.taints(), ["dedicated:NoSchedule", "node.kubernetes.io/not-ready:NoSchedule"]);
-}
-
-#[test]
-fn a_mirror_that_is_deleted_is_made_anew() {
-    let mut bench = Bench::new();
-    let mirror = bound("kubernetes.io/config.mirror: x, kubernetes.io/config.source: file", ONE);
-    bench.create(0.0, &mirror);
-    bench.delete(10.0, "p", None);
-    bench.run_until(30.0);
-    assert!(bench.pod("p").is_mirror && bench.pod("p").is_ready());
-}
-
-#[test]
-fn a_mirror_that_is_deleted_takes_no_container_with_it_and_its_successor_belongs_to_the_node() {
-    let mut bench = Bench::new();
-    bench.create(0.0, &bound("kubernetes.io/config.mirror: x, kubernetes.io/config.source: file", ONE));
-    bench.delete(10.0, "p", None);
-    bench.run_until(10.1);
-    assert!(bench.pod("p").is_ready() && bench.pod("p").deletion.is_none());
-    assert!(matches!(bench.pod("p").owner, Some(crate::state::Owner::Node(_))), "{:?}", bench.pod("p").owner);
-    assert_eq!((bench.events("Started").len(), bench.events("Killing").len()), (1, 0));
-}
-
-#[test]
-fn a_mirror_comes_back_with_its_node() {
-    let mut bench = Bench::new();
-    bench.create(0.0, &bound("kubernetes.io/config.mirror: x, kubernetes.io/config.source: file", ONE));
-    bench.delete_node(10.0);
-    bench.delete(20.0, "p", Some(0));
-    bench.fault(30, FaultKind::Reboot, None);
-    bench.run_until(29.0);
-    assert!(!bench.pod_exists("p"));
-    bench.run_until(60.0);
-    assert!(bench.pod("p").is_ready());
-}
-
-#[test]
-fn a_static_pod_begins_anew_after_a_graceful_shutdown() {
-    let mut bench = Bench::new();
-    bench.shutdown_grace(30, 10);
-    bench.create(0.0, &bound("kubernetes.io/config.mirror: x, kubernetes.io/config.source: file", ONE));
-    bench.fault(10, FaultKind::GracefulShutdown, Some(100));
-    bench.run_until(100.0);
-    assert_eq!(bench.pod("p").phase, PodPhase::Failed);
-    bench.run_until(150.0);
-    assert!(bench.pod("p").is_ready());
 }
 
 #[test]

@@ -58,18 +58,22 @@ impl Observer for Orders {
 
     fn recorded(&mut self, record: &Record, seen: &Seen<'_>) {
         let now = seen.now;
-        match record {
-            Record::Event { component: "scenario", event } => match event.reason {
+        if let Record::Transcript(transcript) = record {
+            self.ended(transcript);
+        }
+        let Record::Event { component, event } = record else { return };
+        match *component {
+            "scenario" => match event.reason {
                 "RollingUpgradeBegan" => {
                     self.begin(now, "upgrade", &event.about.name, ["RollingUpgradeEnded", "RollingUpgradeFailed"]);
                 }
                 "RebootRequired" => self.begin(now, "reboots", &event.about.name, ["RebootsEnded"; 2]),
                 _ => {}
             },
-            Record::Event { component, event } if *component != "kubectl" && event.about.kind == "Kubectl" => {
+            component if component != "kubectl" && event.about.kind == "Kubectl" => {
                 self.of_procedures.push((now, Arc::clone(&event.about.name)));
             }
-            Record::Event { component: "rolling-upgrade" | "reboot-daemon", event } => {
+            "rolling-upgrade" | "reboot-daemon" => {
                 let is_of = |open: &Procedure| open.pool == event.about.name && open.ends.contains(&event.reason);
                 if let Some(place) = self.open_procedures.iter().position(is_of) {
                     let Procedure { at, what, .. } = self.open_procedures.remove(place);
@@ -85,8 +89,7 @@ impl Observer for Orders {
                     }
                 }
             }
-            Record::Transcript(transcript) => self.ended(transcript),
-            Record::Event { .. } | Record::Fault { .. } | Record::Timer { .. } => {}
+            _ => {}
         }
     }
 

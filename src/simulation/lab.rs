@@ -336,10 +336,10 @@ impl<C: Member> Lab<C> {
         }
         self.machine_changes.append(&mut seen.machine_changes);
         for (at, record) in seen.records.drain(..) {
-            match record {
-                Record::Event { event, .. } => self.events.push((at, event)),
-                Record::Transcript(transcript) => self.transcripts.push(transcript),
-                Record::Fault { .. } | Record::Timer { .. } => {}
+            if let Record::Event { event, .. } = record {
+                self.events.push((at, event));
+            } else if let Record::Transcript(transcript) = record {
+                self.transcripts.push(transcript);
             }
         }
         self.simulation.kernel.seen = Some(seen);

@@ -366,6 +366,12 @@ const EXAMPLES: &[Example] = &[
         &["scenario/actions/add_nodes.rs"],
         &["AddNodesEntry", "TimelineAction::AddNodes", "ActionEntry::AddNodes", "\"addNodes\""],
     ),
+    example("effect on a machine", &["chaos/slowness.rs"], &["DiskSlowed"]),
+    example(
+        "fact that observers are given",
+        &["kubectl/mod.rs", "observe/transcript.rs", "observe/orders.rs", "observe/traps/drains.rs"],
+        &["Record::Transcript", "Transcript(Transcript)"],
+    ),
     example("subcommand", &["cli/merge.rs"], &["mod merge", "merge::merge", "MergeArgs"]),
 ];
 

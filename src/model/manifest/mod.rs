@@ -11,6 +11,7 @@ mod locate;
 mod object;
 mod piece;
 mod recognize;
+mod settle;
 mod split;
 mod typed;
 mod wording;

@@ -5,14 +5,14 @@ use serde::de::DeserializeOwned;
 use serde_saphyr::UserMessageFormatter;
 
 use super::locate::{self, Place, Wanted};
-use super::object::{Object, ObjectKind, ReadAs, Scope};
+use super::object::{Object, ObjectKind, ReadAs};
+use super::settle::settle;
 use super::wording::{nearest_word, reword, syntax_error};
 use super::{ManifestObject, NotModelled, SkipReason, for_people, recognize};
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Location, Severity};
 use crate::model::config::KubernetesVersion;
 use crate::model::field_path::FieldPath;
-use crate::model::selector::LabelSelector;
 use crate::model::validation::{self, ErrorKind};
 use crate::model::yaml::{self, Piece};
 use crate::model::{api_fields, is_served, served_as};
@@ -677,48 +677,4 @@ pub(super) fn read_error_of_yaml(error: &serde_saphyr::Error) -> ReadError {
             | serde_saphyr::Error::UnexpectedValueForUnit { .. }
     );
     ReadError { message: message.to_owned(), place, is_repeated_key, is_syntax, help: None }
-}
-
-/// Brings what older API versions meant, and what is implied, into the form of today.
-fn settle(object: &mut Object, api_version: &str) {
-    let scope = object.kind().scope();
-    let metadata = object.metadata_mut();
-    match scope {
-        Scope::Cluster => metadata.namespace = Symbol::default(),
-        Scope::Namespaced if metadata.namespace.is_empty() => metadata.namespace = Symbol::from("default"),
-        Scope::Namespaced => {}
-    }
-    let takes_labels_of_template = api_version.starts_with("extensions/") || api_version == "apps/v1beta1";
-    if takes_labels_of_template {
-        select_by_labels_of_template(object);
-    }
-    object.convert();
-    let labels = match object {
-        // An empty selector selected nothing before `policy/v1`.
-        Object::PodDisruptionBudget(budget) if api_version == "policy/v1beta1" => {
-            budget.spec.selector = budget.spec.selector.take().filter(|selector| !selector.is_empty());
-            return;
-        }
-        Object::Deployment(object) => object.spec.template.metadata.labels.clone(),
-        Object::ReplicaSet(object) => object.spec.template.metadata.labels.clone(),
-        Object::StatefulSet(object) => object.spec.template.metadata.labels.clone(),
-        Object::DaemonSet(object) => object.spec.template.metadata.labels.clone(),
-        _ => return,
-    };
-    let metadata = object.metadata_mut();
-    if takes_labels_of_template && metadata.labels.is_empty() {
-        metadata.labels = labels;
-    }
-}
-
-/// What old versions did with workloads that had no selector.
-fn select_by_labels_of_template(object: &mut Object) {
-    let (selector, template) = match object {
-        Object::Deployment(object) => (&mut object.spec.selector, &object.spec.template),
-        Object::ReplicaSet(object) => (&mut object.spec.selector, &object.spec.template),
-        Object::StatefulSet(object) => (&mut object.spec.selector, &object.spec.template),
-        Object::DaemonSet(object) => (&mut object.spec.selector, &object.spec.template),
-        _ => return,
-    };
-    selector.get_or_insert_with(|| LabelSelector::from_labels(&template.metadata.labels));
 }

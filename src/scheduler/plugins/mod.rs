@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "UPDATE=1 writes what the test expects")]
-    fn the_reference_has_the_table_of_plugins() {
+    fn the_plugins_of_the_docs_are_those_of_the_code() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scheduler.md");
         let text = std::fs::read_to_string(&path).expect("the reference");
         let (begin, end) = ("<!-- plugins -->\n", "<!-- end of plugins -->");

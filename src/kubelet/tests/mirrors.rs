@@ -1,0 +1,49 @@
+//! Static pods and their mirrors.
+
+use super::*;
+
+#[test]
+fn a_mirror_that_is_deleted_is_made_anew() {
+    let mut bench = Bench::new();
+    let mirror = bound("kubernetes.io/config.mirror: x, kubernetes.io/config.source: file", ONE);
+    bench.create(0.0, &mirror);
+    bench.delete(10.0, "p", None);
+    bench.run_until(30.0);
+    assert!(bench.pod("p").is_mirror && bench.pod("p").is_ready());
+}
+
+#[test]
+fn a_mirror_that_is_deleted_takes_no_container_with_it_and_its_successor_belongs_to_the_node() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubernetes.io/config.mirror: x, kubernetes.io/config.source: file", ONE));
+    bench.delete(10.0, "p", None);
+    bench.run_until(10.1);
+    assert!(bench.pod("p").is_ready() && bench.pod("p").deletion.is_none());
+    assert!(matches!(bench.pod("p").owner, Some(crate::state::Owner::Node(_))), "{:?}", bench.pod("p").owner);
+    assert_eq!((bench.events("Started").len(), bench.events("Killing").len()), (1, 0));
+}
+
+#[test]
+fn a_mirror_comes_back_with_its_node() {
+    let mut bench = Bench::new();
+    bench.create(0.0, &bound("kubernetes.io/config.mirror: x, kubernetes.io/config.source: file", ONE));
+    bench.delete_node(10.0);
+    bench.delete(20.0, "p", Some(0));
+    bench.fault(30, FaultKind::Reboot, None);
+    bench.run_until(29.0);
+    assert!(!bench.pod_exists("p"));
+    bench.run_until(60.0);
+    assert!(bench.pod("p").is_ready());
+}
+
+#[test]
+fn a_static_pod_begins_anew_after_a_graceful_shutdown() {
+    let mut bench = Bench::new();
+    bench.shutdown_grace(30, 10);
+    bench.create(0.0, &bound("kubernetes.io/config.mirror: x, kubernetes.io/config.source: file", ONE));
+    bench.fault(10, FaultKind::GracefulShutdown, Some(100));
+    bench.run_until(100.0);
+    assert_eq!(bench.pod("p").phase, PodPhase::Failed);
+    bench.run_until(150.0);
+    assert!(bench.pod("p").is_ready());
+}

@@ -195,7 +195,7 @@ impl Workload {
     /// Panics if pods go elsewhere than they should.
     fn check(&self, prepared: &Prepared, pods: &[PodId], is_small: bool) {
         let store = prepared.store();
-        let placed = Scheduler::place(store, prepared.config(), pods);
+        let placed = Scheduler::place(prepared.snapshot(), pods);
         let mut text = String::new();
         let mut homeless = 0;
         for (pod, node) in pods.iter().zip(&placed) {
@@ -289,7 +289,7 @@ fn main() {
                 let mut all = Duration::ZERO;
                 for _ in 0..times {
                     let begin = Instant::now();
-                    black_box(Scheduler::place(prepared.store(), prepared.config(), pods));
+                    black_box(Scheduler::place(prepared.snapshot(), pods));
                     let took = begin.elapsed();
                     best = best.min(took);
                     all += took;

@@ -7,9 +7,8 @@ use comfy_table::{CellAlignment, Table};
 
 use super::words::counted;
 use crate::facade::path_of;
-use crate::scheduler::{Decision, InsufficientResource, Nomination, Obstacles, Rejection, Remedy};
+use crate::scheduler::{Decision, Nomination, Obstacles, abridged};
 use crate::state::{NodeId, PodId, Store};
-use crate::units::{Quantity, QuantityFormat};
 
 /// Nodes that are named one by one.
 const NODES_SHOWN: usize = 30;
@@ -97,7 +96,7 @@ fn scores(store: &Store, decision: &Decision) -> Table {
 fn out(store: &Store, decision: &Decision, text: &mut String) {
     let mut by_reason: BTreeMap<(String, &str), Vec<&str>> = BTreeMap::new();
     for (node, rejection) in &decision.filtered {
-        let nodes = by_reason.entry((reasons(rejection), rejection.plugin)).or_default();
+        let nodes = by_reason.entry((rejection.to_string(), rejection.plugin)).or_default();
         nodes.push(store.node_name(*node).as_str());
     }
     for ((reasons, plugin), mut nodes) in by_reason {
@@ -112,79 +111,10 @@ fn out(store: &Store, decision: &Decision, text: &mut String) {
     }
 }
 
-fn reasons(rejection: &Rejection) -> String {
-    let reasons: Vec<&str> = rejection.reasons.iter().map(|reason| reason.as_str()).collect();
-    reasons.join(", ")
-}
-
-/// The first few names.
-fn abridged(names: &[&str]) -> String {
-    const SHOWN: usize = 8;
-    match names.len() {
-        0..=SHOWN => names.join(", "),
-        all => format!("{} and {} more", names[..SHOWN].join(", "), all - SHOWN),
-    }
-}
-
 /// The node that lacks least, and what would let the pod in.
 fn closest(store: &Store, nearest: &Obstacles, text: &mut String) {
     let _ = writeln!(text, "  the closest is {}; the pod would fit if", store.node_name(nearest.node));
     for remedy in &nearest.remedies {
-        let _ = writeln!(text, "    - {}", in_words(remedy));
-    }
-}
-
-/// What would have to be otherwise.
-fn in_words(remedy: &Remedy) -> String {
-    match remedy {
-        Remedy::Resource(shortage) => remedy_of(shortage),
-        Remedy::Uncordon => "the node were uncordoned".to_owned(),
-        Remedy::Tolerate(taints) => {
-            let taints: Vec<String> = taints.iter().map(ToString::to_string).collect();
-            format!("it tolerated {}", taints.join(" and "))
-        }
-        Remedy::AllowLabels => "its nodeSelector and node affinity allowed the node's labels".to_owned(),
-        Remedy::FreePorts => "its host ports were not taken there".to_owned(),
-        Remedy::TopologyLabels => "the node had the labels its spread constraints name".to_owned(),
-        Remedy::AllowSkew => {
-            "its spread constraints allowed one more there, or there were fewer of its kind".to_owned()
-        }
-        Remedy::Neighbors => "the pods it must be near were there".to_owned(),
-        Remedy::Distance => "no pod were there that it must keep away from, or that must keep away from it".to_owned(),
-        Remedy::Claims(names) => {
-            let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
-            let noun = if names.len() == 1 { "the PersistentVolumeClaim" } else { "the PersistentVolumeClaims" };
-            format!("there were {noun} {}, which the input lacks", abridged(&names))
-        }
-        Remedy::Else(rejection) => format!("{} did not say \"{}\"", rejection.plugin, reasons(rejection)),
-    }
-}
-
-/// What would mend a shortage.
-fn remedy_of(shortage: &InsufficientResource) -> String {
-    let InsufficientResource { resource, asked, free, allocatable } = *shortage;
-    let amount = |amount: i64| match resource.as_str() {
-        "cpu" => Quantity::from_milli(amount).to_string(),
-        "memory" | "ephemeral-storage" => {
-            Quantity::from_value(amount).with_format(QuantityFormat::BinarySi).to_string()
-        }
-        _ => amount.to_string(),
-    };
-    match resource.as_str() {
-        "pods" => format!("one of its pods went: it holds as many as it may, {allocatable}"),
-        _ if shortage.is_beyond_the_node() => {
-            format!(
-                "it asked for less {resource}: {}, of which the whole node has {}",
-                amount(asked),
-                amount(allocatable)
-            )
-        }
-        _ => format!(
-            "{} more {resource} were free: it asks for {}, and {} of {} are left",
-            amount(asked - free),
-            amount(asked),
-            amount(free.max(0)),
-            amount(allocatable)
-        ),
+        let _ = writeln!(text, "    - {remedy}");
     }
 }

@@ -57,7 +57,7 @@ pub use revision::{
 };
 pub use status_write::{StatusStep, StatusWrites};
 pub use volume_match::find_matching_volume;
-pub use what_if::{MakeWhatIf, WhatIf};
+pub use what_if::{MakeWhatIf, Snapshot, WhatIf};
 pub use work_queue::WorkQueue;
 
 use crate::engine::{Streams, Ticket};
@@ -152,6 +152,12 @@ impl<'a, C: Component + ?Sized> Ctx<'a, C> {
         outbox: &'a mut Outbox<C::Tag>,
     ) -> Self {
         Self { now, store, config, streams, cause, timers, outbox }
+    }
+
+    /// The cluster at this instant.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot<'a> {
+        Snapshot { store: self.store, config: self.config, now: self.now }
     }
 
     /// Wakes this component at `at`.

@@ -5,6 +5,18 @@ use std::sync::Arc;
 use super::config::Config;
 use crate::arena::Symbol;
 use crate::state::{AdmittedSpec, Node, NodeId, PodId, Store};
+use crate::units::SimTime;
+
+/// The cluster as it stands at an instant.
+#[derive(Clone, Copy, Debug)]
+pub struct Snapshot<'a> {
+    /// Its objects.
+    pub store: &'a Store,
+    /// Flags, configuration and latencies.
+    pub config: &'a Config,
+    /// The instant.
+    pub now: SimTime,
+}
 
 /// The cluster as it stands, on which things are tried that do not happen. It judges by the scheduler's own filters.
 pub trait WhatIf {
@@ -28,4 +40,4 @@ pub trait WhatIf {
 }
 
 /// Makes the picture of a cluster on which things can be tried.
-pub type MakeWhatIf = for<'a> fn(&'a Store, &'a Config) -> Box<dyn WhatIf + 'a>;
+pub type MakeWhatIf = for<'a> fn(Snapshot<'a>) -> Box<dyn WhatIf + 'a>;

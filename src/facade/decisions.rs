@@ -94,7 +94,7 @@ impl Decisions {
     }
 
     pub(crate) fn taken(&self) -> impl Iterator<Item = (PodId, scheduler::Decision)> + '_ {
-        let decisions = Scheduler::decide(self.store(), self.prepared.config(), &self.pods);
+        let decisions = Scheduler::decide(self.prepared.snapshot(), &self.pods);
         self.pods.iter().zip(decisions).filter_map(|(&pod, decision)| Some((pod, decision?)))
     }
 

@@ -82,18 +82,11 @@ impl ScheduleAlgorithm {
 
     /// Counts a pod on the node that was chosen for it, before the API server knows of it; says what has to be done before it is
     /// bound.
-    pub(super) fn assume(
-        &mut self,
-        profile: &Profile,
-        store: &Store,
-        id: PodId,
-        pod: &Pod,
-        node: NodeId,
-    ) -> Vec<PreBind> {
-        self.nominator.forget(id);
-        self.cache.assume(id, pod, node);
+    pub(super) fn assume(&mut self, profile: &Profile, incoming: Incoming<'_>, node: NodeId) -> Vec<PreBind> {
+        self.nominator.forget(incoming.id);
+        self.cache.assume(incoming.id, incoming.pod, node);
         let reserving = profile.reserving.iter();
-        reserving.filter_map(|plugin| plugin.reserve(id, pod, node, store, &mut self.cache)).collect()
+        reserving.filter_map(|plugin| plugin.reserve(incoming, node, &mut self.cache)).collect()
     }
 
     /// Does to a pod's nomination what a cycle has said.
@@ -110,20 +103,18 @@ impl ScheduleAlgorithm {
     pub(super) fn schedule(
         &mut self,
         profile: &Profile,
-        store: &Store,
-        id: PodId,
+        incoming: Incoming<'_>,
         is_explained: bool,
         draw: &mut dyn FnMut(u32) -> u32,
     ) -> Decision {
         let mut decision = Decision::default();
-        let Some(pod) = store.pod(id) else { return decision };
-        let cycle = self.begin(profile, Incoming { id, pod, store });
+        let cycle = self.begin(profile, incoming);
         if cycle.node_count == 0 {
             decision.message = Some("no nodes available to schedule pods".to_owned());
             decision.nomination = Nomination::Cleared;
             return decision;
         }
-        let mut verdicts = self.equivalence.take(profile, &pod.spec, &self.cache);
+        let mut verdicts = self.equivalence.take(profile, &incoming.pod.spec, &self.cache);
         self.decide(&cycle, &mut verdicts, is_explained, draw, &mut decision);
         self.equivalence.put(profile, verdicts);
         if is_explained && decision.node.is_none() {
@@ -136,13 +127,11 @@ impl ScheduleAlgorithm {
     pub(super) fn first_fit(
         &mut self,
         profile: &Profile,
-        store: &Store,
-        id: PodId,
+        incoming: Incoming<'_>,
         nodes: &[NodeId],
     ) -> Result<NodeId, Symbol> {
         let none = sym!("no node to look at");
-        let pod = store.pod(id).ok_or(none)?;
-        let cycle = self.begin(profile, Incoming { id, pod, store });
+        let cycle = self.begin(profile, incoming);
         let (candidates, rejection) = cycle.pre_filter(&self.cache);
         let first_reason = |rejection: &Rejection| rejection.reasons.first().copied().unwrap_or(none);
         if let Some(rejection) = &rejection {
@@ -280,7 +269,7 @@ impl ScheduleAlgorithm {
     /// kube-scheduler, `RunFilterPluginsWithNominatedPods`: the pod must fit with them and, as they may never come and it may
     /// need them near, without them.
     fn check(&mut self, cycle: &Cycle<'_>, candidates: &Candidates<'_>, info: &NodeInfo) -> Option<Rejection> {
-        let Incoming { id, pod, store } = cycle.incoming;
+        let Incoming { id, pod, store, .. } = cycle.incoming;
         let ask = |cache: &Cache, info: &NodeInfo| cycle.run_filters(candidates, cache, info);
         let rivals = self.nominator.rivals(info.id?, id, pod.spec.priority);
         let rivals: SmallVec<[(PodId, &Pod); 2]> = rivals

@@ -75,11 +75,7 @@ impl Cycle<'_> {
             Candidates { filters: SmallVec::new(), wide: SmallVec::new(), only: None, restricting: Vec::new() };
         let mut rejection = None;
         for (place, part) in self.profile.filters.iter().enumerate() {
-            let outcome = match &part.kind {
-                Kind::Local { plugin, .. } => plugin.pre_filter(self.spec(), self.incoming.store),
-                Kind::Wide(at) => self.template.wide[*at].pre_filter(self.incoming, cache),
-            };
-            match outcome {
+            match self.pre_filter_of(place, cache) {
                 PreFilter::Skip => continue,
                 PreFilter::Pass => {}
                 PreFilter::Reject(why) if why.is_unresolvable => return (candidates, Some(why)),
@@ -109,6 +105,14 @@ impl Cycle<'_> {
         (candidates, rejection)
     }
 
+    /// What one of the profile's filters says before nodes are looked at.
+    pub(super) fn pre_filter_of(&self, place: usize, cache: &Cache) -> PreFilter {
+        match &self.profile.filters[place].kind {
+            Kind::Local { plugin, .. } => plugin.pre_filter(self.spec(), self.incoming.store),
+            Kind::Wide(at) => self.template.wide[*at].pre_filter(self.incoming, cache),
+        }
+    }
+
     /// What one of the profile's filters says of a node.
     pub(super) fn filter(&self, place: usize, cache: &Cache, node: &NodeInfo) -> Option<Rejection> {
         match &self.profile.filters[place].kind {
@@ -118,10 +122,10 @@ impl Cycle<'_> {
     }
 
     /// What would have to be otherwise for one of the profile's filters to pass a node that it rejects.
-    pub(super) fn remedies(&self, place: usize, node: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
+    pub(super) fn remedies(&self, place: usize, cache: &Cache, node: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
         match &self.profile.filters[place].kind {
             Kind::Local { plugin, .. } => plugin.remedies(self.spec(), node, rejection),
-            Kind::Wide(at) => self.template.wide[*at].remedies(rejection),
+            Kind::Wide(at) => self.template.wide[*at].remedies(self.incoming, cache, node, rejection),
         }
     }
 

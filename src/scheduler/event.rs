@@ -28,6 +28,7 @@ impl Events {
     pub(super) const VOLUME: Self = Self(1 << 10);
     pub(super) const STORAGE: Self = Self(1 << 11);
     pub(super) const DETACHED: Self = Self(1 << 12);
+    pub(super) const ALL: Self = Self((1 << 13) - 1);
 
     pub(super) fn touches(self, other: Self) -> bool {
         self.0 & other.0 != 0

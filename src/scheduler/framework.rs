@@ -15,10 +15,10 @@ use super::images::ImageStates;
 use super::node_info::NodeInfo;
 use super::nominator::Nominator;
 use super::rejection::{Rejection, Remedy};
-use crate::component::Request;
+use crate::component::{Request, Snapshot};
 use crate::model::config::KubernetesVersion;
 use crate::state::{AdmittedSpec, NodeId, Pod, PodId, Store};
-use crate::units::SimDuration;
+use crate::units::{SimDuration, SimTime};
 
 /// Where plugins take part in scheduling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,17 +125,17 @@ pub(super) trait Plugin: Send + Sync {
     /// Kinds of events that may help a pod that this plugin rejected.
     ///
     /// # Source
-    /// kube-scheduler, `EventsToRegister`.
+    /// kube-scheduler, `EventsToRegister`; a plugin without it is taken to wait for all of them.
     fn events(&self) -> Events {
-        Events::NONE
+        Events::ALL
     }
 
-    /// Whether an event of these kinds may help a pod that this plugin rejected.
+    /// Whether an event of these kinds may help a waiting pod that this plugin rejected.
     ///
     /// # Source
-    /// kube-scheduler, `QueueingHintFn`.
-    fn hint(&self, _pod: &Pod, _event: &ClusterEvent<'_>, _cache: &Cache, _store: &Store) -> bool {
-        false
+    /// kube-scheduler, `QueueingHintFn`; an event without one always queues the pod.
+    fn hint(&self, _waiting: Incoming<'_>, _event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
+        true
     }
 
     /// After filtering has left no node; none if it has nothing to say.
@@ -145,7 +145,7 @@ pub(super) trait Plugin: Send + Sync {
 
     /// Sets aside what a pod needs on the node that was chosen for it besides room there; says what has to be done before
     /// the pod is bound.
-    fn reserve(&self, _id: PodId, _pod: &Pod, _node: NodeId, _store: &Store, _cache: &mut Cache) -> Option<PreBind> {
+    fn reserve(&self, _incoming: Incoming<'_>, _node: NodeId, _cache: &mut Cache) -> Option<PreBind> {
         None
     }
 }
@@ -182,16 +182,25 @@ impl Deref for Spec<'_> {
     }
 }
 
-/// The pod of a scheduling cycle.
+/// A pod without a node, and when plugins are asked about it.
 #[derive(Clone, Copy)]
 pub(super) struct Incoming<'a> {
     pub(super) id: PodId,
     pub(super) pod: &'a Pod,
     pub(super) store: &'a Store,
+    #[cfg_attr(not(test), expect(dead_code, reason = "no plugin of the default profiles decides by the time"))]
+    pub(super) now: SimTime,
+}
+
+impl<'a> Incoming<'a> {
+    /// The pod of that id; none if it is gone.
+    pub(super) fn of(id: PodId, Snapshot { store, now, .. }: Snapshot<'a>) -> Option<Self> {
+        Some(Self { id, pod: store.pod(id)?, store, now })
+    }
 }
 
 /// A plugin whose verdict on a node follows from the pod's spec, the node, and the images of the cluster. It is asked once for
-/// each spec and state of a node, not once for each pod.
+/// each spec and state of a node, not once for each pod: it is not given the time. What depends on that is a [`WidePlugin`]'s.
 pub(super) trait LocalPlugin: Plugin {
     /// Before any node is looked at, in every cycle.
     fn pre_filter(&self, _spec: Spec<'_>, _store: &Store) -> PreFilter {
@@ -205,7 +214,7 @@ pub(super) trait LocalPlugin: Plugin {
 
     /// What would have to be otherwise for it to let the pod in on a node that it rejects.
     fn remedies(&self, _spec: Spec<'_>, _node: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
-        vec![Remedy::Else(rejection.clone())]
+        vec![Remedy::otherwise(rejection)]
     }
 
     /// Whether it scores pods with this spec at all.
@@ -229,7 +238,8 @@ pub(super) trait LocalPlugin: Plugin {
 /// A plugin that looks at more than the spec and the node.
 pub(super) trait WidePlugin: Plugin {
     /// What it works out for pods that are alike: same spec, labels, namespace and owner. It is asked about the first of
-    /// them, and again when [`Cache::counts`] says that what was worked out no longer holds.
+    /// them, and again when [`Cache::counts`] says that what was worked out no longer holds. Time alone brings no new one: what
+    /// depends on the time is for [`Prepared`], which is given [`Incoming::now`].
     fn prepare(&self, pod: &Pod, store: &Store, cache: &mut Cache) -> Box<dyn Prepared>;
 }
 
@@ -249,8 +259,14 @@ pub(super) trait Prepared: Debug + Send + Sync {
     }
 
     /// What would have to be otherwise for it to let the pod in on a node that it rejects.
-    fn remedies(&self, rejection: &Rejection) -> Vec<Remedy> {
-        vec![Remedy::Else(rejection.clone())]
+    fn remedies(
+        &self,
+        _incoming: Incoming<'_>,
+        _cache: &Cache,
+        _node: &NodeInfo,
+        rejection: &Rejection,
+    ) -> Vec<Remedy> {
+        vec![Remedy::otherwise(rejection)]
     }
 
     /// Fills in scores of 0 to 100 for the feasible nodes, in their order; false if it does not score the pod.

@@ -22,8 +22,7 @@ pub(super) fn nobody_left(plugins: &[&'static str]) -> Symbol {
 /// # Source
 /// kube-scheduler, `FitError`: the reason stands once.
 pub(super) fn rejected(nodes: usize, rejection: &Rejection, after: &str) -> String {
-    let reasons: Vec<&str> = rejection.reasons.iter().map(|reason| reason.as_str()).collect();
-    format!("0/{nodes} nodes are available: {}.{after}", reasons.join(", "))
+    format!("0/{nodes} nodes are available: {rejection}.{after}")
 }
 
 /// # Source

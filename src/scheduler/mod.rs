@@ -18,6 +18,8 @@ mod decision;
 mod equivalence;
 mod event;
 mod framework;
+#[cfg(test)]
+mod framework_tests;
 mod images;
 mod message;
 mod node_info;
@@ -43,7 +45,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::component::{
-    Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PodStatusPatch, Request, Start, pod_name,
+    Answer, ClientLimit, Component, Config, Ctx, EventDraft, ObjectRef, PodStatusPatch, Request, Snapshot, Start,
+    pod_name,
 };
 use crate::state::{
     CauseId, Change, Changed, ControlPlaneProcess, NodeDelta, NodeId, NotScheduled, NotScheduledReason, Pod, PodDelta,
@@ -53,6 +56,7 @@ use crate::units::{SimDuration, SimTime};
 use algorithm::ScheduleAlgorithm;
 use cache::Cache;
 use event::ClusterEvent;
+use framework::Incoming;
 use prebinding::PreBindings;
 use preempting::Preemptions;
 use profile::Profiles;
@@ -62,6 +66,7 @@ pub use arguments::{ArgumentUse, ConfigurationProblem, PluginArguments, Problems
 pub use audit::Unseen;
 pub use configuration::{argument_problems, argument_use, configuration_problems, is_plugin_played, plugin_names};
 pub use decision::{Decision, NodeScore, Nomination};
+pub(crate) use rejection::abridged;
 pub use rejection::{InsufficientResource, Obstacles, Rejection, Remedy};
 
 /// What the scheduler waits for.
@@ -112,8 +117,6 @@ pub struct Scheduler {
     profiles: Arc<Profiles>,
     /// Pods that have gone while their binding was under way and still count where they were to run.
     removed_while_binding: FxHashMap<PodId, Arc<Pod>>,
-    /// What brought each queued pod about.
-    causes: FxHashMap<PodId, CauseId>,
     is_awake: bool,
     /// The loop waits until it is written down that no node takes the last pod.
     is_writing: bool,
@@ -137,7 +140,6 @@ impl Scheduler {
             prebindings: PreBindings::default(),
             profiles: Arc::new(Profiles::new(&config.kube_scheduler, config.version)),
             removed_while_binding: FxHashMap::default(),
-            causes: FxHashMap::default(),
             is_awake: false,
             is_writing: false,
             started_at: SimTime::ZERO,
@@ -147,21 +149,18 @@ impl Scheduler {
 
     /// Decisions on the cluster as the store has it, one after the other, each on what those before it left: what
     /// `kubesquall schedule` shows. None for pods of other schedulers. A decision is taken when it is asked for.
-    pub fn decide<'a>(
-        store: &'a Store,
-        config: &'a Config,
-        pods: &'a [PodId],
-    ) -> impl Iterator<Item = Option<Decision>> + 'a {
+    pub fn decide<'a>(snapshot: Snapshot<'a>, pods: &'a [PodId]) -> impl Iterator<Item = Option<Decision>> + 'a {
+        let Snapshot { store, config, .. } = snapshot;
         let mut algorithm = ScheduleAlgorithm::of(store, config);
         algorithm.cache.replay(store);
         let profiles = Profiles::new(&config.kube_scheduler, config.version);
         let decide = move |&id: &PodId| {
-            let pod = store.pod(id)?;
-            let profile = profiles.of(pod.spec.scheduler_name)?;
-            let decision = algorithm.schedule(profile, store, id, true, &mut |_| 0);
-            algorithm.nominate(id, pod, decision.nomination);
+            let incoming = Incoming::of(id, snapshot)?;
+            let profile = profiles.of(incoming.pod.spec.scheduler_name)?;
+            let decision = algorithm.schedule(profile, incoming, true, &mut |_| 0);
+            algorithm.nominate(id, incoming.pod, decision.nomination);
             if let Some(node) = decision.node {
-                algorithm.assume(profile, store, id, pod, node);
+                algorithm.assume(profile, incoming, node);
             }
             Some(decision)
         };
@@ -170,13 +169,14 @@ impl Scheduler {
 
     /// Where pods end up, one after the other, if those that are preempted leave at once; none for pods that no node takes.
     #[must_use]
-    pub fn place(store: &Store, config: &Config, pods: &[PodId]) -> Vec<Option<NodeId>> {
+    pub fn place(snapshot: Snapshot<'_>, pods: &[PodId]) -> Vec<Option<NodeId>> {
+        let Snapshot { store, config, .. } = snapshot;
         let mut algorithm = ScheduleAlgorithm::of(store, config);
         let profiles = Profiles::new(&config.kube_scheduler, config.version);
         let mut place = |&id: &PodId| {
-            let pod = store.pod(id)?;
-            let profile = profiles.of(pod.spec.scheduler_name)?;
-            let decision = algorithm.schedule(profile, store, id, false, &mut |_| 0);
+            let incoming = Incoming::of(id, snapshot)?;
+            let profile = profiles.of(incoming.pod.spec.scheduler_name)?;
+            let decision = algorithm.schedule(profile, incoming, false, &mut |_| 0);
             decision.victims.iter().for_each(|&victim| {
                 algorithm.cache.forget(victim);
             });
@@ -185,7 +185,7 @@ impl Scheduler {
                 Nomination::Kept | Nomination::Cleared => decision.node,
             };
             if let Some(node) = node {
-                algorithm.assume(profile, store, id, pod, node);
+                algorithm.assume(profile, incoming, node);
             }
             node
         };
@@ -222,8 +222,8 @@ impl Scheduler {
     /// Lets the queue act on something that may bring pods back.
     fn with_queue(&mut self, ctx: &mut Ctx<'_, Self>, act: impl FnOnce(&mut SchedulingQueue, Situation<'_>)) {
         let is_held = |pod| self.preemptions.holds(pod, ctx.store, ctx.config.version);
-        let (cache, profiles) = (&self.algorithm.cache, &*self.profiles);
-        act(&mut self.queue, Situation { now: ctx.now, store: ctx.store, cache, profiles, is_held: &is_held });
+        let (cache, profiles, cause) = (&self.algorithm.cache, &*self.profiles, ctx.cause);
+        act(&mut self.queue, Situation { now: ctx.now, store: ctx.store, cache, profiles, is_held: &is_held, cause });
         self.wake(ctx);
     }
 
@@ -236,10 +236,11 @@ impl Scheduler {
         let woken_by = ctx.cause;
         self.queue.flush_backoff(ctx.now);
         while !self.is_writing
-            && let Some(id) = self.queue.pop()
+            && let Some((id, cause)) = self.queue.pop()
         {
-            ctx.cause = self.causes.get(&id).copied().unwrap_or(woken_by);
-            let Some(pod) = ctx.store.pod(id) else { continue };
+            ctx.cause = if cause == CauseId::NONE { woken_by } else { cause };
+            let Some(incoming) = Incoming::of(id, ctx.snapshot()) else { continue };
+            let pod = incoming.pod;
             if pod.node.is_some() || self.algorithm.cache.has(id) {
                 continue;
             }
@@ -255,12 +256,11 @@ impl Scheduler {
                 let make = || ctx.streams.at("scheduler-choice", &path(), ctx.now.as_nanos().unsigned_abs());
                 stream.get_or_insert_with(make).below(below)
             };
-            let decision = self.algorithm.schedule(profile, ctx.store, id, false, &mut draw);
+            let decision = self.algorithm.schedule(profile, incoming, false, &mut draw);
             self.algorithm.nominate(id, pod, decision.nomination);
-            self.causes.remove(&id);
             match decision.node {
                 Some(node) => {
-                    let pre_binds = self.algorithm.assume(profile, ctx.store, id, pod, node);
+                    let pre_binds = self.algorithm.assume(profile, incoming, node);
                     self.bind(id, node, pre_binds, ctx);
                 }
                 None => {
@@ -271,6 +271,7 @@ impl Scheduler {
                 }
             }
         }
+        ctx.cause = woken_by;
         self.arm_flush(ctx);
     }
 
@@ -309,7 +310,10 @@ impl Scheduler {
         let periods = due.saturating_since(self.started_at).as_nanos() / FLUSH_PERIOD.as_nanos() + 1;
         let at = self.started_at + FLUSH_PERIOD * periods;
         self.flush_at = Some(at);
+        // Nobody moves pods that have waited for long: time does.
+        let cause = std::mem::replace(&mut ctx.cause, CauseId::NONE);
         ctx.arm(at, Timer::Flush);
+        ctx.cause = cause;
     }
 
     fn pod_updated(&mut self, id: PodId, pod: &Pod, delta: PodDelta, before: Option<&Pod>, ctx: &mut Ctx<'_, Self>) {
@@ -351,7 +355,6 @@ impl Scheduler {
     /// kube-scheduler: a pod that is deleted between decision and binding frees its room at once; before 1.35 when the binding
     /// has failed.
     fn pod_removed(&mut self, id: PodId, last: &Arc<Pod>, ctx: &mut Ctx<'_, Self>) {
-        self.causes.remove(&id);
         self.queue.remove(id);
         self.algorithm.nominator.forget(id);
         let was_nominated = self.algorithm.nominator.publish(id, None);
@@ -421,7 +424,7 @@ impl Component for Scheduler {
     fn words(timer: &Timer, store: &Store) -> String {
         match *timer {
             Timer::Schedule => "the next pod of its queue".to_owned(),
-            Timer::Flush => "pods that back off, or have long been unschedulable, are tried again".to_owned(),
+            Timer::Flush => "pods that have long been unschedulable are tried again".to_owned(),
             Timer::ErrorBackoff => "pods are tried again after an error".to_owned(),
             Timer::BindTimeout(pod) => format!("the wait for the volumes of {} is over", pod_name(store, pod)),
         }
@@ -471,7 +474,7 @@ impl Component for Scheduler {
             if !pod.phase.is_terminal()
                 && let Some(profile) = self.profiles.of(pod.spec.scheduler_name)
             {
-                self.queue.add(id, pod, profile, ctx.now);
+                self.queue.add(id, pod, profile, ctx.now, CauseId::NONE);
             }
         }
         self.wake(ctx);
@@ -486,8 +489,7 @@ impl Component for Scheduler {
                     self.algorithm.cache.add(*id, pod);
                     self.event(&ClusterEvent::PodAdded(pod), ctx);
                 } else if let Some(profile) = self.profiles.of(pod.spec.scheduler_name) {
-                    self.causes.insert(*id, ctx.cause);
-                    self.queue.add(*id, pod, profile, ctx.now);
+                    self.queue.add(*id, pod, profile, ctx.now, ctx.cause);
                     self.wake(ctx);
                 }
             }

@@ -83,7 +83,7 @@ impl Scheduler {
                 let has_failed = ongoing.has_failed;
                 self.preemptions.0.remove(&preemptor);
                 if has_failed {
-                    self.queue.activate(preemptor);
+                    self.queue.activate(preemptor, ctx.cause);
                     self.wake(ctx);
                 }
             }

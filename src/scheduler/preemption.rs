@@ -123,7 +123,7 @@ pub(super) fn preempt(handle: &mut dyn Handle<'_>, wanted: impl FnOnce(usize) ->
 
 /// Why the pod may not preempt others.
 fn ineligible(handle: &dyn Handle<'_>) -> Option<&'static str> {
-    let Incoming { id, pod: incoming, store } = handle.incoming();
+    let Incoming { id, pod: incoming, store, .. } = handle.incoming();
     if incoming.spec.preemption_policy == Some(PreemptionPolicy::Never) {
         return Some("not eligible due to preemptionPolicy=Never.");
     }

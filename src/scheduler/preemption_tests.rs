@@ -6,6 +6,7 @@ use super::algorithm::ScheduleAlgorithm;
 use super::cache::Cache;
 use super::cache_tests;
 use super::decision::Nomination;
+use super::framework::Incoming;
 use super::preemption::sort_by_importance;
 use super::profile::Profiles;
 use crate::arena::Symbol;
@@ -34,7 +35,9 @@ fn preempted(priorities: [i32; 5], first: u32) -> String {
     let mut algorithm = ScheduleAlgorithm::new(Cache::new(KubernetesVersion::NEWEST));
     algorithm.list(&store);
     let mut draw = |below: u32| if below == 5 { first } else { 0 };
-    match algorithm.schedule(profiles.at(0), &store, id, false, &mut draw).nomination {
+    let pod = store.pod(id).expect("the pod");
+    let incoming = Incoming { id, pod, store: &store, now: SimTime::ZERO };
+    match algorithm.schedule(profiles.at(0), incoming, false, &mut draw).nomination {
         Nomination::To(node) => store.node_name(node).to_string(),
         Nomination::Kept | Nomination::Cleared => String::new(),
     }

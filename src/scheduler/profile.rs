@@ -172,6 +172,18 @@ impl Profile {
         }
     }
 
+    /// One with a single plugin, which filters and scores.
+    #[cfg(test)]
+    pub(super) fn of_wide(name: &'static str, plugin: impl WidePlugin + 'static) -> Self {
+        let off = r#"{"plugins":{"multiPoint":{"disabled":[{"name":"*"}]}}}"#;
+        let nothing = serde_json::from_str(off).expect("a profile");
+        let mut profile = Self::new(0, &nothing, None, KubernetesVersion::NEWEST);
+        let part = || Part { name, kind: Kind::Wide(0) };
+        (profile.filters, profile.scorers) = (vec![part()], vec![(part(), 1)]);
+        profile.wide.push((name, Arc::new(plugin)));
+        profile
+    }
+
     /// Whether a pod may enter the queue.
     pub(super) fn admits_to_queue(&self, pod: &Pod) -> bool {
         self.pre_enqueue.iter().all(|plugin| plugin.pre_enqueue(pod))

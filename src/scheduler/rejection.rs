@@ -1,10 +1,13 @@
 //! Why a plugin keeps a pod off a node, and what would have to be otherwise.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use smallvec::{SmallVec, smallvec};
 
-use crate::arena::Symbol;
-use crate::model::Taint;
+use crate::arena::{Symbol, sym};
 use crate::state::NodeId;
+use crate::units::{Quantity, QuantityFormat};
 
 /// Why a node is not feasible.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,12 +32,23 @@ impl Rejection {
     }
 }
 
+/// Its reasons.
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, reason) in self.reasons.iter().enumerate() {
+            let separator = if place == 0 { "" } else { ", " };
+            write!(f, "{separator}{reason}")?;
+        }
+        Ok(())
+    }
+}
+
 /// Why every plugin rejects a node, not only the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacles {
     /// The node.
     pub node: NodeId,
-    /// One for each plugin that rejects it.
+    /// What plugins say before they look at nodes, then what they say of this one.
     pub rejections: Vec<Rejection>,
     /// What would have to be otherwise, all of it, for these plugins to let the pod in.
     pub remedies: Vec<Remedy>,
@@ -45,26 +59,25 @@ pub struct Obstacles {
 pub enum Remedy {
     /// More of a resource would have to be free, or less of it asked for.
     Resource(InsufficientResource),
-    /// The node would have to be uncordoned.
-    Uncordon,
-    /// The pod would have to tolerate these taints.
-    Tolerate(Vec<Taint>),
-    /// The pod would have to allow the node's labels, by selector and affinity.
-    AllowLabels,
-    /// The pod's host ports would have to be free there.
-    FreePorts,
-    /// The node would have to have the labels that the pod's spread constraints name.
-    TopologyLabels,
-    /// The pod's spread constraints would have to allow one more there.
-    AllowSkew,
-    /// The pods that the pod must be near would have to be there.
-    Neighbors,
-    /// Pods that it must keep away from, or that must keep away from it, would have to be elsewhere.
-    Distance,
-    /// These PersistentVolumeClaims would have to be there.
-    Claims(Vec<Symbol>),
-    /// A plugin would have to say otherwise.
-    Else(Rejection),
+    /// What its plugin says, behind "the pod would fit if": `the node were uncordoned`.
+    Else(Cow<'static, str>),
+}
+
+impl Remedy {
+    /// What is so at all events: the plugin would have to say otherwise.
+    pub(super) fn otherwise(rejection: &Rejection) -> Self {
+        Self::Else(format!("{} did not say \"{rejection}\"", rejection.plugin).into())
+    }
+}
+
+/// Behind "the pod would fit if".
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resource(shortage) => shortage.fmt(f),
+            Self::Else(words) => f.write_str(words),
+        }
+    }
 }
 
 /// A resource of which a node has too little for a pod.
@@ -90,5 +103,41 @@ impl InsufficientResource {
     /// What is missing, in thousandths of what is asked for.
     pub(super) fn missing_milli(&self) -> i128 {
         i128::from(self.asked - self.free) * 1000 / i128::from(self.asked.max(1))
+    }
+}
+
+/// What would mend the shortage.
+impl fmt::Display for InsufficientResource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { resource, asked, free, allocatable } = *self;
+        let amount = |amount: i64| match resource.as_str() {
+            "cpu" => Quantity::from_milli(amount).to_string(),
+            "memory" | "ephemeral-storage" => {
+                Quantity::from_value(amount).with_format(QuantityFormat::BinarySi).to_string()
+            }
+            _ => amount.to_string(),
+        };
+        if resource == sym!("pods") {
+            return write!(f, "one of its pods went: it holds as many as it may, {allocatable}");
+        }
+        let wanted = amount(asked);
+        if self.is_beyond_the_node() {
+            return write!(
+                f,
+                "it asked for less {resource}: {wanted}, of which the whole node has {}",
+                amount(allocatable)
+            );
+        }
+        let (missing, left, all) = (amount(asked - free), amount(free.max(0)), amount(allocatable));
+        write!(f, "{missing} more {resource} were free: it asks for {wanted}, and {left} of {all} are left")
+    }
+}
+
+/// The first few names.
+pub(crate) fn abridged(names: &[&str]) -> String {
+    const SHOWN: usize = 8;
+    match names.len() {
+        0..=SHOWN => names.join(", "),
+        all => format!("{} and {} more", names[..SHOWN].join(", "), all - SHOWN),
     }
 }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use super::Scheduler;
 use super::algorithm::ScheduleAlgorithm;
+use super::framework::Incoming;
 use super::profile::Profiles;
 use crate::arena::{Symbol, Table, sym};
-use crate::component::{Config, WhatIf};
-use crate::state::{AdmittedSpec, Node, NodeId, NodeSlot, PodId, Store};
+use crate::component::{Snapshot, WhatIf};
+use crate::state::{AdmittedSpec, Node, NodeId, NodeSlot, PodId};
 
 /// The cluster as the store has it, and what was tried on it.
 struct Trial<'a> {
-    store: &'a Store,
+    snapshot: Snapshot<'a>,
     profiles: Profiles,
     algorithm: ScheduleAlgorithm,
     /// Names nodes that nobody has; its first places stand for those that there are.
@@ -21,14 +22,15 @@ struct Trial<'a> {
 impl Scheduler {
     /// The cluster as it stands, on which things can be tried that do not happen.
     #[must_use]
-    pub fn what_if<'a>(store: &'a Store, config: &'a Config) -> Box<dyn WhatIf + 'a> {
+    pub fn what_if<'a>(snapshot: Snapshot<'a>) -> Box<dyn WhatIf + 'a> {
+        let Snapshot { store, config, .. } = snapshot;
         let mut names = Table::new();
         for id in store.node_ids() {
             let same = names.insert(NodeSlot { name: store.node_name(id), object: None });
             assert!(same == id, "node names are never given back");
         }
         let profiles = Profiles::new(&config.kube_scheduler, config.version);
-        Box::new(Trial { store, profiles, algorithm: ScheduleAlgorithm::of(store, config), names })
+        Box::new(Trial { snapshot, profiles, algorithm: ScheduleAlgorithm::of(store, config), names })
     }
 }
 
@@ -45,18 +47,18 @@ impl WhatIf for Trial<'_> {
     }
 
     fn first_fit(&mut self, pod: PodId, nodes: &[NodeId]) -> Result<NodeId, Symbol> {
-        let object = self.store.pod(pod).ok_or(sym!("pod is gone"))?;
-        let profile = self.profiles.of(object.spec.scheduler_name).ok_or(sym!("pod is another scheduler's"))?;
-        self.algorithm.first_fit(profile, self.store, pod, nodes)
+        let incoming = Incoming::of(pod, self.snapshot).ok_or(sym!("pod is gone"))?;
+        let profile = self.profiles.of(incoming.pod.spec.scheduler_name);
+        self.algorithm.first_fit(profile.ok_or(sym!("pod is another scheduler's"))?, incoming, nodes)
     }
 
     fn place(&mut self, pod: PodId, node: NodeId) {
-        let Some(object) = self.store.pod(pod) else { return };
-        match self.profiles.of(object.spec.scheduler_name) {
+        let Some(incoming) = Incoming::of(pod, self.snapshot) else { return };
+        match self.profiles.of(incoming.pod.spec.scheduler_name) {
             Some(profile) => {
-                self.algorithm.assume(profile, self.store, pod, object, node);
+                self.algorithm.assume(profile, incoming, node);
             }
-            None => self.algorithm.cache.assume(pod, object, node),
+            None => self.algorithm.cache.assume(pod, incoming.pod, node),
         }
     }
 

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use crate::apiserver::{self, ApiServer};
 use crate::arena::Symbol;
-use crate::component::{Config, ErrorReason, Latencies, NodeConditionUpdate, Request, Start};
+use crate::component::{Config, ErrorReason, Latencies, NodeConditionUpdate, Request, Snapshot, Start};
 use crate::controllers::node_lifecycle::condition_taints;
 use crate::engine::{Distribution, Streams};
 use crate::kubelet::PoolTemplate;
@@ -217,6 +217,12 @@ impl Prepared {
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Both.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot<'_> {
+        Snapshot { store: &self.store, config: &self.config, now: SimTime::ZERO }
     }
 }
 

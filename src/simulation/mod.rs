@@ -32,7 +32,7 @@ pub use settling::Storm;
 
 use crate::arena::Symbol;
 use crate::chaos::{self, ChaosPlan};
-use crate::component::{Config, Message, PoolPlan, Start};
+use crate::component::{Config, Message, PoolPlan, Snapshot, Start};
 use crate::engine::Streams;
 use crate::kubectl::{self, Runbook};
 use crate::kubelet::PoolTemplate;
@@ -152,8 +152,9 @@ impl Simulation {
         let Kernel { store, config, now, .. } = &self.kernel;
         let named: Vec<&PoolPlan> =
             self.inputs.procedures.pools.iter().filter(|pool| pools.contains(&pool.name)).collect();
-        let mut what_if = crate::scheduler::Scheduler::what_if(store, config);
-        fit_on_one_more(pods, &named, is_lost, (store, config, *now), what_if.as_mut())
+        let snapshot = Snapshot { store, config, now: *now };
+        let mut what_if = crate::scheduler::Scheduler::what_if(snapshot);
+        fit_on_one_more(pods, &named, is_lost, snapshot, what_if.as_mut())
     }
 
     /// Events played so far.

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::Verifier;
 use crate::arena::Symbol;
-use crate::component::Config;
+use crate::component::{Config, Snapshot};
 use crate::model::TaintEffect;
 use crate::scheduler::Scheduler;
 use crate::state::{
@@ -238,7 +238,8 @@ impl Calm<'_> {
         if !pod.spec.scheduling_gates.is_empty() || self.lacks_volumes(pod) {
             return None;
         }
-        let decision = Scheduler::decide(self.store, self.config, &[id]).next().flatten()?;
+        let snapshot = Snapshot { store: self.store, config: self.config, now: self.now };
+        let decision = Scheduler::decide(snapshot, &[id]).next().flatten()?;
         let node = self.store.node_name(decision.node?);
         Some(format!("has no node, though it fits on {node}"))
     }

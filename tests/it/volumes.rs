@@ -294,7 +294,7 @@ fn check_with(volumes: &str, objects: &[String], expected: &str) {
     let scenario = load("duration: 1s, cluster: {}", &all);
     let prepared = Prepared::unsettled(&scenario);
     let pods = Scheduler::queue_order(prepared.store());
-    let mut decisions = Scheduler::decide(prepared.store(), prepared.config(), &pods);
+    let mut decisions = Scheduler::decide(prepared.snapshot(), &pods);
     let decision = decisions.next().flatten().expect("a decision");
     let found = match decision.node {
         Some(node) => prepared.store().node_name(node).to_string(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::AutoscaledPool;
 use crate::arena::Symbol;
-use crate::component::{Config, Ctx, EventType, PoolPlan};
+use crate::component::{Ctx, EventType, PoolPlan, Snapshot};
 use crate::model::{Taint, TaintEffect};
 use crate::procedures::note;
 use crate::state::{
@@ -80,7 +80,8 @@ impl Group {
 }
 
 /// The Node object of a machine as it is when it is Ready.
-pub(super) fn template_node(pool: &PoolPlan, name: Symbol, config: &Config, now: SimTime) -> Arc<Node> {
+pub(super) fn template_node(pool: &PoolPlan, name: Symbol, snapshot: Snapshot<'_>) -> Arc<Node> {
+    let Snapshot { config, now, .. } = snapshot;
     let registration = pool.registration_of(name);
     let mut taints = registration.taints;
     for taint in &config.kubelet.register_with_taints {

@@ -6,9 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::scale_up::NewNodes;
 use crate::arena::Symbol;
-use crate::component::{Config, PoolPlan, WhatIf};
-use crate::state::{Owner, PodId, Store};
-use crate::units::SimTime;
+use crate::component::{PoolPlan, Snapshot, WhatIf};
+use crate::state::{Owner, PodId};
 
 /// Of each pod, whether it would fit on a new node of one of these pools, in any of its zones. New nodes are tried one at a time,
 /// as a node in a zone that has none changes what spread constraints allow. Those that `is_lost` says of, by pool and zone,
@@ -18,9 +17,10 @@ pub fn fit_on_one_more(
     pods: &[PodId],
     pools: &[&PoolPlan],
     is_lost: &dyn Fn(Symbol, Option<Symbol>) -> bool,
-    (store, config, now): (&Store, &Config, SimTime),
+    snapshot: Snapshot<'_>,
     what_if: &mut dyn WhatIf,
 ) -> Vec<bool> {
+    let store = snapshot.store;
     // What helps a pod, helps those that are like it.
     let kind = |id: PodId| -> (usize, Option<Owner>) {
         store.pod(id).map_or((0, None), |pod| (Arc::as_ptr(&pod.spec) as usize, pod.owner))
@@ -33,7 +33,7 @@ pub fn fit_on_one_more(
             if is_lost(pool.name, zone) {
                 continue;
             }
-            let node = NewNodes::from(pool, number, store, config, now).add(what_if);
+            let node = NewNodes::from(pool, number, snapshot).add(what_if);
             for &pod in pods {
                 let known = fits.entry(kind(pod)).or_default();
                 *known = *known || what_if.first_fit(pod, &[node]).is_ok();

@@ -114,7 +114,7 @@ impl ClusterAutoscaler {
         let is_empty =
             |id: NodeId| pods_to_move(id, &self.flags, &Budgets::default(), store).is_ok_and(|p| p.is_empty());
         candidates.sort_by_key(|&id| (!self.unneeded.contains_key(&id), !is_empty(id), id));
-        let mut what_if = (self.make_what_if)(store, ctx.config);
+        let mut what_if = (self.make_what_if)(ctx.snapshot());
         let mut staying: Vec<NodeId> = store.nodes().map(|(id, _)| id).collect();
         place_where_they_fit(self.waiting(ctx), &staying, what_if.as_mut());
         let mut unneeded = BTreeSet::new();

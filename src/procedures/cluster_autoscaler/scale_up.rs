@@ -10,10 +10,10 @@ use super::ClusterAutoscaler;
 use super::expander::{self, Choice};
 use super::group::{daemon_pods, template_node};
 use crate::arena::{Symbol, sym};
-use crate::component::{Component, Config, Ctx, EventDraft, EventType, ObjectRef, PoolPlan, WhatIf};
+use crate::component::{Component, Ctx, EventDraft, EventType, ObjectRef, PoolPlan, Snapshot, WhatIf};
 use crate::model::Resources;
 use crate::procedures::note;
-use crate::state::{AdmittedSpec, NodeId, Owner, Pod, PodId, Store};
+use crate::state::{AdmittedSpec, NodeId, Owner, Pod, PodId};
 use crate::units::{SimDuration, SimTime};
 
 /// Pods of a lower priority do not make the cluster grow.
@@ -25,24 +25,23 @@ const NEW: SimDuration = SimDuration::from_secs(2);
 /// Nodes of a pool that might be.
 pub(super) struct NewNodes<'a> {
     pool: &'a PoolPlan,
-    config: &'a Config,
-    now: SimTime,
+    snapshot: Snapshot<'a>,
     next: u64,
     daemons: Vec<Arc<AdmittedSpec>>,
 }
 
 impl<'a> NewNodes<'a> {
     /// Nodes from a number on.
-    pub(super) fn from(pool: &'a PoolPlan, next: u64, store: &Store, config: &'a Config, now: SimTime) -> Self {
+    pub(super) fn from(pool: &'a PoolPlan, next: u64, snapshot: Snapshot<'a>) -> Self {
         let name = pool.node_name(next);
-        let node = template_node(pool, name, config, now);
-        Self { pool, config, now, next, daemons: daemon_pods(pool, name, &node, store) }
+        let node = template_node(pool, name, snapshot);
+        Self { pool, snapshot, next, daemons: daemon_pods(pool, name, &node, snapshot.store) }
     }
 
     pub(super) fn add(&mut self, what_if: &mut dyn WhatIf) -> NodeId {
         let name = self.pool.node_name(self.next);
         self.next += 1;
-        what_if.add_node(name, template_node(self.pool, name, self.config, self.now), &self.daemons)
+        what_if.add_node(name, template_node(self.pool, name, self.snapshot), &self.daemons)
     }
 }
 
@@ -89,7 +88,7 @@ impl ClusterAutoscaler {
         if waiting.iter().all(|(_, pod)| pod.created_at + NEW > ctx.now) {
             return false;
         }
-        let mut what_if = (self.make_what_if)(ctx.store, ctx.config);
+        let mut what_if = (self.make_what_if)(ctx.snapshot());
         let mut nodes: Vec<NodeId> = ctx.store.nodes().map(|(id, _)| id).collect();
         self.add_coming(&mut nodes, what_if.as_mut(), ctx);
         let helpable = place_where_they_fit(waiting, &nodes, what_if.as_mut());
@@ -117,7 +116,7 @@ impl ClusterAutoscaler {
     fn add_coming(&self, nodes: &mut Vec<NodeId>, what_if: &mut dyn WhatIf, ctx: &Ctx<'_, Self>) {
         for group in self.groups.iter().filter(|group| group.coming() > 0) {
             let pool = &self.plan.pools[group.pool];
-            let mut new = NewNodes::from(pool, pool.next_number(ctx.store), ctx.store, ctx.config, ctx.now);
+            let mut new = NewNodes::from(pool, pool.next_number(ctx.store), ctx.snapshot());
             for _ in 0..group.coming() {
                 nodes.push(new.add(what_if));
             }
@@ -150,7 +149,7 @@ impl ClusterAutoscaler {
             return None;
         }
         let first = pool.next_number(ctx.store) + group.coming() as u64;
-        let mut new = NewNodes::from(pool, first, ctx.store, ctx.config, ctx.now);
+        let mut new = NewNodes::from(pool, first, ctx.snapshot());
         let mut sorted: Vec<&(PodId, &Pod)> = pods.iter().collect();
         let allocatable = &pool.registration.allocatable;
         sorted.sort_by(|(_, a), (_, b)| size(&b.spec, allocatable).total_cmp(&size(&a.spec, allocatable)));

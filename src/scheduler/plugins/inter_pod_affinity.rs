@@ -174,8 +174,12 @@ impl Prepared for AffinityCounts {
         None
     }
 
-    fn remedies(&self, rejection: &Rejection) -> Vec<Remedy> {
-        vec![if rejection.is_unresolvable { Remedy::Neighbors } else { Remedy::Distance }]
+    fn remedies(&self, _: Incoming<'_>, _: &Cache, _: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
+        let words = match rejection.is_unresolvable {
+            true => "the pods it must be near were there",
+            false => "no pod were there that it must keep away from, or that must keep away from it",
+        };
+        vec![Remedy::Else(words.into())]
     }
 
     /// The order of the float operations is the real one's; it shows: 29 of 50 give 57.
@@ -207,7 +211,7 @@ impl Plugin for InterPodAffinity {
             | Events::NODE_LABELS
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache, _store: &Store) -> bool {
+    fn hint(&self, Incoming { pod, .. }: Incoming<'_>, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
         let is_recent = cache.version.at_least(36);
         let (near, far) = required_terms(pod);
         match event {

@@ -1,4 +1,7 @@
 //! The plugins, one file each, and the table of them.
+//!
+//! To copy: `node_unschedulable` (filters by the spec and the node), `image_locality` (scores by them), `volume_zone` (looks at
+//! more), `node_resources_allocatable` (off until a profile names it; arguments), `default_preemption` (after filtering).
 
 use serde_json::Value;
 
@@ -68,6 +71,10 @@ macro_rules! plugins {
     ($($file:ident::$plugin:ident)*) => {
         $(pub(super) mod $file;)*
 
+        /// The text of each file.
+        #[cfg(test)]
+        static SOURCES: &[&str] = &[$(include_str!(concat!(stringify!($file), ".rs"))),*];
+
         /// Every plugin that is played.
         pub(super) static ALL: &[Entry] = &[$(Entry::of::<$file::$plugin>()),*];
 
@@ -111,7 +118,6 @@ pub(super) fn entry(name: &str) -> Option<&'static Entry> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::Events;
     use super::*;
 
     /// The table of the reference.
@@ -138,13 +144,30 @@ mod tests {
     }
 
     #[test]
-    fn what_rejects_pods_says_which_events_may_help_them() {
-        // It skips its filter for every pod: claims of devices are not modelled.
-        let never_rejects = "DynamicResources";
-        for entry in ALL.iter().filter(|entry| entry.has(Point::Filter) && entry.name != never_rejects) {
-            let plugin = entry.make(&Value::Null, KubernetesVersion::NEWEST);
-            assert!(plugin.events() != Events::NONE, "pods that {} rejects would wait for the flush alone", entry.name);
+    fn what_a_plugin_implements_is_among_its_points() {
+        // Who filters is asked before nodes are looked at, and who scores before they are scored.
+        let methods = [
+            ("pre_enqueue", Point::PreEnqueue),
+            ("pre_filter", Point::Filter),
+            ("filter", Point::Filter),
+            ("post_filter", Point::PostFilter),
+            ("pre_score", Point::Score),
+            ("score", Point::Score),
+            ("reserve", Point::Reserve),
+        ];
+        let mut implemented = 0;
+        for (entry, source) in ALL.iter().zip(SOURCES) {
+            for (method, point) in methods {
+                let is_implemented = source.contains(&format!("\n    fn {method}(&self, "));
+                assert!(
+                    !is_implemented || entry.has(point),
+                    "{} is never asked: {point:?} is not among its points",
+                    entry.name
+                );
+                implemented += usize::from(is_implemented);
+            }
         }
+        assert!(implemented > ALL.len(), "{implemented} methods of {} plugins were found", ALL.len());
     }
 
     #[test]

@@ -8,11 +8,11 @@ use crate::model::{Labels, NodeAffinity as Affinity, NodeSelectorOperator, NodeS
 use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{self, AnyPlugin, LocalPlugin, Plugin, Point, PreFilter, Register, Spec};
+use crate::scheduler::framework::{self, AnyPlugin, Incoming, LocalPlugin, Plugin, Point, PreFilter, Register, Spec};
 use crate::scheduler::images::ImageStates;
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::rejection::{Rejection, Remedy};
-use crate::state::{AdmittedSpec, NodeDelta, Pod, Store};
+use crate::state::{AdmittedSpec, NodeDelta, Store};
 
 pub(in crate::scheduler) struct NodeAffinity {
     added: Option<Affinity>,
@@ -119,7 +119,7 @@ impl LocalPlugin for NodeAffinity {
     }
 
     fn remedies(&self, _spec: Spec<'_>, _node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
-        vec![Remedy::AllowLabels]
+        vec![Remedy::Else("its nodeSelector and node affinity allowed the node's labels".into())]
     }
 
     fn pre_score(&self, spec: Spec<'_>) -> Result<bool, String> {
@@ -148,7 +148,7 @@ impl Plugin for NodeAffinity {
         Events::NODE_ADDED | Events::NODE_LABELS
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache, _store: &Store) -> bool {
+    fn hint(&self, Incoming { pod, .. }: Incoming<'_>, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
         event.is_node(NodeDelta::LABELS)
             && event.node(cache).is_some_and(|(info, node, before)| {
                 let is_pinned_to = pod.pinned_node.is_none_or(|pinned| Some(pinned) == info.id);

@@ -4,8 +4,7 @@ use crate::model::config::KubernetesVersion;
 use crate::scheduler::arguments::NoArguments;
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{AnyPlugin, LocalPlugin, Plugin, Point, Register};
-use crate::state::{Pod, Store};
+use crate::scheduler::framework::{AnyPlugin, Incoming, LocalPlugin, Plugin, Point, Register};
 
 pub(in crate::scheduler) struct NodeName;
 
@@ -27,7 +26,7 @@ impl Plugin for NodeName {
         Events::NODE_ADDED
     }
 
-    fn hint(&self, _pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache, _store: &Store) -> bool {
+    fn hint(&self, _waiting: Incoming<'_>, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         matches!(event, ClusterEvent::NodeAdded(_))
     }
 }

@@ -6,10 +6,9 @@ use crate::model::host_ports;
 use crate::scheduler::arguments::NoArguments;
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{AnyPlugin, LocalPlugin, Plugin, Point, Register, Spec};
+use crate::scheduler::framework::{AnyPlugin, Incoming, LocalPlugin, Plugin, Point, Register, Spec};
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::rejection::{Rejection, Remedy};
-use crate::state::{Pod, Store};
 
 pub(in crate::scheduler) struct NodePorts;
 
@@ -37,7 +36,7 @@ impl LocalPlugin for NodePorts {
     }
 
     fn remedies(&self, _spec: Spec<'_>, _node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
-        vec![Remedy::FreePorts]
+        vec![Remedy::Else("its host ports were not taken there".into())]
     }
 }
 
@@ -46,7 +45,7 @@ impl Plugin for NodePorts {
         Events::NODE_ADDED | Events::POD_REMOVED
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache, _store: &Store) -> bool {
+    fn hint(&self, Incoming { pod, .. }: Incoming<'_>, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         match event {
             ClusterEvent::NodeAdded(_) => true,
             ClusterEvent::PodRemoved { pod: gone, .. } => {

@@ -12,11 +12,11 @@ use crate::model::{Resources, is_qualified_name};
 use crate::scheduler::arguments::{PluginArguments, Problems};
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{AnyPlugin, LocalPlugin, Plugin, Point, Register, Spec};
+use crate::scheduler::framework::{AnyPlugin, Incoming, LocalPlugin, Plugin, Point, Register, Spec};
 use crate::scheduler::images::ImageStates;
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::rejection::{InsufficientResource, Rejection, Remedy};
-use crate::state::{AdmittedSpec, Node, NodeDelta, Pod, Store};
+use crate::state::{AdmittedSpec, Node, NodeDelta};
 
 pub(in crate::scheduler) struct NodeResourcesFit {
     ignored: Vec<Symbol>,
@@ -180,7 +180,7 @@ impl Plugin for NodeResourcesFit {
         Events::NODE_ADDED | Events::NODE_ALLOCATABLE | Events::POD_REMOVED | Events::POD_UPDATED | Events::ITSELF
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache, _store: &Store) -> bool {
+    fn hint(&self, Incoming { pod, .. }: Incoming<'_>, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
         let fits_empty =
             || event.node(cache).is_some_and(|(_, node, _)| insufficient(None, &pod.spec, node, None).0.is_empty());
         match event {
@@ -208,8 +208,10 @@ impl Plugin for NodeResourcesFit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::config::KubernetesVersion;
+    use crate::arena::Table;
     use crate::scheduler::cache_tests;
+    use crate::state::{Pod, Store};
+    use crate::units::SimTime;
 
     #[test]
     fn what_is_kubernetes_own_is_not_ignored() {
@@ -254,7 +256,9 @@ mod tests {
             let before = node(before);
             let event = ClusterEvent::NodeUpdated { node: id, delta: NodeDelta::ALLOCATABLE, before: &before };
             let plugin = NodeResourcesFit::new(NodeResourcesFitArgs::default());
-            assert_eq!(plugin.hint(&pod, &event, &cache, &store), expected, "{asked_cpu}");
+            let mut pods: Table<Pod> = Table::new();
+            let waiting = Incoming { id: pods.insert(pod.clone()), pod: &pod, store: &store, now: SimTime::ZERO };
+            assert_eq!(plugin.hint(waiting, &event, &cache), expected, "{asked_cpu}");
         }
         check((2000, 10, 110), (4000, 10, 110), 3000, true);
         check((2000, 10, 110), (4000, 10, 110), 5000, false);

@@ -6,10 +6,9 @@ use crate::model::{PodSpec, Taint, TaintEffect};
 use crate::scheduler::arguments::NoArguments;
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{AnyPlugin, LocalPlugin, Plugin, Point, Register, Spec};
+use crate::scheduler::framework::{AnyPlugin, Incoming, LocalPlugin, Plugin, Point, Register, Spec};
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::rejection::{Rejection, Remedy};
-use crate::state::{Pod, Store};
 
 pub(in crate::scheduler) struct NodeUnschedulable;
 
@@ -42,7 +41,7 @@ impl LocalPlugin for NodeUnschedulable {
     }
 
     fn remedies(&self, _spec: Spec<'_>, _node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
-        vec![Remedy::Uncordon]
+        vec![Remedy::Else("the node were uncordoned".into())]
     }
 }
 
@@ -51,7 +50,7 @@ impl Plugin for NodeUnschedulable {
         Events::NODE_ADDED | Events::NODE_TAINTS | Events::ITSELF
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache, _store: &Store) -> bool {
+    fn hint(&self, Incoming { pod, .. }: Incoming<'_>, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
         let is_open = || event.node(cache).is_some_and(|(_, node, _)| !node.unschedulable);
         match event {
             ClusterEvent::NodeAdded(_) => is_open(),

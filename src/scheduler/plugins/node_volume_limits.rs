@@ -10,8 +10,8 @@ use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{AnyPlugin, Incoming, Plugin, Point, PreFilter, Prepared, Register, WidePlugin};
 use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::plugins::volume_binding::missing_claim;
-use crate::scheduler::rejection::Rejection;
+use crate::scheduler::plugins::volume_binding::{missing_claim, remedies_of_claims};
+use crate::scheduler::rejection::{Rejection, Remedy};
 use crate::state::{PersistentVolumeClaimId, PersistentVolumeId, Pod, Store};
 
 #[derive(Debug)]
@@ -96,6 +96,10 @@ impl Prepared for NodeVolumeLimits {
         });
         is_full.then(|| Rejection::unschedulable(Self::NAME, sym!("node(s) exceed max volume count")))
     }
+
+    fn remedies(&self, incoming: Incoming<'_>, _: &Cache, _: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
+        remedies_of_claims(incoming, rejection)
+    }
 }
 
 impl Plugin for NodeVolumeLimits {
@@ -103,7 +107,7 @@ impl Plugin for NodeVolumeLimits {
         Events::POD_REMOVED | Events::CLAIM | Events::STORAGE | Events::DETACHED
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache, _store: &Store) -> bool {
+    fn hint(&self, Incoming { pod, .. }: Incoming<'_>, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         match event {
             ClusterEvent::PodRemoved { pod: gone, .. } => gone.node.is_some() && !gone.claims().is_empty(),
             _ => event.is_storage_of(pod),

@@ -353,8 +353,12 @@ impl Prepared for Constraints {
         None
     }
 
-    fn remedies(&self, rejection: &Rejection) -> Vec<Remedy> {
-        vec![if rejection.is_unresolvable { Remedy::TopologyLabels } else { Remedy::AllowSkew }]
+    fn remedies(&self, _: Incoming<'_>, _: &Cache, _: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
+        let words = match rejection.is_unresolvable {
+            true => "the node had the labels its spread constraints name",
+            false => "its spread constraints allowed one more there, or there were fewer of its kind",
+        };
+        vec![Remedy::Else(words.into())]
     }
 
     fn score(&self, _incoming: Incoming<'_>, cache: &Cache, feasible: &[NodeId], scores: &mut Vec<i64>) -> bool {
@@ -389,7 +393,7 @@ impl Plugin for PodTopologySpread {
             | Events::NODE_TAINTS
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache, store: &Store) -> bool {
+    fn hint(&self, Incoming { pod, store, .. }: Incoming<'_>, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
         let (constraints, deduced) = self.constraints(pod, store);
         let selectors = |constraint| deduced.clone().or_else(|| selected(constraint, pod));
         let hard = constraints.iter().filter(|constraint| is_hard(constraint));

@@ -6,11 +6,11 @@ use crate::model::{Taint, TaintEffect};
 use crate::scheduler::arguments::NoArguments;
 use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
-use crate::scheduler::framework::{self, AnyPlugin, LocalPlugin, Plugin, Point, Register, Spec};
+use crate::scheduler::framework::{self, AnyPlugin, Incoming, LocalPlugin, Plugin, Point, Register, Spec};
 use crate::scheduler::images::ImageStates;
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::rejection::{Rejection, Remedy};
-use crate::state::{Node, NodeDelta, Pod, Store};
+use crate::state::{Node, NodeDelta};
 
 pub(in crate::scheduler) struct TaintToleration {
     version: KubernetesVersion,
@@ -41,8 +41,9 @@ impl LocalPlugin for TaintToleration {
     }
 
     fn remedies(&self, spec: Spec<'_>, node: &NodeInfo, _rejection: &Rejection) -> Vec<Remedy> {
-        let taints = node.object.iter().flat_map(|object| object.barring_taints(&spec.tolerations)).collect();
-        vec![Remedy::Tolerate(taints)]
+        let taints = node.object.iter().flat_map(|object| object.barring_taints(&spec.tolerations));
+        let taints: Vec<String> = taints.map(|taint| taint.to_string()).collect();
+        vec![Remedy::Else(format!("it tolerated {}", taints.join(" and ")).into())]
     }
 
     fn score(&self, spec: Spec<'_>, node: &NodeInfo, _images: &ImageStates) -> i64 {
@@ -67,7 +68,7 @@ impl Plugin for TaintToleration {
         Events::NODE_ADDED | Events::NODE_TAINTS | Events::ITSELF
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, cache: &Cache, _store: &Store) -> bool {
+    fn hint(&self, Incoming { pod, .. }: Incoming<'_>, event: &ClusterEvent<'_>, cache: &Cache) -> bool {
         if !event.is_node(NodeDelta::TAINTS) {
             return event.gives_tolerations(pod);
         }

@@ -13,9 +13,9 @@ use crate::scheduler::framework::{
     AnyPlugin, Incoming, Plugin, Point, PreBind, PreFilter, Prepared, Register, WidePlugin,
 };
 use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::rejection::Rejection;
+use crate::scheduler::rejection::{Rejection, Remedy, abridged};
 use crate::scheduler::volumes::Binding;
-use crate::state::{NodeDelta, NodeId, Pod, PodId, Store};
+use crate::state::{NodeDelta, NodeId, Pod, Store};
 use crate::units::SimDuration;
 
 pub(in crate::scheduler) struct VolumeBinding {
@@ -44,6 +44,14 @@ impl PluginArguments for VolumeBindingArgs {
     }
 }
 
+fn not_found(claim: Symbol) -> String {
+    format!("persistentvolumeclaim \"{claim}\" not found")
+}
+
+fn not_created(claim: Symbol) -> String {
+    format!("waiting for ephemeral volume controller to create the persistentvolumeclaim \"{claim}\"")
+}
+
 /// Why the claims of a pod rule it out everywhere.
 fn problem(pod: &Pod, store: &Store) -> Option<String> {
     let mut has_unbound = false;
@@ -51,11 +59,7 @@ fn problem(pod: &Pod, store: &Store) -> Option<String> {
         let name = used.name;
         let found = store.volumes.find_claim(pod.namespace, name).and_then(|id| store.volumes.claim(id));
         let Some(claim) = found else {
-            return Some(if used.is_ephemeral {
-                format!("waiting for ephemeral volume controller to create the persistentvolumeclaim \"{name}\"")
-            } else {
-                format!("persistentvolumeclaim \"{name}\" not found")
-            });
+            return Some(if used.is_ephemeral { not_created(name) } else { not_found(name) });
         };
         if claim.is_lost {
             let volume = claim.volume.unwrap_or_default();
@@ -106,10 +110,15 @@ impl Prepared for ReachableVolumes {
         let reasons = cache.volumes.bindings(incoming.pod, node, incoming.store).err()?;
         Some(Rejection { plugin: VolumeBinding::NAME, reasons, is_unresolvable: true })
     }
+
+    fn remedies(&self, incoming: Incoming<'_>, _: &Cache, _: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
+        remedies_of_claims(incoming, rejection)
+    }
 }
 
 impl Plugin for VolumeBinding {
-    fn reserve(&self, id: PodId, pod: &Pod, node: NodeId, store: &Store, cache: &mut Cache) -> Option<PreBind> {
+    fn reserve(&self, incoming: Incoming<'_>, node: NodeId, cache: &mut Cache) -> Option<PreBind> {
+        let Incoming { id, pod, store, .. } = incoming;
         let bindings = cache.reserve_volumes(id, pod, node, store);
         let request = |(claim, binding)| match binding {
             Binding::Volume(volume) => Request::BindClaim { claim, volume },
@@ -123,17 +132,30 @@ impl Plugin for VolumeBinding {
         Events::NODE_ADDED | Events::NODE_LABELS | Events::CLAIM | Events::VOLUME | Events::STORAGE
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache, _store: &Store) -> bool {
+    fn hint(&self, Incoming { pod, .. }: Incoming<'_>, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         event.is_node(NodeDelta::LABELS) || event.is_storage_of(pod)
     }
 }
 
-/// The claim that a plugin looks up and does not find.
+/// The claim that a plugin looks up and does not find: what it then says.
 pub(super) fn missing_claim(pod: &Pod, store: &Store, with_ephemeral: bool) -> Option<Symbol> {
     let claims = pod.claims();
     let mut looked_up = claims.iter().filter(|claim| with_ephemeral || !claim.is_ephemeral);
     let missing = looked_up.find(|claim| store.volumes.find_claim(pod.namespace, claim.name).is_none())?;
-    Some(Symbol::new(&format!("persistentvolumeclaim \"{}\" not found", missing.name)))
+    Some(Symbol::new(&not_found(missing.name)))
+}
+
+/// What would help a pod that a plugin rejects: if it is for a claim that is not there, all the claims that are not.
+pub(super) fn remedies_of_claims(Incoming { pod, store, .. }: Incoming<'_>, rejection: &Rejection) -> Vec<Remedy> {
+    let names = pod.claims().into_iter().map(|claim| claim.name);
+    let missing: Vec<Symbol> = names.filter(|name| store.volumes.find_claim(pod.namespace, *name).is_none()).collect();
+    let reasons = missing.iter().flat_map(|&name| [not_found(name), not_created(name)]);
+    if !reasons.into_iter().any(|reason| rejection.reasons.contains(&Symbol::new(&reason))) {
+        return vec![Remedy::otherwise(rejection)];
+    }
+    let names: Vec<&str> = missing.iter().map(|name| name.as_str()).collect();
+    let noun = if names.len() == 1 { "the PersistentVolumeClaim" } else { "the PersistentVolumeClaims" };
+    vec![Remedy::Else(format!("there were {noun} {}, which the input lacks", abridged(&names)).into())]
 }
 
 /// Keys of zones and regions, as volumes and nodes carry them.

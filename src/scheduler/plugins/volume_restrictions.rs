@@ -10,8 +10,8 @@ use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{AnyPlugin, Incoming, Plugin, Point, PreFilter, Prepared, Register, WidePlugin};
 use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::plugins::volume_binding::missing_claim;
-use crate::scheduler::rejection::Rejection;
+use crate::scheduler::plugins::volume_binding::{missing_claim, remedies_of_claims};
+use crate::scheduler::rejection::{Rejection, Remedy};
 use crate::state::{Pod, PodId, Store};
 
 #[derive(Debug)]
@@ -52,7 +52,7 @@ fn conflict(a: &Volume, b: &Volume) -> bool {
 
 /// Whether some pod on a node uses a claim of the pod that only one may use; this node has the pods that it says it has.
 fn is_in_use(incoming: Incoming<'_>, cache: &Cache, node: Option<&NodeInfo>) -> bool {
-    let Incoming { id, pod: own, store } = incoming;
+    let Incoming { id, pod: own, store, .. } = incoming;
     let volumes = &store.volumes;
     let namespace = own.namespace;
     let exclusive = own.claims().into_iter().filter(|used| !used.is_ephemeral).filter(|used| {
@@ -120,6 +120,10 @@ impl Prepared for VolumeRestrictions {
             )
         })
     }
+
+    fn remedies(&self, incoming: Incoming<'_>, _: &Cache, _: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
+        remedies_of_claims(incoming, rejection)
+    }
 }
 
 impl Plugin for VolumeRestrictions {
@@ -127,7 +131,7 @@ impl Plugin for VolumeRestrictions {
         Events::NODE_ADDED | Events::POD_REMOVED | Events::CLAIM
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache, _store: &Store) -> bool {
+    fn hint(&self, Incoming { pod, .. }: Incoming<'_>, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         match event {
             ClusterEvent::NodeAdded(_) => true,
             ClusterEvent::PodRemoved { pod: gone, .. } => gone.namespace == pod.namespace && shares_a_volume(pod, gone),

@@ -8,8 +8,8 @@ use crate::scheduler::cache::Cache;
 use crate::scheduler::event::{ClusterEvent, Events};
 use crate::scheduler::framework::{AnyPlugin, Incoming, Plugin, Point, PreFilter, Prepared, Register, WidePlugin};
 use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::plugins::volume_binding::{missing_claim, topology_labels};
-use crate::scheduler::rejection::Rejection;
+use crate::scheduler::plugins::volume_binding::{missing_claim, remedies_of_claims, topology_labels};
+use crate::scheduler::rejection::{Rejection, Remedy};
 use crate::state::{NodeDelta, PersistentVolume, Pod, Store};
 
 #[derive(Debug)]
@@ -94,6 +94,10 @@ impl Prepared for VolumeZone {
         let fits = volumes.iter().all(|volume| is_in_zone(&volume.meta.labels, labels));
         (!fits).then(|| Rejection::unresolvable(Self::NAME, sym!("node(s) had no available volume zone")))
     }
+
+    fn remedies(&self, incoming: Incoming<'_>, _: &Cache, _: &NodeInfo, rejection: &Rejection) -> Vec<Remedy> {
+        remedies_of_claims(incoming, rejection)
+    }
 }
 
 impl Plugin for VolumeZone {
@@ -101,7 +105,7 @@ impl Plugin for VolumeZone {
         Events::NODE_ADDED | Events::NODE_LABELS | Events::CLAIM | Events::VOLUME | Events::STORAGE
     }
 
-    fn hint(&self, pod: &Pod, event: &ClusterEvent<'_>, _cache: &Cache, _store: &Store) -> bool {
+    fn hint(&self, Incoming { pod, .. }: Incoming<'_>, event: &ClusterEvent<'_>, _cache: &Cache) -> bool {
         event.is_node(NodeDelta::LABELS) || event.is_storage_of(pod)
     }
 }

@@ -11,13 +11,13 @@ mod resources;
 mod spread;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use kubesquall::scenario::{self, Overrides};
 use kubesquall::scheduler::{Decision, Nomination, Scheduler};
 use kubesquall::simulation::Prepared;
 use kubesquall::state::Store;
 use serde_json::{Value, json};
+
+use super::plays;
 
 /// A cluster in the making.
 #[derive(Clone)]
@@ -53,15 +53,6 @@ fn weight(plugin: &str) -> i64 {
     }
 }
 
-/// The text of a scenario on a cluster of these objects, whose file is written.
-fn write_scenario(directory: &Path, items: &Value, mut spec: Value) -> String {
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
-    std::fs::write(directory.join("state.json"), list.to_string()).expect("a state");
-    spec["cluster"] = json!({"manifests": ["state.json"], "allowPartial": true});
-    let metadata = json!({"name": "scheduler"});
-    json!({"apiVersion": "kubesquall.sim/v1alpha1", "kind": "Scenario", "metadata": metadata, "spec": spec}).to_string()
-}
-
 impl Cluster {
     pub(crate) fn new() -> Self {
         let profile = json!({"schedulerName": "default-scheduler"});
@@ -90,10 +81,15 @@ impl Cluster {
         self
     }
 
-    /// A node; `fields` may hold labels, taints, unschedulable, images and amounts.
+    /// A node; `fields` may hold labels, creationTimestamp, taints, unschedulable, images and amounts.
     pub(crate) fn node(self, name: &str, fields: Value) -> Self {
         let Value::Object(mut fields) = fields else { panic!("fields of a node are a map") };
-        let labels = fields.remove("labels").unwrap_or_else(|| json!({}));
+        let mut metadata = json!({"name": name});
+        for field in ["labels", "creationTimestamp"] {
+            if let Some(value) = fields.remove(field) {
+                metadata[field] = value;
+            }
+        }
         let taints = fields.remove("taints").unwrap_or_else(|| json!([]));
         let unschedulable = fields.remove("unschedulable").unwrap_or(json!(false));
         let images = fields.remove("images").unwrap_or_else(|| json!([]));
@@ -104,7 +100,7 @@ impl Cluster {
         self.object(json!({
             "apiVersion": "v1",
             "kind": "Node",
-            "metadata": {"name": name, "labels": labels},
+            "metadata": metadata,
             "spec": {"taints": taints, "unschedulable": unschedulable},
             "status": {"allocatable": allocatable, "images": images, "conditions": [{"type": "Ready", "status": "True"}]},
         }))
@@ -143,16 +139,11 @@ impl Cluster {
     }
 
     fn prepared(&self) -> Prepared {
-        let directory = tempfile::tempdir().expect("a temporary directory");
         let mut configuration = self.configuration.clone();
         configuration["profiles"] = json!([self.profile]);
-        let spec = json!({
-            "duration": "1s",
-            "controlPlane": {"kubernetesVersion": self.version, "kubeScheduler": configuration},
-        });
-        let document = write_scenario(directory.path(), &json!(self.items), spec);
-        let loaded = scenario::load_text("test", &document, directory.path(), &Overrides::none());
-        Prepared::unsettled(&loaded.unwrap_or_else(|invalid| panic!("{invalid}")))
+        let control_plane = json!({"kubernetesVersion": self.version, "kubeScheduler": configuration});
+        let spec = json!({"duration": "1s", "controlPlane": control_plane});
+        Prepared::unsettled(&plays::scenario_with(&json!(self.items), &spec))
     }
 
     /// The decisions about all pending pods, in the order of the queue.
@@ -160,7 +151,7 @@ impl Cluster {
         let prepared = self.prepared();
         let store = prepared.store();
         let pods = Scheduler::queue_order(store);
-        let decisions = Scheduler::decide(store, prepared.config(), &pods);
+        let decisions = Scheduler::decide(prepared.snapshot(), &pods);
         pods.iter()
             .zip(decisions)
             .map(|(&pod, decision)| {
@@ -176,7 +167,7 @@ impl Cluster {
         let store = prepared.store();
         let mut pods = Scheduler::queue_order(store);
         pods.retain(|&pod| store.pod(pod).is_some_and(|pod| &*pod.name == name));
-        let mut decisions = Scheduler::decide(store, prepared.config(), &pods);
+        let mut decisions = Scheduler::decide(prepared.snapshot(), &pods);
         show(store, name.to_owned(), decisions.next().flatten().expect("a decision"))
     }
 

@@ -1,52 +1,33 @@
 //! When a pod that no node took is tried again.
 
-use std::path::Path;
-
-use assert_cmd::Command;
+use kubesquall::observe::{CauseRow, Observed};
 use serde_json::{Value, json};
 
-/// A play of nodes and pods in which kubectl lines are typed at given seconds.
+use crate::plays;
+
+/// A play of nodes and pods in which kubectl lines are typed at given seconds; the attempts to schedule a pod.
 fn play(version: &str, items: &Value, lines: &[(u32, &str)], pod: &str) -> Vec<(f64, String)> {
     play_with(version, items, lines, pod, &json!({}))
 }
 
 /// The same with other fields of the scenario's spec.
 fn play_with(version: &str, items: &Value, lines: &[(u32, &str)], pod: &str, spec: &Value) -> Vec<(f64, String)> {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    attempts(&observed(version, items, lines, spec), pod)
+}
+
+fn observed(version: &str, items: &Value, lines: &[(u32, &str)], spec: &Value) -> Observed {
     let timeline: Vec<Value> =
         lines.iter().map(|(at, line)| json!({"at": format!("{at}s"), "kubectl": line})).collect();
-    let mut whole = json!({
-        "duration": "8m",
-        "controlPlane": {"kubernetesVersion": version},
-        "latency": {"podStop": {"constant": "10s"}, "podStart": {"constant": "1s"}},
-        "timeline": timeline,
-    });
-    for (field, value) in spec.as_object().expect("fields") {
-        whole[field] = value.clone();
-    }
-    let scenario = super::write_scenario(directory.path(), items, whole);
-    let file = directory.path().join("scenario.yaml");
-    std::fs::write(&file, scenario).expect("a scenario");
-    let out = directory.path().join("out");
-    Command::cargo_bin("kubesquall")
-        .expect("the binary")
-        .args(["-q", "run", "--no-charts", "--out"])
-        .arg(&out)
-        .arg(file)
-        .assert()
-        .success();
-    attempts(&out, pod)
+    let mut whole = json!({"controlPlane": {"kubernetesVersion": version}, "timeline": timeline});
+    plays::lay_over(&mut whole, spec);
+    plays::play_with(items, &whole)
 }
 
 /// Times and outcomes of the attempts to schedule a pod.
-fn attempts(out: &Path, pod: &str) -> Vec<(f64, String)> {
-    let mut reader = csv::Reader::from_path(out.join("events.csv")).expect("events");
-    let headers = reader.headers().expect("headers").clone();
-    let column = |name: &str| headers.iter().position(|header| header == name).expect("a column");
-    let (time, reason, name) = (column("time_s"), column("reason"), column("name"));
-    let rows = reader.records().map(|row| row.expect("a row"));
-    let of_pod = rows.filter(|row| &row[name] == pod && matches!(&row[reason], "FailedScheduling" | "Scheduled"));
-    of_pod.map(|row| (row[time].parse().expect("a time"), row[reason].to_owned())).collect()
+fn attempts(observed: &Observed, pod: &str) -> Vec<(f64, String)> {
+    let of_pod = observed.events.iter().filter(|row| &*row.name == pod);
+    let attempts = of_pod.filter(|row| matches!(row.reason, "FailedScheduling" | "Scheduled"));
+    attempts.map(|row| (row.at.as_secs_f64(), row.reason.to_owned())).collect()
 }
 
 /// The attempts after the beginning, to the second.
@@ -267,4 +248,40 @@ fn a_pod_that_is_being_deleted_is_skipped_aloud() {
         {"at": "60s", "kubectl": "delete pod q --wait=false"},
     ]});
     check(&play_with("1.36", &items, &[], "p", &outage), &[(20, "FailedScheduling"), (70, "FailedScheduling")]);
+}
+
+/// What led to the first row that begins so, from that on.
+fn chain(observed: &Observed, what: &str) -> Vec<String> {
+    let row = |row: &CauseRow| format!("{:.0} {}", row.at.as_secs_f64(), row.what);
+    let first = observed.causes.iter().find(|row| row.what.starts_with(what));
+    let first = first.unwrap_or_else(|| panic!("nothing begins with {what}: {:#?}", observed.causes));
+    let of = |effect| observed.causes.iter().find(move |row| row.effect == effect);
+    std::iter::successors(Some(first), |row| of(row.cause)).map(row).collect()
+}
+
+#[test]
+fn what_the_flush_does_follows_from_the_flush() {
+    // The last pod that the scheduler looks at before is another one.
+    let other = pod("other", "1", json!({"schedulingGates": [{"name": "g"}]}));
+    let mut items = kept_away();
+    items.as_array_mut().expect("objects").push(other);
+    let open = r#"patch pod other --type=json -p '[{"op":"remove","path":"/spec/schedulingGates"}]'"#;
+    let observed = observed("1.35", &items, &[(60, "delete pod q --wait=false"), (200, open)], &json!({}));
+    let flush = "330 default-scheduler: pods that have long been unschedulable are tried again";
+    assert_eq!(chain(&observed, "pod/default/p bound to a"), ["330 pod/default/p bound to a", flush]);
+}
+
+#[test]
+fn a_pod_is_tried_again_because_of_what_brought_it_back() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let file = directory.path().join("large.json");
+    std::fs::write(&file, pod("large", "100", json!({})).to_string()).expect("a manifest");
+    let apply = format!("apply -f {}", file.display());
+    let items = json!([node("a", "1", json!([])), pod("q", "1", json!({"nodeName": "a"})), pod("p", "1", json!({}))]);
+    // The room comes while the scheduler waits for the answer to what it has written on the large pod.
+    let lines = [(60, apply.as_str()), (61, "delete pod q --grace-period=0 --force")];
+    let observed = observed("1.36", &items, &lines, &json!({"latency": {"apiCall": "2s", "watch": "0s"}}));
+    println!("{:#?}", observed.causes);
+    let chain = chain(&observed, "pod/default/p bound to a");
+    assert!(chain[1].contains("pod/default/q"), "{chain:?}");
 }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::finalizers::foreign;
-use super::{Session, limit_ranger, opt_in};
+use super::session::Session;
+use super::subject::Subject;
+use super::{limit_ranger, opt_in};
 use crate::arena::Symbol;
-use crate::component::{ApiError, Config, ErrorReason};
+use crate::component::{ApiError, Config};
 use crate::model::{
     self, BEHAVIOR_PREFIX, Labels, PodSpec, PodTemplateSpec, PreemptionPolicy, TaintEffect, Toleration,
     TolerationOperator,
@@ -21,26 +23,6 @@ pub(super) struct AdmissionCache {
     by_template: FxHashMap<(usize, bool), (Arc<PodTemplateSpec>, Arc<AdmittedSpec>)>,
     /// By content, for pods of dumps.
     by_content: FxHashMap<String, Arc<AdmittedSpec>>,
-}
-
-/// The pod that is admitted, for what depends on it and for messages.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Subject<'a> {
-    /// Its namespace.
-    pub(super) namespace: Symbol,
-    /// Its name; for one that gets a name later, what that begins with.
-    pub(super) name: &'a str,
-    /// Whether it is only now made, or comes with a dump: then it has been admitted long ago.
-    pub(super) is_new: bool,
-    /// Whether it is asked for in a run; else it comes with the input, and what admission would refuse of it is taken as it is.
-    pub(super) is_asked: bool,
-}
-
-impl Subject<'_> {
-    /// 403 in the words of admission.
-    pub(super) fn forbidden(&self, why: &str) -> ApiError {
-        ApiError::new(ErrorReason::Forbidden, format!("pods \"{}\" is forbidden: {why}", self.name))
-    }
 }
 
 impl AdmissionCache {

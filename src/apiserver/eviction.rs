@@ -3,13 +3,23 @@
 use std::sync::Arc;
 
 use super::pods::{self, gone};
-use super::{Served, Session, workloads};
-use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodStatusPatch, Reply, StatusUpdate};
+use super::registry;
+use super::session::Session;
+use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodStatusPatch, Reply};
 use crate::model::{LabelSelector, Labels, UnhealthyPodEvictionPolicy};
 use crate::state::{
     BudgetReason, DeletionCause, DisruptionReason, Pod, PodDisruptionBudget, PodDisruptionBudgetId, PodId, PodPhase,
 };
 use crate::units::SimDuration;
+
+/// How far a request has come.
+#[derive(Clone, Debug)]
+pub enum Served {
+    /// It is over.
+    Answered(Answer),
+    /// Its next step follows after this time.
+    Continues(SimDuration, Box<Eviction>),
+}
 
 /// How often a write that met another is tried (`EvictionsRetry`).
 const TRIES_MAX: u32 = 20;
@@ -181,7 +191,7 @@ impl Eviction {
         }
         // The API keeps times in whole seconds.
         status.disrupted_pods.insert(Arc::clone(&self.name), s.now.floor_to_second());
-        match workloads::update_status(s, StatusUpdate::Budget(id, version, Box::new(status))) {
+        match registry::update_budget_status(s, id, version, status) {
             Ok(_) => self.then(round_trip, Stage::Delete(Guard::None)),
             Err(error) if error.reason == ErrorReason::Conflict => {
                 self.conflicts += 1;

@@ -16,7 +16,7 @@ use crate::model::{
 use crate::state::Store;
 use crate::units::Quantity;
 
-use super::Session;
+use super::session::Session;
 
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 

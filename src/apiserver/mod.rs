@@ -15,52 +15,25 @@ mod opt_in;
 mod pods;
 mod registry;
 mod resource_quota;
+mod server;
+mod session;
+mod status;
+mod subject;
 mod validation;
 mod volumes;
 mod workloads;
 
-pub use eviction::Eviction;
+pub use eviction::{Eviction, Served};
 pub use links::link_owners;
+pub use server::ApiServer;
 
-use crate::arena::Symbol;
-use crate::component::{Answer, ApiError, Config, ErrorReason, Reply, Request};
+use crate::component::{Answer, ApiError, Config, Reply, Request};
 use crate::engine::Streams;
 use crate::model::Object;
 use crate::state::{Changed, Store};
-use crate::units::{SimDuration, SimTime, unix_nanos_from_rfc3339};
-use admission::AdmissionCache;
-use names::Names;
-
-/// The API server.
-#[derive(Clone, Debug, Default)]
-pub struct ApiServer {
-    admission: AdmissionCache,
-    names: Names,
-    /// Unix time of t=0 in nanoseconds, if the input has time stamps.
-    epoch_unix_nanos: Option<i64>,
-    /// The input is in: nodes that are created from now on are new.
-    has_loaded: bool,
-    /// An object of the input is being taken as it is.
-    is_restoring: bool,
-}
-
-/// How far a request has come.
-#[derive(Clone, Debug)]
-pub enum Served {
-    /// It is over.
-    Answered(Answer),
-    /// Its next step follows after this time.
-    Continues(SimDuration, Box<Eviction>),
-}
-
-/// What a request works on.
-struct Session<'a> {
-    store: &'a mut Store,
-    config: &'a Config,
-    streams: &'a Streams,
-    now: SimTime,
-    changed: &'a mut Vec<Changed>,
-}
+use crate::units::SimTime;
+use resource_quota::Charge;
+use session::Session;
 
 impl ApiServer {
     /// All nodes of the input have joined; later ones pass admission as new ones do.
@@ -219,7 +192,7 @@ impl ApiServer {
             Request::SetRevisionNumber { id, revision } => workloads::set_revision_number(s, id, revision),
             Request::DeleteRevision { id } => workloads::delete_revision(s, id),
             Request::SetRevisionOwner { id, owner } => workloads::set_revision_owner(s, id, owner),
-            Request::UpdateStatus(update) => workloads::update_status(s, update),
+            Request::UpdateStatus(update) => status::update(s, update),
             Request::DeleteWorkload { workload, propagation } => workloads::delete(s, workload, propagation),
             Request::FinalizeWorkload { workload } => workloads::finalize(s, workload),
             Request::Apply(mut object) => {
@@ -248,7 +221,7 @@ impl ApiServer {
 
     /// What controllers make of what they own.
     fn create_for_owner(&mut self, s: &mut Session<'_>, request: Request) -> Answer {
-        let charge = resource_quota::request(s, &request)?;
+        let charge = charge(s, &request)?;
         let answer = match request {
             Request::CreateReplicaSet(new) => self.create_replica_set(s, *new),
             Request::CreateRevision(new) => self.create_revision(s, *new),
@@ -261,7 +234,7 @@ impl ApiServer {
 
     /// A whole object that is created or replaced; what it counts for in quotas is charged.
     fn charged(&mut self, s: &mut Session<'_>, request: Request) -> Answer {
-        let charge = resource_quota::request(s, &request)?;
+        let charge = charge(s, &request)?;
         let answer = match request {
             Request::Apply(object) => self.apply(s, *object),
             Request::Create(object) => self.create(s, *object),
@@ -270,24 +243,14 @@ impl ApiServer {
         charge.commit(s);
         Ok(answer)
     }
-
-    /// The instant of a time stamp; `otherwise` if there is none.
-    fn instant(&self, text: Option<Symbol>, otherwise: SimTime) -> SimTime {
-        match (text.and_then(|t| unix_nanos_from_rfc3339(t.as_str())), self.epoch_unix_nanos) {
-            (Some(at), Some(epoch)) => SimTime::from_nanos(at.saturating_sub(epoch)),
-            _ => otherwise,
-        }
-    }
 }
 
-/// 404 in the API's words.
-fn not_found(resource: &str, name: &str) -> ApiError {
-    ApiError::new(ErrorReason::NotFound, format!("{resource} \"{name}\" not found"))
-}
-
-/// 409 in the API's words.
-fn already_exists(resource: &str, name: &str) -> ApiError {
-    ApiError::new(ErrorReason::AlreadyExists, format!("{resource} \"{name}\" already exists"))
+/// What the object counts for that a request makes; nothing of any other request.
+///
+/// # Errors
+/// 403, if it does not fit.
+fn charge(s: &Session<'_>, request: &Request) -> Result<Charge, ApiError> {
+    namespaces::content(request, s.store).map_or_else(|| Ok(Charge::default()), |made| resource_quota::object(s, made))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{ApiServer, Session};
+use super::session::Session;
 use crate::arena::Symbol;
 use crate::state::Uid;
 
@@ -30,18 +30,18 @@ struct Series {
     next: u64,
 }
 
-impl ApiServer {
+impl Names {
     /// A new UID for an object of that name; another one for each object that bears it in turn.
     pub(super) fn new_uid(&mut self, s: &Session<'_>, kind: &str, namespace: Symbol, name: &str) -> Uid {
         let entity: Box<str> = format!("{kind}/{namespace}/{name}").into();
-        let mut stream = match self.names.given.get_mut(&entity) {
+        let mut stream = match self.given.get_mut(&entity) {
             Some(count) => {
                 *count += 1;
                 s.streams.at("uid", &entity, *count)
             }
             None => {
                 let stream = s.streams.stream("uid", &entity);
-                self.names.given.insert(entity, 0);
+                self.given.insert(entity, 0);
                 stream
             }
         };
@@ -56,7 +56,6 @@ impl ApiServer {
         let base = prefix.as_str();
         let base = &base[..base.len().min(BASE_MAX)];
         let series = self
-            .names
             .generated
             .entry((namespace, prefix))
             .or_insert_with(|| Series { entity: format!("{namespace}/{prefix}").into(), next: 0 });

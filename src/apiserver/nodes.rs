@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::admission::not_ready_taint;
-use super::{ApiServer, Session, already_exists, not_found, validation};
+use super::server::ApiServer;
+use super::session::{Session, already_exists, not_found};
+use super::validation;
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, ErrorReason, NodeConditionUpdate, NodeRegistration, Reply};
 use crate::model::{Labels, ObjectKind, TaintEffect};
@@ -22,7 +24,7 @@ impl ApiServer {
             taints.push(not_ready);
         }
         let node = Node {
-            uid: self.new_uid(s, "Node", Symbol::empty(), s.store.node_name(id).as_str()),
+            uid: self.names.new_uid(s, "Node", Symbol::empty(), s.store.node_name(id).as_str()),
             labels: new.labels,
             annotations: new.annotations,
             created_at: s.now,

@@ -5,8 +5,8 @@ use crate::component::{ApiError, ErrorReason};
 use crate::model::{self, PodSpec, PullPolicy, QosClass, TaintEffect, Toleration, TolerationOperator};
 use crate::state::Store;
 
-use super::Session;
-use super::admission::Subject;
+use super::session::Session;
+use super::subject::Subject;
 
 /// What the plugins add to a new pod, in their order.
 ///

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::admission::Subject;
 use super::resource_quota::Charge;
-use super::{ApiServer, Session, already_exists, limit_ranger, resource_quota, validation};
+use super::server::ApiServer;
+use super::session::{Session, already_exists};
+use super::subject::Subject;
+use super::{limit_ranger, resource_quota, validation};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, DeleteOptions, ErrorReason, PodDraft, PodName, PodStatusPatch, Reply};
 use crate::model::{Labels, ObjectKind, PodAnnotations, PodSpec};
@@ -33,10 +35,10 @@ impl ApiServer {
                 return Err(already_exists("pods", &name));
             }
             PodName::Exact(name) => {
-                let uid = self.new_uid(s, "Pod", draft.namespace, &name);
+                let uid = self.names.new_uid(s, "Pod", draft.namespace, &name);
                 (name, uid)
             }
-            PodName::Generate(prefix) => self.generated_name(s, draft.namespace, prefix),
+            PodName::Generate(prefix) => self.names.generated_name(s, draft.namespace, prefix),
         };
         let charge = judge(s, draft.namespace, &name, &spec)?;
         let mut labels = draft.template.metadata.labels.clone();

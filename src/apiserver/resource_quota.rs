@@ -8,9 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Session, namespaces};
+use super::session::Session;
 use crate::arena::Symbol;
-use crate::component::{ApiError, Counted, ErrorReason, Request, add_quota_usage};
+use crate::component::{ApiError, Counted, ErrorReason, add_quota_usage};
 use crate::model::{PodSpec, ResourceList};
 use crate::state::{AdmittedSpec, Quota, QuotaKey, Store};
 use crate::units::Quantity;
@@ -49,15 +49,12 @@ pub(super) fn pod(s: &Session<'_>, namespace: Symbol, name: &str, spec: &Admitte
     charge(s, namespace, ("pods", name), Counted::Pod { spec, is_live: true }, None)
 }
 
-/// A request that makes an object of which only the number counts; nothing is charged for any other.
+/// An object that is made, by its namespace, resource and name, if only the number of such objects counts.
 ///
 /// # Errors
 /// 403, if it does not fit.
-pub(super) fn request(s: &Session<'_>, request: &Request) -> Result<Charge, ApiError> {
-    if !runs(s) {
-        return Ok(Charge::default());
-    }
-    let Some((namespace, resource, name)) = namespaces::content(request, s.store) else { return Ok(Charge::default()) };
+pub(super) fn object(s: &Session<'_>, made: (Symbol, &str, &str)) -> Result<Charge, ApiError> {
+    let (namespace, resource, name) = made;
     // These are charged where they are made, once their defaults are set.
     if matches!(resource, "pods" | "services" | "persistentvolumeclaims") {
         return Ok(Charge::default());

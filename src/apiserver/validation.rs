@@ -2,8 +2,8 @@
 //!
 //! Requests of controllers for pods, ReplicaSets and Jobs are not asked: what they are made from has been.
 
-use super::Session;
 use super::registry::{Key, Strategy};
+use super::session::Session;
 use crate::arena::Symbol;
 use crate::component::ApiError;
 use crate::model::config::KubernetesVersion;

@@ -1,8 +1,12 @@
 //! Volumes, claims, classes, and what is attached where.
 
-use super::{Session, not_found, registry};
+use std::sync::Arc;
+
+use super::session::{Session, not_found};
 use crate::component::{Answer, ApiError, ErrorReason, Reply};
-use crate::state::{Attachment, AttachmentPhase, Changed, NodeId, PersistentVolumeClaimId, PersistentVolumeId, PodId};
+use crate::state::{
+    Attachment, AttachmentPhase, Changed, NodeId, PersistentVolumeClaimId, PersistentVolumeId, PodId, Propagation,
+};
 
 const CLAIMS: &str = "persistentvolumeclaims";
 const VOLUMES: &str = "persistentvolumes";
@@ -14,9 +18,32 @@ pub(super) fn pod_removed(s: &mut Session<'_>, pod: &crate::state::Pod) {
         let Some(id) = volumes.find_claim(pod.namespace, used.name) else { continue };
         if volumes.claim(id).is_some_and(|claim| claim.meta.deleting.is_some()) {
             // It exists, so that this cannot fail.
-            let _ = registry::delete_claim(s, id);
+            let _ = delete_claim(s, id);
         }
     }
+}
+
+/// # Source
+/// Finalizer `kubernetes.io/pvc-protection`: a claim that a pod uses stays until the last of them is gone.
+pub(super) fn delete_claim(s: &mut Session<'_>, id: PersistentVolumeClaimId) -> Answer {
+    let volumes = &s.store.volumes;
+    let Some(claim) = volumes.claim(id) else { return Ok(Reply::Unchanged) };
+    let is_held = !claim.meta.finalizers.is_empty();
+    let is_used = is_protected(s) && !volumes.pods_using(claim.meta.namespace, claim.meta.name).is_empty();
+    let volumes = &mut s.store.volumes;
+    if is_used || is_held {
+        if let Some(claim) = volumes.claim_mut(id)
+            && claim.meta.deleting.is_none()
+        {
+            claim.meta.deleting = Some((s.now, Propagation::Background));
+            s.changed.push(Changed::ClaimChanged(id));
+        }
+        return Ok(Reply::Done);
+    }
+    if let Some(claim) = volumes.remove_claim(id) {
+        s.changed.push(Changed::ClaimRemoved(Arc::new(claim)));
+    }
+    Ok(Reply::Done)
 }
 
 /// # Source

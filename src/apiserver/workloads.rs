@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{ApiServer, Session, already_exists, not_found, registry};
+use super::server::ApiServer;
+use super::session::{Session, already_exists, not_found};
 use crate::arena::{Id, Symbol};
 use crate::component::{
-    Answer, ApiError, BaseVersion, ErrorReason, NewReplicaSet, NewRevision, Reply, StatusUpdate, export_workload,
+    Answer, ApiError, BaseVersion, ErrorReason, NewReplicaSet, NewRevision, Reply, export_workload,
 };
 use crate::model::{Object, ObjectKind};
 use crate::state::{
-    Changed, ControllerRevision, ControllerRevisionId, CronJob, CronJobId, Deployment, Job, JobStatus, Meta,
-    ObjectDelta, Owner, Propagation, ReplicaSet, ReplicaSetId, ReplicaSetStatus, Workload, WorkloadId,
+    Changed, ControllerRevision, ControllerRevisionId, CronJobId, Job, JobStatus, Meta, ObjectDelta, Owner,
+    Propagation, ReplicaSet, ReplicaSetId, ReplicaSetStatus, Workload, WorkloadId,
 };
 use crate::units::SimTime;
 
@@ -27,7 +28,7 @@ impl ApiServer {
             meta: Meta {
                 namespace,
                 name: new.name,
-                uid: self.new_uid(s, "ReplicaSet", namespace, new.name.as_str()),
+                uid: self.names.new_uid(s, "ReplicaSet", namespace, new.name.as_str()),
                 labels: new.labels,
                 annotations: new.annotations,
                 created_at: s.now,
@@ -53,7 +54,7 @@ impl ApiServer {
         let meta = Meta {
             namespace,
             name,
-            uid: self.new_uid(s, "ControllerRevision", namespace, name.as_str()),
+            uid: self.names.new_uid(s, "ControllerRevision", namespace, name.as_str()),
             labels: new.template.metadata.labels.with(Symbol::new("controller-revision-hash"), new.hash),
             annotations: Arc::default(),
             created_at: s.now,
@@ -83,7 +84,7 @@ impl ApiServer {
         let meta = Meta {
             namespace,
             name,
-            uid: self.new_uid(s, "Job", namespace, name.as_str()),
+            uid: self.names.new_uid(s, "Job", namespace, name.as_str()),
             labels: template.metadata.labels.clone(),
             annotations: Arc::new(template.metadata.annotations.clone()),
             created_at: s.now,
@@ -170,7 +171,7 @@ pub(super) fn modified(resource: &str, name: Symbol) -> ApiError {
 
 /// # Source
 /// `ValidateJobStatus`, gate `RejectMoreReadyThanActivePods`: only what changes is checked.
-fn valid_job_status(job: &Job, new: &JobStatus) -> Result<(), ApiError> {
+pub(super) fn valid_job_status(job: &Job, new: &JobStatus) -> Result<(), ApiError> {
     let changes = (new.ready, new.active) != (job.status.ready, job.status.active);
     if !changes || new.ready <= new.active {
         return Ok(());
@@ -234,38 +235,8 @@ pub(super) fn set_revision_owner(s: &mut Session<'_>, id: ControllerRevisionId, 
     Ok(Reply::Revision(id))
 }
 
-pub(super) fn update_status(s: &mut Session<'_>, update: StatusUpdate) -> Answer {
-    match update {
-        StatusUpdate::Deployment(id, base, new, annotations) => {
-            set_status(s, id, base, |deployment: &mut Deployment| {
-                let is_same =
-                    annotations.as_ref().is_none_or(|annotations| *annotations == deployment.meta.annotations);
-                deployment.meta.annotations = annotations.unwrap_or_else(|| Arc::clone(&deployment.meta.annotations));
-                let delta = write_status(deployment, new);
-                Ok(if is_same { delta } else { delta | ObjectDelta::METADATA })
-            })
-        }
-        StatusUpdate::ReplicaSet(id, base, new) => set_status(s, id, base, |set| Ok(write_status(set, new))),
-        StatusUpdate::DaemonSet(id, base, new) => set_status(s, id, base, |set| Ok(write_status(set, new))),
-        StatusUpdate::StatefulSet(id, base, new) => set_status(s, id, base, |set| Ok(write_status(set, new))),
-        StatusUpdate::Job(id, base, new) => set_status(s, id, base, |job| {
-            valid_job_status(job, &new)?;
-            Ok(write_status(job, *new))
-        }),
-        StatusUpdate::CronJob(id, gone) => set_status(s, id, None, |cron_job: &mut CronJob| {
-            let before = cron_job.status.active.len();
-            cron_job.status.active.retain(|(job, _)| !gone.contains(job));
-            let is_same = cron_job.status.active.len() == before;
-            Ok(if is_same { ObjectDelta::NONE } else { ObjectDelta::STATUS })
-        }),
-        StatusUpdate::Autoscaler(key, new) => registry::update_autoscaler_status(s, key, *new),
-        StatusUpdate::Quota(key, base, new) => registry::update_quota_status(s, key, base, *new),
-        StatusUpdate::Budget(id, base, new) => registry::update_budget_status(s, id, base, *new),
-    }
-}
-
 /// Writes a workload's status from the version of it that was read.
-fn set_status<W: Workload>(
+pub(super) fn set_status<W: Workload>(
     s: &mut Session<'_>,
     id: Id<W>,
     base: BaseVersion,
@@ -279,7 +250,7 @@ fn set_status<W: Workload>(
 }
 
 /// Replaces a status and says whether it differed.
-fn write_status<W: Workload>(held: &mut W, new: W::Status) -> ObjectDelta {
+pub(super) fn write_status<W: Workload>(held: &mut W, new: W::Status) -> ObjectDelta {
     let old = held.status_mut();
     if *old == new {
         return ObjectDelta::NONE;

@@ -310,10 +310,7 @@ impl Scheduler {
         let periods = due.saturating_since(self.started_at).as_nanos() / FLUSH_PERIOD.as_nanos() + 1;
         let at = self.started_at + FLUSH_PERIOD * periods;
         self.flush_at = Some(at);
-        // Nobody moves pods that have waited for long: time does.
-        let cause = std::mem::replace(&mut ctx.cause, CauseId::NONE);
         ctx.arm(at, Timer::Flush);
-        ctx.cause = cause;
     }
 
     fn pod_updated(&mut self, id: PodId, pod: &Pod, delta: PodDelta, before: Option<&Pod>, ctx: &mut Ctx<'_, Self>) {
@@ -420,6 +417,11 @@ impl Component for Scheduler {
     const PROCESS: Option<ControlPlaneProcess> = Some(ControlPlaneProcess::KubeScheduler);
     const CONTROLLERS: &'static [&'static str] = &[];
     const EVENT_CLIENT: usize = 1;
+
+    /// Nobody moves pods that have waited for long: time does.
+    fn begins_anew(timer: &Timer) -> bool {
+        matches!(timer, Timer::Flush)
+    }
 
     fn words(timer: &Timer, store: &Store) -> String {
         match *timer {

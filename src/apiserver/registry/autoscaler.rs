@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::{ApiServer, Session, not_found};
-use super::{Key, Strategy, stored};
+use super::strategy::{Key, Strategy};
+use super::{stored, strategy};
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::{Session, not_found};
 use crate::arena::Symbol;
 use crate::component::{Answer, Reply};
 use crate::model::{self, Object, ObjectKind, StoredObject};
@@ -62,7 +64,7 @@ fn status(
 ) -> AutoscalerStatus {
     let condition = |condition: &model::Condition| AutoscalerCondition {
         kind: condition.condition_type,
-        status: super::status(condition.status),
+        status: strategy::status(condition.status),
         reason: condition.reason,
         message: Arc::from(condition.message.as_str()),
         since: instant(condition.last_transition_time),

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::workloads::modified;
-use super::super::{ApiServer, Session, not_found};
-use super::{Key, Strategy, replace};
+use super::strategy::{Key, Strategy, replace};
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::{Session, not_found};
+use crate::apiserver::workloads::modified;
 use crate::arena::Symbol;
 use crate::component::{Answer, Reply};
 use crate::model::{self, Object};

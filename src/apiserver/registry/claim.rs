@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use super::super::{ApiServer, Session, finalizers, limit_ranger, resource_quota, validation, volumes};
-use super::{Key, Strategy};
+use super::strategy::{Key, Strategy};
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::Session;
+use crate::apiserver::{finalizers, limit_ranger, resource_quota, validation, volumes};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, CLAIM_PROTECTION, Counted, ErrorReason, Reply, export_claim};
 use crate::model::{self, Object, ObjectKind, PersistentVolumeClaimPhase};
-use crate::state::{Changed, PersistentVolumeClaim, PersistentVolumeClaimId, Propagation, Store};
+use crate::state::{Changed, PersistentVolumeClaim, PersistentVolumeClaimId, Store};
 
 impl Strategy for model::PersistentVolumeClaim {
     type Id = PersistentVolumeClaimId;
@@ -104,32 +106,9 @@ impl Strategy for model::PersistentVolumeClaim {
         Ok(Reply::Done)
     }
 
-    /// # Source
-    /// Finalizer `kubernetes.io/pvc-protection`: a claim that a pod uses stays until the last of them is gone.
     fn delete(_api: &mut ApiServer, s: &mut Session<'_>, id: PersistentVolumeClaimId) -> Answer {
-        delete(s, id)
+        volumes::delete_claim(s, id)
     }
-}
-
-pub(in crate::apiserver) fn delete(s: &mut Session<'_>, id: PersistentVolumeClaimId) -> Answer {
-    let volumes = &s.store.volumes;
-    let Some(claim) = volumes.claim(id) else { return Ok(Reply::Unchanged) };
-    let is_held = !claim.meta.finalizers.is_empty();
-    let is_used = volumes::is_protected(s) && !volumes.pods_using(claim.meta.namespace, claim.meta.name).is_empty();
-    let volumes = &mut s.store.volumes;
-    if is_used || is_held {
-        if let Some(claim) = volumes.claim_mut(id)
-            && claim.meta.deleting.is_none()
-        {
-            claim.meta.deleting = Some((s.now, Propagation::Background));
-            s.changed.push(Changed::ClaimChanged(id));
-        }
-        return Ok(Reply::Done);
-    }
-    if let Some(claim) = volumes.remove_claim(id) {
-        s.changed.push(Changed::ClaimRemoved(Arc::new(claim)));
-    }
-    Ok(Reply::Done)
 }
 
 /// # Source

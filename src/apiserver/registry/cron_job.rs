@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::super::{ApiServer, Session};
 use super::workload::WorkloadObject;
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::Session;
 use crate::model::{self, ObjectKind, ObjectMeta};
 use crate::state::{CronJob, CronJobStatus};
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::super::{ApiServer, Session};
 use super::workload::WorkloadObject;
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::Session;
 use crate::model::{self, ConditionStatus, ObjectKind, ObjectMeta};
 use crate::state::{Deployment, DeploymentCondition, DeploymentStatus};
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::super::{ApiServer, Session};
 use super::workload::WorkloadObject;
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::Session;
 use crate::arena::Symbol;
 use crate::model::{self, ConditionStatus, Object, ObjectKind, ObjectMeta};
 use crate::state::{Job, JobCondition, JobStatus};

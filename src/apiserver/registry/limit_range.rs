@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::{ApiServer, Session};
-use super::{Key, Strategy, stored};
+use super::stored;
+use super::strategy::{Key, Strategy};
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::Session;
 use crate::arena::Symbol;
 use crate::component::{Answer, Reply};
 use crate::model::{LimitRange, LimitRangeSpec, Object, ObjectKind, StoredObject};

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::{ApiServer, Session, finalizers, not_found};
-use super::{Key, Strategy};
+use super::strategy::{Key, Strategy};
+use crate::apiserver::finalizers;
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::{Session, not_found};
 use crate::arena::Symbol;
 use crate::component::{Answer, ApiError, ErrorReason, Reply};
 use crate::model::{self, Labels, Object, ObjectKind};

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::{ApiServer, Session, nodes, validation};
-use super::{Key, Strategy, status};
+use super::strategy::{Key, Strategy, status};
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::Session;
+use crate::apiserver::{nodes, validation};
 use crate::component::{Answer, NodeRegistration, export_node};
 use crate::model::{self, NodeConditionType, Object};
 use crate::state::{NodeCondition, NodeConditionKind, NodeDelta, NodeId, Store, TaintOnNode};

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::super::admission::Subject;
-use super::super::resource_quota::Charge;
-use super::super::{ApiServer, Session, already_exists, finalizers, pods, validation};
-use super::{Key, Strategy, owner_by_name};
+use super::strategy;
+use super::strategy::{Key, Strategy, owner_by_name};
+use crate::apiserver::resource_quota::Charge;
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::{Session, already_exists};
+use crate::apiserver::subject::Subject;
+use crate::apiserver::{finalizers, pods, validation};
 use crate::arena::Symbol;
 use crate::component::{Answer, DeleteOptions, Reply, export_pod};
 use crate::model::{self, ConditionStatus, Object, ObjectKind, ObjectMeta, PodConditionType, PodSpec};
@@ -30,7 +33,7 @@ impl Strategy for model::Pod {
     fn create(self, api: &mut ApiServer, s: &mut Session<'_>) -> Answer {
         let metadata = &self.metadata;
         let (name, generated_uid) = if metadata.name.as_str().is_empty() {
-            let (name, uid) = api.generated_name(s, metadata.namespace, metadata.generate_name);
+            let (name, uid) = api.names.generated_name(s, metadata.namespace, metadata.generate_name);
             (name, Some(uid))
         } else {
             (Arc::from(metadata.name.as_str()), None)
@@ -60,7 +63,7 @@ impl Strategy for model::Pod {
         let created_at = api.instant(metadata.creation_timestamp, s.now);
         let started_at = status.start_time.map(|_| api.instant(status.start_time, created_at));
         let ready = status.condition(PodConditionType::Ready).map(|c| PodCondition {
-            status: super::status(c.status),
+            status: strategy::status(c.status),
             since: api.instant(c.last_transition_time, created_at),
         });
         let deletion = metadata.deletion_timestamp.map(|_| {

@@ -1,7 +1,9 @@
 //! PriorityClasses.
 
-use super::super::{ApiServer, Session, admission};
-use super::{Key, Strategy};
+use super::strategy::{Key, Strategy};
+use crate::apiserver::admission;
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::Session;
 use crate::component::{Answer, ApiError, ErrorReason, Reply};
 use crate::model::{self, Object, PreemptionPolicy, SYSTEM_PRIORITY_CLASSES};
 use crate::state::{PriorityClass, PriorityClassId, Store};

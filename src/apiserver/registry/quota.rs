@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use super::super::workloads::modified;
-use super::super::{ApiServer, Session, not_found};
-use super::{Key, Strategy, stored};
+use super::stored;
+use super::strategy::{Key, Strategy};
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::{Session, not_found};
+use crate::apiserver::workloads::modified;
 use crate::component::{Answer, Reply, quota_usage};
 use crate::model::{Object, ObjectKind, ResourceList, ResourceQuota, ResourceQuotaSpec, StoredObject};
 use crate::state::{Changed, Quota, QuotaKey, Store};

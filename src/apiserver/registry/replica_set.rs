@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::{ApiServer, Session};
-use super::replace;
+use super::strategy::replace;
 use super::workload::WorkloadObject;
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::Session;
 use crate::model::{self, LabelSelector, ObjectKind, ObjectMeta, ReplicaSetSpec};
 use crate::state::{ObjectDelta, ReplicaSet, ReplicaSetStatus};
 

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::{ApiServer, Session, workloads};
-use super::{Key, Strategy};
+use super::strategy::{Key, Strategy};
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::Session;
+use crate::apiserver::workloads;
 use crate::arena::Symbol;
 use crate::component::{Answer, Reply};
 use crate::model::{self, PodTemplateSpec};

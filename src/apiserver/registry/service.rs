@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::super::{ApiServer, Session, not_found, resource_quota};
-use super::{Key, Strategy, replace};
+use super::strategy::{Key, Strategy, replace};
+use crate::apiserver::resource_quota;
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::{Session, not_found};
 use crate::component::{Answer, Counted, Reply};
 use crate::model::{self, Object};
 use crate::state::{Changed, Endpoint, Service, ServiceId, Store};

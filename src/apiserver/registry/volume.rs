@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::{ApiServer, Session, finalizers, validation, volumes};
-use super::{Key, Strategy};
+use super::strategy::{Key, Strategy};
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::Session;
+use crate::apiserver::{finalizers, validation, volumes};
 use crate::arena::Symbol;
 use crate::component::{Answer, Reply, VOLUME_PROTECTION, export_volume};
 use crate::model::{self, Object, ObjectKind, PersistentVolumePhase};

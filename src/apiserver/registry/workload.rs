@@ -1,7 +1,9 @@
 //! Workloads: all kinds are put in the same way.
 
-use super::super::{ApiServer, Session, finalizers, workloads};
-use super::{Key, Strategy, replace};
+use super::strategy::{Key, Strategy, replace};
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::session::Session;
+use crate::apiserver::{finalizers, workloads};
 use crate::component::{Answer, Reply, export_workload};
 use crate::model::{Object, ObjectKind, ObjectMeta};
 use crate::state::{Changed, ObjectDelta, Propagation, Store, Workload, WorkloadId};

@@ -8,6 +8,7 @@ mod metrics;
 mod pace;
 mod rivals;
 mod sync;
+mod target;
 
 use std::sync::Arc;
 
@@ -16,13 +17,14 @@ use rustc_hash::FxHashMap;
 use crate::arena::Symbol;
 use crate::component::{Answer, ClientLimit, Component, Config, Ctx, Load, Start};
 use crate::engine::Ticket;
-use crate::model::{ObjectKind, ObjectReference};
+use crate::model::ObjectKind;
 use crate::state::{
     AutoscalerKey, AutoscalerStatus, Change, Changed, ControlPlaneProcess, Pod, PodDelta, Store, WorkloadId,
 };
 use crate::units::{SimDuration, SimTime};
 use pace::Past;
 use rivals::{Keys, Selectors};
+use target::{find_target, target_kind};
 
 /// A sync of an autoscaler.
 #[derive(Copy, Clone, Debug)]
@@ -106,19 +108,6 @@ pub struct HorizontalPodAutoscalers {
     by_workload: FxHashMap<WorkloadId, Keys>,
     selectors: Selectors,
 }
-
-/// The kind of a target that can be scaled; none of kinds that are not modelled.
-fn target_kind(target: &ObjectReference) -> Option<ObjectKind> {
-    ObjectKind::named(target.kind.as_str()).filter(|kind| SCALABLE.iter().any(|(scalable, _)| scalable == kind))
-}
-
-/// Kinds with the subresource `scale`, and how errors name them.
-const SCALABLE: [(ObjectKind, &str); 4] = [
-    (ObjectKind::Deployment, "deployments.apps"),
-    (ObjectKind::ReplicaSet, "replicasets.apps"),
-    (ObjectKind::StatefulSet, "statefulsets.apps"),
-    (ObjectKind::ReplicationController, "replicationcontrollers"),
-];
 
 impl HorizontalPodAutoscalers {
     /// A controller that has not started; what is known of the loads on workloads.
@@ -243,7 +232,7 @@ impl HorizontalPodAutoscalers {
     /// A controller that has been running for long knows what its autoscalers select.
     fn recall(&mut self, key: AutoscalerKey, store: &Store) {
         let autoscaler = store.autoscalers.get(&key);
-        let target = autoscaler.and_then(|autoscaler| sync::find_target(key, &autoscaler.spec, store).ok());
+        let target = autoscaler.and_then(|autoscaler| find_target(key, &autoscaler.spec, store).ok());
         if let Some(selector) = target.filter(|target| target.replicas > 0).and_then(|target| target.selector) {
             self.selectors.put(key, &selector);
         }

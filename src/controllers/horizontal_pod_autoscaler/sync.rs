@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::calculator::{Goal, Proposal, Tolerances, proposal};
 use super::metrics::{Pressure, View, samples};
 use super::pace::Wish;
-use super::{HorizontalPodAutoscalers, SCALABLE, Scaling, Tag, Why, target_kind};
+use super::target::{Target, find_target, target_kind};
+use super::{HorizontalPodAutoscalers, Scaling, Tag, Why};
 use crate::arena::Symbol;
 use crate::component::{Answer, Ctx, ErrorReason, EventDraft, Load, LoadCurve, ObjectRef, Request, StatusUpdate};
 use crate::model::{
@@ -14,13 +15,6 @@ use crate::model::{
 };
 use crate::state::{Autoscaler, AutoscalerKey, AutoscalerStatus, MetricValue, Pod, PodId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
-
-/// What is scaled.
-pub(super) struct Target {
-    workload: WorkloadId,
-    pub(super) replicas: i32,
-    pub(super) selector: Option<LabelSelector>,
-}
 
 /// What the metrics of an autoscaler say together.
 struct Findings {
@@ -40,37 +34,6 @@ struct Scene<'a> {
     views: Vec<View<'a>>,
     tolerances: Tolerances,
     namespace: Symbol,
-}
-
-pub(super) fn find_target(
-    key: AutoscalerKey,
-    spec: &HorizontalPodAutoscalerSpec,
-    store: &Store,
-) -> Result<Target, String> {
-    let reference = &spec.scale_target_ref;
-    let Some(kind) = target_kind(reference) else {
-        let group = reference.api_version.as_str().split_once('/').map_or("", |(group, _)| group);
-        return Err(format!("no matches for kind {:?} in group {group:?}", reference.kind.as_str()));
-    };
-    let resource = SCALABLE.iter().find(|(scalable, _)| *scalable == kind).map_or("", |(_, resource)| resource);
-    let missing = || format!("{resource} {:?} not found", reference.name.as_str());
-    let workload = store.find_workload(kind, key.0, reference.name).ok_or_else(missing)?;
-    let (replicas, selector) = match workload {
-        WorkloadId::Deployment(id) => {
-            let spec = &store.deployments.get(id).ok_or_else(missing)?.spec;
-            (spec.replicas.unwrap_or(1), spec.selector.clone())
-        }
-        WorkloadId::StatefulSet(id) => {
-            let spec = &store.stateful_sets.get(id).ok_or_else(missing)?.spec;
-            (spec.replicas.unwrap_or(1), spec.selector.clone())
-        }
-        WorkloadId::ReplicaSet(id) => {
-            let set = store.replica_sets.get(id).ok_or_else(missing)?;
-            (set.replicas, set.spec.selector.clone())
-        }
-        _ => return Err(missing()),
-    };
-    Ok(Target { workload, replicas, selector })
 }
 
 /// The pods that a selector selects, by name.

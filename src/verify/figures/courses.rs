@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Figures, are_alike, pods};
+use super::counted::{Figures, are_alike};
+use super::pods;
 use crate::arena::Symbol;
 use crate::observe::{MinReady, Observed, PodRow, WorkloadKey, WorkloadOutcome};
 use crate::units::SimTime;

@@ -1,5 +1,6 @@
 //! The summary against the rows of the files: every figure counted anew, from the rows alone and by code of its own.
 
+mod counted;
 mod courses;
 mod pods;
 mod services;
@@ -8,30 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::observe::{ClusterRow, FIGURES, Matter, Observed, Tone};
 use crate::units::SimTime;
-
-/// Sums of seconds may differ by the order in which they were added.
-const TOLERANCE: f64 = 1e-6;
-
-/// Figures counted anew, by name.
-#[derive(Clone, Debug, Default)]
-struct Figures {
-    found: BTreeMap<&'static str, f64>,
-}
-
-impl Figures {
-    fn put(&mut self, name: &'static str, value: f64) {
-        self.found.insert(name, value);
-    }
-
-    fn count(&mut self, name: &'static str, count: usize) {
-        self.put(name, count as f64);
-    }
-}
-
-/// Whether two figures are the same.
-fn are_alike(one: f64, other: f64) -> bool {
-    (one - other).abs() <= TOLERANCE * one.abs().max(other.abs()).max(1.0)
-}
+use counted::{Figures, are_alike};
 
 /// Counts every figure of the summary anew, from the rows of a run whose files were kept.
 ///

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Figures;
+use super::counted::Figures;
 use crate::observe::{Observed, PodRow};
 use crate::units::SimTime;
 

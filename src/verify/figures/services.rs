@@ -1,6 +1,6 @@
 //! What services lost, from `services.csv`.
 
-use super::{Figures, are_alike};
+use super::counted::{Figures, are_alike};
 use crate::observe::{Observed, ServiceOutcome, ServiceRow};
 use crate::units::SimTime;
 

@@ -281,7 +281,6 @@ fn a_pod_is_tried_again_because_of_what_brought_it_back() {
     // The room comes while the scheduler waits for the answer to what it has written on the large pod.
     let lines = [(60, apply.as_str()), (61, "delete pod q --grace-period=0 --force")];
     let observed = observed("1.36", &items, &lines, &json!({"latency": {"apiCall": "2s", "watch": "0s"}}));
-    println!("{:#?}", observed.causes);
     let chain = chain(&observed, "pod/default/p bound to a");
     assert!(chain[1].contains("pod/default/q"), "{chain:?}");
 }

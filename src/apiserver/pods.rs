@@ -265,6 +265,7 @@ fn keep_last_states(new: &mut [ContainerStatus], old: &[ContainerStatus]) {
 
 fn write_status(pod: &mut Pod, patch: PodStatusPatch, now: crate::units::SimTime) -> PodDelta {
     let mut delta = PodDelta::NONE;
+    let stamped_at = patch.stamped_at.unwrap_or(now);
     let mut set = |differs: bool, part: PodDelta| {
         if differs {
             delta = delta | part;
@@ -280,7 +281,7 @@ fn write_status(pod: &mut Pod, patch: PodStatusPatch, now: crate::units::SimTime
     if let Some(status) = patch.ready {
         let differs = pod.ready.is_none_or(|old| old.status != status);
         if differs {
-            pod.ready = Some(PodCondition { status, since: now });
+            pod.ready = Some(PodCondition { status, since: stamped_at });
         }
         set(differs, PodDelta::READY);
     }
@@ -303,7 +304,7 @@ fn write_status(pod: &mut Pod, patch: PodStatusPatch, now: crate::units::SimTime
     if let Some((reason, status)) = patch.disruption {
         let same = pod.disruption_target.is_some_and(|old| old.reason == reason && old.status == status);
         if !same {
-            pod.disruption_target = Some(DisruptionTarget { reason, since: now, status });
+            pod.disruption_target = Some(DisruptionTarget { reason, since: stamped_at, status });
         }
         set(!same, PodDelta::CONDITIONS);
     }

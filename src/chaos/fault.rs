@@ -6,8 +6,8 @@ use super::losses::Losses;
 use super::parameters::Parameters;
 use super::{Chaos, PodTarget};
 use crate::component::{Config, Ctx};
-use crate::diagnostics::{Diagnostics, Location};
-use crate::state::{ControlPlaneProcess, MachineChange, NodeId};
+use crate::diagnostics::{Diagnostic, Diagnostics, Location};
+use crate::state::{ControlPlaneProcess, FaultId, MachineChange, NodeId};
 
 /// A kind of fault; the value is what a scenario says of one such fault.
 pub(super) trait Fault: Parameters {
@@ -15,6 +15,9 @@ pub(super) trait Fault: Parameters {
     const NAME: &'static str;
     /// What it does, in a line of the reference.
     const ABOUT: &'static str;
+    /// In what it differs from what such a fault would be in reality, as a part of a sentence for the reference; empty if in nothing
+    /// that is known.
+    const DIFFERS: &'static str;
     /// How it ends.
     const COURSE: Course;
     /// Whether a node that it hits can lose the condition Ready, or its Node object, by it.
@@ -31,8 +34,9 @@ pub(super) trait Fault: Parameters {
     /// It begins.
     fn begin(&self, hit: &Hit<'_>, state: &mut Self::State, losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>);
 
-    /// It ends; called for kinds that last.
-    fn end(&self, nodes: &[NodeId], state: &mut Self::State, losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>);
+    /// It ends; called for kinds that last. A machine that it hit may have been replaced under its name: what is taken back is what
+    /// stands under this fault's number.
+    fn end(&self, fault: &Begun, state: &mut Self::State, losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>);
 
     /// The world goes on in the middle of a fault.
     fn machine_changed(_change: &MachineChange, _state: &mut Self::State, _ctx: &mut Ctx<'_, Chaos>) {}
@@ -112,11 +116,22 @@ pub(super) enum Origin {
 /// Which fault begins, and whom it hits.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Hit<'a> {
+    pub(super) fault: FaultId,
     /// Names what it draws.
     pub(super) name: &'a str,
     /// Machines that exist.
     pub(super) nodes: &'a [NodeId],
+    /// Whether machines are hit, too, that join while it lasts.
+    pub(super) is_everywhere: bool,
     pub(super) origin: Origin,
+}
+
+/// A fault that has begun.
+#[derive(Clone, Debug)]
+pub(super) struct Begun {
+    pub(super) fault: FaultId,
+    /// The machines that it hit.
+    pub(super) nodes: Vec<NodeId>,
 }
 
 /// A look at the parameters of a fault as they are written.
@@ -129,4 +144,14 @@ pub struct Check<'a> {
     pub is_empty_list: &'a dyn Fn(&str) -> bool,
     /// What was found.
     pub diagnostics: &'a mut Diagnostics,
+}
+
+impl Check<'_> {
+    /// What is written in this field makes the fault change nothing.
+    pub(super) fn no_effect(&mut self, kind: &str, field: &str, help: &str) {
+        let message = format!("this {kind} changes nothing");
+        let at = (self.place)(field);
+        let diagnostic = Diagnostic::warning("scenario::no_effect", message);
+        self.diagnostics.push(diagnostic.at(at, "everything takes as long as without it").help(help));
+    }
 }

@@ -1,14 +1,16 @@
-//! What faults have taken from machines. Each loss counts its causes: a machine hit twice is whole again when both faults are over.
+//! What faults have taken from machines: a machine hit twice is whole again when both faults are over.
 
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use super::causes::Causes;
+use super::fault::{Begun, Hit};
 use super::slowness::Slowness;
 use super::{Chaos, ChaosPlan};
 use crate::component::Ctx;
 use crate::engine::Distribution;
-use crate::state::{MachineChange, NodeConditionKind, NodeId, Power, Usage};
+use crate::state::{FaultId, MachineChange, NodeConditionKind, NodeId, Power, Usage};
 
 /// What a fault takes away from a machine.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
@@ -26,11 +28,11 @@ pub(super) enum Loss {
 /// The losses of all machines.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
-    causes: FxHashMap<(NodeId, Loss), u32>,
+    causes: Causes<(), (NodeId, Loss)>,
     /// Machines in graceful shutdown whose fault is over already: they are powered on as soon as they are off.
     returning: FxHashSet<NodeId>,
     /// What faults make others than pods use of a machine.
-    burdens: FxHashMap<NodeId, Vec<Usage>>,
+    burdens: Causes<Usage>,
     /// What they slow down.
     pub(super) slowness: Slowness,
     plan: Arc<ChaosPlan>,
@@ -47,85 +49,79 @@ impl Losses {
         &self.plan
     }
 
-    /// One more cause; true if it is the first.
-    fn begin(&mut self, node: NodeId, loss: Loss) -> bool {
-        let causes = self.causes.entry((node, loss)).or_insert(0);
-        *causes += 1;
-        *causes == 1
-    }
-
-    /// One cause less; true if it was the last.
-    fn end(&mut self, node: NodeId, loss: Loss) -> bool {
-        match self.causes.get_mut(&(node, loss)) {
-            Some(causes) if *causes > 1 => {
-                *causes -= 1;
-                false
-            }
-            Some(_) => {
-                self.causes.remove(&(node, loss));
-                true
-            }
-            None => false,
-        }
-    }
-
     /// Whether some fault causes the loss.
     pub(super) fn holds(&self, node: NodeId, loss: Loss) -> bool {
-        self.causes.contains_key(&(node, loss))
+        self.causes.any((node, loss))
     }
 
     /// A fault takes something away; `change` is what happens if it was there.
-    pub(super) fn take(&mut self, node: NodeId, loss: Loss, change: MachineChange, ctx: &mut Ctx<'_, Chaos>) {
-        if self.begin(node, loss) {
+    pub(super) fn take(
+        &mut self,
+        fault: FaultId,
+        node: NodeId,
+        loss: Loss,
+        change: MachineChange,
+        ctx: &mut Ctx<'_, Chaos>,
+    ) {
+        if self.causes.add((node, loss), fault, ()) {
             ctx.change_machine(change);
         }
     }
 
     /// A fault is over that took something away; `change` is what happens if none is left that does.
-    pub(super) fn give_back(&mut self, node: NodeId, loss: Loss, change: MachineChange, ctx: &mut Ctx<'_, Chaos>) {
-        if self.end(node, loss) && ctx.store.machine(node).exists {
+    pub(super) fn give_back(
+        &mut self,
+        fault: FaultId,
+        node: NodeId,
+        loss: Loss,
+        change: MachineChange,
+        ctx: &mut Ctx<'_, Chaos>,
+    ) {
+        if self.causes.remove_last((node, loss), fault) && ctx.store.machine(node).exists {
             ctx.change_machine(change);
         }
     }
 
-    /// The kubelets of these machines observe a condition other than it should be.
-    pub(super) fn take_condition(&mut self, nodes: &[NodeId], condition: NodeConditionKind, ctx: &mut Ctx<'_, Chaos>) {
+    /// The kubelets of the machines that are hit observe a condition other than it should be.
+    pub(super) fn take_condition(&mut self, hit: &Hit<'_>, condition: NodeConditionKind, ctx: &mut Ctx<'_, Chaos>) {
         let holds = condition != NodeConditionKind::Ready;
-        for &node in nodes {
-            self.take(node, Loss::Condition(condition), MachineChange::Observed { node, condition, holds }, ctx);
+        for &node in hit.nodes {
+            let change = MachineChange::Observed { node, condition, holds };
+            self.take(hit.fault, node, Loss::Condition(condition), change, ctx);
         }
     }
 
     /// The reverse of [`Self::take_condition`].
     pub(super) fn give_condition_back(
         &mut self,
-        nodes: &[NodeId],
+        fault: &Begun,
         condition: NodeConditionKind,
         ctx: &mut Ctx<'_, Chaos>,
     ) {
         let holds = condition == NodeConditionKind::Ready;
-        for &node in nodes {
-            self.give_back(node, Loss::Condition(condition), MachineChange::Observed { node, condition, holds }, ctx);
+        for &node in &fault.nodes {
+            let change = MachineChange::Observed { node, condition, holds };
+            self.give_back(fault.fault, node, Loss::Condition(condition), change, ctx);
         }
     }
 
     /// The machine loses power at once, also one that is shutting down in good order.
-    pub(super) fn cut_power(&mut self, node: NodeId, ctx: &mut Ctx<'_, Chaos>) {
-        if self.begin(node, Loss::Power) || ctx.store.machine(node).power != Power::Off {
+    pub(super) fn cut_power(&mut self, fault: FaultId, node: NodeId, ctx: &mut Ctx<'_, Chaos>) {
+        if self.causes.add((node, Loss::Power), fault, ()) || ctx.store.machine(node).power != Power::Off {
             ctx.change_machine(MachineChange::PowerOff(node));
         }
     }
 
     /// The machine shuts down in good order if it is up, and else stays off.
-    pub(super) fn shut_down(&mut self, node: NodeId, ctx: &mut Ctx<'_, Chaos>) {
+    pub(super) fn shut_down(&mut self, fault: FaultId, node: NodeId, ctx: &mut Ctx<'_, Chaos>) {
         let is_on = ctx.store.machine(node).power == Power::On;
         let change = if is_on { MachineChange::ShutdownBegins(node) } else { MachineChange::PowerOff(node) };
-        self.take(node, Loss::Power, change, ctx);
+        self.take(fault, node, Loss::Power, change, ctx);
     }
 
     /// A fault is over that kept the machine off.
-    pub(super) fn give_power_back(&mut self, node: NodeId, ctx: &mut Ctx<'_, Chaos>) {
-        if !self.end(node, Loss::Power) || !ctx.store.machine(node).exists {
+    pub(super) fn give_power_back(&mut self, fault: FaultId, node: NodeId, ctx: &mut Ctx<'_, Chaos>) {
+        if !self.causes.remove_last((node, Loss::Power), fault) || !ctx.store.machine(node).exists {
             return;
         }
         match ctx.store.machine(node).power {
@@ -138,19 +134,21 @@ impl Losses {
     }
 
     /// Others than pods use so much more of the machine.
-    pub(super) fn burden(&mut self, node: NodeId, usage: Usage, ctx: &mut Ctx<'_, Chaos>) {
-        let burdens = self.burdens.entry(node).or_default();
-        burdens.push(usage);
-        ctx.change_machine(MachineChange::Burdened { node, burden: sum(burdens) });
+    pub(super) fn burden(&mut self, fault: FaultId, node: NodeId, usage: Usage, ctx: &mut Ctx<'_, Chaos>) {
+        self.burdens.add(node, fault, usage);
+        self.change_burden(node, ctx);
     }
 
     /// Others than pods use so much less of the machine.
-    pub(super) fn unburden(&mut self, node: NodeId, usage: Usage, ctx: &mut Ctx<'_, Chaos>) {
-        let Some(burdens) = self.burdens.get_mut(&node) else { return };
-        if let Some(position) = burdens.iter().position(|other| *other == usage) {
-            burdens.swap_remove(position);
+    pub(super) fn unburden(&mut self, fault: FaultId, node: NodeId, ctx: &mut Ctx<'_, Chaos>) {
+        if self.burdens.remove(node, fault).is_some() {
+            self.change_burden(node, ctx);
         }
-        ctx.change_machine(MachineChange::Burdened { node, burden: sum(burdens) });
+    }
+
+    fn change_burden(&self, node: NodeId, ctx: &mut Ctx<'_, Chaos>) {
+        let burden = self.burdens.of(node).fold(Usage::default(), |sum, usage| sum.and(*usage));
+        ctx.change_machine(MachineChange::Burdened { node, burden });
     }
 
     /// What follows from a change of the machines: the world goes on in the middle of a fault.
@@ -162,17 +160,13 @@ impl Losses {
             }
             // Whoever takes the machine away: nothing of it is lost any more.
             MachineChange::InstanceGone(node) => {
-                self.causes.retain(|(other, _), _| *other != node);
-                self.burdens.remove(&node);
+                self.causes.forget(|(other, _)| other == node);
+                self.burdens.forget(|other| other == node);
                 self.returning.remove(&node);
             }
             _ => {}
         }
     }
-}
-
-fn sum(burdens: &[Usage]) -> Usage {
-    burdens.iter().fold(Usage::default(), |sum, usage| sum.and(*usage))
 }
 
 /// Says how long the next boot of the machine takes, if the fault does.
@@ -182,32 +176,5 @@ pub(super) fn time_boot(boot: Option<&Distribution>, name: &str, node: NodeId, c
         let begun = ctx.now.as_nanos().unsigned_abs() / 1_000_000;
         let length = boot.sample(&mut ctx.streams.at("fault-boot", &entity, begun));
         ctx.change_machine(MachineChange::NextBootTakes { node, length_ns: length.as_nanos() });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::state::Store;
-
-    #[test]
-    fn a_machine_hit_twice_is_whole_when_both_are_over() {
-        let node = Store::default().node_slot("n".into());
-        let mut losses = Losses::default();
-        assert!(losses.begin(node, Loss::Power));
-        assert!(!losses.begin(node, Loss::Power));
-        assert!(!losses.end(node, Loss::Power));
-        assert!(losses.end(node, Loss::Power));
-        assert!(!losses.end(node, Loss::Power));
-    }
-
-    #[test]
-    fn losses_of_different_kinds_do_not_nest() {
-        let node = Store::default().node_slot("n".into());
-        let mut losses = Losses::default();
-        assert!(losses.begin(node, Loss::Power));
-        assert!(losses.begin(node, Loss::Link));
-        assert!(losses.end(node, Loss::Power));
-        assert!(losses.holds(node, Loss::Link));
     }
 }

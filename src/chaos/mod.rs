@@ -7,6 +7,7 @@
 mod parameters;
 #[macro_use]
 mod registry;
+mod causes;
 mod document;
 mod fault;
 mod faults;
@@ -29,8 +30,8 @@ use crate::component::{
 use crate::state::{Change, Changed, ControlPlaneProcess, MachineChange, NodeId, Store};
 use crate::units::SimTime;
 pub use document::{PROCESS_FIELDS, STRUCT_BY_KIND};
+use fault::{Begun, Hit, Origin};
 pub use fault::{Check, Course, Target};
-use fault::{Hit, Origin};
 use faults::Damage;
 pub use faults::*;
 pub use parameters::{Field, Length};
@@ -90,8 +91,8 @@ pub enum Timer {
 pub struct Chaos {
     plan: Arc<ChaosPlan>,
     damage: Damage,
-    /// Machines hit by each fault of the timeline, for its end.
-    hit: Vec<Vec<NodeId>>,
+    /// Faults of the timeline that go on.
+    begun: Vec<Option<Begun>>,
     processes: Vec<FaultProcess>,
 }
 
@@ -99,8 +100,8 @@ impl Chaos {
     /// Nothing has gone wrong yet.
     #[must_use]
     pub fn new(plan: Arc<ChaosPlan>) -> Self {
-        let hit = vec![Vec::new(); plan.faults.len()];
-        Self { damage: Damage::none(Arc::clone(&plan)), plan, hit, processes: Vec::new() }
+        let begun = vec![None; plan.faults.len()];
+        Self { damage: Damage::none(Arc::clone(&plan)), plan, begun, processes: Vec::new() }
     }
 
     fn begin_fault(&mut self, index: usize, ctx: &mut Ctx<'_, Self>) {
@@ -110,24 +111,28 @@ impl Chaos {
         let nodes = target::select(&fault.nodes, &name, ctx);
         let kind = fault.kind();
         let targets = target::hit(fault, &name, &nodes, ctx);
-        let Some(what) = began_or_missed(ctx, &name, fault, targets) else { return };
-        let hit = Hit { name: &name, nodes: &nodes, origin: Origin::Timeline };
+        let is_everywhere = fault.is_everywhere();
+        let Some(what) = began_or_missed(ctx, &name, fault, (targets, is_everywhere)) else { return };
+        let id = self.damage.next_fault();
+        let hit = Hit { fault: id, name: &name, nodes: &nodes, is_everywhere, origin: Origin::Timeline };
         self.damage.begin(&fault.fault, &hit, ctx);
-        self.hit[index] = nodes;
-        if let Some(length) = fault.length.filter(|_| kind.course().lasts()) {
-            ctx.arm_in(length, Timer::FaultEnds(index));
-        } else if !kind.course().lasts() {
+        if !kind.course().lasts() {
             ended(ctx, &name, what);
+            return;
+        }
+        self.begun[index] = Some(Begun { fault: id, nodes });
+        if let Some(length) = fault.length {
+            ctx.arm_in(length, Timer::FaultEnds(index));
         }
     }
 
     fn end_fault(&mut self, index: usize, ctx: &mut Ctx<'_, Self>) {
+        let Some(begun) = self.begun[index].take() else { return };
         let plan = Arc::clone(&self.plan);
         let (_, fault) = &plan.faults[index];
-        let nodes = std::mem::take(&mut self.hit[index]);
         let name = plan.fault_name(index);
-        let what = target::describe(fault, &target::hit(fault, &name, &nodes, ctx), ctx);
-        self.damage.end(&fault.fault, &nodes, ctx);
+        let what = target::describe(fault, &target::hit(fault, &name, &begun.nodes, ctx), ctx);
+        self.damage.end(&fault.fault, &begun, ctx);
         ended(ctx, &name, what.unwrap_or_else(|| fault.kind().as_str().to_owned()));
     }
 
@@ -167,7 +172,7 @@ fn began_or_missed(
     ctx: &mut Ctx<'_, Chaos>,
     name: &str,
     fault: &FaultSpec,
-    targets: Vec<FaultTarget>,
+    (targets, is_everywhere): (Vec<FaultTarget>, bool),
 ) -> Option<String> {
     let kind = fault.kind();
     let Some(what) = target::describe(fault, &targets, ctx) else {
@@ -180,6 +185,7 @@ fn began_or_missed(
         kind: kind.as_str(),
         makes_nodes_not_ready: kind.makes_nodes_not_ready(),
         ends_machines: kind.course().ends_machines(),
+        is_everywhere,
         targets,
     };
     ctx.record(Record::Fault { name: name.into(), phase });

@@ -1,13 +1,13 @@
 //! Nodes short of something: a condition that simply holds, or an amount that others than pods use.
 
 use super::Chaos;
-use super::fault::Check;
+use super::fault::{Begun, Check, Hit};
 use super::losses::Losses;
 use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::diagnostics::{Diagnostic, unknown_name};
 use crate::model::ResourceList;
-use crate::state::{NodeConditionKind, NodeId, Usage};
+use crate::state::{NodeConditionKind, Usage};
 
 /// The resources that kubelets watch.
 const MEASURED: [&str; 3] = ["memory", "ephemeral-storage", "pids"];
@@ -34,37 +34,44 @@ pub(super) fn check(usage: &ResourceList, kind: &str, resource: &str, check: &mu
                 )
                 .help(format!("add `{resource}`, or take the kind that goes with what is used")),
         );
+    } else if usage.get(Symbol::new(resource)).is_some_and(|amount| amount.is_zero()) {
+        let message = format!("{kind} with a usage of no `{resource}`: this alone brings no {kind}");
+        check.diagnostics.push(
+            Diagnostic::warning("scenario::no_effect", message)
+                .at((check.place)("usage"), "others than pods use nothing of it anyway")
+                .help("write how much they use, or leave `usage` out: the condition holds then"),
+        );
     }
 }
 
 pub(super) fn begin(
     amounts: &ResourceList,
     condition: NodeConditionKind,
-    nodes: &[NodeId],
+    hit: &Hit<'_>,
     losses: &mut Losses,
     ctx: &mut Ctx<'_, Chaos>,
 ) {
     if amounts.is_empty() {
-        losses.take_condition(nodes, condition, ctx);
+        losses.take_condition(hit, condition, ctx);
         return;
     }
-    for &node in nodes {
-        losses.burden(node, usage(amounts), ctx);
+    for &node in hit.nodes {
+        losses.burden(hit.fault, node, usage(amounts), ctx);
     }
 }
 
 pub(super) fn end(
     amounts: &ResourceList,
     condition: NodeConditionKind,
-    nodes: &[NodeId],
+    fault: &Begun,
     losses: &mut Losses,
     ctx: &mut Ctx<'_, Chaos>,
 ) {
     if amounts.is_empty() {
-        losses.give_condition_back(nodes, condition, ctx);
+        losses.give_condition_back(fault, condition, ctx);
         return;
     }
-    for &node in nodes {
-        losses.unburden(node, usage(amounts), ctx);
+    for &node in &fault.nodes {
+        losses.unburden(fault.fault, node, ctx);
     }
 }

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::fault::Begun;
 use super::faults::Damage;
 use super::spec::FaultProcessSpec;
 use super::{Chaos, Hit, Origin, Timer, began_or_missed, ended, missed, target};
@@ -16,8 +17,8 @@ struct Instance {
     /// What the user calls it: the node's name, the label's value, or the kind of what fails as a whole.
     name: String,
     nodes: Vec<NodeId>,
-    /// Nodes of the present failure.
-    hit: Vec<NodeId>,
+    /// The present failure.
+    failure: Option<Begun>,
     stream: Stream,
     /// How often it has failed: each failure draws anew whom it hits.
     failures: u32,
@@ -95,7 +96,7 @@ impl FaultProcess {
         let stream = ctx.streams.stream(&format!("fault/{}", spec.name), &name);
         let index = self.instances.len();
         self.by_name.insert(name.clone(), index);
-        self.instances.push(Instance { name, nodes: vec![node], hit: Vec::new(), stream, failures: 0, is_over: false });
+        self.instances.push(Instance { name, nodes: vec![node], failure: None, stream, failures: 0, is_over: false });
         self.next_failure(process, index as u32, spec, age, ctx);
     }
 
@@ -130,23 +131,28 @@ impl FaultProcess {
     ) {
         let name = self.event_name(index, spec);
         let instance = &mut self.instances[index as usize];
-        instance.hit = instance.nodes.iter().copied().filter(|&node| ctx.store.machine(node).exists).collect();
-        if spec.fault.fault.target().has_nodes() && instance.hit.is_empty() {
+        let nodes: Vec<NodeId> =
+            instance.nodes.iter().copied().filter(|&node| ctx.store.machine(node).exists).collect();
+        if spec.fault.fault.target().has_nodes() && nodes.is_empty() {
             // What is gone cannot fail.
             instance.is_over = true;
             return;
         }
         instance.failures += 1;
         let draw_name = self.draw_name(index, &name);
-        let instance = &mut self.instances[index as usize];
-        let targets = target::hit(&spec.fault, &draw_name, &instance.hit, ctx);
-        let Some(what) = began_or_missed(ctx, &name, &spec.fault, targets) else {
+        let targets = target::hit(&spec.fault, &draw_name, &nodes, ctx);
+        // Each machine fails by itself: one that joins does so in its turn.
+        let is_everywhere = false;
+        let Some(what) = began_or_missed(ctx, &name, &spec.fault, (targets, is_everywhere)) else {
             self.next_failure(process, index, spec, Age::New, ctx);
             return;
         };
-        let hit = Hit { name: &draw_name, nodes: &instance.hit, origin: Origin::Process };
+        let fault = damage.next_fault();
+        let hit = Hit { fault, name: &draw_name, nodes: &nodes, is_everywhere, origin: Origin::Process };
         damage.begin(&spec.fault.fault, &hit, ctx);
+        let instance = &mut self.instances[index as usize];
         if spec.fault.kind().course().lasts() {
+            instance.failure = Some(Begun { fault, nodes });
             if let Some(repair) = &spec.time_to_repair {
                 let repair = repair.sample(&mut instance.stream);
                 ctx.arm_in(repair, Timer::Repaired(process, index));
@@ -156,7 +162,6 @@ impl FaultProcess {
             return;
         }
         ended(ctx, &name, what);
-        instance.hit.clear();
         instance.is_over = spec.fault.kind().course().ends_machines();
         if !instance.is_over {
             self.next_failure(process, index, spec, Age::New, ctx);
@@ -172,9 +177,9 @@ impl FaultProcess {
         ctx: &mut Ctx<'_, Chaos>,
     ) {
         let name = self.event_name(index, spec);
-        let hit = std::mem::take(&mut self.instances[index as usize].hit);
-        let what = target::describe(&spec.fault, &target::hit(&spec.fault, &name, &hit, ctx), ctx);
-        damage.end(&spec.fault.fault, &hit, ctx);
+        let Some(failure) = self.instances[index as usize].failure.take() else { return };
+        let what = target::describe(&spec.fault, &target::hit(&spec.fault, &name, &failure.nodes, ctx), ctx);
+        damage.end(&spec.fault.fault, &failure, ctx);
         ended(ctx, &name, what.unwrap_or_else(|| spec.fault.kind().as_str().to_owned()));
         // A reclaimed instance is replaced by one of another name, which fails by itself.
         let is_over = spec.fault.kind().course().ends_machines() && spec.domain.is_none();

@@ -34,6 +34,18 @@ fn reference() -> String {
         let kinds = if all { "see above".to_owned() } else { kinds.join(", ") };
         let _ = writeln!(text, "| `{}` | {} | {kinds} |", field.name, field.about.trim());
     }
+    text.push_str("\nWhere they differ from reality:\n\n");
+    let mut differences: Vec<(&str, Vec<String>)> = Vec::new();
+    for kind in FaultKind::ALL.iter().filter(|kind| !kind.differs().is_empty()) {
+        let name = format!("`{}`", kind.as_str());
+        match differences.iter_mut().find(|(text, _)| *text == kind.differs()) {
+            Some((_, names)) => names.push(name),
+            None => differences.push((kind.differs(), vec![name])),
+        }
+    }
+    for (difference, kinds) in differences {
+        let _ = writeln!(text, "- {}: {difference}.", kinds.join(", "));
+    }
     text
 }
 

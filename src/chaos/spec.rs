@@ -77,6 +77,12 @@ impl FaultSpec {
     pub fn kind(&self) -> FaultKind {
         self.fault.kind()
     }
+
+    /// Whether machines are hit, too, that join while it lasts: what fails is none of theirs, and all of them meet it.
+    #[must_use]
+    pub fn is_everywhere(&self) -> bool {
+        matches!(self.fault.target(), Target::Images(_)) && self.nodes.is_everything()
+    }
 }
 
 /// A random process of failures and repairs.

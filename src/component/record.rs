@@ -203,6 +203,8 @@ pub enum FaultPhase {
         makes_nodes_not_ready: bool,
         /// Whether it ends machines for good.
         ends_machines: bool,
+        /// Whether machines are hit, too, that join while it lasts.
+        is_everywhere: bool,
         /// What it hits.
         targets: Vec<FaultTarget>,
     },

@@ -63,6 +63,8 @@ pub struct PodStatusPatch {
     pub reason: Option<Symbol>,
     /// The Ready condition's status.
     pub ready: Option<Status>,
+    /// When its sender has stamped the conditions that change by it; as it arrives, if that is not said.
+    pub stamped_at: Option<SimTime>,
     /// `status.startTime`, if not set yet.
     pub started: Option<SimTime>,
     /// Container statuses.

@@ -9,7 +9,7 @@ use crate::arena::Symbol;
 use crate::component::Ctx;
 use crate::engine::Distribution;
 use crate::model::{Container, PullPolicy};
-use crate::state::{CauseId, ContainerState, NodeId, Pod, PodPhase};
+use crate::state::{CauseId, ContainerState, FaultId, NodeId, Pod, PodId, PodPhase};
 use crate::units::{SimDuration, SimTime};
 
 use super::Kubelets;
@@ -22,8 +22,19 @@ const FAILS_AFTER: SimDuration = SimDuration::from_secs(1);
 pub(super) enum Need {
     /// All images are there at that time, the first that is pulled for the pod being this one.
     At(SimTime, Option<Symbol>),
-    /// One cannot be had, as turns out at that time.
-    Fails { image: Symbol, at: SimTime, how: PullFailure },
+    /// One cannot be had, as turns out at `at`; the pull begins at `begins`.
+    Fails { image: Symbol, begins: SimTime, at: SimTime, how: PullFailure },
+}
+
+/// A pull that waits for its turn or is under way.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Pull {
+    pub(super) pod: PodId,
+    image: Symbol,
+    begins: SimTime,
+    ends: SimTime,
+    /// The registry does not give it.
+    fails: bool,
 }
 
 /// Whether the Node object lists every image that is on the node: some, and not as many as it can list at most.
@@ -38,11 +49,13 @@ fn lists_all_images(node: NodeId, ctx: &Ctx<'_, Kubelets>) -> bool {
 /// Images whose pulls fail.
 #[derive(Copy, Clone, Debug)]
 struct Failing {
+    /// The fault that makes them fail; none if they failed when the run began.
+    fault: Option<FaultId>,
     /// On which node; on all, if on none.
     node: Option<NodeId>,
     /// How their names begin (`*`), or which they are.
     images: Symbol,
-    /// The fault; none if they failed when the run began.
+    /// What the fault's beginning is known as; none if they failed when the run began.
     cause: CauseId,
 }
 
@@ -51,6 +64,8 @@ struct Failing {
 pub(super) struct Images {
     /// When an image is there, besides those the Node object lists.
     there_at: FxHashMap<(NodeId, Symbol), SimTime>,
+    /// Pulls that have not ended, and some that have, in the order in which they were asked for.
+    pulls: FxHashMap<NodeId, Vec<Pull>>,
     /// When each of the node's pullers is free; one if pulls are serial.
     free_at: FxHashMap<NodeId, Vec<SimTime>>,
     /// What each node may still ask its registries, and since when.
@@ -72,7 +87,10 @@ impl Images {
     /// # Differs
     /// Asking for an image that is there takes no time. A pull that fails does so after a second; one that is under way when its
     /// registry fails goes on.
-    pub(super) fn need(&mut self, pod: BoundPod<'_>, ctx: &Ctx<'_, Kubelets>) -> Need {
+    ///
+    /// Whether a pull fails, and how long it takes, is foreseen from what holds now. `again` are pulls that were foreseen before and have
+    /// been taken back, as that has changed before they began.
+    pub(super) fn need(&mut self, pod: BoundPod<'_>, again: &[Pull], ctx: &Ctx<'_, Kubelets>) -> Need {
         let on = pod.node;
         let is_free = ctx.config.latency.image_pull == Distribution::Constant(SimDuration::ZERO);
         let mut containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
@@ -83,26 +101,28 @@ impl Images {
         let (mut at, mut pulled) = (ctx.now, None);
         for (index, container) in pod.spec.init_containers.iter().chain(&pod.spec.containers).enumerate() {
             let image = container.image;
-            let known =
-                if self.is_present(pod, image, ctx) { Some(ctx.now) } else { self.there_at.get(&(on, image)).copied() };
+            let pulled_at = self.there_at.get(&(on, image)).copied();
+            let is_pulled = pulled_at.is_some_and(|there_at| there_at <= ctx.now);
+            let known = if is_pulled || self.is_present(pod.node, image, ctx) { Some(ctx.now) } else { pulled_at };
             if is_never(container) {
                 if known.is_none_or(|there_at| there_at > at) && lists_all_images(on, ctx) {
-                    return Need::Fails { image, at, how: PullFailure::Never };
+                    return Need::Fails { image, begins: at, at, how: PullFailure::Never };
                 }
                 continue;
             }
             let is_asked = container.image_pull_policy == Some(PullPolicy::Always) || known.is_none();
             let is_under_way = known.is_some_and(|there_at| there_at > ctx.now);
             if is_asked && !is_under_way && self.fails(image, on).is_some() {
-                let at = self.pull(on, at, FAILS_AFTER, ctx.config.kubelet.parallel_image_pulls_max);
-                return Need::Fails { image, at, how: PullFailure::Refused };
+                let pull = self.pull((pod, image), at, FAILS_AFTER, true, ctx);
+                return Need::Fails { image, begins: pull.begins, at: pull.ends, how: PullFailure::Refused };
             }
-            if known.is_none() && !self.may_ask(on, at, ctx) {
-                return Need::Fails { image, at, how: PullFailure::TooMany };
+            let has_asked = || again.iter().any(|pull| (pull.pod, pull.image, pull.fails) == (pod.id, image, false));
+            if known.is_none() && !has_asked() && !self.may_ask(on, at, ctx) {
+                return Need::Fails { image, begins: at, at, how: PullFailure::TooMany };
             }
             let there_at = known.unwrap_or_else(|| {
                 let takes = settings::pull_latency(&pod, index, ctx);
-                let done = self.pull(on, at, takes, ctx.config.kubelet.parallel_image_pulls_max);
+                let done = self.pull((pod, image), at, takes, false, ctx).ends;
                 self.there_at.insert((on, image), done);
                 pulled.get_or_insert(image);
                 done
@@ -113,16 +133,15 @@ impl Images {
     }
 
     /// Whether the image is on the node because the Node object lists it, or because a pod there has run it.
-    fn is_present(&self, pod: BoundPod<'_>, image: Symbol, ctx: &Ctx<'_, Kubelets>) -> bool {
-        let listed = ctx.store.node(pod.node).map(|node| &node.images);
-        let is_there = |names: &[Symbol]| names.contains(&image) && self.is_listed(pod.node, names);
+    fn is_present(&self, on: NodeId, image: Symbol, ctx: &Ctx<'_, Kubelets>) -> bool {
+        let listed = ctx.store.node(on).map(|node| &node.images);
+        let is_there = |names: &[Symbol]| names.contains(&image) && self.is_listed(on, names);
         if listed.is_some_and(|images| images.iter().any(|(names, _)| is_there(names))) {
             return true;
         }
-        BoundPod::unfinished_on(pod.node, ctx.store).any(|other| {
-            let has_run = other.phase == PodPhase::Running || (other.id == pod.id && other.restarts_max() > 0);
-            let mut containers = other.spec.init_containers.iter().chain(&other.spec.containers);
-            has_run && containers.any(|container| container.image == image)
+        BoundPod::all_on(on, ctx.store).any(|pod| {
+            let mut containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+            has_run(&pod) && containers.any(|container| container.image == image)
         })
     }
 
@@ -136,13 +155,36 @@ impl Images {
         failing.map(|failing| failing.cause)
     }
 
-    /// Pulls begin to fail on a node, or on all, or no longer do.
-    pub(super) fn pulls_fail(&mut self, node: Option<NodeId>, images: Symbol, fails: bool, cause: CauseId) {
-        if fails {
-            self.failing.push(Failing { node, images, cause });
-        } else if let Some(position) = self.failing.iter().position(|f| f.node == node && f.images == images) {
-            self.failing.remove(position);
+    /// Pulls begin to fail on a node, or on all.
+    pub(super) fn pulls_fail(&mut self, fault: FaultId, node: Option<NodeId>, images: Symbol, cause: CauseId) {
+        self.failing.push(Failing { fault: Some(fault), node, images, cause });
+    }
+
+    /// A fault is over that made pulls fail.
+    pub(super) fn pulls_work(&mut self, fault: FaultId) {
+        self.failing.retain(|failing| failing.fault != Some(fault));
+    }
+
+    /// Nodes with pulls that may not have ended, in order.
+    pub(super) fn pulling_nodes(&self) -> Vec<NodeId> {
+        let mut nodes: Vec<NodeId> = self.pulls.keys().copied().collect();
+        nodes.sort_unstable_by_key(|node| node.index());
+        nodes
+    }
+
+    /// Takes back the pulls of the node that have not begun.
+    pub(super) fn take_back(&mut self, on: NodeId, now: SimTime) -> Vec<Pull> {
+        let Some(pulls) = self.pulls.get_mut(&on) else { return Vec::new() };
+        let (waiting, begun): (Vec<Pull>, Vec<Pull>) =
+            pulls.drain(..).filter(|pull| pull.ends > now).partition(|pull| pull.begins > now);
+        for pull in waiting.iter().filter(|pull| !pull.fails) {
+            self.there_at.remove(&(on, pull.image));
         }
+        if let Some(free_at) = self.free_at.get_mut(&on).filter(|_| !waiting.is_empty()) {
+            *free_at = begun.iter().map(|pull| pull.ends).collect();
+        }
+        *pulls = begun;
+        waiting
     }
 
     /// The machine is replaced: pulls that failed on the old one say nothing of the new one.
@@ -152,7 +194,7 @@ impl Images {
 
     /// A pod that has run is gone; its images stay.
     pub(super) fn keep_images_of(&mut self, pod: &Pod, now: SimTime) {
-        let Some(on) = pod.node.filter(|_| pod.phase == PodPhase::Running) else { return };
+        let Some(on) = pod.node.filter(|_| has_run(pod)) else { return };
         for container in pod.spec.init_containers.iter().chain(&pod.spec.containers) {
             self.there_at.entry((on, container.image)).or_insert(now);
         }
@@ -187,28 +229,65 @@ impl Images {
         may
     }
 
-    /// When a pull ends that is asked for at `at`.
-    fn pull(&mut self, on: NodeId, at: SimTime, takes: SimDuration, limit: Option<i32>) -> SimTime {
-        let Some(limit) = limit else { return at + takes };
+    /// A pull that is asked for at `at`, and takes so long once it has begun.
+    fn pull(
+        &mut self,
+        (pod, image): (BoundPod<'_>, Symbol),
+        at: SimTime,
+        takes: SimDuration,
+        fails: bool,
+        ctx: &Ctx<'_, Kubelets>,
+    ) -> Pull {
+        let begins = self.begin_of_pull(pod.node, at, takes, ctx.config.kubelet.parallel_image_pulls_max);
+        let pull = Pull { pod: pod.id, image, begins, ends: begins + takes, fails };
+        let pulls = self.pulls.entry(pod.node).or_default();
+        pulls.retain(|pull| pull.ends > ctx.now);
+        pulls.push(pull);
+        pull
+    }
+
+    /// When a pull begins that is asked for at `at`.
+    fn begin_of_pull(&mut self, on: NodeId, at: SimTime, takes: SimDuration, limit: Option<i32>) -> SimTime {
+        let Some(limit) = limit else { return at };
         let pullers = self.free_at.entry(on).or_default();
         if pullers.len() < limit.max(1) as usize {
             pullers.push(at + takes);
-            return at + takes;
+            return at;
         }
-        let Some(first) = pullers.iter_mut().min() else { return at + takes };
-        *first = (*first).max(at) + takes;
-        *first
+        let Some(first) = pullers.iter_mut().min() else { return at };
+        let begins = (*first).max(at);
+        *first = begins + takes;
+        begins
     }
 
-    /// The machine went down: pulls under way are lost.
-    pub(super) fn lost_power(&mut self, node: NodeId, now: SimTime) {
+    /// The kubelet's process ends, with its machine or alone: pulls under way are lost.
+    ///
+    /// # Source
+    /// containerd, CRI: a pull ends with the connection of its client.
+    pub(super) fn lose_pulls(&mut self, node: NodeId, now: SimTime) {
         self.free_at.remove(&node);
         self.allowance.remove(&node);
+        self.pulls.remove(&node);
         self.there_at.retain(|(on, _), at| *on != node || *at <= now);
     }
 }
 
+/// Whether containers of the pod have run, so that their images were there.
+fn has_run(pod: &Pod) -> bool {
+    let has_begun =
+        |state: ContainerState| matches!(state, ContainerState::Running { .. } | ContainerState::Terminated(_));
+    let mut containers = pod.containers.iter();
+    pod.phase == PodPhase::Running || containers.any(|status| status.restarts > 0 || has_begun(status.state))
+}
+
 impl Kubelets {
+    /// Pulls begin to fail on a node, or on all, or no longer do.
+    pub(super) fn pulls_changed(&mut self, node: Option<NodeId>, ctx: &mut Ctx<'_, Self>) {
+        for node in node.map_or_else(|| self.images.pulling_nodes(), |node| vec![node]) {
+            self.foresee_again(node, ctx);
+        }
+    }
+
     /// Images that some pod waits for in vain when the run begins cannot be had by others, either, and not later on.
     ///
     /// # Differs
@@ -222,7 +301,8 @@ impl Kubelets {
                 let images = container.image;
                 let is_known = self.images.failing.iter().any(|f| f.node.is_none() && f.images == images);
                 if is_failing(status.state) && !is_known {
-                    self.images.failing.push(Failing { node: None, images, cause: CauseId::NONE });
+                    let failing = Failing { fault: None, node: None, images, cause: CauseId::NONE };
+                    self.images.failing.push(failing);
                 }
             }
         }
@@ -262,14 +342,14 @@ mod tests {
     fn check(limit: Option<i32>, expected_s: [i64; 3]) {
         let node = Store::default().node_slot(Symbol::new("n"));
         let mut images = Images::default();
-        let ends = [(); 3].map(|()| images.pull(node, SimTime::ZERO, SimDuration::from_secs(10), limit));
-        assert_eq!(ends, expected_s.map(SimTime::from_secs), "{limit:?}");
+        let begins = [(); 3].map(|()| images.begin_of_pull(node, SimTime::ZERO, SimDuration::from_secs(10), limit));
+        assert_eq!(begins, expected_s.map(SimTime::from_secs), "{limit:?}");
     }
 
     #[test]
     fn pulls_wait_for_a_free_puller() {
-        check(Some(1), [10, 20, 30]);
-        check(Some(2), [10, 10, 20]);
-        check(None, [10, 10, 10]);
+        check(Some(1), [0, 10, 20]);
+        check(Some(2), [0, 0, 10]);
+        check(None, [0, 0, 0]);
     }
 }

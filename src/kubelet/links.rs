@@ -1,6 +1,6 @@
 //! Which kubelets reach the API server, and what speaks for a node.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Kubelets;
 use crate::component::{Component, Ctx, EventDraft, Record};
@@ -25,6 +25,8 @@ pub(super) struct Links {
     pub(super) awaited: FxHashMap<NodeId, Ticket>,
     /// New kubelet processes that have not looked at their pods yet.
     pub(super) opening: FxHashMap<NodeId, Opening>,
+    /// Nodes whose requests arrive late.
+    pub(super) delayed: FxHashSet<NodeId>,
     /// No node of the input has a kubelet of Kubernetes' own; neither will new ones.
     pub(super) are_all_stand_ins: bool,
 }

@@ -67,6 +67,6 @@ impl Kubelets {
         } else {
             self.watch_end(pod, ctx);
         }
-        self.settle(pod.id);
+        self.settle(pod);
     }
 }

@@ -144,8 +144,8 @@ impl Kubelets {
                 self.late.remove(&node);
                 if self.links.reach(node, ctx) {
                     heartbeat::begin_now(node, ctx);
-                    // The status was held up with the renewal.
-                    if self.differs(node, ctx) {
+                    // The status was held up with the renewal; over a slow link each goes by itself.
+                    if self.differs(node, ctx) && !self.links.delayed.contains(&node) {
                         self.post(node, ctx);
                     }
                 }
@@ -331,10 +331,18 @@ impl Component for Kubelets {
             MachineChange::InstanceGone(node) => {
                 self.lost_power(node, ctx);
                 self.images.instance_gone(node);
+                self.links.delayed.remove(&node);
+                self.next_boot.remove(&node);
             }
-            MachineChange::PullsFail { node, images, fails } => {
-                self.images.pulls_fail(node, images, fails, ctx.cause);
+            MachineChange::PullsFail { fault, node, images } => {
+                self.images.pulls_fail(fault, node, images, ctx.cause);
+                self.pulls_changed(node, ctx);
             }
+            MachineChange::PullsWork(fault) => {
+                self.images.pulls_work(fault);
+                self.pulls_changed(None, ctx);
+            }
+            MachineChange::DiskSlowed { node, .. } => self.foresee_again(node, ctx),
             MachineChange::NextBootTakes { node, length_ns } => {
                 self.next_boot.insert(node, SimDuration::from_nanos(length_ns));
             }
@@ -382,9 +390,14 @@ impl Component for Kubelets {
             MachineChange::HeartbeatsDelayed { node, delay_ns } => {
                 self.renewal_held_up(node, SimDuration::from_nanos(delay_ns), ctx);
             }
+            MachineChange::RequestsDelayed { node, ref delays } => {
+                if delays.is_empty() {
+                    self.links.delayed.remove(&node);
+                } else {
+                    self.links.delayed.insert(node);
+                }
+            }
             MachineChange::HeartbeatBegins { .. }
-            | MachineChange::DiskSlowed { .. }
-            | MachineChange::RequestsDelayed { .. }
             | MachineChange::HeartbeatLost(_)
             | MachineChange::StatusPosted { .. }
             | MachineChange::ProcessDown(_)

@@ -97,9 +97,10 @@ impl Kubelets {
         }
     }
 
-    /// Whether what the kubelet sends reaches the API server, and nothing holds it up.
+    /// Whether what the kubelet sends reaches the API server, and nothing holds it up before it is sent.
     fn gets_through(&self, node: NodeId, ctx: &Ctx<'_, Self>) -> bool {
-        self.links.are_up(node, ctx) && ctx.store.heartbeat(node).is_alive()
+        let is_sent = ctx.store.heartbeat(node).is_alive() || self.links.delayed.contains(&node);
+        self.links.are_up(node, ctx) && is_sent
     }
 
     /// Posts the conditions as the kubelet observes them, and the events of those that flip.
@@ -131,7 +132,10 @@ impl Kubelets {
             updates.push(NodeConditionUpdate { kind: NodeConditionKind::NetworkUnavailable, condition });
         }
         ctx.send(Request::PatchNodeStatus { node, conditions: updates, base: None });
-        heartbeat::posted(node, ctx);
+        // Over a slow link it is no sign of life yet; the renewals that arrive are.
+        if !self.links.delayed.contains(&node) {
+            heartbeat::posted(node, ctx);
+        }
         let name = ctx.store.node_name(node);
         for reason in flipped {
             let message = format!("Node {name} status is now: {reason}");

@@ -103,7 +103,7 @@ impl Kubelets {
         self.links.event(pod.node, EventDraft::warning("Unhealthy", ObjectRef::pod(&pod), text), ctx);
         if !is_enough {
             worker.watch_probes(pod, ctx);
-            self.settle(pod.id);
+            self.settle(pod);
             return;
         }
         if kind == ProbeKind::Readiness {
@@ -129,7 +129,7 @@ impl Kubelets {
         let text = format!("{} probe failed: no answer", kind.words().0);
         self.links.event(pod.node, EventDraft::warning("Unhealthy", ObjectRef::pod(&pod), text), ctx);
         worker.watch_probes(pod, ctx);
-        self.settle(pod.id);
+        self.settle(pod);
     }
 
     /// The container that failed its probe has stopped.
@@ -152,6 +152,6 @@ impl Kubelets {
             PodStatusPatch { ready: Some(Status::False), containers: Some(containers), ..PodStatusPatch::default() };
         post(&self.links, worker, pod, patch, ctx);
         worker.watch_probes(pod, ctx);
-        self.settle(pod.id);
+        self.settle(pod);
     }
 }

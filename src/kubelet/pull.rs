@@ -22,7 +22,7 @@ impl Kubelets {
     /// first failure is followed by the sync that the new sandbox causes, within a second; others by one 10 to 15 s later.
     pub(super) fn pull_failed(&mut self, pod: BoundPod<'_>, image: Symbol, how: PullFailure, ctx: &mut Ctx<'_, Self>) {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
-        let WorkerState::Starting(_, Awaits::Image(ticket)) = &mut worker.state else { return };
+        let WorkerState::Starting(_, Awaits::Image { ticket, .. }) = &mut worker.state else { return };
         let position = worker.pulls.iter().position(|pull| pull.image == image).unwrap_or_else(|| {
             worker.pulls.push(PullBackOff::new(image, ctx.now));
             worker.pulls.len() - 1
@@ -61,7 +61,7 @@ impl Kubelets {
     /// A sync after a failed pull: the next try, or a look at the back-off and the wait for its end.
     pub(super) fn pull_sync(&mut self, pod: BoundPod<'_>, image: Symbol, how: PullFailure, ctx: &mut Ctx<'_, Self>) {
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
-        let WorkerState::Starting(launch, Awaits::Image(ticket)) = &mut worker.state else { return };
+        let WorkerState::Starting(launch, Awaits::Image { ticket, .. }) = &mut worker.state else { return };
         let waiting = worker.pulls.iter_mut().find(|pull| pull.image == image);
         let waiting = waiting.filter(|pull| pull.until() > ctx.now && how != PullFailure::Never);
         let Some(entry) = waiting else {

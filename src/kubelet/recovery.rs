@@ -75,7 +75,7 @@ impl Kubelets {
         }
         self.restarted_offline.remove(&node);
         self.forget_shortages(node, ctx);
-        self.images.lost_power(node, ctx.now);
+        self.images.lose_pulls(node, ctx.now);
         self.stop_waiting(node, ctx);
     }
 
@@ -154,6 +154,7 @@ impl Kubelets {
     /// was about to end by itself.
     pub(super) fn kubelet_stopped(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
         self.forget_shortages(node, ctx);
+        self.images.lose_pulls(node, ctx.now);
         for pod in ctx.store.pods_on(node) {
             if let Some(worker) = self.workers.get_mut(pod) {
                 worker.halt(Ending::exit(KILLED, ctx.now), ctx);
@@ -279,6 +280,19 @@ impl Kubelets {
         }
     }
 
+    /// Takes up a pod whose containers run, though the status that says so has not arrived yet; whether they do.
+    fn runs_unheard(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) -> bool {
+        let Some(worker) = self.workers.get_mut(&pod.id) else { return false };
+        let restarts = worker.restarts;
+        let Some(run) = worker.run_mut() else { return false };
+        let Some(since) = run.since else { return false };
+        let due = since + settings::ready_latency(&pod, restarts, since, ctx);
+        rearm(&mut run.ready, Some(pod.arm(due.max(ctx.now), PodTimer::Ready, ctx)), ctx);
+        worker.watch_probes(pod, ctx);
+        watch_deadline(pod, ctx);
+        true
+    }
+
     /// A fresh kubelet process finds its containers as they are.
     ///
     /// # Source
@@ -293,6 +307,9 @@ impl Kubelets {
             return;
         }
         if pod.phase == PodPhase::Pending {
+            if self.runs_unheard(pod, ctx) {
+                return;
+            }
             self.forget(pod.id, ctx);
             self.pod_bound(pod, ctx);
             return;
@@ -334,7 +351,7 @@ impl Kubelets {
         }
         if may_fail(&pod) {
             self.workers.entry(pod.id).or_insert_with(Worker::running).watch_probes(pod, ctx);
-            self.settle(pod.id);
+            self.settle(pod);
         }
     }
 }

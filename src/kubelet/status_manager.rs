@@ -16,7 +16,7 @@ pub(super) fn post(
     patch: PodStatusPatch,
     ctx: &mut Ctx<'_, Kubelets>,
 ) {
-    let patch = match worker.unposted.take() {
+    let mut patch = match worker.unposted.take() {
         Some(mut older) => {
             statuses::merge(&mut older, patch);
             older
@@ -26,6 +26,7 @@ pub(super) fn post(
     if links.are_up(pod.node, ctx) {
         ctx.send(Request::PatchPodStatus { pod: pod.id, patch });
     } else {
+        patch.stamped_at.get_or_insert(ctx.now);
         worker.unposted = Some(patch);
     }
 }
@@ -39,16 +40,16 @@ impl Kubelets {
             }
             None => {
                 let worker = self.workers.entry(pod.id).or_insert_with(Worker::running);
-                worker.unposted = Some(Box::new(patch));
+                post(&self.links, worker, pod, patch, ctx);
             }
             Some(worker) => post(&self.links, worker, pod, patch, ctx),
         }
     }
 
-    /// Forgets a worker that has nothing left to do and nothing to remember.
-    pub(super) fn settle(&mut self, pod: crate::state::PodId) {
-        if self.workers.get(&pod).is_some_and(Worker::is_settled) {
-            self.workers.remove(&pod);
+    /// Forgets a worker that has nothing left to do and nothing to remember: what it has posted over a slow link may not arrive.
+    pub(super) fn settle(&mut self, pod: BoundPod<'_>) {
+        if self.workers.get(&pod.id).is_some_and(Worker::is_settled) && !self.links.delayed.contains(&pod.node) {
+            self.workers.remove(&pod.id);
         }
     }
 
@@ -56,7 +57,7 @@ impl Kubelets {
         let Some(run) = self.workers.get_mut(&pod.id).and_then(Worker::run_mut) else { return };
         run.ready = None;
         self.post_ready(pod, ctx);
-        self.settle(pod.id);
+        self.settle(pod);
     }
 
     fn post_ready(&mut self, pod: BoundPod<'_>, ctx: &mut Ctx<'_, Self>) {
@@ -89,7 +90,7 @@ impl Kubelets {
             worker.as_ref().is_none_or(|worker| worker.run().is_some_and(|run| !run.is_silent && run.ready.is_none()));
         if let Some(worker) = worker.filter(|worker| worker.unposted.is_some()) {
             post(&self.links, worker, pod, PodStatusPatch::default(), ctx);
-            self.settle(pod.id);
+            self.settle(pod);
             return;
         }
         if !self.links.are_up(pod.node, ctx) {

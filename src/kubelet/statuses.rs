@@ -76,10 +76,13 @@ pub(super) fn running_since(pod: &Pod) -> Option<SimTime> {
 
 /// Lays a newer status over an older one that was never posted.
 pub(super) fn merge(older: &mut PodStatusPatch, newer: PodStatusPatch) {
-    let PodStatusPatch { phase, reason, ready, started, containers, init_containers, disruption, .. } = newer;
+    let PodStatusPatch { phase, reason, ready, stamped_at, started, containers, init_containers, disruption, .. } =
+        newer;
     older.phase = phase.or(older.phase);
     older.reason = reason.or(older.reason);
-    older.ready = ready.or(older.ready);
+    if ready.is_some() {
+        (older.ready, older.stamped_at) = (ready, stamped_at);
+    }
     older.started = older.started.or(started);
     older.disruption = disruption.or(older.disruption);
     older.containers = containers.or(older.containers.take());

@@ -18,7 +18,7 @@ use super::{Kubelets, admission, node_status, settings, statuses};
 use crate::arena::Symbol;
 use crate::component::{Ctx, EventDraft, ObjectRef, PodStatusPatch, Request};
 use crate::model::SYSTEM_CRITICAL_PRIORITY;
-use crate::state::{ContainerState, ContainerStatus, PodPhase, Status};
+use crate::state::{ContainerState, ContainerStatus, NodeId, PodId, PodPhase, Status};
 use crate::units::{SimDuration, SimTime};
 
 impl Kubelets {
@@ -162,35 +162,66 @@ impl Kubelets {
 
     /// Waits for images and init containers, then for the start of the others.
     pub(super) fn start_after_images(&mut self, pod: BoundPod<'_>, launch: Launch, ctx: &mut Ctx<'_, Self>) {
-        let need = self.images.need(pod, ctx);
+        let need = self.images.need(pod, &[], ctx);
+        self.await_containers(pod, launch, need, true, ctx);
+    }
+
+    /// Pulls and starts that begin from now on on the node take another time than was foreseen, or end otherwise.
+    pub(super) fn foresee_again(&mut self, node: NodeId, ctx: &mut Ctx<'_, Self>) {
+        let pulls = self.images.take_back(node, ctx.now);
+        let mut pods: Vec<PodId> = Vec::new();
+        // Who asked for a pull first is still first; others wait for theirs.
+        for pod in pulls.iter().map(|pull| pull.pod).chain(ctx.store.pods_on(node).iter().copied()) {
+            if !pods.contains(&pod) {
+                pods.push(pod);
+            }
+        }
+        for pod in pods.into_iter().filter_map(|pod| BoundPod::find(pod, ctx.store)) {
+            let worker = self.workers.get(&pod.id).map(|worker| &worker.state);
+            let Some(WorkerState::Starting(launch, awaits)) = worker else { continue };
+            let launch = *launch;
+            let need = match *awaits {
+                Awaits::Containers { begins, .. }
+                | Awaits::Image { begins, .. }
+                | Awaits::Inits { begun: begins, .. }
+                    if begins <= ctx.now =>
+                {
+                    continue;
+                }
+                Awaits::Containers { images_at, .. } if images_at <= ctx.now => Need::At(images_at, None),
+                Awaits::Containers { .. } | Awaits::Image { .. } | Awaits::Inits { .. } => {
+                    self.images.need(pod, &pulls, ctx)
+                }
+                Awaits::Room(_) | Awaits::Volumes(_) => continue,
+            };
+            let has_asked = pulls.iter().any(|pull| pull.pod == pod.id);
+            self.await_containers(pod, launch, need, !has_asked, ctx);
+        }
+    }
+
+    /// Waits for containers whose images are to be had like this; `is_first` if what is pulled for them has not been said.
+    fn await_containers(
+        &mut self,
+        pod: BoundPod<'_>,
+        launch: Launch,
+        need: Need,
+        is_first: bool,
+        ctx: &mut Ctx<'_, Self>,
+    ) {
         let pulled = match need {
             Need::At(_, pulled) => pulled,
             Need::Fails { image, how, .. } => (how != PullFailure::Never).then_some(image),
         };
-        if let Some(image) = pulled {
+        if let Some(image) = pulled.filter(|_| is_first) {
             let text = format!("Pulling image \"{image}\"");
             self.links.event(pod.node, EventDraft::normal("Pulling", ObjectRef::pod(&pod), text), ctx);
         }
         let Some(worker) = self.workers.get_mut(&pod.id) else { return };
         let awaits = match need {
-            Need::Fails { image, at, how } => Awaits::Image(pod.arm(at, PodTimer::PullFailed(image, how), ctx)),
-            Need::At(begun, _) => {
-                let start = settings::start_latency(&pod, worker.restarts, ctx);
-                let inits = match launch {
-                    Launch::Containers => Inits::Done(begun),
-                    Launch::Pod | Launch::Sandbox => {
-                        init::run_inits(&pod, worker.restarts + worker.init_restarts, begun, ctx)
-                    }
-                };
-                match inits {
-                    Inits::Done(at) => Awaits::Containers(pod.arm(at + start, PodTimer::Started, ctx)),
-                    Inits::Fails(at, index, code) => {
-                        // The sandbox is there from the second run on.
-                        let at = if worker.init_restarts == 0 { at + start } else { at };
-                        Awaits::Inits { begun, ticket: pod.arm(at, PodTimer::InitFailed(index, code), ctx) }
-                    }
-                }
+            Need::Fails { image, begins, at, how } => {
+                Awaits::Image { begins, ticket: pod.arm(at, PodTimer::PullFailed(image, how), ctx) }
             }
+            Need::At(images_at, _) => await_inits(worker, pod, launch, images_at, ctx),
         };
         worker.enter(WorkerState::Starting(launch, awaits), ctx);
     }
@@ -232,7 +263,7 @@ impl Kubelets {
         self.watch_usage_of(pod, ctx);
         self.watch_memory_of(pod, ctx);
         if is_settled {
-            self.settle(pod.id);
+            self.settle(pod);
         }
     }
 
@@ -255,6 +286,31 @@ impl Worker {
         let runs_already = statuses::running_since(&pod).is_some() && pod.restarts_max() == restarts;
         let since = if runs_already { running_since(pod) } else { ctx.now };
         rearm(&mut run.end, Some(pod.arm(since + run_for, PodTimer::Ended, ctx)), ctx);
+    }
+}
+
+/// Waits for init containers that begin when the images are there, and for the start of the others.
+fn await_inits(
+    worker: &Worker,
+    pod: BoundPod<'_>,
+    launch: Launch,
+    images_at: SimTime,
+    ctx: &mut Ctx<'_, Kubelets>,
+) -> Awaits {
+    let start = settings::start_latency(&pod, worker.restarts, ctx);
+    let inits = match launch {
+        Launch::Containers => Inits::Done(images_at),
+        Launch::Pod | Launch::Sandbox => init::run_inits(&pod, worker.restarts + worker.init_restarts, images_at, ctx),
+    };
+    match inits {
+        Inits::Done(begins) => {
+            Awaits::Containers { images_at, begins, ticket: pod.arm(begins + start, PodTimer::Started, ctx) }
+        }
+        Inits::Fails(at, index, code) => {
+            // The sandbox is there from the second run on.
+            let at = if worker.init_restarts == 0 { at + start } else { at };
+            Awaits::Inits { begun: images_at, ticket: pod.arm(at, PodTimer::InitFailed(index, code), ctx) }
+        }
     }
 }
 

@@ -76,7 +76,11 @@ pub(super) enum Awaits {
     Room(Ticket),
     Volumes(MountWait),
     /// The failure of a pull, or the sync after it.
-    Image(Ticket),
+    Image {
+        /// When the pull begins, or has begun.
+        begins: SimTime,
+        ticket: Ticket,
+    },
     /// The failure of an init container, or the end of its back-off.
     Inits {
         /// Since when the present ones run.
@@ -84,7 +88,13 @@ pub(super) enum Awaits {
         ticket: Ticket,
     },
     /// Its containers.
-    Containers(Ticket),
+    Containers {
+        /// When all images are there.
+        images_at: SimTime,
+        /// When the start begins, or has begun: after the init containers.
+        begins: SimTime,
+        ticket: Ticket,
+    },
 }
 
 /// A wait for volumes.
@@ -240,9 +250,9 @@ impl WorkerState {
             Self::Starting(
                 _,
                 Awaits::Room(ticket)
-                | Awaits::Image(ticket)
+                | Awaits::Image { ticket, .. }
                 | Awaits::Inits { ticket, .. }
-                | Awaits::Containers(ticket),
+                | Awaits::Containers { ticket, .. },
             )
             | Self::BackingOff(ticket) => one(*ticket),
             Self::Running(run) => [run.ready, run.end, run.probe],

@@ -54,7 +54,11 @@ impl Row for FaultRow {
             Column::maybe_number("pods", "pods", "unfinished ones on a node that it hits, when it begins", |row| {
                 row.pods
             }),
-            Column::time("began_s", "when it began", |row| row.began_at),
+            Column::time(
+                "began_s",
+                "when it began; for a node that joined while a fault of all nodes lasted, when it joined",
+                |row| row.began_at,
+            ),
             Column::maybe_time(
                 "ended_s",
                 "when it was over: the object is not whole at once; empty if it lasts to the end of the run",
@@ -88,12 +92,22 @@ struct Watched {
     was_ready: bool,
 }
 
+/// A fault that goes on.
+#[derive(Debug)]
+struct Open {
+    kind: &'static str,
+    /// What it has hit, and the row of that.
+    hit: Vec<(usize, FaultTarget)>,
+}
+
 /// Follows faults, and the nodes that they hit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Faults {
     rows: Vec<FaultRow>,
-    /// Those that last: the first of their rows, and what they hit, a row each.
-    open: FxHashMap<Arc<str>, (usize, Vec<FaultTarget>)>,
+    /// Those that go on.
+    open: FxHashMap<Arc<str>, Open>,
+    /// Those of them that hit nodes that join, in the order in which they began.
+    everywhere: Vec<Arc<str>>,
     /// Those whose node has not been Ready again.
     watched: FxHashMap<NodeId, Vec<Watched>>,
     /// Zones of nodes whose Node object has been deleted.
@@ -104,7 +118,9 @@ pub(super) struct Faults {
 
 impl Faults {
     fn hit(&mut self, name: &Arc<str>, began: &FaultPhase, seen: &Seen<'_>) {
-        let FaultPhase::Began { kind, makes_nodes_not_ready, ends_machines, targets } = began else { return };
+        let FaultPhase::Began { kind, makes_nodes_not_ready, ends_machines, is_everywhere, targets } = began else {
+            return;
+        };
         let first = self.rows.len();
         for &target in targets {
             if let FaultTarget::Node(node) = target
@@ -116,12 +132,30 @@ impl Faults {
             }
             self.rows.push(self.row(name, kind, target, seen));
         }
-        self.open.insert(Arc::clone(name), (first, targets.clone()));
+        self.open.insert(Arc::clone(name), Open { kind, hit: (first..).zip(targets.iter().copied()).collect() });
+        if *is_everywhere {
+            self.everywhere.push(Arc::clone(name));
+        }
+    }
+
+    /// A node joins, and meets the faults that are everywhere.
+    fn joined(&mut self, node: NodeId, seen: &Seen<'_>) {
+        let target = FaultTarget::Node(node);
+        for name in std::mem::take(&mut self.everywhere) {
+            let Some(open) = self.open.get(&name) else { continue };
+            // One whose Node object was deleted, and that registers anew, has been hit before.
+            if !open.hit.iter().any(|(_, hit)| *hit == target) {
+                let row = self.row(&name, open.kind, target, seen);
+                self.open.entry(Arc::clone(&name)).and_modify(|open| open.hit.push((self.rows.len(), target)));
+                self.rows.push(row);
+            }
+            self.everywhere.push(name);
+        }
     }
 
     fn over(&mut self, name: &str, seen: &Seen<'_>) {
-        let Some((first, targets)) = self.open.remove(name) else { return };
-        for (index, target) in (first..).zip(targets) {
+        let Some(open) = self.open.remove(name) else { return };
+        for (index, target) in open.hit {
             self.rows[index].ended_at = Some(seen.now);
             if let FaultTarget::Node(node) = target
                 && is_up(node, seen.store)
@@ -203,7 +237,10 @@ impl Observer for Faults {
 
     fn changed(&mut self, change: &Change, seen: &Seen<'_>) {
         match &change.what {
-            Changed::NodeAdded(node) => self.look(*node, seen),
+            Changed::NodeAdded(node) => {
+                self.joined(*node, seen);
+                self.look(*node, seen);
+            }
             Changed::NodeRemoved { node, last } => {
                 self.former_zones.insert(*node, super::zone_of(&last.labels));
                 self.look(*node, seen);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::assumption::Assumption;
-use super::schema::Spec;
+use super::schema::{SETTLE_FOR, Spec};
 use super::workloads::pod_template;
 use crate::arena::Symbol;
 use crate::component::Latencies;
@@ -13,6 +13,7 @@ use crate::model::{
     Behavior, HorizontalPodAutoscaler, ManifestObject, MetricSpec, Object, PodSpec, READY, RUN_FOR,
     ResourceRequirements, RestartPolicy, requests, zone_of,
 };
+use crate::units::SimDuration;
 
 /// What a run of these objects takes for granted, in the order in which it is likely to matter.
 pub(super) fn of(spec: &Spec, played: &Latencies, objects: &[ManifestObject], runbook: &Runbook) -> Vec<Assumption> {
@@ -21,6 +22,7 @@ pub(super) fn of(spec: &Spec, played: &Latencies, objects: &[ManifestObject], ru
         node_capacity(objects),
         zones(objects),
         node_conditions(objects),
+        node_ages(objects),
         job_lengths(spec, objects, runbook),
         claims(objects),
         probes(objects),
@@ -136,6 +138,24 @@ fn node_conditions(objects: &[ManifestObject]) -> Option<Assumption> {
     );
     let assumption = assumption.about(bare.map(|node| format!("Node {}", node.metadata.name)));
     Some(assumption).filter(|assumption| assumption.count > 0)
+}
+
+fn node_ages(objects: &[ManifestObject]) -> Option<Assumption> {
+    // Those of pools are as old on purpose.
+    let is_of_cluster = |node: &&crate::model::Node| node.metadata.uid.is_some();
+    let undated = nodes(objects).filter(is_of_cluster).filter(|node| node.metadata.creation_timestamp.is_none());
+    let assumption = Assumption::new(
+        "nodeAges",
+        format!("nodes that do not say when they were created are {} old at t=0", in_hours(SETTLE_FOR)),
+        "the age that kubectl shows, and how far apart nodes are in which second they renew their leases",
+        "metadata.creationTimestamp of the Node",
+    );
+    let assumption = assumption.about(undated.map(|node| format!("Node {}", node.metadata.name)));
+    Some(assumption).filter(|assumption| assumption.count > 0)
+}
+
+fn in_hours(length: SimDuration) -> String {
+    format!("{} hours", length.as_secs() / 3600)
 }
 
 /// What makes pods that are to end, and does not say when: objects of the input, and of the lines of the timeline.
@@ -534,6 +554,13 @@ mod tests {
         check(all, &pod(&format!("a, {owned}"), "", enough), &[("foreignOwners", 1)]);
         let node = "---\napiVersion: v1\nkind: Node\nmetadata: {name: m}\nstatus: {capacity: {cpu: 1, memory: 1Gi}}\n";
         check(all, node, &[("zones", 1)]);
+        let dumped = |created: &str| {
+            let metadata = format!("name: m, uid: u{created}, labels: {{topology.kubernetes.io/zone: a}}");
+            let conditions = "1Gi}, conditions: [{type: Ready, status: 'True'}]}";
+            node.replace("name: m", &metadata).replace("1Gi}}", conditions)
+        };
+        check(all, &dumped(""), &[("nodeAges", 1)]);
+        check(all, &dumped(", creationTimestamp: '2026-01-01T00:00:00Z'"), &[]);
         let job = |more: &str| {
             format!(
                 "---\napiVersion: batch/v1\nkind: Job\nmetadata: {{name: j}}\nspec: {{template: {{metadata: {{{more}}}, spec: \

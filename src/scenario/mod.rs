@@ -57,7 +57,7 @@ pub use objects::{highest_priority, too_many_pods};
 pub use overrides::{Overrides, SOURCE_NAME as OVERRIDES_SOURCE_NAME};
 pub use pools::NodePool;
 pub use resolved::ResolvedScenario;
-pub use schema::{API_VERSION, Bootstrap, KINDS};
+pub use schema::{API_VERSION, Bootstrap, KINDS, SETTLE_FOR};
 pub(crate) use workloads::{pod_template, pod_template_mut};
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Source, Sources, nearest};

@@ -111,6 +111,10 @@ pub(crate) enum MissingOwners {
     Leave,
 }
 
+/// How long before t=0 a cluster is brought up: so old is what does not say when it was created. An OrderedReady set of a thousand pods
+/// settles in it.
+pub const SETTLE_FOR: SimDuration = SimDuration::from_secs(4 * 3600);
+
 /// The state in which t=0 finds the cluster.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

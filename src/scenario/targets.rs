@@ -167,10 +167,18 @@ fn check_pods(at: At<'_>, target: &PodTarget, inventory: &Inventory, diagnostics
         diagnostics.push(diagnostic.at(at.field("namespace").location(), "nothing in the manifests is in it"));
     }
     check_share(at, target.count, target.fraction, diagnostics);
-    if diagnostics.len() == before && !inventory.has_pods(target.namespace.as_deref(), selector.as_ref()) {
-        let diagnostic = Diagnostic::warning("scenario::selects_nothing", "this selects no pod");
-        diagnostics.push(diagnostic.at(at.location(), "no pod and no template of the input meets all of it"));
+    if diagnostics.len() > before {
+        return;
     }
+    let label = if !inventory.has_pods(target.namespace.as_deref(), selector.as_ref()) {
+        "no pod and no template of the input meets all of it"
+    } else if target.count == Some(0) || target.fraction == Some(0.0) {
+        "none of them is taken"
+    } else {
+        return;
+    };
+    let diagnostic = Diagnostic::warning("scenario::selects_nothing", "this selects no pod");
+    diagnostics.push(diagnostic.at(at.location(), label));
 }
 
 fn check_share(at: At<'_>, count: Option<u32>, fraction: Option<f64>, diagnostics: &mut Diagnostics) {

@@ -25,13 +25,10 @@ use crate::model::{
 };
 use crate::observe::Observers;
 use crate::procedures::ProcedurePlan;
-use crate::scenario::{self, Bootstrap, ResolvedScenario};
+use crate::scenario::{self, Bootstrap, ResolvedScenario, SETTLE_FOR};
 use crate::state::{Machine, NodeCondition, NodeConditionKind, Status, Store, TaintOnNode};
 use crate::units::{Quantity, SimDuration, SimTime};
 use crate::verify::Violation;
-
-/// How long before t=0 a settled cluster is brought up; an OrderedReady set of a thousand pods fits.
-const SETTLE_FOR: SimDuration = SimDuration::from_secs(4 * 3600);
 
 /// The seed of everything that is drawn before t=0.
 const BOOTSTRAP_SEED: u64 = 0x6b75_6265_7371_756c;

@@ -15,6 +15,7 @@ use crate::component::{
     Answer, ApiError, Component, Config, Ctx, ErrorReason, EventDraft, Message, Outbox, Record, Request, Timers,
 };
 use crate::engine::{EventQueue, Streams, Ticket};
+use crate::kubelet::Kubelets;
 use crate::observe::Observers;
 use crate::state::{CauseId, Change, Changed, MachineChange, NodeId, PodId, Store, WorkloadId};
 use crate::units::{SimDuration, SimTime};
@@ -64,6 +65,11 @@ pub(super) struct PendingCall {
     pub(super) epoch: u32,
     pub(super) request: Request,
     pub(super) tag: Option<AnyTag>,
+    /// The machine whose slow link it takes.
+    over: Option<NodeId>,
+    cause: CauseId,
+    /// How many calls have been sent before.
+    number: u64,
 }
 
 /// A call of several steps, between two of them.
@@ -111,6 +117,9 @@ pub(super) struct Kernel {
     pub(super) watches: Watches,
     pub(super) call_times: Calls,
     pub(super) links: Links,
+    pub(super) calls_sent: u64,
+    /// What kubelets say again as soon as they reach the API server, in the order in which they have said it first.
+    pub(super) unsaid: Vec<(NodeId, PendingCall)>,
     pub(super) machine_log: VecDeque<(MachineChange, CauseId)>,
     pub(super) messages: VecDeque<(Message, CauseId)>,
     pub(super) observers: Observers,
@@ -166,18 +175,11 @@ impl Kernel {
             return;
         }
         for call in outbox.calls {
-            let mut at = self.reserve(slot, call.client);
-            let sender = if self.links.are_fast() { None } else { C::sender(&call.request, &self.store) };
-            if let Some(node) = sender {
-                at = self.links.arrival(node, at);
-            }
+            let at = self.reserve(slot, call.client);
+            let over = if self.links.are_fast() { None } else { C::sender(&call.request, &self.store) };
             let tag = call.tag.map(wrap_tag);
-            let pending = PendingCall { since: self.now, which, epoch: slot.epoch, request: call.request, tag };
-            let id = self.calls.insert(pending);
-            if let Some(node) = sender {
-                self.links.sent(node, id, |call| self.calls.contains(call));
-            }
-            self.queue.push(at, Scheduled { cause: call.cause, event: Event::Arrive(id) });
+            let (since, epoch, cause) = (self.now, slot.epoch, call.cause);
+            self.send(at, PendingCall { since, which, epoch, request: call.request, tag, over, cause, number: 0 });
         }
         for (client, event, cause) in outbox.events {
             if let Some(event) = slot.recorder.admit(self.now, event, &self.store)
@@ -252,10 +254,70 @@ impl Kernel {
         self.served(served, Some(pod), (which, epoch), tag);
     }
 
-    /// A machine is off: what its kubelet had sent over a slow network and was not there yet is lost.
-    pub(super) fn lose_what_is_on_its_way(&mut self, node: NodeId) {
-        for call in self.links.break_off(node) {
-            self.calls.remove(call);
+    /// A call sets out that arrives at `at` unless its link is slow.
+    fn send(&mut self, at: SimTime, mut call: PendingCall) {
+        let arrives_at = call.over.map_or(at, |node| self.links.arrival(node, at));
+        if arrives_at > at
+            && let Request::PatchPodStatus { patch, .. } = &mut call.request
+        {
+            patch.stamped_at.get_or_insert(at);
+        }
+        call.number = self.calls_sent;
+        self.calls_sent += 1;
+        let cause = call.cause;
+        let id = self.calls.insert(call);
+        self.queue.push(arrives_at, Scheduled { cause, event: Event::Arrive(id) });
+    }
+
+    /// Takes calls back that are on their way, in the order in which they were sent.
+    fn take_back(&mut self, is_meant: impl Fn(&PendingCall) -> bool) -> Vec<PendingCall> {
+        let meant: Vec<Id<PendingCall>> =
+            self.calls.iter().filter(|(_, call)| is_meant(call)).map(|(id, _)| id).collect();
+        let mut calls: Vec<PendingCall> = meant.into_iter().filter_map(|id| self.calls.remove(id)).collect();
+        calls.sort_by_key(|call| call.number);
+        calls
+    }
+
+    /// A machine is off or gone: nobody says again what is lost on the way.
+    pub(super) fn lose_calls_of(&mut self, node: NodeId) {
+        self.links.connect_anew(Some(node));
+        self.take_back(|call| call.over == Some(node));
+        self.unsaid.retain(|(sender, _)| *sender != node);
+    }
+
+    /// The connection of a kubelet to the API server ends, or those of all: the kubelet's link is down, its process has ended, or the
+    /// API server's has. What was on its way is said again; an answer that is waited for does not come.
+    ///
+    /// # Source
+    /// kubelet, status manager: a status that could not be posted is posted by a later sync; a new process finds its pods as they are. The
+    /// status of the node is made anew then.
+    pub(super) fn break_connection(&mut self, node: Option<NodeId>) {
+        self.links.connect_anew(node);
+        let calls = match node {
+            Some(node) => self.take_back(|call| call.over == Some(node)),
+            None => self.take_back(|call| call.which == Which::Kubelets && call.tag.is_none()),
+        };
+        let is_made_anew = |call: &PendingCall| matches!(call.request, Request::PatchNodeStatus { .. });
+        for call in calls.into_iter().filter(|call| call.tag.is_none() && !is_made_anew(call)) {
+            if let Some(sender) = Kubelets::sender(&call.request, &self.store) {
+                self.unsaid.push((sender, call));
+            }
+        }
+    }
+
+    /// Kubelets that reach the API server again say what did not get through.
+    pub(super) fn say_again(&mut self) {
+        if !self.api_is_up {
+            return;
+        }
+        let at = self.now + self.call_times.request();
+        for (sender, call) in std::mem::take(&mut self.unsaid) {
+            if self.store.machine(sender).talks() {
+                let over = (!self.links.are_fast()).then_some(sender);
+                self.send(at, PendingCall { over, ..call });
+            } else {
+                self.unsaid.push((sender, call));
+            }
         }
     }
 

@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::kernel::PendingCall;
-use crate::arena::Id;
 use crate::engine::{Distribution, Stream, Streams};
 use crate::state::{NodeId, Store};
 use crate::units::SimTime;
@@ -20,8 +18,6 @@ struct Link {
     stream: Stream,
     /// When the last request arrives. Requests share a connection: none overtakes another, also when the link is fast again.
     busy_until: SimTime,
-    /// What is on its way.
-    in_flight: Vec<Id<PendingCall>>,
 }
 
 impl Links {
@@ -38,7 +34,6 @@ impl Links {
             delays: Arc::default(),
             stream: streams.at("slow-link", store.node_name(node).as_str(), begun),
             busy_until: SimTime::ZERO,
-            in_flight: Vec::new(),
         });
         link.delays = Arc::clone(delays);
     }
@@ -48,20 +43,10 @@ impl Links {
         self.0.remove(&node);
     }
 
-    /// The machine is off: nobody sends again what is lost on the way, and its next kubelet has a connection of its own. Gives what
-    /// was on its way.
-    #[must_use]
-    pub(super) fn break_off(&mut self, node: NodeId) -> Vec<Id<PendingCall>> {
-        let Some(link) = self.0.get_mut(&node) else { return Vec::new() };
-        link.busy_until = SimTime::ZERO;
-        std::mem::take(&mut link.in_flight)
-    }
-
-    /// A request of the node's is on its way.
-    pub(super) fn sent(&mut self, node: NodeId, call: Id<PendingCall>, is_there: impl Fn(Id<PendingCall>) -> bool) {
-        if let Some(link) = self.0.get_mut(&node) {
-            link.in_flight.retain(|&call| is_there(call));
-            link.in_flight.push(call);
+    /// The connections of the machine, or of all, have ended: what is sent next is sent over new ones.
+    pub(super) fn connect_anew(&mut self, node: Option<NodeId>) {
+        for (_, link) in self.0.iter_mut().filter(|(other, _)| node.is_none_or(|node| node == **other)) {
+            link.busy_until = SimTime::ZERO;
         }
     }
 
@@ -109,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_is_off_loses_what_is_on_its_way_and_connects_anew() {
+    fn nothing_waits_for_what_was_sent_over_a_connection_that_has_ended() {
         let mut store = Store::default();
         let node = store.node_slot("n".into());
         let at = SimTime::from_secs;
@@ -118,7 +103,7 @@ mod tests {
         links.change(node, &delays, at(0), (&store, &Streams::new(1)));
         assert_eq!(links.arrival(node, at(10)), at(310));
         links.change(node, &Arc::default(), at(20), (&store, &Streams::new(1)));
-        assert_eq!(links.break_off(node), []);
+        links.connect_anew(Some(node));
         assert_eq!(links.arrival(node, at(30)), at(30));
     }
 }

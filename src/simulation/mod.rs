@@ -347,11 +347,12 @@ impl Simulation {
             MachineChange::RequestsDelayed { node, delays } => {
                 kernel.links.change(*node, delays, kernel.now, (&kernel.store, &kernel.streams));
             }
-            MachineChange::PowerOff(node) => kernel.lose_what_is_on_its_way(*node),
+            MachineChange::PowerOff(node) => kernel.lose_calls_of(*node),
             MachineChange::InstanceGone(node) => {
-                kernel.lose_what_is_on_its_way(*node);
+                kernel.lose_calls_of(*node);
                 kernel.links.forget(*node);
             }
+            MachineChange::LinkDown(node) | MachineChange::KubeletStopped(node) => kernel.break_connection(Some(*node)),
             _ => {}
         }
         match *change {
@@ -361,6 +362,9 @@ impl Simulation {
                 let node = self.kernel.store.apply_machine_change(change, self.kernel.now);
                 if let Some(node) = node {
                     self.kernel.changed.push(Changed::HeartbeatChanged(node));
+                }
+                if matches!(change, MachineChange::LinkUp(_) | MachineChange::KubeletStarted(_)) {
+                    self.kernel.say_again();
                 }
             }
         }
@@ -372,6 +376,7 @@ impl Simulation {
     fn process_down(&mut self, process: ControlPlaneProcess) {
         if process == ControlPlaneProcess::KubeApiserver {
             self.kernel.interrupt();
+            self.kernel.break_connection(None);
             self.kernel.watches.break_off(self.kernel.now);
             self.api_down_since.get_or_insert(self.kernel.now);
         } else {
@@ -387,6 +392,7 @@ impl Simulation {
             return;
         }
         self.kernel.api_is_up = true;
+        self.kernel.say_again();
         let kernel = &mut self.kernel;
         kernel.watches.resume(kernel.now, &kernel.streams, &kernel.config.latency.kubelet_reconnect);
         let Some(since) = self.api_down_since.take() else { return };
@@ -456,6 +462,8 @@ impl Kernel {
             watches,
             call_times,
             links: Links::default(),
+            calls_sent: 0,
+            unsaid: Vec::new(),
             machine_log: VecDeque::new(),
             messages: VecDeque::new(),
             observers,

@@ -191,6 +191,10 @@ pub enum ContainerFate {
     OomKilled,
 }
 
+/// A fault that has begun, told from all others of its run.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FaultId(pub u32);
+
 /// A change of the physical world. Kubelets and the cloud see it at once; the control plane only sees what follows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MachineChange {
@@ -245,15 +249,17 @@ pub enum MachineChange {
         /// By a draw from each of these, added up; on time, if there are none.
         delays: Arc<[Distribution]>,
     },
-    /// Pulls of some images fail, or no longer do.
+    /// Pulls of some images fail that begin from now on.
     PullsFail {
+        /// Because of this fault.
+        fault: FaultId,
         /// On this node; on all, also those that are yet to come, if none is named.
         node: Option<NodeId>,
         /// An image, or with `*` at the end the beginning of images' names.
         images: Symbol,
-        /// Whether they fail from now on.
-        fails: bool,
     },
+    /// No pulls fail any more because of this fault.
+    PullsWork(FaultId),
     /// The operating system announces a shutdown: the kubelet ends pods by priority, then the machine is off.
     ShutdownBegins(NodeId),
     /// The instance is gone for good and the cloud knows it.
@@ -396,6 +402,7 @@ impl Store {
             | MachineChange::NextBootTakes { .. }
             | MachineChange::ContainerEnds { .. }
             | MachineChange::PullsFail { .. }
+            | MachineChange::PullsWork(_)
             | MachineChange::RequestsDelayed { .. }
             | MachineChange::ProcessDown(_)
             | MachineChange::ProcessUp(_) => return None,

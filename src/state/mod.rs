@@ -24,7 +24,7 @@ pub use change::{CauseId, Change, Changed, NodeDelta, ObjectDelta, PodDelta};
 pub use conditions::{BudgetReason, DeploymentReason, JobCondition, JobConditionType, JobReason};
 pub use heartbeat::{Heartbeat, HeartbeatLoop};
 pub use machines::{
-    ContainerFate, ControlPlaneProcess, Machine, MachineChange, Power, ReportedConditions, Slowdown, Usage,
+    ContainerFate, ControlPlaneProcess, FaultId, Machine, MachineChange, Power, ReportedConditions, Slowdown, Usage,
 };
 pub use meta::{Meta, Owner, Propagation, Uid};
 pub use nodes::{Node, NodeCondition, NodeConditionKind, NodeConditions, NodeId, NodeSlot, Status, TaintOnNode};

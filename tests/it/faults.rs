@@ -129,3 +129,18 @@ fn failures_by_chance_that_find_nobody_are_told_as_those_of_the_timeline() {
     let [told] = told[..] else { panic!("{told:?}") };
     assert_eq!(told.objects, [format!("nobody/PodKill (PodKill: no pod matches, {missed} times)")]);
 }
+
+#[test]
+fn nodes_that_join_while_a_fault_of_all_nodes_lasts_have_rows_of_their_own() {
+    let timeline = "{at: 1m, fault: {kind: ImagePullFailure, for: 20m}}, {at: 2m, fault: {kind: ImagePullFailure, nodes: {names: [n-0]}, \
+                    for: 20m}}, {at: 5m, addNodes: {pool: n, count: 1}}, {at: 10m, kubectl: delete node n-1}, \
+                    {at: 30m, addNodes: {pool: n, count: 1}}";
+    let observed = play("40m", timeline, &[&web(6)]);
+    let rows = of(&observed, "ImagePullFailure@1m0s");
+    let objects: Vec<&str> = rows.iter().map(|row| row.object.as_str()).collect();
+    assert_eq!(objects, ["node/n-0", "node/n-1", "node/n-2", "node/n-3"]);
+    assert!(rows.iter().all(|row| row.ended_at.map(|at| at.as_secs_f64()) == Some(1260.0)), "{rows:?}");
+    let joined = rows[3].began_at.as_secs_f64();
+    assert!((300.0..600.0).contains(&joined) && rows[3].pods == Some(0), "{:?}", rows[3]);
+    assert_eq!(of(&observed, "ImagePullFailure@2m0s").len(), 1);
+}

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use kubesquall::chaos::{FaultKind, Field};
+
 use super::random_oddities;
 
 /// A generator of numbers (splitmix64): equal seeds give equal scenarios, on every machine.
@@ -81,7 +83,11 @@ pub(crate) fn scenario(seed: u64) -> String {
         )
     });
     let loads = loads(&mut dice, &names);
-    let _ = write!(text, "  timeline:\n{timeline}{upgrades}{faults}{autoscaler}{repair}{loads}");
+    let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x6661_756c);
+    let any = any_faults(&mut dice, &names, minutes);
+    let more = any_processes(&mut dice, &names);
+    let faults = if faults.is_empty() && !more.is_empty() { "  faults:\n".to_owned() } else { faults };
+    let _ = write!(text, "  timeline:\n{timeline}{upgrades}{any}{faults}{more}{autoscaler}{repair}{loads}");
     text.push_str(&manifests);
     text.push_str(&odd.manifests);
     text
@@ -666,6 +672,22 @@ fn nodes(dice: &mut Dice, names: &Names) -> String {
     }
 }
 
+const OUTAGES: [&str; 5] = [
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kube-scheduler, kube-controller-manager",
+    "kube-apiserver, kube-controller-manager, kube-scheduler",
+];
+
+fn pods(dice: &mut Dice) -> String {
+    match dice.between(0, 2) {
+        0 => "{fraction: 0.5}".to_owned(),
+        1 => format!("{{count: {}}}", dice.between(1, 5)),
+        _ => format!("{{namespace: shop, selector: \"app=app{}\"}}", dice.between(0, 5)),
+    }
+}
+
 const LASTING: [&str; 12] = [
     "Crash",
     "Crash",
@@ -690,23 +712,9 @@ fn fault(dice: &mut Dice, names: &Names) -> String {
         }
         1 | 2 => {
             let kind = dice.pick(&["ContainerCrash", "OOMKill", "PodKill"]);
-            let pods = match dice.between(0, 2) {
-                0 => "{fraction: 0.5}".to_owned(),
-                1 => format!("{{count: {}}}", dice.between(1, 5)),
-                _ => format!("{{namespace: shop, selector: \"app=app{}\"}}", dice.between(0, 5)),
-            };
-            format!("{{kind: {kind}, pods: {pods}}}")
+            format!("{{kind: {kind}, pods: {}}}", pods(dice))
         }
-        3 => {
-            let parts = dice.pick(&[
-                "kube-apiserver",
-                "kube-controller-manager",
-                "kube-scheduler",
-                "kube-scheduler, kube-controller-manager",
-                "kube-apiserver, kube-controller-manager, kube-scheduler",
-            ]);
-            format!("{{kind: ControlPlaneOutage, components: [{parts}]{length}}}")
-        }
+        3 => format!("{{kind: ControlPlaneOutage, components: [{}]{length}}}", dice.pick(&OUTAGES)),
         _ => {
             let kind = dice.pick(&LASTING);
             let kind = if names.surges && kind.ends_with("Pressure") { "NotReady" } else { kind };
@@ -716,6 +724,85 @@ fn fault(dice: &mut Dice, names: &Names) -> String {
             format!("{{kind: {kind}, nodes: {}{length}{delay}{boot}}}", nodes(dice, names))
         }
     }
+}
+
+/// A fault of any kind that there is, without its braces: a kind that is new is drawn, too.
+fn any_fault(dice: &mut Dice, names: &Names) -> (FaultKind, String) {
+    let kind = loop {
+        let kind = dice.pick(FaultKind::ALL);
+        if !(names.surges && kind.as_str().ends_with("Pressure")) {
+            break kind;
+        }
+    };
+    let mut text = format!("kind: {}", kind.as_str());
+    for field in kind.fields() {
+        if let Some(value) = value_of(field, dice, names) {
+            let _ = write!(text, ", {}: {value}", field.name);
+        }
+    }
+    (kind, text)
+}
+
+/// What a fault says in a field; nothing, at times, if it may.
+fn value_of(field: Field, dice: &mut Dice, names: &Names) -> Option<String> {
+    if field.needed.is_none() && dice.percent(40) {
+        return None;
+    }
+    Some(match field.name {
+        "nodes" => nodes(dice, names),
+        "for" => format!("{}s", dice.pick(&[3, 20, 45, 70, 200, 400, 900])),
+        "boot" => dice.pick(&["10s", "{exponential: {mean: 2m}}"]).to_owned(),
+        "usage" => {
+            dice.pick(&["{memory: 3Gi}", "{memory: 15Gi, ephemeral-storage: 9Gi}", "{pids: 4000000}"]).to_owned()
+        }
+        "notice" => format!("{}s", dice.pick(&[0, 30, 200])),
+        "drain" => dice.pick(&["true", "false"]).to_owned(),
+        "pods" => pods(dice),
+        "exitCode" => dice.pick(&["0", "1", "143"]).to_owned(),
+        "images" => dice.pick(&["[\"nginx:1\"]", "[\"nginx*\", \"postgres:16\"]", "[busybox]"]).to_owned(),
+        "components" => format!("[{}]", dice.pick(&OUTAGES)),
+        "delay" => {
+            dice.pick(&["2s", "45s", "{exponential: {mean: 40s}}", "{lognormal: {median: 5s, p99: 5m}}"]).to_owned()
+        }
+        "factor" => dice.pick(&["1.5", "10", "400"]).to_owned(),
+        // What its message says to add if it is missing.
+        name => field.needed?.split('`').nth(1)?.strip_prefix(name)?.strip_prefix(": ")?.to_owned(),
+    })
+}
+
+/// Entries of the timeline.
+fn any_faults(dice: &mut Dice, names: &Names, minutes: u64) -> String {
+    let mut text = String::new();
+    while dice.percent(60) {
+        let at = dice.between(0, minutes * 60 - 1);
+        let (_, fault) = any_fault(dice, names);
+        let _ = writeln!(text, "  - {{at: {at}s, fault: {{{fault}}}}}");
+    }
+    text
+}
+
+/// Random processes.
+fn any_processes(dice: &mut Dice, names: &Names) -> String {
+    let mut text = String::new();
+    let mut number = 0;
+    while dice.percent(25) {
+        let (kind, fault) = any_fault(dice, names);
+        // A random process has a time to repair in place of a length.
+        let fault = fault.split(", ").filter(|part| !part.starts_with("for: ")).collect::<Vec<_>>().join(", ");
+        let domain = dice.maybe(30, |_| ", domain: topology.kubernetes.io/zone".to_owned());
+        let (failure, repair) = (dice.between(3, 40), dice.between(1, 5));
+        let repair = if kind.course().lasts() {
+            format!(", timeToRepair: {{exponential: {{mean: {repair}m}}}}")
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            text,
+            "  - {{name: any-{number}, {fault}{domain}, timeToFailure: {{exponential: {{mean: {failure}m}}}}{repair}}}"
+        );
+        number += 1;
+    }
+    text
 }
 
 fn kubectl(dice: &mut Dice, names: &Names) -> String {

@@ -1,11 +1,11 @@
 //! Containers of single pods exit.
 
-use super::super::fault::{Check, Course, Fault, Hit, Target};
+use super::super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use super::super::{Chaos, PodTarget, target};
 use crate::component::Ctx;
 use crate::diagnostics::Diagnostic;
-use crate::state::{ContainerFate, MachineChange, NodeId};
+use crate::state::{ContainerFate, MachineChange};
 
 /// The highest exit code of a process.
 const EXIT_CODE_MAX: i32 = 255;
@@ -23,6 +23,7 @@ parameters! {
 impl Fault for ContainerCrash {
     const NAME: &'static str = "ContainerCrash";
     const ABOUT: &'static str = "containers of pods exit with an error";
+    const DIFFERS: &'static str = "all containers of a pod end together";
     const COURSE: Course = Course::Instantaneous;
     const MAKES_NODES_NOT_READY: bool = false;
     type State = ();
@@ -47,5 +48,5 @@ impl Fault for ContainerCrash {
         }
     }
 
-    fn end(&self, _nodes: &[NodeId], (): &mut (), _losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {}
+    fn end(&self, _fault: &Begun, (): &mut (), _losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {}
 }

@@ -1,13 +1,12 @@
 //! Processes of the control plane are down; kubelets and containers go on.
 
-use rustc_hash::FxHashMap;
-
-use super::super::fault::{Check, Course, Fault, Hit, Target};
+use super::super::causes::Causes;
+use super::super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use super::super::{Chaos, ProcessName};
 use crate::component::Ctx;
 use crate::diagnostics::Diagnostic;
-use crate::state::{ControlPlaneProcess, MachineChange, NodeId};
+use crate::state::{ControlPlaneProcess, MachineChange};
 
 parameters! {
     /// Processes of the control plane are down.
@@ -26,33 +25,15 @@ impl ControlPlaneOutage {
     }
 }
 
-/// How many faults keep each process down.
-#[derive(Clone, Debug, Default)]
-pub(in crate::chaos) struct Outages(FxHashMap<ControlPlaneProcess, u32>);
-
-impl Outages {
-    /// One more outage of a process; true if it is the first.
-    fn begin(&mut self, process: ControlPlaneProcess) -> bool {
-        let causes = self.0.entry(process).or_insert(0);
-        *causes += 1;
-        *causes == 1
-    }
-
-    /// One outage less; true if it was the last.
-    fn end(&mut self, process: ControlPlaneProcess) -> bool {
-        let causes = self.0.entry(process).or_insert(0);
-        let was_down = *causes > 0;
-        *causes = causes.saturating_sub(1);
-        was_down && *causes == 0
-    }
-}
-
 impl Fault for ControlPlaneOutage {
     const NAME: &'static str = "ControlPlaneOutage";
     const ABOUT: &'static str = "processes of the control plane are down; kubelets and containers go on";
+    const DIFFERS: &'static str =
+        "there is one replica of each process, which works again at the instant at which the outage ends";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = false;
-    type State = Outages;
+    /// The outages of each process.
+    type State = Causes<(), ControlPlaneProcess>;
 
     fn target(&self) -> Target<'_> {
         Target::Processes(self.processes())
@@ -69,35 +50,19 @@ impl Fault for ControlPlaneOutage {
         }
     }
 
-    fn begin(&self, _hit: &Hit<'_>, outages: &mut Outages, _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+    fn begin(&self, hit: &Hit<'_>, outages: &mut Self::State, _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
         for process in self.processes() {
-            if outages.begin(process) {
+            if outages.add(process, hit.fault, ()) {
                 ctx.change_machine(MachineChange::ProcessDown(process));
             }
         }
     }
 
-    fn end(&self, _nodes: &[NodeId], outages: &mut Outages, _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+    fn end(&self, fault: &Begun, outages: &mut Self::State, _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
         for process in self.processes() {
-            if outages.end(process) {
+            if outages.remove_last(process, fault.fault) {
                 ctx.change_machine(MachineChange::ProcessUp(process));
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_process_that_is_down_twice_runs_when_both_outages_are_over() {
-        let mut outages = Outages::default();
-        let process = ControlPlaneProcess::KubeScheduler;
-        assert!(outages.begin(process));
-        assert!(!outages.begin(process));
-        assert!(!outages.end(process));
-        assert!(outages.end(process));
-        assert!(!outages.end(process));
     }
 }

@@ -1,11 +1,10 @@
 //! A machine loses power.
 
 use super::super::Chaos;
-use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::{Losses, time_boot};
 use crate::component::Ctx;
 use crate::engine::Distribution;
-use crate::state::NodeId;
 
 parameters! {
     /// The machine is off: kubelet and containers are gone.
@@ -18,6 +17,7 @@ parameters! {
 impl Fault for Crash {
     const NAME: &'static str = "Crash";
     const ABOUT: &'static str = "the machine is off for `for:`, then boots";
+    const DIFFERS: &'static str = "";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = true;
     type State = ();
@@ -29,13 +29,13 @@ impl Fault for Crash {
     fn begin(&self, hit: &Hit<'_>, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
         for &node in hit.nodes {
             time_boot(self.boot.as_ref(), hit.name, node, ctx);
-            losses.cut_power(node, ctx);
+            losses.cut_power(hit.fault, node, ctx);
         }
     }
 
-    fn end(&self, nodes: &[NodeId], (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
-        for &node in nodes {
-            losses.give_power_back(node, ctx);
+    fn end(&self, fault: &Begun, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        for &node in &fault.nodes {
+            losses.give_power_back(fault.fault, node, ctx);
         }
     }
 }

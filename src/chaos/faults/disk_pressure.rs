@@ -1,12 +1,12 @@
 //! A node is short of disk.
 
 use super::super::Chaos;
-use super::super::fault::{Check, Course, Fault, Hit, Target};
+use super::super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use super::super::pressure;
 use crate::component::Ctx;
 use crate::model::ResourceList;
-use crate::state::{NodeConditionKind, NodeId};
+use crate::state::NodeConditionKind;
 
 parameters! {
     /// Condition DiskPressure.
@@ -19,6 +19,7 @@ parameters! {
 impl Fault for DiskPressure {
     const NAME: &'static str = "DiskPressure";
     const ABOUT: &'static str = "the condition DiskPressure holds, or the node is short of disk by `usage:`";
+    const DIFFERS: &'static str = "";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = false;
     type State = ();
@@ -32,10 +33,10 @@ impl Fault for DiskPressure {
     }
 
     fn begin(&self, hit: &Hit<'_>, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
-        pressure::begin(&self.usage, NodeConditionKind::DiskPressure, hit.nodes, losses, ctx);
+        pressure::begin(&self.usage, NodeConditionKind::DiskPressure, hit, losses, ctx);
     }
 
-    fn end(&self, nodes: &[NodeId], (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
-        pressure::end(&self.usage, NodeConditionKind::DiskPressure, nodes, losses, ctx);
+    fn end(&self, fault: &Begun, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        pressure::end(&self.usage, NodeConditionKind::DiskPressure, fault, losses, ctx);
     }
 }

@@ -1,12 +1,11 @@
 //! The kubelet ends its pods, then the machine is off.
 
-use super::super::fault::{Check, Course, Fault, Hit, Origin, Target};
+use super::super::fault::{Begun, Check, Course, Fault, Hit, Origin, Target};
 use super::super::losses::{Losses, time_boot};
 use super::super::{Chaos, Severity, note};
 use crate::component::Ctx;
 use crate::diagnostics::Diagnostic;
 use crate::engine::Distribution;
-use crate::state::NodeId;
 
 parameters! {
     /// The kubelet's graceful node shutdown, then off.
@@ -19,6 +18,7 @@ parameters! {
 impl Fault for GracefulShutdown {
     const NAME: &'static str = "GracefulShutdown";
     const ABOUT: &'static str = "the kubelet's graceful node shutdown, then off; a plain crash, which is said, unless `controlPlane.kubelet` has `shutdownGracePeriod`";
+    const DIFFERS: &'static str = "";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = true;
     type State = ();
@@ -46,13 +46,13 @@ impl Fault for GracefulShutdown {
         }
         for &node in hit.nodes {
             time_boot(self.boot.as_ref(), hit.name, node, ctx);
-            losses.shut_down(node, ctx);
+            losses.shut_down(hit.fault, node, ctx);
         }
     }
 
-    fn end(&self, nodes: &[NodeId], (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
-        for &node in nodes {
-            losses.give_power_back(node, ctx);
+    fn end(&self, fault: &Begun, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        for &node in &fault.nodes {
+            losses.give_power_back(fault.fault, node, ctx);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Registries that give nothing, and images that are not there.
 
 use super::super::Chaos;
-use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use crate::arena::Symbol;
 use crate::component::Ctx;
@@ -15,54 +15,33 @@ parameters! {
     }
 }
 
-/// Which images fail on which nodes: all of them, if every node is hit.
-#[derive(Clone, Debug)]
-pub(in crate::chaos) struct PullFailure {
-    nodes: Vec<NodeId>,
-    images: Vec<String>,
-    is_everywhere: bool,
-}
-
-impl PullFailure {
-    fn change(&self, fails: bool, ctx: &mut Ctx<'_, Chaos>) {
-        for images in &self.images {
-            let images = Symbol::new(images);
-            if self.is_everywhere {
-                ctx.change_machine(MachineChange::PullsFail { node: None, images, fails });
-            } else {
-                for &node in &self.nodes {
-                    ctx.change_machine(MachineChange::PullsFail { node: Some(node), images, fails });
-                }
-            }
-        }
-    }
-}
-
 impl Fault for ImagePullFailure {
     const NAME: &'static str = "ImagePullFailure";
-    const ABOUT: &'static str = "pulls of images fail, of all nodes or of `nodes:`";
+    const ABOUT: &'static str =
+        "pulls of images that begin fail, of all nodes, those that join while it lasts among them, or of `nodes:`";
+    const DIFFERS: &'static str =
+        "a pull that is under way goes on; one that fails does so a second after it has begun";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = false;
-    type State = Vec<PullFailure>;
+    type State = ();
 
     fn target(&self) -> Target<'_> {
         Target::Images(&self.images)
     }
 
-    /// A fault that hits every node also hits those that join while it lasts.
-    fn begin(&self, hit: &Hit<'_>, failures: &mut Vec<PullFailure>, _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
-        let is_everywhere = hit.nodes.len() == ctx.store.nodes().count();
-        let images = if self.images.is_empty() { vec!["*".to_owned()] } else { self.images.clone() };
-        let failure = PullFailure { nodes: hit.nodes.to_vec(), images, is_everywhere };
-        failure.change(true, ctx);
-        failures.push(failure);
+    fn begin(&self, hit: &Hit<'_>, (): &mut (), _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        let all = ["*".to_owned()];
+        let nodes: Vec<Option<NodeId>> =
+            if hit.is_everywhere { vec![None] } else { hit.nodes.iter().copied().map(Some).collect() };
+        for images in if self.images.is_empty() { &all[..] } else { &self.images } {
+            let images = Symbol::new(images);
+            for &node in &nodes {
+                ctx.change_machine(MachineChange::PullsFail { fault: hit.fault, node, images });
+            }
+        }
     }
 
-    fn end(&self, nodes: &[NodeId], failures: &mut Vec<PullFailure>, _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
-        let is_it =
-            |failure: &PullFailure| failure.nodes == nodes && (failure.images == self.images || self.images.is_empty());
-        if let Some(position) = failures.iter().position(is_it) {
-            failures.remove(position).change(false, ctx);
-        }
+    fn end(&self, fault: &Begun, (): &mut (), _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        ctx.change_machine(MachineChange::PullsWork(fault.fault));
     }
 }

@@ -1,10 +1,10 @@
 //! An instance is gone for good.
 
 use super::super::Chaos;
-use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use crate::component::Ctx;
-use crate::state::{MachineChange, NodeId};
+use crate::state::MachineChange;
 
 parameters! {
     /// The machine is off for good and the cloud deletes the Node object.
@@ -14,6 +14,7 @@ parameters! {
 impl Fault for InstanceGone {
     const NAME: &'static str = "InstanceGone";
     const ABOUT: &'static str = "off for good; the cloud deletes the Node";
+    const DIFFERS: &'static str = "";
     const COURSE: Course = Course::ForGood;
     const MAKES_NODES_NOT_READY: bool = true;
     type State = ();
@@ -28,5 +29,5 @@ impl Fault for InstanceGone {
         }
     }
 
-    fn end(&self, _nodes: &[NodeId], (): &mut (), _losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {}
+    fn end(&self, _fault: &Begun, (): &mut (), _losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {}
 }

@@ -1,10 +1,10 @@
 //! A kubelet process stops.
 
 use super::super::Chaos;
-use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::{Loss, Losses};
 use crate::component::Ctx;
-use crate::state::{MachineChange, NodeId};
+use crate::state::MachineChange;
 
 parameters! {
     /// The kubelet process stops; containers keep serving.
@@ -14,6 +14,7 @@ parameters! {
 impl Fault for KubeletStop {
     const NAME: &'static str = "KubeletStop";
     const ABOUT: &'static str = "no heartbeats, starts or kills; containers go on";
+    const DIFFERS: &'static str = "";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = true;
     type State = ();
@@ -24,13 +25,13 @@ impl Fault for KubeletStop {
 
     fn begin(&self, hit: &Hit<'_>, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
         for &node in hit.nodes {
-            losses.take(node, Loss::Kubelet, MachineChange::KubeletStopped(node), ctx);
+            losses.take(hit.fault, node, Loss::Kubelet, MachineChange::KubeletStopped(node), ctx);
         }
     }
 
-    fn end(&self, nodes: &[NodeId], (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
-        for &node in nodes {
-            losses.give_back(node, Loss::Kubelet, MachineChange::KubeletStarted(node), ctx);
+    fn end(&self, fault: &Begun, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        for &node in &fault.nodes {
+            losses.give_back(fault.fault, node, Loss::Kubelet, MachineChange::KubeletStarted(node), ctx);
         }
     }
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, EnumAccess, Error, MapAccess, VariantAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::fault::{Check, Course, Fault, Hit, Target};
+use super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::losses::Losses;
 use super::parameters::{Field, Parameters};
 use super::{Chaos, ChaosPlan};
 use crate::component::Ctx;
 use crate::engine::Distribution;
-use crate::state::{MachineChange, NodeId};
+use crate::state::{FaultId, MachineChange, NodeId};
 
 macro_rules! declare {
     ($($module:ident::$kind:ident)*) => {
@@ -41,6 +41,12 @@ macro_rules! declare {
             #[must_use]
             pub fn about(self) -> &'static str {
                 match self { $(Self::$kind => $kind::ABOUT,)* }
+            }
+
+            /// In what it differs from what such a fault would be in reality; empty if in nothing that is known.
+            #[must_use]
+            pub fn differs(self) -> &'static str {
+                match self { $(Self::$kind => $kind::DIFFERS,)* }
             }
 
             /// How it ends.
@@ -123,18 +129,26 @@ macro_rules! declare {
         #[derive(Clone, Debug, Default)]
         pub(super) struct Damage {
             losses: Losses,
+            /// How many faults have begun.
+            begun: u32,
             $($module: <$kind as Fault>::State,)*
         }
 
         impl Damage {
+            /// A number for a fault that begins.
+            pub(super) fn next_fault(&mut self) -> FaultId {
+                self.begun += 1;
+                FaultId(self.begun)
+            }
+
             /// A fault begins.
             pub(super) fn begin(&mut self, fault: &AnyFault, hit: &Hit<'_>, ctx: &mut Ctx<'_, Chaos>) {
                 match fault { $(AnyFault::$kind(fault) => fault.begin(hit, &mut self.$module, &mut self.losses, ctx),)* }
             }
 
             /// A fault ends.
-            pub(super) fn end(&mut self, fault: &AnyFault, nodes: &[NodeId], ctx: &mut Ctx<'_, Chaos>) {
-                match fault { $(AnyFault::$kind(fault) => fault.end(nodes, &mut self.$module, &mut self.losses, ctx),)* }
+            pub(super) fn end(&mut self, fault: &AnyFault, begun: &Begun, ctx: &mut Ctx<'_, Chaos>) {
+                match fault { $(AnyFault::$kind(fault) => fault.end(begun, &mut self.$module, &mut self.losses, ctx),)* }
             }
 
             /// What follows from a change of the machines.

@@ -1,10 +1,10 @@
 //! A condition of a node: NetworkUnavailable.
 
 use super::super::Chaos;
-use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use crate::component::Ctx;
-use crate::state::{NodeConditionKind, NodeId};
+use crate::state::NodeConditionKind;
 
 parameters! {
     /// Condition NetworkUnavailable.
@@ -14,6 +14,7 @@ parameters! {
 impl Fault for NetworkUnavailable {
     const NAME: &'static str = "NetworkUnavailable";
     const ABOUT: &'static str = "the condition NetworkUnavailable holds";
+    const DIFFERS: &'static str = "nothing but the condition changes: packets of pods are not played";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = false;
     type State = ();
@@ -23,10 +24,10 @@ impl Fault for NetworkUnavailable {
     }
 
     fn begin(&self, hit: &Hit<'_>, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
-        losses.take_condition(hit.nodes, NodeConditionKind::NetworkUnavailable, ctx);
+        losses.take_condition(hit, NodeConditionKind::NetworkUnavailable, ctx);
     }
 
-    fn end(&self, nodes: &[NodeId], (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
-        losses.give_condition_back(nodes, NodeConditionKind::NetworkUnavailable, ctx);
+    fn end(&self, fault: &Begun, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        losses.give_condition_back(fault, NodeConditionKind::NetworkUnavailable, ctx);
     }
 }

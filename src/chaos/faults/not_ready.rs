@@ -1,10 +1,10 @@
 //! A condition of a node: Ready.
 
 use super::super::Chaos;
-use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use crate::component::Ctx;
-use crate::state::{NodeConditionKind, NodeId};
+use crate::state::NodeConditionKind;
 
 parameters! {
     /// The kubelet posts Ready=False: its runtime or its network is down.
@@ -14,6 +14,8 @@ parameters! {
 impl Fault for NotReady {
     const NAME: &'static str = "NotReady";
     const ABOUT: &'static str = "the kubelet posts Ready=False";
+    const DIFFERS: &'static str =
+        "nothing but the condition changes: the kubelet goes on starting and stopping containers";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = true;
     type State = ();
@@ -23,10 +25,10 @@ impl Fault for NotReady {
     }
 
     fn begin(&self, hit: &Hit<'_>, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
-        losses.take_condition(hit.nodes, NodeConditionKind::Ready, ctx);
+        losses.take_condition(hit, NodeConditionKind::Ready, ctx);
     }
 
-    fn end(&self, nodes: &[NodeId], (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
-        losses.give_condition_back(nodes, NodeConditionKind::Ready, ctx);
+    fn end(&self, fault: &Begun, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        losses.give_condition_back(fault, NodeConditionKind::Ready, ctx);
     }
 }

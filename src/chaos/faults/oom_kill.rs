@@ -1,10 +1,10 @@
 //! Containers of single pods are killed for their memory.
 
-use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use super::super::{Chaos, PodTarget, target};
 use crate::component::Ctx;
-use crate::state::{ContainerFate, MachineChange, NodeId};
+use crate::state::{ContainerFate, MachineChange};
 
 parameters! {
     /// Containers of chosen pods are killed for their memory.
@@ -17,6 +17,7 @@ parameters! {
 impl Fault for OomKill {
     const NAME: &'static str = "OOMKill";
     const ABOUT: &'static str = "containers of pods are killed for their memory";
+    const DIFFERS: &'static str = "all containers of a pod end together";
     const COURSE: Course = Course::Instantaneous;
     const MAKES_NODES_NOT_READY: bool = false;
     type State = ();
@@ -31,5 +32,5 @@ impl Fault for OomKill {
         }
     }
 
-    fn end(&self, _nodes: &[NodeId], (): &mut (), _losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {}
+    fn end(&self, _fault: &Begun, (): &mut (), _losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {}
 }

@@ -1,12 +1,12 @@
 //! A node is short of processes.
 
 use super::super::Chaos;
-use super::super::fault::{Check, Course, Fault, Hit, Target};
+use super::super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use super::super::pressure;
 use crate::component::Ctx;
 use crate::model::ResourceList;
-use crate::state::{NodeConditionKind, NodeId};
+use crate::state::NodeConditionKind;
 
 parameters! {
     /// Condition PIDPressure.
@@ -19,6 +19,7 @@ parameters! {
 impl Fault for PidPressure {
     const NAME: &'static str = "PIDPressure";
     const ABOUT: &'static str = "the condition PIDPressure holds, or the node is short of processes by `usage:`";
+    const DIFFERS: &'static str = "";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = false;
     type State = ();
@@ -32,10 +33,10 @@ impl Fault for PidPressure {
     }
 
     fn begin(&self, hit: &Hit<'_>, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
-        pressure::begin(&self.usage, NodeConditionKind::PidPressure, hit.nodes, losses, ctx);
+        pressure::begin(&self.usage, NodeConditionKind::PidPressure, hit, losses, ctx);
     }
 
-    fn end(&self, nodes: &[NodeId], (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
-        pressure::end(&self.usage, NodeConditionKind::PidPressure, nodes, losses, ctx);
+    fn end(&self, fault: &Begun, (): &mut (), losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        pressure::end(&self.usage, NodeConditionKind::PidPressure, fault, losses, ctx);
     }
 }

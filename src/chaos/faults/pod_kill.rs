@@ -1,10 +1,10 @@
 //! Single pods vanish.
 
-use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use super::super::{Chaos, PodTarget, target};
 use crate::component::{Ctx, DeleteOptions, Request};
-use crate::state::{DeletionCause, NodeId};
+use crate::state::DeletionCause;
 
 parameters! {
     /// Chosen pods are deleted without grace.
@@ -17,6 +17,7 @@ parameters! {
 impl Fault for PodKill {
     const NAME: &'static str = "PodKill";
     const ABOUT: &'static str = "pods are deleted without grace";
+    const DIFFERS: &'static str = "";
     const COURSE: Course = Course::Instantaneous;
     const MAKES_NODES_NOT_READY: bool = false;
     type State = ();
@@ -32,5 +33,5 @@ impl Fault for PodKill {
         }
     }
 
-    fn end(&self, _nodes: &[NodeId], (): &mut (), _losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {}
+    fn end(&self, _fault: &Begun, (): &mut (), _losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {}
 }

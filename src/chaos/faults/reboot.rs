@@ -1,11 +1,11 @@
 //! A machine goes off and on by itself.
 
 use super::super::Chaos;
-use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::{Loss, Losses, time_boot};
 use crate::component::Ctx;
 use crate::engine::Distribution;
-use crate::state::{MachineChange, NodeId};
+use crate::state::MachineChange;
 
 parameters! {
     /// As a crash; comes back after its boot time.
@@ -18,6 +18,7 @@ parameters! {
 impl Fault for Reboot {
     const NAME: &'static str = "Reboot";
     const ABOUT: &'static str = "off and on by itself";
+    const DIFFERS: &'static str = "";
     const COURSE: Course = Course::Instantaneous;
     const MAKES_NODES_NOT_READY: bool = true;
     type State = ();
@@ -37,5 +38,5 @@ impl Fault for Reboot {
         }
     }
 
-    fn end(&self, _nodes: &[NodeId], (): &mut (), _losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {}
+    fn end(&self, _fault: &Begun, (): &mut (), _losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {}
 }

@@ -1,13 +1,12 @@
 //! Lease renewals of a node get through late.
 
-use rustc_hash::FxHashMap;
-
 use super::super::Chaos;
-use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::causes::Causes;
+use super::super::fault::{Begun, Check, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use crate::component::Ctx;
 use crate::engine::Distribution;
-use crate::state::{MachineChange, NodeId};
+use crate::state::{FaultId, MachineChange};
 
 parameters! {
     /// Lease renewals get through late.
@@ -17,46 +16,50 @@ parameters! {
     }
 }
 
-/// Of faults of this kind that overlap the first decides, until the last is over: how many there are, and its delay.
-type Causes = FxHashMap<NodeId, (u32, Distribution)>;
-
 impl Fault for SlowHeartbeats {
     const NAME: &'static str = "SlowHeartbeats";
     const ABOUT: &'static str = "renewals are late by `delay:`";
+    const DIFFERS: &'static str =
+        "nothing else that the kubelet sends is late, but a status of its node waits for the renewal";
     const COURSE: Course = Course::Lasting;
     const MAKES_NODES_NOT_READY: bool = true;
-    type State = Causes;
+    /// Of faults of this kind that overlap the first decides, until the last is over: which that is.
+    type State = Causes<FaultId>;
 
     fn target(&self) -> Target<'_> {
         Target::Nodes
     }
 
-    fn begin(&self, hit: &Hit<'_>, causes: &mut Causes, losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+    fn check(&self, check: &mut Check<'_>) {
+        if self.delay.is_zero() {
+            check.no_effect(Self::NAME, "delay", "write by how much, such as 2s");
+        }
+    }
+
+    fn begin(&self, hit: &Hit<'_>, causes: &mut Self::State, losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
         for &node in hit.nodes {
-            let (count, _) = causes.entry(node).or_insert_with(|| (0, self.delay.clone()));
-            *count += 1;
-            if *count == 1 {
+            let first = causes.of(node).next().copied().unwrap_or(hit.fault);
+            if causes.add(node, hit.fault, first) {
                 let name = ctx.store.node_name(node);
                 let stream = ctx.streams.stream(&format!("fault-delay/{}", hit.name), name.as_str());
-                losses.slowness.delay_renewals(node, &self.delay, stream, ctx);
+                losses.slowness.delay_renewals(hit.fault, node, (&self.delay, stream), ctx);
             }
         }
     }
 
-    fn end(&self, nodes: &[NodeId], causes: &mut Causes, losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {
-        for &node in nodes {
-            let Some((count, delay)) = causes.get_mut(&node) else { continue };
-            *count -= 1;
-            if *count == 0 {
-                losses.slowness.give_renewals_back(node, delay);
-                causes.remove(&node);
+    fn end(&self, fault: &Begun, causes: &mut Self::State, losses: &mut Losses, _ctx: &mut Ctx<'_, Chaos>) {
+        for &node in &fault.nodes {
+            if let Some(first) = causes.remove(node, fault.fault)
+                && !causes.any(node)
+            {
+                losses.slowness.give_renewals_back(first, node);
             }
         }
     }
 
-    fn machine_changed(change: &MachineChange, causes: &mut Causes, _ctx: &mut Ctx<'_, Chaos>) {
+    fn machine_changed(change: &MachineChange, causes: &mut Self::State, _ctx: &mut Ctx<'_, Chaos>) {
         if let MachineChange::InstanceGone(node) = change {
-            causes.remove(node);
+            causes.forget(|other| other == *node);
         }
     }
 }

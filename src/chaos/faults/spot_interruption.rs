@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::super::fault::{Course, Fault, Hit, Target};
+use super::super::causes::Causes;
+use super::super::fault::{Begun, Course, Fault, Hit, Target};
 use super::super::losses::Losses;
 use super::super::parameters::Length;
 use super::super::{Chaos, FaultKind, Timer};
@@ -43,6 +44,8 @@ struct Reclaim {
 #[derive(Clone, Debug, Default)]
 pub(in crate::chaos) struct Reclaims {
     warned: FxHashMap<NodeId, Reclaim>,
+    /// Faults for whose sake a machine is taken away and another comes in its place, one for all of them together.
+    unreplaced: Causes,
     /// By pool: numbers from here on have not been given.
     next_numbers: FxHashMap<usize, u64>,
 }
@@ -88,6 +91,7 @@ impl Fault for SpotInterruption {
     const NAME: &'static str = "SpotInterruption";
     const ABOUT: &'static str = "a warning, then the machine is off for good. After `for:` (`timeToRepair:` of a random process) a new \
                                  machine of the pool, in the same zone, takes its place; without it, none";
+    const DIFFERS: &'static str = "";
     const COURSE: Course = Course::UntilReplaced;
     const MAKES_NODES_NOT_READY: bool = true;
     type State = Reclaims;
@@ -98,6 +102,7 @@ impl Fault for SpotInterruption {
 
     fn begin(&self, hit: &Hit<'_>, reclaims: &mut Reclaims, _losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
         for &node in hit.nodes {
+            reclaims.unreplaced.add(node, hit.fault, ());
             if !reclaims.warned.contains_key(&node) {
                 self.warn(node, reclaims, ctx);
             }
@@ -105,19 +110,29 @@ impl Fault for SpotInterruption {
     }
 
     /// The cloud has another machine.
-    fn end(&self, nodes: &[NodeId], reclaims: &mut Reclaims, losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
-        for &node in nodes {
+    fn end(&self, fault: &Begun, reclaims: &mut Reclaims, losses: &mut Losses, ctx: &mut Ctx<'_, Chaos>) {
+        for &node in &fault.nodes {
+            if reclaims.unreplaced.remove(node, fault.fault).is_none() {
+                continue;
+            }
+            reclaims.unreplaced.forget(|other| other == node);
             match reclaims.warned.get_mut(&node) {
                 Some(reclaim) => reclaim.is_replaced = true,
-                None if !ctx.store.machine(node).exists => reclaims.replace(node, losses, ctx),
-                None => {}
+                None => reclaims.replace(node, losses, ctx),
             }
         }
     }
 
-    fn machine_changed(change: &MachineChange, reclaims: &mut Reclaims, _ctx: &mut Ctx<'_, Chaos>) {
-        if let MachineChange::InstanceGone(node) = change {
-            reclaims.warned.remove(node);
+    fn machine_changed(change: &MachineChange, reclaims: &mut Reclaims, ctx: &mut Ctx<'_, Chaos>) {
+        match change {
+            MachineChange::InstanceGone(node) => {
+                reclaims.warned.remove(node);
+            }
+            // Somebody has replaced it under its name.
+            MachineChange::InstanceCreated { name, .. } => {
+                reclaims.unreplaced.forget(|other| ctx.store.node_name(other) == *name);
+            }
+            _ => {}
         }
     }
 

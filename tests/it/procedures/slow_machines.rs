@@ -99,3 +99,155 @@ fn delays_of_networks_add_up_and_slow_heartbeats_are_late_besides() {
     let gaps: Vec<u64> = seen.windows(2).map(|pair| (pair[1] - pair[0]).round() as u64).collect();
     assert!(gaps.len() >= 3 && gaps.iter().all(|gap| *gap == 45), "{seen:?}");
 }
+
+/// How long each of two pods took from one to the other event, in seconds.
+#[track_caller]
+fn between(played: &Played, pod: &str, first: &str, second: &str) -> f64 {
+    let at = |reason: &str| {
+        let events = played.events(reason);
+        events.iter().find(|event| &*event.name == pod).map(|event| seconds(event.at))
+    };
+    at(second).unwrap_or_else(|| panic!("no {second} of {pod}"))
+        - at(first).unwrap_or_else(|| panic!("no {first} of {pod}"))
+}
+
+#[test]
+fn a_fault_ends_what_it_began_and_nothing_of_the_machine_that_came_in_its_place() {
+    let played = |fault: &str| {
+        let timeline = [
+            format!("{{at: 60s, fault: {{{fault}, nodes: {{names: [w-0]}}, for: 600s}}}}"),
+            "{at: 100s, rollingUpgrade: {pool: w, maxSurge: 0, maxUnavailable: 1}}".to_owned(),
+            run_pod(400, "between"),
+            format!("{{at: 500s, fault: {{{fault}, nodes: {{names: [w-0]}}, for: 600s}}}}"),
+            run_pod(600, "within"),
+            run_pod(800, "still"),
+            run_pod(1150, "after"),
+        ];
+        play(&spec(&timeline.join(", "), "30m"), &[], &mut |_| {})
+    };
+    let slow = played("kind: SlowDisk, factor: 3");
+    assert!((100.0..400.0).contains(&slow.first("NodeUpgraded")));
+    assert_eq!(["between", "within", "still", "after"].map(|pod| start_of(&slow, pod)), [5.0, 15.0, 15.0, 5.0]);
+    let failing = played("kind: ImagePullFailure");
+    assert_eq!(start_of(&failing, "between"), 5.0);
+    let failed: Vec<&str> = failing.events("BackOff").iter().map(|event| &*event.name).collect();
+    assert!(failed.contains(&"within") && failed.contains(&"still") && !failed.contains(&"after"), "{failed:?}");
+    let cut_off = played("kind: Partition");
+    let ready_at = |pod: &str| {
+        cut_off.observed.pods.iter().find(|row| &*row.name == pod).and_then(|row| row.ready_at).map(seconds)
+    };
+    assert!(ready_at("between") < Some(410.0) && ready_at("still") > Some(1100.0), "{:?}", ready_at("still"));
+}
+
+/// The same with pulls of a minute, one at a time.
+fn slow_pulls(timeline: &[String]) -> String {
+    spec(&timeline.join(", "), "30m").replace("imagePull: 4s", "imagePull: 60s")
+}
+
+#[test]
+fn a_pull_looks_at_the_disk_when_its_turn_comes() {
+    let queue = [run_pod(40, "a"), run_pod(41, "b"), run_pod(42, "c")];
+    let fault = |extent: &str| format!("{{{extent}, fault: {{kind: SlowDisk, nodes: {{}}, factor: 3, for: 30s}}}}");
+    let took = |timeline: &[String]| {
+        let played = play(&slow_pulls(timeline), &[], &mut |_| {});
+        ["a", "b", "c"].map(|pod| between(&played, pod, "Pulling", "Started").round())
+    };
+    assert_eq!(took(&queue), [61.0, 120.0, 179.0]);
+    // The first is under way and goes on as it began; the second begins on the slow disk, and the third after it.
+    assert_eq!(took(&[&queue[..], &[fault("at: 80s")]].concat()), [63.0, 240.0, 299.0]);
+    // The first alone begins on it.
+    assert_eq!(took(&[&queue[..], &[fault("at: 30s")]].concat()), [181.0, 240.0, 299.0]);
+    // Its start does.
+    assert_eq!(took(&[&queue[..], &[fault("at: 90s")]].concat()), [63.0, 240.0, 299.0]);
+}
+
+#[test]
+fn a_pull_fails_if_its_registry_does_when_its_turn_comes() {
+    let queue = [run_pod(40, "a"), run_pod(41, "b"), run_pod(42, "c")];
+    let played = |at: u64, length: u64| {
+        let fault = format!("{{at: {at}s, fault: {{kind: ImagePullFailure, for: {length}s}}}}");
+        play(&slow_pulls(&[&queue[..], &[fault]].concat()), &[], &mut |_| {})
+    };
+    let failed = |played: &Played| {
+        let mut names: Vec<String> = played.events("BackOff").iter().map(|event| event.name.to_string()).collect();
+        names.dedup();
+        names
+    };
+    // The pull that is under way goes on; the others fail a second after their turns have come, one after the other.
+    let late = played(80, 60);
+    assert_eq!(failed(&late), ["b", "c"]);
+    assert_eq!(between(&late, "a", "Pulling", "Started").round(), 61.0);
+    assert_eq!(between(&late, "b", "Pulling", "Failed").round(), 60.0);
+    // It works again before the second's turn.
+    assert_eq!(failed(&played(80, 10)), [""; 0]);
+}
+
+#[test]
+fn a_pull_ends_with_the_process_of_its_kubelet() {
+    let stop = "{at: 60s, fault: {kind: KubeletStop, nodes: {}, for: 30s}}".to_owned();
+    let played = play(&slow_pulls(&[run_pod(40, "a"), stop]), &[], &mut |_| {});
+    let pulls: Vec<f64> = played.events("Pulling").iter().map(|event| seconds(event.at)).collect();
+    let started = played.first("Started");
+    assert!(pulls.len() == 2 && pulls[1] > 90.0, "{pulls:?}");
+    assert_eq!((started - pulls[1]).round(), 61.0);
+}
+
+/// When the API server knew first that the pod `p` runs, and since when it is Ready as its condition says, in seconds.
+fn known_to_run(timeline: &str) -> (f64, f64) {
+    let mut known = None;
+    // Nobody takes the node for lost.
+    let patient = "controlPlane: {kubeControllerManager: {node-monitor-grace-period: 2h}}";
+    let played = play(&format!("{}, {patient}", spec(timeline, "40m")), &[], &mut |run: &Simulation| {
+        let pod = run.store().pods().find(|(_, pod)| &*pod.name == "p" && pod.is_ready());
+        if let Some(ready) = pod.and_then(|(_, pod)| pod.ready) {
+            known.get_or_insert((seconds(run.now()), seconds(ready.since)));
+        }
+    });
+    assert_eq!(played.events("Started").len(), 1);
+    known.expect("the pod is Ready")
+}
+
+#[test]
+fn what_is_on_its_way_over_a_slow_network_arrives_when_the_link_or_the_kubelet_is_back() {
+    let slow = format!("{{at: 60s, fault: {{kind: SlowNetwork, nodes: {{}}, delay: 5m}}}}, {}", run_pod(100, "p"));
+    // Seen by the kubelet at 105 s, known five minutes later; the condition bears the kubelet's time.
+    let (known, since) = known_to_run(&slow);
+    assert!((405.0..406.0).contains(&known) && (105.0..106.0).contains(&since), "{known} {since}");
+    for (fault, sent_again) in [("Partition, nodes: {}", 1400.0), ("KubeletStop, nodes: {}", 1400.0)] {
+        let (known, since) = known_to_run(&format!("{slow}, {{at: 200s, fault: {{kind: {fault}, for: 20m}}}}"));
+        assert!((sent_again + 300.0..sent_again + 310.0).contains(&known), "{fault}: {known}");
+        assert!((105.0..106.0).contains(&since), "{fault}: {since}");
+    }
+    let outage = "{at: 200s, fault: {kind: ControlPlaneOutage, components: [kube-apiserver], for: 10m}}";
+    let (known, _) = known_to_run(&format!("{slow}, {outage}"));
+    assert!((1100.0..1110.0).contains(&known), "{known}");
+}
+
+#[test]
+fn a_status_that_a_slow_network_makes_late_is_late_once() {
+    // The last renewal on time is in the ten seconds before the fault; the node is not Ready 50 s after it. Its kubelet, which hears
+    // of that at once, says otherwise within ten seconds, and that takes a minute.
+    let fault = "{at: 60s, fault: {kind: SlowNetwork, nodes: {}, delay: 60s, for: 100s}}";
+    let mut ready = Vec::new();
+    let played = play(&spec(fault, "15m"), &[], &mut |run: &Simulation| {
+        let is_ready =
+            run.store().nodes().all(|(_, node)| node.conditions.ready() == Some(kubesquall::state::Status::True));
+        if ready.last().is_none_or(|(_, was)| *was != is_ready) {
+            ready.push((seconds(run.now()), is_ready));
+        }
+    });
+    let lost = played.first("NodeNotReady");
+    let back = ready.iter().find(|(at, is_ready)| *is_ready && *at > lost).expect("Ready again").0;
+    assert!((60.0..71.0).contains(&(back - lost)), "{lost} {back}");
+}
+
+#[test]
+fn an_image_is_there_that_a_pod_has_run_which_has_failed() {
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: old, annotations: {kubesquall.sim/run-for: 5h, kubesquall.sim/exit-code: '1'}}, \
+               spec: {restartPolicy: Never, containers: [{name: c, image: 'x:1'}]}}";
+    let timeline = "{at: 1h30m, fault: {kind: ImagePullFailure}}, {at: 2h, kubectl: run new --image=x:1}";
+    let played = play(&spec(timeline, "3h"), &[pod], &mut |_| {});
+    let started = played.observed.pods.iter().find(|pod| &*pod.name == "new").and_then(|pod| pod.started_at);
+    assert!(played.store.pods().any(|(_, pod)| &*pod.name == "old" && pod.phase.is_terminal()));
+    assert!(started.is_some());
+}

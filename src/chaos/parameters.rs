@@ -40,7 +40,8 @@ pub(super) trait Parameters: Sized {
 
 /// A value that a field can have.
 pub(super) trait Parameter: Serialize + DeserializeOwned {
-    /// What stands where nothing is written. For a field that is needed it is never played.
+    /// What stands where nothing is written, or nothing that can be read. For a field that is needed it is never played, and is a value
+    /// that no check minds: what is missing has been reported.
     fn absent() -> Self;
 
     /// Whether this says nothing.
@@ -85,7 +86,7 @@ impl Optional for Distribution {
 
 impl Parameter for Distribution {
     fn absent() -> Self {
-        Self::Constant(SimDuration::ZERO)
+        Self::Constant(SimDuration::from_secs(1))
     }
 
     fn distribution(&mut self) -> Option<&mut Distribution> {
@@ -96,7 +97,7 @@ impl Parameter for Distribution {
 /// A factor.
 impl Parameter for f64 {
     fn absent() -> Self {
-        1.0
+        2.0
     }
 }
 

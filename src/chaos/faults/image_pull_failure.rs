@@ -18,7 +18,7 @@ parameters! {
 impl Fault for ImagePullFailure {
     const NAME: &'static str = "ImagePullFailure";
     const ABOUT: &'static str =
-        "pulls of images that begin fail, of all nodes, those that join while it lasts among them, or of `nodes:`";
+        "pulls that begin fail, of all nodes, also of those that join meanwhile, or of `nodes:`";
     const DIFFERS: &'static str =
         "a pull that is under way goes on; one that fails does so a second after it has begun";
     const COURSE: Course = Course::Lasting;

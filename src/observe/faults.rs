@@ -93,7 +93,7 @@ struct Watched {
 }
 
 /// A fault that goes on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Open {
     kind: &'static str,
     /// What it has hit, and the row of that.

@@ -14,6 +14,7 @@ struct Summary {
     plan: String,
     pools: Vec<Pool>,
     survive: Vec<String>,
+    seed: u64,
 }
 
 #[derive(Deserialize)]
@@ -68,6 +69,7 @@ pub(super) fn of_files(summary: &Value, plan: &[u8], cases: &[u8]) -> Option<Sur
     };
     Some(SurvivalChart {
         title,
+        caption: format!("{} · seed {}", summary.plan, summary.seed),
         counted: format!("nodes of {}", pools.join(" + ")),
         columns: shown.iter().map(|tried| tried.counts.clone()).collect(),
         cells: rows.iter().map(row).collect(),

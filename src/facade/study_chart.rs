@@ -6,6 +6,8 @@ use crate::study::{Interval, LeftUndone, Results, Statistic, Tuning, WorkloadCho
 /// Those of a sweep, or of `tune` if something is recommended.
 pub(super) fn of(results: &Results, tuning: Option<&Tuning>) -> StudyChart {
     let mut chart = StudyChart { title: results.study.clone(), baseline: results.baseline, ..StudyChart::default() };
+    let last_seed = results.first_seed + u64::from(results.replications.max(1)) - 1;
+    chart.caption = format!("{} · seeds {} to {last_seed}", results.study, results.first_seed);
     let (front, unavailability) = (results.front(), results.unavailability());
     let mean = |of: &Statistic| shown(of.interval.mean);
     let (bad, needless) = (results.of_metric(unavailability.metric()), results.of_metric("needless_evictions"));

@@ -31,7 +31,7 @@ fn draw(tables: &Tables) -> Option<String> {
     if !killed.is_empty() {
         sums.push(line("killed by faults", killed, INK));
     }
-    style::canvas(1100, 560, |area| {
+    style::canvas((1100, 560), &tables.caption, |area| {
         let (upper, lower) = area.split_vertically(px(330));
         pods("Pods pending, not ready and terminating", now).draw(&upper, tables)?;
         pods("Pods taken away so far", sums).draw(&lower, tables)

@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use super::style::{self, CALM, DIM, FAINT, WARN, font, px};
+use super::style::{self, CALM, DIM, FAINT, MarkedAxis, WARN, font, px};
 use super::{Chart, Tables};
 use crate::report::tables::{maybe_number, text};
 
@@ -26,16 +26,15 @@ fn draw(tables: &Tables) -> Option<String> {
         return None;
     }
     let longest = to_bound.iter().chain(&to_ready).copied().fold(0.0, f64::max);
-    let top = style::ceiling(longest);
-    style::canvas(1100, 420, |area| {
+    style::canvas((1100, 420), &tables.caption, |area| {
         let title = format!("From created to bound and to Ready: {created_count} pods created during the run");
-        let mut chart = ChartBuilder::on(area)
-            .caption(title, font(18))
+        let area = style::header(area, &title, &[("bound", WARN), ("Ready", CALM)])?;
+        let mut chart = ChartBuilder::on(&area)
             .margin(px(10))
             .margin_right(px(26))
             .x_label_area_size(px(36))
             .y_label_area_size(px(52))
-            .build_cartesian_2d(0.0..top, 0.0..1.02)?;
+            .build_cartesian_2d(MarkedAxis::length(longest), 0.0..1.02)?;
         chart
             .configure_mesh()
             .light_line_style(WHITE)
@@ -45,17 +44,15 @@ fn draw(tables: &Tables) -> Option<String> {
             .axis_desc_style(font(11))
             .x_desc("seconds since the pod was created")
             .y_desc("share of pods")
-            .x_label_formatter(&|at| format!("{at:.1}"))
+            .x_labels(style::TIME_LABELS_MAX)
+            .x_label_formatter(&|at| style::plain(*at))
             .y_label_formatter(&|share| format!("{:.0} %", share * 100.0))
             .draw()?;
-        for (name, values, color) in [("bound", &mut to_bound, WARN), ("Ready", &mut to_ready, CALM)] {
-            let curve = ecdf(values, created_count, top);
-            chart
-                .draw_series(LineSeries::new(curve, color.stroke_width(px(2))))?
-                .label(name)
-                .legend(move |(x, y)| style::legend_key(x, y, color));
+        for (values, color) in [(&mut to_bound, WARN), (&mut to_ready, CALM)] {
+            let curve = ecdf(values, created_count, longest);
+            chart.draw_series(LineSeries::new(curve, color.stroke_width(px(2))))?;
         }
-        style::legend(&mut chart, SeriesLabelPosition::LowerRight)
+        Ok(())
     })
 }
 

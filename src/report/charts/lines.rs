@@ -23,8 +23,8 @@ pub(super) struct Lines<'a> {
 
 impl Lines<'_> {
     pub(super) fn draw(&self, area: &style::Area<'_>, tables: &Tables) -> Result<(), Box<dyn std::error::Error>> {
-        let entries: Vec<(&str, RGBColor)> =
-            self.lines.iter().map(|(name, _, color)| (name.as_str(), *color)).collect();
+        let lines = told_apart(&self.lines);
+        let entries: Vec<(&str, RGBColor)> = lines.iter().map(|(name, _, color)| (name.as_str(), *color)).collect();
         let area = style::header(area, self.title, &entries)?;
         let mut chart = ChartBuilder::on(&area)
             .margin(px(10))
@@ -41,6 +41,7 @@ impl Lines<'_> {
             .bold_line_style(FAINT)
             .axis_style(DIM.stroke_width(px(1)))
             .label_style(font(11))
+            .set_tick_mark_size(LabelAreaPosition::Bottom, px(7))
             .y_desc(self.unit)
             .axis_desc_style(font(11))
             .x_labels(style::TIME_LABELS_MAX)
@@ -52,11 +53,40 @@ impl Lines<'_> {
             let line = [(0.0, limit), (tables.end_s, limit)];
             chart.draw_series(LineSeries::new(line, BAD.mix(0.6).stroke_width(px(1))))?;
         }
-        for (_, samples, color) in &self.lines {
+        for (_, samples, color) in &lines {
             for (stretch, end_s) in style::stretches(samples, tables.end_s) {
                 chart.draw_series(LineSeries::new(style::steps(stretch, end_s), color.stroke_width(px(2))))?;
             }
         }
         Ok(())
+    }
+}
+
+/// Lines that lie on each other as one that has the names of all.
+fn told_apart(lines: &[Line]) -> Vec<Line> {
+    let is_same = |a: &[(f64, f64)], b: &[(f64, f64)]| {
+        let same = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a.0, b.0) && same(a.1, b.1))
+    };
+    let mut apart: Vec<Line> = Vec::new();
+    for (name, samples, color) in lines {
+        match apart.iter_mut().find(|(_, of, _)| is_same(of, samples)) {
+            Some((names, ..)) => *names = format!("{names}, {name}"),
+            None => apart.push((name.clone(), samples.clone(), *color)),
+        }
+    }
+    apart
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_coincide_are_one_with_all_names() {
+        let line = |name: &str, value: f64| (name.to_owned(), vec![(0.0, value), (1.0, f64::NAN)], BAD);
+        let apart = told_apart(&[line("a", 1.0), line("b", 2.0), line("c", 1.0)]);
+        let names: Vec<&str> = apart.iter().map(|(name, ..)| name.as_str()).collect();
+        assert_eq!(names, ["a, c", "b"]);
     }
 }

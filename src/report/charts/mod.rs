@@ -27,6 +27,11 @@ struct Tables {
     faults: Vec<Span>,
     /// What, and when, in the order in which it began.
     named_faults: Vec<Fault>,
+    /// What operators and procedures did, and nodes that were added by plan.
+    lines: Vec<Fault>,
+    inventory: Table,
+    /// Of which run a chart is.
+    caption: String,
     /// Workloads as `kind/namespace/name`, in the order of the summary, and whether they were ever short.
     worst_first: Vec<(String, bool)>,
     /// Length of the run in seconds.
@@ -34,7 +39,8 @@ struct Tables {
 }
 
 /// What charts read of each table.
-const EVENTS: &[&str] = &["time_s", "component", "reason", "name", "message"];
+const EVENTS: &[&str] = &["time_s", "component", "reason", "kind", "name", "message"];
+const INVENTORY: &[&str] = &["node", "zone", "pool"];
 const NODES: &[&str] = &["time_s", "node", "ready", "unschedulable", "taints"];
 const PODS: &[&str] =
     &["initial", "created_s", "scheduled_s", "ready_s", "deletion_s", "gone_s", "deletion_cause", "taken_away"];
@@ -46,8 +52,10 @@ const ZONES: &[&str] = &[
     "zone",
     "requested_cpu_milli",
     "requested_memory_bytes",
+    "requested_pods",
     "allocatable_cpu_milli",
     "allocatable_memory_bytes",
+    "allocatable_pods",
 ];
 
 impl Tables {
@@ -56,7 +64,8 @@ impl Tables {
         let cluster = table("cluster.csv", CLUSTER)?;
         let at = cluster.column("time_s");
         let end_s = cluster.rows().last().map_or(1.0, |row| number(row, at)).max(1.0);
-        let named_faults = faults(&table("events.csv", EVENTS)?, end_s);
+        let events = table("events.csv", EVENTS)?;
+        let named_faults = faults(&events, end_s);
         let spans = named_faults.iter().map(|fault| fault.span).collect();
         Ok(Self {
             nodes: table("nodes.csv", NODES)?,
@@ -66,6 +75,9 @@ impl Tables {
             cluster,
             faults: style::merged(spans),
             named_faults,
+            lines: lines_of(&events),
+            inventory: table("inventory.csv", INVENTORY)?,
+            caption: caption(summary),
             worst_first: worst_first(summary),
             end_s,
         })
@@ -82,6 +94,28 @@ fn worst_first(summary: &Value) -> Vec<(String, bool)> {
         (name, number("below_desired_s") > 0.0 || number("ready") < number("desired"))
     });
     named.collect()
+}
+
+/// The scenario and the seed of a run.
+fn caption(summary: &Value) -> String {
+    format!("{} · seed {}", summary["scenario"].as_str().unwrap_or_default(), summary["seed"])
+}
+
+/// What was done by intent, by the events of the scenario and of procedures.
+fn lines_of(events: &Table) -> Vec<Fault> {
+    let (at, component, kind) = (events.column("time_s"), events.column("component"), events.column("kind"));
+    let (reason, message) = (events.column("reason"), events.column("message"));
+    let rows = events.rows().filter(|row| match (text(row, component), text(row, kind)) {
+        ("kubectl", _) => false,
+        (_, "Kubectl") => text(row, reason) == "Kubectl",
+        ("scenario", _) => text(row, reason) == "AddNodes",
+        _ => false,
+    });
+    let line = |row| {
+        let at_s = number(row, at);
+        Fault { span: Span { from_s: at_s, to_s: at_s }, name: text(row, message).to_owned() }
+    };
+    rows.map(line).collect()
 }
 
 /// When something was broken: from the scenario's own events.

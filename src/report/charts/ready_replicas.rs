@@ -52,14 +52,14 @@ fn draw(tables: &Tables) -> Option<String> {
     let shown = &all[..all.len().min(PANELS_MAX)];
     let columns = if shown.len() > 1 { 2 } else { 1 };
     let lines = shown.len().div_ceil(columns) as u32;
-    let (width, height) = (1100, 64 + lines * 150);
-    style::canvas(width, height, |area| {
+    style::canvas((1100, 64 + lines * 150), &tables.caption, |area| {
         let title = format!(
             "Ready replicas against wanted: {hurt} of {} workloads were short, the worst first",
             tables.worst_first.len()
         );
         area.draw(&Text::new(title, (px(16) as i32, px(12) as i32), font(18)))?;
-        let legend = "blue: ready; gray line: wanted; red: missing; yellow: fault on (a strip at the top, if for most of the run)";
+        let legend = "blue: ready; gray line: wanted; red: missing; yellow: fault on (a strip at the top, if for most of the run); dashed: \
+                      a kubectl line";
         area.draw(&Text::new(legend, (px(16) as i32, px(36) as i32), font(11)))?;
         let (_, body) = area.split_vertically(px(56));
         for (panel, workload) in body.split_evenly((lines as usize, columns)).iter().zip(shown) {
@@ -107,6 +107,7 @@ fn draw_panel(panel: &style::Area<'_>, workload: &Workload, tables: &Tables) -> 
         .bold_line_style(FAINT)
         .axis_style(DIM.stroke_width(px(1)))
         .label_style(font(10))
+        .set_tick_mark_size(LabelAreaPosition::Bottom, px(7))
         .x_labels(style::TIME_LABELS_MAX)
         .y_labels(5)
         .x_label_formatter(&|at| style::moment(*at, tables.end_s))

@@ -2,13 +2,16 @@
 
 use plotters::prelude::*;
 
-use super::style::{self, BAD, CALM, DIM, FAINT, SERIES, font, px};
+use super::style::{self, BAD, CALM, DIM, FAINT, MarkedAxis, SERIES, font, px};
+use crate::units::SimDuration;
 
 /// What the charts of a study show.
 #[derive(Clone, Debug, Default)]
 pub struct StudyChart {
     /// Name of the study.
     pub title: String,
+    /// Of which scenario it is, and which seeds were played.
+    pub caption: String,
     /// What is varied.
     pub axes: String,
     /// What the cost is called.
@@ -136,7 +139,7 @@ fn name_at<T: AsRef<str>>(at: f64, names: &[T]) -> String {
 fn cost_curve(chart: &StudyChart) -> Option<String> {
     let lines = lines(chart);
     let ticks: Vec<&String> = lines.first()?.variants.iter().map(|(label, _)| label).collect();
-    let count = ticks.len();
+    let (count, is_ordered) = (ticks.len(), is_ordered(&ticks));
     let lowest = chart.costs.iter().map(|cost| cost.1).fold(f64::INFINITY, f64::min);
     let highest = chart.costs.iter().map(|cost| cost.2).fold(f64::NEG_INFINITY, f64::max);
     let (bottom, top) = value_axis(lowest, highest);
@@ -146,17 +149,19 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
         all.min_by(|a, b| a.1.0.total_cmp(&b.1.0)).map(|(variant, _)| variant)
     };
     let best = if chart.is_mixture { None } else { chart.best.or_else(cheapest) };
-    style::canvas(1100, 440, |area| {
+    style::canvas((1100, 440), &chart.caption, |area| {
         let from = if bottom == 0.0 { "" } else { " (the axis does not begin at 0)" };
         let crossed = crossed(chart);
         let title =
             format!("{}: {} by {}, mean with its interval{from}{crossed}", chart.title, chart.value, chart.axes);
-        let mut plot = ChartBuilder::on(area)
-            .caption(title, font(18))
+        let entries: Vec<(&str, RGBColor)> =
+            lines.iter().zip(SERIES).map(|(line, color)| (line.label.as_str(), color)).collect();
+        let area = style::header(area, &title, if lines.len() > 1 { &entries } else { &[] })?;
+        let mut plot = ChartBuilder::on(&area)
             .margin(px(10))
             .margin_right(px(26))
-            .x_label_area_size(px(30))
-            .y_label_area_size(px(64))
+            .x_label_area_size(px(44))
+            .y_label_area_size(px(74))
             .build_cartesian_2d(-0.5..count as f64 - 0.5, bottom..top)?;
         let label = |at: &f64| name_at(*at, &ticks);
         plot.configure_mesh()
@@ -165,6 +170,9 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
             .bold_line_style(FAINT)
             .axis_style(DIM.stroke_width(px(1)))
             .label_style(font(11))
+            .axis_desc_style(font(11))
+            .x_desc(if lines.len() > 1 { last_axis(chart) } else { chart.axes.as_str() })
+            .y_desc(chart.value.as_str())
             .x_labels(count.min(24) + 1)
             .y_labels(6)
             .x_label_formatter(&label)
@@ -173,13 +181,18 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
         for (line, color) in lines.iter().zip(SERIES) {
             let costs =
                 || line.variants.iter().enumerate().map(|(at, (_, variant))| (at as f64, chart.costs[*variant]));
-            let upper = costs().map(|(at, cost)| (at, cost.2));
-            let band: Vec<(f64, f64)> = upper.chain(costs().rev().map(|(at, cost)| (at, cost.1))).collect();
-            plot.draw_series([Polygon::new(band, color.mix(0.15).filled())])?;
             let points: Vec<(f64, f64)> = costs().map(|(at, cost)| (at, cost.0)).collect();
-            let drawn = plot.draw_series(LineSeries::new(points.clone(), color.stroke_width(px(2))))?;
-            if lines.len() > 1 {
-                drawn.label(line.label.as_str()).legend(move |(x, y)| style::legend_key(x, y, color));
+            if is_ordered {
+                let upper = costs().map(|(at, cost)| (at, cost.2));
+                let band: Vec<(f64, f64)> = upper.chain(costs().rev().map(|(at, cost)| (at, cost.1))).collect();
+                plot.draw_series([Polygon::new(band, color.mix(0.15).filled())])?;
+                plot.draw_series(LineSeries::new(points.clone(), color.stroke_width(px(2))))?;
+            } else {
+                // Nothing lies between things of different kinds.
+                let whisker = |(at, cost): (f64, (f64, f64, f64))| {
+                    PathElement::new([(at, cost.1), (at, cost.2)], color.stroke_width(px(2)))
+                };
+                plot.draw_series(costs().map(whisker))?;
             }
             plot.draw_series(points.into_iter().map(|point| Circle::new(point, px(4), color.filled())))?;
             let is_out = |(_, (_, variant)): &(usize, &(String, usize))| chart.is_ruled_out(*variant);
@@ -192,8 +205,23 @@ fn cost_curve(chart: &StudyChart) -> Option<String> {
                 plot.draw_series([Circle::new((at as f64, chart.costs[best].0), px(7), BAD.stroke_width(px(2)))])?;
             }
         }
-        if lines.len() > 1 { style::legend(&mut plot, SeriesLabelPosition::UpperRight) } else { Ok(()) }
+        Ok(())
     })
+}
+
+/// The name of the last thing that is varied.
+fn last_axis(chart: &StudyChart) -> &str {
+    chart.axes.rsplit(", ").next().unwrap_or(&chart.axes)
+}
+
+/// Whether names are numbers or lengths of time that ascend: only then does a line between them mean something.
+fn is_ordered(names: &[&String]) -> bool {
+    let value = |name: &str| {
+        let plain = name.parse::<f64>().ok();
+        plain.or_else(|| name.parse::<SimDuration>().ok().map(SimDuration::as_secs_f64))
+    };
+    let values: Option<Vec<f64>> = names.iter().map(|name| value(name)).collect();
+    values.is_some_and(|values| values.is_sorted())
 }
 
 impl StudyChart {
@@ -224,12 +252,10 @@ fn trade_off(chart: &StudyChart) -> Option<String> {
         value_axis(low.min(high), high)
     };
     let ((left, right), (bottom, top)) = (ends(|point| point.0), ends(|point| point.1));
-    style::canvas(1100, 440, |area| {
-        let mut plot = ChartBuilder::on(area)
-            .caption(
-                format!("{}: what less unavailability costs in needless evictions{}", chart.title, crossed(chart)),
-                font(18),
-            )
+    style::canvas((1100, 440), &chart.caption, |area| {
+        let title = format!("{}: what less unavailability costs in needless evictions{}", chart.title, crossed(chart));
+        let area = style::header(area, &title, &[])?;
+        let mut plot = ChartBuilder::on(&area)
             .margin(px(10))
             .margin_right(px(60))
             .x_label_area_size(px(36))
@@ -252,30 +278,59 @@ fn trade_off(chart: &StudyChart) -> Option<String> {
         plot.draw_series(LineSeries::new(front, CALM.stroke_width(px(1))))?;
         let out = (0..chart.trade_offs.len()).filter(|variant| chart.is_ruled_out(*variant));
         plot.draw_series(out.map(|variant| Cross::new(chart.trade_offs[variant], px(8), BAD.stroke_width(px(2)))))?;
-        for ((point, label), is_on_front) in chart.trade_offs.iter().zip(&chart.labels).zip(&chart.is_on_front) {
+        for (point, is_on_front) in chart.trade_offs.iter().zip(&chart.is_on_front) {
             let color = if *is_on_front { CALM } else { DIM };
             plot.draw_series([Circle::new(*point, px(4), color.filled())])?;
-            let beside =
-                EmptyElement::at(*point) + Text::new(label.clone(), (px(7) as i32, -(px(14) as i32)), font(11));
+        }
+        let (wide, high) = plot.plotting_area().dim_in_pixel();
+        let scale = (f64::from(wide) / (right - left), f64::from(high) / (top - bottom));
+        for variant in labeled(chart, scale) {
+            let beside = EmptyElement::at(chart.trade_offs[variant])
+                + Text::new(chart.labels[variant].clone(), (px(7) as i32, -(px(14) as i32)), font(11));
             plot.draw_series([beside])?;
         }
         Ok(())
     })
 }
 
+/// The variants whose names can be written beside their points, if the axes are so many pixels to a unit: what is best and what is on the
+/// front before the rest, and none over another.
+fn labeled(chart: &StudyChart, (x_px, y_px): (f64, f64)) -> Vec<usize> {
+    const CHARACTER: f64 = 6.5;
+    const LINE: f64 = 13.0;
+    let mut order: Vec<usize> = (0..chart.trade_offs.len()).collect();
+    order.sort_by_key(|&variant| (Some(variant) != chart.best, !chart.is_on_front[variant], variant));
+    let mut taken: Vec<(f64, f64, f64)> = Vec::new();
+    let mut found = Vec::new();
+    for variant in order {
+        let (x, y) = (chart.trade_offs[variant].0 * x_px, chart.trade_offs[variant].1 * y_px);
+        let width = (chart.labels[variant].chars().count() as f64 + 1.0) * CHARACTER * f64::from(px(1));
+        let covers =
+            |of: &(f64, f64, f64)| (of.1 - y).abs() < LINE * f64::from(px(1)) && of.0 < x + width && x < of.0 + of.2;
+        if !taken.iter().any(covers) {
+            taken.push((x, y, width));
+            found.push(variant);
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
 /// How long the longest gap of a run was, by variant.
 fn recovery(chart: &StudyChart) -> Option<String> {
     let shown = shown(chart);
     let longest = chart.recoveries.iter().flatten().copied().fold(0.0, f64::max);
-    let right = style::ceiling(longest);
-    style::canvas(1100, 440, |area| {
-        let mut plot = ChartBuilder::on(area)
-            .caption(recovery_title(chart, shown.len()), font(18))
+    let curves = distinct(chart, &shown);
+    style::canvas((1100, 440), &chart.caption, |area| {
+        let entries: Vec<(&str, RGBColor)> =
+            curves.iter().zip(SERIES).map(|((label, _), color)| (label.as_str(), color)).collect();
+        let area = style::header(area, &recovery_title(chart, shown.len()), &entries)?;
+        let mut plot = ChartBuilder::on(&area)
             .margin(px(10))
             .margin_right(px(26))
             .x_label_area_size(px(36))
             .y_label_area_size(px(52))
-            .build_cartesian_2d(0.0..right, 0.0..1.02)?;
+            .build_cartesian_2d(MarkedAxis::length(longest), 0.0..1.02)?;
         plot.configure_mesh()
             .light_line_style(WHITE)
             .bold_line_style(FAINT)
@@ -283,20 +338,31 @@ fn recovery(chart: &StudyChart) -> Option<String> {
             .label_style(font(11))
             .axis_desc_style(font(11))
             .x_desc("seconds below minReady")
-            .x_label_formatter(&|value| format!("{value:.0}"))
+            .x_labels(style::TIME_LABELS_MAX)
+            .x_label_formatter(&|value| style::plain(*value))
             .y_label_formatter(&|share| format!("{:.0} %", share * 100.0))
             .draw()?;
-        for (&variant, color) in shown.iter().zip(SERIES) {
-            let (gaps, label) = (&chart.recoveries[variant], &chart.labels[variant]);
+        for ((_, gaps), color) in curves.iter().zip(SERIES) {
             let count = gaps.len().max(1) as f64;
             let steps = gaps.iter().enumerate().map(|(index, gap)| (*gap, (index + 1) as f64 / count));
             let samples: Vec<(f64, f64)> = std::iter::once((0.0, 0.0)).chain(steps).collect();
-            plot.draw_series(LineSeries::new(style::steps(&samples, right), color.stroke_width(px(2))))?
-                .label(label.as_str())
-                .legend(move |(x, y)| style::legend_key(x, y, color));
+            plot.draw_series(LineSeries::new(style::steps(&samples, longest), color.stroke_width(px(2))))?;
         }
-        style::legend(&mut plot, SeriesLabelPosition::LowerRight)
+        Ok(())
     })
+}
+
+/// The curves of variants, those that coincide as one with the names of all.
+fn distinct<'a>(chart: &'a StudyChart, shown: &[usize]) -> Vec<(String, &'a [f64])> {
+    let mut curves: Vec<(String, &[f64])> = Vec::new();
+    for &variant in shown {
+        let (gaps, label) = (chart.recoveries[variant].as_slice(), &chart.labels[variant]);
+        match curves.iter_mut().find(|(_, of)| *of == gaps) {
+            Some((names, _)) => *names = format!("{names} = {label}"),
+            None => curves.push((label.clone(), gaps)),
+        }
+    }
+    curves
 }
 
 /// The variants whose lines fit into one picture, in their order: the baseline, the cheapest, those on the front, the others.
@@ -331,7 +397,7 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
     let highest =
         curves.iter().flat_map(|curve| curve.costs.iter().map(|cost| relative(curve, cost.0))).fold(100.0, f64::max);
     let (all, count) = (chart.workloads.len(), curves.len());
-    style::canvas(1100, 440, |area| {
+    style::canvas((1100, 440), &chart.caption, |area| {
         let which = if all == count { String::new() } else { format!(" ({count} of {all} workloads)") };
         let crossed = crossed(chart);
         let title = format!(
@@ -344,8 +410,8 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
         let mut plot = ChartBuilder::on(&area)
             .margin(px(10))
             .margin_right(px(26))
-            .x_label_area_size(px(30))
-            .y_label_area_size(px(64))
+            .x_label_area_size(px(44))
+            .y_label_area_size(px(74))
             .build_cartesian_2d(-0.5..labels.len() as f64 - 0.5, 0.0..style::ceiling(highest))?;
         let label = |at: &f64| name_at(*at, labels);
         plot.configure_mesh()
@@ -354,6 +420,9 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
             .bold_line_style(FAINT)
             .axis_style(DIM.stroke_width(px(1)))
             .label_style(font(11))
+            .axis_desc_style(font(11))
+            .x_desc(chart.axes.as_str())
+            .y_desc("cost, % of today's")
             .x_labels(labels.len().min(24) + 1)
             .y_labels(6)
             .x_label_formatter(&label)
@@ -372,4 +441,44 @@ fn workload_costs(chart: &StudyChart) -> Option<String> {
         }
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_drawn_between_numbers_and_lengths_of_time_only() {
+        let check = |names: &[&str], expected: bool| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(is_ordered(&names.iter().collect::<Vec<_>>()), expected, "{names:?}");
+        };
+        check(&["0", "30", "300"], true);
+        check(&["20s", "1m", "2m30s"], true);
+        check(&["shop-a", "shop-b"], false);
+        check(&["300", "30"], false);
+    }
+
+    #[test]
+    fn names_of_points_do_not_cover_each_other_and_the_best_has_its_own() {
+        let chart = StudyChart {
+            labels: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()],
+            trade_offs: vec![(1.0, 1.0), (1.0, 1.0), (50.0, 50.0)],
+            is_on_front: vec![true, true, false],
+            best: Some(1),
+            ..StudyChart::default()
+        };
+        assert_eq!(labeled(&chart, (40.0, 40.0)), [1, 2]);
+    }
+
+    #[test]
+    fn curves_that_coincide_are_one() {
+        let chart = StudyChart {
+            labels: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()],
+            recoveries: vec![vec![1.0, 2.0], vec![1.0, 2.0], vec![3.0]],
+            ..StudyChart::default()
+        };
+        let names: Vec<String> = distinct(&chart, &[0, 1, 2]).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["a = b", "c"]);
+    }
 }

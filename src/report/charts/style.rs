@@ -6,6 +6,7 @@ use plotters::coord::Shift;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// Charts are drawn this much larger and scaled down by the viewBox: the SVG backend rounds to whole pixels.
 const SCALE: u32 = 4;
@@ -33,6 +34,8 @@ pub(super) fn merged(mut spans: Vec<Span>) -> Vec<Span> {
 pub(super) const INK: RGBColor = RGBColor(32, 38, 46);
 pub(super) const FAINT: RGBColor = RGBColor(222, 226, 230);
 pub(super) const FAULT: RGBColor = RGBColor(255, 214, 102);
+/// Of lines of operators and procedures.
+pub(super) const LINE: RGBColor = RGBColor(168, 176, 200);
 pub(super) const GOOD: RGBColor = RGBColor(64, 145, 108);
 pub(super) const BAD: RGBColor = RGBColor(208, 64, 56);
 pub(super) const WARN: RGBColor = RGBColor(236, 136, 32);
@@ -63,18 +66,24 @@ pub(super) fn font(size: u32) -> TextStyle<'static> {
     ("sans-serif", px(size)).into_font().color(&INK)
 }
 
-/// Draws on a canvas of `width` x `height` logical pixels and returns the SVG. None if drawing failed, which it does
-/// only for nonsensical ranges.
+/// Draws on a canvas of `width` x `height` logical pixels, with `caption`, which says of what the chart is, at its foot, and returns
+/// the SVG. None if drawing failed, which it does only for nonsensical ranges.
 pub(super) fn canvas(
-    width: u32,
-    height: u32,
+    (width, height): (u32, u32),
+    caption: &str,
     draw: impl FnOnce(&Area<'_>) -> Result<(), Box<dyn std::error::Error>>,
 ) -> Option<String> {
+    const FOOT: u32 = 20;
+    let height = height + FOOT;
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, (px(width), px(height))).into_drawing_area();
         area.fill(&WHITE).ok()?;
-        draw(&area).ok()?;
+        let (body, foot) = area.split_vertically(px(height - FOOT));
+        draw(&body).ok()?;
+        let right = Pos::new(HPos::Right, VPos::Top);
+        let style = font(10).color(&DIM).pos(right);
+        foot.draw(&Text::new(caption.to_owned(), (px(width - 16) as i32, px(2) as i32), style)).ok()?;
         area.present().ok()?;
     }
     let (large_width, large_height) = (px(width), px(height));
@@ -101,6 +110,12 @@ pub(super) fn moment(at_s: f64, end_s: f64) -> String {
         end if end <= 3.0 * 86_400.0 => plain(at_s / 3600.0, " h"),
         _ => plain(at_s / 86_400.0, " d"),
     }
+}
+
+/// A number without zeros that say nothing.
+pub(super) fn plain(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// No time axis has more labels than this.
@@ -153,6 +168,14 @@ impl MarkedAxis {
     pub(super) fn count(max: f64) -> Self {
         Self { coordinate: (0.0..ceiling(max)).into(), marks: whole_marks(max) }
     }
+
+    /// Lengths of time that get as long as `max`, where the axis ends.
+    pub(super) fn length(max: f64) -> Self {
+        let max = if max > 0.0 { max } else { 1.0 };
+        let step = round_steps().find(|step| max / step <= 10.0).unwrap_or(max);
+        let marks = (0..=10).map(|index| f64::from(index) * step).take_while(|mark| *mark <= max).collect();
+        Self { coordinate: (0.0..max).into(), marks }
+    }
 }
 
 impl Ranged for MarkedAxis {
@@ -203,19 +226,23 @@ pub(super) fn steps(samples: &[(f64, f64)], end_s: f64) -> Vec<(f64, f64)> {
     out
 }
 
-/// A fault: when it was on, and what it is called.
+/// A fault, or what somebody did by intent: when it was on, and what it is called.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fault {
     pub(super) span: Span,
     pub(super) name: String,
 }
 
+/// More faults than this are a strip at the top, as bands would color all of the chart.
+const BANDS_MAX: usize = 40;
+/// More lines of operators and procedures than this are not marked.
+const MARKED_LINES_MAX: usize = 60;
 /// More faults than this are not named.
 const NAMED_FAULTS_MAX: usize = 12;
 /// Width of a character of a fault's name, in logical pixels.
 const NAME_WIDTH: f64 = 5.0;
 
-/// Draws when something was broken, behind a chart whose values reach up to `top`: a band, or a strip at the top for what lasts most
+/// Draws when somebody did something and when something was broken, behind a chart whose values reach up to `top`: a dashed line, and a band, or a strip at the top for what lasts most
 /// of the run and would color all of it; and the names that there is room for.
 pub(super) fn draw_faults<Y>(
     chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<MarkedAxis, Y>>,
@@ -226,18 +253,36 @@ where
     Y: Ranged<ValueType = f64>,
 {
     let pixel_s = tables.end_s / f64::from(chart.plotting_area().dim_in_pixel().0.max(1)) * f64::from(SCALE);
+    let are_many = tables.faults.len() > BANDS_MAX;
     let bands = tables.faults.iter().map(|span| {
-        let is_long = span.to_s - span.from_s > 0.5 * tables.end_s;
-        let (low, color) = if is_long { (top * 0.955, FAULT.mix(0.9)) } else { (0.0, FAULT.mix(0.28)) };
+        let length_s = span.to_s - span.from_s;
+        let (low, color) = if are_many || length_s > 0.5 * tables.end_s {
+            (top * 0.955, FAULT.mix(0.9))
+        } else if length_s < 2.0 * pixel_s {
+            // What is over at once would hardly be seen.
+            (0.0, FAULT.mix(0.8))
+        } else {
+            (0.0, FAULT.mix(0.28))
+        };
         let to_s = span.to_s.max(span.from_s + pixel_s).min(tables.end_s);
         Rectangle::new([(span.from_s.min(to_s - pixel_s), low), (to_s, top)], color.filled())
     });
     chart.draw_series(bands)?;
-    let names = fitting(&tables.named_faults, tables.end_s, pixel_s * NAME_WIDTH);
+    if tables.lines.len() <= MARKED_LINES_MAX {
+        let marks = tables.lines.iter().map(|line| [(line.span.from_s, 0.0), (line.span.from_s, top)]);
+        for mark in marks {
+            let dash = DashedLineSeries::new(mark, px(3), px(3), LINE.stroke_width(px(1)));
+            chart.draw_series(dash)?;
+        }
+    }
+    let name_s = pixel_s * NAME_WIDTH;
     let style = font(9).color(&DIM);
-    chart.draw_series(
-        names.into_iter().map(|(at_s, name)| Text::new(name, (at_s + 2.0 * pixel_s, top), style.clone())),
-    )?;
+    for (labels, below) in [(&tables.named_faults, 0), (&tables.lines, 11)] {
+        let names = fitting(labels, tables.end_s, name_s).into_iter();
+        chart.draw_series(names.map(|(at_s, name)| {
+            EmptyElement::at((at_s + 2.0 * pixel_s, top)) + Text::new(name, (0, px(below) as i32), style.clone())
+        }))?;
+    }
     Ok(())
 }
 
@@ -308,27 +353,6 @@ pub(super) fn legend_key(x: i32, y: i32, color: RGBColor) -> PathElement<(i32, i
     PathElement::new([(x, y), (x + px(18) as i32, y)], color.stroke_width(px(2)))
 }
 
-/// Draws the legend of a chart.
-pub(super) fn legend<'a, X, Y>(
-    chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, Y>>,
-    position: SeriesLabelPosition,
-) -> Result<(), Box<dyn std::error::Error>>
-where
-    X: Ranged<ValueType = f64>,
-    Y: Ranged<ValueType = f64>,
-{
-    chart
-        .configure_series_labels()
-        .position(position)
-        .background_style(WHITE.mix(0.85))
-        .border_style(FAINT)
-        .label_font(font(11))
-        .legend_area_size(px(24))
-        .margin(px(6))
-        .draw()?;
-    Ok(())
-}
-
 /// A round upper end for a value axis that has to show `max`.
 pub(super) fn ceiling(max: f64) -> f64 {
     if max <= 0.0 {
@@ -345,12 +369,18 @@ pub(super) fn ceiling(max: f64) -> f64 {
         .unwrap_or(max * 1.1)
 }
 
+/// What an axis counts in: 0.001, 0.002, 0.005, 0.01, …
+fn round_steps() -> impl Iterator<Item = f64> {
+    (-3..17).flat_map(|exponent| {
+        [1.0, 2.0, 5.0]
+            .map(|step| if exponent < 0 { step / 10_f64.powi(-exponent) } else { step * 10_f64.powi(exponent) })
+    })
+}
+
 /// Whole numbers to label an axis with that has to show `max`: zero, `max`, and what is round between them.
 pub(super) fn whole_marks(max: f64) -> Vec<f64> {
     let is_wide_enough = |step: &f64| max / step <= 4.0;
-    let steps = std::iter::successors(Some(1.0), |magnitude| Some(magnitude * 10.0))
-        .flat_map(|magnitude| [1.0, 2.0, 5.0].map(|step| step * magnitude));
-    let step = steps.take(60).find(is_wide_enough).unwrap_or(max);
+    let step = round_steps().filter(|step| *step >= 1.0).find(is_wide_enough).unwrap_or(max);
     let below = (0..5).map(|index| f64::from(index) * step).take_while(|mark| *mark <= max - step / 2.0);
     below.chain([max]).collect()
 }

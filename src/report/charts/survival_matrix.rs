@@ -9,6 +9,8 @@ use super::style::{self, BAD, DIM, FAINT, GOOD, INK, font, px};
 pub struct SurvivalChart {
     /// Name of the plan.
     pub title: String,
+    /// Of which scenario it is.
+    pub caption: String,
     /// What the columns count.
     pub counted: String,
     /// The counts.
@@ -93,7 +95,7 @@ pub fn draw_survival_matrix(chart: &SurvivalChart) -> Option<(&'static str, Stri
     let cell_height = 30;
     let width = (label_width + cell_width * chart.columns.len() as u32 + 30).max(700).max(legend_width(chart));
     let height = 84 + cell_height * chart.rows.len() as u32 + 84;
-    let svg = style::canvas(width, height, |area| {
+    let svg = style::canvas((width, height), &chart.caption, |area| {
         let at = |x: u32, y: u32| (px(x) as i32, px(y) as i32);
         area.draw(&Text::new(chart.title.clone(), at(16, 12), font(18)))?;
         let x = |column: usize| label_width + cell_width * column as u32;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::lines::Lines;
-use super::style::{self, SERIES, px};
+use super::style::{self, SERIES};
 use super::{Chart, Tables};
 use crate::report::tables::{number, text};
 
@@ -13,10 +13,16 @@ fn draw(tables: &Tables) -> Option<String> {
     if tables.zones.is_empty() {
         return None;
     }
-    style::canvas(1100, 600, |area| {
-        let (upper, lower) = area.split_vertically(px(300));
-        room("CPU requested, share of what Ready nodes offer", "cpu_milli", tables).draw(&upper, tables)?;
-        room("Memory requested, share of what Ready nodes offer", "memory_bytes", tables).draw(&lower, tables)
+    style::canvas((1100, 810), &tables.caption, |area| {
+        let panels = [
+            ("CPU requested, share of what Ready nodes offer", "cpu_milli"),
+            ("Memory requested, share of what Ready nodes offer", "memory_bytes"),
+            ("Pods, share of what Ready nodes take", "pods"),
+        ];
+        for (panel, (title, resource)) in area.split_evenly((panels.len(), 1)).iter().zip(panels) {
+            room(title, resource, tables).draw(panel, tables)?;
+        }
+        Ok(())
     })
 }
 

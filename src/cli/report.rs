@@ -1,4 +1,4 @@
-//! `report`: draws the pictures of a finished run, study or plan again.
+//! `report`: draws the pictures of a finished run, study or plan again, and the page of a run.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::ui::Ui;
 use super::words::counted;
 use crate::facade::Report;
 
-/// Rebuild the charts of a finished run, study or plan from its CSV files
+/// Rebuild the page and the charts of a finished run, or the charts of a study or plan, from its CSV files
 #[derive(Args, Debug)]
 pub(super) struct ReportArgs {
     /// The directory of the run, study or plan
@@ -21,7 +21,8 @@ pub(super) struct ReportArgs {
 
 pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure> {
     let dir = &arguments.dir;
-    let charts = Report::open(dir)?.draw()?;
+    let report = Report::open(dir)?;
+    let (charts, page) = (report.draw()?, report.page()?);
     for (name, why) in &charts.left_out {
         ui.note(format_args!("no {name}: {why}"));
     }
@@ -35,5 +36,10 @@ pub(super) fn report(arguments: &ReportArgs, ui: &Ui) -> Result<Ending, Failure>
         fs::write(place.join(name), picture).map_err(|error| cannot_write(&error))?;
     }
     ui.note(format_args!("{} in {}", counted(charts.len(), "chart", "charts"), place.display()));
+    if let Some(page) = page {
+        let place = dir.join("report.html");
+        fs::write(&place, page).map_err(|error| cannot_write(&error))?;
+        ui.note(format_args!("the page is {}", place.display()));
+    }
     Ok(Ending::Done)
 }

@@ -18,7 +18,8 @@ use crate::units::SimDuration;
 
 /// Play a scenario and write what happened
 ///
-/// The results go to a directory of CSV files, charts and a summary.json; a short summary is printed. An interrupted run leaves
+/// The results go to a directory of CSV files, charts, a summary.json and a page to open in a browser, report.html; a short summary is
+/// printed. An interrupted run leaves
 /// an earlier result as it was, and only directories of earlier runs are replaced.
 #[derive(Args, Debug)]
 pub(super) struct RunArgs {
@@ -39,7 +40,7 @@ pub(super) struct RunArgs {
     /// End earlier than the scenario says, such as at 10m
     #[arg(long, value_name = "T", value_parser = duration, allow_hyphen_values = true)]
     until: Option<SimDuration>,
-    /// Draw no charts
+    /// Draw no charts and no page
     #[arg(long)]
     no_charts: bool,
     /// Check after every event that nothing impossible has happened, and play everything twice more and compare

@@ -11,7 +11,7 @@ use super::run_files;
 use super::scenario::Scenario;
 use crate::inspect;
 use crate::observe::Observed;
-use crate::report::{OutputDir, Overwrite, draw_charts};
+use crate::report::{OutputDir, Overwrite, draw_charts, draw_page};
 use crate::scenario::{ExpectationOutcome, lock_file};
 use crate::simulation::Storm;
 use crate::units::SimDuration;
@@ -38,7 +38,7 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// With charts, where there is nothing, or in the place of an earlier result of the same: a run in the place of a run, a study or
+    /// With charts and page, where there is nothing, or in the place of an earlier result of the same: a run in the place of a run, a study or
     /// plan in the place of the same one.
     #[must_use]
     pub fn new() -> Self {
@@ -52,7 +52,7 @@ impl WriteOptions {
         self
     }
 
-    /// Whether charts are drawn.
+    /// Whether charts and the page are drawn.
     #[must_use]
     pub fn charts(mut self, are_drawn: bool) -> Self {
         self.leaves_charts_out = !are_drawn;
@@ -158,7 +158,7 @@ impl Outcome {
         lock_file(&scenario)
     }
 
-    /// Writes the files and charts to a directory, which is whole or not there; gives its path. One that holds an earlier run is
+    /// Writes the files, charts and page to a directory, which is whole or not there; gives its path. One that holds an earlier run is
     /// replaced.
     ///
     /// # Errors
@@ -183,9 +183,11 @@ impl Outcome {
         self.expect_rows()?;
         run_files::write(self, &out)?;
         if options.draws_charts() {
-            for (name, picture) in draw_charts(out.path(), &inspect::summary(out.path())?)?.drawn {
+            let summary = inspect::summary(out.path())?;
+            for (name, picture) in draw_charts(out.path(), &summary)?.drawn {
                 out.write(&format!("charts/{name}"), picture.as_bytes())?;
             }
+            out.write("report.html", draw_page(out.path(), &summary)?.as_bytes())?;
         }
         Ok(out.finish()?)
     }

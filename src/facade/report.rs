@@ -1,4 +1,4 @@
-//! Results on disk, whose charts are drawn again.
+//! Results on disk, whose charts and page are drawn again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::error::Error;
 use super::{plan_chart, study_chart, study_files};
 use crate::inspect;
-use crate::report::{Cells, DrawnCharts, Table, draw_charts, draw_study_charts, draw_survival_matrix};
+use crate::report::{Cells, DrawnCharts, Table, draw_charts, draw_page, draw_study_charts, draw_survival_matrix};
 
 /// The directory of a finished run, study or plan.
 #[derive(Clone, Debug)]
@@ -41,6 +41,20 @@ impl Report {
     /// If a file is missing or damaged: nothing is drawn from a part of the results.
     pub fn charts(&self) -> Result<Vec<(&'static str, String)>, Error> {
         Ok(self.draw()?.drawn)
+    }
+
+    /// Draws `report.html` from its files; none for studies and plans, which have no page yet.
+    ///
+    /// # Errors
+    ///
+    /// If a file is missing or damaged: nothing is shown of a part of the results.
+    pub fn page(&self) -> Result<Option<String>, Error> {
+        let is_run = self.summary["plan"].is_null() && self.summary["study"].is_null();
+        if !is_run {
+            return Ok(None);
+        }
+        inspect::expect_run(&self.dir, &self.summary)?;
+        Ok(Some(draw_page(&self.dir, &self.summary)?))
     }
 
     /// The charts, and those for which there is nothing to show.

@@ -1,11 +1,12 @@
-//! Rows into files, and files into pictures.
+//! Rows into files, and files into pictures and a page.
 //!
-//! Pictures are drawn from the CSVs alone, so that rebuilding them later gives the same bytes as the run did. Nothing here
+//! These are drawn from the CSVs alone, so that rebuilding them later gives the same bytes as the run did. Nothing here
 //! knows the simulation.
 
 mod charts;
 mod csv;
 mod ours;
+mod page;
 mod run_dir;
 mod tables;
 
@@ -14,6 +15,7 @@ pub use charts::{
     draw_study_charts, draw_survival_matrix,
 };
 pub use csv::{table_text, write_table, write_tables};
+pub use page::draw_page;
 pub use run_dir::{OutputDir, OutputError, Overwrite};
 pub use tables::TableError;
 pub(crate) use tables::{Cells, Table, line, number, text};

@@ -81,48 +81,18 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// If it is not there, ends within a line, is not text, lacks a column, or has a cell that does not hold what its column should.
+    /// Those of [`scan`]; and if it lacks a column.
     pub(crate) fn read_as(path: &Path, columns: &[(&str, Cells)]) -> Result<Self, TableError> {
-        let wrong = |line: Option<u64>, problem: String| TableError::new(path, line, problem);
-        let bytes = fs::read(path).map_err(|error| wrong(None, unreadable(&error)))?;
-        let text = std::str::from_utf8(&bytes).map_err(|error| {
-            wrong(Some(line_of(&bytes[..error.valid_up_to()])), "this is not text in UTF-8".to_owned())
-        })?;
-        if text.is_empty() {
-            return Err(wrong(None, "the file is empty, it does not even name its columns".to_owned()));
-        }
-        let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let header: Vec<String> =
-            reader.headers().map(|header| header.iter().map(str::to_owned).collect()).unwrap_or_default();
-        let position = |name: &str| header.iter().position(|of| of == name);
-        let mut checked = Vec::new();
-        for &(name, cells) in columns {
-            let place = position(name).ok_or_else(|| wrong(Some(1), format!("there is no column `{name}`")))?;
-            checked.push((place, name, cells));
-        }
         let mut rows = Vec::new();
-        for row in reader.records() {
-            let row = row.map_err(|error| {
-                let line = error.position().map(csv::Position::line);
-                wrong(line, format!("this row does not have the {} cells of the header", header.len()))
-            })?;
-            for &(place, name, cells) in &checked {
-                if let Some(problem) = problem(name, cells, row.get(place).unwrap_or_default()) {
-                    return Err(wrong(line(&row), problem));
-                }
-            }
-            rows.push(row);
-        }
-        if !text.ends_with('\n') {
-            return Err(wrong(Some(line_of(&bytes)), "the file ends within this line".to_owned()));
-        }
-        if let Some(written) = rows_written(path).filter(|written| *written != rows.len() as u64) {
-            let problem = format!(
-                "there are {} rows, of {written} that the run wrote by its summary.json: somebody has cut or changed the file",
-                rows.len()
-            );
-            return Err(wrong(None, problem));
-        }
+        let choose = |header: &[String]| {
+            let place = |name: &str| header.iter().position(|of| of == name);
+            let checked = columns.iter().map(|&(name, cells)| {
+                let place = place(name).ok_or_else(|| format!("there is no column `{name}`"))?;
+                Ok(Checked { place, name: name.to_owned(), cells })
+            });
+            checked.collect()
+        };
+        let header = scan(path, choose, |row| rows.push(row.clone()))?;
         Ok(Self { header, rows })
     }
 
@@ -138,6 +108,83 @@ impl Table {
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
+}
+
+/// A column whose cells are looked at.
+pub(super) struct Checked {
+    /// Its position.
+    pub(super) place: usize,
+    /// Its name.
+    pub(super) name: String,
+    /// What its cells hold.
+    pub(super) cells: Cells,
+}
+
+/// Shows each row of a table's file, once it is chosen by its header which columns are to be checked; gives the header.
+///
+/// # Errors
+///
+/// If it is not there, ends within a line, is not text, is not chosen, or has a cell that does not hold what its column should. Some rows
+/// may have been shown by then.
+pub(super) fn scan(
+    path: &Path,
+    choose: impl FnOnce(&[String]) -> Result<Vec<Checked>, String>,
+    mut show: impl FnMut(&csv::StringRecord),
+) -> Result<Vec<String>, TableError> {
+    let wrong = |line: Option<u64>, problem: String| TableError::new(path, line, problem);
+    let text = read_text(path)?;
+    if text.is_empty() {
+        return Err(wrong(None, "the file is empty, it does not even name its columns".to_owned()));
+    }
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header: Vec<String> =
+        reader.headers().map(|header| header.iter().map(str::to_owned).collect()).unwrap_or_default();
+    let checked = choose(&header).map_err(|problem| wrong(Some(1), problem))?;
+    let (mut row, mut count) = (csv::StringRecord::new(), 0_u64);
+    let uneven = |error: csv::Error| {
+        let line = error.position().map(csv::Position::line);
+        wrong(line, format!("this row does not have the {} cells of the header", header.len()))
+    };
+    while reader.read_record(&mut row).map_err(uneven)? {
+        for Checked { place, name, cells } in &checked {
+            if let Some(problem) = problem(name, *cells, row.get(*place).unwrap_or_default()) {
+                return Err(wrong(line(&row), problem));
+            }
+        }
+        show(&row);
+        count += 1;
+    }
+    if !text.ends_with('\n') {
+        return Err(wrong(Some(line_of(text.as_bytes())), "the file ends within this line".to_owned()));
+    }
+    expect_rows(path, count)?;
+    Ok(header)
+}
+
+/// A file of a run as text.
+///
+/// # Errors
+///
+/// If it is not there, or is not text.
+pub(super) fn read_text(path: &Path) -> Result<String, TableError> {
+    let bytes = fs::read(path).map_err(|error| TableError::new(path, None, unreadable(&error)))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        TableError::new(path, Some(line_of(valid)), "this is not text in UTF-8")
+    })
+}
+
+/// Refuses a table that has other rows than the run wrote by its summary.
+///
+/// # Errors
+///
+/// If it has.
+pub(super) fn expect_rows(path: &Path, count: u64) -> Result<(), TableError> {
+    let Some(written) = rows_written(path).filter(|written| *written != count) else { return Ok(()) };
+    let problem = format!(
+        "there are {count} rows, of {written} that the run wrote by its summary.json: somebody has cut or changed the file"
+    );
+    Err(TableError::new(path, None, problem))
 }
 
 /// How many rows a table had when it was written; none if the directory's summary does not say.

@@ -40,7 +40,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("verify", &["observe", "scheduler", "component", "state", "engine", "model", "units", "arena", "diagnostics"]),
-    ("report", &["observe", "diagnostics", "units", "arena"]),
+    ("report", &["observe", "parallel", "diagnostics", "units", "arena"]),
     (
         "simulation",
         &[
@@ -353,6 +353,7 @@ const EXAMPLES: &[Example] = &[
         &["mod one_place", "OnePlace", "AllInOnePlace", "\"all-in-one-place\""],
     ),
     example("chart", &["report/charts/node_heatmap.rs"], &["node_heatmap", "\"node-states.svg\""]),
+    example("view of the page", &[], &["\"costs.js\""]),
     example(
         "procedure",
         &["procedures/rolling_reboot.rs", "scenario/actions/rolling_reboot.rs"],

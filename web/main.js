@@ -1,0 +1,312 @@
+// The page of a run: reads the tables, builds the views, listens to keys.
+
+import { column, loadSummary, loadTable, numbers } from "./data.js";
+import { byId, colors, el, fill, named, sized } from "./dom.js";
+import { clock, count, counted, lasting } from "./format.js";
+import { createView } from "./view.js";
+import { NODE, POD, POD_STATES, buildModel, nodeAt, nodeChangeAt, podAt } from "./model.js";
+import { replacements } from "./fates.js";
+import { timersOf } from "./timers.js";
+import { procedureBars, podsByWorkload } from "./lanes.js";
+import { causesOf } from "./story.js";
+import { objectLink, timeLink } from "./grid.js";
+import { showPodCurve } from "./curves.js";
+import { showTimeline } from "./timeline.js";
+import { drawCell, showCluster } from "./cluster.js";
+import { showSearch, showStories } from "./stories.js";
+import { showCosts } from "./costs.js";
+import { showCountdowns, showEvents, showNodeTable, showNotModelled } from "./tables.js";
+
+/** @typedef {import("./view.js").View} View */
+/** @typedef {import("./model.js").Model} Model */
+
+/** Tables that what is first seen needs; the others are decoded when their turn comes. */
+const FIRST = ["pods", "readiness", "nodes", "inventory", "faults", "taints", "workloads", "cluster", "transcript", "timers"];
+
+/** Lets the browser paint what is there. */
+function painted() {
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve, 0));
+  });
+}
+
+/** @param {any} summary @param {Model} model */
+function showFigures(summary, model) {
+  const { metrics } = summary;
+  const workloads = summary.workloads ?? [];
+  const short = workloads.filter((/** @type {any} */ of) => of.below_desired_s > 0 || of.ready < of.desired).length;
+  const shortEnd = metrics.workloads_below_desired_end ?? 0;
+  const lost = metrics.pods_lost ?? 0;
+  const figure = (/** @type {string} */ label, /** @type {string} */ value, /** @type {string} */ detail, /** @type {boolean} */ isBad) => el("div", { class: `figure${isBad ? " figure-bad" : ""}` }, el("span", { class: "figure-label" }, label), el("strong", {}, value), el("span", { class: "muted" }, detail));
+  const worst = workloads.reduce((/** @type {any} */ most, /** @type {any} */ of) => ((of.longest_gap_s ?? 0) > (most?.longest_gap_s ?? 0) ? of : most), null);
+  const longest = Math.max(metrics.longest_gap_s ?? 0, 0) * 1000;
+  fill(byId("figures"),
+    figure("Workloads that ran short", count(short), `of ${count(workloads.length)}; ${shortEnd > 0 ? `${count(shortEnd)} still at the end` : "none at the end"}`, shortEnd > 0),
+    figure("Longest gap", longest > 0 ? lasting(longest) : "none", longest > 0 && worst ? `${worst.name}` : "below what is wanted or its objective asks for", false),
+    figure("Lost traffic", metrics.lost_traffic_s > 0 ? lasting(metrics.lost_traffic_s * 1000) : "none", `of all requests of a service, over ${counted((summary.services ?? []).length, "service")}`, false),
+    figure("Pods evicted", count(metrics.evictions ?? 0), `${count(metrics.needless_evictions ?? 0)} needlessly${lost > 0 ? `; ${count(lost)} lost for good` : ""}`, lost > 0),
+    figure("Pods Pending at the end", count(metrics.pods_pending_end ?? 0), `${count(metrics.pods_unscheduled_end ?? 0)} without a node; ${count(model.pods.count)} pods in all`, (metrics.pods_pending_end ?? 0) > 0));
+  const judged = workloads.filter((/** @type {any} */ of) => of.objective !== null && of.objective !== undefined && of.objective_met !== null);
+  const missed = judged.filter((/** @type {any} */ of) => of.objective_met === false);
+  const percent = (/** @type {number} */ share) => `${(share * 100).toFixed(3)} %`;
+  if (judged.length === 0) return;
+  const sorted = [...missed, ...judged.filter((/** @type {any} */ of) => of.objective_met !== false)];
+  fill(byId("objectives"), el("details", {}, el("summary", {}, `Objectives: ${count(missed.length)} of ${count(judged.length)} missed`),
+    el("div", { class: "scrolls tall" }, el("table", {}, el("thead", {}, el("tr", {}, ["workload", "available", "objective", ""].map((head, at) => el("th", { scope: "col", class: at === 1 || at === 2 ? "right" : "" }, head)))),
+      el("tbody", {}, sorted.map((/** @type {any} */ of) => el("tr", {}, el("td", {}, objectLink(`${String(of.kind).toLowerCase()}/${of.namespace}/${of.name}`)), el("td", { class: "right" }, typeof of.availability === "number" ? percent(of.availability) : "–"), el("td", { class: "right" }, typeof of.objective === "number" ? percent(of.objective) : String(of.objective)), el("td", { class: of.objective_met === false ? "tone-bad" : "" }, of.objective_met === false ? "missed" : "met"))))))));
+}
+
+/** Links the verdict's objects to their stories. @param {any} summary */
+function linkVerdict(summary) {
+  const items = document.querySelectorAll(".verdict li .said");
+  (summary.verdict ?? []).forEach((/** @type {any} */ sentence, /** @type {number} */ at) => {
+    const objects = (sentence.objects ?? []).filter((/** @type {string} */ key) => key.includes("/"));
+    if (objects.length === 0 || !items[at]) return;
+    items[at].append(el("span", { class: "objects" }, objects.map((/** @type {string} */ key) => objectLink(key)), sentence.more > 0 && el("span", { class: "muted" }, `and ${count(sentence.more)} more`)));
+  });
+}
+
+/** @param {View} view @param {Model} model */
+function listenToBar(view, model) {
+  const scrubber = /** @type {HTMLInputElement} */ (byId("scrubber"));
+  const play = byId("play");
+  const speed = /** @type {HTMLSelectElement} */ (byId("speed"));
+  scrubber.max = String(view.end);
+  const whole = view.end / 20_000;
+  const speeds = [1, 10, 60, 600, 3600, 86_400].filter((times) => times < whole * 20);
+  fill(speed, el("option", { value: whole, selected: true }, "all in 20 s"), speeds.map((times) => el("option", { value: times }, times < 60 ? `${times}×` : `${lasting(times * 1000)}/s`)));
+  const show = () => {
+    scrubber.value = String(view.time);
+    scrubber.setAttribute("aria-valuetext", clock(view.time));
+    byId("now").textContent = clock(view.time);
+    byId("cluster-now").textContent = clock(view.time);
+  };
+  let last = 0;
+  const frame = (/** @type {number} */ now) => {
+    if (!view.playing) return;
+    const next = view.time + (now - last) * Number(speed.value);
+    last = now;
+    view.seek(next);
+    if (next >= view.end) stop();
+    else requestAnimationFrame(frame);
+  };
+  const stop = () => {
+    view.playing = false;
+    play.textContent = "▶";
+    play.setAttribute("aria-label", "Play");
+    view.changed("time");
+  };
+  const start = () => {
+    if (view.time >= view.end) view.seek(view.from);
+    view.playing = true;
+    play.textContent = "❚❚";
+    play.setAttribute("aria-label", "Pause");
+    last = performance.now();
+    requestAnimationFrame(frame);
+  };
+  const toggle = () => (view.playing ? stop() : start());
+  play.addEventListener("click", toggle);
+  scrubber.addEventListener("input", () => view.seek(Number(scrubber.value)));
+  const step = changeSteps(view, model);
+  byId("before").addEventListener("click", () => step(-1));
+  byId("after").addEventListener("click", () => step(1));
+  view.on("time", show);
+  listenToKeys(view, toggle, step);
+  show();
+}
+
+/** Goes to the change before or after the instant. @param {View} view @param {Model} model */
+function changeSteps(view, model) {
+  /** @type {Float64Array | undefined} */
+  let times;
+  return (/** @type {1 | -1} */ direction) => {
+    const { pods, nodes } = model;
+    times ??= Float64Array.from(new Set([0, ...[nodes.at, pods.created, pods.scheduled, pods.started, pods.deletion, pods.finished, pods.gone, pods.flipAt, Float64Array.from(nodes.outages.flat().flatMap((outage) => [outage.began, outage.ended]))].flatMap((list) => [...list]).filter((time) => Number.isFinite(time) && time <= view.end)])).sort();
+    if (direction > 0) {
+      const next = times.find((time) => time > view.time);
+      if (next !== undefined) view.seek(next);
+    } else {
+      const before = times.findLast((time) => time < view.time);
+      if (before !== undefined) view.seek(before);
+    }
+  };
+}
+
+/** @param {View} view @param {() => void} toggle @param {(direction: 1 | -1) => void} step */
+function listenToKeys(view, toggle, step) {
+  const scrubber = byId("scrubber");
+  document.addEventListener("keydown", (event) => {
+    const target = /** @type {HTMLElement} */ (event.target);
+    const isTyping = target !== scrubber && (target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement);
+    if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    const isFree = target === scrubber || target === document.body || target.closest("#plots") !== null;
+    const span = view.to - view.from;
+    switch (event.key) {
+      case "/": byId("search").focus(); break;
+      case "[": step(-1); break;
+      case "]": step(1); break;
+      case "+": case "=": view.zoom(view.time - span / 4, view.time + span / 4); break;
+      case "-": view.zoom(view.from - span / 2, view.to + span / 2); break;
+      case "0": view.zoom(0, view.end); break;
+      case "Escape": view.choose(""); return;
+      case " ": if (!isFree) return; toggle(); break;
+      case "ArrowLeft": case "ArrowRight": {
+        if (!isFree) return;
+        const by = span / (event.shiftKey ? 20 : 400);
+        view.seek(view.time + (event.key === "ArrowLeft" ? -by : by));
+        break;
+      }
+      case "Home": if (!isFree) return; view.seek(view.from); break;
+      case "End": if (!isFree) return; view.seek(view.to); break;
+      default: return;
+    }
+    event.preventDefault();
+  });
+}
+
+/** @param {View} view */
+function listenToTheme(view) {
+  const button = byId("theme");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const set = (/** @type {boolean} */ isDark) => {
+    document.documentElement.dataset.theme = isDark ? "dark" : "light";
+    button.textContent = isDark ? "Light" : "Dark";
+    button.setAttribute("aria-pressed", String(isDark));
+    view.changed("theme");
+  };
+  set(dark.matches);
+  dark.addEventListener("change", () => set(dark.matches));
+  button.addEventListener("click", () => set(document.documentElement.dataset.theme !== "dark"));
+}
+
+/** Links anywhere: times move the scrubber, objects open their story. @param {View} view */
+function listenToLinks(view) {
+  document.addEventListener("click", (event) => {
+    if (!(event.target instanceof Element)) return;
+    const time = event.target.closest("[data-ms]");
+    if (time instanceof HTMLElement) view.seek(Number(time.dataset.ms));
+    const object = event.target.closest("[data-key]");
+    if (object instanceof HTMLElement && object.dataset.key) view.choose(object.dataset.key);
+  });
+}
+
+/**
+ * What goes with the instant besides the tiles.
+ * @param {Model} model @param {View} view @param {{states: Uint8Array, counts: {all: number[]}}} shown @param {() => void} countdowns
+ */
+function showInstant(model, view, shown, countdowns) {
+  const { pods } = model;
+  let drawnAt = 0;
+  const draw = () => {
+    const now = performance.now();
+    if (view.playing && now - drawnAt < 120) return;
+    drawnAt = now;
+    const all = shown.counts.all;
+    const text = POD_STATES.map((name, state) => (state !== POD.ABSENT && all[state] > 0 ? `${count(all[state])} ${name}` : "")).filter(Boolean).join(" · ");
+    byId("pod-counts").textContent = `Pods: ${text || "none"}`;
+    byId("now-text").textContent = `${count(all[POD.READY])} pods Ready, ${count(all[POD.NOT_READY] + all[POD.STARTING] + all[POD.UNSCHEDULED])} not, ${count(all[POD.TERMINATING])} Terminating`;
+    const waiting = [];
+    for (let pod = 0; pod < pods.count && all[POD.UNSCHEDULED] > 0 && waiting.length < 24; pod++) if (shown.states[pod] === POD.UNSCHEDULED) waiting.push(pod);
+    fill(byId("shelf"), waiting.length === 0 ? el("p", { class: "muted" }, "No pod waits for a node.") : el("p", { class: "objects" }, waiting.map((pod) => objectLink(pods.key(pod), pods.key(pod).slice(4))), all[POD.UNSCHEDULED] > waiting.length && el("span", { class: "muted" }, `and ${count(all[POD.UNSCHEDULED] - waiting.length)} more`)));
+    countdowns();
+  };
+  view.on("time", draw);
+  draw();
+}
+
+function showNodeLegend() {
+  fill(byId("legend-nodes"), el("span", {}, "nodes: "), [["node-true", "Ready"], ["node-false", "Ready=False"], ["node-unknown", "Ready=Unknown"], ["node-absent", "not there"]].map(([tint, text]) => el("span", { class: `key swatch-${tint}` }, text)),
+    el("span", { class: "key swatch-fault" }, "a fault acts on it"), el("span", { class: "key swatch-hatch" }, "cordoned"));
+}
+
+/** @param {Record<string, import("./data.js").Table>} tables @param {Model} model */
+function allKeys(tables, model, /** @type {ReturnType<typeof causesOf>} */ causes, /** @type {any} */ summary) {
+  const services = (summary.services ?? []).map((/** @type {any} */ of) => `service/${of.namespace}/${of.name}`);
+  const pods = Array.from({ length: model.pods.count }, (_, pod) => model.pods.key(pod));
+  const nodes = model.nodes.names.map((name) => `node/${name}`);
+  return [...new Set([...nodes, ...model.workloads.keys, ...services, ...causes.objects.keys(), ...pods])];
+}
+
+async function start() {
+  const summary = await loadSummary();
+  const loadedTables = await Promise.all(FIRST.map(loadTable));
+  /** @type {Record<string, import("./data.js").Table>} */
+  const tables = Object.fromEntries(FIRST.map((name, at) => [name, loadedTables[at]]));
+  const end = Math.round(summary.duration_s * 1000);
+  const view = createView(end);
+  const model = buildModel(tables, end);
+  const timers = timersOf(tables.timers, model);
+  listenToTheme(view);
+  byId("duration").textContent = lasting(end);
+  showFigures(summary, model);
+  linkVerdict(summary);
+  showTimeline(tables, model, summary, view);
+  showPodCurve(tables.cluster, view);
+  showNodeLegend();
+  const shown = showCluster(model, summary, view, timers);
+  showInstant(model, view, shown, showCountdowns(timers, view));
+  showNodeTable(model, view, shown);
+  listenToBar(view, model);
+  listenToLinks(view);
+  view.seek(firstFault(tables, end));
+  hook(view, model);
+  document.documentElement.dataset.shown = String(Math.round(performance.now()));
+  await painted();
+  const [causeTable, events, notModelled] = await Promise.all(["causes", "events", "not-modelled"].map(loadTable));
+  Object.assign(tables, { causes: causeTable, events });
+  const teller = tellerOf(tables, model, summary, timers);
+  const costs = showCosts(teller, view);
+  Object.assign(globalThis.kubesquall, { costs: () => costs.map(({ key, unready, counted: found, parts }) => ({ key, unready, counted: found, parts })) });
+  await painted();
+  const keys = allKeys(tables, model, teller.causes, summary);
+  showEvents(events, new Set(keys), view);
+  showNotModelled(notModelled);
+  showStories(teller, view);
+  showSearch(keys, view);
+  document.documentElement.dataset.ready = String(Math.round(performance.now()));
+}
+
+/** Where the reader begins: just after the first fault, or at t=0. @param {Record<string, import("./data.js").Table>} tables @param {number} end */
+function firstFault(tables, end) {
+  const began = numbers(tables.faults, "began_s").filter((time) => time > 0);
+  return began.length > 0 ? Math.min(end, Math.min(...began.subarray(0, 1))) : 0;
+}
+
+/** @param {Record<string, import("./data.js").Table>} tables @param {Model} model @param {any} summary @param {import("./timers.js").Timers} timers @returns {import("./story.js").Teller} */
+function tellerOf(tables, model, summary, timers) {
+  const replaced = replacements(tables.pods, model);
+  const predecessor = new Int32Array(model.pods.count).fill(-1);
+  replaced.forEach((next, pod) => { if (next >= 0) predecessor[next] = pod; });
+  /** @type {Map<string, number[]>} */
+  const podsByKey = new Map();
+  for (let pod = 0; pod < model.pods.count; pod++) {
+    const rows = podsByKey.get(model.pods.key(pod));
+    if (rows) rows.push(pod);
+    else podsByKey.set(model.pods.key(pod), [pod]);
+  }
+  const { offsets, order } = podsByWorkload(model);
+  return { model, tables, summary, replaced, predecessor, timers, causes: causesOf(tables.causes), podsByKey, members: (workload) => order.subarray(offsets[workload], offsets[workload + 1]) };
+}
+
+/** For tests and those who embed the page: what the page takes the state at an instant to be. @param {View} view @param {Model} model */
+function hook(view, model) {
+  Object.assign(globalThis, {
+    kubesquall: {
+      seek: (/** @type {number} */ time) => view.seek(time),
+      time: () => view.time,
+      span: () => [view.from, view.to],
+      nodes: () => Object.fromEntries(model.nodes.names.map((name, node) => {
+        const change = nodeChangeAt(model.nodes, node, view.time);
+        return [name, { ready: nodeAt(model.nodes, node, view.time), cordoned: change >= 0 && model.nodes.cordoned[change] === 1, taints: change < 0 ? "" : model.nodes.taints(change) }];
+      })),
+      pods: () => Array.from({ length: model.pods.count }, (_, pod) => podAt(model.pods, pod, view.time)),
+    },
+  });
+}
+
+start().catch((error) => {
+  const problem = byId("problem");
+  problem.hidden = false;
+  problem.textContent = `This page could not be built: ${error instanceof Error ? error.message : String(error)}. The same facts are in the CSV files beside it.`;
+  throw error;
+});

@@ -1,0 +1,180 @@
+// The logic of the modules, without a browser.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { decodeTable } from "../data.js";
+import { clock, count, countdown, lasting, tickLabel, tickStep } from "../format.js";
+import { envelope, stacked } from "../lanes.js";
+import { NODE, POD, buildModel, lastAt, nodeAt, podAt, shortages } from "../model.js";
+import { lossesOf, phaseTimes, replacements } from "../fates.js";
+import { causesOf, chain, objectOf, sentence } from "../story.js";
+
+/** A table as the page decodes it. @param {Record<string, [string, (string | number | boolean | null)[]]>} columns @returns {import("../data.js").Table} */
+function table(columns) {
+  const made = Object.entries(columns).map(([name, [cells, values]]) => {
+    if (cells === "text") {
+      const texts = [...new Set(values.map(String))];
+      return { name, cells, texts, values: Int32Array.from(values, (value) => texts.indexOf(String(value))) };
+    }
+    if (cells === "truth") return { name, cells, texts: [], values: Uint8Array.from(values, Number) };
+    return { name, cells, texts: [], values: Float64Array.from(values, (value) => (value === null ? NaN : Number(value))) };
+  });
+  return { rows: made[0]?.values.length ?? 0, columns: /** @type {any} */ (made) };
+}
+
+const none = () => table({});
+
+test("times are cut, never rounded up", () => {
+  for (const [ms, text] of /** @type {const} */ ([[0, "0:00.0"], [643_399, "10:43.3"], [643_414, "10:43.4"], [3_723_400, "1:02:03.4"], [31_535_999_999, "364d 23:59:59.9"], [-5, "0:00.0"]])) assert.equal(clock(ms), text);
+});
+
+test("lengths are said in the two largest units", () => {
+  for (const [ms, text] of /** @type {const} */ ([[16, "0.016 s"], [12_345, "12.3 s"], [300_000, "5 min"], [1_292_555, "21 min 32 s"], [17_880_000, "4 h 58 min"], [273_600_000, "3 d 4 h"], [Infinity, "–"]])) assert.equal(lasting(ms), text);
+});
+
+test("counts and countdowns", () => {
+  assert.equal(count(150_000), "150\u202f000");
+  assert.equal(count(0), "0");
+  assert.equal(countdown(252_001), "4:13");
+  assert.equal(countdown(1), "0:01");
+});
+
+test("axes have round steps, and no more ticks than there is room for", () => {
+  assert.equal(tickStep(2_400_000, 10), 300_000);
+  assert.equal(tickLabel(300_000, 300_000), "5:00");
+  for (const span of [200, 60_000, 86_400_000, 31_536_000_000]) assert.ok(span / tickStep(span, 8) <= 8);
+});
+
+test("blocks are decoded as the program writes them", () => {
+  const header = JSON.stringify({ rows: 3, columns: [{ name: "t", cells: "maybe_time", words: 0, texts: 0, values: 4 }, { name: "x", cells: "text", words: 14, texts: 6, values: 3 }] });
+  const bytes = [header.length, 0, 0, 0, ...Buffer.from(header), 0, 0xd1, 0x0f, 2, ...Buffer.from('["a","is","b"]'), 3, 0, 0, 0, 1, 3, 0, 0, 1];
+  const { rows, columns } = decodeTable(Uint8Array.from(bytes));
+  assert.equal(rows, 3);
+  assert.deepEqual([...columns[0].values], [NaN, 1000, 999]);
+  assert.deepEqual([...columns[1].values].map((entry) => columns[1].texts[entry]), ["a is b", "b", "a is b"]);
+});
+
+/** Two nodes and pods whose lives cover each state. */
+function model() {
+  return buildModel({
+    pods: table({
+      namespace: ["text", ["a", "a", "a", "a"]], name: ["text", ["x-0", "x-0", "y", "z"]], owner_kind: ["text", ["StatefulSet", "StatefulSet", "", "Job"]], owner_name: ["text", ["x", "x", "", "z"]],
+      workload_kind: ["text", ["StatefulSet", "StatefulSet", "Pod", "Job"]], workload_name: ["text", ["x", "x", "y", "z"]],
+      node: ["text", ["n1", "n2", "", "n2"]], phase: ["text", ["Failed", "Running", "Pending", "Failed"]], deletion_cause: ["text", ["TaintManagerEviction", "", "", ""]], taken_away: ["truth", [true, false, false, false]],
+      created_s: ["time", [0, 700, 100, 100]], scheduled_s: ["maybe_time", [0, 710, null, 110]], started_s: ["maybe_time", [0, 720, null, 120]], ready_s: ["maybe_time", [0, 750, null, null]],
+      deletion_s: ["maybe_time", [500, null, null, null]], finished_s: ["maybe_time", [690, null, null, 300]], gone_s: ["maybe_time", [700, null, null, null]],
+    }),
+    readiness: table({ time_s: ["time", [0, 200, 750]], namespace: ["text", ["a", "a", "a"]], name: ["text", ["x-0", "x-0", "x-0"]], ready: ["text", ["True", "False", "True"]] }),
+    nodes: table({ time_s: ["time", [0, 0, 180, 600]], node: ["text", ["n1", "n2", "n1", "n1"]], ready: ["text", ["True", "True", "Unknown", "Absent"]], unschedulable: ["truth", [false, false, false, false]], taints: ["text", ["", "", "", ""]] }),
+    faults: table({ name: ["text", ["Crash@0"]], kind: ["text", ["Crash"]], object: ["text", ["node/n1"]], node: ["text", ["n1"]], zone: ["text", ["a"]], began_s: ["time", [130]], ended_s: ["maybe_time", [null]] }),
+    inventory: none(),
+    workloads: table({ time_s: ["time", [0, 200, 750]], namespace: ["text", ["a", "a", "a"]], kind: ["text", ["StatefulSet", "StatefulSet", "StatefulSet"]], name: ["text", ["x", "x", "x"]], desired: ["number", [1, 1, 1]], ready: ["number", [1, 0, 1]] }),
+  }, 1000);
+}
+
+test("a pod's state follows its milestones, and names that come again are other pods", () => {
+  const { pods } = model();
+  const at = (/** @type {number} */ pod, /** @type {number[]} */ ...times) => times.map((time) => podAt(pods, pod, time));
+  assert.deepEqual(at(0, 0, 199, 200, 500, 699, 700), [POD.READY, POD.READY, POD.NOT_READY, POD.TERMINATING, POD.TERMINATING, POD.ABSENT]);
+  assert.deepEqual(at(1, 699, 700, 710, 720, 750), [POD.ABSENT, POD.UNSCHEDULED, POD.STARTING, POD.NOT_READY, POD.READY]);
+  assert.deepEqual(at(2, 99, 100, 1000), [POD.ABSENT, POD.UNSCHEDULED, POD.UNSCHEDULED]);
+  assert.deepEqual(at(3, 120, 300), [POD.NOT_READY, POD.FAILED]);
+});
+
+test("a node is what its last change says", () => {
+  const { nodes } = model();
+  assert.deepEqual([0, 179, 180, 600].map((time) => nodeAt(nodes, 0, time)), [NODE.TRUE, NODE.TRUE, NODE.UNKNOWN, NODE.ABSENT]);
+  assert.deepEqual([nodes.zones[0], nodes.pools[0]], ["a", "n"]);
+});
+
+test("a loss is made of its phases", () => {
+  const made = model();
+  const replaced = replacements(table({ namespace: ["text", ["a", "a", "a", "a"]], owner_kind: ["text", ["StatefulSet", "StatefulSet", "", "Job"]], owner_name: ["text", ["x", "x", "", "z"]] }), made);
+  assert.deepEqual([...replaced], [1, -1, -1, -1]);
+  const [loss, ...rest] = lossesOf(made, replaced, Int32Array.from([0, 1]));
+  assert.equal(rest.length, 0);
+  assert.deepEqual([loss.from, loss.lost, loss.to, loss.isOver], [200, 500, 750, true]);
+  assert.deepEqual(phaseTimes(loss.pieces, [{ from: 0, to: 1000 }]), [70, 300, 0, 200, 10, 10, 30]);
+  assert.deepEqual(phaseTimes(loss.pieces, [{ from: 100, to: 250 }, { from: 490, to: 510 }]), [70, 60, 0, 10, 0, 0, 0]);
+  assert.deepEqual(shortages(made.workloads, 0, made.end), [{ from: 200, to: 750, missing: 1 }]);
+});
+
+test("what is short stays visible however long the span is", () => {
+  const steps = { times: Float64Array.from([0, 500, 501, 900]), values: Float64Array.from([0, 3, 0, 1]) };
+  const values = envelope(steps, 0, 1_000_000, 10);
+  assert.deepEqual([...values], [3, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+  assert.deepEqual([...envelope(steps, 400, 600, 4)], [0, 0, 3, 0]);
+});
+
+test("bars do not cover each other while there are rows", () => {
+  const bar = (/** @type {number} */ from, /** @type {number} */ to) => ({ from, to, label: "", title: "", bad: false, open: false, lines: [], objects: [] });
+  assert.deepEqual([...stacked([bar(0, 10), bar(5, 20), bar(10, 12), bar(11, 30)], 3).row], [0, 1, 0, 2]);
+  assert.deepEqual([...stacked([bar(0, 10), bar(1, 10), bar(2, 10)], 2).row], [0, 1, 1]);
+});
+
+test("the last change is found by halves", () => {
+  const times = Float64Array.from([0, 5, 5, 9]);
+  assert.deepEqual([-1, 0, 4, 5, 8, 9, 99].map((time) => lastAt(times, 0, 4, time)), [-1, 0, 0, 2, 2, 3, 3]);
+});
+
+test("chains end at what began of itself", () => {
+  const causes = causesOf(table({
+    effect_id: ["number", [1, 3, 7]], time_s: ["time", [1, 2, 3]], cause_id: ["maybe_number", [null, 1, 3]],
+    what: ["text", ["scenario: Crash of n1 begins", "node/n1 conditions changed, Ready=Unknown", "node/n1 +node.kubernetes.io/unreachable:NoExecute"]],
+  }));
+  assert.deepEqual(chain(causes, 2), [1, 0]);
+  assert.deepEqual(causes.about("node/n1"), [1, 2]);
+  assert.deepEqual(sentence(causes.what(1)), ["Its condition Ready became Unknown"]);
+  assert.deepEqual(sentence(causes.what(2)), ["Tainted node.kubernetes.io/unreachable:NoExecute"]);
+  assert.deepEqual(sentence("pod/a/b bound to n1"), ["Bound to ", { key: "node/n1" }, " by the scheduler"]);
+  assert.equal(objectOf("scenario: kubectl drain a/b"), "");
+});
+
+/** How the three kinds of color blindness see linear red, green and blue (Machado, Oliveira and Fernandes, 2009, severity 1). */
+const SIGHTS = /** @type {const} */ ({
+  all: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+  protan: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+  deutan: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+  tritan: [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+});
+
+/** A color in OKLab, as a sight has it. @param {string} hex @param {readonly (readonly number[])[]} sight */
+function seen(hex, sight) {
+  const linear = [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16) / 255).map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
+  const [r, g, b] = sight.map((row) => Math.min(1, Math.max(0, row[0] * linear[0] + row[1] * linear[1] + row[2] * linear[2])));
+  const [l, m, s] = [0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b, 0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b, 0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b].map(Math.cbrt);
+  return [0.2104542553 * l + 0.793617785 * m - 0.0040720468 * s, 1.9779984951 * l - 2.428592205 * m + 0.4505937099 * s, 0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s];
+}
+
+test("colors that mean different things look different to everybody, light and dark", () => {
+  const css = readFileSync(new URL("../page.css", import.meta.url), "utf8");
+  const themes = [...css.matchAll(/:root[^{]*\{([^}]*--paper[^}]*)\}/g)].slice(0, 2).map(([, body]) => Object.fromEntries([...body.matchAll(/--([a-z0-9-]+): (#[0-9a-f]{6})/g)].map(([, name, value]) => [name, value])));
+  assert.equal(themes.length, 2);
+  const sets = [["pod-ready", "pod-not-ready", "pod-starting", "pod-terminating"], ["node-true", "node-false", "node-unknown"], [1, 2, 3, 4, 5, 6].map((phase) => `phase-${phase}`), ["ready-band", "missing"], ["fault", "node-true"], ["text", "paper"]];
+  for (const [theme, colors] of themes.entries()) {
+    for (const [sight, matrix] of Object.entries(SIGHTS)) {
+      for (const set of sets) {
+        set.forEach((one, at) => set.slice(at + 1).forEach((other) => {
+          const [a, b] = [seen(colors[one], matrix), seen(colors[other], matrix)];
+          const distance = Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+          assert.ok(distance > 0.06, `${one} and ${other} are ${distance.toFixed(3)} apart (${sight}, theme ${theme})`);
+        }));
+      }
+    }
+  }
+});
+
+test("text stands out from the paper", () => {
+  const css = readFileSync(new URL("../page.css", import.meta.url), "utf8");
+  const luminance = (/** @type {string} */ hex) => [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16) / 255).map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)).reduce((sum, value, at) => sum + value * [0.2126, 0.7152, 0.0722][at], 0);
+  for (const [, body] of [...css.matchAll(/:root[^{]*\{([^}]*--paper[^}]*)\}/g)].slice(0, 2)) {
+    const color = Object.fromEntries([...body.matchAll(/--([a-z0-9-]+): (#[0-9a-f]{6})/g)].map(([, name, value]) => [name, value]));
+    for (const text of ["text", "muted", "link", "bad"]) {
+      for (const paper of ["paper", "raised"]) {
+        const [a, b] = [luminance(color[text]), luminance(color[paper])].sort((x, y) => y - x);
+        assert.ok((a + 0.05) / (b + 0.05) >= 4.5, `${text} on ${paper}`);
+      }
+    }
+  }
+});

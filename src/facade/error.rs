@@ -94,7 +94,6 @@ impl Error {
     }
 
     /// What is wrong with documents and manifests, by file and position, warnings among it. Empty if something else is wrong.
-    #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match &*self.0 {
             Reason::Invalid(invalid) => invalid.diagnostics.as_slice(),

@@ -6,9 +6,10 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::grid::{Axis, Setting, Variant};
+use super::grid::{Axis, Variant};
 use super::metrics::{COST, UNREADY, WORKLOAD_METRICS, metric_names};
 use super::problems::Problems;
+use super::setting::Vary;
 use super::variants;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source, Sources, nearest};
 use crate::model::is_dns_subdomain;
@@ -113,41 +114,6 @@ enum Seeds {
     /// Two share a seed; the second has the mirror image of each number that the first drew.
     Antithetic,
 }
-
-/// One thing that is varied: exactly one of `path`, `tolerationSeconds` and `replicas`.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Vary {
-    name: String,
-    path: Option<String>,
-    values: Option<Vec<Value>>,
-    toleration_seconds: Option<TolerationSeconds>,
-    replicas: Option<Replicas>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct TolerationSeconds {
-    workloads: Vec<String>,
-    #[serde(default = "both_taints")]
-    taints: Vec<String>,
-    values: Vec<u32>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Replicas {
-    workloads: Vec<String>,
-    values: Vec<u32>,
-}
-
-fn both_taints() -> Vec<String> {
-    TAINTS.iter().map(|(short, _)| (*short).to_owned()).collect()
-}
-
-/// The taints of lost nodes, in short and in full.
-const TAINTS: [(&str, &str); 2] =
-    [("not-ready", "node.kubernetes.io/not-ready"), ("unreachable", "node.kubernetes.io/unreachable")];
 
 /// What can have a price, in the words of the document, and the metric it prices.
 const PRICED: [(&str, &str); 10] = [
@@ -333,12 +299,15 @@ fn axes(spec: &Spec, place: &dyn Fn(&str) -> Location, problem: &mut dyn FnMut(D
             let help = "set `replications`; replication r of every variant has the scenario's seed plus r";
             problem(diagnostic.help(help), &format!("{at}.path"), "has no effect");
         }
-        match settings(vary, &at, place) {
-            Ok(axis) if axis.settings.is_empty() => {
+        match vary.values(&at, place) {
+            Ok((_, settings)) if settings.is_empty() => {
                 let diagnostic = Diagnostic::error("study::empty_grid", format!("`{}` has no values", vary.name));
                 problem(diagnostic.help("give it the values to be tried"), &at, EMPTY);
             }
-            Ok(axis) => axes.push(axis),
+            Ok((labels, settings)) => {
+                let (name, location) = (vary.name.clone(), place(&format!("{at}.name")));
+                axes.push(Axis { name, labels, today: None, settings, location });
+            }
             Err(message) => problem(Diagnostic::error("study::bad_vary", message), &at, ""),
         }
     }
@@ -398,55 +367,6 @@ fn check_name(name: &str) -> Option<(String, &'static str)> {
 /// Whether a path is another one or a field somewhere below it.
 fn is_within(inner: &str, outer: &str) -> bool {
     inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-}
-
-/// Refuses a selection of nothing.
-fn check_selection(name: &str, field: &str, selection: &[String]) -> Result<(), String> {
-    if selection.is_empty() { Err(format!("`{name}` makes no difference: its `{field}` are empty")) } else { Ok(()) }
-}
-
-/// The values of one thing that is varied, with their labels; `at` is its path in the study's document.
-fn settings(vary: &Vary, at: &str, place: &dyn Fn(&str) -> Location) -> Result<Axis, String> {
-    let label = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let (labels, settings) = match vary {
-        Vary { path: Some(path), values: Some(values), toleration_seconds: None, replicas: None, .. } => {
-            let path_at = place(&format!("{at}.path"));
-            let setting = |(index, value): (usize, &Value)| Setting::Path {
-                path: path.clone(),
-                value: value.to_string(),
-                path_at: path_at.clone(),
-                value_at: place(&format!("{at}.values[{index}]")),
-            };
-            (values.iter().map(label).collect(), values.iter().enumerate().map(setting).collect())
-        }
-        Vary { path: None, values: None, toleration_seconds: Some(given), replicas: None, .. } => {
-            check_selection(&vary.name, "workloads", &given.workloads)?;
-            check_selection(&vary.name, "taints", &given.taints)?;
-            let mut taints = Vec::new();
-            for wanted in &given.taints {
-                let found = TAINTS.iter().find(|(short, long)| wanted == short || wanted == long);
-                taints.push(found.ok_or_else(|| format!("`{wanted}` is not one of not-ready and unreachable"))?.1);
-            }
-            let setting = |&seconds: &u32| Setting::TolerationSeconds {
-                workloads: given.workloads.clone(),
-                taints: taints.clone(),
-                seconds,
-            };
-            (given.values.iter().map(u32::to_string).collect(), given.values.iter().map(setting).collect())
-        }
-        Vary { path: None, values: None, toleration_seconds: None, replicas: Some(given), .. } => {
-            check_selection(&vary.name, "workloads", &given.workloads)?;
-            let setting = |&count: &u32| Setting::Replicas { workloads: given.workloads.clone(), count };
-            (given.values.iter().map(u32::to_string).collect(), given.values.iter().map(setting).collect())
-        }
-        _ => {
-            let name = &vary.name;
-            return Err(format!(
-                "`{name}` has to have either `path` and `values`, or one of `tolerationSeconds` and `replicas`"
-            ));
-        }
-    };
-    Ok(Axis { name: vary.name.clone(), labels, today: None, settings, location: place(&format!("{at}.name")) })
 }
 
 /// Sums of higher prices lose what is cheap, or have no end.

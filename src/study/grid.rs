@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::edit;
+use super::setting::Setting;
 use crate::diagnostics::Location;
 use crate::scenario::ResolvedScenario;
 
@@ -18,17 +18,6 @@ pub struct Axis {
     pub(super) settings: Vec<Setting>,
     /// Where the document speaks of it.
     pub(super) location: Location,
-}
-
-/// One value of an axis.
-#[derive(Clone, Debug)]
-pub(super) enum Setting {
-    /// A value of the scenario's document, set before it is resolved.
-    Path { path: String, value: String, path_at: Location, value_at: Location },
-    /// `tolerationSeconds` of workloads for the taints of lost nodes.
-    TolerationSeconds { workloads: Vec<String>, taints: Vec<&'static str>, seconds: u32 },
-    /// Replicas of workloads.
-    Replicas { workloads: Vec<String>, count: u32 },
 }
 
 /// One combination.
@@ -73,36 +62,8 @@ impl Axis {
 
     /// Whether a value of the scenario's document is one of this axis.
     pub(super) fn has(&self, setting: &Setting) -> bool {
-        let Setting::Path { path, .. } = setting else { return false };
-        matches!(self.settings.first(), Some(Setting::Path { path: own, .. }) if own == path)
-    }
-}
-
-impl Setting {
-    /// Edits the objects of a scenario.
-    ///
-    /// # Errors
-    ///
-    /// If it changes nothing, or what cannot be changed.
-    pub(super) fn apply(&self, scenario: &mut ResolvedScenario) -> Result<(), String> {
-        match self {
-            Self::Path { .. } => Ok(()),
-            Self::TolerationSeconds { workloads, taints, seconds } => {
-                edit::toleration_seconds(&mut scenario.objects, workloads, taints, *seconds)
-            }
-            Self::Replicas { workloads, count } => edit::replicas(&mut scenario.objects, workloads, *count),
-        }
-    }
-
-    /// Whether the scenario has this value already; values of its document are compared elsewhere.
-    pub(super) fn is_today(&self, scenario: &ResolvedScenario) -> bool {
-        match self {
-            Self::Path { .. } => false,
-            Self::TolerationSeconds { workloads, taints, seconds } => {
-                edit::seconds_now(scenario, workloads, taints) == Some(*seconds)
-            }
-            Self::Replicas { workloads, count } => edit::replicas_now(scenario, workloads) == Some(*count),
-        }
+        let path = |setting: &Setting| setting.of_document().map(|(path, _)| path.to_owned());
+        path(setting).is_some_and(|path_of_it| self.settings.first().and_then(path) == Some(path_of_it))
     }
 }
 
@@ -116,7 +77,7 @@ mod tests {
             name: String::new(),
             labels: Vec::new(),
             today: None,
-            settings: (0..count).map(|count| Setting::Replicas { workloads: Vec::new(), count }).collect(),
+            settings: (0..count).map(Setting::nothing).collect(),
             location: Location::new("study.yaml", 1, 1, 1),
         };
         assert_eq!(Axis::combinations(&[axis(2), axis(2)]), [[0, 0], [0, 1], [1, 0], [1, 1]]);

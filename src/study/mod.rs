@@ -19,6 +19,7 @@ mod progress;
 mod results;
 mod run;
 mod runner;
+mod setting;
 mod shard;
 mod statistics;
 mod tables;

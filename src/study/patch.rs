@@ -1,11 +1,12 @@
 //! What makes a real cluster that of a variant.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
 use super::edit::path_of;
-use super::grid::Setting;
+use super::setting::Setting;
 use crate::model::{ManifestObject, Object};
 
 /// Changes, ready to be applied.
@@ -22,10 +23,8 @@ pub struct Patches {
 /// scenario's document, such as flags, are told in words.
 pub(super) fn patches(today: &[ManifestObject], wanted: &[ManifestObject], settings: &[Setting]) -> Patches {
     let mut patches = Patches { shell: "#!/bin/sh\nset -e\n".to_owned(), yaml: String::new() };
-    for setting in settings {
-        if let Setting::Path { path, value, .. } = setting {
-            patches.tell(&in_words(path, value));
-        }
+    for (path, value) in settings.iter().filter_map(Setting::of_document) {
+        patches.tell(&in_words(path, value));
     }
     // Edits neither add nor remove objects.
     for (old, new) in today.iter().zip(wanted) {
@@ -52,21 +51,19 @@ fn in_words(path: &str, value: &str) -> String {
     }
 }
 
-/// The fields of an object's `spec` that a study can change, as far as they differ.
+/// What a merge patch says to turn one value into another; none if they are equal. Lists are replaced as a whole.
 fn difference(old: &Value, new: &Value) -> Option<Value> {
-    let mut spec = json!({});
-    if old["spec"]["replicas"] != new["spec"]["replicas"] {
-        spec["replicas"] = new["spec"]["replicas"].clone();
+    match (old, new) {
+        _ if old == new => None,
+        (Value::Object(old), Value::Object(new)) => {
+            let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+            let of = |name: &String| {
+                difference(old.get(name).unwrap_or(&Value::Null), new.get(name).unwrap_or(&Value::Null))
+            };
+            Some(names.into_iter().filter_map(|name| Some((name.clone(), of(name)?))).collect())
+        }
+        _ => Some(new.clone()),
     }
-    let of_template = "/spec/template/spec/tolerations";
-    if old.pointer(of_template) != new.pointer(of_template) {
-        spec["template"] = json!({"spec": {"tolerations": new.pointer(of_template)}});
-    }
-    let of_jobs = "/spec/jobTemplate/spec/template/spec/tolerations";
-    if old.pointer(of_jobs) != new.pointer(of_jobs) {
-        spec["jobTemplate"] = json!({"spec": {"template": {"spec": {"tolerations": new.pointer(of_jobs)}}}});
-    }
-    (spec != json!({})).then_some(spec)
 }
 
 impl Patches {
@@ -83,7 +80,7 @@ impl Patches {
         {
             return;
         }
-        let Some(spec) = difference(&old.to_value(), &new.to_value()) else { return };
+        let Some(spec) = difference(&old.to_value()["spec"], &new.to_value()["spec"]) else { return };
         let kind = new.kind();
         if matches!(new, Object::Job(_)) {
             self.tell(&format!("{} cannot be changed: create it anew with what patch.yaml says of it", path_of(new)));

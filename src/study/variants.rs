@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::edit;
-use super::grid::{Axis, Setting, TODAY, Variant};
+use super::grid::{Axis, TODAY, Variant};
 use super::problems::Problems;
+use super::setting::Setting;
 use crate::diagnostics::Diagnostic;
 use crate::model::manifest::Folder;
 use crate::scenario::{self, Invalid, Overrides, Reader, ResolvedScenario};
@@ -133,16 +134,7 @@ impl Grid {
         let mut text = format!("{of_study} {} {:?}", self.baseline, self.digests);
         for axis in &self.axes {
             let _ = write!(text, "\n{}: {:?}", axis.name, axis.labels);
-            match axis.settings.first() {
-                Some(Setting::Path { path, .. }) => text.push_str(path),
-                Some(Setting::TolerationSeconds { workloads, taints, .. }) => {
-                    let _ = write!(text, "{workloads:?} {taints:?}");
-                }
-                Some(Setting::Replicas { workloads, .. }) => {
-                    let _ = write!(text, "{workloads:?}");
-                }
-                None => {}
-            }
+            text.push_str(&axis.settings.first().map_or_else(String::new, Setting::identity));
         }
         crate::arena::stable_hash(text.as_bytes())
     }
@@ -159,13 +151,8 @@ impl Bases {
         let mut overrides = Overrides::none();
         let mut key = Vec::with_capacity(choice.len());
         for (axis, index) in axes.iter().zip(choice) {
-            let setting = index.map(|index| &axis.settings[index]);
-            let Some(Setting::Path { path, value, path_at, value_at }) = setting else {
-                key.push(None);
-                continue;
-            };
-            key.push(*index);
-            overrides.set_from(path, value, path_at.clone(), value_at.clone());
+            let is_of_document = |index: &usize| axis.settings[*index].override_with(&mut overrides);
+            key.push(index.filter(is_of_document));
         }
         if let Some(found) = self.found.get(&key) {
             return Ok(found.clone());
@@ -191,14 +178,7 @@ fn check_values(axis: &Axis) -> Result<(), Diagnostic> {
 fn overlap(earlier: &[Axis], axis: &Axis, today: &ResolvedScenario) -> Option<Diagnostic> {
     let selected = |patterns: &[String]| edit::workloads(&today.objects, patterns).unwrap_or_default();
     for other in earlier {
-        let (ours, theirs) = match (axis.settings.first()?, other.settings.first()?) {
-            (
-                Setting::TolerationSeconds { workloads: ours, taints, .. },
-                Setting::TolerationSeconds { workloads: theirs, taints: other_taints, .. },
-            ) if taints.iter().any(|taint| other_taints.contains(taint)) => (ours, theirs),
-            (Setting::Replicas { workloads: ours, .. }, Setting::Replicas { workloads: theirs, .. }) => (ours, theirs),
-            _ => continue,
-        };
+        let Some((ours, theirs)) = axis.settings.first()?.same_of(other.settings.first()?) else { continue };
         let theirs = selected(theirs);
         if let Some(index) = selected(ours).into_iter().find(|index| theirs.contains(index)) {
             let path = edit::path_of(&today.objects[index].object);
@@ -216,7 +196,7 @@ fn overlap(earlier: &[Axis], axis: &Axis, today: &ResolvedScenario) -> Option<Di
 ///
 /// The DaemonSet controller gives its pods tolerations of the taints of lost nodes that have no end, whatever the template says.
 fn of_daemon_sets(axis: &Axis, today: &ResolvedScenario) -> Option<Diagnostic> {
-    let Some(Setting::TolerationSeconds { workloads, .. }) = axis.settings.first() else { return None };
+    let workloads = axis.settings.first()?.tuned()?;
     let is_vain = |pattern: &&String| {
         let found = edit::workloads(&today.objects, std::slice::from_ref(*pattern)).unwrap_or_default();
         let mut paths = found.iter().map(|&index| edit::path_of(&today.objects[index].object));
@@ -237,7 +217,7 @@ fn position_today(
     digest: u64,
 ) -> Result<Option<usize>, Diagnostic> {
     let axis = &axes[index];
-    if !matches!(axis.settings.first(), Some(Setting::Path { .. })) {
+    if axis.settings.first().and_then(Setting::of_document).is_none() {
         return Ok(axis.settings.iter().position(|setting| setting.is_today(today)));
     }
     let mut digests = Vec::new();
@@ -286,7 +266,7 @@ fn try_edits(axes: &[Axis], variants: &[Variant]) -> Result<(), (usize, String, 
         for (axis, index) in variant.choice.iter().enumerate() {
             let Some(index) = *index else { continue };
             let setting = &axes[axis].settings[index];
-            if matches!(setting, Setting::Path { .. }) || tried.contains(&(base, axis, index)) {
+            if setting.of_document().is_some() || tried.contains(&(base, axis, index)) {
                 continue;
             }
             tried.push((base, axis, index));
@@ -304,16 +284,13 @@ fn try_edits(axes: &[Axis], variants: &[Variant]) -> Result<(), (usize, String, 
 /// Refuses replicas that make more pods than can be played, with the axis of the largest count.
 fn check_pods(variant: &Variant) -> Result<(), (String, usize)> {
     let count = |(axis, index): (usize, &Option<usize>), settings: &mut std::slice::Iter<'_, Setting>| {
-        index.and_then(|_| match settings.next()? {
-            Setting::Replicas { count, .. } => Some((*count, axis)),
-            Setting::Path { .. } | Setting::TolerationSeconds { .. } => None,
-        })
+        index.and_then(|_| Some((settings.next()?.pods()?, axis)))
     };
     let mut settings = variant.settings.iter();
     let largest = variant.choice.iter().enumerate().filter_map(|of| count(of, &mut settings)).max();
     let Some((_, axis)) = largest else { return Ok(()) };
     let mut scenario = ResolvedScenario::clone(&variant.base);
-    for setting in variant.settings.iter().filter(|setting| matches!(setting, Setting::Replicas { .. })) {
+    for setting in variant.settings.iter().filter(|setting| setting.pods().is_some()) {
         setting.apply(&mut scenario).map_err(|message| (message, axis))?;
     }
     scenario::too_many_pods(&scenario)
@@ -324,7 +301,7 @@ fn check_pods(variant: &Variant) -> Result<(), (String, usize)> {
 fn tuned(axes: &[Axis], today: &ResolvedScenario) -> Vec<(String, usize)> {
     let mut tuned: Vec<(String, usize)> = Vec::new();
     for (position, axis) in axes.iter().enumerate() {
-        let Some(Setting::TolerationSeconds { workloads, .. }) = axis.settings.first() else { continue };
+        let Some(workloads) = axis.settings.first().and_then(Setting::tuned) else { continue };
         for index in edit::workloads(&today.objects, workloads).unwrap_or_default() {
             let path = edit::path_of(&today.objects[index].object);
             let is_observed = OBSERVED.iter().any(|kind| path.starts_with(kind));

@@ -360,8 +360,8 @@ const EXAMPLES: &[Example] = &[
         &["rolling_reboot =>", "RollingReboots", "RebootTag", "reboot-daemon"],
     ),
     example("kubectl verb", &["kubectl/cordon.rs"], &["CordonArgs", "Command::Cordon", "Self::Cordon", "\"cordon\""]),
-    example("case that a plan survives", &[], &["CaseKind::Zone", "CaseEntry::Zone", "Self::Zone"]),
-    example("thing that a study varies", &[], &["Setting::Replicas", "Self::Replicas"]),
+    example("case that a plan survives", &["study/plan/case.rs"], &["CaseKind::Zone", "CaseEntry::Zone", "Self::Zone"]),
+    example("thing that a study varies", &["study/setting.rs"], &["Setting::Replicas", "Self::Replicas"]),
     example(
         "timeline action",
         &["scenario/actions/add_nodes.rs"],

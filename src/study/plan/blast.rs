@@ -1,7 +1,7 @@
 //! What the loss of each node, zone, other domain and pair of nodes costs.
 
 use super::cases::{self, LostSet, Symmetry};
-use super::document::Plan;
+use super::definition::Plan;
 use super::play::{self, Outcome};
 use super::search::{Search, Trial};
 use super::waits::Reach;

@@ -1,15 +1,13 @@
 //! How large a cluster is, and what it has to hold at least.
 
-use smallvec::SmallVec;
-
-use super::document::{CaseKind, Plan};
+use super::super::edit::path_of;
+use super::amount::Amount;
+use super::definition::Plan;
 use crate::arena::Symbol;
 use crate::diagnostics::Location;
-use crate::model::{
-    ManifestObject, NoExecuteStay, Node, Object, ObjectKind, Resources, Taint, TaintEffect, no_execute_stay, zone_of,
-};
+use crate::model::{ManifestObject, NoExecuteStay, Object, ObjectKind, Taint, TaintEffect, no_execute_stay, zone_of};
 use crate::scenario::ResolvedScenario;
-use crate::state::{Node as LiveNode, Owner, Pod, Store, WorkloadId};
+use crate::state::{Owner, Pod, Store, WorkloadId};
 
 /// A scenario with other counts of some of its pools, by position.
 pub(super) fn with_counts(scenario: &ResolvedScenario, counts: &[(usize, u32)]) -> ResolvedScenario {
@@ -36,6 +34,18 @@ pub(super) fn with_counts(scenario: &ResolvedScenario, counts: &[(usize, u32)]) 
     changed
 }
 
+/// Gives a workload another number of replicas; where there is none of that name, nothing changes.
+pub(super) fn set_replicas(scenario: &mut ResolvedScenario, workload: &str, replicas: u32) {
+    let replicas = i32::try_from(replicas).unwrap_or(i32::MAX);
+    for object in scenario.objects.iter_mut().filter(|object| path_of(&object.object) == workload) {
+        match &mut object.object {
+            Object::Deployment(deployment) => deployment.spec.replicas = Some(replicas),
+            Object::StatefulSet(set) => set.spec.replicas = Some(replicas),
+            _ => {}
+        }
+    }
+}
+
 /// The taint of a node that nobody hears of.
 pub(super) fn unreachable() -> Taint {
     Taint::new(Symbol::new("node.kubernetes.io/unreachable"), Symbol::empty(), TaintEffect::NoExecute)
@@ -44,45 +54,6 @@ pub(super) fn unreachable() -> Taint {
 /// Whether a pod stays on a lost node for ever, by its own tolerations.
 pub(super) fn stays_for_ever(pod: &Pod) -> bool {
     no_execute_stay(&[unreachable()], &pod.spec.tolerations) == NoExecuteStay::Forever
-}
-
-/// An amount of everything that nodes give and pods ask for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Amount {
-    pub(super) resources: Resources,
-    pub(super) pods: i64,
-}
-
-impl Amount {
-    pub(super) fn add(&mut self, resources: &Resources, pods: i64) {
-        self.resources.add(resources);
-        self.pods += pods;
-    }
-
-    /// The parts by name.
-    fn parts(&self) -> SmallVec<[(Symbol, i64); 6]> {
-        let Resources { cpu_milli, memory, ephemeral_storage, scalars } = &self.resources;
-        let named = [("cpu", *cpu_milli), ("memory", *memory), ("ephemeral-storage", *ephemeral_storage)];
-        let named = named.into_iter().map(|(name, amount)| (Symbol::new(name), amount));
-        named.chain(scalars.iter().copied()).chain([(Symbol::new("pods"), self.pods)]).collect()
-    }
-
-    fn part(&self, name: Symbol) -> i64 {
-        self.parts().iter().find(|part| part.0 == name).map_or(0, |part| part.1)
-    }
-
-    pub(super) fn of_node(node: &LiveNode) -> Self {
-        Self { resources: (*node.allocatable).clone(), pods: node.allocatable_pods }
-    }
-
-    fn of_object(node: &Node) -> Self {
-        // What is not said must not rule anything out.
-        const UNKNOWN: i64 = 1_000_000;
-        let status = &node.status;
-        let list = if status.allocatable.is_empty() { &status.capacity } else { &status.allocatable };
-        let pods = list.get(Symbol::new("pods")).map_or(UNKNOWN, |pods| pods.value());
-        Self { resources: Resources::from(list), pods }
-    }
 }
 
 /// What has to find a place in every case: the pods of Deployments and ReplicaSets that nothing but a lack of room keeps from it.
@@ -150,9 +121,6 @@ pub(super) fn too_little(plan: &Plan, scenario: &ResolvedScenario, demand: &Dema
             _ => None,
         })
         .collect();
-    let mut zones: Vec<Symbol> = nodes.iter().filter_map(|(_, zone)| *zone).collect();
-    zones.sort_unstable();
-    zones.dedup();
     for (name, wanted) in demand.0.parts().into_iter().filter(|part| part.1 > 0) {
         let given: Vec<(i64, Option<Symbol>)> = nodes.iter().map(|(amount, zone)| (amount.part(name), *zone)).collect();
         let all: i64 = given.iter().map(|given| given.0).sum();
@@ -163,21 +131,8 @@ pub(super) fn too_little(plan: &Plan, scenario: &ResolvedScenario, demand: &Dema
             return Some(why);
         }
         for case in &plan.cases {
-            let why = match case.kind {
-                CaseKind::Zone => zones.iter().find_map(|zone| {
-                    let lost: i64 = given.iter().filter(|given| given.1 == Some(*zone)).map(|given| given.0).sum();
-                    short(all - lost, format!("without zone {zone} the nodes give "))
-                }),
-                CaseKind::Nodes(count) => {
-                    let mut largest: Vec<i64> = given.iter().map(|given| given.0).collect();
-                    largest.sort_unstable_by(|a, b| b.cmp(a));
-                    let lost: i64 = largest.iter().take(count as usize).sum();
-                    let which =
-                        if count == 1 { "the largest node".to_owned() } else { format!("the largest {count} nodes") };
-                    short(all - lost, format!("without {which} the others give "))
-                }
-                CaseKind::RollingUpgrade(_) | CaseKind::Scenario(_) => None,
-            };
+            let mut losses = case.kind.least_losses(&given).into_iter();
+            let why = losses.find_map(|(lost, left)| short(all - lost, left));
             if why.is_some() {
                 return why;
             }

@@ -1,25 +1,59 @@
-//! The cases of a plan as its document writes them, and what they are called.
+//! What a plan can survive: how its document writes it and what it is called, what of it can be told before anything is played, and
+//! what is played.
+//!
+//! A new case is a variant of [`CaseKind`], with its word in [`CaseVisitor`]; the compiler names what is to be said of it, all of it
+//! here. What is played of it is one of [`Plays`].
 
 use std::fmt;
 use std::path::Path;
 
+use rustc_hash::FxHashSet;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
+use super::cases::{self, LostSet, Symmetry};
+use super::waits::Reach;
 use crate::arena::Symbol;
+use crate::diagnostics::Diagnostic;
 use crate::procedures::rolling_upgrade::{RollingUpgradeSpec, UndrainableNodeBehavior};
+use crate::scenario::ResolvedScenario;
+use crate::state::Store;
 use crate::units::{IntOrPercent, SimDuration, with_days};
 
 /// The names that a case can begin with.
 const CASES: &[&str] = &["zone", "node", "nodes", "rollingUpgrade", "scenario"];
 
+/// More sets of lost nodes than this are not played for one count.
+const SETS_MAX: u64 = 200_000;
+
+/// What happens in a case. The scenario of one is read, or, in a document, named by its file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum CaseEntry {
+pub enum CaseKind<S = Box<ResolvedScenario>> {
+    /// Any one zone is lost.
     Zone,
+    /// Any so many nodes are lost.
     Nodes(u32),
+    /// Each of the searched pools, one after the other, is upgraded as the specification says; its pool is replaced.
     RollingUpgrade(RollingUpgradeSpec),
-    Scenario(String),
+    /// The timeline of a scenario, on that scenario's cluster.
+    Scenario(S),
+}
+
+/// A case as the document writes it.
+pub(super) type CaseEntry = CaseKind<String>;
+
+/// What is played of a case.
+#[derive(Debug)]
+pub(super) enum Plays<'a> {
+    /// The loss of each of these sets of nodes.
+    Losses(Vec<LostSet>, Reach),
+    /// Nothing, as there are not so many nodes to be lost.
+    NothingLeft(u32),
+    /// The upgrade of each searched pool.
+    Upgrades(&'a RollingUpgradeSpec),
+    /// What happens in a scenario.
+    Own(&'a ResolvedScenario),
 }
 
 impl<'de> Deserialize<'de> for CaseEntry {
@@ -108,6 +142,102 @@ impl<'de> Visitor<'de> for CaseVisitor {
             },
             CaseMap { nodes: None, rolling_upgrade: None, scenario: Some(file) } => Ok(CaseEntry::Scenario(file)),
             _ => Err(A::Error::custom("an item of `survive` is one case: `nodes`, `rollingUpgrade` or `scenario`")),
+        }
+    }
+}
+
+impl<S> CaseKind<S> {
+    /// The case with its scenario read; none if it cannot be.
+    pub(super) fn read<T>(&self, load: impl FnOnce(&S) -> Option<T>) -> Option<CaseKind<T>> {
+        Some(match self {
+            Self::Zone => CaseKind::Zone,
+            Self::Nodes(count) => CaseKind::Nodes(*count),
+            Self::RollingUpgrade(spec) => CaseKind::RollingUpgrade(spec.clone()),
+            Self::Scenario(scenario) => CaseKind::Scenario(load(scenario)?),
+        })
+    }
+
+    /// Its scenario, if it has one.
+    pub(super) fn scenario(&self) -> Option<&S> {
+        match self {
+            Self::Scenario(scenario) => Some(scenario),
+            Self::Zone | Self::Nodes(_) | Self::RollingUpgrade(_) => None,
+        }
+    }
+
+    /// Whether it is an upgrade, whose plays are those of pools.
+    pub(super) fn is_upgrade(&self) -> bool {
+        match self {
+            Self::RollingUpgrade(_) => true,
+            Self::Zone | Self::Nodes(_) | Self::Scenario(_) => false,
+        }
+    }
+
+    /// Why it means nothing, or cannot be played, on a cluster with so many nodes in these zones, and what to remark on it.
+    pub(super) fn problem(&self, node_count: u64, zones: &[Symbol]) -> Option<(Diagnostic, &'static str)> {
+        match self {
+            Self::Zone if zones.len() < 2 => {
+                let message = match zones.first() {
+                    None => "no node has a zone".to_owned(),
+                    Some(only) => format!("`{only}` is the only zone: to lose it is to lose everything"),
+                };
+                let help = "give the pools `zones: [a, b, c]`, or the nodes the label `topology.kubernetes.io/zone`";
+                Some((Diagnostic::error("plan::no_zones", message).help(help), "cannot be survived"))
+            }
+            Self::Nodes(count) if u64::from(*count) >= node_count => {
+                let message = format!("the cluster has at most {node_count} nodes");
+                let diagnostic = Diagnostic::error("plan::too_many_lost", message);
+                Some((diagnostic.help("lose fewer, or raise `max`"), "loses all of them"))
+            }
+            Self::Nodes(count) => {
+                let sets = (0..u64::from(*count)).try_fold(1_u64, |sets, taken| {
+                    Some(sets.checked_mul(node_count.checked_sub(taken)?)? / (taken + 1))
+                });
+                let message = format!("there are more than {SETS_MAX} sets of {count} out of {node_count} nodes");
+                let diagnostic = Diagnostic::error("plan::too_large", message);
+                let is_too_large = sets.is_none_or(|sets| sets > SETS_MAX);
+                is_too_large.then(|| (diagnostic.help("lose fewer nodes at once, or lower `max`"), "too many"))
+            }
+            Self::Zone | Self::RollingUpgrade(_) | Self::Scenario(_) => None,
+        }
+    }
+
+    /// What is lost at least in some of its plays, of an amount that each node gives in its zone; and what the nodes are then called that
+    /// are left.
+    pub(super) fn least_losses(&self, given: &[(i64, Option<Symbol>)]) -> Vec<(i64, String)> {
+        match self {
+            Self::Zone => {
+                let mut zones: Vec<Symbol> = given.iter().filter_map(|(_, zone)| *zone).collect();
+                zones.sort_unstable();
+                zones.dedup();
+                let lost =
+                    |zone: &Symbol| given.iter().filter(|given| given.1 == Some(*zone)).map(|given| given.0).sum();
+                zones.iter().map(|zone| (lost(zone), format!("without zone {zone} the nodes give "))).collect()
+            }
+            Self::Nodes(count) => {
+                let mut largest: Vec<i64> = given.iter().map(|given| given.0).collect();
+                largest.sort_unstable_by(|a, b| b.cmp(a));
+                let lost: i64 = largest.iter().take(*count as usize).sum();
+                let which =
+                    if *count == 1 { "the largest node".to_owned() } else { format!("the largest {count} nodes") };
+                vec![(lost, format!("without {which} the others give "))]
+            }
+            Self::RollingUpgrade(_) | Self::Scenario(_) => Vec::new(),
+        }
+    }
+}
+
+impl CaseKind {
+    /// What is played of it on a settled cluster; nodes that are `mentioned` are alike to none.
+    pub(super) fn plays(&self, store: &Store, mentioned: &FxHashSet<Symbol>, symmetry: Symmetry) -> Plays<'_> {
+        match self {
+            Self::Zone => Plays::Losses(cases::zones(store), Reach::Groups),
+            Self::Nodes(count) => match cases::sets_of(store, *count, mentioned, symmetry) {
+                sets if sets.is_empty() => Plays::NothingLeft(*count),
+                sets => Plays::Losses(sets, Reach::Named),
+            },
+            Self::RollingUpgrade(spec) => Plays::Upgrades(spec),
+            Self::Scenario(own) => Plays::Own(own),
         }
     }
 }

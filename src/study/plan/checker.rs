@@ -1,7 +1,7 @@
 //! What can be wrong with a plan itself: names, ranges, priorities, and whether the search can be carried out.
 
-use super::case::CaseEntry;
-use super::document::{Case, CaseKind, PoolRange, Spec};
+use super::definition::{Case, PoolRange};
+use super::document::Spec;
 use crate::arena::Symbol;
 use crate::diagnostics::{Diagnostic, Location, nearest};
 use crate::model::{Object, SYSTEM_PRIORITY_CLASSES, is_dns_subdomain, zone_of};
@@ -10,9 +10,6 @@ use crate::study::problems::Problems;
 
 /// More mixes of pools than this are not tried.
 const MIXES_MAX: u64 = 20_000;
-
-/// More sets of lost nodes than this are not played for one count.
-const SETS_MAX: u64 = 200_000;
 
 /// More nodes than this are not searched for.
 const COUNT_MAX: u32 = 5_000;
@@ -148,10 +145,7 @@ impl Checker<'_> {
 
     /// A priority that no pod has leaves nothing that could be lost, and every count of nodes would do.
     pub(super) fn warn_of_nobody(&mut self, spec: &Spec, priority: i32, base: &ResolvedScenario, cases: &[Case]) {
-        let played = cases.iter().filter_map(|case| match &case.kind {
-            CaseKind::Scenario(scenario) => Some(&**scenario),
-            _ => None,
-        });
+        let played = cases.iter().filter_map(|case| case.kind.scenario().map(|scenario| &**scenario));
         let scenarios = || std::iter::once(base).chain(played.clone());
         let highest = scenarios().filter_map(scenario::highest_priority).max();
         let field = if spec.priority.is_some() { "spec.priority" } else { "spec.priorityClass" };
@@ -187,43 +181,12 @@ impl Checker<'_> {
             })
         };
         let node_count = nodes().count() as u64;
+        let mut zones: Vec<Symbol> = nodes().filter_map(|node| zone_of(&node.metadata.labels)).collect();
+        zones.sort_unstable();
+        zones.dedup();
         for (index, case) in spec.survive.iter().enumerate() {
-            let at = format!("spec.survive[{index}]");
-            match case {
-                CaseEntry::Zone => {
-                    let mut zones: Vec<Symbol> = nodes().filter_map(|node| zone_of(&node.metadata.labels)).collect();
-                    zones.sort_unstable();
-                    zones.dedup();
-                    if zones.len() < 2 {
-                        let message = match zones.first() {
-                            None => "no node has a zone".to_owned(),
-                            Some(only) => format!("`{only}` is the only zone: to lose it is to lose everything"),
-                        };
-                        let help =
-                            "give the pools `zones: [a, b, c]`, or the nodes the label `topology.kubernetes.io/zone`";
-                        self.problem(
-                            Diagnostic::error("plan::no_zones", message).help(help),
-                            &at,
-                            "cannot be survived",
-                        );
-                    }
-                }
-                CaseEntry::Nodes(count) => {
-                    let sets = (0..u64::from(*count)).try_fold(1_u64, |sets, taken| {
-                        Some(sets.checked_mul(node_count.checked_sub(taken)?)? / (taken + 1))
-                    });
-                    if u64::from(*count) >= node_count {
-                        let message = format!("the cluster has at most {node_count} nodes");
-                        let diagnostic = Diagnostic::error("plan::too_many_lost", message);
-                        self.problem(diagnostic.help("lose fewer, or raise `max`"), &at, "loses all of them");
-                    } else if sets.is_none_or(|sets| sets > SETS_MAX) {
-                        let message =
-                            format!("there are more than {SETS_MAX} sets of {count} out of {node_count} nodes");
-                        let diagnostic = Diagnostic::error("plan::too_large", message);
-                        self.problem(diagnostic.help("lose fewer nodes at once, or lower `max`"), &at, "too many");
-                    }
-                }
-                CaseEntry::RollingUpgrade(_) | CaseEntry::Scenario(_) => {}
+            if let Some((diagnostic, label)) = case.problem(node_count, &zones) {
+                self.problem(diagnostic, &format!("spec.survive[{index}]"), label);
             }
         }
     }

@@ -1,16 +1,14 @@
 //! How many more replicas of a workload a cluster holds and still survives everything.
 
-use serde::Serialize;
-
+use super::super::edit::path_of;
 use super::cases::Symmetry;
-use super::document::Plan;
+use super::definition::Plan;
 use super::refused::Refused;
-use super::results::{Candidate, Failure, PlayRecord, failures_of};
+use super::results::{Candidate, Failure, Headroom, PlayRecord, failures_of};
 use super::search::{Search, Thoroughness, Trial};
 use crate::arena::Symbol;
 use crate::model::Object;
 use crate::parallel;
-use crate::scenario::ResolvedScenario;
 use crate::study::{Part, Progress};
 
 /// Numbers of replicas that are played side by side.
@@ -18,20 +16,6 @@ const SIDE_BY_SIDE: usize = 4;
 
 /// More replicas than this are not tried.
 const MORE_MAX: u32 = 1_000;
-
-/// What a workload may grow by.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Headroom {
-    /// `deployment/shop/web`.
-    pub workload: String,
-    /// Its replicas.
-    pub replicas: u32,
-    /// So many more are survived, and every number between.
-    pub more: u32,
-    /// What one more is too many for; empty if the search ended first.
-    pub binding: Vec<Failure>,
-}
 
 /// Adds one replica after the other, with these counts of nodes, until a case is not survived, or the API server refuses more pods than it
 /// does without them: nothing can grow beyond its quota.
@@ -92,24 +76,6 @@ fn more_refused(now: &Candidate, grown: &Candidate, cases: &[String]) -> Option<
 
 fn pods_of(refusals: &[Refused], object: &str) -> u32 {
     refusals.iter().filter(|found| found.shortfall.object == object).map(|found| found.pods).sum()
-}
-
-/// `kind/namespace/name`.
-fn path_of(object: &Object) -> String {
-    let metadata = object.metadata();
-    format!("{}/{}/{}", object.kind().as_str().to_ascii_lowercase(), metadata.namespace, metadata.name)
-}
-
-/// Gives a workload another number of replicas; where there is none of that name, nothing changes.
-pub(super) fn set_replicas(scenario: &mut ResolvedScenario, workload: &str, replicas: u32) {
-    let replicas = i32::try_from(replicas).unwrap_or(i32::MAX);
-    for object in scenario.objects.iter_mut().filter(|object| path_of(&object.object) == workload) {
-        match &mut object.object {
-            Object::Deployment(deployment) => deployment.spec.replicas = Some(replicas),
-            Object::StatefulSet(set) => set.spec.replicas = Some(replicas),
-            _ => {}
-        }
-    }
 }
 
 /// The replicas of a workload that is named `kind/namespace/name`.

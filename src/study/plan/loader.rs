@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::document::{PoolRange, Spec};
+use super::definition::PoolRange;
+use super::document::Spec;
 use crate::diagnostics::{Diagnostic, Location, Source, Sources};
 use crate::model::manifest::Folder;
 use crate::scenario::{self, Invalid, Overrides, ResolvedScenario};

@@ -1,6 +1,6 @@
 //! How much room is left on the nodes that pods can go to.
 
-use super::capacity::Amount;
+use super::amount::Amount;
 use crate::model::TaintEffect;
 use crate::state::{NodeId, Store};
 use crate::units::SimTime;

@@ -3,30 +3,37 @@
 //! The answer is found by playing: for each count the cluster is settled once, and every play of every case is forked from
 //! that. What is proven, and what is one draw of chance, is said at [`work_out`].
 
+mod amount;
 mod blast;
 mod capacity;
 mod case;
 mod cases;
 mod checker;
+mod definition;
 mod document;
 mod headroom;
+mod judge;
 mod loader;
 mod margin;
 mod play;
+mod reading;
 mod refused;
 mod results;
 mod search;
+mod shortfall;
 mod upgrade;
 mod waits;
 
 pub use blast::{Blast, blast_csv, blast_radius, is_label_of_nodes};
+pub use case::CaseKind;
 pub use cases::{LostSet, Symmetry};
-pub(crate) use document::parse;
-pub use document::{Case, CaseKind, Plan, PoolRange, load, load_with};
-pub use headroom::{Headroom, headroom, replicas_of};
+pub use definition::{Case, Plan, PoolRange};
+pub use headroom::{headroom, replicas_of};
 pub use margin::Margin;
-pub use play::{Outcome, Shortfall, ShortfallKind};
+pub use play::Outcome;
+pub(crate) use reading::parse;
+pub use reading::{load, load_with};
 pub use refused::Refused;
-pub use results::{Candidate, Failure, PlanResults, PlayRecord, Verdict};
+pub use results::{Candidate, Failure, Headroom, PlanResults, PlayRecord, Verdict};
 pub use search::work_out;
-pub use waits::Wait;
+pub use shortfall::{Shortfall, ShortfallKind, Wait};

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use super::capacity::{stays_for_ever, unreachable};
 use super::cases::LostSet;
+use super::judge::Judge;
 use super::margin::{Margin, is_lost};
 use super::refused::Refused;
-use super::waits::{WAIT_MAX, Wait, Waited, Watch};
+use super::shortfall::{Shortfall, ShortfallKind, WAIT_MAX, Wait};
+use super::waits::{Waited, Watch};
 use crate::arena::Symbol;
 use crate::chaos::{ChaosPlan, FaultKind, FaultSpec, NodeTarget};
 use crate::model::TaintEffect;
@@ -17,54 +17,6 @@ use crate::scenario::{ResolvedScenario, TimelineAction};
 use crate::simulation::{Prepared, Script, Simulation};
 use crate::state::{Node, Owner, Pod, PodPhase, Store};
 use crate::units::{SimDuration, SimTime};
-
-/// Something that is not as it has to be at the end of a case, or, of pods that wait, in it. What comes first in this list says most.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum ShortfallKind {
-    /// A pod has no node.
-    Pending,
-    /// A pod had none for a whole minute, though the scheduler looked for one.
-    Waited,
-    /// Pods of a workload could not be made for a whole minute, as the API server refused them.
-    Refused,
-    /// A pod is still counted on a lost node.
-    LeftBehind,
-    /// A pod has a node and has not started there.
-    NotStarted,
-    /// A node could not be drained.
-    NotDrained,
-    /// A budget has fewer healthy pods than it wants.
-    Budget,
-    /// An objective does not hold.
-    Objective,
-    /// An `expect` of the case's scenario does not hold.
-    Expectation,
-}
-
-/// One of them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Shortfall {
-    /// Which kind.
-    pub kind: ShortfallKind,
-    /// What falls short: `pod/shop/cart-1`, `deployment/shop/cart`.
-    pub object: String,
-    /// Why, as far as the cluster says.
-    pub why: String,
-    /// From when until when a pod fitted nowhere, if that took long.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wait: Option<Wait>,
-    /// Whether it is of pods that no node more of a searched pool would take.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub is_beyond_help: bool,
-}
-
-impl Shortfall {
-    /// One that is no wait.
-    pub(super) fn new(kind: ShortfallKind, object: String, why: String) -> Self {
-        Self { kind, object, why, wait: None, is_beyond_help: false }
-    }
-}
 
 /// What a play leaves.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -147,13 +99,6 @@ impl Outcome {
     }
 }
 
-/// What plays have to be judged by.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Judge {
-    /// Pods of at least this priority must have their place.
-    pub(super) priority: i32,
-}
-
 /// A script in which these faults happen at t=0, and whatever the scenario's loads and schedules bring.
 fn script(scenario: &ResolvedScenario, chaos: ChaosPlan) -> Script {
     let timeline = (0..chaos.faults.len()).map(|index| (SimTime::ZERO, TimelineAction::Fault(index))).collect();
@@ -171,16 +116,6 @@ pub(super) fn loss(scenario: &ResolvedScenario, lost: &LostSet) -> Script {
 }
 
 impl Judge {
-    /// Whether a pod must have its place.
-    pub(super) fn counts(self, pod: &Pod) -> bool {
-        pod.is_active() && self.counts_priority(pod.spec.priority) && pod.spec.scheduling_gates.is_empty()
-    }
-
-    /// Whether pods of that priority count.
-    pub(super) fn counts_priority(self, priority: i32) -> bool {
-        priority >= self.priority
-    }
-
     /// What is left, and what had to wait, if nothing happens but what the scenario's loads and schedules bring.
     pub(super) fn play_calm(self, scenario: &ResolvedScenario, settled: &Prepared, watch: Watch<'_>) -> Outcome {
         self.play(scenario, settled, script(scenario, ChaosPlan::default()), watch)

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::play::{Judge, Shortfall, ShortfallKind};
-use super::waits::{WAIT_MAX, Wait};
+use super::judge::Judge;
+use super::shortfall::{Shortfall, ShortfallKind, WAIT_MAX, Wait};
 use crate::model::{PodTemplateSpec, SYSTEM_PRIORITY_CLASSES};
 use crate::simulation::Simulation;
 use crate::state::{Owner, Store, WorkloadId};

@@ -4,10 +4,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::cases::LostSet;
-use super::document::{CaseKind, Plan, PoolRange};
-use super::headroom::Headroom;
-use super::play::{Outcome, Shortfall};
-use super::search::price;
+use super::definition::{Plan, PoolRange};
+use super::play::Outcome;
+use super::shortfall::Shortfall;
 
 /// A play of a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,9 +70,23 @@ pub struct Failure {
     pub stuck: u64,
 }
 
+/// What a workload may grow by.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Headroom {
+    /// `deployment/shop/web`.
+    pub workload: String,
+    /// Its replicas.
+    pub replicas: u32,
+    /// So many more are survived, and every number between.
+    pub more: u32,
+    /// What one more is too many for; empty if the search ended first.
+    pub binding: Vec<Failure>,
+}
+
 impl Candidate {
     pub(super) fn new(plan: &Plan, counts: &[u32], verdict: Verdict) -> Self {
-        Self { counts: counts.to_vec(), price_micros: price(plan, counts), verdict }
+        Self { counts: counts.to_vec(), price_micros: plan.price(counts), verdict }
     }
 
     /// What was played.
@@ -168,7 +181,7 @@ impl PlanResults {
             seed: plan.base.seed,
             pools: plan.pools.clone(),
             cases: plan.cases.iter().map(|case| case.label.clone()).collect(),
-            is_upgrade: plan.cases.iter().map(|case| matches!(case.kind, CaseKind::RollingUpgrade(_))).collect(),
+            is_upgrade: plan.cases.iter().map(|case| case.kind.is_upgrade()).collect(),
             priority: plan.priority_label.clone(),
             candidates,
             answer,

@@ -2,11 +2,12 @@
 
 use rustc_hash::FxHashSet;
 
-use super::capacity::{Demand, too_little, with_counts};
+use super::capacity::{Demand, set_replicas, too_little, with_counts};
+use super::case::Plays;
 use super::cases::{self, LostSet, Symmetry};
-use super::document::{Case, CaseKind, Plan};
-use super::headroom::set_replicas;
-use super::play::{self, Judge, Outcome};
+use super::definition::{Case, Plan};
+use super::judge::Judge;
+use super::play::{self, Outcome};
 use super::results::{Candidate, PlanResults, PlayRecord, Verdict};
 use super::waits::{Reach, Watch};
 use crate::arena::Symbol;
@@ -75,13 +76,8 @@ fn mixes(plan: &Plan) -> Vec<Vec<u32>> {
         let with = |mix: &Vec<u32>, count| mix.iter().copied().chain([count]).collect();
         mixes = mixes.iter().flat_map(|mix| (pool.min..=pool.max).map(move |count| with(mix, count))).collect();
     }
-    mixes.sort_by_cached_key(|mix: &Vec<u32>| (price(plan, mix), mix.iter().sum::<u32>(), mix.clone()));
+    mixes.sort_by_cached_key(|mix: &Vec<u32>| (plan.price(mix), mix.iter().sum::<u32>(), mix.clone()));
     mixes
-}
-
-/// What a mix costs, in millionths.
-pub(super) fn price(plan: &Plan, counts: &[u32]) -> i64 {
-    plan.pools.iter().zip(counts).map(|(pool, &count)| pool.price_micros * i64::from(count)).sum()
 }
 
 /// The plays of a case.
@@ -197,20 +193,13 @@ impl<'a> Search<'a> {
     ) -> PlayedCase {
         let record = |lost: LostSet, outcome: Outcome| PlayRecord { case: Some(index), lost, outcome };
         let all = |name: &str| LostSet { label: name.to_owned(), nodes: Vec::new(), alike: 1 };
-        match &case.kind {
-            CaseKind::Zone => {
-                let zones = cases::zones(settled.store());
-                self.play_losses((index, Reach::Groups), zones, scenario, settled, depth)
+        match case.kind.plays(settled.store(), &self.mentioned, self.symmetry) {
+            Plays::Losses(sets, reach) => self.play_losses((index, reach), sets, scenario, settled, depth),
+            Plays::NothingLeft(count) => {
+                let lost = all(&format!("there are not {count} nodes"));
+                PlayedCase::whole(vec![record(lost, Outcome::nothing_left(count))])
             }
-            CaseKind::Nodes(count) => {
-                let sets = cases::sets_of(settled.store(), *count, &self.mentioned, self.symmetry);
-                if sets.is_empty() {
-                    let lost = all(&format!("there are not {count} nodes"));
-                    return PlayedCase::whole(vec![record(lost, Outcome::nothing_left(*count))]);
-                }
-                self.play_losses((index, Reach::Named), sets, scenario, settled, depth)
-            }
-            CaseKind::RollingUpgrade(spec) => {
+            Plays::Upgrades(spec) => {
                 let upgraded: Vec<_> = self
                     .plan
                     .counts_in(scenario, trial.counts)
@@ -222,7 +211,7 @@ impl<'a> Search<'a> {
                     record(all(&format!("pool {}", pool.name)), outcome)
                 }))
             }
-            CaseKind::Scenario(own) => {
+            Plays::Own(own) => {
                 let own = trial.apply(self.plan, own);
                 let outcome = self.judge.play_own(&own, &Prepared::new(&own), self.watch(Reach::of(&own.chaos)));
                 PlayedCase::whole(vec![record(all(&own.name), outcome)])

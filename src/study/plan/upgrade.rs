@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::play::{Judge, Outcome, Shortfall, ShortfallKind, observers};
+use super::judge::Judge;
+use super::play::{Outcome, observers};
+use super::shortfall::{Shortfall, ShortfallKind};
 use super::waits::Watch;
 use crate::arena::Symbol;
 use crate::chaos::ChaosPlan;

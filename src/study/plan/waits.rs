@@ -1,56 +1,17 @@
 //! Pods that had to wait for room while a case was played.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
-use serde::{Serialize, Serializer};
-
+use super::judge::Judge;
 use super::margin::{Margin, is_lost};
-use super::play::{Judge, Shortfall, ShortfallKind};
 use super::refused::{Refusals, Refused};
+use super::shortfall::{Shortfall, ShortfallKind, WAIT_MAX, Wait};
 use crate::arena::Symbol;
 use crate::chaos::ChaosPlan;
 use crate::model::zone_of;
 use crate::simulation::Simulation;
 use crate::state::{NodeId, PodId, Status, Store};
-use crate::units::{SimDuration, SimTime};
-
-/// A pod that fits nowhere for so long has not been waiting for the scheduler, nor for pods that leave within their usual grace
-/// period, but for room.
-pub(super) const WAIT_MAX: SimDuration = SimDuration::from_secs(60);
-
-/// From when until when a pod fitted nowhere, or was refused.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Wait {
-    /// The scheduler, or the API server, first said so.
-    #[serde(rename = "sinceSeconds", serialize_with = "seconds")]
-    pub since: SimTime,
-    /// It got a node, was deleted, or the play ended; of pods that were refused, when it was last seen so: at least once a minute.
-    #[serde(rename = "untilSeconds", serialize_with = "seconds")]
-    pub until: SimTime,
-}
-
-fn seconds<S: Serializer>(time: &SimTime, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(time.as_secs_f64())
-}
-
-impl Wait {
-    /// How long it lasted.
-    #[must_use]
-    pub fn length(self) -> SimDuration {
-        self.until.saturating_since(self.since)
-    }
-}
-
-impl fmt::Display for Wait {
-    /// `for 8h50m3s, from 10m12s on`, in whole seconds.
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = |duration: SimDuration| SimDuration::from_secs(duration.as_secs());
-        let since = self.since.saturating_since(SimTime::ZERO);
-        write!(formatter, "for {}, from {} on", whole(self.length()), whole(since))
-    }
-}
+use crate::units::SimTime;
 
 /// Which new nodes a case would take with the others.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

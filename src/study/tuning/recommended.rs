@@ -1,8 +1,9 @@
 //! What is recommended as a variant that can be played, and as changes that can be applied.
 
 use super::super::document::Study;
-use super::super::grid::{Axis, Setting, Variant};
+use super::super::grid::{Axis, Variant};
 use super::super::patch::{self, Patches};
+use super::super::setting::Setting;
 use super::{Tuning, WorkloadChoice};
 
 impl Study {
@@ -25,12 +26,7 @@ impl Study {
             settings.extend(kept.map(|index| self.axes[axis].settings[index].clone()));
         }
         for choice in changed {
-            let Setting::TolerationSeconds { taints, seconds, .. } = &self.axes[choice.axis].settings[choice.level]
-            else {
-                continue;
-            };
-            let workloads = vec![choice.workload.clone()];
-            settings.push(Setting::TolerationSeconds { workloads, taints: taints.clone(), seconds: *seconds });
+            settings.extend(self.axes[choice.axis].settings[choice.level].for_one(&choice.workload));
         }
         let labels = vec!["recommended".to_owned(); self.axes.len()];
         Some(Variant { labels, choice: vec![None; self.axes.len()], base: std::sync::Arc::clone(&from.base), settings })
@@ -41,10 +37,10 @@ impl Study {
     pub fn patches(&self, recommended: Option<&Variant>) -> Patches {
         let today = &self.variants[self.baseline].base;
         let Some(recommended) = recommended else { return patch::patches(&[], &[], &[]) };
+        let value = |setting: &Setting| setting.of_document().map(|(_, value)| value.to_owned());
         let is_new = |axis: &Axis, setting: &Setting| {
-            matches!(setting, Setting::Path { value, .. } if axis.today.is_none_or(|index| {
-                !matches!(&axis.settings[index], Setting::Path { value: same, .. } if same == value)
-            }))
+            let today = axis.today.and_then(|index| value(&axis.settings[index]));
+            value(setting).is_some_and(|value| today != Some(value))
         };
         let of_path = |axis: &Axis| {
             let own = recommended.settings.iter().find(|setting| axis.has(setting));

@@ -94,7 +94,7 @@ pub(super) fn check(arguments: &CheckArgs, ui: &Ui) -> Result<Ending, Failure> {
 /// What is said about each file: documents of ours one by one, all manifests together as one cluster.
 fn verdicts(arguments: &CheckArgs) -> Vec<Verdict> {
     let options = arguments.set.iter().fold(LoadOptions::new(), LoadOptions::set);
-    let options = options.allow_partial(arguments.allow_partial).once();
+    let options = options.allow_partial(arguments.allow_partial).of_command_line();
     let mut verdicts = Vec::new();
     let mut manifests = Vec::new();
     for path in &arguments.files {
@@ -190,7 +190,7 @@ fn describe(scenario: &ResolvedScenario) -> String {
 
 /// Checks all manifests as the one cluster that they are likely to be; nodes may come from elsewhere.
 fn check_manifests(paths: &[PathBuf], allow_partial: bool) -> Vec<Verdict> {
-    let options = ClusterOptions::new().allow_partial(allow_partial).manifests_alone();
+    let options = ClusterOptions::new().allow_partial(allow_partial).of_command_line().manifests_alone();
     let (mut diagnostics, sources, cluster) = match Cluster::load_with(paths, &options).map(Cluster::into_resolved) {
         Ok(mut cluster) => (std::mem::take(&mut cluster.warnings), std::mem::take(&mut cluster.sources), Some(cluster)),
         Err(error) => {

@@ -53,7 +53,7 @@ pub(super) struct PlanArgs {
 }
 
 pub(super) fn plan(arguments: &PlanArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let mut reading = LoadOptions::new().allow_partial(arguments.allow_partial);
+    let mut reading = LoadOptions::new().allow_partial(arguments.allow_partial).of_command_line();
     if let Some(seed) = arguments.seed {
         reading = reading.seed(seed);
     }

@@ -130,7 +130,7 @@ fn show(arguments: &RunArgs, outcome: &Outcome, place: &Path, ui: &Ui) -> Result
 
 fn load_options(arguments: &RunArgs) -> LoadOptions {
     let options = arguments.set.iter().fold(LoadOptions::new(), LoadOptions::set);
-    let options = options.allow_partial(arguments.allow_partial).once();
+    let options = options.allow_partial(arguments.allow_partial).of_command_line();
     match arguments.seed {
         Some(seed) => options.seed(seed),
         None => options,

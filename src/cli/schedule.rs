@@ -41,7 +41,7 @@ pub(super) struct ScheduleArgs {
 }
 
 pub(super) fn schedule(arguments: &ScheduleArgs, ui: &Ui) -> Result<Ending, Failure> {
-    let mut options = ClusterOptions::new().allow_partial(arguments.allow_partial);
+    let mut options = ClusterOptions::new().allow_partial(arguments.allow_partial).of_command_line();
     options = options.kubernetes_version(&arguments.kubernetes_version);
     if let Some(path) = &arguments.config {
         options = options.scheduler_config(path.to_string_lossy());

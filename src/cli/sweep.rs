@@ -69,7 +69,7 @@ impl SweepArgs {
     /// Reads the study that is asked for.
     pub(super) fn load(&self) -> Result<Study, Failure> {
         let path = documents::find(&self.study, DocumentKind::Study)?;
-        let study = Study::load_with(path, &LoadOptions::new().allow_partial(self.allow_partial))?;
+        let study = Study::load_with(path, &LoadOptions::new().allow_partial(self.allow_partial).of_command_line())?;
         Ok(study.allow_undone(self.allow_undone))
     }
 

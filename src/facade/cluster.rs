@@ -19,6 +19,7 @@ pub struct ClusterOptions {
     allows_partial: bool,
     version: Option<String>,
     scheduler: Option<String>,
+    is_of_command_line: bool,
     /// Whether nodes may be missing, as they come from elsewhere.
     without_nodes: bool,
     /// Whether workloads that only pods name are made anew.
@@ -50,6 +51,13 @@ impl ClusterOptions {
     #[must_use]
     pub fn scheduler_config(mut self, file: impl Into<String>) -> Self {
         self.scheduler = Some(file.into());
+        self
+    }
+
+    /// For somebody who can give flags.
+    #[cfg(feature = "cli")]
+    pub(crate) fn of_command_line(mut self) -> Self {
+        self.is_of_command_line = true;
         self
     }
 
@@ -149,7 +157,9 @@ impl Cluster {
                 "controlPlane": options.control_plane(),
             },
         });
-        match scenario::parse(DOCUMENT, &document.to_string(), folder, &Overrides::none()) {
+        let overrides = Overrides::none();
+        let overrides = if options.is_of_command_line { overrides } else { overrides.for_program() };
+        match scenario::parse(DOCUMENT, &document.to_string(), folder, &overrides) {
             Ok(mut cluster) => {
                 cluster.warnings = without_document(cluster.warnings, options);
                 Ok(Self(cluster))

@@ -10,7 +10,7 @@ pub struct LoadOptions {
     set: Vec<String>,
     seed: Option<u64>,
     allows_partial: bool,
-    is_once: bool,
+    is_of_command_line: bool,
 }
 
 impl LoadOptions {
@@ -42,15 +42,16 @@ impl LoadOptions {
         self
     }
 
-    /// Forgets files once they are read: nobody asks for the scenario with other values, and large ones would be large twice.
+    /// For somebody who can give flags. Nobody asks for the scenario with other values then, so that files are forgotten once they are
+    /// read: large ones would be large twice.
     #[cfg(feature = "cli")]
-    pub(crate) fn once(mut self) -> Self {
-        self.is_once = true;
+    pub(crate) fn of_command_line(mut self) -> Self {
+        self.is_of_command_line = true;
         self
     }
 
-    pub(super) fn is_once(&self) -> bool {
-        self.is_once
+    pub(super) fn is_of_command_line(&self) -> bool {
+        self.is_of_command_line
     }
 
     /// The values that were set.
@@ -66,7 +67,7 @@ impl LoadOptions {
         if self.allows_partial {
             overrides.set("spec.cluster.allowPartial", "true");
         }
-        overrides
+        if self.is_of_command_line { overrides } else { overrides.for_program() }
     }
 }
 

@@ -95,7 +95,7 @@ impl Scenario {
     }
 
     fn read(reader: Reader, options: &LoadOptions) -> Result<Self, Error> {
-        let reader = if options.is_once() { reader.once() } else { reader };
+        let reader = if options.is_of_command_line() { reader.once() } else { reader };
         let resolved = Arc::new(reader.load(&options.overrides())?);
         Ok(Self { resolved, reader: Arc::new(reader), options: options.clone(), until: None })
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::overrides::Caller;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::model::NotModelled;
 use crate::model::manifest::{DUMP_COMMAND, Loaded};
@@ -88,15 +89,18 @@ const UNREAD_CODES: [&str; 10] = [
     "manifest::wrong_value",
 ];
 
-/// How to go on with the rest.
-const GO_ON: &str = "`--allow-partial` (or `allowPartial: true` under `spec.cluster`) goes on without it";
-
 /// Refuses a cluster of which a substantial part could not be read, unless the user goes on with the rest.
 ///
 /// Substantial is: an object that is meant to be played, or more documents than were read.
 ///
 /// Whoever goes on has nothing of what the API server would refuse.
-pub(super) fn refuse_partial(loaded: &mut Loaded, input: &Input, is_allowed: bool, diagnostics: &mut Diagnostics) {
+pub(super) fn refuse_partial(
+    loaded: &mut Loaded,
+    input: &Input,
+    is_allowed: bool,
+    caller: Caller,
+    diagnostics: &mut Diagnostics,
+) {
     let mut found: Vec<Diagnostic> = std::mem::take(diagnostics).into_iter().collect();
     if is_allowed {
         let refused = std::mem::take(&mut loaded.refused);
@@ -116,7 +120,7 @@ pub(super) fn refuse_partial(loaded: &mut Loaded, input: &Input, is_allowed: boo
     let last = found.iter_mut().filter(is_error).last();
     if let Some(last) = last {
         if !loaded.objects.is_empty() {
-            last.help.push(GO_ON.to_owned());
+            last.help.push(caller.how_to_go_on().to_owned());
         }
     } else if unread_count > read_count {
         let total = unread_count + read_count;
@@ -128,7 +132,7 @@ pub(super) fn refuse_partial(loaded: &mut Loaded, input: &Input, is_allowed: boo
             Diagnostic::error("manifest::partial", message)
                 .help("name the files that hold the cluster's objects, or save them anew:")
                 .help(format!("`{DUMP_COMMAND}`"))
-                .help(GO_ON),
+                .help(caller.how_to_go_on()),
         );
     }
     *diagnostics = Diagnostics::from(found);
@@ -147,7 +151,7 @@ mod tests {
             let mut input = Input::default();
             input.add(&loaded);
             let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
-            refuse_partial(&mut loaded, &input, is_allowed, &mut diagnostics);
+            refuse_partial(&mut loaded, &input, is_allowed, Caller::CommandLine, &mut diagnostics);
             let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
             assert_eq!(errors.map(|error| error.code).next(), expected, "{text}");
         }

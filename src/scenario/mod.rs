@@ -54,7 +54,7 @@ pub use input::{Input, Skipped};
 pub use invalid::Invalid;
 pub use lock::lock_file;
 pub use objects::{highest_priority, too_many_pods};
-pub use overrides::{Overrides, SOURCE_NAME as OVERRIDES_SOURCE_NAME};
+pub use overrides::{Caller, Overrides};
 pub use pools::NodePool;
 pub use resolved::ResolvedScenario;
 pub use schema::{API_VERSION, Bootstrap, KINDS, SETTLE_FOR};

@@ -8,12 +8,51 @@ use super::document::{self, Entry, Node, Text, Value};
 use crate::diagnostics::{Diagnostic, Diagnostics, Location, Source};
 use crate::model::field_path::Step;
 
-/// How messages name what was given on the command line.
-pub const SOURCE_NAME: &str = "--set";
+/// Who has a document read, and is told in terms of what it can do about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Caller {
+    /// Somebody who can give flags.
+    #[default]
+    CommandLine,
+    /// A program that has options.
+    Program,
+}
+
+impl Caller {
+    /// How messages name the values that replace others.
+    #[must_use]
+    pub const fn source_name(self) -> &'static str {
+        match self {
+            Self::CommandLine => "--set",
+            Self::Program => "LoadOptions::set",
+        }
+    }
+
+    /// How such a value is written.
+    const fn how_to_set(self) -> &'static str {
+        match self {
+            Self::CommandLine => "write `--set path.to.field=value`, such as `--set spec.timeline[0].at=2m`",
+            Self::Program => "write `path.to.field=value`, such as `spec.timeline[0].at=2m`",
+        }
+    }
+
+    /// How to go on without what cannot be read.
+    pub(super) const fn how_to_go_on(self) -> &'static str {
+        match self {
+            Self::CommandLine => "`--allow-partial` (or `allowPartial: true` under `spec.cluster`) goes on without it",
+            Self::Program => {
+                "the option `allow_partial` (or `allowPartial: true` under `spec.cluster`) goes on without it"
+            }
+        }
+    }
+}
 
 /// Replacements for values of a document, in the order in which they apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Overrides(Vec<Assignment>);
+pub struct Overrides {
+    assignments: Vec<Assignment>,
+    caller: Caller,
+}
 
 /// One replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,19 +67,30 @@ impl Overrides {
     /// No replacements.
     #[must_use]
     pub const fn none() -> Self {
-        Self(Vec::new())
+        Self { assignments: Vec::new(), caller: Caller::CommandLine }
+    }
+
+    /// The same, of a program.
+    #[must_use]
+    pub(crate) fn for_program(self) -> Self {
+        Self { caller: Caller::Program, ..self }
+    }
+
+    /// Who has the document read.
+    pub(super) fn caller(&self) -> Caller {
+        self.caller
     }
 
     /// Adds one as the command line writes it: `spec.duration=1h`, `spec.timeline[0].at=2m`.
     pub fn push(&mut self, assignment: impl Into<String>) {
         // One line each, so that a place in the source tells which one is meant.
-        self.0.push(Assignment { text: assignment.into().replace(['\n', '\r'], " "), written: None });
+        self.assignments.push(Assignment { text: assignment.into().replace(['\n', '\r'], " "), written: None });
     }
 
     /// Adds one that another document asks for; what is wrong with it is said at the places of its path and its value.
     pub fn set_from(&mut self, path: &str, value: &str, path_at: Location, value_at: Location) {
         let text = format!("{path}={value}").replace(['\n', '\r'], " ");
-        self.0.push(Assignment { text, written: Some((path_at, value_at)) });
+        self.assignments.push(Assignment { text, written: Some((path_at, value_at)) });
     }
 
     /// Adds one by path and value.
@@ -61,31 +111,33 @@ impl Overrides {
     /// These, then others.
     #[must_use]
     pub(crate) fn and(&self, others: &Self) -> Self {
-        Self(self.0.iter().chain(&others.0).cloned().collect())
+        let assignments = self.assignments.iter().chain(&others.assignments).cloned().collect();
+        let is_program = self.caller == Caller::Program || others.caller == Caller::Program;
+        Self { assignments, caller: if is_program { Caller::Program } else { Caller::CommandLine } }
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.assignments.is_empty()
     }
 
     /// What messages quote.
     #[must_use]
     pub fn source(&self) -> Source {
         let mut text = String::new();
-        for assignment in &self.0 {
+        for assignment in &self.assignments {
             let _ = writeln!(text, "{}", assignment.text);
         }
-        Source::new(SOURCE_NAME, text)
+        Source::new(self.caller.source_name(), text)
     }
 
     /// Replaces values in the tree.
     pub(crate) fn apply(&self, root: &mut Node, diagnostics: &mut Diagnostics) {
-        let file: Arc<str> = SOURCE_NAME.into();
-        for (index, assignment) in self.0.iter().enumerate() {
+        let file: Arc<str> = self.caller.source_name().into();
+        for (index, assignment) in self.assignments.iter().enumerate() {
             let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
-            if let Err(diagnostic) = apply_one(&file, number, assignment, root) {
+            if let Err(diagnostic) = apply_one((&file, self.caller), number, assignment, root) {
                 diagnostics.push(*diagnostic);
             }
         }
@@ -103,7 +155,7 @@ impl<T: Into<String>> FromIterator<T> for Overrides {
 }
 
 fn apply_one(
-    file: &Arc<str>,
+    (file, caller): (&Arc<str>, Caller),
     number: u32,
     Assignment { text: line, written }: &Assignment,
     root: &mut Node,
@@ -113,7 +165,7 @@ fn apply_one(
     let whole = written.as_ref().map_or_else(|| in_line(line), |(path, _)| path.clone());
     let refuse = |message: String, location: Location, label: String| {
         let help = match written {
-            None => "write `--set path.to.field=value`, such as `--set spec.timeline[0].at=2m`",
+            None => caller.how_to_set(),
             Some(_) => "a path is that of a field in the scenario's document, such as `spec.timeline[0].at`",
         };
         Err(Box::new(Diagnostic::error("scenario::bad_override", message).at(location, label).help(help)))
@@ -200,7 +252,7 @@ mod tests {
             let root = apply("a: {b: 1}\nl: [{x: 1}, {x: 2}]\nn:\n", assignment).unwrap();
             let found = crate::scenario::at::At::root(&root).path(&parse_path(path).unwrap()).node().unwrap();
             assert_eq!(found.text(), Some(expected), "{assignment}");
-            assert_eq!(&*found.location.file, SOURCE_NAME);
+            assert_eq!(&*found.location.file, Caller::CommandLine.source_name());
         }
         check("a.b=5s", "a.b", "5s");
         check("a.c.d=x", "a.c.d", "x");

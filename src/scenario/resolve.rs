@@ -57,6 +57,7 @@ pub(super) fn resolve(
         kept,
         diagnostics: Diagnostics::new(),
         sources: Sources::from_iter([Source::new(name, text)]),
+        caller: overrides.caller(),
         input: Input::default(),
         assumed: Vec::new(),
     };
@@ -264,7 +265,7 @@ impl Resolver<'_> {
         let place = manifests_at.location();
         self.input.add(&loaded);
         let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
-        input::refuse_partial(&mut loaded, &self.input, spec.cluster.allow_partial, &mut diagnostics);
+        input::refuse_partial(&mut loaded, &self.input, spec.cluster.allow_partial, self.caller, &mut diagnostics);
         loaded.diagnostics = with_place(diagnostics, &place);
         let mut objects = self.take(loaded, not_modelled);
         if !rest.is_empty() {
@@ -272,7 +273,7 @@ impl Resolver<'_> {
             self.input.add(&behind);
             if spec.cluster.allow_partial {
                 let mut diagnostics = std::mem::take(&mut behind.diagnostics);
-                input::refuse_partial(&mut behind, &self.input, true, &mut diagnostics);
+                input::refuse_partial(&mut behind, &self.input, true, self.caller, &mut diagnostics);
                 behind.diagnostics = diagnostics;
             }
             objects.extend(self.take(behind, not_modelled));

@@ -11,7 +11,7 @@ use super::effects;
 use super::expect::Expectation;
 use super::inventory::{Inventory, KnownNode};
 use super::objects;
-use super::overrides::SOURCE_NAME;
+use super::overrides::Caller;
 use super::procedures;
 use super::resolved::ResolvedScenario;
 use super::runbook;
@@ -228,7 +228,8 @@ fn check_older_rules(scenario: &ResolvedScenario, diagnostics: &mut Diagnostics)
 
 /// Objects of different sources with the same name; those of one source have been reported by the loader.
 fn check_repeated_objects(root: &Node, scenario: &ResolvedScenario, diagnostics: &mut Diagnostics) {
-    let is_ours = |location: &Location| *location.file == *root.location.file || &*location.file == SOURCE_NAME;
+    let is_set = |file: &str| [Caller::CommandLine, Caller::Program].iter().any(|caller| file == caller.source_name());
+    let is_ours = |location: &Location| *location.file == *root.location.file || is_set(&location.file);
     let mut seen: BTreeMap<(ObjectKind, Symbol, Symbol), &Location> = BTreeMap::new();
     for object in &scenario.objects {
         let key = object.object.key();

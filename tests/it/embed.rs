@@ -292,6 +292,8 @@ fn other_values_need_no_files() {
 fn refused_document<T: Debug>(found: Result<T, Error>) -> &'static str {
     let error = found.expect_err("an error");
     assert_eq!(error.kind(), ErrorKind::Document, "{error}");
+    let is_of_command_line = ["--set", "--allow-partial"].iter().any(|flag| error.to_string().contains(flag));
+    assert!(!is_of_command_line, "{error}");
     error.diagnostics()[0].code
 }
 
@@ -338,6 +340,11 @@ fn documents_are_read_with_other_values_from_text_and_from_values() {
 fn kinds_of_errors_tell_what_they_are_about() {
     let root = tempfile::tempdir().expect("a temporary directory");
     assert_eq!(refused_document(Scenario::load("absent.yaml")), "file::unreadable");
+    assert_eq!(refused_document(scenario().with_set("nonsense")), "scenario::bad_override");
+    assert_eq!(refused_document(scenario().with_set("spec.seed=-1")), "scenario::bad_value");
+    let no_objects = [("scenario.yaml", SCENARIO), ("apps/web.yaml", "{replicas: 3}")];
+    assert_eq!(refused_document(Scenario::parse(SCENARIO, no_objects)), "manifest::not_an_object");
+    assert_eq!(refused_document(Study::parse(STUDY, no_objects)), "manifest::not_an_object");
     assert_eq!(refused(StudyOutcome::read(root.path())).0, ErrorKind::Results);
     assert_eq!(refused(kubesquall::Report::open("absent")).0, ErrorKind::Results);
     fs::write(root.path().join("thesis.txt"), "years of work").expect("a file");

@@ -203,7 +203,13 @@ fn cell<R>(value: &Value<R>, row: &R) -> Cell {
         Value::Number(of) => Cell::Number(of(row)),
         Value::MaybeNumber(of) => of(row).map_or(Cell::Empty, Cell::Number),
         Value::Truth(of) => Cell::Truth(of(row)),
-        Value::Lines(of) => Cell::Lines(of(row).to_vec()),
+        Value::Lines(of) | Value::Texts(of) => Cell::Lines(of(row).to_vec()),
+        Value::MaybeTruth(of) => of(row).map_or(Cell::Empty, Cell::Truth),
+        // Only tables of studies and plans have these.
+        Value::Unsigned(of) => Cell::Text(of(row).to_string()),
+        Value::Real(of) | Value::Thousandths(of) => Cell::Text(of(row).to_string()),
+        Value::Reals(of) => Cell::Lines(of(row).iter().map(f64::to_string).collect()),
+        Value::Counts(of) => Cell::Lines(of(row).iter().map(u32::to_string).collect()),
     }
 }
 

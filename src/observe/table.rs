@@ -60,6 +60,16 @@ pub enum Cells {
     Truth,
     /// Lines of text.
     Lines,
+    /// A number with decimals, or nothing.
+    Real,
+    /// `true` or `false`, or nothing.
+    MaybeTruth,
+    /// Texts: several columns, which a result names.
+    Texts,
+    /// Numbers with decimals: several columns, which a result names.
+    Reals,
+    /// Whole numbers: several columns, which a result names.
+    Counts,
 }
 
 /// A row's cell in a column.
@@ -79,26 +89,40 @@ pub enum Value<R: 'static> {
     Truth(fn(&R) -> bool),
     /// Of [`Cells::Lines`].
     Lines(fn(&R) -> &[String]),
+    /// Of [`Cells::Number`], where it may need all 64 bits.
+    Unsigned(fn(&R) -> u64),
+    /// Of [`Cells::Real`]: what is not finite is nothing.
+    Real(fn(&R) -> f64),
+    /// Of [`Cells::Real`], with exactly three decimals.
+    Thousandths(fn(&R) -> f64),
+    /// Of [`Cells::MaybeTruth`].
+    MaybeTruth(fn(&R) -> Option<bool>),
+    /// Of [`Cells::Texts`]: as many as there are names.
+    Texts(fn(&R) -> &[String]),
+    /// Of [`Cells::Reals`]: as many as there are names.
+    Reals(fn(&R) -> &[f64]),
+    /// Of [`Cells::Counts`]: as many as there are names.
+    Counts(fn(&R) -> &[u32]),
 }
 
 impl<R> Column<R> {
     /// A column of text.
-    pub(super) const fn text(name: &'static str, meaning: &'static str, of: fn(&R) -> &str) -> Self {
+    pub(crate) const fn text(name: &'static str, meaning: &'static str, of: fn(&R) -> &str) -> Self {
         Self { info: ColumnInfo { name, cells: Cells::Text, unit: "", meaning }, value: Value::Text(of) }
     }
 
     /// A column of seconds.
-    pub(super) const fn time(name: &'static str, meaning: &'static str, of: fn(&R) -> SimTime) -> Self {
+    pub(crate) const fn time(name: &'static str, meaning: &'static str, of: fn(&R) -> SimTime) -> Self {
         Self { info: ColumnInfo { name, cells: Cells::Time, unit: "s", meaning }, value: Value::Time(of) }
     }
 
     /// A column of seconds, some of them empty.
-    pub(super) const fn maybe_time(name: &'static str, meaning: &'static str, of: fn(&R) -> Option<SimTime>) -> Self {
+    pub(crate) const fn maybe_time(name: &'static str, meaning: &'static str, of: fn(&R) -> Option<SimTime>) -> Self {
         Self { info: ColumnInfo { name, cells: Cells::MaybeTime, unit: "s", meaning }, value: Value::MaybeTime(of) }
     }
 
     /// A column of numbers.
-    pub(super) const fn number(
+    pub(crate) const fn number(
         name: &'static str,
         unit: &'static str,
         meaning: &'static str,
@@ -108,7 +132,7 @@ impl<R> Column<R> {
     }
 
     /// A column of numbers, some of them empty.
-    pub(super) const fn maybe_number(
+    pub(crate) const fn maybe_number(
         name: &'static str,
         unit: &'static str,
         meaning: &'static str,
@@ -118,13 +142,65 @@ impl<R> Column<R> {
     }
 
     /// A column of `true` and `false`.
-    pub(super) const fn truth(name: &'static str, meaning: &'static str, of: fn(&R) -> bool) -> Self {
+    pub(crate) const fn truth(name: &'static str, meaning: &'static str, of: fn(&R) -> bool) -> Self {
         Self { info: ColumnInfo { name, cells: Cells::Truth, unit: "", meaning }, value: Value::Truth(of) }
     }
 
     /// A column of lists of lines.
-    pub(super) const fn lines(name: &'static str, meaning: &'static str, of: fn(&R) -> &[String]) -> Self {
+    pub(crate) const fn lines(name: &'static str, meaning: &'static str, of: fn(&R) -> &[String]) -> Self {
         Self { info: ColumnInfo { name, cells: Cells::Lines, unit: "", meaning }, value: Value::Lines(of) }
+    }
+}
+
+impl<R> Column<R> {
+    /// A column of whole numbers that may need all 64 bits.
+    pub(crate) const fn unsigned(
+        name: &'static str,
+        unit: &'static str,
+        meaning: &'static str,
+        of: fn(&R) -> u64,
+    ) -> Self {
+        Self { info: ColumnInfo { name, cells: Cells::Number, unit, meaning }, value: Value::Unsigned(of) }
+    }
+
+    /// A column of numbers with decimals, some of them empty.
+    pub(crate) const fn real(name: &'static str, unit: &'static str, meaning: &'static str, of: fn(&R) -> f64) -> Self {
+        Self { info: ColumnInfo { name, cells: Cells::Real, unit, meaning }, value: Value::Real(of) }
+    }
+
+    /// A column of numbers with three decimals.
+    pub(crate) const fn thousandths(
+        name: &'static str,
+        unit: &'static str,
+        meaning: &'static str,
+        of: fn(&R) -> f64,
+    ) -> Self {
+        Self { info: ColumnInfo { name, cells: Cells::Real, unit, meaning }, value: Value::Thousandths(of) }
+    }
+
+    /// A column of `true` and `false`, some of them empty.
+    pub(crate) const fn maybe_truth(name: &'static str, meaning: &'static str, of: fn(&R) -> Option<bool>) -> Self {
+        Self { info: ColumnInfo { name, cells: Cells::MaybeTruth, unit: "", meaning }, value: Value::MaybeTruth(of) }
+    }
+
+    /// A column of texts for each of what `name` stands for.
+    pub(crate) const fn texts(name: &'static str, meaning: &'static str, of: fn(&R) -> &[String]) -> Self {
+        Self { info: ColumnInfo { name, cells: Cells::Texts, unit: "", meaning }, value: Value::Texts(of) }
+    }
+
+    /// A column of numbers with decimals for each of what `name` stands for.
+    pub(crate) const fn reals(name: &'static str, meaning: &'static str, of: fn(&R) -> &[f64]) -> Self {
+        Self { info: ColumnInfo { name, cells: Cells::Reals, unit: "", meaning }, value: Value::Reals(of) }
+    }
+
+    /// A column of whole numbers for each of what `name` stands for.
+    pub(crate) const fn counts(
+        name: &'static str,
+        unit: &'static str,
+        meaning: &'static str,
+        of: fn(&R) -> &[u32],
+    ) -> Self {
+        Self { info: ColumnInfo { name, cells: Cells::Counts, unit, meaning }, value: Value::Counts(of) }
     }
 }
 
@@ -141,7 +217,7 @@ pub struct TableInfo {
 
 impl TableInfo {
     /// The table of these rows.
-    pub(super) fn of<R: Row>() -> Self {
+    pub(crate) fn of<R: Row>() -> Self {
         let Table { file, holds, columns } = R::TABLE;
         Self { file, holds, columns: columns.iter().map(|column| column.info).collect() }
     }

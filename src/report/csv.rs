@@ -1,5 +1,8 @@
 //! Rows into files: each table as its columns say, in the format that its file's name ends with.
 
+use std::borrow::Borrow;
+use std::io;
+
 use serde_json::value::RawValue;
 
 use crate::observe::{Observed, Row, TableVisitor, Value};
@@ -40,12 +43,41 @@ impl TableVisitor for Files<'_> {
 }
 
 fn csv<R: Row>(rows: &[R]) -> Vec<u8> {
-    const EXPECT: &str = "writing to memory";
+    named_table_text(&[], rows)
+}
+
+/// The text of a table some of whose columns stand for several: `names` has the names of each of these, in their order.
+pub(crate) fn named_table_text<R: Row>(names: &[&[&str]], rows: impl IntoIterator<Item: Borrow<R>>) -> Vec<u8> {
+    let mut text = Vec::new();
+    write_named_table(&mut text, names, rows).expect("writing to memory");
+    text
+}
+
+/// Writes a table some of whose columns stand for several: `names` has the names of each of these, in their order.
+///
+/// # Errors
+/// Those of the writer.
+pub(crate) fn write_named_table<R: Row>(
+    out: &mut dyn io::Write,
+    names: &[&[&str]],
+    rows: impl IntoIterator<Item: Borrow<R>>,
+) -> io::Result<()> {
     let columns = R::TABLE.columns;
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(columns.iter().map(|column| column.info.name)).expect(EXPECT);
+    let mut writer = csv::Writer::from_writer(out);
+    let mut names = names.iter();
+    for column in columns {
+        match column.value {
+            Value::Texts(_) | Value::Reals(_) | Value::Counts(_) => {
+                let names = names.next().expect("names for each column that stands for several");
+                names.iter().try_for_each(|name| writer.write_field(name))?;
+            }
+            _ => writer.write_field(column.info.name)?,
+        }
+    }
+    writer.write_record(None::<&[u8]>)?;
     let mut numbers = itoa::Buffer::new();
     for row in rows {
+        let row = row.borrow();
         for column in columns {
             match column.value {
                 Value::Text(of) => writer.write_field(of(row)),
@@ -58,12 +90,23 @@ fn csv<R: Row>(rows: &[R]) -> Vec<u8> {
                 Value::MaybeNumber(of) => writer.write_field(of(row).map_or("", |number| numbers.format(number))),
                 Value::Truth(of) => writer.write_field(if of(row) { "true" } else { "false" }),
                 Value::Lines(of) => writer.write_field(of(row).join("\n")),
-            }
-            .expect(EXPECT);
+                Value::Unsigned(of) => writer.write_field(numbers.format(of(row))),
+                Value::Real(of) => writer.write_field(real(of(row))),
+                Value::Thousandths(of) => writer.write_field(format!("{:.3}", of(row))),
+                Value::MaybeTruth(of) => writer.write_field(of(row).map_or("", |is| if is { "true" } else { "false" })),
+                Value::Texts(of) => of(row).iter().try_for_each(|text| writer.write_field(text)),
+                Value::Reals(of) => of(row).iter().try_for_each(|value| writer.write_field(real(*value))),
+                Value::Counts(of) => of(row).iter().try_for_each(|count| writer.write_field(numbers.format(*count))),
+            }?;
         }
-        writer.write_record(None::<&[u8]>).expect(EXPECT);
+        writer.write_record(None::<&[u8]>)?;
     }
-    writer.into_inner().expect(EXPECT)
+    writer.flush()
+}
+
+/// A number as the CSVs have it, nothing if it is not finite.
+fn real(value: f64) -> String {
+    if value.is_finite() { value.to_string() } else { String::new() }
 }
 
 /// A JSON number with exactly three decimals, as the CSVs have them.
@@ -86,7 +129,12 @@ fn json_lines<R: Row>(rows: &[R]) -> Vec<u8> {
                 Value::Number(of) => put(&mut out, &of(row)),
                 Value::MaybeNumber(of) => put(&mut out, &of(row)),
                 Value::Truth(of) => put(&mut out, &of(row)),
-                Value::Lines(of) => put(&mut out, of(row)),
+                Value::Lines(of) | Value::Texts(of) => put(&mut out, of(row)),
+                Value::Unsigned(of) => put(&mut out, &of(row)),
+                Value::Real(of) | Value::Thousandths(of) => put(&mut out, &of(row)),
+                Value::MaybeTruth(of) => put(&mut out, &of(row)),
+                Value::Reals(of) => put(&mut out, of(row)),
+                Value::Counts(of) => put(&mut out, of(row)),
             }
         }
         out.extend_from_slice(b"}\n");

@@ -7,15 +7,22 @@ mod charts;
 mod csv;
 mod ours;
 mod page;
+mod plan_rows;
 mod run_dir;
+mod study_rows;
 mod tables;
 
 pub use charts::{
     DrawnCharts, SURVIVAL_COLUMNS_MAX, StudyChart, SurvivalCell, SurvivalChart, WorkloadCurve, draw_charts,
     draw_study_charts, draw_survival_matrix,
 };
+pub(crate) use csv::{named_table_text, write_named_table};
 pub use csv::{table_text, write_table, write_tables};
 pub use page::draw_page;
+pub use plan_rows::tables_of_plans;
+pub(crate) use plan_rows::{BlastRow, CandidateRow, PlayRow};
 pub use run_dir::{OutputDir, OutputError, Overwrite};
+pub use study_rows::tables_of_studies;
+pub(crate) use study_rows::{MetricRow, RunRow, TuningRow, WorkloadRunRow};
 pub use tables::TableError;
 pub(crate) use tables::{Cells, Table, line, number, text};

@@ -4,21 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Every file that a result can have, besides the tables of a run and its charts.
-const NAMES: [&str; 12] = [
-    "blast-radius.csv",
-    "cases.csv",
-    "patch.sh",
-    "patch.yaml",
-    "plan.csv",
-    "report.html",
-    "runs.csv",
-    "scenario.lock.yaml",
-    "summary.json",
-    "tuning.csv",
-    "variants.csv",
-    LOCK,
-];
+/// Every file that a result can have, besides tables and charts.
+const NAMES: [&str; 6] = ["patch.sh", "patch.yaml", "report.html", "scenario.lock.yaml", "summary.json", LOCK];
 
 /// The file that a run in progress keeps locked.
 pub(super) const LOCK: &str = "lock.tmp";
@@ -31,7 +18,7 @@ pub(super) fn is_name(name: &Path) -> bool {
     if name.parent() == Some(Path::new(CHARTS)) {
         return name.extension().is_some_and(|extension| extension == "svg");
     }
-    let tables = crate::observe::tables();
+    let tables = [crate::observe::tables(), super::tables_of_studies(), super::tables_of_plans()].concat();
     tables.iter().map(|table| table.file).chain(NAMES).any(|known| name == Path::new(known))
 }
 

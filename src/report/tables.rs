@@ -35,12 +35,16 @@ const TIME_MAX_S: f64 = 1e10;
 fn problem(name: &str, cells: Cells, text: &str) -> Option<String> {
     let is_number = |max: f64| text.parse::<f64>().is_ok_and(|number| number.abs() <= max);
     let (is_well, wanted) = match cells {
-        Cells::Text | Cells::Lines => (true, ""),
+        Cells::Text | Cells::Lines | Cells::Texts => (true, ""),
         Cells::Time => (is_number(TIME_MAX_S), "a time in seconds"),
         Cells::MaybeTime => (text.is_empty() || is_number(TIME_MAX_S), "a number or nothing"),
         Cells::Number => (is_number(f64::MAX), "a number"),
-        Cells::MaybeNumber => (text.is_empty() || is_number(f64::MAX), "a number or nothing"),
+        Cells::MaybeNumber | Cells::Real | Cells::Reals => {
+            (text.is_empty() || is_number(f64::MAX), "a number or nothing")
+        }
+        Cells::Counts => (is_number(f64::MAX), "a number"),
         Cells::Truth => (matches!(text, "true" | "false"), "`true` or `false`"),
+        Cells::MaybeTruth => (matches!(text, "" | "true" | "false"), "`true`, `false` or nothing"),
     };
     (!is_well).then(|| format!("`{}` is not {wanted}, as it should be in the column `{name}`", excerpt(text)))
 }

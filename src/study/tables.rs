@@ -1,6 +1,5 @@
 //! The tables of a study: what its runs gave, as files, and read back.
 
-use std::fmt::Write as _;
 use std::io;
 
 use super::confirmation::Confirmation;
@@ -11,6 +10,7 @@ use super::run::RunRow;
 use super::statistics::{Interval, Sample};
 use super::tuning::Tuning;
 use super::undone::reason;
+use crate::report::{self, MetricRow, WorkloadRunRow, named_table_text, write_named_table};
 
 /// One metric of one variant.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,15 +89,14 @@ impl Results {
     ///
     /// Those of the writer.
     pub fn write_runs(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        writeln!(out, "variant,{},replication,seed,{}", quoted(&self.axes), metric_names().join(","))?;
-        for (runs, labels) in self.runs.iter().zip(&self.variants) {
-            let labels = quoted(labels);
-            for run in runs {
-                write!(out, "{},{labels},{},{}", run.variant, run.replication, self.seed(run.replication))?;
-                write_numbers(out, &run.metrics)?;
-            }
-        }
-        Ok(())
+        let rows = self.runs_with_values().map(|(run, values)| report::RunRow {
+            variant: run.variant,
+            values: values.to_vec(),
+            replication: run.replication,
+            seed: self.seed(run.replication),
+            metrics: run.metrics.to_vec(),
+        });
+        write_named_table::<report::RunRow>(out, &[&self.axis_names(), &metric_names()], rows)
     }
 
     /// Writes `workloads.csv`: the same for each workload whose `tolerationSeconds` are varied.
@@ -106,17 +105,26 @@ impl Results {
     ///
     /// Those of the writer.
     pub fn write_workloads(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        writeln!(out, "variant,{},replication,workload,{}", quoted(&self.axes), WORKLOAD_METRICS.join(","))?;
-        for (runs, labels) in self.runs.iter().zip(&self.variants) {
-            let labels = quoted(labels);
-            for run in runs {
-                for ((workload, _), values) in self.tuned.iter().zip(run.workloads.chunks(WORKLOAD_METRICS.len())) {
-                    write!(out, "{},{labels},{},{workload}", run.variant, run.replication)?;
-                    write_numbers(out, values)?;
-                }
-            }
-        }
-        Ok(())
+        let rows = self.runs_with_values().flat_map(|(run, values)| {
+            let workloads = self.tuned.iter().zip(run.workloads.chunks(WORKLOAD_METRICS.len()));
+            workloads.map(move |((workload, _), metrics)| WorkloadRunRow {
+                variant: run.variant,
+                values: values.to_vec(),
+                replication: run.replication,
+                workload: workload.to_string(),
+                metrics: metrics.to_vec(),
+            })
+        });
+        write_named_table::<WorkloadRunRow>(out, &[&self.axis_names(), &WORKLOAD_METRICS], rows)
+    }
+
+    fn axis_names(&self) -> Vec<&str> {
+        self.axes.iter().map(String::as_str).collect()
+    }
+
+    fn runs_with_values(&self) -> impl Iterator<Item = (&RunRow, &[String])> {
+        let variants = self.runs.iter().zip(&self.variants);
+        variants.flat_map(|(runs, values)| runs.iter().map(|run| (run, &values[..])))
     }
 
     /// Reads `runs.csv` and `workloads.csv` back; says what is wrong if they are not those of these results.
@@ -150,28 +158,16 @@ impl Results {
     /// `variants.csv`.
     #[must_use]
     pub fn variants_csv(&self) -> String {
-        let header = format!(
-            "variant,{},metric,n,mean,low,high,deviation,min,p50,p50_low,p50_high,p90,p90_low,p90_high,p99,max,difference,\
-             difference_low,difference_high,widened,difference_widened,ruled_out\n",
-            quoted(&self.axes)
-        );
         let (left, is_out) = (self.left_undone(), self.ruled_out());
         let reason = |variant: usize| if is_out[variant] { reason(&left[variant]) } else { String::new() };
         let reasons: Vec<String> = (0..self.variants.len()).map(reason).collect();
-        let mut rows = vec![String::new(); self.variants.len()];
-        for name in metric_names() {
-            for (variant, of) in self.of_metric(name).iter().enumerate() {
-                let row = &mut rows[variant];
-                let _ = write!(row, "{variant},{},{name},", quoted(&self.variants[variant]));
-                write_statistic(row, of, self.confidence());
-                let _ = match of.sample.is_empty() {
-                    true => write!(row, ",,"),
-                    false => write!(row, ",{},{}", of.interval.widened, of.difference.widened),
-                };
-                let _ = writeln!(row, ",{}", reasons[variant]);
-            }
-        }
-        header + &rows.concat()
+        let rows = self.statistics().flat_map(|of| {
+            let (values, reason) = (&self.variants[of.variant], &reasons[of.variant]);
+            let row = move |statistic: Statistic| metric_row(of.variant, values, &statistic, reason, self.confidence());
+            of.metrics.into_iter().map(row)
+        });
+        let text = named_table_text::<MetricRow>(&[&self.axis_names()], rows);
+        String::from_utf8(text).expect("cells are text")
     }
 
     /// `summary.json`; `tuning` and `confirmation` are `tune`'s.
@@ -207,25 +203,34 @@ impl Results {
     }
 }
 
-/// The cells of a statistic: its number of observations, and what they say.
-fn write_statistic(text: &mut String, of: &Statistic, confidence: f64) {
-    let (sample, interval, difference) = (&of.sample, of.interval, of.difference);
-    if sample.is_empty() {
-        // A part of a study may have no run of a variant.
-        let _ = write!(text, "0{}", ",".repeat(16));
-        return;
-    }
-    let finite = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
-    let _ = write!(text, "{}", sample.len());
-    for value in [interval.mean, interval.low, interval.high, sample.deviation(), sample.quantile(0.0)] {
-        let _ = write!(text, ",{}", finite(value));
-    }
-    for share in [0.5, 0.9] {
-        let (low, high) = sample.quantile_interval(share, confidence).unwrap_or((f64::NAN, f64::NAN));
-        let _ = write!(text, ",{},{},{}", sample.quantile(share), finite(low), finite(high));
-    }
-    for value in [sample.quantile(0.99), sample.quantile(1.0), difference.mean, difference.low, difference.high] {
-        let _ = write!(text, ",{}", finite(value));
+/// A statistic as a row; a part of a study may have no run of a variant.
+fn metric_row(variant: usize, values: &[String], of: &Statistic, reason: &str, confidence: f64) -> MetricRow {
+    let (sample, is_known) = (&of.sample, !of.sample.is_empty());
+    let known = |value: &dyn Fn() -> f64| if is_known { value() } else { f64::NAN };
+    let interval = |of: Interval| if is_known { [of.mean, of.low, of.high] } else { [f64::NAN; 3] };
+    let quantile = |share: f64| match is_known {
+        true => {
+            let (low, high) = sample.quantile_interval(share, confidence).unwrap_or((f64::NAN, f64::NAN));
+            [sample.quantile(share), low, high]
+        }
+        false => [f64::NAN; 3],
+    };
+    MetricRow {
+        variant,
+        values: values.to_vec(),
+        metric: of.metric,
+        n: sample.len(),
+        mean: interval(of.interval),
+        deviation: known(&|| sample.deviation()),
+        min: known(&|| sample.quantile(0.0)),
+        p50: quantile(0.5),
+        p90: quantile(0.9),
+        p99: known(&|| sample.quantile(0.99)),
+        max: known(&|| sample.quantile(1.0)),
+        difference: interval(of.difference),
+        widened: is_known.then_some(of.interval.widened),
+        difference_widened: is_known.then_some(of.difference.widened),
+        ruled_out: reason.to_owned(),
     }
 }
 
@@ -241,20 +246,4 @@ fn read_rows(text: &str, before: usize, count: usize) -> Option<Vec<RunRow>> {
         rows.push(RunRow { variant, replication, metrics, workloads: Box::default() });
     }
     Some(rows)
-}
-
-/// The last cells of a CSV line.
-fn write_numbers(out: &mut dyn io::Write, values: &[f64]) -> io::Result<()> {
-    for value in values {
-        write!(out, ",{value}")?;
-    }
-    writeln!(out)
-}
-
-/// Cells of a CSV line.
-pub(super) fn quoted(cells: &[String]) -> String {
-    let cell = |text: &String| {
-        if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.clone() }
-    };
-    cells.iter().map(cell).collect::<Vec<_>>().join(",")
 }

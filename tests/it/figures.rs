@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use kubesquall::observe::{Cells, FIGURES, Matter, Observed, TERMS, Tone};
+use kubesquall::observe::{Cells, FIGURES, Matter, Observed, TERMS, TableInfo, Tone};
+use kubesquall::report::{tables_of_plans, tables_of_studies};
 use kubesquall::scenario::{self, Overrides};
 use kubesquall::units::SimDuration;
 use kubesquall::verify::compare_figures;
@@ -188,10 +189,10 @@ pub(super) fn with_part(text: &str, name: &str, part: &str) -> String {
     format!("{}\n{part}\n{}", &text[..begin], &text[end..])
 }
 
-/// Every table of a run, column by column.
-fn tables_in_words() -> String {
+/// Tables, column by column.
+fn tables_in_words(tables: Vec<TableInfo>) -> String {
     let mut text = String::new();
-    for table in kubesquall::observe::tables() {
+    for table in tables {
         text.push_str(&format!(
             "### `{}`\n\n{}.\n\n| column | holds | meaning |\n|---|---|---|\n",
             table.file,
@@ -205,6 +206,10 @@ fn tables_in_words() -> String {
                 Cells::MaybeTime | Cells::MaybeNumber => format!("{unit}, or nothing"),
                 Cells::Truth => "`true`, `false`".to_owned(),
                 Cells::Lines => "lines".to_owned(),
+                Cells::Real => format!("{unit}, or nothing"),
+                Cells::MaybeTruth => "`true`, `false`, or nothing".to_owned(),
+                Cells::Texts => "text".to_owned(),
+                Cells::Reals | Cells::Counts => unit.to_owned(),
                 other => panic!("{other:?}"),
             };
             text.push_str(&format!("| `{}` | {holds} | {} |\n", column.name, column.meaning));
@@ -221,14 +226,21 @@ fn capital(text: &str) -> String {
 
 #[test]
 fn names_of_tables_and_of_their_columns_are_unique() {
+    for tables in [kubesquall::observe::tables(), tables_of_studies(), tables_of_plans()] {
+        check_names(&tables);
+    }
+}
+
+fn check_names(tables: &[TableInfo]) {
     let mut files = BTreeSet::new();
-    for table in kubesquall::observe::tables() {
+    for table in tables {
         assert!(files.insert(table.file), "two tables are written to {}", table.file);
         let names: BTreeSet<&str> = table.columns.iter().map(|column| column.name).collect();
         assert_eq!(names.len(), table.columns.len(), "{} has two columns of one name", table.file);
         for column in &table.columns {
             let is_time = matches!(column.cells, Cells::Time | Cells::MaybeTime);
-            assert_eq!(column.name.ends_with("_s"), is_time, "{} of {}", column.name, table.file);
+            let is_sum = column.unit.ends_with("× s");
+            assert_eq!(column.name.ends_with("_s") && !is_sum, is_time, "{} of {}", column.name, table.file);
         }
     }
 }
@@ -246,6 +258,15 @@ fn the_tables_and_the_glossary_of_the_docs_are_those_of_the_code() {
         metrics.push_str(&format!("| `{}` | {} | {} | {} |\n", figure.name, figure.unit, figure.meaning, figure.rows));
     }
     let found = with_part(&with_part(&text, "glossary", terms.trim_end()), "metrics", metrics.trim_end());
-    let found = with_part(&found, "tables", tables_in_words().trim_end());
+    let found = with_part(&found, "tables", tables_in_words(kubesquall::observe::tables()).trim_end());
+    assert_eq!(expected::difference(path, &found), None);
+}
+
+#[test]
+fn the_tables_of_studies_and_plans_of_the_docs_are_those_of_the_code() {
+    let path = Path::new("docs/studies.md");
+    let text = fs::read_to_string(path).expect("the page");
+    let found = with_part(&text, "tables of studies", tables_in_words(tables_of_studies()).trim_end());
+    let found = with_part(&found, "tables of plans", tables_in_words(tables_of_plans()).trim_end());
     assert_eq!(expected::difference(path, &found), None);
 }

@@ -88,6 +88,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "study",
         &[
+            "report",
             "simulation",
             "scenario",
             "procedures",

@@ -8,6 +8,7 @@ use super::waits::Reach;
 use crate::arena::Symbol;
 use crate::model::Object;
 use crate::parallel;
+use crate::report::{BlastRow, named_table_text};
 use crate::simulation::Prepared;
 use crate::study::{Part, Progress};
 
@@ -79,39 +80,22 @@ pub fn blast_radius(
 /// `blast-radius.csv`: every loss, the worst first.
 #[must_use]
 pub fn blast_csv(blasts: &[Blast]) -> Vec<u8> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let header = [
-        "kind",
-        "lost",
-        "nodes_lost",
-        "alike",
-        "unready_replica_s",
-        "workloads_below_min_ready",
-        "pending",
-        "stuck",
-        "free_cpu_milli",
-        "free_memory",
-        "waited",
-        "longest_wait_s",
-    ];
-    writer.write_record(header).expect("writing to memory");
-    for Blast { kind, lost, outcome } in blasts {
+    let row = |Blast { kind, lost, outcome }: &Blast| {
         let margin = outcome.margin.unwrap_or_default();
-        let row = [
-            kind.clone(),
-            lost.label.clone(),
-            lost.nodes.len().to_string(),
-            lost.alike.to_string(),
-            format!("{:.3}", outcome.unready_replica_s),
-            outcome.workloads_below.to_string(),
-            outcome.pending.to_string(),
-            outcome.stuck.to_string(),
-            margin.free_cpu_milli.to_string(),
-            margin.free_memory.to_string(),
-            outcome.waited.to_string(),
-            outcome.longest_wait.seconds_text(),
-        ];
-        writer.write_record(row).expect("writing to memory");
-    }
-    writer.into_inner().expect("writing to memory")
+        BlastRow {
+            kind: kind.clone(),
+            lost: lost.label.clone(),
+            nodes_lost: lost.nodes.len(),
+            alike: lost.alike,
+            unready_replica_s: outcome.unready_replica_s,
+            workloads_below_min_ready: outcome.workloads_below,
+            pending: outcome.pending,
+            stuck: outcome.stuck,
+            free_cpu_milli: margin.free_cpu_milli,
+            free_memory: margin.free_memory,
+            waited: outcome.waited,
+            longest_wait: SimTime::ZERO + outcome.longest_wait,
+        }
+    };
+    named_table_text::<BlastRow>(&[], blasts.iter().map(row))
 }

@@ -7,6 +7,8 @@ use super::cases::LostSet;
 use super::definition::{Plan, PoolRange};
 use super::play::Outcome;
 use super::shortfall::Shortfall;
+use crate::report::{CandidateRow, PlayRow, named_table_text};
+use crate::units::SimTime;
 
 /// A play of a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -335,88 +337,58 @@ impl PlanResults {
     /// `plan.csv`: what was tried, in order.
     #[must_use]
     pub fn plan_csv(&self) -> Vec<u8> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        let pools = self.pools.iter().map(|pool| pool.name.as_str());
-        let header = pools.chain(["nodes", "price", "verdict", "plays", "failed_plays", "why", "cut_short"]);
-        writer.write_record(header).expect("writing to memory");
-        for candidate in &self.candidates {
+        let row = |candidate: &Candidate| {
             let (verdict, why) = self.verdict(candidate);
-            let failed = candidate.plays().iter().filter(|play| !play.outcome.is_survived()).count();
-            let counts = candidate.counts.iter().map(u32::to_string);
-            let rest = [
-                candidate.nodes().to_string(),
-                (candidate.price_micros as f64 / 1e6).to_string(),
-                verdict.to_owned(),
-                candidate.plays().len().to_string(),
-                failed.to_string(),
+            CandidateRow {
+                counts: candidate.counts.clone(),
+                nodes: candidate.nodes(),
+                price: candidate.price_micros as f64 / 1e6,
+                verdict,
+                plays: candidate.plays().len(),
+                failed_plays: candidate.plays().iter().filter(|play| !play.outcome.is_survived()).count(),
                 why,
-                matches!(candidate.verdict, Verdict::Played { is_cut_short: true, .. }).to_string(),
-            ];
-            writer.write_record(counts.chain(rest)).expect("writing to memory");
-        }
-        writer.into_inner().expect("writing to memory")
+                is_cut_short: matches!(candidate.verdict, Verdict::Played { is_cut_short: true, .. }),
+            }
+        };
+        named_table_text::<CandidateRow>(&[&self.pool_names()], self.candidates.iter().map(row))
     }
 
     /// `cases.csv`: every play.
     #[must_use]
     pub fn cases_csv(&self) -> Vec<u8> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        let pools = self.pools.iter().map(|pool| pool.name.as_str());
-        let columns = [
-            "case",
-            "lost",
-            "nodes_lost",
-            "alike",
-            "survived",
-            "shortfalls",
-            "pending",
-            "stuck",
-            "unready_replica_s",
-            "free_cpu_milli",
-            "free_memory",
-            "waited",
-            "longest_wait_s",
-            "waited_beyond_help",
-            "kind",
-            "object",
-            "why",
-            "lost_for_good",
-            "free_pods",
-            "refused",
-        ];
-        writer.write_record(pools.chain(columns)).expect("writing to memory");
-        for candidate in &self.candidates {
-            for play in candidate.plays() {
-                let outcome = &play.outcome;
-                let margin = outcome.margin.unwrap_or_default();
-                let first = outcome.shortfalls.first();
-                let text = |part: fn(&Shortfall) -> String| first.map_or_else(String::new, part);
-                let row = [
-                    self.case_of(play).to_owned(),
-                    play.lost.label.clone(),
-                    play.lost.nodes.len().to_string(),
-                    play.lost.alike.to_string(),
-                    outcome.is_survived().to_string(),
-                    outcome.shortfalls.len().to_string(),
-                    outcome.pending.to_string(),
-                    outcome.stuck.to_string(),
-                    format!("{:.3}", outcome.unready_replica_s),
-                    margin.free_cpu_milli.to_string(),
-                    margin.free_memory.to_string(),
-                    outcome.waited.to_string(),
-                    outcome.longest_wait.seconds_text(),
-                    outcome.waited_beyond_help.to_string(),
-                    text(|shortfall| format!("{:?}", shortfall.kind)),
-                    text(|shortfall| shortfall.object.clone()),
-                    text(|shortfall| shortfall.why.clone()),
-                    outcome.lost.to_string(),
-                    margin.free_pods.to_string(),
-                    outcome.refused.to_string(),
-                ];
-                let counts = candidate.counts.iter().map(u32::to_string);
-                writer.write_record(counts.chain(row)).expect("writing to memory");
-            }
+        let plays = self.candidates.iter().flat_map(|of| of.plays().iter().map(move |play| (of, play)));
+        let rows = plays.map(|(candidate, play)| self.play_row(candidate, play));
+        named_table_text::<PlayRow>(&[&self.pool_names()], rows)
+    }
+
+    fn pool_names(&self) -> Vec<&str> {
+        self.pools.iter().map(|pool| pool.name.as_str()).collect()
+    }
+
+    fn play_row(&self, candidate: &Candidate, play: &PlayRecord) -> PlayRow {
+        let outcome = &play.outcome;
+        let margin = outcome.margin.unwrap_or_default();
+        let shortfall = |of: &Shortfall| [format!("{:?}", of.kind), of.object.clone(), of.why.clone()];
+        PlayRow {
+            counts: candidate.counts.clone(),
+            case: self.case_of(play).to_owned(),
+            lost: play.lost.label.clone(),
+            nodes_lost: play.lost.nodes.len(),
+            alike: play.lost.alike,
+            is_survived: outcome.is_survived(),
+            shortfalls: outcome.shortfalls.len(),
+            pending: outcome.pending,
+            stuck: outcome.stuck,
+            unready_replica_s: outcome.unready_replica_s,
+            free_cpu_milli: margin.free_cpu_milli,
+            free_memory: margin.free_memory,
+            waited: outcome.waited,
+            longest_wait: SimTime::ZERO + outcome.longest_wait,
+            waited_beyond_help: outcome.waited_beyond_help,
+            shortfall: outcome.shortfalls.first().map(shortfall).unwrap_or_default(),
+            lost_for_good: outcome.lost,
+            free_pods: margin.free_pods,
+            refused: outcome.refused,
         }
-        writer.into_inner().expect("writing to memory")
     }
 }

@@ -10,7 +10,6 @@ mod together;
 mod workload;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde::Serialize;
 
@@ -21,6 +20,7 @@ use super::results::Results;
 use super::run::RunRow;
 use super::statistics::Interval;
 use super::undone::{LeftUndone, reason};
+use crate::report::{TuningRow, named_table_text};
 use combination::Combination;
 pub use together::Together;
 
@@ -308,31 +308,20 @@ impl Tuning {
     /// `tuning.csv`: a row for each workload and value.
     #[must_use]
     pub fn csv(&self) -> String {
-        let mut text = String::from(
-            "workload,value,today,best,cost,low,high,unready_replica_s,evictions,needless_evictions,recommended,ruled_out\n",
-        );
-        let finite = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
-        for choice in &self.workloads {
-            for of in &choice.values {
-                let _ = writeln!(
-                    text,
-                    "{},{},{},{},{},{},{},{},{},{},{},{}",
-                    choice.workload,
-                    of.value,
-                    choice.today,
-                    choice.best,
-                    of.cost.mean,
-                    finite(of.cost.low),
-                    finite(of.cost.high),
-                    of.unready_replica_s,
-                    of.evictions,
-                    of.needless_evictions,
-                    choice.recommended,
-                    if of.ruled_out { reason(&of.left_undone) } else { String::new() },
-                );
-            }
-        }
-        text
+        let values = self.workloads.iter().flat_map(|choice| choice.values.iter().map(move |of| (choice, of)));
+        let rows = values.map(|(choice, of)| TuningRow {
+            workload: choice.workload.to_string(),
+            value: of.value.clone(),
+            today: choice.today.clone(),
+            best: choice.best.clone(),
+            cost: [of.cost.mean, of.cost.low, of.cost.high],
+            unready_replica_s: of.unready_replica_s,
+            evictions: of.evictions,
+            needless_evictions: of.needless_evictions,
+            recommended: choice.recommended.clone(),
+            ruled_out: if of.ruled_out { reason(&of.left_undone) } else { String::new() },
+        });
+        String::from_utf8(named_table_text::<TuningRow>(&[], rows)).expect("cells are text")
     }
 }
 

@@ -1,0 +1,172 @@
+//! The tables of a study.
+
+use crate::observe::{Column, Row, Table, TableInfo};
+
+const AXES: &str = "a column for each thing that is varied: its value";
+
+/// Every table of a study's directory.
+#[must_use]
+pub fn tables_of_studies() -> Vec<TableInfo> {
+    vec![
+        TableInfo::of::<RunRow>(),
+        TableInfo::of::<WorkloadRunRow>(),
+        TableInfo::of::<MetricRow>(),
+        TableInfo::of::<TuningRow>(),
+    ]
+}
+
+/// A row of `runs.csv`.
+#[derive(Clone, Debug)]
+pub(crate) struct RunRow {
+    pub(crate) variant: usize,
+    pub(crate) values: Vec<String>,
+    pub(crate) replication: u32,
+    pub(crate) seed: u64,
+    pub(crate) metrics: Vec<f64>,
+}
+
+impl Row for RunRow {
+    const TABLE: Table<Self> = Table {
+        file: "runs.csv",
+        holds: "a row for each run",
+        columns: &[
+            Column::number("variant", "", "the variant's position in the grid, from 0", |row| row.variant as i64),
+            Column::texts("<axis>", AXES, |row| &row.values),
+            Column::number("replication", "", "which of the variant's runs, from 0", |row| row.replication.into()),
+            Column::unsigned("seed", "", "the seed that it was played with", |row| row.seed),
+            Column::reals("<metric>", "a column for each metric of a run, `replica_h`, `node_h` and `cost`", |row| {
+                &row.metrics
+            }),
+        ],
+    };
+}
+
+/// A row of `workloads.csv` of a study.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkloadRunRow {
+    pub(crate) variant: usize,
+    pub(crate) values: Vec<String>,
+    pub(crate) replication: u32,
+    pub(crate) workload: String,
+    pub(crate) metrics: Vec<f64>,
+}
+
+impl Row for WorkloadRunRow {
+    const TABLE: Table<Self> = Table {
+        file: "workloads.csv",
+        holds: "if `tolerationSeconds` are varied, a row for each run and workload whose pods have them",
+        columns: &[
+            Column::number("variant", "", "the variant's position in the grid, from 0", |row| row.variant as i64),
+            Column::texts("<axis>", AXES, |row| &row.values),
+            Column::number("replication", "", "which of the variant's runs, from 0", |row| row.replication.into()),
+            Column::text("workload", "the workload", |row| &row.workload),
+            Column::reals(
+                "<metric>",
+                "a column for each metric that a workload has of its own, and its `cost`",
+                |row| &row.metrics,
+            ),
+        ],
+    };
+}
+
+/// A row of `variants.csv`. Of a metric that was never observed, everything but `n` is not a number.
+#[derive(Clone, Debug)]
+pub(crate) struct MetricRow {
+    pub(crate) variant: usize,
+    pub(crate) values: Vec<String>,
+    pub(crate) metric: &'static str,
+    pub(crate) n: usize,
+    /// Mean, low and high.
+    pub(crate) mean: [f64; 3],
+    pub(crate) deviation: f64,
+    pub(crate) min: f64,
+    /// Median, low and high.
+    pub(crate) p50: [f64; 3],
+    /// The same of the 90th percentile.
+    pub(crate) p90: [f64; 3],
+    pub(crate) p99: f64,
+    pub(crate) max: f64,
+    /// Mean difference to the baseline, low and high.
+    pub(crate) difference: [f64; 3],
+    pub(crate) widened: Option<bool>,
+    pub(crate) difference_widened: Option<bool>,
+    pub(crate) ruled_out: String,
+}
+
+impl Row for MetricRow {
+    const TABLE: Table<Self> = Table {
+        file: "variants.csv",
+        holds: "a row for each variant and metric, in the metric's unit",
+        columns: &[
+            Column::number("variant", "", "the variant's position in the grid, from 0", |row| row.variant as i64),
+            Column::texts("<axis>", AXES, |row| &row.values),
+            Column::text("metric", "the metric", |row| row.metric),
+            Column::number(
+                "n",
+                "runs",
+                "those of which it is known; all that follows is empty if there are none",
+                |row| row.n as i64,
+            ),
+            Column::real("mean", "", "their mean", |row| row.mean[0]),
+            Column::real("low", "", "the lower end of its confidence interval", |row| row.mean[1]),
+            Column::real("high", "", "the upper end", |row| row.mean[2]),
+            Column::real("deviation", "", "the standard deviation", |row| row.deviation),
+            Column::real("min", "", "the least", |row| row.min),
+            Column::real("p50", "", "the median", |row| row.p50[0]),
+            Column::real("p50_low", "", "the lower end of its confidence interval", |row| row.p50[1]),
+            Column::real("p50_high", "", "the upper end", |row| row.p50[2]),
+            Column::real("p90", "", "the 90th percentile", |row| row.p90[0]),
+            Column::real("p90_low", "", "the lower end of its confidence interval", |row| row.p90[1]),
+            Column::real("p90_high", "", "the upper end", |row| row.p90[2]),
+            Column::real("p99", "", "the 99th percentile", |row| row.p99),
+            Column::real("max", "", "the most", |row| row.max),
+            Column::real("difference", "", "the mean difference to the baseline, run by run", |row| row.difference[0]),
+            Column::real("difference_low", "", "the lower end of its confidence interval", |row| row.difference[1]),
+            Column::real("difference_high", "", "the upper end", |row| row.difference[2]),
+            Column::maybe_truth("widened", "whether the mean's interval allows for runs that nobody has seen", |row| {
+                row.widened
+            }),
+            Column::maybe_truth("difference_widened", "the same of the difference's", |row| row.difference_widened),
+            Column::text("ruled_out", "what the variant leaves undone, if that rules it out", |row| &row.ruled_out),
+        ],
+    };
+}
+
+/// A row of `tuning.csv`.
+#[derive(Clone, Debug)]
+pub(crate) struct TuningRow {
+    pub(crate) workload: String,
+    pub(crate) value: String,
+    pub(crate) today: String,
+    pub(crate) best: String,
+    /// Mean, low and high.
+    pub(crate) cost: [f64; 3],
+    pub(crate) unready_replica_s: f64,
+    pub(crate) evictions: f64,
+    pub(crate) needless_evictions: f64,
+    pub(crate) recommended: String,
+    pub(crate) ruled_out: String,
+}
+
+impl Row for TuningRow {
+    const TABLE: Table<Self> = Table {
+        file: "tuning.csv",
+        holds: "of `tune`: a row for each workload and value of its `tolerationSeconds`",
+        columns: &[
+            Column::text("workload", "the workload", |row| &row.workload),
+            Column::text("value", "the value", |row| &row.value),
+            Column::text("today", "what the workload has now", |row| &row.today),
+            Column::text("best", "the value that costs least", |row| &row.best),
+            Column::real("cost", "cost", "what the value costs, on average of the runs", |row| row.cost[0]),
+            Column::real("low", "cost", "the lower end of its confidence interval", |row| row.cost[1]),
+            Column::real("high", "cost", "the upper end", |row| row.cost[2]),
+            Column::real("unready_replica_s", "pods × s", "mean missing ready pods times seconds", |row| {
+                row.unready_replica_s
+            }),
+            Column::real("evictions", "pods", "mean pods evicted", |row| row.evictions),
+            Column::real("needless_evictions", "pods", "mean needless evictions", |row| row.needless_evictions),
+            Column::text("recommended", "the value that is recommended", |row| &row.recommended),
+            Column::text("ruled_out", "what the value leaves undone, if that rules it out", |row| &row.ruled_out),
+        ],
+    };
+}

@@ -43,13 +43,13 @@ impl TableVisitor for Files<'_> {
 }
 
 fn csv<R: Row>(rows: &[R]) -> Vec<u8> {
-    named_table_text(&[], rows)
+    named_table_text::<R>(&[], rows)
 }
 
 /// The text of a table some of whose columns stand for several: `names` has the names of each of these, in their order.
 pub(crate) fn named_table_text<R: Row>(names: &[&[&str]], rows: impl IntoIterator<Item: Borrow<R>>) -> Vec<u8> {
     let mut text = Vec::new();
-    write_named_table(&mut text, names, rows).expect("writing to memory");
+    write_named_table::<R>(&mut text, names, rows).expect("writing to memory");
     text
 }
 

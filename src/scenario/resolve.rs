@@ -5,7 +5,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::actions::{Timeline, remember_applied};
+use super::actions::{self, Timeline, remember_applied};
 use super::assumptions;
 use super::at::At;
 use super::control_plane;
@@ -334,7 +334,7 @@ impl Resolver<'_> {
             files: &mut *files,
             shells: BTreeMap::new(),
         };
-        let timeline = timeline.actions(&spec.timeline, At::root(root).field("spec").field("timeline"));
+        let timeline = actions::resolve(&spec.timeline, At::root(root).field("spec").field("timeline"), timeline);
         procedures.workload_autoscalers.clone_from(&spec.horizontal_pod_autoscalers);
         procedures.repair.clone_from(&spec.node_auto_repair);
         procedures.autoscaler = self.autoscaler(root, &spec, &procedures, files);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Plans, Timeline};
+use super::action::{Action, Plans, Timeline, add};
 use crate::arena::Symbol;
 use crate::component::Config;
 use crate::diagnostics::Diagnostics;
@@ -29,7 +29,7 @@ impl Action for AddNodesEntry {
     fn resolve(&self, at: SimTime, _place: At<'_>, timeline: &mut Timeline<'_, '_, '_>) -> Range<usize> {
         let chaos = &mut *timeline.chaos;
         let Some(pool) = chaos.pools.iter().position(|pool| pool.name == self.pool) else { return 0..0 };
-        super::add(&mut chaos.add_nodes, (at, pool, self.count))
+        add(&mut chaos.add_nodes, (at, pool, self.count))
     }
 
     fn written(plans: Plans<'_>, index: usize) -> Self {

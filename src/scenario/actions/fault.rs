@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Action, Plans, Timeline};
+use super::action::{Action, Plans, Timeline, add};
 pub(crate) use crate::chaos::FaultSpec;
 use crate::component::Config;
 use crate::diagnostics::{Diagnostic, Diagnostics};
@@ -17,7 +17,7 @@ impl Action for FaultSpec {
         for (field, distribution) in fault.fault.distributions() {
             timeline.resolver.observations(distribution, place.field(field).location(), timeline.files);
         }
-        super::add(&mut timeline.chaos.faults, (at, fault))
+        add(&mut timeline.chaos.faults, (at, fault))
     }
 
     fn written(plans: Plans<'_>, index: usize) -> Self {

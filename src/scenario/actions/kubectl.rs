@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Plans, Timeline};
+use super::action::{Action, Plans, Timeline};
 use crate::arena::Symbol;
 use crate::component::Config;
 use crate::diagnostics::{Diagnostic, Diagnostics, Location};

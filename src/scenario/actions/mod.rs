@@ -1,79 +1,18 @@
 //! What can happen at an instant of the timeline: one file an action.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
+mod action;
 
 use serde::de::Deserializer;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::at::At;
-use super::files::Files;
 use super::inventory::Inventory;
-use super::resolver::Resolver;
-use crate::chaos::ChaosPlan;
 use crate::component::Config;
 use crate::diagnostics::Diagnostics;
-use crate::kubectl::{Runbook, ShellId};
-use crate::model::NotModelled;
-use crate::procedures::ProcedurePlan;
 use crate::units::{SimDuration, SimTime, with_days};
-
-/// An action as it is written under its field of an entry.
-trait Action: Sized {
-    /// Puts it into the plan of who does it; its positions there, none if it cannot be read.
-    fn resolve(&self, at: SimTime, place: At<'_>, timeline: &mut Timeline<'_, '_, '_>) -> Range<usize>;
-
-    /// The action at a position of its plan, as a lock file writes it.
-    fn written(plans: Plans<'_>, index: usize) -> Self;
-
-    /// Everything that can be wrong with it although its fields have the right types.
-    fn check(&self, at: At<'_>, config: &Config, inventory: &Inventory, diagnostics: &mut Diagnostics);
-
-    /// How many nodes it adds.
-    fn node_count(&self) -> u32 {
-        0
-    }
-}
-
-/// The plans that the actions are sorted into.
-#[derive(Copy, Clone)]
-pub(super) struct Plans<'a> {
-    pub(super) chaos: &'a ChaosPlan,
-    pub(super) runbook: &'a Runbook,
-    pub(super) procedures: &'a ProcedurePlan,
-}
-
-/// The same while the timeline is read, and what it takes to read it.
-pub(super) struct Timeline<'a, 'r, 'f> {
-    pub(super) resolver: &'a mut Resolver<'r>,
-    pub(super) chaos: &'a mut ChaosPlan,
-    pub(super) runbook: &'a mut Runbook,
-    pub(super) procedures: &'a mut ProcedurePlan,
-    pub(super) not_modelled: &'a mut Vec<NotModelled>,
-    pub(super) files: &'a mut Files<'f>,
-    /// Lines of one instant are typed into one shell.
-    pub(super) shells: BTreeMap<SimTime, ShellId>,
-}
-
-impl Timeline<'_, '_, '_> {
-    /// What the entries do, in the order in which they are written.
-    pub(super) fn actions(mut self, entries: &[TimelineEntry], place: At<'_>) -> Vec<(SimTime, TimelineAction)> {
-        let mut actions = Vec::new();
-        for (index, entry) in entries.iter().enumerate() {
-            let at = SimTime::ZERO + entry.at;
-            let Some(action) = entry.actions.first() else { continue };
-            action.resolve(at, place.index(index), &mut self, &mut actions);
-        }
-        actions
-    }
-}
-
-/// Puts something at the end of a plan; its position.
-fn add<T>(plan: &mut Vec<T>, item: T) -> Range<usize> {
-    plan.push(item);
-    plan.len() - 1..plan.len()
-}
+use action::Action;
+pub(super) use action::{Plans, Timeline};
 
 /// An entry of the timeline.
 #[derive(Clone, Debug)]
@@ -81,6 +20,21 @@ pub(crate) struct TimelineEntry {
     pub(crate) at: SimDuration,
     /// One, in an entry that is right.
     pub(crate) actions: Vec<ActionEntry>,
+}
+
+/// What the entries do, in the order in which they are written.
+pub(super) fn resolve(
+    entries: &[TimelineEntry],
+    place: At<'_>,
+    mut timeline: Timeline<'_, '_, '_>,
+) -> Vec<(SimTime, TimelineAction)> {
+    let mut actions = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        let at = SimTime::ZERO + entry.at;
+        let Some(action) = entry.actions.first() else { continue };
+        action.resolve(at, place.index(index), &mut timeline, &mut actions);
+    }
+    actions
 }
 
 /// Makes the modules and the enums of the list of actions.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Action, Plans, Timeline};
+use super::action::{Action, Plans, Timeline, add};
 use crate::component::Config;
 use crate::diagnostics::Diagnostics;
 pub(crate) use crate::procedures::rolling_reboot::RollingRebootSpec;
@@ -15,7 +15,7 @@ const REBOOT_PERIOD_MIN: SimDuration = SimDuration::from_secs(1);
 
 impl Action for RollingRebootSpec {
     fn resolve(&self, _at: SimTime, _place: At<'_>, timeline: &mut Timeline<'_, '_, '_>) -> Range<usize> {
-        super::add(&mut timeline.procedures.reboots, self.clone())
+        add(&mut timeline.procedures.reboots, self.clone())
     }
 
     fn written(plans: Plans<'_>, index: usize) -> Self {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Action, Plans, Timeline};
+use super::action::{Action, Plans, Timeline, add};
 use crate::component::Config;
 use crate::diagnostics::Diagnostics;
 pub(crate) use crate::procedures::rolling_upgrade::RollingUpgradeSpec;
@@ -12,7 +12,7 @@ use crate::units::{IntOrPercent, SimDuration, SimTime};
 
 impl Action for RollingUpgradeSpec {
     fn resolve(&self, _at: SimTime, _place: At<'_>, timeline: &mut Timeline<'_, '_, '_>) -> Range<usize> {
-        super::add(&mut timeline.procedures.upgrades, self.clone())
+        add(&mut timeline.procedures.upgrades, self.clone())
     }
 
     fn written(plans: Plans<'_>, index: usize) -> Self {

@@ -11,6 +11,7 @@ use crate::parallel;
 use crate::report::{BlastRow, named_table_text};
 use crate::simulation::Prepared;
 use crate::study::{Part, Progress};
+use crate::units::SimTime;
 
 /// Whether some node of the largest cluster has the label.
 #[must_use]

@@ -68,3 +68,18 @@ fn nodes_need_a_reboot_again_after_a_while() {
     let (played, _) = reboot("period: 5m, every: 3h", "", &[]);
     assert_eq!(played.events("NodeRebooted").len(), 8);
 }
+
+#[test]
+fn a_machine_that_is_gone_with_its_daemon_gives_no_lock_back_before_it_expires() {
+    let times = |played: &Played, reason: &str| -> Vec<f64> {
+        played.events(reason).iter().map(|event| seconds(event.at)).collect()
+    };
+    let (played, _) = reboot("period: 5m", "", &[]);
+    let (first, at) = (&played.events("NodeRebooted")[0].name, times(&played, "NodeRebooted")[0]);
+    // The daemon would give the lock back at a tick of a minute.
+    let lost = format!(", {{at: {}s, fault: {{kind: InstanceGone, nodes: {{names: [{first}]}}}}}}", at + 1.0);
+    let (played, _) = reboot("period: 5m, lockTtl: 2h", &lost, &[]);
+    let locked = times(&played, "RebootLockAcquired");
+    assert!(locked[1] >= locked[0] + 7200.0, "{locked:?}");
+    assert_eq!(played.events("RebootsEnded").len(), 1);
+}

@@ -94,7 +94,13 @@ impl Column {
     fn push(&mut self, cell: &str) {
         self.rows += 1;
         match self.info.cells {
-            Cells::Text | Cells::Lines => {
+            Cells::Text
+            | Cells::Lines
+            | Cells::Real
+            | Cells::MaybeTruth
+            | Cells::Texts
+            | Cells::Reals
+            | Cells::Counts => {
                 let code = self.dictionary.code(cell);
                 put(&mut self.values, code);
             }
@@ -212,7 +218,8 @@ struct ColumnHeader {
 /// What the page calls what a column holds.
 fn cells_name(cells: Cells) -> &'static str {
     match cells {
-        Cells::Text => "text",
+        // Tables of runs have none of the others.
+        Cells::Text | Cells::Real | Cells::MaybeTruth | Cells::Texts | Cells::Reals | Cells::Counts => "text",
         Cells::Time => "time",
         Cells::MaybeTime => "maybe_time",
         Cells::Number => "number",
@@ -224,7 +231,9 @@ fn cells_name(cells: Cells) -> &'static str {
 
 fn joined(columns: &[Column]) -> Vec<u8> {
     let parts = |column: &Column| match column.info.cells {
-        Cells::Text | Cells::Lines => column.dictionary.words(),
+        Cells::Text | Cells::Lines | Cells::Real | Cells::MaybeTruth | Cells::Texts | Cells::Reals | Cells::Counts => {
+            column.dictionary.words()
+        }
         Cells::Time | Cells::MaybeTime | Cells::Number | Cells::MaybeNumber | Cells::Truth => (Vec::new(), Vec::new()),
     };
     let parts: Vec<(Vec<u8>, Vec<u8>)> = columns.iter().map(parts).collect();

@@ -15,6 +15,9 @@ import { clock, count } from "./format.js";
 /** Height of a row in pixels, as page.css has it. */
 const ROW = 26;
 
+/** Rows that are printed: paper is not for looking things up. */
+const PRINTED = 30;
+
 /**
  * @param {string} label @param {GridColumn[]} columns
  */
@@ -30,9 +33,14 @@ export function createGrid(label, columns) {
   /** @type {ArrayLike<number>} */
   let rows = [];
   let total = 0;
+  const print = matchMedia("print");
   const draw = () => {
-    const first = Math.max(0, Math.floor(view.scrollTop / ROW) - 4);
-    const last = Math.min(rows.length, first + Math.ceil(view.clientHeight / ROW) + 8);
+    const isPrint = print.matches;
+    const first = isPrint ? 0 : Math.max(0, Math.floor(view.scrollTop / ROW) - 4);
+    const last = Math.min(rows.length, isPrint ? PRINTED : first + Math.ceil(view.clientHeight / ROW) + 8);
+    space.style.height = `${(isPrint ? last : rows.length) * ROW}px`;
+    const shown = rows.length === total ? `${count(total)} in all` : `${count(rows.length)} of ${count(total)}`;
+    note.textContent = isPrint && last < rows.length ? `${shown}; the first ${last} are printed` : shown;
     body.style.transform = `translateY(${first * ROW}px)`;
     fill(body, Array.from({ length: Math.max(0, last - first) }, (_, at) => {
       const row = rows[first + at];
@@ -42,16 +50,15 @@ export function createGrid(label, columns) {
     }));
   };
   view.addEventListener("scroll", draw, { passive: true });
+  print.addEventListener("change", draw);
   return {
     element,
     /** @param {ArrayLike<number>} shown @param {number} all */
     show(shown, all) {
       rows = shown;
       total = all;
-      space.style.height = `${rows.length * ROW}px`;
       view.scrollTop = 0;
       element.setAttribute("aria-rowcount", String(rows.length + 1));
-      note.textContent = rows.length === total ? `${count(total)} in all` : `${count(rows.length)} of ${count(total)}`;
       draw();
     },
     /** Brings a row to sight. @param {number} at Its position */

@@ -251,6 +251,8 @@ async function start() {
   view.seek(firstFault(tables, end));
   hook(view, model);
   document.documentElement.dataset.shown = String(Math.round(performance.now()));
+  // Paper has another width.
+  matchMedia("print").addEventListener("change", () => dispatchEvent(new Event("resize")));
   await painted();
   const [causeTable, events, notModelled] = await Promise.all(["causes", "events", "not-modelled"].map(loadTable));
   Object.assign(tables, { causes: causeTable, events });

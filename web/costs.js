@@ -33,11 +33,24 @@ export function costsOf(teller) {
   const costs = shortWorkloads(model, summary).map(({ workload, key, outcome }) => {
     const losses = lossesOf(model, replaced, teller.members(workload));
     const gaps = missingStretches(model, workload, teller.members(workload));
-    const each = losses.map((loss) => phaseTimes(loss.pieces, gaps));
+    const stretches = joined(gaps);
+    const each = losses.map((loss) => phaseTimes(loss.pieces, stretches));
     const parts = PHASES.map((_, phase) => each.reduce((sum, times) => sum + times[phase], 0));
     return { key, outcome, parts, unready: outcome.unready_replica_s * 1000, counted: gaps.reduce((sum, gap) => sum + gap.missing * (gap.to - gap.from), 0), losses, each };
   });
   return costs.sort((a, b) => b.unready - a.unready || (a.key < b.key ? -1 : 1));
+}
+
+/** Stretches that follow each other as one. @param {{from: number, to: number}[]} gaps In order */
+function joined(gaps) {
+  /** @type {{from: number, to: number}[]} */
+  const found = [];
+  for (const { from, to } of gaps) {
+    const last = found[found.length - 1];
+    if (last && last.to === from) last.to = to;
+    else found.push({ from, to });
+  }
+  return found;
 }
 
 /** The phases that count as unready: all but the first, in which nobody has noticed. @param {number[]} parts */

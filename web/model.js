@@ -218,7 +218,8 @@ function podsOf(table, readiness, nodes, workloads) {
   const phase = texts(table, "phase");
   const created = numbers(table, "created_s");
   const gone = orNever(numbers(table, "gone_s"));
-  const key = (/** @type {number} */ pod) => `pod/${namespace(pod)}/${name(pod)}`;
+  const keys = Array.from({ length: count }, (_, pod) => `pod/${namespace(pod)}/${name(pod)}`);
+  const key = (/** @type {number} */ pod) => keys[pod];
   return {
     count, key, workloadKey, created, gone,
     cause: texts(table, "deletion_cause"),
@@ -233,34 +234,35 @@ function podsOf(table, readiness, nodes, workloads) {
     failed: Uint8Array.from({ length: count }, (_, pod) => (phase(pod) === "Failed" ? 1 : 0)),
     slot: new Int32Array(count).fill(-1),
     restless: new Int32Array(0),
-    ...flipsOf(readiness, count, key, created, gone),
+    ...flipsOf(readiness, count, namespace, name, created, gone),
   };
 }
 
 /**
  * The rows of readiness.csv by pod. Names come again (StatefulSets): a row belongs to the pod of its name that was there.
- * @param {Table} readiness @param {number} count @param {(pod: number) => string} key @param {Float64Array} created @param {Float64Array} gone
+ * @param {Table} readiness @param {number} count @param {(pod: number) => string} namespace @param {(pod: number) => string} name
+ * @param {Float64Array} created @param {Float64Array} gone
  */
-function flipsOf(readiness, count, key, created, gone) {
+function flipsOf(readiness, count, namespace, name, created, gone) {
   /** @type {Map<string, number | number[]>} */
   const named = new Map();
   for (let pod = 0; pod < count; pod++) {
-    const of = key(pod);
-    const before = named.get(of);
-    if (before === undefined) named.set(of, pod);
-    else if (typeof before === "number") named.set(of, [before, pod]);
+    const before = named.get(name(pod));
+    if (before === undefined) named.set(name(pod), pod);
+    else if (typeof before === "number") named.set(name(pod), [before, pod]);
     else before.push(pod);
   }
   const times = numbers(readiness, "time_s");
-  const namespace = texts(readiness, "namespace");
-  const name = texts(readiness, "name");
+  const rowNamespace = texts(readiness, "namespace");
+  const rowName = texts(readiness, "name");
   const ready = texts(readiness, "ready");
   const podOf = new Int32Array(readiness.rows).fill(-1);
   for (let row = 0; row < readiness.rows; row++) {
-    const found = named.get(`pod/${namespace(row)}/${name(row)}`);
+    const found = named.get(rowName(row));
     if (found === undefined) continue;
-    if (typeof found === "number") podOf[row] = found;
-    else podOf[row] = found.find((pod) => created[pod] <= times[row] && times[row] <= gone[pod]) ?? -1;
+    const isIt = (/** @type {number} */ pod) => namespace(pod) === rowNamespace(row) && created[pod] <= times[row] && times[row] <= gone[pod];
+    if (typeof found === "number") podOf[row] = isIt(found) ? found : -1;
+    else podOf[row] = found.find(isIt) ?? -1;
   }
   const { offsets, order } = grouped(podOf, count);
   return {

@@ -14,6 +14,7 @@ mod figures;
 mod intake;
 mod invalid;
 mod mutations;
+mod page;
 mod plan;
 mod plan_brute_force;
 mod plays;

@@ -1,18 +1,18 @@
 // The page of a run: reads the tables, builds the views, listens to keys.
 
-import { column, loadSummary, loadTable, numbers } from "./data.js";
-import { byId, colors, el, fill, named, sized } from "./dom.js";
+import { loadSummary, loadTable, numbers } from "./data.js";
+import { byId, el, fill } from "./dom.js";
 import { clock, count, counted, lasting } from "./format.js";
 import { createView } from "./view.js";
-import { NODE, POD, POD_STATES, buildModel, nodeAt, nodeChangeAt, podAt } from "./model.js";
+import { POD, POD_STATES, buildModel, nodeAt, nodeChangeAt, podAt } from "./model.js";
 import { replacements } from "./fates.js";
 import { timersOf } from "./timers.js";
 import { procedureBars, podsByWorkload } from "./lanes.js";
 import { causesOf } from "./story.js";
-import { objectLink, timeLink } from "./grid.js";
+import { objectLink } from "./grid.js";
 import { showPodCurve } from "./curves.js";
 import { showTimeline } from "./timeline.js";
-import { drawCell, showCluster } from "./cluster.js";
+import { showCluster } from "./cluster.js";
 import { showSearch, showStories } from "./stories.js";
 import { showCosts } from "./costs.js";
 import { showCountdowns, showEvents, showNodeTable, showNotModelled } from "./tables.js";
@@ -240,7 +240,7 @@ async function start() {
   byId("duration").textContent = lasting(end);
   showFigures(summary, model);
   linkVerdict(summary);
-  showTimeline(tables, model, summary, view);
+  const timeline = showTimeline(tables, model, summary, view);
   showPodCurve(tables.cluster, view);
   showNodeLegend();
   const shown = showCluster(model, summary, view, timers);
@@ -256,6 +256,7 @@ async function start() {
   await painted();
   const [causeTable, events, notModelled] = await Promise.all(["causes", "events", "not-modelled"].map(loadTable));
   Object.assign(tables, { causes: causeTable, events });
+  timeline.addProcedures(procedureBars(events, end));
   const teller = tellerOf(tables, model, summary, timers);
   const costs = showCosts(teller, view);
   Object.assign(globalThis.kubesquall, { costs: () => costs.map(({ key, unready, counted: found, parts }) => ({ key, unready, counted: found, parts })) });

@@ -23,6 +23,9 @@ import { lastAt } from "./model.js";
  * @property {(time: number) => string} [now] Its value at an instant
  */
 
+/** The order of lanes; others follow. */
+const LANES = ["Faults", "Control plane", "Procedures", "kubectl"];
+
 /** Rows of workloads that are shown before somebody asks for all. */
 const WORKLOADS_SHOWN = 8;
 
@@ -227,6 +230,8 @@ export function showTimeline(tables, model, summary, view) {
   /** @type {{lane: Lane, canvas: HTMLCanvasElement, now: HTMLElement}[]} */
   let rows = [];
   let showsAll = false;
+  /** @type {Bar[]} */
+  let procedures = [];
 
   const addLane = (/** @type {Lane} */ lane) => {
     const canvas = el("canvas", { "aria-hidden": "true" });
@@ -240,11 +245,16 @@ export function showTimeline(tables, model, summary, view) {
   const build = () => {
     fill(list);
     rows = [];
-    lanesOf(tables, model).forEach(addLane);
+    const lanes = lanesOf(tables, model);
+    if (procedures.length > 0) lanes.push(barLane("Procedures", "what operators and their automata did by a plan: upgrades and reboots of pools, autoscaling", procedures, "procedure"));
+    const rank = (/** @type {Lane} */ lane) => (LANES.includes(lane.name) ? LANES.indexOf(lane.name) : LANES.length);
+    lanes.sort((a, b) => rank(a) - rank(b));
+    lanes.forEach(addLane);
     if (short.length > 0) {
       list.append(el("h3", { class: "lane-heading" }, `Ready replicas of ${short.length === 1 ? "the workload" : `the ${count(short.length)} workloads`} that ran short, the worst first`));
     }
     short.slice(0, showsAll ? short.length : WORKLOADS_SHOWN).forEach(({ workload, key }) => addLane(workloadLane(model, workload, key)));
+    byId("lane-count").textContent = counted(rows.length, "lane");
     if (short.length > WORKLOADS_SHOWN) {
       const label = showsAll ? `Show the worst ${WORKLOADS_SHOWN} only` : `Show all ${count(short.length)}; these are the worst ${WORKLOADS_SHOWN}`;
       list.append(el("button", { class: "quiet", id: "all-workloads", onclick: () => { showsAll = !showsAll; build(); draw(); } }, label));
@@ -289,7 +299,15 @@ export function showTimeline(tables, model, summary, view) {
   addEventListener("resize", draw);
   byId("zoom-out").addEventListener("click", () => view.zoom(0, view.end));
   draw();
-  byId("lane-count").textContent = counted(rows.length, "lane");
+  return {
+    /** Procedures are read from the events, which come later. @param {Bar[]} bars */
+    addProcedures(bars) {
+      if (bars.length === 0) return;
+      procedures = bars;
+      build();
+      draw();
+    },
+  };
 }
 
 /**

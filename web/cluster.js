@@ -78,6 +78,11 @@ export function layoutOf(model, width) {
 
 /** @typedef {NonNullable<ReturnType<typeof layoutOf>>} Layout */
 
+/** Whether a pod of a state has a place on its node: one that was bound, and has not ended. @param {number} state */
+function isPlaced(state) {
+  return state === POD.READY || state === POD.NOT_READY || state === POD.STARTING || state === POD.TERMINATING;
+}
+
 /** Names of the colors of pods by state. */
 const POD_TINTS = ["", "pod-ready", "pod-not-ready", "pod-starting", "pod-unscheduled", "pod-terminating", "pod-succeeded", "pod-failed"];
 
@@ -182,7 +187,7 @@ export function showCluster(model, summary, view, timers) {
     const inX = x - column * (layout.tileWidth + layout.gap) - layout.pad;
     const inY = y - row * (layout.tileHeight + layout.gap) - layout.head - layout.pad;
     const place = inX >= 0 && inY >= 0 && inX < layout.across * layout.cell ? Math.floor(inY / layout.cell) * layout.across + Math.floor(inX / layout.cell) : -1;
-    const pod = members[node].find((one) => pods.slot[one] === place && states[one] !== POD.ABSENT && states[one] < POD.SUCCEEDED);
+    const pod = members[node].find((one) => pods.slot[one] === place && isPlaced(states[one]));
     return { node, pod: pod ?? -1 };
   };
 
@@ -192,7 +197,7 @@ export function showCluster(model, summary, view, timers) {
     const state = change < 0 ? NODE.ABSENT : nodes.ready[change];
     const outage = outageAt(nodes, node, view.time);
     const here = POD_STATES.map(() => 0);
-    for (const pod of members[node]) here[states[pod]]++;
+    for (const pod of members[node]) if (isPlaced(states[pod])) here[states[pod]]++;
     const taints = change < 0 ? "" : nodes.taints(change);
     return [
       `${nodes.names[node]}: ${state === NODE.ABSENT ? "not in the cluster" : `Ready=${NODE_STATES[state]}`}`,
@@ -294,9 +299,8 @@ export function showCluster(model, summary, view, timers) {
     for (const node of group.nodes) {
       const change = nodeChangeAt(nodes, node, view.time);
       sums[change < 0 ? NODE.ABSENT : nodes.ready[change]]++;
-      for (const pod of members[node]) here[states[pod]]++;
+      for (const pod of members[node]) if (isPlaced(states[pod])) here[states[pod]]++;
     }
-    here[POD.ABSENT] = 0;
     context.clearRect(0, 0, wide, 44);
     for (const [values, top, tall, tints] of /** @type {[number[], number, number, string[]][]} */ ([[sums, 0, 14, NODE_TINTS], [here, 18, 22, POD_TINTS]])) {
       const all = Math.max(1, values.reduce((a, b) => a + b, 0));
@@ -327,7 +331,7 @@ export function showCluster(model, summary, view, timers) {
       }
       for (const pod of members[node]) {
         const state = states[pod];
-        if (state === POD.ABSENT || state >= POD.SUCCEEDED) continue;
+        if (!isPlaced(state)) continue;
         const slot = pods.slot[pod];
         const isFaded = chosen >= 0 && pods.workload[pod] !== chosen;
         const tint = chosen >= 0 && !isFaded ? color("focus") : tints[tintOf[pods.workload[pod]] ?? TINTED];
@@ -434,7 +438,7 @@ export function showCluster(model, summary, view, timers) {
       for (let one = 0; one < here.length; one++) {
         const pod = here[one];
         const podState = states[pod];
-        if (podState === POD.ABSENT || podState >= POD.SUCCEEDED) continue;
+        if (!isPlaced(podState)) continue;
         const slot = pods.slot[pod];
         const value = chosen >= 0 && pods.workload[pod] === chosen ? focusPixel : podPixels[podState];
         const down = (slot / size.across) | 0;

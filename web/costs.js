@@ -3,7 +3,7 @@
 import { showShares } from "./curves.js";
 import { byId, el, fill } from "./dom.js";
 import { count, counted, lasting } from "./format.js";
-import { PHASES, lossesOf, missingStretches, phaseTimes } from "./fates.js";
+import { PHASES, lossesOf, missingStretches, phaseTimes, sharedTimes } from "./fates.js";
 import { objectLink } from "./grid.js";
 import { shortWorkloads } from "./lanes.js";
 
@@ -35,7 +35,7 @@ export function costsOf(teller) {
     const gaps = missingStretches(model, workload, teller.members(workload));
     const stretches = joined(gaps);
     const each = losses.map((loss) => phaseTimes(loss.pieces, stretches));
-    const parts = PHASES.map((_, phase) => each.reduce((sum, times) => sum + times[phase], 0));
+    const parts = sharedTimes(losses.flatMap((loss) => loss.pieces), gaps);
     return { key, outcome, parts, unready: outcome.unready_replica_s * 1000, counted: gaps.reduce((sum, gap) => sum + gap.missing * (gap.to - gap.from), 0), losses, each };
   });
   return costs.sort((a, b) => b.unready - a.unready || (a.key < b.key ? -1 : 1));
@@ -87,7 +87,7 @@ export function showCosts(teller, view) {
   const all = costs.reduce((sum, cost) => sum + cost.unready, 0);
   const rest = rests.reduce((a, b) => a + b, 0);
   const used = PHASES.map((_, phase) => costs.some((cost) => cost.parts[phase] > 0));
-  const legend = el("p", { class: "legend" }, PHASES.map(([name, title], phase) => used[phase] && el("span", { class: `key phase-key-${phase}`, title }, name)), rest > 0 && el("span", { class: `key phase-key-${PHASES.length}`, title: "pods that never were there: scaled up, rolled out, not made" }, "other"));
+  const legend = el("p", { class: "legend" }, PHASES.map(([name, title], phase) => used[phase] && el("span", { class: `key phase-key-${phase}`, title }, name)), rest > 0 && el("span", { class: `key phase-key-${PHASES.length}`, title: "pods that nobody had made" }, "other"));
   const list = el("div", { class: "stacks" });
   const fillList = (/** @type {number} */ limit) => {
     fill(list, costs.slice(0, limit).map((cost, at) => el("div", { class: "stack-row" }, objectLink(cost.key, cost.key.slice(cost.key.indexOf("/") + 1)), stackedBar(cost.parts, rests[at], most), el("span", { class: "right" }, lasting(cost.unready)))));
@@ -99,7 +99,7 @@ export function showCosts(teller, view) {
   } }, `Show all ${count(costs.length)}; these are the ${SHOWN} dearest`);
   const shares = el("div", { class: "shares" });
   fill(body,
-    el("p", { class: "muted" }, `Replicas that were wanted and not ready, times how long: ${lasting(all)} of ${counted(costs.length, "workload")}; of it ${((1 - rest / Math.max(1, all)) * 100).toFixed(1)} % follows from pods that were taken away or came back. Before "wait" nobody had noticed: that part is not counted as unready.`),
+    el("p", { class: "muted" }, `Replicas that were wanted and not ready, times how long: ${lasting(all)} of ${counted(costs.length, "workload")}; of it ${((1 - rest / Math.max(1, all)) * 100).toFixed(1)} % is told below, by what the pods waited for. Before "wait" nobody had noticed: that part is not counted as unready.`),
     legend, list, more || "", phaseTable(costs), el("h3", {}, "How long recoveries took"), shares);
   const taken = costs.flatMap((cost) => cost.losses).filter((loss) => Number.isFinite(loss.lost));
   const lengths = taken.filter((loss) => loss.isOver).map((loss) => loss.to - loss.lost);
@@ -108,7 +108,7 @@ export function showCosts(teller, view) {
     return costs;
   }
   const open = taken.length - lengths.length;
-  fill(shares, el("p", { class: "muted" }, `From when a pod was taken away to when the one that came for it was Ready; ${counted(taken.length, "pod")}${open > 0 ? `, ${count(open)} of which nobody had replaced by the end: the curve ends below 100 %` : ""}.`));
+  fill(shares, el("p", { class: "muted" }, `From when a pod was taken away to when the one that came for it was Ready; ${counted(taken.length, "pod")}${open > 0 ? `; for ${count(open)} none was Ready by the end, so the curve ends below 100 %` : ""}.`));
   if (lengths.length > 0) showShares(shares, lengths, open, view);
   return costs;
 }

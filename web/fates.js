@@ -91,23 +91,28 @@ function endedAt({ pods }, pod) {
 export function lossesOf(model, replaced, members) {
   /** @type {Loss[]} */
   const losses = [];
+  /** Pods that came for one that is told here. */
+  const covered = new Set();
   for (const pod of members) {
-    for (const [from, to, isTaken] of unreadyStretches(model, pod)) {
-      losses.push(isTaken ? replacedLoss(model, replaced, pod, from, to) : returnedLoss(model, pod, from, to));
+    for (const [from, to, isLost] of unreadyStretches(model, replaced, pod)) {
+      losses.push(isLost ? replacedLoss(model, replaced, pod, from, to) : returnedLoss(model, pod, from, to));
+      if (isLost) covered.add(replaced[pod]);
     }
   }
+  for (const pod of members) if (!covered.has(pod)) losses.push(...firstWait(model, pod));
   return losses;
 }
 
 /**
- * When a pod that had been Ready was not, by the time it was taken away or Ready again.
- * @param {Model} model @param {number} pod
- * @returns {[from: number, to: number, isTaken: boolean][]}
+ * When a pod that had been Ready was not, by the time its owner lost it or it was Ready again. One that nobody took away counts as lost only
+ * if another came for it: it may have been one too many.
+ * @param {Model} model @param {Int32Array} replaced @param {number} pod
+ * @returns {[from: number, to: number, isLost: boolean][]}
  */
-function unreadyStretches(model, pod) {
+function unreadyStretches(model, replaced, pod) {
   const { pods } = model;
   const gone = Math.min(pods.deletion[pod], pods.finished[pod]);
-  const lost = lostAt(model, pod);
+  const lost = model.pods.takenAway(pod) || replaced[pod] >= 0 ? endedAt(model, pod) : Infinity;
   /** @type {[number, number, boolean][]} */
   const found = [];
   let since = -1;
@@ -126,6 +131,24 @@ function unreadyStretches(model, pod) {
   if (Number.isFinite(lost)) found.push([since >= 0 ? since : lost, lost, true]);
   else if (since >= 0) found.push([since, Math.min(gone, model.end), false]);
   return found;
+}
+
+/**
+ * What a pod that came for none waited for until it was Ready.
+ * @param {Model} model @param {number} pod
+ * @returns {Loss[]}
+ */
+function firstWait({ pods, end }, pod) {
+  const over = Math.min(pods.ready[pod], pods.deletion[pod], pods.finished[pod], pods.gone[pod], end);
+  if (over <= pods.created[pod]) return [];
+  const pieces = [];
+  let last = pods.created[pod];
+  for (const [phase, milestone] of [[4, pods.scheduled[pod]], [5, pods.started[pod]], [6, over]]) {
+    const to = Math.max(last, Math.min(milestone, over));
+    if (to > last) pieces.push({ phase, from: last, to });
+    last = to;
+  }
+  return [{ pod, replacement: -1, from: pods.created[pod], lost: Infinity, to: over, isOver: over < end, pieces }];
 }
 
 /** The time in which a machine was down and nobody had noticed. @param {Model} model @param {number} pod @param {number} at @returns {Piece[]} */
@@ -152,7 +175,7 @@ function replacedLoss(model, replaced, pod, from, lost) {
     pieces.push({ phase, from: last, to: until });
     last = until;
   }
-  return { pod, replacement, from, lost, to: last, isOver: last < end, pieces };
+  return { pod, replacement, from, lost: lostAt(model, pod), to: last, isOver: last < end, pieces };
 }
 
 /**
@@ -211,6 +234,38 @@ export function phaseTimes(pieces, gaps) {
       else high = middle;
     }
     for (let gap = low; gap < gaps.length && gaps[gap].from < to; gap++) times[phase] += Math.min(to, gaps[gap].to) - Math.max(from, gaps[gap].from);
+  }
+  return times;
+}
+
+/**
+ * Replica-milliseconds of each phase: where more pods wait than are missing, each has its share of what is missing. What nobody has noticed
+ * counts whole.
+ * @param {Piece[]} pieces @param {{from: number, to: number, missing: number}[]} gaps In order
+ */
+export function sharedTimes(pieces, gaps) {
+  const times = PHASES.map(() => 0);
+  /** @type {[at: number, phase: number, by: number][]} Changes of how many wait, by phase; of what is missing, as phase -1 */
+  const changes = [];
+  for (const { phase, from, to } of pieces) {
+    if (phase === 0) times[0] += to - from;
+    else changes.push([from, phase, 1], [to, phase, -1]);
+  }
+  for (const { from, to, missing } of gaps) changes.push([from, -1, missing], [to, -1, -missing]);
+  changes.sort((a, b) => a[0] - b[0]);
+  const waiting = PHASES.map(() => 0);
+  let [all, missing, since] = [0, 0, 0];
+  for (const [at, phase, by] of changes) {
+    if (at > since && all > 0 && missing > 0) {
+      const share = Math.min(1, missing / all) * (at - since);
+      for (let one = 1; one < waiting.length; one++) times[one] += waiting[one] * share;
+    }
+    since = at;
+    if (phase < 0) missing += by;
+    else {
+      waiting[phase] += by;
+      all += by;
+    }
   }
   return times;
 }

@@ -36,9 +36,10 @@ export function createGrid(label, columns) {
   const print = matchMedia("print");
   const draw = () => {
     const isPrint = print.matches;
+    // The height first: how much of it is in sight follows from it.
+    space.style.height = `${(isPrint ? Math.min(rows.length, PRINTED) : rows.length) * ROW}px`;
     const first = isPrint ? 0 : Math.max(0, Math.floor(view.scrollTop / ROW) - 4);
     const last = Math.min(rows.length, isPrint ? PRINTED : first + Math.ceil(view.clientHeight / ROW) + 8);
-    space.style.height = `${(isPrint ? last : rows.length) * ROW}px`;
     const shown = rows.length === total ? `${count(total)} in all` : `${count(rows.length)} of ${count(total)}`;
     note.textContent = isPrint && last < rows.length ? `${shown}; the first ${last} are printed` : shown;
     body.style.transform = `translateY(${first * ROW}px)`;

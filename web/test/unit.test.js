@@ -7,7 +7,7 @@ import { decodeTable } from "../data.js";
 import { clock, count, countdown, lasting, tickLabel, tickStep } from "../format.js";
 import { envelope, stacked } from "../lanes.js";
 import { NODE, POD, buildModel, lastAt, nodeAt, podAt, shortages } from "../model.js";
-import { lossesOf, phaseTimes, replacements } from "../fates.js";
+import { lossesOf, phaseTimes, replacements, sharedTimes } from "../fates.js";
 import { causesOf, chain, objectOf, sentence } from "../story.js";
 
 /** A table as the page decodes it. @param {Record<string, [string, (string | number | boolean | null)[]]>} columns @returns {import("../data.js").Table} */
@@ -94,6 +94,8 @@ test("a loss is made of its phases", () => {
   assert.deepEqual([...replaced], [1, -1, -1, -1]);
   const [loss, ...rest] = lossesOf(made, replaced, Int32Array.from([0, 1]));
   assert.equal(rest.length, 0);
+  assert.deepEqual(lossesOf(made, replaced, Int32Array.from([2])).map(({ pieces }) => pieces), [[{ phase: 4, from: 100, to: 1000 }]]);
+  assert.deepEqual(sharedTimes([{ phase: 1, from: 0, to: 100 }, { phase: 2, from: 50, to: 100 }], [{ from: 20, to: 100, missing: 1 }]), [0, 55, 25, 0, 0, 0, 0]);
   assert.deepEqual([loss.from, loss.lost, loss.to, loss.isOver], [200, 500, 750, true]);
   assert.deepEqual(phaseTimes(loss.pieces, [{ from: 0, to: 1000 }]), [70, 300, 0, 200, 10, 10, 30]);
   assert.deepEqual(phaseTimes(loss.pieces, [{ from: 100, to: 250 }, { from: 490, to: 510 }]), [70, 60, 0, 10, 0, 0, 0]);

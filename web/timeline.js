@@ -187,7 +187,7 @@ function lanesOf(tables, model) {
   if (down.values.some((value) => value > 0)) {
     lanes.push(areaLane("Nodes not Ready", "nodes whose condition Ready is False or Unknown", down, "nodes-down", 22));
   }
-  for (const { effect, steps } of taintSteps(tables.taints)) {
+  for (const { effect, steps } of taintSteps(tables.taints).filter((taint) => taint.steps.values.some((value) => value > 0))) {
     lanes.push(areaLane(`Tainted ${effect}`, "nodes with such a taint that the run put on them", steps, effect === "NoExecute" ? "taint-b" : "taint-a", 22));
   }
   const evictions = evictionTimes(model);

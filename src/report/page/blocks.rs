@@ -20,7 +20,7 @@ use crate::observe::{Cells, ColumnInfo, TableInfo};
 use crate::report::tables::{self, Checked, TableError};
 
 /// Columns of differences hardly become smaller by looking longer for repetitions, and a page should cost a run little.
-const LEVEL: u32 = 5;
+const LEVEL: u32 = 3;
 
 /// Text that the page inflates.
 pub(super) fn packed(bytes: &[u8]) -> String {
@@ -49,15 +49,22 @@ pub(super) fn block(dir: &Path, table: &TableInfo, summary: &Value) -> Result<Op
 struct Dictionary {
     numbers: FxHashMap<Box<str>, u64>,
     texts: Vec<Box<str>>,
+    /// The text before, which often comes again.
+    last: u64,
 }
 
 impl Dictionary {
     /// How a text is written: 0 for the next one, or 1 and the number of an earlier one.
     fn code(&mut self, text: &str) -> u64 {
+        if self.texts.get(self.last as usize).is_some_and(|last| **last == *text) {
+            return self.last + 1;
+        }
         if let Some(number) = self.numbers.get(text) {
+            self.last = *number;
             return number + 1;
         }
-        self.numbers.insert(text.into(), self.texts.len() as u64);
+        self.last = self.texts.len() as u64;
+        self.numbers.insert(text.into(), self.last);
         self.texts.push(text.into());
         0
     }

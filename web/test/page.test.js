@@ -65,7 +65,7 @@ async function storyTimes(page, dir) {
   return times.length;
 }
 
-for (const [scenario, story] of /** @type {const} */ ([["zone-outage", "ts-user-mongo"], ["drain-and-upgrade", "db-2"], ["year-of-failures", "node/worker-1"]])) {
+for (const [scenario, story] of /** @type {const} */ ([["zone-outage", "ts-user-mongo"], ["drain-and-upgrade", "db-2"], ["year-of-failures", "node/rack-3-7"]])) {
   describe(scenario, () => {
     /** @type {string} */
     let dir;

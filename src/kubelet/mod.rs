@@ -400,6 +400,7 @@ impl Component for Kubelets {
             MachineChange::HeartbeatBegins { .. }
             | MachineChange::HeartbeatLost(_)
             | MachineChange::StatusPosted { .. }
+            | MachineChange::StatusArrived(_)
             | MachineChange::ProcessDown(_)
             | MachineChange::ProcessUp(_) => {}
         }

@@ -132,7 +132,7 @@ impl Kubelets {
             updates.push(NodeConditionUpdate { kind: NodeConditionKind::NetworkUnavailable, condition });
         }
         ctx.send(Request::PatchNodeStatus { node, conditions: updates, base: None });
-        // Over a slow link it is no sign of life yet; the renewals that arrive are.
+        // Over a slow link it is a sign of life when it arrives.
         if !self.links.delayed.contains(&node) {
             heartbeat::posted(node, ctx);
         }

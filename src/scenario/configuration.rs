@@ -14,7 +14,7 @@ use crate::procedures::cluster_autoscaler::{AutoscaledPool, AutoscalerPlan};
 use crate::units::SimDuration;
 
 /// After so long a kubelet gives up a heartbeat's request, and a process of the control plane the renewal of its leadership.
-const HEARTBEAT_TIMEOUT: SimDuration = SimDuration::from_secs(10);
+pub const HEARTBEAT_TIMEOUT: SimDuration = SimDuration::from_secs(10);
 
 impl Resolver<'_> {
     /// What the control plane runs with.

@@ -222,6 +222,10 @@ impl Kernel {
         let Some(call) = self.calls.remove(id) else { return };
         let owner = refusals::owner_of(&call.request, call.which, &self.store);
         let evicted = if let Request::EvictPod { pod, .. } = call.request { Some(pod) } else { None };
+        let late_status = match call.request {
+            Request::PatchNodeStatus { node, .. } => call.over.map(|_| node),
+            _ => None,
+        };
         let served = if let Some(refusal) = self.settling.as_ref().and_then(|s| s.refuses(&call.request)) {
             Served::Answered(Err(refusal))
         } else if self.api_is_up {
@@ -233,6 +237,9 @@ impl Kernel {
             self.asked(owner, answer);
         }
         self.served(served, evicted, (call.which, call.epoch), call.tag);
+        if let Some(node) = late_status.filter(|_| self.api_is_up) {
+            self.machine_log.push_back((MachineChange::StatusArrived(node), self.cause));
+        }
     }
 
     /// A workload's controller asked for something new. What was not answered to the point says nothing.

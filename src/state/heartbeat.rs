@@ -115,6 +115,11 @@ impl Heartbeat {
         self.reports = Some(reports);
     }
 
+    /// A status that was posted before reaches the API server only now.
+    pub fn arrive(&mut self, now: SimTime) {
+        self.posted = Some(now);
+    }
+
     /// Whether renewals reach the API server.
     #[must_use]
     pub fn is_alive(&self) -> bool {

@@ -287,6 +287,8 @@ pub enum MachineChange {
         /// Reports of an unchanged status.
         reports: HeartbeatLoop,
     },
+    /// A changed status that a slow link had held up is there.
+    StatusArrived(NodeId),
     /// Renewals stop to reach the API server though machine, link and kubelet are fine: the API server is down.
     HeartbeatLost(NodeId),
     /// A container ends by itself.
@@ -396,6 +398,10 @@ impl Store {
             }
             MachineChange::StatusPosted { node, reports } => {
                 self.heartbeat_mut(node).post(now, reports);
+                return None;
+            }
+            MachineChange::StatusArrived(node) => {
+                self.heartbeat_mut(node).arrive(now);
                 return None;
             }
             MachineChange::HeartbeatsDelayed { delay_ns: 0, .. }

@@ -225,22 +225,34 @@ fn what_is_on_its_way_over_a_slow_network_arrives_when_the_link_or_the_kubelet_i
     assert!((1100.0..1110.0).contains(&known), "{known}");
 }
 
+/// When the only node became Ready, or ceased to be, in seconds.
+fn turns(fault: &str) -> Vec<(f64, bool)> {
+    let mut turns = Vec::new();
+    play(&spec(fault, "15m"), &[], &mut |run: &Simulation| {
+        let ready = Some(kubesquall::state::Status::True);
+        let is_ready = run.store().nodes().all(|(_, node)| node.conditions.ready() == ready);
+        if turns.last().is_none_or(|(_, was)| *was != is_ready) {
+            turns.push((seconds(run.now()), is_ready));
+        }
+    });
+    turns
+}
+
 #[test]
 fn a_status_that_a_slow_network_makes_late_is_late_once() {
     // The last renewal on time is in the ten seconds before the fault; the node is not Ready 50 s after it. Its kubelet, which hears
     // of that at once, says otherwise within ten seconds, and that takes a minute.
-    let fault = "{at: 60s, fault: {kind: SlowNetwork, nodes: {}, delay: 60s, for: 100s}}";
-    let mut ready = Vec::new();
-    let played = play(&spec(fault, "15m"), &[], &mut |run: &Simulation| {
-        let is_ready =
-            run.store().nodes().all(|(_, node)| node.conditions.ready() == Some(kubesquall::state::Status::True));
-        if ready.last().is_none_or(|(_, was)| *was != is_ready) {
-            ready.push((seconds(run.now()), is_ready));
-        }
-    });
-    let lost = played.first("NodeNotReady");
-    let back = ready.iter().find(|(at, is_ready)| *is_ready && *at > lost).expect("Ready again").0;
-    assert!((60.0..71.0).contains(&(back - lost)), "{lost} {back}");
+    let turns = turns("{at: 60s, fault: {kind: SlowNetwork, nodes: {}, delay: 60s, for: 100s}}");
+    let [_, (lost, false), (back, true), ..] = turns[..] else { panic!("{turns:?}") };
+    assert!((60.0..71.0).contains(&(back - lost)), "{turns:?}");
+}
+
+#[test]
+fn a_status_is_a_sign_of_life_when_it_arrives() {
+    // Renewals come every 55 s, which is more than the grace of 50 s: but for the status that came last the node would be lost at once.
+    let turns = turns("{at: 60s, fault: {kind: SlowNetwork, nodes: {}, delay: 45s}}");
+    let [_, (_, false), (back, true), (lost, false), ..] = turns[..] else { panic!("{turns:?}") };
+    assert!(lost - back > 45.0, "{turns:?}");
 }
 
 #[test]

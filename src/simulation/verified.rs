@@ -7,6 +7,7 @@ use super::components::{AnyTag, AnyTimer, Components};
 use super::kernel::Event;
 use super::watches::Watcher;
 use crate::component::Request;
+use crate::scenario::HEARTBEAT_TIMEOUT;
 use crate::scheduler::{self, Unseen};
 use crate::state::{Changed, ControlPlaneProcess};
 use crate::units::{SimDuration, SimTime};

@@ -317,15 +317,9 @@ impl Store {
     /// Processes of the control plane are not kept here: whether they run is known to who plays them.
     pub fn apply_machine_change(&mut self, change: &MachineChange, now: SimTime) -> Option<NodeId> {
         let node = match *change {
-            MachineChange::PowerOff(node) => {
+            MachineChange::PowerOff(node) | MachineChange::InstanceGone(node) => {
                 let machine = self.machine_mut(node);
-                machine.power = Power::Off;
-                machine.kubelet_running = false;
-                node
-            }
-            MachineChange::InstanceGone(node) => {
-                let machine = self.machine_mut(node);
-                machine.exists = false;
+                machine.exists &= matches!(change, MachineChange::PowerOff(_));
                 machine.power = Power::Off;
                 machine.kubelet_running = false;
                 node

@@ -128,9 +128,13 @@ fn taints(rows: &[TaintRow], store: &Store) -> Result<(), String> {
     }
 }
 
-/// What a fault hits is there; it ends after it begins, and begins again after it has ended; what follows from it comes later.
+/// When the pods of each namespace and name were there.
+type Lives<'a> = FxHashMap<(Symbol, &'a str), Vec<(SimTime, Option<SimTime>)>>;
+
+/// What a fault hits is there; it ends after it begins, and begins again after it has ended, but for nodes that join meanwhile; what
+/// follows from it comes later.
 fn faults(rows: &[FaultRow], pods: &[PodRow], store: &Store) -> Result<(), String> {
-    let mut lives: FxHashMap<(Symbol, &str), Vec<(SimTime, Option<SimTime>)>> = FxHashMap::default();
+    let mut lives = Lives::default();
     for pod in pods {
         lives.entry((pod.namespace, &pod.name)).or_default().push((pod.created_at, pod.gone_at));
     }
@@ -140,8 +144,11 @@ fn faults(rows: &[FaultRow], pods: &[PodRow], store: &Store) -> Result<(), Strin
     for row in rows {
         let is_earlier = |at: Option<SimTime>, than: SimTime| at.is_some_and(|at| at < than);
         let (first, hit) = before.entry(&row.name).or_insert_with(|| (row, Vec::new()));
-        if first.began_at != row.began_at {
-            if first.ended_at.is_none_or(|ended| ended > row.began_at) {
+        let goes_on = first.ended_at.is_none_or(|ended| ended > row.began_at);
+        // A node that joins meanwhile meets what is everywhere.
+        let has_joined = goes_on && row.pods.is_some() && row.ended_at == first.ended_at;
+        if first.began_at != row.began_at && !has_joined {
+            if goes_on {
                 return Err(format!("faults.csv: {} begins at {} although it is not over", row.name, row.began_at));
             }
             (*first, *hit) = (row, Vec::new());
@@ -167,7 +174,7 @@ fn faults(rows: &[FaultRow], pods: &[PodRow], store: &Store) -> Result<(), Strin
 }
 
 /// Whether what a fault hits was there when it began, and the cells beside it are those of such an object.
-fn is_there(row: &FaultRow, lives: &FxHashMap<(Symbol, &str), Vec<(SimTime, Option<SimTime>)>>, store: &Store) -> bool {
+fn is_there(row: &FaultRow, lives: &Lives<'_>, store: &Store) -> bool {
     let mut parts = row.object.split('/');
     match (parts.next(), parts.next(), parts.next(), parts.next()) {
         (Some("node"), Some(name), None, None) => {
@@ -237,12 +244,17 @@ mod tests {
     fn faults_hit_what_is_there_and_end_after_they_begin() {
         let mut store = Store::default();
         store.node_slot(Symbol::new("n"));
+        store.node_slot(Symbol::new("k"));
         let check = |rows: &[FaultRow], is_well: bool| {
             let result = faults(rows, &[], &store);
             assert_eq!(result.is_ok(), is_well, "{rows:?}: {result:?}");
         };
         let whole = || fault("a", 1, Some(5));
         check(&[whole(), fault("b", 3, None), fault("a", 5, None)], true);
+        let joined =
+            |began, ended| FaultRow { object: "node/k".to_owned(), node: Symbol::new("k"), ..fault("a", began, ended) };
+        check(&[whole(), joined(3, Some(5))], true);
+        check(&[whole(), joined(3, Some(6))], false);
         check(&[fault("a", 3, Some(2))], false);
         check(&[fault("a", 1, None), fault("a", 3, None)], false);
         check(&[whole(), fault("a", 4, None)], false);

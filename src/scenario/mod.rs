@@ -48,6 +48,7 @@ use std::sync::Arc;
 pub use actions::TimelineAction;
 pub use assumption::Assumption;
 pub(crate) use at::At;
+pub use configuration::HEARTBEAT_TIMEOUT;
 pub use dump::crash_loops;
 pub use expect::{Comparison, Expectation, ExpectationOutcome};
 pub use input::{Input, Skipped};
